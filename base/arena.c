@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/arena.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20 };
+
+// Block headers live on the host, since the memory itself may be a device's.
+struct ArenaBlock {
+    ArenaBlock *previous, *next; // released blocks stay linked as `next` and are used again
+    char *memory;
+    size_t size, used;
+};
+
+static void *host_allocate(void *owner, size_t bytes) {
+    (void)owner;
+    return aligned_alloc(ALIGNMENT, bytes);
+}
+
+static void host_release(void *owner, void *memory, size_t bytes) {
+    (void)owner;
+    (void)bytes;
+    free(memory);
+}
+
+ArenaSource arena_host_source(void) { return (ArenaSource){host_allocate, host_release, NULL}; }
+
+void arena_init(Arena *arena, ArenaSource source) { *arena = (Arena){.source = source}; }
+
+static ArenaBlock *add_block(Arena *arena, size_t size) {
+    ArenaBlock *block = calloc(1, sizeof *block);
+    if (!block) return NULL;
+    block->memory = arena->source.allocate(arena->source.owner, size);
+    if (!block->memory) {
+        free(block);
+        return NULL;
+    }
+    arena->allocations++;
+    block->size = size;
+    block->previous = arena->last;
+    if (arena->last) arena->last->next = block;
+    arena->last = block;
+    return block;
+}
+
+static void drop_block(Arena *arena, ArenaBlock *block) {
+    arena->source.release(arena->source.owner, block->memory, block->size);
+    free(block);
+}
+
+static void drop_chain(Arena *arena, ArenaBlock *block) {
+    while (block) {
+        ArenaBlock *next = block->next;
+        drop_block(arena, block);
+        block = next;
+    }
+}
+
+static ArenaBlock *first_block(const Arena *arena) {
+    ArenaBlock *block = arena->last;
+    while (block && block->previous) block = block->previous;
+    return block;
+}
+
+void arena_free(Arena *arena) {
+    drop_chain(arena, first_block(arena));
+    *arena = (Arena){.source = arena->source};
+}
+
+// Moves to a block with room for `bytes`: a kept one behind the last, else a new one.
+static ArenaBlock *block_with_room(Arena *arena, size_t bytes) {
+    ArenaBlock *block = arena->last;
+    if (block && block->size - block->used >= bytes) return block;
+    ArenaBlock *kept = block ? block->next : NULL;
+    if (kept && kept->size >= bytes) return arena->last = kept;
+    if (block) {
+        drop_chain(arena, kept);
+        block->next = NULL;
+    }
+    // Doubling keeps the number of blocks of a cold step small.
+    size_t size = block ? 2 * block->size : FIRST_BLOCK;
+    if (size > (size_t)256 << 20) size = (size_t)256 << 20;
+    if (size < bytes) size = bytes;
+    return add_block(arena, size);
+}
+
+void *arena_alloc(Arena *arena, size_t bytes) {
+    size_t padded;
+    if (!size_add(bytes, ALIGNMENT - 1, &padded)) return NULL;
+    padded &= ~(size_t)(ALIGNMENT - 1);
+    if (padded == 0) padded = ALIGNMENT;
+    ArenaBlock *block = block_with_room(arena, padded);
+    if (!block) return NULL;
+    void *memory = block->memory + block->used;
+    block->used += padded;
+    arena->used += padded;
+    if (arena->used > arena->cycle_peak) arena->cycle_peak = arena->used;
+    if (arena->used > arena->peak) arena->peak = arena->used;
+    return memory;
+}
+
+void *arena_array(Arena *arena, size_t count, size_t size) {
+    size_t bytes;
+    return size_mul(count, size, &bytes) ? arena_alloc(arena, bytes) : NULL;
+}
+
+void arena_reset(Arena *arena) {
+    ArenaBlock *first = first_block(arena);
+    // A cycle that needed several blocks gets one of its peak's size next time.
+    if (first && first->next) {
+        size_t size = arena->cycle_peak;
+        drop_chain(arena, first);
+        arena->last = NULL;
+        add_block(arena, size);
+    } else if (first) {
+        first->used = 0;
+        arena->last = first;
+    }
+    arena->used = arena->cycle_peak = 0;
+}
+
+ArenaMark arena_mark(const Arena *arena) {
+    return (ArenaMark){arena->last, arena->last ? arena->last->used : 0, arena->used};
+}
+
+void arena_release(Arena *arena, ArenaMark mark) {
+    ArenaBlock *block = mark.block ? mark.block : first_block(arena);
+    for (ArenaBlock *later = block; later; later = later->next) later->used = 0;
+    if (mark.block) mark.block->used = mark.block_used;
+    arena->last = block;
+    arena->used = mark.used;
+}

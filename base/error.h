@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors are values: a function that meets the outside world returns a Status and fills a caller-owned Error with one
+// sentence that names file and object, what was expected, what was found and what to do.
+#ifndef VPD_BASE_ERROR_H
+#define VPD_BASE_ERROR_H
+
+typedef enum Status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,    // the machine let us down: disk full, no memory, a child process died
+    STATUS_BAD_INPUT = 2, // the user's file, option or value is wrong
+    STATUS_INTERRUPTED = 3 // a signal asked to stop; work up to here is saved (the program exits with 1)
+} Status;
+
+typedef struct Error {
+    Status status;
+    char text[1024];
+} Error;
+
+// Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`.
+Status error_set(Error *err, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// Puts "prefix: " before the text of an error that is already set; returns its status.
+Status error_prefix(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

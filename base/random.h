@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counter-based random numbers (Philox 4x32-10; Salmon et al., SC 2011), keyed by (seed, purpose, step, episode, index):
+// never by thread, rank or time. The same bits on every back end.
+#ifndef VPD_BASE_RANDOM_H
+#define VPD_BASE_RANDOM_H
+
+#include <math.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define RANDOM_INLINE __host__ __device__ static inline
+#else
+#define RANDOM_INLINE static inline
+#endif
+
+// What a stream of numbers is for; two purposes never share numbers.
+typedef enum RandomPurpose {
+    RANDOM_INIT = 1,      // initial weights; index = position in the parameter
+    RANDOM_EPISODE,       // choice of episode and start frame
+    RANDOM_PARTICLES,     // choice of particles from pixels
+    RANDOM_NODES,         // choice of abstract nodes
+    RANDOM_RAYS,          // choice of training rays
+    RANDOM_JITTER,        // stratified position of samples on a ray
+    RANDOM_NOISE,         // position noise
+    RANDOM_TEST,          // inputs of tests and benchmarks
+    RANDOM_VIEWS          // choice of input views
+} RandomPurpose;
+
+typedef struct RandomKey {
+    uint32_t seed, purpose, step, episode;
+} RandomKey;
+
+typedef struct Random4 {
+    uint32_t v[4];
+} Random4;
+
+// Four 32-bit numbers for one 64-bit index.
+RANDOM_INLINE Random4 random4(RandomKey key, uint64_t index) {
+    uint32_t c0 = (uint32_t)index, c1 = (uint32_t)(index >> 32), c2 = key.step, c3 = key.episode;
+    uint32_t k0 = key.seed, k1 = key.purpose;
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    Random4 out = {{c0, c1, c2, c3}};
+    return out;
+}
+
+// Uniform in [0, 1) with 24 bits, exact in float.
+RANDOM_INLINE float random_to_unit(uint32_t bits) { return (float)(bits >> 8) * 0x1p-24f; }
+
+RANDOM_INLINE float random_uniform(RandomKey key, uint64_t index) { return random_to_unit(random4(key, index).v[0]); }
+
+// Uniform integer in [0, n) by multiply-shift; n > 0.
+RANDOM_INLINE uint32_t random_below(RandomKey key, uint64_t index, uint32_t n) {
+    return (uint32_t)(((uint64_t)random4(key, index).v[0] * n) >> 32);
+}
+
+// Standard normal by Box-Muller (host only: libm's bits).
+static inline double random_normal(RandomKey key, uint64_t index) {
+    Random4 r = random4(key, index);
+    double u = (r.v[0] + 0.5) * 0x1p-32, v = r.v[1] * 0x1p-32;
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+#endif
