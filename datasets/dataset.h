@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets of posed RGB-D video ("vpd-dataset", docs/data.md): in goes the path of an HDF5 file or of a folder of such
+// files, out come episodes and frames, validated, in metres and OpenCV cameras.
+//   rgb (F,V,H,W,3) u8    depth (F,V,H,W) f32 along camera z, 0 = missing    mask (F,V,H,W) u16, 0 = background
+//   intrinsics (V,3,3)    world_from_camera (F,V,4,4) row-major, expanded when the cameras stand still
+//   time (F) seconds      actions (F,A)      object_position (F,O,3), object_quaternion (F,O,4) w first: never an input
+// F frames, V views, H rows, W columns, A action width, O objects; pixel centres at (u + 0.5, v + 0.5). V may be 1 or
+// hundreds; F may be 1 (a static scene). A Dataset is constant once open: any number of threads may read from it.
+// Everything in a file is checked before it is believed; what is wrong comes back as one sentence (STATUS_BAD_INPUT).
+#ifndef VPD_DATASETS_DATASET_H
+#define VPD_DATASETS_DATASET_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DATASET_MAJOR = 1, DATASET_MINOR = 0 };
+
+typedef enum Split { SPLIT_TRAIN, SPLIT_VAL, SPLIT_TEST, SPLIT_COUNT } Split;
+typedef enum MissingDepth { MISSING_UNKNOWN, MISSING_SKY } MissingDepth; // what a pixel without depth shows
+
+typedef struct Property {
+    char name[64]; // without "properties/"
+    double value;
+} Property;
+
+// All of an episode but its images. Pointers live as long as the Dataset; NULL where the file has none.
+typedef struct EpisodeInfo {
+    const char *file, *name;     // "scenes/a.h5", "000003"
+    const char *source, *scene;  // "" when absent
+    Split split;
+    int F, V, H, W, A, O;        // A and O are 0 when there are no actions, no object positions
+    bool has_mask, moving_cameras;
+    bool depth_is_u16;
+    double depth_scale;              // metres per unit of the stored depth; 1 for f32
+    const double *intrinsics;        // (V,3,3)
+    const double *world_from_camera; // (F,V,4,4) when moving_cameras, else (V,4,4)
+    const double *time;              // (F) seconds, strictly increasing
+    double time_step;                // mean interval in seconds; 0 when F = 1
+    bool even_time;                  // no interval differs by more than 1 % from the mean
+    const double *bounds;            // (2,3) workspace box, metres, lower then upper corner
+    const int *heldout_views;        // (heldout_count) increasing: never input, never in the training loss
+    int heldout_count;
+    const float *actions;            // (F,A)
+    const double *object_position;   // (F,O,3) metres, world
+    const double *object_quaternion; // (F,O,4) w first, world from object
+    const Property *properties;      // (property_count)
+    int property_count;
+} EpisodeInfo;
+
+// What the root of the file says; for a folder, of its first file.
+typedef struct DatasetInfo {
+    const char *path, *name, *generator, *created, *licence; // "" when absent
+    unsigned version_major, version_minor;
+    MissingDepth missing_depth;
+    int file_count, episode_count;
+    int split_count[SPLIT_COUNT]; // episodes in each split
+} DatasetInfo;
+
+typedef struct Dataset Dataset;
+
+Status dataset_open(const char *path, Dataset **out, Error *err);
+void dataset_close(Dataset *dataset); // accepts NULL
+
+const DatasetInfo *dataset_info(const Dataset *dataset);
+int dataset_episode_count(const Dataset *dataset);
+const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode);
+
+// Episodes of one split in file order: writes at most `capacity` indices, returns how many there are.
+int dataset_find_split(const Dataset *dataset, Split split, int *episodes, int capacity);
+bool episode_view_is_heldout(const EpisodeInfo *episode, int view);
+// Pose of one view at one frame, 16 doubles, whether the cameras move or not.
+const double *episode_pose(const EpisodeInfo *episode, int frame, int view);
+
+const char *split_name(Split split);
+bool split_parse(const char *text, Split *out);
+
+// Frames of one episode. The caller owns it, starts with {0} and may pass it again: once large enough, reading into it
+// allocates nothing. All arrays lie in one block that frames_free releases.
+typedef struct Frames {
+    int episode, first, stride;
+    int F, V, H, W, A, O;
+    int *views;                // (V) index of each view in the episode
+    uint8_t *rgb;              // (F,V,H,W,3)
+    float *depth;              // (F,V,H,W) metres, finite, >= 0, 0 = missing
+    uint16_t *mask;            // (F,V,H,W) or NULL
+    double *intrinsics;        // (V,3,3)
+    double *world_from_camera; // (F,V,4,4)
+    double *time;              // (F) seconds
+    float *actions;            // (F,A) or NULL
+    double *object_position;   // (F,O,3) or NULL
+    double *object_quaternion; // (F,O,4) or NULL
+    struct FramesPrivate *private_;
+} Frames;
+
+typedef struct FrameRequest {
+    int episode, first, count;
+    int stride;       // take every stride-th frame; 0 counts as 1
+    const int *views; // (view_count) in the order wanted; NULL for all
+    int view_count;
+} FrameRequest;
+
+// Reads pixels and everything that belongs to them. Frames outside the episode are STATUS_BAD_INPUT.
+Status dataset_read_frames(const Dataset *dataset, FrameRequest request, Frames *out, Error *err);
+void frames_free(Frames *frames);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes "vpd-dataset" files (docs/data.md), crash-safe: under a temporary name, synced, renamed at the end. In goes one
+// episode after the other, image by image; no more than one image is held in memory.
+//   writer_open; { episode_begin; put_image for every (frame, view); [put_state]; episode_end } ...; finish or discard
+// Shapes as in datasets/dataset.h. Chunk = one image; filters shuffle + deflate + fletcher32.
+#ifndef VPD_DATASETS_WRITER_H
+#define VPD_DATASETS_WRITER_H
+
+#include "datasets/dataset.h"
+
+typedef struct DatasetWriter DatasetWriter;
+
+typedef struct WriterOptions {
+    const char *name, *generator, *licence; // NULL: left out ("vpd" for generator)
+    MissingDepth missing_depth;
+    int deflate_level; // 1..9; 0 counts as 4
+} WriterOptions;
+
+// All of an episode but its pixels. `info` uses F V H W A O, split, source, scene, has_mask, moving_cameras, depth_is_u16,
+// depth_scale, and the arrays; `file`, `name`, `time_step` and `even_time` are ignored.
+Status dataset_writer_open(const char *path, const WriterOptions *options, DatasetWriter **out, Error *err);
+Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *info, Error *err);
+
+// rgb (H,W,3); depth (H,W): u16 in units of depth_scale when depth_is_u16, else f32 metres; mask (H,W) or NULL.
+Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
+                                const uint16_t *mask, Error *err);
+
+// Extra ground truth under state/: `rank` dimensions of float.
+Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims, const float *values,
+                                Error *err);
+
+// Every image must have been put.
+Status dataset_writer_end_episode(DatasetWriter *writer, Error *err);
+
+// Makes the file appear under its name, or leaves whatever was there before. The writer is gone after either call.
+Status dataset_writer_finish(DatasetWriter *writer, Error *err);
+void dataset_writer_discard(DatasetWriter *writer); // accepts NULL
+
+#endif
