@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise activation: y = act(x).
+#ifndef VPD_NN_ACTIVATION_H
+#define VPD_NN_ACTIVATION_H
+
+#include "nn/tape.h"
+
+typedef enum Activation {
+    ACTIVATION_SILU, // x / (1 + exp(-x))
+    ACTIVATION_RELU,
+    ACTIVATION_NONE
+} Activation;
+
+typedef struct ActivationArgs {
+    Activation kind;
+    size_t count;
+    const real *x;
+    real *y;
+    const real *dy;
+    real *dx;
+} ActivationArgs;
+
+Tensor *activation(Tape *tape, Tensor *x, Activation kind);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nn part of a back end: memory and the ops of this folder. An op's arguments stand in its own header; forward and
+// backward take the same struct. Backward adds into every gradient that is not NULL.
+#ifndef VPD_NN_BACKEND_H
+#define VPD_NN_BACKEND_H
+
+#include "nn/device.h"
+
+struct ActivationArgs;
+struct AxpyArgs;
+struct LinearArgs;
+
+typedef struct NnBackend {
+    // memory; `host` is ordinary memory
+    void (*zero)(Device *, void *memory, size_t bytes);
+    void (*copy)(Device *, void *to, const void *from, size_t bytes);
+    void (*upload)(Device *, void *to, const void *host, size_t bytes);
+    void (*download)(Device *, void *host, const void *from, size_t bytes);
+
+    void (*activation_forward)(Device *, const struct ActivationArgs *);
+    void (*activation_backward)(Device *, const struct ActivationArgs *);
+    void (*linear_forward)(Device *, const struct LinearArgs *);
+    void (*linear_backward)(Device *, const struct LinearArgs *);
+} NnBackend;
+
+#endif

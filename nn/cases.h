@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each op has one table of cases (NAME_cases.c beside it): shapes, awkward sizes, expected work. Four things read it: the
+// finite-difference check (in double), the comparison with stored PyTorch values, the comparison of back ends
+// (`vpd selftest`), and the benchmark (`vpd bench ops`). To add an op is one header, glue, one file per back end, one table.
+#ifndef VPD_NN_CASES_H
+#define VPD_NN_CASES_H
+
+#include "nn/tape.h"
+
+enum { CASE_INPUTS = 16, CASE_SIZES = 12 };
+
+typedef struct CaseInput {
+    const char *name;
+    size_t rows, cols;
+    double low, high; // uniform random values between
+    bool wants_grad;
+} CaseInput;
+
+typedef struct OpCase OpCase;
+struct OpCase {
+    const char *name;                // "odd 7x5x3"
+    CaseInput inputs[CASE_INPUTS];   // up to the first without a name
+    // Runs the op; integer inputs (lists, segments) are made here from `sizes`.
+    Tensor *(*run)(Tape *tape, Tensor *const *inputs, const OpCase *c);
+    long sizes[CASE_SIZES];          // the op's own
+    double flops;                    // useful work forward + backward; 0 = bound by memory
+    bool bench;                      // a size worth timing; left out of finite differences
+};
+
+typedef struct OpCases {
+    const char *op;
+    const OpCase *cases;
+    size_t count;
+} OpCases;
+
+// All tables, nn's first. gnn and renderer register theirs in gnn/cases.c and renderer/cases.c.
+extern const OpCases *const nn_case_tables[];
+extern const size_t nn_case_table_count;
+
+size_t case_input_count(const OpCase *c);
+
+// One run of a case on a tape: inputs keyed by the case's name, upstream gradient keyed too.
+typedef struct CaseRun {
+    Tape tape;
+    Tensor *inputs[CASE_INPUTS];
+    Tensor *output;
+    size_t input_count;
+} CaseRun;
+
+// Makes the inputs (values moved by `step` * `direction` in input `moved`, for finite differences; direction NULL = none),
+// runs forward and, when `backward`, backward from the keyed upstream gradient.
+Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward, CaseRun *run, Error *err);
+void case_run_free(CaseRun *run);
+
+// The scalar that finite differences are taken of: sum of output * upstream gradient, summed in double.
+double case_objective(const CaseRun *run, const OpCase *c);
+
+// Largest relative error of the directional derivatives of a case over all inputs that want a gradient, against central
+// differences; meant for the double build.
+Status case_gradient_error(Device *device, const OpCase *c, double *error, const char **worst, Error *err);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CPU back end's files share. They are compiled once per instruction set (VPD_ISA = base, avx2, avx512; f64 for
+// the tests), so each function that other files see is named through CPU_FN.
+#ifndef VPD_NN_CPU_CPU_H
+#define VPD_NN_CPU_CPU_H
+
+#include "base/check.h"
+#include "nn/device.h"
+
+#include <string.h>
+
+#define CPU_JOIN_(a, b) a##_##b
+#define CPU_JOIN(a, b) CPU_JOIN_(a, b)
+#define CPU_FN(name) CPU_JOIN(name, VPD_ISA)
+
+// Rows of a matrix that one task of a parallel loop works on: the task's share stays in the L2 cache.
+enum { CPU_CHUNK_ROWS = 512 };
+
+static inline size_t chunk_count(size_t rows, size_t chunk) { return (rows + chunk - 1) / chunk; }
+static inline size_t chunk_size(size_t rows, size_t chunk, size_t index) {
+    size_t left = rows - index * chunk;
+    return left < chunk ? left : chunk;
+}
+
+// The contiguous range [first, last) of `count` chunks that thread t of n takes: fixed by (count, t, n) alone, so sums
+// over a thread's chunks repeat bit for bit with the same number of threads.
+static inline void thread_range(size_t count, int t, int n, size_t *first, size_t *last) {
+    *first = count * (size_t)t / (size_t)n;
+    *last = count * (size_t)(t + 1) / (size_t)n;
+}
+
+#endif

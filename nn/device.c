@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/device.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void device_fail(Device *device, Status status, const char *format, ...) {
+    if (device->failed) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(device->error.text, sizeof device->error.text, format, args);
+    va_end(args);
+    device->error.status = status;
+    device->failed = true;
+}
+
+Status device_status(Device *device, Error *err) {
+    if (!device->failed) return STATUS_OK;
+    device->failed = false;
+    if (err) *err = device->error;
+    return device->error.status;
+}
+
+void *device_scratch_bytes(Device *device, size_t bytes) {
+    if (device->failed) return NULL;
+    void *memory = arena_alloc(&device->scratch, bytes);
+    if (!memory) device_fail(device, STATUS_FAILED, "out of memory: %zu bytes of scratch", bytes);
+    return memory;
+}
+
+real *device_scratch(Device *device, size_t count) {
+    return device_scratch_bytes(device, count > SIZE_MAX / sizeof(real) ? SIZE_MAX : count * sizeof(real));
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device runs the ops: a table of functions per module (NnBackend, GnnBackend, RendererBackend) plus memory. CPU
+// tables are compiled once per instruction set and chosen at run time; CUDA's come from libvpd_cuda.so.
+//
+// Ops do not return a status: the first failure (no memory, a library call) is kept in the device, ops that find
+// `failed` set do nothing, and the step's end reports it (device_status).
+#ifndef VPD_NN_DEVICE_H
+#define VPD_NN_DEVICE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "nn/real.h"
+
+struct NnBackend;
+struct GnnBackend;
+struct RendererBackend;
+
+typedef struct Device {
+    char name[64];                          // "cpu avx2, 2 threads"
+    const struct NnBackend *nn;
+    const struct GnnBackend *gnn;
+    const struct RendererBackend *renderer;
+    ArenaSource source;                     // the device's memory
+    Arena scratch;                          // temporaries of one op: mark, use, release
+    int threads;                            // of parallel loops on the CPU
+    bool failed;
+    Error error;
+    void *state;                            // the back end's own
+} Device;
+
+// spec: "auto", "cpu", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces a CPU table.
+Status device_open(const char *spec, int threads, Device **out, Error *err);
+void device_close(Device *device); // accepts NULL
+
+// Keeps the first failure.
+void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Reports and clears the failure.
+Status device_status(Device *device, Error *err);
+
+// `count` reals of scratch memory, or NULL with the device failed. Callers mark and release device->scratch around an op.
+real *device_scratch(Device *device, size_t count);
+void *device_scratch_bytes(Device *device, size_t bytes);
+
+#endif

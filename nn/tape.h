@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tape records ops while the model runs; walking it backwards gives gradients. Everything it hands out lives until
+// tape_reset, which keeps the memory for the next step.
+//
+// Gradients: an op's backward ADDS into the gradients of its inputs. tape_grad zeroes a tensor's gradient when it is
+// first asked for within a backward pass; parameters' gradients are zeroed by parameters_zero_grad alone.
+#ifndef VPD_NN_TAPE_H
+#define VPD_NN_TAPE_H
+
+#include "nn/device.h"
+
+// A matrix; images are (n*h*w, channels) with an ImageShape beside them (nn/image_shape.h).
+typedef struct Tensor {
+    real *value;     // (rows, cols), device memory
+    real *grad;      // (rows, cols), or NULL while nothing has flowed into it
+    size_t rows, cols;
+    bool wants_grad;
+} Tensor;
+
+typedef struct Tape Tape;
+typedef void (*TapeBackward)(Tape *tape, void *context);
+
+typedef struct TapeNode {
+    TapeBackward backward;
+    void *context;
+    struct TapeNode *previous;
+} TapeNode;
+
+struct Tape {
+    Device *device;
+    Arena host;      // tensors, nodes, contexts
+    Arena memory;    // device memory: values, gradients, what ops save for backward
+    TapeNode *last;
+    bool recording;  // false: values only
+    Tape *segment;   // where tape_checkpoint runs its segment (made at first use)
+    Tensor dead;     // handed out when there is no memory left
+};
+
+void tape_init(Tape *tape, Device *device);
+void tape_free(Tape *tape);
+void tape_reset(Tape *tape);
+// Blocks asked from the system so far (tape and segment): constant over warm steps.
+size_t tape_allocations(const Tape *tape);
+size_t tape_peak_bytes(const Tape *tape);
+
+// Never NULL. Without memory the device is marked failed and the tensor has no value: ops must stop at
+// tape_context() == NULL before they touch values. Values are not initialised.
+Tensor *tape_tensor(Tape *tape, size_t rows, size_t cols, bool wants_grad);
+// A tensor of the given host values, without gradient.
+Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host);
+// Zeroed host memory for an op's context; NULL once the device has failed.
+void *tape_context(Tape *tape, size_t bytes);
+// Device memory that lives as long as the tape's tensors; NULL once the device has failed. Not initialised.
+void *tape_memory(Tape *tape, size_t count, size_t size);
+// True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
+bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
+
+void tape_record(Tape *tape, TapeBackward backward, void *context);
+// The gradient to add into; NULL when `tensor` is NULL or wants none.
+real *tape_grad(Tape *tape, Tensor *tensor);
+// d loss = 1 for a (1,1) loss, then every recorded op backwards; the list of ops is empty afterwards.
+void tape_backward(Tape *tape, Tensor *loss);
+// The same from gradients that are already in place.
+void tape_backward_from_grads(Tape *tape);
+
+// Runs `segment` keeping only its inputs and outputs, and again in the backward pass. The function must be repeatable: the
+// same inputs give the same outputs. It fills outputs[0..output_count). Gradients reach `inputs` and parameters, not
+// other tensors from outside.
+typedef void (*TapeSegment)(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs);
+void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t input_count, Tensor *const *inputs,
+                     size_t output_count, Tensor **outputs);
+
+// Shape checks that keep quiet once the device has failed.
+#define TAPE_CHECK_EQ(tape, a, b)                                                                  \
+    do {                                                                                           \
+        if (!(tape)->device->failed) CHECK_EQ(a, b);                                               \
+    } while (0)
+
+#endif
