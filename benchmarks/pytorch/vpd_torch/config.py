@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and lengths, named as in docs/model.md (dots become underscores)."""
+from dataclasses import dataclass, field, replace
+
+
+@dataclass
+class Config:
+    # sizes
+    T: int = 2
+    N: int = 4096
+    M: int = 128
+    D: int = 16
+    C: int = 64
+    L: int = 4
+    activation: str = "silu"
+    # encoder
+    widths: tuple = (16, 32, 64, 128)
+    depth_input: bool = False
+    carry_rgb: bool = True
+    sampling: str = "voxel"          # uniform | voxel
+    inside_share: float = 0.7
+    crop: bool = False
+    # gnn
+    form: str = "full"               # published | full; the fields below are what it stands for
+    graph: str = "hierarchical"      # hierarchical | flat | none
+    nodes: str = "moving"            # random | farthest | voxel | moving
+    distance: str = "appearance"     # position | appearance
+    moving_flag: bool = True
+    node_extras: bool = True
+    velocity: str = "node"           # none | particle | node
+    smooth: bool = True
+    decode: str = "node"             # particle | node
+    rotation: bool = False
+    feature_change: float = 0.0
+    k_particle_to_node: int = 3
+    k_node_to_node: int = 10
+    k_node_to_particle: int = 4
+    cross_edges: int = 4
+    # renderer
+    radius_per_particle: bool = True
+    K: int = 8
+    S: int = 16
+    near: float = 0.1
+    far: float = 10.0
+    hidden: int = 64
+    view_direction: bool = False
+    background: str = "mean"         # mean | learned | direction
+    # lengths, metres
+    X: float = 2.0
+    ell: float = 0.0
+    s: float = 0.0
+    lc: float = 0.0
+    lm: float = 0.0
+    wd: float = 0.0
+    ws: float = 0.0
+    r: float = 0.05
+    zm: float = 0.0
+    seed: int = 1
+
+    def __post_init__(self):
+        for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .0025)):
+            if not getattr(self, name):
+                setattr(self, name, share * self.X)
+
+    @property
+    def has_velocity(self):
+        return self.velocity != "none" and self.T > 1
+
+    @property
+    def S_in(self):
+        """Width of s_i."""
+        return self.D + self.T + (1 if self.moving_flag else 0)
+
+    @property
+    def delta(self):
+        return 0.4 * self.r
+
+    @property
+    def feature_outputs(self):
+        return (self.D - 3 if self.carry_rgb else self.D) if self.feature_change > 0 else 0
+
+
+def published(**options):
+    """The published form: random nodes, distances in position, decode at particles."""
+    base = dict(form="published", nodes="random", distance="position", moving_flag=False, node_extras=False,
+                velocity="none", smooth=False, decode="particle", cross_edges=0)
+    return Config(**{**base, **options})
+
+
+def full(**options):
+    return Config(**{**dict(form="full"), **options})
+
+
+REFERENCE = dict(C=128, L=10, D=16, widths=(32, 64, 128, 256), K=8, S=16, hidden=64)
+PRESETS = {  # shapes for benchmarks (shared/design/model.md, "Presets"): config, views, image, steps, rays per image
+    "tiny": (dict(N=2048, M=128, **REFERENCE), 2, 64, 3, 128),
+    "small": (dict(N=4096, M=256, **REFERENCE), 4, 64, 4, 256),
+    "paper": (dict(N=16384, M=1024, **REFERENCE), 4, 128, 6, 256),
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vpd-dataset files (shared/design/formats.md), whole episodes in memory, and the input state of the model."""
+from functools import lru_cache
+
+import h5py
+import numpy as np
+import torch
+
+from . import particles, philox
+from .encoder import image_input, unet
+from .gnn import State
+
+
+class Episode:
+    def __init__(self, group, number, bounds):
+        self.number, self.split = number, group.attrs["split"]
+        self.rgb = group["rgb"][:]
+        depth = group["depth"]
+        self.depth = depth[:].astype(np.float32) * np.float32(depth.attrs.get("scale", 1.0))
+        self.Kc = group["intrinsics"][:]
+        self.pose = group["world_from_camera"][:]
+        self.time = group["time"][:]
+        self.bounds = group["bounds"][:] if "bounds" in group else bounds
+        self.mask = group["mask"][:] if "mask" in group else None
+        held = set(np.atleast_1d(group.attrs.get("heldout_views", [])).astype(int).tolist())
+        self.views = [v for v in range(self.rgb.shape[1]) if v not in held]
+        self.heldout = sorted(held)
+        if "state" in group and "object_position" in group["state"]:
+            self.position = group["state/object_position"][:].astype(np.float64)
+            self.quaternion = group["state/object_quaternion"][:].astype(np.float64)
+        self.clouds = {}
+
+    def poses(self, frame):
+        return self.pose[frame] if self.pose.ndim == 4 else self.pose
+
+    def cloud(self, c, frame, other):
+        """All valid pixels of the training views of a frame; m against frame `other`."""
+        if (frame, other) not in self.clouds:
+            self.clouds[frame, other] = Cloud(self, c, frame, other)
+        return self.clouds[frame, other]
+
+    def background(self, frames):
+        rgb, depth = self.rgb[frames][:, self.views], self.depth[frames][:, self.views]
+        empty = ~(np.isfinite(depth) & (depth > 0))
+        chosen = rgb[empty] if empty.any() else rgb.reshape(-1, 3)
+        return torch.tensor(chosen.astype(np.float64).mean(0) / 255, dtype=torch.float32)
+
+
+class Cloud:
+    def __init__(self, episode, c, frame, other):
+        views, e = episode.views, episode
+        Kc, pose = e.Kc[views], e.poses(frame)[views]
+        depth = e.depth[frame][views]
+        x, valid = particles.unproject(depth, Kc, pose)
+        m = particles.moving_flag(depth, Kc, pose, e.depth[other][views], e.poses(other)[views], c.zm)
+        H, W = depth.shape[1:]
+        number = (np.array(views)[:, None, None] * H + np.arange(H)[:, None]) * W + np.arange(W)
+        inside = None
+        if e.bounds is not None:
+            inside = ((x >= e.bounds[0]) & (x <= e.bounds[1])).all(-1)
+            if c.crop:
+                valid &= inside
+        self.pixel = np.flatnonzero(valid)                    # into (view, row, column) of the input views
+        self.key_index = number[valid]                        # (view of the data set * H + row) * W + column
+        self.x = x[valid].astype(np.float32)
+        self.colour = (e.rgb[frame][views][valid] / np.float32(255)).astype(np.float32)
+        self.m = m[valid]
+        self.inside = inside[valid] if inside is not None else None
+        self.mask = e.mask[frame][views][valid] if e.mask is not None else None
+        self.grids = {}
+        self.xt, self.ct = torch.from_numpy(self.x), torch.from_numpy(self.colour)
+
+    def choose(self, c, step, episode):
+        keys = philox.key64(c.seed, philox.PARTICLES, step, episode, self.key_index)
+        return particles.choose_particles(c, self.x, keys, self.inside, self.grids)
+
+
+def load(path, splits=None):
+    with h5py.File(path) as file:
+        bounds = file["bounds"][:] if "bounds" in file else None
+        return [Episode(g, i, bounds) for i, g in enumerate(file["episodes"].values())
+                if splits is None or g.attrs["split"] in splits]
+
+
+def encode(p, c, episode, frames, step, encoder=unet):
+    """Input frames (T, oldest first) -> State, and the chosen particles' indices into the present frame's cloud."""
+    views, dtype = episode.views, next(iter(p.values())).dtype
+    rgb = torch.from_numpy(episode.rgb[frames][:, views]).to(dtype) / 255
+    T, V, H, W = rgb.shape[:4]
+    depth = torch.from_numpy(np.nan_to_num(episode.depth[frames][:, views])).to(dtype)
+    y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
+    state = State([], [], [], [])
+    for t, frame in enumerate(frames):
+        cloud = episode.cloud(c, frame, frames[t - 1] if t else frames[min(1, T - 1)])
+        index = cloud.choose(c, step, episode.number)
+        state.x.append(cloud.xt[index].to(dtype))
+        state.c.append(cloud.ct[index].to(dtype))
+        state.m.append(torch.from_numpy(cloud.m[index]).to(dtype))
+        own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))
+        state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
+    state.R = torch.from_numpy(particles.radii(c, state.x[-1].numpy())).to(dtype)
+    if T > 1:
+        last, before = (episode.cloud(c, frames[-1], frames[-2]),
+                        episode.cloud(c, frames[-2], frames[-3] if T > 2 else frames[-1]))
+        state.cloud = ((last.xt.to(dtype), last.ct.to(dtype)), (before.xt.to(dtype), before.ct.to(dtype)))
+    return state, index, cloud

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamics of docs/model.md: one rollout step of the particle sets."""
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+
+from . import particles
+from .layers import activation, geometry, message, mlp, update
+from .neighbours import knn, mean_nearest
+
+
+@dataclass
+class State:
+    """T sets, oldest first; the last is the present one."""
+    x: list                      # T x (N_t, 3)
+    f: list                      # T x (N_t, D)
+    m: list                      # T x (N_t)
+    c: list                      # T x (N_t, 3)
+    R: torch.Tensor = None       # (N) reach of the present particles
+    cloud: tuple = None          # ((x, c) present, (x, c) past): all valid pixels, for the cue of rollout step 0
+    rollout_step: int = 0
+
+
+@dataclass
+class Graph:
+    """Neighbour lists of one rollout step, all without gradient."""
+    node: torch.Tensor = None    # (M) particles of the present set
+    to_node: list = None         # T x (N_t, k)
+    node_node: torch.Tensor = None   # (M, k + cross)
+    node_mask: torch.Tensor = None   # (M, k + cross) or None: all there
+    smooth_k: int = 0
+    to_particle: torch.Tensor = None # (N, k)
+    past: torch.Tensor = None    # flat: (N, k) of the past set
+
+
+def embed(c, x, colour, m):
+    """Space in which neighbours are chosen."""
+    if c.distance == "position":
+        return x.detach()
+    return torch.cat([x.detach(), c.lc * colour, c.lm * m[:, None]], 1)
+
+
+def squared(a, b):
+    d = a - b
+    return (d * d).sum(-1)
+
+
+def build_graph(c, state, step, episode, node=None):
+    e = [embed(c, *s) for s in zip(state.x, state.c, state.m)]
+    g = Graph()
+    if c.graph == "flat":
+        everyone = torch.arange(len(e[-1]))
+        g.node, g.node_node = everyone, knn(e[-1], e[-1], c.k_node_to_node, everyone)
+        if c.T > 1:
+            g.past = knn(e[-1], e[-2], c.k_particle_to_node)
+        return g, e
+    if node is None:
+        node = torch.from_numpy(particles.choose_nodes(c, state.x[-1].detach().numpy(), state.m[-1].numpy(), step,
+                                                       state.rollout_step, episode))
+    g.node = node
+    en, M = e[-1][node], len(node)
+    g.to_node = [knn(t, en, c.k_particle_to_node) for t in e]
+    g.node_node = knn(en, en, c.k_node_to_node, torch.arange(M))
+    g.smooth_k = g.node_node.shape[1]
+    if c.cross_edges:
+        add_cross_edges(c, g, en, state.m[-1][node])
+    g.to_particle = knn(e[-1], en, c.k_node_to_particle)
+    return g, e
+
+
+def add_cross_edges(c, g, en, m):
+    still = torch.nonzero(m == 0)[:, 0]
+    if not len(still):
+        return
+    k = min(c.cross_edges, len(still))
+    d = torch.cdist(en, en[still], compute_mode="donot_use_mm_for_euclid_dist")
+    own = torch.arange(len(en))[:, None] == still[None]
+    d = d.masked_fill(own, float("inf"))
+    near, index = torch.sort(d, dim=1, stable=True)
+    g.node_node = torch.cat([g.node_node, still[index[:, :k]]], 1)
+    there = torch.isfinite(near[:, :k])
+    if not bool(there.all()):
+        g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
+
+
+def particle_velocity(c, state):
+    """`particle`: one pass of nearest means at rollout step 0, then the last displacement."""
+    x, past = state.x[-1].detach(), state.x[-2].detach()
+    if state.rollout_step:
+        return x - past
+    w = 0.3 * c.X / 2
+    present = torch.cat([x, w * state.c[-1]], 1)
+    before = torch.cat([past, w * state.c[-2]], 1)
+    return x[knn(present, present, 24)].mean(1) - past[knn(present, before, 24)].mean(1)
+
+
+def node_velocity(c, state, g, e):
+    """`node`: iterated means over all pixels at rollout step 0, then particle displacements averaged to the nodes."""
+    en = e[-1][g.node]
+    if state.rollout_step == 0:
+        v = torch.zeros(len(g.node), 3, dtype=en.dtype)
+        moving = torch.nonzero(state.m[-1][g.node])[:, 0]
+        if len(moving):
+            v[moving] = cue(c, state, g.node[moving])
+    else:
+        moved = state.x[-1].detach() - state.x[-2].detach()
+        P = torch.softmax(-squared(e[-1][:, None], en[g.to_particle]) / (2 * c.wd ** 2), 1)
+        top = torch.zeros(len(en), 4, dtype=en.dtype)
+        weighted = P[..., None] * torch.cat([moved, torch.ones_like(moved[:, :1])], 1)[:, None]
+        top.index_add_(0, g.to_particle.reshape(-1), weighted.reshape(-1, 4))
+        v = torch.where(top[:, 3:] < 1e-6, torch.zeros_like(top[:, :3]), top[:, :3] / top[:, 3:].clamp_min(1e-6))
+    return smooth(c, v, en, g) if c.smooth else v
+
+
+def cue(c, state, index):
+    (xp, cp), (xq, cq) = state.cloud
+    present, past = torch.cat([xp, c.lc * cp], 1), torch.cat([xq, c.lc * cq], 1)
+    x, colour = state.x[-1].detach()[index], c.lc * state.c[-1][index]
+    here = mean_nearest(torch.cat([x, colour], 1), present, xp, 128)
+    v = torch.zeros_like(x)
+    for _ in range(3):
+        v = here - mean_nearest(torch.cat([x - v, colour], 1), past, xq, 128)
+    return v
+
+
+def smooth(c, v, en, g):
+    index = torch.cat([torch.arange(len(en))[:, None], g.node_node[:, : g.smooth_k]], 1)
+    w = torch.softmax(-squared(en[:, None], en[index]) / (2 * c.ws ** 2), 1)
+    return (w[..., None] * v[index]).sum(1)
+
+
+def node_extras(c, state, node, v):
+    """[v/s, offset/ell, |offset|/ell, m]; the offset to the 3 nearest present particles of the other m."""
+    x, m = state.x[-1].detach(), state.m[-1]
+    offset = torch.zeros(len(node), 3, dtype=x.dtype)
+    for flag in (0, 1):
+        mine = torch.nonzero(m[node] == flag)[:, 0]
+        others = torch.nonzero(m != flag)[:, 0]
+        if len(mine) and len(others):
+            near = others[knn(x[node[mine]], x[others], 3)]
+            offset[mine] = x[near].mean(1) - x[node[mine]]
+    length = torch.sqrt((offset * offset).sum(1, keepdim=True))
+    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)
+    offset, length = offset * factor / c.ell, length * factor / c.ell
+    return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
+
+
+def inputs(c, state):
+    """s_i of every set: [f, onehot_T(t), m]"""
+    out = []
+    for t, (f, m) in enumerate(zip(state.f, state.m)):
+        mark = torch.zeros(len(f), c.T, dtype=f.dtype)
+        mark[:, t] = 1
+        out.append(torch.cat([f, mark] + ([m[:, None]] if c.moving_flag else []), 1))
+    return out
+
+
+def encode(p, c, s, x, xa, to_node, counts, extra):
+    """Particles to nodes: h (M, C)."""
+    act, M = activation(c.activation), len(xa)
+    index, mark = torch.cat(to_node), torch.cat([i + t * M for t, i in enumerate(to_node)])
+    k = index.shape[1]
+    sender = torch.cat(s) @ p["gnn.encode.edge.sender"] + p["gnn.encode.edge.bias0"]
+    g = geometry(torch.cat(x)[:, None], xa[index], c.ell)
+    first = sender[:, None] + (g.reshape(-1, 4) @ p["gnn.encode.edge.edge"]).view(-1, k, sender.shape[1])
+    message_ = message(p, "gnn.encode.edge", first.view(-1, sender.shape[1]), act)
+    total = torch.zeros(c.T * M, message_.shape[1], dtype=message_.dtype).index_add(0, mark.reshape(-1), message_)
+    agg = (total / counts.clamp_min(1)[:, None]).view(c.T, M, -1)
+    parts = list(agg) + [torch.log1p(counts).view(c.T, M).T]
+    return update(p, "gnn.encode.node", torch.cat(parts + ([extra] if extra is not None else []), 1), act)
+
+
+def rounds(p, c, h, xa, v, index, mask):
+    """L rounds among nodes; edges of a receiver lie together, so aggregation is a mean over one axis."""
+    act = activation(c.activation)
+    M, k = index.shape
+    flat = index.reshape(-1)
+    g = geometry(xa[flat].view(M, k, 3), xa[:, None], c.ell)
+    if c.velocity == "node" and v is not None:
+        g = torch.cat([g, (v[flat].view(M, k, 3) - v[:, None]) / c.s], -1)
+    e = update(p, "gnn.edge", g.reshape(M * k, -1), act)
+    share = None if mask is None else (mask.to(h.dtype) / mask.sum(1, keepdim=True))[..., None]
+    for l in range(c.L):
+        X = f"gnn.round{l}.edge"
+        both = torch.addmm(p[X + ".bias0"], h, p[X + ".receiver"])
+        first = torch.addmm((h @ p[X + ".sender"]).index_select(0, flat), e, p[X + ".edge"]).view(M, k, -1) + both[:, None]
+        e = e + message(p, X, first.view(M * k, -1), act)
+        into = e.view(M, k, -1)
+        agg = into.mean(1) if share is None else (into * share).sum(1)
+        h = h + update(p, f"gnn.round{l}.node", torch.cat([h, agg], 1), act)
+    return h
+
+
+def decode_particle(p, c, h, s, x, xa, index, v):
+    """dx (N, 3) and feature change or None."""
+    act = activation(c.activation)
+    N, k = index.shape
+    flat = index.reshape(-1)
+    g = geometry(xa[flat].view(N, k, 3), x[:, None], c.ell).view(-1, 4)
+    own = torch.addmm(p["gnn.decode.edge.bias0"], s, p["gnn.decode.edge.receiver"])
+    first = torch.addmm((h @ p["gnn.decode.edge.sender"]).index_select(0, flat), g, p["gnn.decode.edge.edge"]).view(N, k, -1)
+    q = message(p, "gnn.decode.edge", (first + own[:, None]).view(N * k, -1), act)
+    o = mlp(p, "gnn.decode.node", torch.cat([s, q.view(N, k, -1).mean(1)], 1), act)
+    return displacement(c, o, v)
+
+
+def displacement(c, o, v):
+    dx, at = c.s * o[:, :3], 3
+    if v is not None:
+        dx, at = dx + o[:, 3:4] * v, 4
+    return dx, (o[:, at:] if c.feature_outputs else None)
+
+
+def decode_node(p, c, h, s, x, xa, index, d2, v_node, v_particle):
+    act = activation(c.activation)
+    N, k = index.shape
+    flat, X = index.reshape(-1), "gnn.decode.weight"
+    u = torch.addmm(p["gnn.decode.node.bias1"], act(torch.addmm(p["gnn.decode.node.bias0"], h, p["gnn.decode.node.weight0"])),
+                    p["gnn.decode.node.weight1"])
+    xs = xa[flat].view(N, k, 3)
+    g = geometry(xs, x[:, None], c.ell).view(-1, 4)
+    own = torch.addmm(p[X + ".bias0"], s, p[X + ".receiver"])
+    first = torch.addmm((h @ p[X + ".sender"]).index_select(0, flat), g, p[X + ".edge"]).view(N, k, -1) + own[:, None]
+    z = (act(first) @ p[X + ".weight1"])[..., 0]
+    w = torch.softmax(-d2 / (2 * c.wd ** 2) + z, 1)
+    gathered, at = u.index_select(0, flat).view(N, k, -1), 3
+    move = c.s * gathered[..., :3]
+    if c.rotation:
+        move = move + c.s * torch.linalg.cross(gathered[..., 3:6], (x[:, None] - xs) / c.ell)
+        at = 6
+    if v_node is not None:
+        move = move + gathered[..., at:at + 1] * v_node[flat].view(N, k, 3)
+        at += 1
+    dx = (w[..., None] * move).sum(1)
+    if v_particle is not None:
+        dx = dx + (w[..., None] * gathered[..., at:at + 1]).sum(1) * v_particle
+        at += 1
+    return dx, ((w[..., None] * gathered[..., at:]).sum(1) if c.feature_outputs else None)
+
+
+def flat_network(p, c, s, x, v, g):
+    act, N = activation(c.activation), len(x[-1])
+    parts = [s[-1]] + ([v / c.s] if v is not None else [])
+    if g.past is not None:
+        k = g.past.shape[1]
+        geo = geometry(x[-2][g.past], x[-1][:, None], c.ell)
+        sender = s[-2] @ p["gnn.encode.edge.sender"] + p["gnn.encode.edge.bias0"]
+        first = sender[g.past] + geo @ p["gnn.encode.edge.edge"]
+        parts.append(message(p, "gnn.encode.edge", first.view(N * k, -1), act).view(N, k, -1).mean(1))
+    else:
+        parts.append(torch.zeros(N, c.C, dtype=x[-1].dtype))
+    h = update(p, "gnn.encode.node", torch.cat(parts, 1), act)
+    h = rounds(p, c, h, x[-1], None, g.node_node, None)
+    return displacement(c, mlp(p, "gnn.decode.node", h, act), v) + (h,)
+
+
+def network(p, c, s, x, g, counts, extra, v_node, v_particle, d2):
+    """Everything of a step that has a gradient (what torch.compile is given)."""
+    if c.graph == "flat":
+        return flat_network(p, c, s, x, v_particle, g)
+    xa = x[-1][g.node]
+    h = encode(p, c, s, x, xa, g.to_node, counts, extra)
+    h = rounds(p, c, h, xa, v_node, g.node_node, g.node_mask)
+    if c.decode == "particle":
+        dx, df = decode_particle(p, c, h, s[-1], x[-1], xa, g.to_particle, v_particle)
+    else:
+        dx, df = decode_node(p, c, h, s[-1], x[-1], xa, g.to_particle, d2, v_node, v_particle)
+    return dx, df, h
+
+
+def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=None):
+    """-> (next State, dict with dx, h, node, v)"""
+    if c.graph == "none":
+        dx, info = torch.zeros_like(state.x[-1]), {}
+        return advance(c, state, dx, None), {"dx": dx}
+    g, e = graph or build_graph(c, state, step_number, episode, node)
+    v_node = v_particle = counts = extra = d2 = None
+    with torch.no_grad():
+        if c.has_velocity:
+            if c.velocity == "node":
+                v_node = node_velocity(c, state, g, e)
+            else:
+                v_particle = particle_velocity(c, state)
+        if c.graph == "hierarchical":
+            M = len(g.node)
+            counts = torch.cat([torch.bincount(i.reshape(-1), minlength=M) for i in g.to_node]).to(state.x[-1].dtype)
+            d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
+            if c.node_extras:
+                extra = node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))
+    dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, v_particle, d2)
+    return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node, "v": v_node if v_node is not None else v_particle}
+
+
+def advance(c, state, dx, df):
+    """Sets shift by one; the moved present set keeps m, c and R."""
+    f = state.f[-1]
+    if df is not None:
+        change = c.feature_change * torch.tanh(df)
+        f = torch.cat([f[:, :3], f[:, 3:] + change], 1) if c.carry_rgb else f + change
+    shift = lambda old, new: old[1:] + [new]
+    return State(shift(state.x, state.x[-1] + dx), shift(state.f, f), shift(state.m, state.m[-1]),
+                 shift(state.c, state.c[-1]), state.R, None, state.rollout_step + 1)
