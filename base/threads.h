@@ -3,7 +3,16 @@
 #ifndef VPD_BASE_THREADS_H
 #define VPD_BASE_THREADS_H
 
+enum { THREADS_MAX = 1024 };
+
 // At least 1. VPD_THREADS in the environment overrides it.
 int threads_available(void);
+
+// Makes parallel regions from here on use `count` threads; 0 means threads_available(). Returns the number in use.
+int threads_use(int count);
+
+// The cgroup's quota in whole processors, rounded up; 0 when there is none. `mount` is where cgroups are mounted
+// ("/sys/fs/cgroup"), `membership` the file that names this process's groups ("/proc/self/cgroup").
+int threads_cgroup_quota(const char *mount, const char *membership);
 
 #endif

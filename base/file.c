@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The machine's fault rather than the user's?
+static bool is_machine_error(int code) {
+    static const int codes[] = {ENOSPC, EDQUOT, EIO, ENOMEM, EMFILE, ENFILE, EFBIG, EINTR, EAGAIN, EBUSY, ENOLCK};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (code == codes[i]) return true;
+    return false;
+}
+
+Status file_error(Error *err, const char *path, const char *what, int code) {
+    Status status = is_machine_error(code) ? STATUS_FAILED : STATUS_BAD_INPUT;
+    return error_set(err, status, "%s: cannot %s: %s", path, what, strerror(code));
+}
+
+// ---- reading
+
+static Status check_regular(const char *path, const struct stat *info, size_t max_bytes, Error *err) {
+    if (S_ISDIR(info->st_mode)) return error_set(err, STATUS_BAD_INPUT, "%s: expected a file, found a folder", path);
+    if (!S_ISREG(info->st_mode))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a regular file, found a device, pipe or socket", path);
+    if ((unsigned long long)info->st_size > max_bytes)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %zu bytes, found %lld", path, max_bytes,
+                         (long long)info->st_size);
+    return STATUS_OK;
+}
+
+Status file_open(const char *path, size_t max_bytes, int *fd, size_t *bytes, Error *err) {
+    struct stat info;
+    // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0) return file_error(err, path, "open", errno);
+    Status status = fstat(*fd, &info) ? file_error(err, path, "open", errno) : check_regular(path, &info, max_bytes, err);
+    if (status != STATUS_OK) {
+        close(*fd);
+        *fd = -1;
+    } else if (bytes) {
+        *bytes = (size_t)info.st_size;
+    }
+    return status;
+}
+
+Status file_check(const char *path, size_t max_bytes, Error *err) {
+    int fd;
+    Status status = file_open(path, max_bytes, &fd, NULL, err);
+    if (fd >= 0) close(fd);
+    return status;
+}
+
+// Until `size` bytes or the end of the file; the number read, or -1.
+static ssize_t read_fully(int fd, char *out, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(fd, out + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -1;
+        if (n == 0) break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+Status file_read_all(const char *path, size_t max_bytes, char **text, size_t *length, Error *err) {
+    int fd;
+    size_t size;
+    Status status = file_open(path, max_bytes, &fd, &size, err);
+    *text = NULL;
+    if (status != STATUS_OK) return status;
+    char *memory = malloc(size + 1);
+    ssize_t got = memory ? read_fully(fd, memory, size) : -1;
+    if (got < 0) {
+        status = file_error(err, path, "read", memory ? errno : ENOMEM);
+        free(memory);
+    } else {
+        memory[got] = 0; // fewer than `size` when somebody shortens the file meanwhile
+        *text = memory;
+        *length = (size_t)got;
+    }
+    close(fd);
+    return status;
+}
+
+bool file_exists(const char *path) { return access(path, F_OK) == 0; }
+
+bool file_is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// ---- writing
+
+// The folder part of `path`, "." when it has none.
+static Status parent_folder(char *out, size_t size, const char *path, Error *err) {
+    const char *slash = strrchr(path, '/');
+    int length = !slash ? 0 : slash == path ? 1 : (int)(slash - path);
+    int n = slash ? snprintf(out, size, "%.*s", length, path) : snprintf(out, size, ".");
+    return n < (int)size ? STATUS_OK : file_error(err, path, "use this path", ENAMETOOLONG);
+}
+
+// A folder, device or pipe must not be renamed away, nor a file that its owner made read-only.
+static Status check_target(const char *path, Error *err) {
+    struct stat info;
+    if (stat(path, &info)) return errno == ENOENT ? STATUS_OK : file_error(err, path, "write", errno);
+    if (!S_ISREG(info.st_mode))
+        return error_set(err, STATUS_BAD_INPUT, "%s: cannot write: it exists and is no regular file", path);
+    return access(path, W_OK) ? file_error(err, path, "write", errno) : STATUS_OK;
+}
+
+Status file_draft_begin(FileDraft *draft, const char *path, Error *err) {
+    enum { TRIES = 1000 };
+    draft->temporary[0] = 0;
+    Status status = check_target(path, err);
+    if (status != STATUS_OK) return status;
+    int code = EEXIST;
+    // A killed process may have left its temporary file, and process numbers come again.
+    for (int i = 0; i < TRIES && code == EEXIST; i++) {
+        int n = snprintf(draft->temporary, sizeof draft->temporary, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        int fd = n < (int)sizeof draft->temporary ? open(draft->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        code = n >= (int)sizeof draft->temporary ? ENAMETOOLONG : fd < 0 ? errno : 0;
+        if (fd >= 0) close(fd);
+    }
+    if (code == 0) {
+        snprintf(draft->path, sizeof draft->path, "%s", path);
+        return STATUS_OK;
+    }
+    draft->temporary[0] = 0;
+    return file_error(err, path, "write", code);
+}
+
+static int sync_path(const char *path, int flags) {
+    int fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0) return errno;
+    // Some file systems cannot sync a folder; that is no failure of the save.
+    int code = fsync(fd) && errno != EINVAL && errno != EROFS ? errno : 0;
+    close(fd);
+    return code;
+}
+
+Status file_draft_commit(FileDraft *draft, Error *err) {
+    char folder[FILE_PATH_SIZE];
+    Status status = parent_folder(folder, sizeof folder, draft->path, err);
+    int code = status == STATUS_OK ? sync_path(draft->temporary, O_RDONLY) : 0;
+    if (status == STATUS_OK && code == 0 && rename(draft->temporary, draft->path)) code = errno;
+    if (code) status = file_error(err, draft->path, "write", code);
+    if (status != STATUS_OK) {
+        file_draft_abandon(draft);
+        return status;
+    }
+    draft->temporary[0] = 0;
+    code = sync_path(folder, O_RDONLY | O_DIRECTORY);
+    return code ? file_error(err, draft->path, "write", code) : STATUS_OK;
+}
+
+void file_draft_abandon(FileDraft *draft) {
+    if (draft->temporary[0]) unlink(draft->temporary);
+    draft->temporary[0] = 0;
+}
+
+Status file_write_atomic(const char *path, FileWriter *write, void *context, Error *err) {
+    FileDraft draft;
+    Status status = file_draft_begin(&draft, path, err);
+    if (status != STATUS_OK) return status;
+    status = write(draft.temporary, context, err);
+    if (status == STATUS_OK) return file_draft_commit(&draft, err);
+    file_draft_abandon(&draft);
+    return status;
+}
+
+typedef struct Bytes {
+    const char *path; // the final one, for errors
+    const void *start;
+    size_t count;
+} Bytes;
+
+static Status write_bytes(const char *temporary, void *context, Error *err) {
+    const Bytes *bytes = context;
+    FILE *file = fopen(temporary, "wb");
+    if (!file) return file_error(err, bytes->path, "write", errno);
+    bool good = fwrite(bytes->start, 1, bytes->count, file) == bytes->count;
+    int code = errno;
+    if (fclose(file) != 0 && good) {
+        good = false;
+        code = errno;
+    }
+    return good ? STATUS_OK : file_error(err, bytes->path, "write", code);
+}
+
+Status file_write_bytes(const char *path, const void *bytes, size_t count, Error *err) {
+    Bytes context = {path, bytes, count};
+    return file_write_atomic(path, write_bytes, &context, err);
+}
+
+// ---- paths
+
+Status file_join(char *out, size_t size, const char *folder, const char *name, Error *err) {
+    size_t length = strlen(folder);
+    bool alone = name[0] == '/' || length == 0;
+    int n = alone ? snprintf(out, size, "%s", name)
+                  : snprintf(out, size, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name);
+    return n < (int)size ? STATUS_OK : file_error(err, name, "use this path", ENAMETOOLONG);
+}
+
+Status file_resolve_beneath(char out[FILE_PATH_SIZE], const char *folder, const char *name, Error *err) {
+    char joined[FILE_PATH_SIZE], root[PATH_MAX], found[PATH_MAX];
+    Status status = file_join(joined, sizeof joined, folder, name, err);
+    if (status != STATUS_OK) return status;
+    if (!realpath(folder, root)) return file_error(err, folder, "open", errno);
+    if (!realpath(joined, found)) return file_error(err, joined, "open", errno);
+    size_t length = strlen(root);
+    if (strcmp(root, "/") != 0 && (strncmp(found, root, length) != 0 || found[length] != '/'))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a file beneath %s, found %s", name, folder, found);
+    snprintf(out, FILE_PATH_SIZE, "%s", found);
+    return STATUS_OK;
+}
+
+static Status make_folder(const char *path, Error *err) {
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && file_is_folder(path))) return STATUS_OK;
+    return file_error(err, path, "make this folder", errno);
+}
+
+Status file_make_folders(const char *path, Error *err) {
+    char part[FILE_PATH_SIZE];
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+        return file_error(err, path, "make this folder", ENAMETOOLONG);
+    for (char *slash = part; (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        Status status = file_is_folder(part) ? STATUS_OK : make_folder(part, err);
+        *slash = '/';
+        if (status != STATUS_OK) return status;
+    }
+    return file_is_folder(path) ? STATUS_OK : make_folder(path, err);
+}
+
+Status file_make_parent(const char *path, Error *err) {
+    char folder[FILE_PATH_SIZE];
+    Status status = parent_folder(folder, sizeof folder, path, err);
+    return status == STATUS_OK ? file_make_folders(folder, err) : status;
+}
