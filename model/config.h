@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every option of a model and its training in one struct, described by one table (docs/training.md, `vpd train --help`).
+// Sections: data, model, encoder, gnn, renderer, train. Lengths of 0 mean "derive from the data" (model/lengths.h).
+#ifndef VPD_MODEL_CONFIG_H
+#define VPD_MODEL_CONFIG_H
+
+#include "base/options.h"
+
+typedef enum Preset { PRESET_NONE, PRESET_TINY, PRESET_SMALL, PRESET_PAPER, PRESET_LARGE } Preset;
+
+typedef struct DataConfig {
+    char path[OPTION_TEXT_SIZE];
+    IntList input_views; // views given to the encoder; empty = all but the held-out ones
+    bool crop;           // points outside the workspace box give no particle
+    double extent;       // X, metres
+    double time_step;    // seconds between frames that the model sees; 0 = the data's
+    long stride;         // take every stride-th frame
+    long threads;        // prefetch threads of the loader
+    double cache_mib;    // decoded images kept in memory
+} DataConfig;
+
+typedef struct ModelConfig {
+    int preset;     // Preset
+    long T;         // input time steps
+    long D;         // features of a particle
+    long C;         // hidden width of the dynamics
+    int activation; // Activation
+} ModelConfig;
+
+typedef struct EncoderOptions {
+    long N; // particles per time step
+    IntList widths;
+    bool carry_rgb, depth_input;
+    int sampling; // uniform|voxel
+    double inside_share;
+} EncoderOptions;
+
+typedef struct GnnOptions {
+    int form;  // full|published: sets what is left at "auto"
+    int graph; // hierarchical|flat|none
+    long M, L;
+    long k_particle_to_node, k_node_to_node, k_node_to_particle;
+    int nodes;    // auto|random|farthest|voxel|moving
+    int distance; // auto|position|appearance
+    int velocity; // auto|none|particle|node
+    int decode;   // auto|particle|node
+    int moving_flag, node_extras, smooth; // auto|off|on
+    long cross_edges;                     // -1 = auto
+    bool rotation;
+    double feature_change;
+    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width, moving_threshold; // metres
+} GnnOptions;
+
+typedef struct RendererOptions {
+    long K, S;
+    IntList widths; // hidden widths of the MLP (two)
+    double radius;  // r, metres
+    bool radius_per_particle, view_direction;
+    int background; // mean|learned|direction
+    double near, far;
+} RendererOptions;
+
+typedef struct TrainConfig {
+    char out[OPTION_TEXT_SIZE];
+    long steps;                      // optimiser steps
+    long batch;                      // B episodes a step
+    IntList rollout;                 // rollout lengths of the schedule: [3, 6]
+    RealList rollout_from;           // share of the steps at which each begins: [0, 0.67]
+    long rays;                       // rays per image and step
+    double moving_rays;              // share of the rays on pixels that change
+    RealList step_weights;           // empty = equal
+    double rate, rate_end, weight_decay, beta1, beta2;
+    long warmup;
+    double clip;                     // largest gradient norm; 0 = off
+    double ema;                      // decay of the moving average of weights; 0 = off
+    double position_noise;           // in units of s
+    double displacement_penalty, nearest_term, depth_term, ssim_term;
+    bool checkpoint_steps;           // run each rollout step again in the backward pass
+    long seed;
+    char init[OPTION_TEXT_SIZE];     // checkpoint to start from
+    char freeze[OPTION_TEXT_SIZE];   // comma-separated parameter prefixes
+    long log_every, eval_every, picture_every, checkpoint_every, keep; // steps; 0 = off
+} TrainConfig;
+
+typedef struct Config {
+    DataConfig data;
+    ModelConfig model;
+    EncoderOptions encoder;
+    GnnOptions gnn;
+    RendererOptions renderer;
+    TrainConfig train;
+} Config;
+
+extern const OptionTable config_options;
+
+void config_defaults(Config *config);
+// A YAML file; a `model.preset` in it is applied before its other keys. path NULL = defaults.
+Status config_load(Config *config, const char *path, Error *err);
+Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);
+// "key=value" pairs in order; `model.preset=...` resets what the preset sets.
+Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);
+// Resolves every "auto" from gnn.form and checks options against one another.
+Status config_resolve(Config *config, Error *err);
+// Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all differences at once.
+Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err);
+
+#endif
