@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training rays of one rollout step: random pixels of the training views, a share of them on pixels that change, and
+// square patches of pixels for the SSIM term. Keyed by (seed, step, episode, rollout step, view): the same on every machine.
+#ifndef VPD_TRAIN_RAY_BATCH_H
+#define VPD_TRAIN_RAY_BATCH_H
+
+#include "base/error.h"
+#include "model/observation.h"
+#include "nn/real.h"
+
+#include <stddef.h>
+
+enum { SSIM_PATCH = 16, CHANGE_THRESHOLD = 8 }; // pixels a side; levels of 255 that count as a change of a channel
+
+typedef struct RayBatchOptions {
+    const int *views;    // (view_count) positions in the observation's views that are rendered
+    int view_count;
+    long rays;           // single rays per view
+    int patches;         // patches per view
+    double moving_share; // of the single rays
+    uint32_t seed, step, episode;
+} RayBatchOptions;
+
+// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_PATCH^2 in row-major patches. Arrays are owned by the
+// batch and reused by the next call.
+typedef struct RayBatch {
+    size_t count, capacity;
+    real *origin;    // (count,3) metres, world
+    real *direction; // (count,3) world, of length 1 along the camera's z axis
+    real *jitter;    // (count) in [0,1)
+    real *colour;    // (count,3) in [0,1]
+    real *depth;     // (count) metres, 0 = missing
+    int *pixel;      // (count) (view position * H + row) * W + column
+    int *candidates; // scratch: pixels that change
+    size_t candidate_capacity;
+} RayBatch;
+
+// Rays of frame `frame` of the observation; `reference` is the frame that changes are counted against, `rollout_step` keys the choice.
+Status ray_batch_draw(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
+                      const RayBatchOptions *options, Error *err);
+void ray_batch_free(RayBatch *batch);
+
+#endif
