@@ -20,7 +20,8 @@ static bool is_machine_error(int code) {
 
 Status file_error(Error *err, const char *path, const char *what, int code) {
     Status status = is_machine_error(code) ? STATUS_FAILED : STATUS_BAD_INPUT;
-    return error_set(err, status, "%s: cannot %s: %s", path, what, strerror(code));
+    size_t length = strlen(path), shown = 700; // the end of a long path, so that the reason fits behind it
+    return error_set(err, status, "%s: cannot %s: %s", length > shown ? path + length - shown : path, what, strerror(code));
 }
 
 // ---- reading
