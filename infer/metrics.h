@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How near a picture is to the truth. In go (H,W,3) u8 pictures, (H,W) f32 depth along z in metres (0 = missing) and
+// (H,W) masks of bytes (0 or 1); out come means that know how many values they hold. An empty mask gives no value: the
+// functions return false and leave *out alone.
+#ifndef VPD_INFER_METRICS_H
+#define VPD_INFER_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// ---- means that keep their count
+
+typedef struct Mean {
+    double sum, square;      // of the values and of their squares
+    size_t count, rejected;  // values taken; values that were not finite and are left out
+} Mean;
+
+void mean_add(Mean *mean, double value);
+void mean_merge(Mean *into, const Mean *from);
+double mean_value(const Mean *mean);     // NaN when count is 0
+double mean_deviation(const Mean *mean); // of the values (not of the mean); NaN below two values
+
+// ---- pictures
+
+// PSNR of equal pictures would be infinite: it is cut off here (8-bit rounding alone gives 59 dB).
+#define METRICS_PSNR_MAX 100.0
+
+// -10 log10 of the mean squared error over pixels and channels, colours in [0,1]. `mask` NULL: all pixels.
+bool metrics_psnr(const uint8_t *a, const uint8_t *b, const uint8_t *mask, size_t pixels, double *out);
+
+enum { SSIM_WINDOW = 11 };
+#define SSIM_SIGMA 1.5
+
+// floats that metrics_ssim needs as scratch memory
+size_t metrics_ssim_scratch(int H, int W);
+// Wang et al. 2004: Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, range 1, population covariance, each channel
+// apart, mean over channels and over the windows that lie wholly inside (as scikit-image with gaussian_weights and
+// use_sample_covariance=False). With a mask: over the windows whose middle is in it. No value below 11x11.
+bool metrics_ssim(const uint8_t *a, const uint8_t *b, const uint8_t *mask, int H, int W, float *scratch, double *out);
+
+// Mean |a - b| in metres over pixels of the mask where both are valid (finite and > 0).
+bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, size_t pixels, double *out);
+
+// [0,1] to 8 bit, rounded to nearest; what is not finite becomes 0.
+void metrics_to_u8(const float *colour, size_t count, uint8_t *out);
+
+// ---- masks; each function returns how many pixels are set
+
+// Largest channel difference from the last input frame that still counts as unchanged, in [0,1].
+#define METRICS_CHANGE_THRESHOLD 0.1
+
+// Pixels that show an object (id > 0) in the true picture.
+size_t mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out);
+// Pixels where a channel of `now` differs from the same pixel of `before` by more than `threshold` (in [0,1]).
+size_t mask_from_change(const uint8_t *now, const uint8_t *before, double threshold, size_t pixels, uint8_t *out);
+// Every pixel within `radius` rows and columns of a set one (a square of 2 radius + 1). `out` may not be `mask`.
+size_t mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out);
+// mask &= other; `other` NULL changes nothing.
+size_t mask_and(uint8_t *mask, const uint8_t *other, size_t pixels);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// One self-contained HTML page: no other file, no network. Calls append in the order in which they are read; the first
+// failure is kept and returned by page_finish. All text is escaped here, none is taken as HTML.
+//   page_create; { page_section; page_text | page_moving | page_plot | page_table | page_command ... } ...; page_finish
+#ifndef VPD_INFER_PAGE_H
+#define VPD_INFER_PAGE_H
+
+#include "base/error.h"
+#include "base/plot.h"
+
+#include <stdint.h>
+
+typedef struct Page Page;
+
+Status page_create(const char *title, const char *subtitle, Page **out, Error *err);
+
+// Starts a section with a heading and an entry in the list of contents.
+void page_section(Page *page, const char *title);
+void page_heading(Page *page, const char *title); // within a section
+void page_text(Page *page, const char *text);     // a blank line starts a paragraph; `code` in backquotes
+void page_note(Page *page, const char *text);     // set apart, small
+// Commands to copy, one a line; `caption` may be NULL.
+void page_command(Page *page, const char *caption, const char *commands);
+// A few large figures in a row: "27.5 dB" over "whole image, step 1".
+typedef struct PageFigure {
+    const char *value, *label;
+} PageFigure;
+void page_figures(Page *page, const PageFigure *figures, int count);
+
+// cells row by row, `columns` each, first row = heading, first column = names; NULL = empty.
+void page_table(Page *page, const char *caption, const char *const *cells, int rows, int columns);
+
+void page_plots(Page *page, const Plot *plots, int count, const char *caption); // side by side where there is room
+
+// A still picture (H,W,3).
+void page_picture(Page *page, const uint8_t *rgb, int H, int W, const char *alt, const char *caption);
+
+// Pictures that move together, with play, pause and a slider: rows such as truth and prediction, columns such as views.
+typedef struct PageMoving {
+    const char *caption, *alt;       // alt: what is to be seen, in a sentence
+    int rows, columns, frames, H, W;
+    const char *const *row_names;    // (rows) "truth", "prediction"
+    const char *const *column_names; // (columns) "camera 1", "camera 5 (held out)"; entries may be NULL
+    const char *const *frame_names;  // (frames) "input", "step 3 of 12, 0.13 s"; NULL: numbers
+    const uint8_t *const *pictures;  // (rows, columns, frames) of (H,W,3); NULL = black
+    double fps;                      // 0 counts as 8
+} PageMoving;
+void page_moving(Page *page, const PageMoving *moving);
+
+// Writes the page at once under its name and frees it, also after a failure. path NULL: only frees it.
+Status page_finish(Page *page, const char *path, Error *err);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `vpd eval` found out. The evaluation adds one picture after the other and one motion step after the other; the
+// report keeps sums, can be merged with another one, and is printed as table, JSON and SVG plots.
+//   report_init; { report_add_image per method, step and view; motion_add(report_motion(..), ..) } ...; report_write_*
+// Step 0 is the last input frame (reconstruction); steps 1.. are predicted.
+#ifndef VPD_INFER_REPORT_H
+#define VPD_INFER_REPORT_H
+
+#include "base/error.h"
+#include "infer/metrics.h"
+#include "infer/motion.h"
+
+#include <stdio.h>
+
+typedef enum ReportMethod {
+    METHOD_MODEL,   // what is evaluated
+    METHOD_COPY,    // the true last input frame of the same view, at every step
+    METHOD_UNMOVED, // the model's own picture of step 0, at every step ("no dynamics")
+    METHOD_COUNT
+} ReportMethod;
+
+typedef enum ReportRegion { REGION_WHOLE, REGION_MOVING, REGION_RIM, REGION_COUNT } ReportRegion; // rim: moving + 2 pixels
+typedef enum ReportMetric { METRIC_PSNR, METRIC_SSIM, METRIC_DEPTH, METRIC_COUNT } ReportMetric;
+typedef enum ReportGroup { GROUP_INPUT, GROUP_HELDOUT, GROUP_COUNT } ReportGroup;
+
+enum { REPORT_RIM = 2 };
+
+const char *report_method_name(ReportMethod method); // "model", "copy last frame", "no dynamics"
+const char *report_region_name(ReportRegion region); // "whole", "moving", "moving + rim"
+
+// Means over pictures (the mean of the pictures' PSNR).
+typedef struct ReportCell {
+    Mean value[REGION_COUNT][METRIC_COUNT];
+} ReportCell;
+
+typedef struct Report {
+    int steps, views;    // steps predicted: rows 0..steps; views of the data set
+    ReportCell *cells;   // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
+    MotionTally *motion; // (METHOD_COUNT, steps+1)
+    char model[512], data[512], split[64], moving[128]; // words for the heading; empty ones are left out
+    int episodes, starts; // how many rollouts went in: episodes and starts in them, for the heading
+    double time_step;     // seconds; 0 = unknown
+    float *scratch;       // of metrics_ssim
+    uint8_t *rim;         // mask of one picture
+    size_t pixels;        // that scratch and rim are for
+} Report;
+
+Status report_init(Report *report, int steps, int views, Error *err);
+void report_free(Report *report); // accepts {0}
+
+typedef struct ReportImage {
+    ReportMethod method;
+    int step, view;
+    bool heldout;                        // the view was never an input
+    int H, W;
+    const uint8_t *predicted, *truth;    // (H,W,3)
+    const float *predicted_depth, *true_depth; // (H,W) metres, 0 = missing; NULL: no depth error
+    const uint8_t *moving;               // (H,W) NULL: only the whole image is measured
+    const uint8_t *valid;                // (H,W) pixels that count at all (data.crop); NULL = all
+} ReportImage;
+
+Status report_add_image(Report *report, const ReportImage *image, Error *err);
+MotionTally *report_motion(Report *report, ReportMethod method, int step);
+// Adds all that `from` holds; both have the same steps and views.
+void report_merge(Report *into, const Report *from);
+
+// Mean over the views of a group (or of one view, when view >= 0) of one metric.
+Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,
+                 int step, int view);
+bool report_has(const Report *report, ReportMethod method); // anything added for it
+
+// Aligned text. Few steps are chosen when there are many (0, 1, 2, 3, 4, 6, 8, 12, ..., last), all with `all_steps`.
+void report_print(const Report *report, bool all_steps, FILE *out);
+// Every number, with counts; no value is null.
+Status report_write_json(const Report *report, FILE *out, Error *err);
+// PSNR over steps for each region and method, and errors of motion, as one stand-alone SVG picture.
+Status report_write_svg(const Report *report, FILE *out, Error *err);
+
+// For pages and tables elsewhere: chosen steps as above; returns how many (at most capacity).
+int report_choose_steps(int steps, int *chosen, int capacity);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving pictures: frames side by side with captions, enlarged to a readable size, written as PNG sequence, GIF (no other
+// program needed) or MP4 (by the program ffmpeg). Pictures are (H,W,3) u8.
+#ifndef VPD_INFER_VIDEO_H
+#define VPD_INFER_VIDEO_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// ---- one frame
+
+typedef enum VideoScaling { SCALE_NEAREST, SCALE_LANCZOS } VideoScaling;
+
+// Whole factor that brings the longer side to at least `side` pixels (at least 1).
+int video_scale_for(int H, int W, int side);
+// (H,W,3) to (H factor, W factor, 3), malloc'ed; Lanczos with three lobes.
+Status video_enlarge(const uint8_t *rgb, int H, int W, int factor, VideoScaling scaling, uint8_t **out, Error *err);
+// |a - b| averaged over channels, from dark (equal) to bright (half the range or more).
+void video_difference(const uint8_t *a, const uint8_t *b, size_t pixels, uint8_t *out);
+// Depth in metres to shades of grey, near = bright; 0 = black.
+void video_depth(const float *depth, size_t pixels, double near, double far, uint8_t *out);
+
+typedef struct VideoPanel {
+    const uint8_t *rgb;  // (H,W,3); NULL leaves the place empty
+    const char *caption; // above the picture; NULL: none
+} VideoPanel;
+
+typedef struct VideoLayout {
+    int H, W;              // of every panel, before enlarging
+    int rows, columns;     // panels row by row
+    int factor;            // 0: video_scale_for(H, W, 192)
+    VideoScaling scaling;
+    const char *title;     // one line above all; NULL: none
+} VideoLayout;
+
+// ---- a sequence of frames
+
+typedef struct Video {
+    int H, W, count, capacity;
+    double fps;
+    uint8_t **frames; // (count) of (H,W,3)
+} Video;
+
+void video_free(Video *video); // accepts {0}
+// Copies a frame; the first one settles the size.
+Status video_add(Video *video, const uint8_t *rgb, int H, int W, Error *err);
+// Draws panels ((rows * columns) of them) into one frame and adds it.
+Status video_add_panels(Video *video, const VideoLayout *layout, const VideoPanel *panels, Error *err);
+
+// FOLDER/frame_0000.png, ...
+Status video_write_png(const Video *video, const char *folder, Error *err);
+Status video_write_gif(const Video *video, const char *path, Error *err);
+// H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg STATUS_FAILED and
+// a sentence that names the Debian package.
+Status video_write_mp4(const Video *video, const char *path, Error *err);
+// By the name: .gif, .mp4, else a folder of PNG.
+Status video_write(const Video *video, const char *path, Error *err);
+
+#endif
