@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seconds of one training step at the reference shapes (shared/design/model.md, "Presets"), parts apart, and peak memory.
+
+    python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--threads 2] [--steps 8]
+"""
+import argparse
+import resource
+import time
+
+import numpy as np
+import torch
+
+from vpd_torch import config, data, encoder, gnn, neighbours, params, particles, renderer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("preset", choices=config.PRESETS)
+parser.add_argument("--velocity", action="store_true", help="published form with the velocity path")
+parser.add_argument("--full", action="store_true", help="form full")
+parser.add_argument("--compile", action="store_true")
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--steps", type=int, default=5)
+parser.add_argument("--data", default="/work/shared/data")
+args = parser.parse_args()
+torch.set_num_threads(args.threads)
+neighbours.WORKERS = args.threads
+
+shapes, views, size, steps, rays = config.PRESETS[args.preset]
+c = config.full(**shapes) if args.full else config.published(velocity="particle" if args.velocity else "none", **shapes)
+c.sampling, c.radius_per_particle = "uniform", False
+episode = data.load(f"{args.data}/mujoco_blocks_{size}.h5", ["test"])[0]
+episode.views = episode.views[:views]
+c.r = 0.07 if args.preset == "tiny" else 0.05 if args.preset == "small" else 0.03
+p = params.init(c)
+optimiser = torch.optim.Adam(p.values(), 1e-3, fused=True)
+unet, network, shade = encoder.unet, gnn.network, renderer.shade
+if args.compile:
+    unet, network = torch.compile(unet), torch.compile(network)
+    shade = torch.compile(shade, dynamic=True)
+
+rng = np.random.default_rng(0)
+frames, H = [3, 4], size
+seconds = {}
+
+
+def timed(name, work):
+    begin = time.perf_counter()
+    out = work()
+    seconds.setdefault(name, []).append(time.perf_counter() - begin)
+    return out
+
+
+def hook(module, name):
+    """Times a function of a module wherever it is called."""
+    inner = getattr(module, name)
+    total = {"now": 0.0}
+
+    def outer(*a, **k):
+        begin = time.perf_counter()
+        out = inner(*a, **k)
+        total["now"] += time.perf_counter() - begin
+        return out
+    setattr(module, name, outer)
+    return total
+
+
+search, placing = hook(gnn, "build_graph"), hook(renderer, "place")
+
+
+def cut(t):
+    """A leaf in place of t, so that the backward pass of each part can be timed apart."""
+    return t.detach().requires_grad_()
+
+
+def train_step(step):
+    search["now"] = placing["now"] = 0.0
+    begin = time.perf_counter()
+    optimiser.zero_grad(set_to_none=True)
+    state = timed("encoder forward", lambda: data.encode(p, c, episode, frames, step, unet))[0]
+    encoded, state.f = state.f, [cut(f) for f in state.f]
+    leaves = state.f
+    states, infos = [state], []
+
+    def rollout():
+        for _ in range(steps):
+            after, info = gnn.step(p, c, states[-1], step, net=network)
+            states.append(after)
+            infos.append(info)
+    timed("dynamics forward", rollout)
+    shown = [(cut(s.x[-1]), cut(s.f[-1])) for s in states]
+
+    def draw():
+        loss = 0
+        for s, (x, f) in zip(states, shown):
+            n = rays * views
+            view, row, column = np.repeat(np.arange(views), rays), rng.integers(0, H, n), rng.integers(0, H, n)
+            o, d = renderer.pixel_rays(episode.Kc, episode.pose, view, row, column)
+            truth = torch.from_numpy(episode.rgb[frames[-1] + s.rollout_step][view, row, column]).float() / 255
+            colour, _, _ = renderer.render(p, c, x, f, state.R, o, d, torch.ones(3), torch.rand(n), shade_=shade)
+            loss = loss + torch.mean((colour - truth) ** 2) / (steps + 1)
+        return loss
+    loss = timed("renderer forward", draw)
+    timed("renderer backward", loss.backward)
+    ends = [(s.x[-1], x.grad) for s, (x, _) in zip(states[1:], shown[1:])]
+    first = shown[0][1].grad
+    for i, s in enumerate(states[1:]):  # features do not change: their gradients add up
+        if s.f[-1] is not leaves[-1]:
+            ends.append((s.f[-1], shown[i + 1][1].grad))
+        else:
+            first = first + shown[i + 1][1].grad
+    timed("dynamics backward", lambda: torch.autograd.backward([a for a, _ in ends], [g for _, g in ends]))
+    grads = [f.grad if f.grad is not None else torch.zeros_like(f) for f in leaves]
+    grads[-1] = grads[-1] + first
+    timed("encoder backward", lambda: torch.autograd.backward(encoded, grads))
+    timed("update", optimiser.step)
+    seconds.setdefault("(neighbours)", []).append(search["now"])
+    seconds.setdefault("(placing)", []).append(placing["now"])
+    seconds.setdefault("step", []).append(time.perf_counter() - begin)
+
+
+for i in range(args.steps + 2):
+    train_step(i)
+    if i == 1:
+        seconds.clear()
+print(f"{args.preset} {'full' if args.full else 'published'}{' velocity' if args.velocity else ''}"
+      f"{' compiled' if args.compile else ' eager'}, {args.threads} threads, median of {args.steps} steps (least)")
+for name, values in seconds.items():
+    print(f"  {name:18s} {np.median(values):8.4f} ({min(values):.4f})")
+print(f"  peak resident      {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/reference/ops.h5: what the C program's operations and modules must give, computed in double precision.
+
+    python benchmarks/pytorch/reference.py [-o tests/reference/ops.h5]
+
+Layout. One group per case, "op/variant". In each:
+    attributes       scalars: sizes, constants and options by their names in docs/model.md
+    in/NAME          inputs and weights (float32: exact in both precisions; int32; uint8; uint64 keys), weights by their names
+    out              the result (float64, or int32, ..), one dataset
+    grad_out         the gradient that is fed into out (float32)     } only for cases with
+    grad/NAME        d sum(out * grad_out) / d in/NAME (float32: double, rounded) } gradients
+Constants that a case does not name have the value of docs/model.md. Attribute `act` is silu or relu. Outputs with several
+parts are concatenated along the last axis in the order that the attribute `columns` tells. The file is small on purpose and
+repeats bit for bit (no time stamps; fixed Philox streams).
+
+Cases: philox/*, linear/*, conv2d/*, group_norm/*, layer_norm/*, average_pool/*, upsample/*, message/*, update/*, mlp/*,
+decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, node_velocity/*, particle_velocity/*,
+node_extras/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*, nearest_term/*.
+"""
+import argparse
+import os
+
+import h5py
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from vpd_torch import config, encoder, gnn, layers, loss, neighbours, params, particles, philox, renderer
+
+torch.set_num_threads(1)
+torch.set_default_dtype(torch.float64)
+neighbours.EXACT = True
+counter = [0]
+
+
+def normal(*shape, scale=1.0):
+    """float32 values, so that both precisions of the C program read the same inputs."""
+    counter[0] += 1
+    n = int(np.prod(shape)) if shape else 1
+    r = philox.random4(7, philox.TEST, counter[0], 0, np.arange(n))
+    u, v = (r[:, 0] + 0.5) * 2.0 ** -32, r[:, 1] * 2.0 ** -32
+    value = np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v) * scale
+    return torch.tensor(value.astype(np.float32).astype(np.float64).reshape(shape))
+
+
+def unit(*shape):
+    counter[0] += 1
+    u = philox.uniform(7, philox.TEST, counter[0], 1, np.arange(int(np.prod(shape))))
+    return torch.tensor(u.astype(np.float64).reshape(shape))
+
+
+class Writer:
+    def __init__(self, path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        self.file = h5py.File(path, "w", libver=("v110", "v110"))
+
+    def _put(self, group, name, value):
+        value = np.asarray(value)
+        if "/" in name:
+            group = group.require_group(name.split("/")[0])
+            name = name.split("/", 1)[1]
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_obj_track_times(False)
+        if value.size >= 1000:
+            plist.set_chunk(value.shape)
+            plist.set_shuffle()
+            plist.set_deflate(9)
+        elif value.nbytes:  # small: within the object header
+            plist.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple(value.shape) if value.ndim else h5py.h5s.create(h5py.h5s.SCALAR)
+        dataset = h5py.h5d.create(group.id, name.encode(), h5py.h5t.py_create(value.dtype), space, plist)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(value))
+
+    def _group(self, name, attributes):
+        group = self.file.create_group(name)
+        for key, value in attributes.items():
+            group.attrs[key] = value
+        return group
+
+    def plain(self, name, inputs, out, **attributes):
+        """A case without gradients; `inputs` are arrays or tensors."""
+        group = self._group(name, attributes)
+        for key, value in inputs.items():
+            self._put(group, "in/" + key, narrow(value))
+        out = np.asarray(out)
+        self._put(group, "out", out.astype(np.int32) if out.dtype == np.int64 else out)
+
+    def case(self, name, function, inputs, fixed=(), **attributes):
+        """function(dict of tensors) -> out; gradients of every floating input but `fixed`."""
+        tensors = {k: (v.detach().clone() if torch.is_tensor(v) else torch.tensor(v)) for k, v in inputs.items()}
+        active = [k for k, v in tensors.items() if v.is_floating_point() and k not in fixed]
+        for key in active:
+            tensors[key].requires_grad_()
+        out = function(tensors)
+        assert torch.isfinite(out).all(), name
+        grad_out = normal(*out.shape)
+        grads = torch.autograd.grad((out * grad_out).sum(), [tensors[k] for k in active], allow_unused=True)
+        group = self._group(name, attributes)
+        for key, value in tensors.items():
+            self._put(group, "in/" + key, narrow(value))
+        self._put(group, "out", out.detach().numpy())
+        self._put(group, "grad_out", grad_out.numpy().astype(np.float32))
+        for key, g in zip(active, grads):
+            if g is None:
+                g = torch.zeros_like(tensors[key])
+            self._put(group, "grad/" + key, g.numpy().astype(np.float32))
+
+
+def narrow(value):
+    value = value.detach().numpy() if torch.is_tensor(value) else np.asarray(value)
+    if value.dtype == np.float64:
+        assert np.array_equal(value, value.astype(np.float32), equal_nan=True), "inputs must be exact in float32"
+        return value.astype(np.float32)
+    return value.astype(np.int32) if value.dtype == np.int64 else value
+
+
+def weights(c, prefix, shapes=None, scale=1.0):
+    """Random weights of all parameters that begin with `prefix`: nothing is left at zero."""
+    out = {}
+    for name, (shape, fan_in) in (shapes or params.shapes(c)).items():
+        if name.startswith(prefix):
+            if len(shape) == 1:
+                out[name] = normal(*shape, scale=0.2) + (1.0 if fan_in == "one" else 0.0)
+            else:
+                out[name] = normal(*shape, scale=scale / np.sqrt(np.prod(shape[:-1])))
+            out[name] = out[name].float().double()
+    return out
+
+
+def ops(w):
+    x, W, b = normal(5, 3), normal(3, 4), normal(4)
+    for act, f in (("none", lambda t: t), ("silu", F.silu), ("relu", F.relu)):
+        w.case(f"linear/{act}", lambda t: f(t["x"] @ t["weight"] + t["bias"]), dict(x=x, weight=W, bias=b), act=act)
+    w.case("linear/one_row", lambda t: F.silu(t["x"] @ t["weight"] + t["bias"]),
+           dict(x=normal(1, 7), weight=normal(7, 1), bias=normal(1)), act="silu")
+    for name, shape, cout in (("odd", (2, 5, 3, 3), 4), ("one_pixel", (1, 1, 1, 2), 3)):
+        w.case(f"conv2d/{name}", lambda t: encoder.conv({"c.weight": t["weight"], "c.bias": t["bias"]}, "c",
+                                                        t["x"].permute(0, 3, 1, 2)).permute(0, 2, 3, 1),
+               dict(x=normal(*shape), weight=normal(3, 3, shape[3], cout, scale=0.4), bias=normal(cout)))
+    for name, shape in (("groups_8", (2, 3, 2, 16)), ("groups_6", (1, 2, 2, 12)), ("groups_4", (2, 3, 3, 4))):
+        for act, f in (("silu", F.silu), ("none", lambda t: t)):
+            if act == "none" and name != "groups_8":
+                continue
+            w.case(f"group_norm/{name}_{act}",
+                   lambda t: f(encoder.group_norm({"n.gain": t["gain"], "n.offset": t["offset"]}, "n",
+                                                  t["x"].permute(0, 3, 1, 2))).permute(0, 2, 3, 1),
+                   dict(x=normal(*shape), gain=normal(shape[3]), offset=normal(shape[3])), act=act,
+                   groups=encoder.groups(shape[3]), eps=1e-5)
+    w.case("layer_norm/rows", lambda t: layers.norm({"n.gain": t["gain"], "n.offset": t["offset"]}, "n", t["x"]),
+           dict(x=normal(4, 8), gain=normal(8), offset=normal(8)), eps=1e-5)
+    w.case("average_pool/even", lambda t: F.avg_pool2d(t["x"].permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1), dict(x=normal(2, 4, 6, 3)))
+    w.case("upsample/nearest", lambda t: F.interpolate(t["x"].permute(0, 3, 1, 2), scale_factor=2).permute(0, 2, 3, 1),
+           dict(x=normal(2, 2, 3, 3)))
+
+
+def message_case(w, name, sender, receiver, edge, C=8, rows=5, E=9):
+    """Edges in the order given; `from` and `to` are rows of sender and receiver inputs."""
+    shapes = {}
+    params._message(shapes, "X", sender, receiver, edge, C)
+    inputs = weights(None, "X", shapes)
+    counter[0] += 1
+    index = philox.random4(7, philox.TEST, counter[0], 0, np.arange(E)).astype(np.int64)
+    inputs["from"], inputs["to"] = torch.tensor(index[:, 0] % rows), torch.tensor(index[:, 1] % rows)
+    for part, width, n in (("sender", sender, rows), ("receiver", receiver, rows), ("edge", edge, E)):
+        if width:
+            inputs[part] = normal(n, width)
+
+    def run(t):
+        first = t["X.bias0"]
+        if sender:
+            first = first + (t["sender"] @ t["X.sender"])[t["from"]]
+        if receiver:
+            first = first + (t["receiver"] @ t["X.receiver"])[t["to"]]
+        if edge:
+            first = first + t["edge"] @ t["X.edge"]
+        return layers.message(t, "X", first, F.silu)
+    w.case(f"message/{name}", run, inputs, act="silu")
+
+
+def small_networks(w):
+    for name, sizes in (("sender_receiver_edge", (6, 5, 4)), ("sender_edge", (6, 0, 4)), ("edge", (0, 0, 4)),
+                        ("sender_receiver", (6, 5, 0))):
+        message_case(w, name, *sizes)
+    for kind, run in (("update", layers.update), ("mlp", layers.mlp)):
+        shapes = {}
+        params._mlp(shapes, "X", (7, 8, 8, 8 if kind == "update" else 4), norm=kind == "update")
+        w.case(f"{kind}/plain", lambda t: run(t, "X", t["x"], F.silu), dict(x=normal(6, 7), **weights(None, "X", shapes)), act="silu")
+    for name, rotation, velocity in (("plain", False, "none"), ("gain", False, "node"), ("rotation_gain", True, "node")):
+        c = config.full(C=8, D=5, rotation=rotation, velocity=velocity, feature_change=0.1 if rotation else 0.0)
+        N, M, k = 7, 5, 3
+        index = torch.stack([torch.tensor((np.arange(k) + 2 * i) % M) for i in range(N)])
+        inputs = dict(h=normal(M, 8), s=normal(N, c.S_in), x=normal(N, 3, scale=0.1), xa=normal(M, 3, scale=0.1), index=index,
+                      d2=unit(N, k) * 0.02, **weights(c, "gnn.decode"))
+        if velocity == "node":
+            inputs["v"] = normal(M, 3, scale=0.03)
+        inputs = {k_: (v.float().double() if v.is_floating_point() else v) for k_, v in inputs.items()}
+
+        def run(t):
+            dx, df = gnn.decode_node(t, c, t["h"], t["s"], t["x"], t["xa"], t["index"], t["d2"], t.get("v"), None)
+            return dx if df is None else torch.cat([dx, df], 1)
+        w.case(f"decode_node/{name}", run, inputs, fixed=("d2", "v"), ell=c.ell, s_length=c.s, wd=c.wd, rotation=int(rotation),
+               columns="dx" + (", sum of w times the feature outputs before tanh" if rotation else ""))
+
+
+def integers(w):
+    index = np.array([0, 1, 2, 12345, 2 ** 32 - 1, 2 ** 32 + 5], np.uint64)
+    w.plain("philox/random4", dict(index=index), philox.random4(3, philox.NODES, 17, 5, index), seed=3, purpose=philox.NODES,
+            step=17, episode=5)
+    w.plain("philox/uniform", dict(index=index), philox.uniform(3, philox.NODES, 17, 5, index), seed=3, purpose=philox.NODES,
+            step=17, episode=5)
+    grid = torch.cartesian_prod(*[torch.arange(4.0)] * 3)[philox.random4(1, 8, 0, 0, np.arange(64))[:, 0].argsort()][:40]
+    for name, query, data, k in (("ties", grid[:15], grid, 5), ("random", normal(20, 3), normal(33, 3), 4),
+                                 ("seven", normal(12, 7), normal(25, 7), 6), ("fewer_than_k", normal(3, 3), normal(2, 3), 4)):
+        w.plain(f"knn/{name}", dict(query=query, data=data), neighbours.knn(query, data, k), k=k)
+    w.plain("knn/others", dict(data=grid), neighbours.knn(grid, grid, 3, torch.arange(len(grid))), k=3)
+    x = (normal(120, 3) * torch.tensor([0.6, 0.6, 0.05])).float().numpy()
+    keys = philox.key64(2, philox.PARTICLES, 4, 6, np.arange(120) * 3)
+    for n in (10, 50, 119, 200):
+        w.plain(f"voxel/{n}", dict(x=x, keys=keys), particles.choose_voxel(x, keys, n, 2.0), n=n, X=2.0)
+    inside = (np.abs(x) <= 0.5).all(1)
+    for name, sampling, n, box in (("uniform", "uniform", 40, None), ("voxel", "voxel", 40, inside), ("voxel_no_box", "voxel", 40, None),
+                                   ("voxel_few_outside", "voxel", 90, inside), ("voxel_few_inside", "voxel", 100, np.arange(120) < 20)):
+        c = config.full(sampling=sampling, N=n)
+        data = dict(x=x, keys=keys) if box is None else dict(x=x, keys=keys, inside=box.astype(np.uint8))
+        w.plain(f"particles/{name}", data, particles.choose_particles(c, x, keys, box), N=n, X=2.0, inside_share=0.7, sampling=sampling)
+    m = (np.arange(120) % 9 == 0).astype(np.float32)
+    for name, nodes, M, flags in (("random", "random", 12, m), ("farthest", "farthest", 12, m), ("voxel", "voxel", 12, m),
+                                  ("moving", "moving", 12, m), ("moving_few", "moving", 60, m), ("moving_many", "moving", 60, 1 - m),
+                                  ("moving_all", "moving", 200, m)):
+        c = config.full(nodes=nodes, M=M, seed=5)
+        w.plain(f"nodes/{name}", dict(x=x, m=flags), particles.choose_nodes(c, x, flags, 3, 2, 6), M=M, X=2.0, seed=5, step=3,
+                rollout_step=2, episode=6, nodes=nodes)
+    c = config.full(r=0.1)
+    w.plain("radii/per_particle", dict(x=x), particles.radii(c, x.astype(np.float64)), r=0.1)
+
+
+def camera(angle, position):
+    """OpenCV camera at `position` that looks at the origin, rolled by `angle`."""
+    z = -np.asarray(position, np.float64)
+    z /= np.linalg.norm(z)
+    x = np.cross(z, [0.0, 0.0, 1.0])
+    x /= np.linalg.norm(x)
+    y = np.cross(z, x)
+    ca, sa = np.cos(angle), np.sin(angle)
+    pose = np.eye(4)
+    pose[:3, :3] = np.stack([ca * x + sa * y, -sa * x + ca * y, z], 1)
+    pose[:3, 3] = position
+    return pose
+
+
+def geometry_cases(w):
+    Kc = np.array([[[9.0, 0, 4.25], [0, 8.5, 3.125], [0, 0, 1]]] * 2)
+    pose = np.stack([camera(0.1, [1.0, 0.4, 0.8]), camera(-0.2, [-0.6, 1.1, 0.7])]).astype(np.float32).astype(np.float64)
+    depth = (1.2 + 0.3 * unit(2, 6, 8)).float().numpy()
+    depth[0, 2, 3], depth[1, 0, 0] = 0, np.nan
+    x, valid = particles.unproject(depth, Kc, pose)
+    w.plain("unproject/two_views", dict(depth=depth, Kc=Kc, pose=pose),
+            np.concatenate([x, valid[..., None]], -1), columns="x (3), valid (then x is of no meaning)")
+    other = (depth + np.where(unit(2, 6, 8).numpy() < 0.4, 0.05, 0.001)).astype(np.float32)
+    moved = pose.copy()
+    moved[0] = camera(0.15, [1.02, 0.43, 0.78]).astype(np.float32)
+    for name, to in (("fixed", pose), ("moving", moved)):
+        flag = particles.moving_flag(depth, Kc, pose, other, to, 0.02)
+        w.plain(f"moving_flag/{name}", dict(depth=depth, other_depth=other, Kc=Kc, pose=pose, other_pose=to),
+                np.where(valid, flag, 0).astype(np.float32), zm=0.02)
+
+
+LENGTHS = dict(X=1.0, lc=0.5, lm=0.15, r=0.12)
+
+
+def small_state(c, N=(20, 24), later=False):
+    """Two sets on a wavy sheet with a moving blob; the same particles in both when `later`."""
+    if later:
+        N = (24, 24)
+    state = {}
+    base = normal(24, 3, scale=0.2)
+    for t, n in enumerate(N):
+        x = base[:n] + normal(n, 3, scale=0.02) if t == 0 or later else normal(n, 3, scale=0.2)
+        state[f"x{t}"] = (x if t == 0 or not later else base + 0.0).float().double()
+        state[f"f{t}"] = normal(n, c.D, scale=0.5)
+        state[f"m{t}"] = torch.tensor((np.arange(n) % 3 == 0).astype(np.float64))
+        state[f"c{t}"] = unit(n, 3)
+    if later:
+        state["m1"], state["c1"] = state["m0"], state["c0"]
+    return state
+
+
+def to_state(t, rollout_step, cloud=None):
+    return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cloud, rollout_step)
+
+
+def step_case(w, name, c, rollout_step):
+    inputs = small_state(c, later=rollout_step > 0)
+    fixed = {"m0", "m1", "c0", "c1"}
+    cloud_names = ("cloud_x1", "cloud_c1", "cloud_x0", "cloud_c0")
+    if c.velocity == "node" and rollout_step == 0:
+        for key in cloud_names:
+            inputs[key] = unit(150, 3) if "c" in key.split("_")[1] else normal(150, 3, scale=0.2)
+        fixed |= set(cloud_names)
+    if c.graph == "hierarchical":
+        inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, rollout_step, 6))
+    inputs.update(weights(c, "gnn"))
+
+    def run(t):
+        cloud = ((t["cloud_x1"], t["cloud_c1"]), (t["cloud_x0"], t["cloud_c0"])) if "cloud_x1" in t else None
+        state, _ = gnn.step(t, c, to_state(t, rollout_step, cloud), 3, 6, t.get("node"))
+        return torch.cat([state.x[-1], state.f[-1]], 1)
+    attributes = {k: v for k, v in vars(c).items() if isinstance(v, (int, float, str)) and k not in ("N", "K", "S", "near", "far", "hidden")}
+    attributes = {("s_length" if k == "s" else k): (int(v) if isinstance(v, bool) else v) for k, v in attributes.items()}
+    w.case(f"step/{name}", run, inputs, fixed=fixed, columns="x of the next set (3), f of the next set (D)", rollout_step=rollout_step,
+           step=3, episode=6, **attributes)
+
+
+def dynamics(w):
+    small = dict(C=6, L=1, D=5, M=7, k_node_to_node=4, seed=5, **LENGTHS)
+    step_case(w, "published", config.published(**small), 0)
+    step_case(w, "published_velocity", config.published(velocity="particle", **small), 0)
+    step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **small), 1)
+    step_case(w, "full", config.full(cross_edges=2, **{**small, "L": 2}), 0)
+    step_case(w, "full_later", config.full(cross_edges=2, rotation=True, feature_change=0.1, **small), 1)
+    step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**small, "k_node_to_node": 3}), 0)
+    c = config.full(cross_edges=2, **small)
+    inputs = small_state(c)
+    cloud = {k: (unit(150, 3) if k.endswith("c") else normal(150, 3, scale=0.2)) for k in ("now_x", "now_c", "past_x", "past_c")}
+    node = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, 0, 6))
+    state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0,
+                     ((cloud["now_x"], cloud["now_c"]), (cloud["past_x"], cloud["past_c"])))
+    for name, on in (("cue", False), ("cue_smooth", True)):
+        c.smooth = on
+        g, e = gnn.build_graph(c, state, 3, 6, node)
+        v = gnn.node_velocity(c, state, g, e)
+        w.plain(f"node_velocity/{name}", dict(x=inputs["x1"], m=inputs["m1"], c=inputs["c1"], node=node, **cloud), v, lc=c.lc, lm=c.lm,
+                ws=c.ws, k_node_to_node=4, smooth=int(on))
+    w.plain("node_extras/all", dict(x=inputs["x1"], m=inputs["m1"], node=node, v=v.float().double()),
+            gnn.node_extras(c, state, node, v.float().double()), ell=c.ell, s_length=c.s)
+    later = small_state(c, later=True)
+    state = to_state({**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
+    g, e = gnn.build_graph(c, state, 3, 6, node)
+    w.plain("node_velocity/later", dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node),
+            gnn.node_velocity(c, state, g, e), lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1)
+    c.velocity = "particle"
+    state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
+    w.plain("particle_velocity/first", {k: v for k, v in inputs.items() if k[0] in "xc"}, gnn.particle_velocity(c, state), X=c.X, k=24)
+
+
+def whole_encoder(w):
+    for name, depth_input, widths in (("rgb", False, (8,)), ("depth_three_levels", True, (2, 4, 6))):
+        c = config.full(D=6, widths=widths, depth_input=depth_input, X=1.5)
+        rgb = torch.tensor((philox.random4(4, 8, 9, 0, np.arange(2 * 6 * 5 * 3))[:, 0] % 256).astype(np.uint8).reshape(2, 6, 5, 3))
+        depth = (1 + unit(2, 6, 5)).float().double()
+        depth[0, 1, 2] = 0
+
+        def run(t):
+            return encoder.unet(t, c, encoder.image_input(c, t["rgb"].double() / 255, t["depth"]))
+        w.case(f"encoder/{name}", run, dict(rgb=rgb, depth=depth, **weights(c, "encoder")), fixed=("depth",), act="silu", D=6,
+               levels=len(widths), widths=np.array(widths, np.int32), depth_input=int(depth_input), X=1.5)
+
+
+def scene(c, N=40):
+    """Particles on a bumpy sheet, rays from two cameras."""
+    xy = (unit(N, 2) - 0.5) * 0.8
+    x = torch.cat([xy, 0.1 * torch.sin(5 * xy.sum(1, keepdim=True))], 1).float().double()
+    R = torch.from_numpy(particles.radii(c, x.numpy())).float().double()
+    f = torch.cat([unit(N, 3), normal(N, c.D - 3, scale=0.5)], 1)
+    Kc = np.array([[[9.0, 0, 4.0], [0, 9.0, 3.0], [0, 0, 1]]] * 2)
+    pose = np.stack([camera(0.0, [0.9, 0.3, 0.7]), camera(0.3, [-0.5, 0.8, 0.9])])
+    row, column = np.meshgrid(np.arange(6), np.arange(8), indexing="ij")
+    view = np.repeat([0, 1], 12)
+    pick = (np.arange(24) * 17) % 48
+    o, d = renderer.pixel_rays(Kc, pose, view, row.ravel()[pick], column.ravel()[pick], torch.float64)
+    return x, f, R, o.float().double(), d.float().double()
+
+
+def rendering(w):
+    for name, view_direction, per_particle in (("plain", False, False), ("direction", True, True)):
+        c = config.full(D=5, K=4, S=5, hidden=8, view_direction=view_direction, radius_per_particle=per_particle, near=0.2, far=4.0, **LENGTHS)
+        x, f, R, o, d = scene(c)
+        jitter = unit(len(o))
+        rays = dict(origin=o, direction=d, jitter=jitter)
+        sm = renderer.place(c, x, R, o, d, jitter)
+        attributes = dict(K=c.K, S=c.S, near=c.near, far=c.far, r=c.r, delta=c.delta)
+        count = torch.bincount(sm.ray, minlength=len(o))
+        w.plain(f"place/{name}", dict(x=x, R=R, **rays), torch.cat([sm.ray[:, None], sm.slot[:, None], sm.neighbour], 1),
+                columns="ray, number along the ray, neighbours by u (K; -1 none)", **attributes)
+        keep = slice(0, 14)
+        q = (o[sm.ray] + sm.z[:, None] * d[sm.ray])[keep].float().double()
+        unit_dir = (d / d.norm(dim=1, keepdim=True))[sm.ray][keep].float().double()
+        p = weights(c, "renderer")
+        near = sm.neighbour[keep]
+        w.case(f"rings/{name}", lambda t: torch.cat([a if a.dim() > 1 else a[:, None] for a in
+                                                     renderer.ring_features(c, t["q"], t["x"], t["f"], t["R"], t["neighbour"])], 1),
+               dict(q=q, x=x, f=f, R=R, neighbour=near), fixed=("q", "R"),
+               columns="a_0 .. a_3 (4 D), log(1 + sum w_k) (4), mean colour (3), sum of cuts (1)", **attributes)
+        w.case(f"shade/{name}", lambda t: torch.cat([a if a.dim() > 1 else a[:, None] for a in
+                                                     renderer.shade(t, c, t["q"], t["dir"], t["x"], t["f"], t["R"], t["neighbour"])], 1),
+               dict(q=q, dir=unit_dir, x=x, f=f, R=R, neighbour=near, **p), fixed=("q", "R", "dir"), columns="density, colour (3)",
+               act="silu", view_direction=int(view_direction), carry_rgb=1, hidden=8, **attributes)
+        background = unit(3)
+
+        def whole(t):
+            colour, opacity, depth = renderer.render(t, c, t["x"], t["f"], t["R"], t["origin"], t["direction"], t["background"], t["jitter"])
+            return torch.cat([colour, opacity[:, None], depth[:, None]], 1)
+        w.case(f"render/{name}", whole, dict(x=x, f=f, R=R, background=background, **rays, **p),
+               fixed=("R", "origin", "direction", "jitter", "background"), columns="colour (3), opacity, depth", act="silu",
+               view_direction=int(view_direction), carry_rgb=1, hidden=8, **attributes)
+        if per_particle:
+            continue
+        n = len(sm.ray)
+        start = torch.cat([torch.zeros(1, dtype=torch.long), torch.cumsum(count, 0)])
+
+        def mix(t):
+            colour, opacity, depth = renderer.composite(t["density"], t["colour"], t["z"], sm.ray, sm.slot, len(o), c.S, c.delta, t["background"])
+            return torch.cat([colour, opacity[:, None], depth[:, None]], 1)
+        w.case("composite/plain", mix, dict(density=(unit(n) * 40).float().double(), colour=unit(n, 3), z=sm.z.float().double(),
+                                            start=start, background=background), fixed=("z",),
+               columns="colour (3), opacity, depth; the samples of ray i are start[i] .. start[i + 1] - 1", **attributes)
+
+
+def losses(w):
+    c = config.full(X=1.0)
+
+    class Points:
+        pass
+    cloud = Points()
+    x, colour, m = normal(15, 3, scale=0.2), unit(15, 3), torch.tensor((np.arange(15) % 2).astype(np.float64))
+    y, yc = normal(30, 3, scale=0.2), unit(30, 3)
+    closer = torch.arange(0, 30, 4)
+
+    def run(t):
+        cloud.xt = t["y"]
+        state = gnn.State([t["x"]], None, [t["m"]], [t["c"]])
+        points = torch.cat([t["y"], c.lc * t["y_colour"]], 1)
+        return loss.nearest_term(c, state, cloud, (points, (points * points).sum(1)), t["closer"]).reshape(1)
+    w.case("nearest_term/both", run, dict(x=x, c=colour, m=m, y=y, y_colour=yc, closer=closer), fixed=("c", "m", "y", "y_colour"),
+           X=1.0, lc=c.lc, s_length=c.s, h=0.01, columns="(a) + (b), over s; closer = the pixels of (b)")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-o", default=os.path.join(os.path.dirname(__file__), "../../tests/reference/ops.h5"))
+    path = parser.parse_args().o
+    w = Writer(path)
+    for part in (ops, small_networks, integers, geometry_cases, dynamics, whole_encoder, rendering, losses):
+        part(w)
+    cases = sum(len(g) for g in w.file.values())
+    w.file.close()
+    print(f"{path}: {cases} cases, {os.path.getsize(path)} bytes")
+
+
+if __name__ == "__main__":
+    main()
