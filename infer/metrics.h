@@ -32,12 +32,13 @@ bool metrics_psnr(const uint8_t *a, const uint8_t *b, const uint8_t *mask, size_
 enum { SSIM_WINDOW = 11 };
 #define SSIM_SIGMA 1.5
 
-// floats that metrics_ssim needs as scratch memory
-size_t metrics_ssim_scratch(int H, int W);
 // Wang et al. 2004: Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, range 1, population covariance, each channel
-// apart, mean over channels and over the windows that lie wholly inside (as scikit-image with gaussian_weights and
-// use_sample_covariance=False). With a mask: over the windows whose middle is in it. No value below 11x11.
-bool metrics_ssim(const uint8_t *a, const uint8_t *b, const uint8_t *mask, int H, int W, float *scratch, double *out);
+// apart (as scikit-image with gaussian_weights and use_sample_covariance=False). map (H,W): mean over channels of the
+// window around each pixel; NaN where it does not lie wholly inside. `scratch`: metrics_ssim_scratch(H, W) floats.
+size_t metrics_ssim_scratch(int H, int W);
+void metrics_ssim_map(const uint8_t *a, const uint8_t *b, int H, int W, float *scratch, float *map);
+// Mean of the map over the pixels of the mask (NULL: all) that are not NaN.
+bool metrics_ssim(const float *map, const uint8_t *mask, size_t pixels, double *out);
 
 // Mean |a - b| in metres over pixels of the mask where both are valid (finite and > 0).
 bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, size_t pixels, double *out);
