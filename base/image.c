@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/image.h"
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/image_codecs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void image_free(Image *image) {
+    free(image->pixels);
+    *image = (Image){0};
+}
+
+size_t image_bytes(const Image *image) {
+    return (size_t)image->H * (size_t)image->W * (size_t)image->channels * (size_t)image->type;
+}
+
+Status image_create(int H, int W, int channels, PixelType type, Image *out, Error *err) {
+    CHECK(channels >= 1 && channels <= 4);
+    *out = (Image){0};
+    if (H < 1 || W < 1 || H > IMAGE_SIDE_MAX || W > IMAGE_SIDE_MAX || (size_t)H * (size_t)W > IMAGE_PIXELS_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "expected a picture with sides of 1 to %d and at most %zu pixels, found %d x "
+                         "%d", IMAGE_SIDE_MAX, IMAGE_PIXELS_MAX, W, H);
+    Image image = {H, W, channels, type, NULL};
+    image.pixels = calloc(1, image_bytes(&image));
+    if (!image.pixels) return error_set(err, STATUS_FAILED, "no memory for a picture of %d x %d", W, H);
+    *out = image;
+    return STATUS_OK;
+}
+
+Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err) {
+    const unsigned char *b = bytes;
+    Status status;
+    *out = (Image){0};
+    if (size >= 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0) status = image_decode_png(b, size, out, err);
+    else if (size >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0) status = image_decode_jpeg(b, size, out, err);
+    else if (size >= 4 && (memcmp(b, "II*\0", 4) == 0 || memcmp(b, "MM\0*", 4) == 0))
+        status = image_decode_tiff(b, size, out, err);
+    else return error_set(err, STATUS_BAD_INPUT, "%s: expected a PNG, JPEG or TIFF picture, found another format", name);
+    if (status) {
+        image_free(out);
+        error_prefix(err, "%s", name);
+    }
+    return status;
+}
+
+Status image_read(const char *path, Image *out, Error *err) {
+    char *bytes = NULL;
+    size_t size = 0;
+    *out = (Image){0};
+    Status status = file_read_all(path, IMAGE_FILE_MAX, &bytes, &size, err);
+    if (!status) status = image_decode(bytes, size, path, out, err);
+    free(bytes);
+    return status;
+}
+
+Status image_write_png(const Image *image, const char *path, Error *err) {
+    unsigned char *bytes = NULL;
+    size_t size;
+    Status status = image_encode_png(image, &bytes, &size, err);
+    if (!status) status = file_write_bytes(path, bytes, size, err);
+    free(bytes);
+    return status;
+}
+
+static uint8_t sample_to_u8(const Image *image, size_t index) {
+    if (image->type == PIXEL_U8) return ((const uint8_t *)image->pixels)[index];
+    return (uint8_t)((((const uint16_t *)image->pixels)[index] + 128) / 257);
+}
+
+Status image_to_rgb8(const Image *image, Image *out, Error *err) {
+    *out = (Image){0};
+    if (image->type == PIXEL_F32) return error_set(err, STATUS_BAD_INPUT, "expected a colour picture, found 32-bit floats");
+    Status status = image_create(image->H, image->W, 3, PIXEL_U8, out, err);
+    if (status) return status;
+    uint8_t *rgb = out->pixels;
+    size_t count = (size_t)image->H * (size_t)image->W, channels = (size_t)image->channels;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t c = 0; c < 3; c++) rgb[3 * i + c] = sample_to_u8(image, i * channels + (channels >= 3 ? c : 0));
+    }
+    return STATUS_OK;
+}

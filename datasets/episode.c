@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/camera.h"
+#include "base/check.h"
+#include "datasets/dataset_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_ARRAY_MAX ((size_t)1 << 28) // bytes of cameras, times, states and actions, each
+#define ARENA_MAX ((size_t)1 << 32)       // and of all of them
+enum { TEXT_SIZE = 512, ATTRIBUTES_MAX = 4096, PROPERTIES_MAX = 512 };
+
+static Status no_memory(const H5Place *group, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: no memory to open it", group->text);
+}
+
+// Reads a whole small array into the arena; *out stays NULL when it is absent. `dims` gets what was found.
+static Status keep_array(Dataset *dataset, const H5Place *group, const char *name, bool required, H5Expect expect,
+                         H5Kind kind, const void **out, hsize_t *dims, Error *err) {
+    H5Array array;
+    bool found;
+    *out = NULL;
+    expect.bytes_max = SMALL_ARRAY_MAX;
+    Status status = h5_open_array(group, name, required, &expect, &array, &found, err);
+    if (status || !found) return status;
+    size_t bytes = array.bytes / h5_kind_bytes(array.kind) * h5_kind_bytes(kind);
+    void *memory = dataset->arena.used + bytes < ARENA_MAX ? arena_alloc(&dataset->arena, bytes) : NULL;
+    if (!memory) status = no_memory(group, err);
+    if (!status) status = h5_array_read(&array, kind, memory, err);
+    if (!status) *out = memory;
+    if (dims) memcpy(dims, array.dims, sizeof array.dims);
+    h5_array_close(&array);
+    return status;
+}
+
+static Status keep_text(Dataset *dataset, const H5Place *group, const char *name, bool required, const char **out,
+                        Error *err) {
+    char text[TEXT_SIZE];
+    Status status = h5_attribute_text(group, name, required, text, sizeof text, NULL, err);
+    if (status) return status;
+    *out = dataset_keep_text(dataset, text);
+    return *out ? STATUS_OK : no_memory(group, err);
+}
+
+static Status read_texts(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    const char *split;
+    Status status = keep_text(dataset, group, "split", true, &split, err);
+    if (!status) status = keep_text(dataset, group, "source", false, &info->source, err);
+    if (!status) status = keep_text(dataset, group, "scene", false, &info->scene, err);
+    if (status || split_parse(split, &info->split)) return status;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute split \"train\", \"val\" or \"test\", found \"%.100s\"",
+                     group->text, split);
+}
+
+// rgb fixes F, V, H and W for everything else.
+static Status read_image_shapes(const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Array array;
+    H5Expect rgb = {.kinds = H5_U8, .rank = 5, .dims = {0, 0, 0, 0, 3}, .dims_max = FRAMES_MAX, .letters = "F,V,H,W,3"};
+    Status status = h5_open_array(group, "rgb", true, &rgb, &array, NULL, err);
+    h5_array_close(&array);
+    if (status) return status;
+    if (array.dims[1] > VIEWS_MAX || array.dims[2] > SIDE_MAX || array.dims[3] > SIDE_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d views and sides of %d pixels, found %llu, %llu x "
+                         "%llu", array.text, VIEWS_MAX, SIDE_MAX, (unsigned long long)array.dims[1],
+                         (unsigned long long)array.dims[3], (unsigned long long)array.dims[2]);
+    info->F = (int)array.dims[0];
+    info->V = (int)array.dims[1];
+    info->H = (int)array.dims[2];
+    info->W = (int)array.dims[3];
+    H5Expect mask = {.kinds = H5_U16, .rank = 4, .dims = {array.dims[0], array.dims[1], array.dims[2], array.dims[3]},
+                     .letters = "F,V,H,W"};
+    status = h5_open_array(group, "mask", false, &mask, &array, &info->has_mask, err);
+    h5_array_close(&array);
+    return status;
+}
+
+static Status read_depth_scale(const H5Array *array, EpisodeInfo *info, Error *err) {
+    double scale = 1;
+    int count;
+    Status status = h5_attribute_numbers(array->id, array->text, "scale", info->depth_is_u16, false, &scale, 1, &count, err);
+    if (status) return status;
+    info->depth_scale = count == 1 ? scale : 1;
+    if (count == 0 && info->depth_is_u16)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute scale to be one number", array->text);
+    if (!info->depth_is_u16 && info->depth_scale != 1)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected f32 metres without a scale, found scale %g; store metres",
+                         array->text, scale);
+    if (!(info->depth_scale > 0 && info->depth_scale <= 1))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute scale in metres per unit, above 0 and at most 1, "
+                         "found %g", array->text, scale);
+    return STATUS_OK;
+}
+
+static Status read_depth_shape(const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Array array;
+    H5Expect depth = {.kinds = H5_F32 | H5_U16, .rank = 4, .letters = "F,V,H,W",
+                      .dims = {(hsize_t)info->F, (hsize_t)info->V, (hsize_t)info->H, (hsize_t)info->W}};
+    Status status = h5_open_array(group, "depth", true, &depth, &array, NULL, err);
+    info->depth_is_u16 = !status && array.kind == H5_U16;
+    if (!status) status = read_depth_scale(&array, info, err);
+    h5_array_close(&array);
+    return status;
+}
+
+static Status check_finite(const H5Place *group, const char *name, const double *values, size_t count, Error *err) {
+    for (size_t i = 0; values && i < count; i++) {
+        if (!isfinite(values[i]))
+            return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected finite numbers, found %g at element %zu", group->text,
+                             name, values[i], i);
+    }
+    return STATUS_OK;
+}
+
+static Status check_intrinsics(const H5Place *group, const EpisodeInfo *info, Error *err) {
+    Status status = check_finite(group, "intrinsics", info->intrinsics, 9 * (size_t)info->V, err);
+    for (int v = 0; !status && v < info->V; v++) {
+        const double *K = info->intrinsics + 9 * v;
+        if (!(K[0] > 0 && K[4] > 0))
+            return error_set(err, STATUS_BAD_INPUT, "%s/intrinsics: expected positive focal lengths, found %g and %g in view "
+                             "%d; a negative one mirrors the scene", group->text, K[0], K[4], v);
+        if (K[3] != 0 || K[6] != 0 || K[7] != 0 || K[8] != 1)
+            return error_set(err, STATUS_BAD_INPUT, "%s/intrinsics: expected [fx s cx; 0 fy cy; 0 0 1], found another form "
+                             "in view %d; is it transposed?", group->text, v);
+    }
+    return status;
+}
+
+static Status check_pose(const H5Place *group, const double *pose, int frame, int view, Error *err) {
+    double error = 0, determinant = 1;
+    bool form = pose_rotation_error(pose, &error, &determinant);
+    if (form && determinant < 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s/world_from_camera: expected a rotation with determinant +1, found %.3f in "
+                         "frame %d, view %d: the camera is mirrored", group->text, determinant, frame, view);
+    if (form && error <= ROTATION_TOLERANCE) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s/world_from_camera: expected finite [R t; 0 0 0 1] with R orthonormal within "
+                     "%g, found %s%.3g in frame %d, view %d", group->text, ROTATION_TOLERANCE,
+                     form ? "an error of " : "another form or a number that is not finite; error ", error, frame, view);
+}
+
+static Status read_cameras(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    hsize_t F = (hsize_t)info->F, V = (hsize_t)info->V;
+    H5Expect intrinsics = {.kinds = H5_F64, .rank = 3, .dims = {V, 3, 3}, .letters = "V,3,3"};
+    H5Expect moving = {.kinds = H5_F64, .rank = 4, .dims = {F, V, 4, 4}, .letters = "F,V,4,4"};
+    H5Expect fixed = {.kinds = H5_F64, .rank = 3, .dims = {V, 4, 4}, .letters = "V,4,4] or [F,V,4,4"};
+    const void *K, *poses;
+    Status status = keep_array(dataset, group, "intrinsics", true, intrinsics, H5_F64, &K, NULL, err);
+    if (status) return status;
+    info->intrinsics = K;
+    // Four dimensions mean moving cameras; any other shape is reported against the fixed form.
+    Error ignored;
+    info->moving_cameras = keep_array(dataset, group, "world_from_camera", true, moving, H5_F64, &poses, NULL, &ignored) == 0;
+    if (!info->moving_cameras) status = keep_array(dataset, group, "world_from_camera", true, fixed, H5_F64, &poses, NULL, err);
+    if (status) return status;
+    info->world_from_camera = poses;
+    status = check_intrinsics(group, info, err);
+    int frames = info->moving_cameras ? info->F : 1;
+    for (int f = 0; f < frames; f++) {
+        for (int v = 0; !status && v < info->V; v++) status = check_pose(group, episode_pose(info, f, v), f, v, err);
+    }
+    return status;
+}
+
+static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Expect expect = {.kinds = H5_F64, .rank = 1, .dims = {(hsize_t)info->F}, .letters = "F"};
+    const void *time;
+    Status status = keep_array(dataset, group, "time", true, expect, H5_F64, &time, NULL, err);
+    if (!status) status = check_finite(group, "time", time, (size_t)info->F, err);
+    if (status) return status;
+    info->time = time;
+    for (int f = 1; f < info->F; f++) {
+        if (!(info->time[f] > info->time[f - 1]))
+            return error_set(err, STATUS_BAD_INPUT, "%s/time: expected strictly increasing seconds, found %g after %g at "
+                             "frame %d", group->text, info->time[f], info->time[f - 1], f);
+    }
+    info->time_step = info->F > 1 ? (info->time[info->F - 1] - info->time[0]) / (info->F - 1) : 0;
+    info->even_time = true;
+    for (int f = 1; f < info->F; f++) {
+        double off = fabs(info->time[f] - info->time[f - 1] - info->time_step);
+        if (off > 0.01 * info->time_step) info->even_time = false;
+    }
+    return STATUS_OK;
+}
+
+static Status read_bounds(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Expect expect = {.kinds = H5_F64, .rank = 2, .dims = {2, 3}};
+    const void *bounds;
+    Status status = keep_array(dataset, group, "bounds", false, expect, H5_F64, &bounds, NULL, err);
+    if (status) return status;
+    info->bounds = bounds ? bounds : file->has_bounds ? file->bounds : NULL;
+    for (int i = 0; info->bounds && i < 3; i++) {
+        double low = info->bounds[i], high = info->bounds[3 + i];
+        if (!(isfinite(low) && isfinite(high) && low < high))
+            return error_set(err, STATUS_BAD_INPUT, "%s/bounds: expected [lower, upper] corners in metres with lower < upper, "
+                             "found %g and %g", group->text, low, high);
+    }
+    return STATUS_OK;
+}
+
+static Status read_actions(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Expect expect = {.kinds = H5_F32, .rank = 2, .dims = {(hsize_t)info->F, 0}, .dims_max = ACTIONS_MAX, .letters = "F,A"};
+    hsize_t dims[H5_RANK_MAX] = {0};
+    const void *actions;
+    Status status = keep_array(dataset, group, "actions", false, expect, H5_F32, &actions, dims, err);
+    if (status || !actions) return status;
+    info->actions = actions;
+    info->A = (int)dims[1];
+    for (size_t i = 0; i < (size_t)info->F * (size_t)info->A; i++) {
+        if (!isfinite(info->actions[i]))
+            return error_set(err, STATUS_BAD_INPUT, "%s/actions: expected finite numbers, found %g in frame %zu", group->text,
+                             info->actions[i], i / (size_t)info->A);
+    }
+    return STATUS_OK;
+}
+
+static Status read_objects(Dataset *dataset, const H5Place *state, EpisodeInfo *info, Error *err) {
+    hsize_t dims[H5_RANK_MAX] = {0}, F = (hsize_t)info->F;
+    H5Expect position = {.kinds = H5_REALS, .rank = 3, .dims = {F, 0, 3}, .dims_max = OBJECTS_MAX, .letters = "F,O,3"};
+    const void *values;
+    Status status = keep_array(dataset, state, "object_position", false, position, H5_F64, &values, dims, err);
+    if (status || !values) return status;
+    info->object_position = values;
+    info->O = (int)dims[1];
+    size_t count = (size_t)info->F * (size_t)info->O;
+    H5Expect quaternion = {.kinds = H5_REALS, .rank = 3, .dims = {F, dims[1], 4}, .letters = "F,O,4"};
+    status = keep_array(dataset, state, "object_quaternion", false, quaternion, H5_F64, &values, NULL, err);
+    info->object_quaternion = values;
+    if (!status) status = check_finite(state, "object_position", info->object_position, 3 * count, err);
+    if (!status) status = check_finite(state, "object_quaternion", info->object_quaternion, 4 * count, err);
+    return status;
+}
+
+static Status read_state(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    H5Place state;
+    bool found;
+    Status status = h5_open_group(group, "state", false, &state, &found, err);
+    if (!status && found) status = read_objects(dataset, &state, info, err);
+    h5_close(&state);
+    return status;
+}
+
+static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static Status read_heldout(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    double *numbers = calloc((size_t)info->V, sizeof *numbers);
+    int count;
+    if (!numbers) return no_memory(group, err);
+    Status status = h5_attribute_numbers(group->id, group->text, "heldout_views", false, true, numbers, info->V, &count, err);
+    int *views = status ? NULL : arena_array(&dataset->arena, (size_t)count, sizeof *views);
+    if (!status && !views) status = no_memory(group, err);
+    for (int i = 0; !status && i < count; i++) {
+        if (numbers[i] >= 0 && numbers[i] < info->V) views[i] = (int)numbers[i];
+        else status = error_set(err, STATUS_BAD_INPUT, "%s: expected heldout_views below the %d views, found %g", group->text,
+                                info->V, numbers[i]);
+    }
+    free(numbers);
+    if (status) return status;
+    if (count == info->V)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a view that is not held out, found all %d in heldout_views",
+                         group->text, count);
+    qsort(views, (size_t)count, sizeof *views, compare_ints);
+    for (int i = 1; i < count; i++) {
+        if (views[i] == views[i - 1])
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected each of heldout_views once, found %d twice", group->text,
+                             views[i]);
+    }
+    info->heldout_views = count ? views : NULL;
+    info->heldout_count = count;
+    return STATUS_OK;
+}
+
+typedef struct PropertyVisit {
+    const H5Place *group;
+    Property *properties; // (PROPERTIES_MAX)
+    int count;
+} PropertyVisit;
+
+static Status visit_property(void *owner, const char *name, Error *err) {
+    static const char PREFIX[] = "properties/";
+    PropertyVisit *visit = owner;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || !h5_attribute_is_scalar_number(visit->group, name))
+        return STATUS_OK;
+    Property *property = &visit->properties[visit->count];
+    const char *short_name = name + sizeof PREFIX - 1;
+    int count;
+    if (visit->count == PROPERTIES_MAX || strlen(short_name) >= sizeof property->name)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d properties with names below %zu bytes",
+                         visit->group->text, PROPERTIES_MAX, sizeof property->name);
+    snprintf(property->name, sizeof property->name, "%s", short_name);
+    visit->count++;
+    return h5_attribute_numbers(visit->group->id, visit->group->text, name, true, false, &property->value, 1, &count, err);
+}
+
+static Status read_properties(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    PropertyVisit visit = {group, calloc(PROPERTIES_MAX + 1, sizeof(Property)), 0};
+    if (!visit.properties) return no_memory(group, err);
+    Status status = h5_each_attribute(group, ATTRIBUTES_MAX, visit_property, &visit, err);
+    size_t bytes = (size_t)visit.count * sizeof(Property);
+    void *copy = status ? NULL : arena_alloc(&dataset->arena, bytes);
+    if (!status && !copy) status = no_memory(group, err);
+    if (!status && visit.count) {
+        info->properties = memcpy(copy, visit.properties, bytes);
+        info->property_count = visit.count;
+    }
+    free(visit.properties);
+    return status;
+}
+
+static Status append(Dataset *dataset, int file, const EpisodeInfo *info, const H5Place *group, Error *err) {
+    DatasetInfo *all = &dataset->info;
+    if (all->episode_count == dataset->episode_capacity) {
+        int capacity = 2 * dataset->episode_capacity + 16;
+        Episode *grown = realloc(dataset->episodes, (size_t)capacity * sizeof *grown);
+        if (!grown) return no_memory(group, err);
+        dataset->episodes = grown;
+        dataset->episode_capacity = capacity;
+    }
+    dataset->episodes[all->episode_count++] = (Episode){*info, file, dataset->image_count};
+    dataset->image_count += (size_t)info->F * (size_t)info->V;
+    all->split_count[info->split]++;
+    return STATUS_OK;
+}
+
+static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info, Error *err) {
+    Status status = read_texts(dataset, group, info, err);
+    if (!status) status = read_image_shapes(group, info, err);
+    if (!status) status = read_depth_shape(group, info, err);
+    if (!status) status = read_cameras(dataset, group, info, err);
+    if (!status) status = read_time(dataset, group, info, err);
+    if (!status) status = read_bounds(dataset, file, group, info, err);
+    if (!status) status = read_actions(dataset, group, info, err);
+    if (!status) status = read_state(dataset, group, info, err);
+    if (!status) status = read_heldout(dataset, group, info, err);
+    if (!status) status = read_properties(dataset, group, info, err);
+    return status;
+}
+
+Status dataset_add_episode(Dataset *dataset, int file, const H5Place *episodes, const char *name, Error *err) {
+    const DataFile *data = &dataset->files[file];
+    EpisodeInfo info = {.file = data->path, .name = dataset_keep_text(dataset, name)};
+    H5Place group;
+    if (!info.name) return no_memory(episodes, err);
+    Status status = h5_open_group(episodes, name, true, &group, NULL, err);
+    if (!status) status = read_episode(dataset, data, &group, &info, err);
+    if (!status) status = append(dataset, file, &info, &group, err);
+    h5_close(&group);
+    return status;
+}

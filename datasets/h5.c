@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/h5_private.h"
+
+#include "base/check.h"
+#include "base/file.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX ((size_t)1 << 46) // 64 TiB
+#define CHUNK_CACHE_BYTES ((size_t)32 << 20)
+
+// HDF5's state is the process's: so is its lock.
+static pthread_mutex_t library_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static int lock_depth; // below: guarded by library_lock
+static H5E_auto2_t saved_printer;
+static void *saved_printer_owner;
+
+void h5_lock(void) {
+    CHECK(pthread_mutex_lock(&library_lock) == 0);
+    if (lock_depth++ > 0) return;
+    H5open();
+    H5PLset_loading_state(0); // a filter from a plug-in is code from a stranger
+    H5Eget_auto2(H5E_DEFAULT, &saved_printer, &saved_printer_owner);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void h5_unlock(void) {
+    if (--lock_depth == 0) H5Eset_auto2(H5E_DEFAULT, saved_printer, saved_printer_owner);
+    CHECK(pthread_mutex_unlock(&library_lock) == 0);
+}
+
+typedef struct Cause {
+    char *out;
+    size_t size;
+} Cause;
+
+static herr_t take_innermost(unsigned n, const H5E_error2_t *error, void *owner) {
+    Cause *cause = owner;
+    if (n == 0) snprintf(cause->out, cause->size, "%s", error->desc ? error->desc : "unknown cause");
+    return 0;
+}
+
+void h5_cause(char *out, size_t size) {
+    Cause cause = {out, size};
+    snprintf(out, size, "unknown cause");
+    h5_lock();
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &cause);
+    h5_unlock();
+}
+
+static hid_t access_list(void) {
+    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    if (list < 0) return list;
+    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
+    H5Pset_cache(list, 0, 521, CHUNK_CACHE_BYTES, 1.0); // arrays whose chunks hold several images
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(list, 1, 1); // file systems without locks are no obstacle to reading
+#endif
+    return list;
+}
+
+static Status open_failed(const char *name, Error *err) {
+    char cause[256];
+    h5_cause(cause, sizeof cause);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one that is damaged or cut short (%s)", name,
+                     cause);
+}
+
+Status h5_open_file(const char *path, H5Place *file, Error *err) {
+    *file = (H5Place){.id = H5I_INVALID_HID};
+    int fd;
+    Status status = file_open(path, FILE_BYTES_MAX, &fd, &file->file_bytes, err);
+    if (status) return status;
+    close(fd); // HDF5 opens by name itself
+    h5_lock();
+    htri_t is_hdf5 = H5Fis_hdf5(path);
+    hid_t list = access_list();
+    if (is_hdf5 <= 0) {
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found another format", path);
+    } else if ((file->id = H5Fopen(path, H5F_ACC_RDONLY, list)) < 0) {
+        status = open_failed(path, err);
+    }
+    if (list >= 0) H5Pclose(list);
+    h5_unlock();
+    snprintf(file->text, sizeof file->text, "%s:", path);
+    return status;
+}
+
+Status h5_open_memory(const void *bytes, size_t size, const char *name, H5Place *file, Error *err) {
+    *file = (H5Place){.id = H5I_INVALID_HID, .file_bytes = size};
+    Status status = STATUS_OK;
+    h5_lock();
+    hid_t list = access_list();
+    // The core driver copies the image; nothing is written back.
+    if (list < 0 || H5Pset_fapl_core(list, 1 << 16, 0) < 0 || H5Pset_file_image(list, (void *)(uintptr_t)bytes, size) < 0)
+        status = error_set(err, STATUS_FAILED, "%s: HDF5 has no memory for %zu bytes", name, size);
+    else if ((file->id = H5Fopen(name, H5F_ACC_RDONLY, list)) < 0) status = open_failed(name, err);
+    if (list >= 0) H5Pclose(list);
+    h5_unlock();
+    snprintf(file->text, sizeof file->text, "%s:", name);
+    return status;
+}
+
+void h5_close(H5Place *place) {
+    if (place->id > 0) {
+        h5_lock();
+        if (H5Iget_type(place->id) == H5I_FILE) H5Fclose(place->id);
+        else H5Oclose(place->id);
+        h5_unlock();
+    }
+    place->id = H5I_INVALID_HID;
+}
+
+// "a.h5:" + "episodes" -> "a.h5:/episodes"
+static void child_text(const H5Place *parent, const char *name, char *out) {
+    snprintf(out, H5_PLACE_SIZE, "%.*s/%s", H5_PLACE_SIZE - H5_NAME_SIZE - 2, parent->text, name);
+}
+
+// 1 a hard link, 0 absent, -1 something that is refused.
+static int find_hard_link(const H5Place *parent, const char *name, const char *text, Error *err) {
+    H5L_info_t link;
+    htri_t exists = H5Lexists(parent->id, name, H5P_DEFAULT);
+    if (exists == 0) return 0;
+    if (exists < 0 || H5Lget_info(parent->id, name, &link, H5P_DEFAULT) < 0) {
+        error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", text);
+        return -1;
+    }
+    if (link.type == H5L_TYPE_HARD) return 1;
+    error_set(err, STATUS_BAD_INPUT, "%s: expected an object of this file (hard link), found a %s link", text,
+              link.type == H5L_TYPE_SOFT ? "soft" : "external or user-defined");
+    return -1;
+}
+
+hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_type_t type, char *text, Error *err) {
+    child_text(parent, name, text);
+    const char *kind = type == H5I_GROUP ? "group" : "array";
+    int link = find_hard_link(parent, name, text, err);
+    if (link < 0) return -1;
+    if (link == 0) {
+        if (required) error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found nothing of that name", text,
+                                type == H5I_GROUP ? "a" : "an", kind);
+        return required ? -1 : 0;
+    }
+    hid_t id = H5Oopen(parent->id, name, H5P_DEFAULT);
+    if (id < 0) {
+        error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", text);
+        return -1;
+    }
+    if (H5Iget_type(id) == type) return id;
+    H5Oclose(id);
+    error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found another kind of object", text,
+              type == H5I_GROUP ? "a" : "an", kind);
+    return -1;
+}
+
+Status h5_open_group(const H5Place *parent, const char *name, bool required, H5Place *group, bool *found, Error *err) {
+    *group = (H5Place){.id = H5I_INVALID_HID, .file_bytes = parent->file_bytes};
+    h5_lock();
+    hid_t id = h5_open_child(parent, name, required, H5I_GROUP, group->text, err);
+    h5_unlock();
+    if (found) *found = id > 0;
+    if (id > 0) group->id = id;
+    return id < 0 ? STATUS_BAD_INPUT : STATUS_OK;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/check.h"
+#include "datasets/h5_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHUNK_BYTES_MAX ((size_t)1 << 28)
+enum { DEFLATE_RATIO_MAX = 1040, DIMS_MAX = 0x7FFFFFFF }; // deflate reaches 1032 : 1
+
+typedef struct KindRow {
+    H5Kind kind;
+    const char *name;
+    size_t bytes;
+} KindRow;
+
+static const KindRow KINDS[] = {
+    {H5_U8, "u8", 1},   {H5_U16, "u16", 2}, {H5_U32, "u32", 4}, {H5_U64, "u64", 8}, {H5_I8, "i8", 1},   {H5_I16, "i16", 2},
+    {H5_I32, "i32", 4}, {H5_I64, "i64", 8}, {H5_F16, "f16", 2}, {H5_F32, "f32", 4}, {H5_F64, "f64", 8},
+};
+enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
+
+size_t h5_kind_bytes(H5Kind kind) {
+    for (int i = 0; i < KIND_COUNT; i++) {
+        if (KINDS[i].kind == kind) return KINDS[i].bytes;
+    }
+    return 0;
+}
+
+const char *h5_kind_name(H5Kind kind) {
+    for (int i = 0; i < KIND_COUNT; i++) {
+        if (KINDS[i].kind == kind) return KINDS[i].name;
+    }
+    return "another type";
+}
+
+hid_t h5_kind_memory_type(H5Kind kind) {
+    switch (kind) {
+    case H5_U8: return H5T_NATIVE_UINT8;
+    case H5_U16: return H5T_NATIVE_UINT16;
+    case H5_U32: return H5T_NATIVE_UINT32;
+    case H5_U64: return H5T_NATIVE_UINT64;
+    case H5_I8: return H5T_NATIVE_INT8;
+    case H5_I16: return H5T_NATIVE_INT16;
+    case H5_I32: return H5T_NATIVE_INT32;
+    case H5_I64: return H5T_NATIVE_INT64;
+    case H5_F32: return H5T_NATIVE_FLOAT;
+    case H5_F64: return H5T_NATIVE_DOUBLE;
+    default: return H5I_INVALID_HID;
+    }
+}
+
+static H5Kind integer_kind(hid_t type, size_t bytes) {
+    bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+    for (int i = 0; i < KIND_COUNT; i++) {
+        bool row_signed = KINDS[i].kind & (H5_I8 | H5_I16 | H5_I32 | H5_I64);
+        if (KINDS[i].bytes == bytes && (KINDS[i].kind & H5_INTEGERS) && row_signed == is_signed) return KINDS[i].kind;
+    }
+    return 0;
+}
+
+H5Kind h5_kind_of(hid_t type) {
+    size_t bytes = H5Tget_size(type);
+    H5T_order_t order = H5Tget_order(type);
+    // Odd precisions, offsets and paddings are nobody's video.
+    if (bytes > 8 || H5Tget_precision(type) != 8 * bytes || H5Tget_offset(type) != 0) return 0;
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return 0;
+    if (H5Tget_class(type) == H5T_INTEGER) return integer_kind(type, bytes);
+    if (H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0) return H5_F32;
+    if (H5Tequal(type, H5T_IEEE_F64LE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0) return H5_F64;
+    size_t sign, exponent, exponent_size, mantissa, mantissa_size;
+    if (bytes == 2 && H5Tget_class(type) == H5T_FLOAT &&
+        H5Tget_fields(type, &sign, &exponent, &exponent_size, &mantissa, &mantissa_size) >= 0 && exponent_size == 5 &&
+        mantissa_size == 10)
+        return H5_F16;
+    return 0;
+}
+
+static void kinds_text(unsigned kinds, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = 0;
+    for (int i = 0; i < KIND_COUNT && used < size; i++) {
+        if (kinds & KINDS[i].kind) used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " or " : "", KINDS[i].name);
+    }
+}
+
+// "[24,4,64,64]"; a free dimension is written as its letter, or "n".
+static void dims_text(int rank, const hsize_t *dims, const char *letters, char *out, size_t size) {
+    size_t used = (size_t)snprintf(out, size, "[");
+    for (int i = 0; i < rank && used < size; i++) {
+        const char *comma = i ? "," : "";
+        int length = letters ? (int)strcspn(letters, ",") : 0;
+        if (dims[i]) used += (size_t)snprintf(out + used, size - used, "%s%llu", comma, (unsigned long long)dims[i]);
+        else used += (size_t)snprintf(out + used, size - used, "%s%.*s", comma, letters ? length : 1, letters ? letters : "n");
+        if (letters) letters += letters[length] ? length + 1 : length;
+    }
+    if (used < size) snprintf(out + used, size - used, "]");
+}
+
+static Status wrong_shape(const H5Array *array, const H5Expect *expect, Error *err) {
+    char kinds[64], wanted[128], found[128];
+    kinds_text(expect->kinds, kinds, sizeof kinds);
+    dims_text(expect->rank, expect->dims, expect->letters, wanted, sizeof wanted);
+    dims_text(array->rank, array->dims, NULL, found, sizeof found);
+    if (expect->letters)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected %s [%s] = %s, found %s %s", array->text, kinds,
+                         expect->letters, wanted, h5_kind_name(array->kind), found);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found %s %s", array->text, kinds, wanted,
+                     h5_kind_name(array->kind), found);
+}
+
+static Status read_shape(H5Array *array, const H5Expect *expect, Error *err) {
+    hid_t type = H5Dget_type(array->id), space = H5Dget_space(array->id);
+    hsize_t dims_max = expect->dims_max ? expect->dims_max : DIMS_MAX;
+    Status status = STATUS_OK;
+    if (type >= 0) {
+        array->kind = h5_kind_of(type);
+        array->native_order = array->kind && H5Tequal(type, h5_kind_memory_type(array->kind)) > 0;
+    }
+    H5S_class_t class = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
+    int rank = class == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+    if (rank > 0 && rank <= H5_RANK_MAX) array->rank = H5Sget_simple_extent_dims(space, array->dims, NULL);
+    if (array->rank != expect->rank || !(array->kind & expect->kinds)) status = wrong_shape(array, expect, err);
+    for (int i = 0; !status && i < expect->rank; i++) {
+        bool fits = expect->dims[i] ? array->dims[i] == expect->dims[i] : array->dims[i] >= 1 && array->dims[i] <= dims_max;
+        if (!fits) status = wrong_shape(array, expect, err);
+    }
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    return status;
+}
+
+static Status declared_bytes(H5Array *array, const H5Expect *expect, Error *err) {
+    size_t bytes = h5_kind_bytes(array->kind);
+    for (int i = 0; i < array->rank; i++) {
+        if (!size_mul(bytes, (size_t)array->dims[i], &bytes))
+            return error_set(err, STATUS_BAD_INPUT, "%s: its dimensions multiply to more bytes than a machine can count",
+                             array->text);
+    }
+    if (expect->bytes_max && bytes > expect->bytes_max)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %zu bytes, found %zu", array->text,
+                         expect->bytes_max, bytes);
+    array->bytes = bytes;
+    return STATUS_OK;
+}
+
+static Status read_filters(H5Array *array, hid_t plist, Error *err) {
+    int count = H5Pget_nfilters(plist);
+    if (count < 0 || count > (int)(sizeof array->filters / sizeof array->filters[0]))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most 8 filters, found %d", array->text, count);
+    for (int i = 0; i < count; i++) {
+        unsigned flags;
+        size_t value_count = 0;
+        H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)i, &flags, &value_count, NULL, 0, NULL, NULL);
+        if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_FLETCHER32)
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected the filters shuffle, deflate and fletcher32 only, found "
+                             "filter %d; write the file again without it", array->text, (int)filter);
+        array->filters[i] = filter;
+    }
+    array->filter_count = count;
+    return STATUS_OK;
+}
+
+static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
+    size_t bytes = h5_kind_bytes(array->kind);
+    array->chunked = true;
+    if (H5Pget_chunk(plist, H5_RANK_MAX, array->chunk) != array->rank)
+        return error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", array->text);
+    for (int i = 0; i < array->rank; i++) {
+        if (!size_mul(bytes, (size_t)array->chunk[i], &bytes) || bytes > CHUNK_BYTES_MAX)
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected chunks of at most %zu bytes, found larger ones; use one "
+                             "image a chunk", array->text, CHUNK_BYTES_MAX);
+    }
+    return read_filters(array, plist, err);
+}
+
+// A 4 TiB array of which nothing is stored opens happily, so what is declared is held against what is there.
+static Status check_storage(const H5Array *array, size_t file_bytes, Error *err) {
+    size_t stored = (size_t)H5Dget_storage_size(array->id), reach = stored;
+    for (int i = 0; i < array->filter_count; i++) {
+        if (array->filters[i] == H5Z_FILTER_DEFLATE && !size_mul(reach, DEFLATE_RATIO_MAX, &reach)) reach = SIZE_MAX;
+    }
+    if (stored <= file_bytes && reach >= array->bytes) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: declares %zu bytes but the file (%zu bytes) stores %zu for it; was it cut "
+                     "short or never filled?", array->text, array->bytes, file_bytes, stored);
+}
+
+static Status read_layout(H5Array *array, hid_t plist, Error *err) {
+    H5D_layout_t layout = H5Pget_layout(plist);
+    if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected data stored in this file, found a virtual layout",
+                         array->text);
+    if (H5Pget_external_count(plist) != 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected data stored in this file, found external storage",
+                         array->text);
+    return layout == H5D_CHUNKED ? read_chunks(array, plist, err) : STATUS_OK;
+}
+
+static Status inspect(H5Array *array, size_t file_bytes, const H5Expect *expect, Error *err) {
+    hid_t plist = H5Dget_create_plist(array->id);
+    if (plist < 0) return error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", array->text);
+    Status status = read_shape(array, expect, err);
+    if (!status) status = declared_bytes(array, expect, err);
+    if (!status) status = read_layout(array, plist, err);
+    if (!status) status = check_storage(array, file_bytes, err);
+    H5Pclose(plist);
+    return status;
+}
+
+Status h5_open_array(const H5Place *parent, const char *name, bool required, const H5Expect *expect, H5Array *out,
+                     bool *found, Error *err) {
+    *out = (H5Array){.id = H5I_INVALID_HID};
+    h5_lock();
+    hid_t id = h5_open_child(parent, name, required, H5I_DATASET, out->text, err);
+    Status status = id < 0 ? STATUS_BAD_INPUT : STATUS_OK;
+    if (found) *found = id > 0;
+    if (id > 0) {
+        out->id = id;
+        status = inspect(out, parent->file_bytes, expect, err);
+        if (status) h5_array_close(out);
+    }
+    h5_unlock();
+    return status;
+}
+
+void h5_array_close(H5Array *array) {
+    if (array->id > 0) {
+        h5_lock();
+        H5Dclose(array->id);
+        h5_unlock();
+    }
+    array->id = H5I_INVALID_HID;
+}
+
+Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err) {
+    char cause[256];
+    h5_lock();
+    herr_t rc = H5Dread(array->id, h5_kind_memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+    if (rc < 0) h5_cause(cause, sizeof cause);
+    h5_unlock();
+    if (rc >= 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: cannot be read (%s); the file is damaged", array->text, cause);
+}

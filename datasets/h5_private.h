@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the h5*.c files alone.
+#ifndef VPD_DATASETS_H5_PRIVATE_H
+#define VPD_DATASETS_H5_PRIVATE_H
+
+#include "datasets/h5.h"
+
+// A child object of the given type: its id; 0 when absent and not required; negative with `err` set. Fills `text`
+// (H5_PLACE_SIZE). The lock is held by the caller.
+hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_type_t type, char *text, Error *err);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads single images out of rgb, depth and mask arrays. An array whose chunks are images is read raw under the HDF5 lock
+// and unfiltered outside it, so that threads share the work; any other layout goes through H5Dread under the lock.
+//   in: open array (F,V,H,W[,3]), frame, view      out: the image's bytes as stored, in native order
+#ifndef VPD_DATASETS_PIXELS_H
+#define VPD_DATASETS_PIXELS_H
+
+#include "datasets/h5.h"
+
+#include <stdint.h>
+#include <zlib.h>
+
+// Scratch of one thread; starts as {0}, grows and stays.
+typedef struct PixelDecoder {
+    uint8_t *a, *b;
+    size_t capacity;
+    z_stream stream;
+    bool stream_ready;
+} PixelDecoder;
+
+void pixel_decoder_free(PixelDecoder *decoder);
+
+typedef struct PixelArray {
+    H5Array array;
+    size_t image_bytes;
+    bool direct; // chunk = one image in native order
+} PixelArray;
+
+// The array is one that h5_open_array checked; `pixels` takes it over.
+void pixel_array_init(PixelArray *pixels, const H5Array *array);
+void pixel_array_close(PixelArray *pixels); // accepts {0}
+
+Status pixel_array_read(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
+
+// HDF5's Fletcher checksum of `size` bytes.
+uint32_t pixel_fletcher32(const uint8_t *bytes, size_t size);
+
+#endif
