@@ -33,6 +33,7 @@ typedef struct MotionTally {
     LineFit horizontal, vertical;
     size_t unseen;   // objects without a particle
     size_t ignored;  // particles whose id names no object
+    size_t rejected; // steps with a place or pose that is not finite
 } MotionTally;
 
 typedef struct MotionStep {
@@ -44,7 +45,7 @@ typedef struct MotionStep {
     const double *up;                        // (3) unit vector; NULL = z
 } MotionStep;
 
-// false, and nothing added, when a place or a pose is not finite.
+// false, and only `rejected` counted, when a place or a pose is not finite.
 bool motion_add(MotionTally *tally, const MotionStep *step);
 void motion_merge(MotionTally *into, const MotionTally *from);
 
