@@ -29,6 +29,7 @@ if(VPD_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(VPD_ISAS base)  # under sanitizers one copy is enough to look for errors
 else()
   set(VPD_ISAS base avx2 avx512)
+  target_compile_definitions(vpd_flags INTERFACE VPD_HAS_X86_ISAS)
 endif()
 
 function(vpd_isa_flags target isa)
