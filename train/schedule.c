@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/schedule.h"
+
+#include <math.h>
+
+double schedule_rate(const TrainConfig *train, long step) {
+    if (step < train->warmup) return train->rate * (double)(step + 1) / (double)train->warmup;
+    long last = train->steps - 1;
+    double share = last > train->warmup ? (double)(step - train->warmup) / (double)(last - train->warmup) : 0;
+    if (share > 1) share = 1;
+    return train->rate_end + (train->rate - train->rate_end) * 0.5 * (1 + cos(3.14159265358979323846 * share));
+}
+
+long schedule_rollout(const TrainConfig *train, long step) {
+    long length = train->rollout.count ? train->rollout.v[0] : 0;
+    for (int i = 1; i < train->rollout.count && i < train->rollout_from.count; i++) {
+        if ((double)step >= train->rollout_from.v[i] * (double)train->steps) length = train->rollout.v[i];
+    }
+    return length;
+}
+
+long schedule_longest_rollout(const TrainConfig *train) {
+    long longest = 0;
+    for (int i = 0; i < train->rollout.count; i++) {
+        if (train->rollout.v[i] > longest) longest = train->rollout.v[i];
+    }
+    return longest;
+}
+
+static double listed_weight(const RealList *list, long step) {
+    if (list->count == 0) return 1;
+    return list->v[step < list->count ? step : list->count - 1];
+}
+
+void schedule_step_weights(const TrainConfig *train, long rollout, double *out) {
+    double sum = 0;
+    for (long i = 0; i <= rollout; i++) sum += out[i] = listed_weight(&train->step_weights, i);
+    for (long i = 0; i <= rollout; i++) out[i] = sum > 0 ? out[i] / sum : 1.0 / (double)(rollout + 1);
+}
