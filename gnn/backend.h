@@ -5,8 +5,13 @@
 
 #include "nn/device.h"
 
+struct MessageArgs;
+
 typedef struct GnnBackend {
     const char *name; // of the instruction set
+
+    void (*message_forward)(Device *, const struct MessageArgs *);
+    void (*message_backward)(Device *, const struct MessageArgs *);
 } GnnBackend;
 
 #endif

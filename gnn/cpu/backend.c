@@ -2,10 +2,14 @@
 // The CPU's table of gnn ops.
 #include "gnn/backend.h"
 
-#include "nn/cpu/cpu.h"
+#include "gnn/cpu/functions.h"
 
 #define ISA_TEXT_(isa) #isa
 #define ISA_TEXT(isa) ISA_TEXT_(isa)
 
 extern const GnnBackend CPU_FN(gnn_backend);
-const GnnBackend CPU_FN(gnn_backend) = {.name = ISA_TEXT(VPD_ISA)};
+const GnnBackend CPU_FN(gnn_backend) = {
+    .name = ISA_TEXT(VPD_ISA),
+    .message_forward = CPU_FN(message_forward),
+    .message_backward = CPU_FN(message_backward),
+};

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gnn ops of the CPU back end, declared once per instruction set; backend.c puts them in the table.
+#ifndef VPD_GNN_CPU_FUNCTIONS_H
+#define VPD_GNN_CPU_FUNCTIONS_H
+
+#include "gnn/backend.h"
+#include "nn/cpu/cpu.h"
+
+void CPU_FN(message_forward)(Device *, const struct MessageArgs *);
+void CPU_FN(message_backward)(Device *, const struct MessageArgs *);
+
+#endif

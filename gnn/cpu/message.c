@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward of the fused MLP, chunk by chunk.
+#include "gnn/cpu/functions.h"
+#include "gnn/cpu/message_work.h"
+#include "gnn/cpu/rows.h"
+#include "nn/matmul.h"
+
+#include <omp.h>
+
+static bool is_wide(const MessageTermArgs *term) { return term->kind == TERM_ROW && term->weight && term->width > NARROW; }
+
+// The part of the first layer that all rows of a group share: b0 + terms by group.
+static bool group_sums(const MessageArgs *m, const Work *w, Chunk c) {
+    size_t n = m->hidden;
+    bool ok = true;
+    for (size_t g = 0; g < c.groups; g++) memcpy(w->group + g * n, m->bias0, n * sizeof(real));
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *t = &m->terms[i];
+        const real *x = t->x + c.group * t->width;
+        if (t->kind != TERM_GROUP) continue;
+        if (t->weight) ok = matmul(PLAIN, PLAIN, c.groups, n, t->width, x, t->width, t->weight, n, 1, w->group, n) && ok;
+        else row_add(c.groups * n, x, w->group);
+    }
+    return ok;
+}
+
+// Terms that are added row by row: by other end, projected already, and narrow products.
+static void add_row_terms(const MessageArgs *m, size_t row, real *a) {
+    size_t n = m->hidden;
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *t = &m->terms[i];
+        if (t->kind == TERM_OTHER) {
+            int32_t other = m->edges.index[row];
+            if (other >= 0) row_add(n, t->x + (size_t)other * n, a);
+        } else if (t->kind == TERM_ROW && !t->weight) {
+            row_add(n, t->x + row * n, a);
+        } else if (t->kind == TERM_ROW && !is_wide(t)) {
+            for (size_t j = 0; j < t->width; j++) row_axpy(n, t->x[row * t->width + j], t->weight + j * n, a);
+        }
+    }
+}
+
+// a (c.rows, hidden) = b0 + terms
+static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
+    size_t n = m->hidden, k = m->edges.k;
+    bool ok = group_sums(m, w, c), started = false;
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *t = &m->terms[i];
+        if (!is_wide(t)) continue;
+        ok = matmul(PLAIN, PLAIN, c.rows, n, t->width, t->x + c.row * t->width, t->width, t->weight, n, started ? 1 : 0, a, n) && ok;
+        started = true;
+    }
+    for (size_t g = 0, r = 0; g < c.groups; g++)
+        for (size_t e = 0; e < k; e++, r++) {
+            if (started) row_add(n, w->group + g * n, a + r * n);
+            else memcpy(a + r * n, w->group + g * n, n * sizeof(real));
+            add_row_terms(m, c.row + r, a + r * n);
+        }
+    return ok;
+}
+
+static void add_bias(size_t rows, size_t n, const real *bias, real *y) {
+    for (size_t r = 0; bias && r < rows; r++) row_add(n, bias, y + r * n);
+}
+
+// The layers behind the first, from ha = act(a): b before and hb after the second activation, y before the norm.
+static bool later_layers(const MessageArgs *m, Chunk c, const real *ha, real *b, real *hb, real *y) {
+    size_t h = m->hidden, o = m->out;
+    bool ok;
+    if (!m->weight2) {
+        ok = matmul(PLAIN, PLAIN, c.rows, o, h, ha, h, m->weight1, o, 0, y, o);
+        add_bias(c.rows, o, m->bias1, y);
+        return ok;
+    }
+    ok = matmul(PLAIN, PLAIN, c.rows, h, h, ha, h, m->weight1, h, 0, b, h);
+    add_bias(c.rows, h, m->bias1, b);
+    act_rows(m->act, c.rows * h, b, hb);
+    ok = matmul(PLAIN, PLAIN, c.rows, o, h, hb, h, m->weight2, o, 0, y, o) && ok;
+    add_bias(c.rows, o, m->bias2, y);
+    return ok;
+}
+
+static size_t present_rows(const MessageArgs *m, size_t group) {
+    size_t k = m->edges.k, count = 0;
+    if (!m->edges.index) return k;
+    for (size_t e = 0; e < k; e++) count += m->edges.index[group * k + e] >= 0;
+    return count;
+}
+
+static bool row_is_present(const MessageArgs *m, size_t row) { return !m->edges.index || m->edges.index[row] >= 0; }
+
+// Norm, residual and the outputs of one chunk. y is left as it is where it is kept.
+static void write_outputs(const MessageArgs *m, const Work *w, Chunk c, real *y) {
+    size_t n = m->out, k = m->edges.k;
+    for (size_t g = 0, r = 0; g < c.groups; g++) {
+        size_t group = c.group + g, present = m->mean_kind == MEAN_GROUP ? present_rows(m, group) : 0;
+        real *mean = m->mean_kind == MEAN_GROUP ? m->mean + group * n : NULL;
+        if (mean) memset(mean, 0, n * sizeof(real));
+        for (size_t e = 0; e < k; e++, r++) {
+            size_t row = c.row + r;
+            real *line = m->rows ? m->rows + row * n : w->line;
+            memcpy(line, y + r * n, n * sizeof(real));
+            if (m->gain) row_norm(n, m->gain, m->offset, line);
+            if (m->residual) row_add(n, m->residual + row * n, line);
+            if (m->mean_kind == MEAN_NONE || !row_is_present(m, row)) continue;
+            if (mean) row_axpy(n, 1 / (real)present, line, mean);
+            else row_add(n, line, w->others + (size_t)m->edges.index[row] * n);
+        }
+    }
+}
+
+static bool forward_chunk(const MessageArgs *m, const Work *w, Chunk c) {
+    real *a = m->kept_a ? m->kept_a + c.row * m->hidden : w->a;
+    real *b = m->kept_b ? m->kept_b + c.row * m->hidden : w->b;
+    real *y = m->kept_y ? m->kept_y + c.row * m->out : w->y;
+    bool ok = first_layer(m, w, c, a);
+    act_rows(m->act, c.rows * m->hidden, a, w->ha);
+    ok = later_layers(m, c, w->ha, b, w->hb, y) && ok;
+    write_outputs(m, w, c, y);
+    return ok;
+}
+
+static void report(Device *device, bool ok) {
+    if (!ok) device_fail(device, STATUS_FAILED, "message: the matrix product failed");
+}
+
+// mean[o] = sum over threads / count
+static void finish_mean_of_others(const MessageArgs *m, const WorkPlan *plan, const Work *w, int thread, int threads) {
+    size_t n = m->out, first, last;
+    thread_range(m->edges.others, thread, threads, &first, &last);
+    memset(m->mean + first * n, 0, (last - first) * n * sizeof(real));
+    add_others(plan, w, thread, threads, first * n, last * n, m->mean);
+    for (size_t o = first; o < last; o++)
+        for (size_t j = 0; m->edges.count[o] > 0 && j < n; j++) m->mean[o * n + j] /= (real)m->edges.count[o];
+}
+
+void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
+    WorkPlan plan = {.others_size = m->mean_kind == MEAN_OTHER ? m->edges.others * m->out : 0};
+    ArenaMark mark = arena_mark(&device->scratch);
+    plan_chunks(&plan, m);
+    if (!plan_allocate(&plan, device, m)) return;
+    size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
+    bool ok = true;
+#pragma omp parallel num_threads(device->threads) reduction(&& : ok)
+    {
+        int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        Work w = work_of_thread(&plan, m, t);
+        size_t first, last;
+        thread_range(chunks, t, threads, &first, &last);
+        for (size_t c = first; c < last; c++) ok = forward_chunk(m, &w, chunk_at(m, c)) && ok;
+        if (m->mean_kind == MEAN_OTHER) {
+#pragma omp barrier
+            finish_mean_of_others(m, &plan, &w, t, threads);
+        }
+    }
+    report(device, ok);
+    arena_release(&device->scratch, mark);
+}
+
+// Where each gradient's parts begin in Work.sums, by name.
+typedef struct Sums {
+    real *term[MESSAGE_MAX_TERMS], *bias0, *weight1, *bias1, *weight2, *bias2, *gain, *offset;
+} Sums;
+
+static void plan_sums(WorkPlan *plan, const MessageArgs *m) {
+    size_t h = m->hidden, o = m->out, middle = m->weight2 ? h : o;
+    for (size_t i = 0; i < m->term_count; i++) plan_slot(plan, m->terms[i].dweight, m->terms[i].weight ? m->terms[i].width * h : 0);
+    plan_slot(plan, m->dbias0, h);
+    plan_slot(plan, m->dweight1, h * middle);
+    plan_slot(plan, m->dbias1, middle);
+    plan_slot(plan, m->dweight2, m->weight2 ? h * o : 0);
+    plan_slot(plan, m->dbias2, m->weight2 ? o : 0);
+    plan_slot(plan, m->dgain, o);
+    plan_slot(plan, m->doffset, o);
+}
+
+static Sums sums_of(const WorkPlan *plan, const MessageArgs *m, const Work *w) {
+    Sums s = {0};
+    const SumSlot *slot = plan->slots;
+    for (size_t i = 0; i < m->term_count; i++) s.term[i] = w->sums + (slot++)->offset;
+    s.bias0 = w->sums + (slot++)->offset;
+    s.weight1 = w->sums + (slot++)->offset;
+    s.bias1 = w->sums + (slot++)->offset;
+    s.weight2 = w->sums + (slot++)->offset;
+    s.bias2 = w->sums + (slot++)->offset;
+    s.gain = w->sums + (slot++)->offset;
+    s.offset = w->sums + (slot++)->offset;
+    return s;
+}
+
+// Gradient of one row of the output.
+static void output_gradient(const MessageArgs *m, size_t row, size_t group, size_t present, real *dy) {
+    size_t n = m->out;
+    if (m->drows) memcpy(dy, m->drows + row * n, n * sizeof(real));
+    else memset(dy, 0, n * sizeof(real));
+    if (m->mean_kind == MEAN_NONE || !m->dmean || !row_is_present(m, row)) return;
+    size_t line = m->mean_kind == MEAN_GROUP ? group : (size_t)m->edges.index[row];
+    size_t count = m->mean_kind == MEAN_GROUP ? present : (size_t)m->edges.count[line];
+    row_axpy(n, 1 / (real)count, m->dmean + line * n, dy);
+}
+
+// y (before the norm) becomes its gradient; gradients of gain, offset, residual and the last bias.
+static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, real *y) {
+    size_t n = m->out, k = m->edges.k;
+    real *dbias = m->weight2 ? s->bias2 : s->bias1;
+    for (size_t g = 0, r = 0; g < c.groups; g++) {
+        size_t group = c.group + g, present = m->mean_kind == MEAN_GROUP ? present_rows(m, group) : 0;
+        for (size_t e = 0; e < k; e++, r++) {
+            real *dz = y + r * n, *dy = m->gain ? w->line : dz;
+            output_gradient(m, c.row + r, group, present, dy);
+            if (m->dresidual) row_add(n, dy, m->dresidual + (c.row + r) * n);
+            if (m->gain) row_norm_backward(n, m->gain, dy, dz, s->gain, s->offset);
+            row_add(n, dz, dbias);
+        }
+    }
+}
+
+// Both hidden layers backwards: dy (rows, out) -> da (rows, hidden), returned; ha, hb and y are used up.
+static real *hidden_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool *ok) {
+    size_t h = m->hidden, o = m->out;
+    const real *dnext = w->y;
+    size_t width = o;
+    if (m->weight2) {
+        if (m->dweight2) *ok = matmul(TRANSPOSED, PLAIN, h, o, c.rows, w->hb, h, w->y, o, 1, s->weight2, o) && *ok;
+        *ok = matmul(PLAIN, TRANSPOSED, c.rows, h, o, w->y, o, m->weight2, o, 0, w->hb, h) && *ok;
+        rows_times_slope(c.rows, h, w->b, w->hb, s->bias1);
+        dnext = w->hb;
+        width = h;
+    }
+    if (m->dweight1) *ok = matmul(TRANSPOSED, PLAIN, h, width, c.rows, w->ha, h, dnext, width, 1, s->weight1, width) && *ok;
+    *ok = matmul(PLAIN, TRANSPOSED, c.rows, h, width, dnext, width, m->weight1, width, 0, w->ha, h) && *ok;
+    rows_times_slope(c.rows, h, w->a, w->ha, s->bias0);
+    return w->ha;
+}
+
+// da summed over the rows of each group.
+static void sum_groups(const MessageArgs *m, const Work *w, Chunk c, const real *da) {
+    size_t n = m->hidden, k = m->edges.k;
+    memset(w->group, 0, c.groups * n * sizeof(real));
+    for (size_t r = 0; r < c.rows; r++) row_add(n, da + r * n, w->group + r / k * n);
+}
+
+// Gradients of a term whose lines are `lines` rows of d, beginning with its line `first`.
+static bool term_backward(const MessageTermArgs *t, size_t n, size_t first, size_t lines, const real *d, real *dweight) {
+    const real *x = t->x + first * t->width;
+    real *dx = t->dx ? t->dx + first * t->width : NULL;
+    bool ok = true;
+    if (!t->weight) {
+        if (dx) row_add(lines * n, d, dx);
+        return true;
+    }
+    if (t->dweight) ok = matmul(TRANSPOSED, PLAIN, t->width, n, lines, x, t->width, d, n, 1, dweight, n);
+    if (dx) ok = matmul(PLAIN, TRANSPOSED, lines, t->width, n, d, n, t->weight, n, 1, dx, t->width) && ok;
+    return ok;
+}
+
+static bool terms_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, const real *da, bool scatter) {
+    size_t n = m->hidden;
+    bool ok = true, summed = false;
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *t = &m->terms[i];
+        if (t->kind == TERM_OTHER || (!t->dx && !t->dweight)) continue;
+        if (t->kind == TERM_GROUP && !summed) {
+            sum_groups(m, w, c, da);
+            summed = true;
+        }
+        if (t->kind == TERM_GROUP) ok = term_backward(t, n, c.group, c.groups, w->group, s->term[i]) && ok;
+        else ok = term_backward(t, n, c.row, c.rows, da, s->term[i]) && ok;
+    }
+    for (size_t r = 0; scatter && r < c.rows; r++) {
+        int32_t other = m->edges.index[c.row + r];
+        if (other >= 0) row_add(n, da + r * n, w->others + (size_t)other * n);
+    }
+    return ok;
+}
+
+// Fills ha, hb, y as forward had them, and a, b with the slopes of the activations.
+static bool values_again(const MessageArgs *m, const Work *w, Chunk c) {
+    size_t rows = c.rows * m->hidden;
+    bool ok = true;
+    if (m->kept_a) memcpy(w->a, m->kept_a + c.row * m->hidden, rows * sizeof(real));
+    else ok = first_layer(m, w, c, w->a);
+    act_and_slope(m->act, rows, w->a, w->ha);
+    if (m->weight2) {
+        if (m->kept_b) memcpy(w->b, m->kept_b + c.row * m->hidden, rows * sizeof(real));
+        else {
+            ok = matmul(PLAIN, PLAIN, c.rows, m->hidden, m->hidden, w->ha, m->hidden, m->weight1, m->hidden, 0, w->b, m->hidden) && ok;
+            add_bias(c.rows, m->hidden, m->bias1, w->b);
+        }
+        act_and_slope(m->act, rows, w->b, w->hb);
+    }
+    if (!m->gain) return ok; // nothing needs y
+    const real *weight = m->weight2 ? m->weight2 : m->weight1, *bias = m->weight2 ? m->bias2 : m->bias1;
+    if (m->kept_y) memcpy(w->y, m->kept_y + c.row * m->out, c.rows * m->out * sizeof(real));
+    else {
+        ok = matmul(PLAIN, PLAIN, c.rows, m->out, m->hidden, m->weight2 ? w->hb : w->ha, m->hidden, weight, m->out, 0, w->y, m->out) && ok;
+        add_bias(c.rows, m->out, bias, w->y);
+    }
+    return ok;
+}
+
+static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool scatter) {
+    bool ok = values_again(m, w, c);
+    output_backward(m, w, s, c, w->y);
+    const real *da = hidden_backward(m, w, s, c, &ok);
+    return terms_backward(m, w, s, c, da, scatter) && ok;
+}
+
+// Gradients of what was taken by other end: the same sum for every such term.
+static void finish_others(const MessageArgs *m, const WorkPlan *plan, const Work *w, int thread, int threads) {
+    size_t first, last;
+    thread_range(m->edges.others, thread, threads, &first, &last);
+    for (size_t i = 0; i < m->term_count; i++)
+        if (m->terms[i].kind == TERM_OTHER && m->terms[i].dx)
+            add_others(plan, w, thread, threads, first * m->hidden, last * m->hidden, m->terms[i].dx);
+}
+
+void CPU_FN(message_backward)(Device *device, const MessageArgs *m) {
+    bool scatter = false, ok = true;
+    for (size_t i = 0; i < m->term_count; i++) scatter = scatter || (m->terms[i].kind == TERM_OTHER && m->terms[i].dx);
+    WorkPlan plan = {.others_size = scatter ? m->edges.others * m->hidden : 0};
+    ArenaMark mark = arena_mark(&device->scratch);
+    plan_chunks(&plan, m);
+    plan_sums(&plan, m);
+    if (!plan_allocate(&plan, device, m)) return;
+    size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
+#pragma omp parallel num_threads(device->threads) reduction(&& : ok)
+    {
+        int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        Work w = work_of_thread(&plan, m, t);
+        Sums sums = sums_of(&plan, m, &w);
+        size_t first, last;
+        thread_range(chunks, t, threads, &first, &last);
+        for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, chunk_at(m, c), scatter) && ok;
+#pragma omp barrier
+        add_sums(&plan, &w, t, threads);
+        if (scatter) finish_others(m, &plan, &w, t, threads);
+    }
+    report(device, ok);
+    arena_release(&device->scratch, mark);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks of rows, the buffers that a thread works in, and sums over threads for gnn/cpu/message.c.
+#ifndef VPD_GNN_CPU_MESSAGE_WORK_H
+#define VPD_GNN_CPU_MESSAGE_WORK_H
+
+#include "gnn/message.h"
+#include "nn/cpu/cpu.h"
+
+// Rows of a chunk: six buffers of 128 columns and two weights stay near the L2 cache (docs/performance.md).
+enum { MESSAGE_CHUNK_ROWS = 128, NARROW = 8 };
+
+// Whole groups, so that what a group gathers never crosses a chunk.
+typedef struct Chunk {
+    size_t group, groups, row, rows;
+} Chunk;
+
+static inline size_t chunk_groups(const MessageArgs *m) {
+    size_t groups = m->edges.k ? MESSAGE_CHUNK_ROWS / m->edges.k : MESSAGE_CHUNK_ROWS;
+    return groups ? groups : 1;
+}
+
+static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
+    size_t per = chunk_groups(m), k = m->edges.k;
+    size_t groups = chunk_size(m->edges.groups, per, index);
+    return (Chunk){index * per, groups, index * per * k, groups * k};
+}
+
+// A thread's buffers. `sums` holds its part of the gradients of weights, `others` of what is gathered or summed by other end.
+typedef struct Work {
+    real *group, *a, *ha, *b, *hb, *y, *line;
+    real *sums, *others;
+} Work;
+
+// A gradient that every thread has a part of.
+typedef struct SumSlot {
+    real *to;
+    size_t offset, size;
+} SumSlot;
+
+enum { MESSAGE_MAX_SLOTS = MESSAGE_MAX_TERMS + 8 };
+
+typedef struct WorkPlan {
+    real *memory;
+    size_t stride;                  // elements per thread
+    size_t chunk_rows, widest;      // widest = max(hidden, out)
+    size_t sums_size, others_size;  // elements
+    size_t slot_count;
+    SumSlot slots[MESSAGE_MAX_SLOTS];
+} WorkPlan;
+
+static inline size_t padded(size_t count) { return (count + 15) & ~(size_t)15; }
+
+static inline void plan_chunks(WorkPlan *plan, const MessageArgs *m) {
+    plan->chunk_rows = chunk_groups(m) * (m->edges.k ? m->edges.k : 1);
+    plan->widest = m->hidden > m->out ? m->hidden : m->out;
+}
+
+static inline void plan_slot(WorkPlan *plan, real *to, size_t size) {
+    plan->slots[plan->slot_count++] = (SumSlot){to, plan->sums_size, size};
+    plan->sums_size += padded(size);
+}
+
+// One block of scratch memory for all threads; false when there is none.
+static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
+    size_t rows = plan->chunk_rows;
+    plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) + plan->sums_size +
+                   padded(plan->others_size);
+    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads);
+    return plan->memory != NULL;
+}
+
+static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread) {
+    size_t block = padded(plan->chunk_rows * plan->widest);
+    real *at = plan->memory + plan->stride * (size_t)thread;
+    Work w = {.group = at};
+    w.a = at + padded(chunk_groups(m) * m->hidden);
+    w.ha = w.a + block;
+    w.b = w.ha + block;
+    w.hb = w.b + block;
+    w.y = w.hb + block;
+    w.line = w.y + block;
+    w.sums = w.line + padded(plan->widest);
+    w.others = w.sums + plan->sums_size;
+    memset(w.sums, 0, plan->sums_size * sizeof(real));
+    memset(w.others, 0, plan->others_size * sizeof(real));
+    return w;
+}
+
+// This thread's share of adding the parts of all threads into the gradients, in thread order.
+static inline void add_sums(const WorkPlan *plan, const Work *own, int thread, int threads) {
+    const real *part0 = own->sums - plan->stride * (size_t)thread;
+    for (size_t s = 0; s < plan->slot_count; s++) {
+        const SumSlot *slot = &plan->slots[s];
+        size_t first, last;
+        thread_range(slot->size, thread, threads, &first, &last);
+        for (int t = 0; slot->to && t < threads; t++) {
+            const real *part = part0 + plan->stride * (size_t)t + slot->offset;
+            for (size_t i = first; i < last; i++) slot->to[i] += part[i];
+        }
+    }
+}
+
+// to[i] += sum over threads of others[i], for lines [first, last) of `width`.
+static inline void add_others(const WorkPlan *plan, const Work *own, int thread, int threads, size_t first, size_t last, real *to) {
+    const real *part0 = own->others - plan->stride * (size_t)thread;
+    for (int t = 0; t < threads; t++) {
+        const real *part = part0 + plan->stride * (size_t)t;
+        for (size_t i = first; i < last; i++) to[i] += part[i];
+    }
+}
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gnn/message.h"
+
+#include "base/check.h"
+#include "gnn/backend.h"
+
+typedef struct MessageNode {
+    MessageArgs args;
+    MessageCall call;
+    MessageOutput output;
+} MessageNode;
+
+void message_add_term(MessageCall *call, TermKind kind, Tensor *x, Tensor *weight, size_t weight_row) {
+    CHECK(call->term_count < MESSAGE_MAX_TERMS);
+    call->terms[call->term_count++] = (MessageTerm){kind, x, weight, weight_row};
+}
+
+// The gradient of the rows of a weight that one term uses.
+static real *term_weight_grad(Tape *tape, const MessageTerm *term) {
+    real *grad = tape_grad(tape, term->weight);
+    return grad ? grad + term->weight_row * term->weight->cols : NULL;
+}
+
+static void message_backward_node(Tape *tape, void *context) {
+    MessageNode *node = context;
+    MessageArgs *a = &node->args;
+    const MessageLayers *l = &node->call.layers;
+    a->drows = node->output.rows ? node->output.rows->grad : NULL;
+    a->dmean = node->output.mean ? node->output.mean->grad : NULL;
+    if (!a->drows && !a->dmean) return;
+    for (size_t i = 0; i < a->term_count; i++) {
+        a->terms[i].dx = tape_grad(tape, node->call.terms[i].x);
+        a->terms[i].dweight = term_weight_grad(tape, &node->call.terms[i]);
+    }
+    a->dbias0 = tape_grad(tape, l->bias0);
+    a->dweight1 = tape_grad(tape, l->weight1);
+    a->dbias1 = tape_grad(tape, l->bias1);
+    a->dweight2 = tape_grad(tape, l->weight2);
+    a->dbias2 = tape_grad(tape, l->bias2);
+    a->dgain = tape_grad(tape, l->gain);
+    a->doffset = tape_grad(tape, l->offset);
+    a->dresidual = tape_grad(tape, node->call.residual);
+    if (!tape->device->failed) tape->device->gnn->message_backward(tape->device, a);
+}
+
+static size_t term_lines(const MessageCall *call, TermKind kind) {
+    if (kind == TERM_ROW) return edge_rows(&call->edges);
+    return kind == TERM_GROUP ? call->edges.groups : call->edges.others;
+}
+
+static void check_shapes(Tape *tape, const MessageCall *call, size_t hidden, size_t out) {
+    const MessageLayers *l = &call->layers;
+    if (tape->device->failed) return; // tensors may be dead ones
+    for (size_t i = 0; i < call->term_count; i++) {
+        const MessageTerm *term = &call->terms[i];
+        CHECK_EQ(term->x->rows, term_lines(call, term->kind));
+        CHECK_EQ(term->weight ? term->weight->cols : term->x->cols, hidden);
+        if (term->weight) CHECK(term->weight_row + term->x->cols <= term->weight->rows);
+        CHECK(term->kind != TERM_OTHER || (!term->weight && call->edges.index));
+    }
+    CHECK_EQ(l->weight1->rows, hidden);
+    if (l->weight2) CHECK_EQ(l->weight1->cols, hidden);
+    if (l->weight2) CHECK_EQ(l->weight2->rows, hidden);
+    if (call->residual) CHECK_EQ(call->residual->cols, out);
+    if (call->residual) CHECK_EQ(call->residual->rows, edge_rows(&call->edges));
+    CHECK(call->mean != MEAN_OTHER || (call->edges.index && call->edges.count));
+}
+
+static bool wants_gradient(const Tape *tape, const MessageCall *call) {
+    const MessageLayers *l = &call->layers;
+    Tensor *inputs[] = {l->bias0, l->weight1, l->bias1, l->weight2, l->bias2, l->gain, l->offset, call->residual};
+    bool wants = tape_wants(tape, sizeof inputs / sizeof *inputs, inputs);
+    for (size_t i = 0; i < call->term_count; i++) {
+        Tensor *pair[] = {call->terms[i].x, call->terms[i].weight};
+        wants = wants || tape_wants(tape, 2, pair);
+    }
+    return wants;
+}
+
+static const real *value_of(const Tensor *tensor) { return tensor ? tensor->value : NULL; }
+
+static MessageArgs message_args(const MessageCall *call, size_t hidden, size_t out) {
+    const MessageLayers *l = &call->layers;
+    MessageArgs a = {.edges = call->edges,
+                     .act = call->act,
+                     .hidden = hidden,
+                     .out = out,
+                     .term_count = call->term_count,
+                     .bias0 = value_of(l->bias0),
+                     .weight1 = value_of(l->weight1),
+                     .bias1 = value_of(l->bias1),
+                     .weight2 = value_of(l->weight2),
+                     .bias2 = value_of(l->bias2),
+                     .gain = value_of(l->gain),
+                     .offset = value_of(l->offset),
+                     .residual = value_of(call->residual),
+                     .mean_kind = call->mean};
+    for (size_t i = 0; i < call->term_count; i++) {
+        const MessageTerm *term = &call->terms[i];
+        const real *weight = term->weight ? term->weight->value + term->weight_row * term->weight->cols : NULL;
+        a.terms[i] = (MessageTermArgs){.kind = term->kind, .width = term->x->cols, .x = term->x->value, .weight = weight};
+    }
+    return a;
+}
+
+// Memory for what the backward pass would compute again. The first layer is kept only where it holds a wide product.
+static void allocate_kept(Tape *tape, MessageArgs *a) {
+    size_t rows = edge_rows(&a->edges), widest = 0;
+    for (size_t i = 0; i < a->term_count; i++)
+        if (a->terms[i].kind == TERM_ROW && a->terms[i].weight && a->terms[i].width > widest) widest = a->terms[i].width;
+    if (2 * widest >= a->hidden) a->kept_a = tape_memory(tape, rows * a->hidden, sizeof(real));
+    if (a->weight2) a->kept_b = tape_memory(tape, rows * a->hidden, sizeof(real));
+    if (a->gain) a->kept_y = tape_memory(tape, rows * a->out, sizeof(real));
+}
+
+MessageOutput message(Tape *tape, const MessageCall *call) {
+    const MessageLayers *l = &call->layers;
+    size_t hidden = l->bias0->cols, out = l->weight2 ? l->weight2->cols : l->weight1->cols;
+    check_shapes(tape, call, hidden, out);
+    bool wants = wants_gradient(tape, call);
+    MessageOutput output = {0};
+    if (call->wants_rows) output.rows = tape_tensor(tape, edge_rows(&call->edges), out, wants);
+    if (call->mean != MEAN_NONE)
+        output.mean = tape_tensor(tape, call->mean == MEAN_GROUP ? call->edges.groups : call->edges.others, out, wants);
+    MessageNode *node = tape_context(tape, sizeof *node);
+    if (!node) return output;
+    *node = (MessageNode){message_args(call, hidden, out), *call, output};
+    node->args.rows = output.rows ? output.rows->value : NULL;
+    node->args.mean = output.mean ? output.mean->value : NULL;
+    if (wants && call->keep == KEEP_HIDDEN) allocate_kept(tape, &node->args);
+    if (tape->device->failed) return output;
+    tape->device->gnn->message_forward(tape->device, &node->args);
+    if (wants) tape_record(tape, message_backward_node, node);
+    return output;
+}
