@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/command.h"
+
+#include "base/check.h"
+#include "base/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Flags that every command takes.
+static const Flag common_flags[] = {
+    {.name = "threads", .value = "N", .help = "processors to use (default: what this machine and its quota offer)"},
+    {.name = "quiet", .help = "no messages or progress, warnings alone", .letter = 'q'},
+    {.name = "help", .help = "show this", .letter = 'h'},
+    {0},
+};
+
+// ---- what a command asks for
+
+// The flag must be in the command's table: asking for another is a slip of the programmer.
+static const Flag *flag_of(const Command *command, const char *name) {
+    for (const Flag *flag = command->flags; flag && flag->name; flag++)
+        if (strcmp(flag->name, name) == 0) return flag;
+    for (const Flag *flag = common_flags; flag->name; flag++)
+        if (strcmp(flag->name, name) == 0) return flag;
+    return NULL;
+}
+
+const char *command_argument(const CommandLine *line, int i) { return i < line->argument_count ? line->arguments[i] : NULL; }
+
+static const FlagValue *find_given(const CommandLine *line, const char *name, int i) {
+    const Flag *flag = flag_of(line->command, name);
+    CHECK(flag);
+    for (int j = 0; j < line->given_count; j++)
+        if (line->given[j].flag == flag && i-- == 0) return &line->given[j];
+    return NULL;
+}
+
+bool command_has(const CommandLine *line, const char *flag) { return find_given(line, flag, 0); }
+
+const char *command_repeated(const CommandLine *line, const char *flag, int i) {
+    const FlagValue *given = find_given(line, flag, i);
+    return given ? given->value : NULL;
+}
+
+const char *command_text(const CommandLine *line, const char *flag, const char *fallback) {
+    const char *value = command_repeated(line, flag, 0);
+    return value ? value : fallback;
+}
+
+// Values go through the option table's reader, so that numbers and errors look the same everywhere.
+static Status read_as_option(const CommandLine *line, Option option, void *out, Error *err) {
+    const char *value = command_text(line, option.key, NULL);
+    if (!value) return STATUS_OK;
+    char key[80];
+    snprintf(key, sizeof key, "--%s", option.key);
+    option.key = key;
+    return options_set((OptionTable){&option, 1}, out, key, value, err);
+}
+
+Status command_int(const CommandLine *line, const char *flag, long min, long max, long *out, Error *err) {
+    Option option = {.key = flag, .type = OPTION_INT, .min = (double)min, .max = (double)max};
+    return read_as_option(line, option, out, err);
+}
+
+Status command_real(const CommandLine *line, const char *flag, double min, double max, double *out, Error *err) {
+    return read_as_option(line, (Option){.key = flag, .type = OPTION_REAL, .min = min, .max = max}, out, err);
+}
+
+Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err) {
+    return read_as_option(line, (Option){.key = flag, .type = OPTION_ENUM, .choices = choices}, out, err);
+}
+
+Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err) {
+    *out = command_text(line, flag, NULL);
+    if (*out) return STATUS_OK;
+    const Flag *known = flag_of(line->command, flag);
+    return error_set(err, STATUS_BAD_INPUT, "%s needs --%s %s", line->command->name, flag, known->value);
+}
+
+Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err) {
+    const char *pair;
+    for (int i = 0; (pair = command_repeated(line, "set", i)); i++) {
+        Status status = options_set_pair(table, config, pair, err);
+        if (status != STATUS_OK) return error_prefix(err, "--set");
+    }
+    return STATUS_OK;
+}
+
+// ---- parsing
+
+static const Flag *flag_by_letter(const Command *command, char letter) {
+    for (const Flag *flag = command->flags; flag && flag->name; flag++)
+        if (flag->letter == letter) return flag;
+    for (const Flag *flag = common_flags; flag->name; flag++)
+        if (flag->letter == letter) return flag;
+    return NULL;
+}
+
+static Status unknown_flag(const Command *command, const char *word, Error *err) {
+    const char *names[64];
+    size_t count = 0;
+    for (const Flag *flag = command->flags; flag && flag->name && count < 60; flag++) names[count++] = flag->name;
+    for (const Flag *flag = common_flags; flag->name; flag++) names[count++] = flag->name;
+    const char *near = options_nearest_word(word + strspn(word, "-"), names, count);
+    if (near) return error_set(err, STATUS_BAD_INPUT, "unknown flag %.100s; did you mean --%s?", word, near);
+    return error_set(err, STATUS_BAD_INPUT, "unknown flag %.100s; \"vpd %s --help\" lists them", word, command->name);
+}
+
+// The flag that a word names ("--steps", "--steps=3", "-o"), and its value when that is in the same word.
+static Status read_flag(const Command *command, const char *word, FlagValue *out, Error *err) {
+    char name[64];
+    const char *equals = strchr(word, '=');
+    *out = (FlagValue){0};
+    if (word[1] == '-') {
+        size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        if (length - 2 < sizeof name) {
+            snprintf(name, sizeof name, "%.*s", (int)length - 2, word + 2);
+            out->flag = flag_of(command, name);
+            out->value = equals ? equals + 1 : NULL;
+        }
+    } else if (word[2] == 0) {
+        out->flag = flag_by_letter(command, word[1]);
+    }
+    if (!out->flag) return unknown_flag(command, word, err);
+    if (out->value && !out->flag->value)
+        return error_set(err, STATUS_BAD_INPUT, "--%s takes no value", out->flag->name);
+    return STATUS_OK;
+}
+
+static Status keep_flag(CommandLine *line, FlagValue given, Error *err) {
+    for (int i = 0; i < line->given_count; i++)
+        if (line->given[i].flag == given.flag && !given.flag->repeated)
+            return error_set(err, STATUS_BAD_INPUT, "--%s is given twice", given.flag->name);
+    line->given[line->given_count++] = given;
+    return STATUS_OK;
+}
+
+static Status parse_words(CommandLine *line, int count, char **words, bool *wants_help, Error *err) {
+    bool flags_end = false;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (flags_end || word[0] != '-' || word[1] == 0) {
+            line->arguments[line->argument_count++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            flags_end = true;
+            continue;
+        }
+        FlagValue given;
+        Status status = read_flag(line->command, word, &given, err);
+        if (status != STATUS_OK) return status;
+        if (strcmp(given.flag->name, "help") == 0) *wants_help = true;
+        if (given.flag->value && !given.value) {
+            if (++i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", given.flag->name, given.flag->value);
+            given.value = words[i];
+        }
+        status = keep_flag(line, given, err);
+        if (status != STATUS_OK) return status;
+    }
+    return STATUS_OK;
+}
+
+static void format_usage(const Command *command, char *out, size_t size) {
+    snprintf(out, size, "usage: vpd %s%s%s [flags]", command->name, *command->arguments ? " " : "", command->arguments);
+}
+
+static Status check_count(const CommandLine *line, Error *err) {
+    const Command *command = line->command;
+    int count = line->argument_count;
+    char usage[256];
+    if (count >= command->min_arguments && count <= command->max_arguments) return STATUS_OK;
+    format_usage(command, usage, sizeof usage);
+    if (count < command->min_arguments) return error_set(err, STATUS_BAD_INPUT, "an argument is missing; %s", usage);
+    return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s", line->arguments[command->max_arguments], usage);
+}
+
+Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err) {
+    *out = (CommandLine){.command = command};
+    *wants_help = false;
+    out->arguments = calloc((size_t)count + 1, sizeof *out->arguments);
+    out->given = calloc((size_t)count + 1, sizeof *out->given);
+    if (!out->arguments || !out->given) return error_set(err, STATUS_FAILED, "out of memory");
+    Status status = parse_words(out, count, words, wants_help, err);
+    if (*wants_help) return STATUS_OK;
+    if (status == STATUS_OK) status = check_count(out, err);
+    long threads = 0;
+    if (status == STATUS_OK) status = command_int(out, "threads", 1, THREADS_MAX, &threads, err);
+    if (status != STATUS_OK) return status;
+    out->threads = threads_use((int)threads);
+    out->log = log_open(stderr, command_has(out, "quiet"));
+    return STATUS_OK;
+}
+
+void command_line_free(CommandLine *line) {
+    free(line->arguments);
+    free(line->given);
+    *line = (CommandLine){0};
+}
+
+// ---- help
+
+static void print_flag(const Flag *flag, FILE *out) {
+    char usage[80];
+    snprintf(usage, sizeof usage, "%s%c%s--%s%s%s", flag->letter ? "-" : " ", flag->letter ? flag->letter : ' ',
+             flag->letter ? ", " : "  ", flag->name, flag->value ? " " : "", flag->value ? flag->value : "");
+    fprintf(out, "  %-26s %s\n", usage, flag->help);
+}
+
+void command_print_help(const Command *command, FILE *out) {
+    char usage[256];
+    format_usage(command, usage, sizeof usage);
+    fprintf(out, "vpd %s: %s\n\n%s\n\n", command->name, command->summary, usage);
+    for (const Flag *flag = command->flags; flag && flag->name; flag++) print_flag(flag, out);
+    for (const Flag *flag = common_flags; flag->name; flag++) print_flag(flag, out);
+    if (command->details) fprintf(out, "\n%s\n", command->details);
+    if (!command->options) return;
+    fprintf(out, "\nOptions, in a YAML file or by --set:\n\n");
+    options_print_help(command->options(), out);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subcommands and their command lines. One table of flags per command is read by the parser and by --help. To add a
+// command: write app/cmd_NAME.c with one `const Command command_NAME`, and name it in app/commands.h and app/commands.c.
+#ifndef VPD_APP_COMMAND_H
+#define VPD_APP_COMMAND_H
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Flag {
+    const char *name;  // "steps" for --steps
+    const char *value; // what its value is called in the help, "N"; NULL for a switch
+    const char *help;  // one line
+    char letter;       // 'o' for -o; 0 when it has none
+    bool repeated;     // may be given more than once
+} Flag;
+
+// For commands whose config comes from an option table.
+#define FLAG_SET {.name = "set", .value = "KEY=VALUE", .help = "set one option (repeated)", .repeated = true}
+
+typedef struct CommandLine CommandLine;
+
+typedef struct Command {
+    const char *name;      // "train", or of two words: "data info"
+    const char *summary;   // one line
+    const char *arguments; // "CHECKPOINT DATA"
+    int min_arguments, max_arguments; // of positional arguments
+    const Flag *flags;                // ends with {0}; may be NULL
+    const char *details;              // shown below the flags; may be NULL
+    OptionTable (*options)(void);     // listed by --help; NULL when the command has none
+    Status (*run)(const CommandLine *line, Error *err);
+} Command;
+
+typedef struct FlagValue {
+    const Flag *flag;
+    const char *value;
+} FlagValue;
+
+struct CommandLine {
+    const Command *command;
+    const char **arguments; // positional
+    int argument_count;
+    FlagValue *given;
+    int given_count;
+    int threads; // in use: --threads N, else what the machine offers
+    Log log;     // messages and progress, on stderr
+};
+
+// ---- what a command asks for
+
+// Positional argument i, or NULL when there are not so many.
+const char *command_argument(const CommandLine *line, int i);
+// Was the flag given? (switches)
+bool command_has(const CommandLine *line, const char *flag);
+// Its value, or `fallback`.
+const char *command_text(const CommandLine *line, const char *flag, const char *fallback);
+// Value i of a repeated flag; NULL behind the last.
+const char *command_repeated(const CommandLine *line, const char *flag, int i);
+// *out keeps its value when the flag was not given.
+Status command_int(const CommandLine *line, const char *flag, long min, long max, long *out, Error *err);
+Status command_real(const CommandLine *line, const char *flag, double min, double max, double *out, Error *err);
+// One of "a|b|c"; *out becomes its index, or keeps its value.
+Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err);
+// A flag without which the command makes no sense.
+Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err);
+// Applies every --set, in order.
+Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err);
+
+// ---- used by main
+
+// `words` are what stands behind the command's name. *wants_help means that --help was there: nothing else was checked.
+Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err);
+void command_line_free(CommandLine *line);
+void command_print_help(const Command *command, FILE *out);
+
+#endif

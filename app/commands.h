@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every subcommand: one line here and one in app/commands.c.
+#ifndef VPD_APP_COMMANDS_H
+#define VPD_APP_COMMANDS_H
+
+#include "app/command.h"
+
+extern const Command command_version;
+
+// Ends with NULL; in the order of `vpd --help`.
+extern const Command *const commands[];
+
+// Finds the command that the first words name ("train", "data info") and how many words that took. An unknown one is
+// an error that names the nearest; *out is NULL then.
+Status commands_find(int count, char **words, const Command **out, int *used, Error *err);
+
+void commands_print_help(FILE *out);
+
+#endif
