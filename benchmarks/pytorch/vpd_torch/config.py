@@ -32,6 +32,8 @@ class Config:
     decode: str = "node"             # particle | node
     rotation: bool = False
     feature_change: float = 0.0
+    gain_start: float = 0.0          # added to the gain: 1 starts from "everything goes on as it moves"
+    moving_share: float = 0.0        # > 0: m smoothed over nearest pixels in (position, colour), see data.smooth_flag
     k_particle_to_node: int = 3
     k_node_to_node: int = 10
     k_node_to_particle: int = 4

@@ -208,7 +208,7 @@ def decode_particle(p, c, h, s, x, xa, index, v):
 def displacement(c, o, v):
     dx, at = c.s * o[:, :3], 3
     if v is not None:
-        dx, at = dx + o[:, 3:4] * v, 4
+        dx, at = dx + (c.gain_start + o[:, 3:4]) * v, 4
     return dx, (o[:, at:] if c.feature_outputs else None)
 
 
@@ -230,11 +230,11 @@ def decode_node(p, c, h, s, x, xa, index, d2, v_node, v_particle):
         move = move + c.s * torch.linalg.cross(gathered[..., 3:6], (x[:, None] - xs) / c.ell)
         at = 6
     if v_node is not None:
-        move = move + gathered[..., at:at + 1] * v_node[flat].view(N, k, 3)
+        move = move + (c.gain_start + gathered[..., at:at + 1]) * v_node[flat].view(N, k, 3)
         at += 1
     dx = (w[..., None] * move).sum(1)
     if v_particle is not None:
-        dx = dx + (w[..., None] * gathered[..., at:at + 1]).sum(1) * v_particle
+        dx = dx + (c.gain_start + (w[..., None] * gathered[..., at:at + 1]).sum(1)) * v_particle
         at += 1
     return dx, ((w[..., None] * gathered[..., at:]).sum(1) if c.feature_outputs else None)
 

@@ -2,6 +2,7 @@
 """Ray renderer of docs/model.md. Samples are placed and given neighbours without gradient, then shaded and composited."""
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -29,41 +30,45 @@ class Cells:
         base = torch.floor(x / edge)
         reach = torch.ceil(R / edge).long()
         particle, cell = [], []
+        stride = torch.tensor([int(self.size[1] * self.size[2]), int(self.size[2]), 1])
         for m in torch.unique(reach).tolist():
             own = torch.nonzero(reach == m)[:, 0]
             side = torch.arange(-m, m + 1)
-            offset = torch.cartesian_prod(side, side, side).to(x.dtype)
-            corner = (base[own][:, None] + offset) * edge
-            gap = (corner - x[own][:, None]).clamp_min(0) + (x[own][:, None] - corner - edge).clamp_min(0)
-            touch = (gap * gap).sum(-1) < (R[own] * R[own])[:, None] * (1 + 1e-5)
-            which, where = torch.nonzero(touch, as_tuple=True)
-            particle.append(own[which])
-            cell.append(self.number((base[own][which] + offset[where]) - self.low))
+            gaps, ids = [], []
+            for axis in range(3):  # squared gap between particle and cell along each axis: (n, 2 m + 1)
+                b, at = base[own, axis][:, None] + side, x[own, axis][:, None]
+                gap = (b * edge - at).clamp_min(0) + (at - (b + 1) * edge).clamp_min(0)
+                gaps.append(gap * gap)
+                ids.append((b - self.low[axis]).long() * stride[axis])
+            total = gaps[0][:, :, None, None] + gaps[1][:, None, :, None] + gaps[2][:, None, None, :]
+            where = ids[0][:, :, None, None] + ids[1][:, None, :, None] + ids[2][:, None, None, :]
+            touch = total < (R[own] * R[own] * (1 + 1e-5))[:, None, None, None]
+            cell.append(where[touch])
+            particle.append(own.repeat_interleave(touch.flatten(1).sum(1)))
         particle, cell = torch.cat(particle), torch.cat(cell)
-        order = torch.argsort(cell * len(x) + particle)
-        self.particle = particle[order]
         self.count = torch.bincount(cell, minlength=int(self.size.prod()))
+        order = torch.from_numpy(np.argsort((cell * len(x) + particle).numpy(), kind="stable"))
+        self.particle = particle[order]
         self.start = torch.cumsum(self.count, 0) - self.count
 
-    def number(self, q):
-        q = q.long()
-        return (q[..., 0] * self.size[1] + q[..., 1]) * self.size[2] + q[..., 2]
-
-    def find(self, q):
-        """Cell of each point, -1 outside."""
-        i = torch.floor(q / self.edge) - self.low
-        inside = ((i >= 0) & (i < self.size)).all(-1)
-        return torch.where(inside, self.number(i), -1)
+    def find(self, origin, z, direction):
+        """Cell of origin + z direction, -1 outside; origin, direction (rays, 3), z (rays, J)"""
+        number, inside = 0, True
+        for axis in range(3):
+            i = torch.floor((origin[:, axis, None] + z * direction[:, axis, None]) / self.edge) - self.low[axis]
+            inside = inside & (i >= 0) & (i < self.size[axis])
+            number = number * self.size[axis] + i.to(torch.int32)
+        return torch.where(inside, number, -1)
 
 
 def neighbours(c, cells, q, cell, x, R):
     """(n, K) of smallest u < 1, ties by index, -1 = none; and how many there are at all."""
     count, n = cells.count[cell], len(q)
-    sample = torch.repeat_interleave(torch.arange(n), count)
-    at = torch.arange(len(sample)) - torch.repeat_interleave(torch.cumsum(count, 0) - count, count) + cells.start[cell][sample]
-    particle = cells.particle[at]
-    d = q[sample] - x[particle]
-    u = torch.sqrt((d * d).sum(1) + 1e-12) / R[particle]
+    sample = torch.repeat_interleave(count)
+    shift = cells.start[cell] - (torch.cumsum(count, 0) - count)
+    particle = cells.particle.index_select(0, torch.arange(len(sample)) + shift.index_select(0, sample))
+    d = q.index_select(0, sample) - x.index_select(0, particle)
+    u = torch.sqrt((d * d).sum(1) + 1e-12) / R.index_select(0, particle)
     near = u < 1
     sample, particle, u = sample[near], particle[near], u[near]
     found = torch.bincount(sample, minlength=n)
@@ -98,12 +103,11 @@ def place(c, x, R, origin, direction, jitter):
         j = first[:, None] + torch.arange(steps)
         z = (j + jitter[:, None]) * spacing
         inside = (z >= c.near) & (z <= c.far) & (j <= last[:, None])
+        cell = cells.find(origin, z, direction)
+        inside &= (cell >= 0) & (cells.count > 0)[cell.clamp_min(0)]
         ray, column = torch.nonzero(inside, as_tuple=True)
-        z = z[ray, column]
-        q = origin[ray] + z[:, None] * direction[ray]
-        cell = cells.find(q)
-        full = torch.nonzero((cell >= 0) & (cells.count[cell.clamp_min(0)] > 0))[:, 0]
-        ray, z, q, cell = ray[full], z[full], q[full], cell[full]
+        z, cell = z[ray, column], cell[ray, column].long()
+        q = origin.index_select(0, ray) + z[:, None] * direction.index_select(0, ray)
         table, found = neighbours(c, cells, q, cell, x, R)
         kept = torch.nonzero(found > 0)[:, 0]
         ray, z, table = ray[kept], z[kept], table[kept]
@@ -170,7 +174,6 @@ def render(p, c, x, f, R, origin, direction, background, jitter=None, samples=No
 
 def pixel_rays(Kc, pose, view, row, column, dtype=torch.float32):
     """Rays of pixels (view, row, column) (numpy int arrays): origin, direction (n, 3)"""
-    import numpy as np
     inverse = np.linalg.inv(Kc)[view]
     pixel = np.stack([column + 0.5, row + 0.5, np.ones(len(row))], 1)
     direction = np.einsum("nij,nj->ni", pose[view][:, :3, :3], np.einsum("nij,nj->ni", inverse, pixel))
