@@ -5,7 +5,7 @@
 #define VPD_TRAIN_RAY_BATCH_H
 
 #include "base/error.h"
-#include "model/observation.h"
+#include "encoder/observation.h"
 #include "nn/real.h"
 
 #include <stddef.h>

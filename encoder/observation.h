@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the model sees of the world: posed RGB-D frames of several cameras. Pointers only; the caller owns the arrays.
-#ifndef VPD_MODEL_OBSERVATION_H
-#define VPD_MODEL_OBSERVATION_H
+#ifndef VPD_ENCODER_OBSERVATION_H
+#define VPD_ENCODER_OBSERVATION_H
 
 #include <stdint.h>
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encoder/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void selection_free(Selection *selection) {
+    free(selection->items);
+    voxel_table_free(&selection->voxels);
+    *selection = (Selection){0};
+}
+
+// Every point with its pixel's key; the pixel is numbered by the view's index in the data set, so that the choice does not
+// depend on which other views are given.
+static void fill_keys(const Observation *o, const PointCloud *cloud, const SampleOptions *options, Keyed *items) {
+    RandomKey key = {options->seed, RANDOM_PARTICLES, options->step, options->episode};
+    int64_t pixels = (int64_t)o->H * o->W;
+    for (size_t i = 0; i < cloud->count; i++) {
+        int64_t view = cloud->pixel[i] / pixels, index = o->views[view] * pixels + cloud->pixel[i] % pixels;
+        items[i] = (Keyed){choose_key(key, (uint64_t)index), (int32_t)i};
+    }
+}
+
+// Moves the inside points to the front, keeping the order of each part; returns their number.
+static size_t split_by_box(const PointCloud *cloud, Keyed *items, Keyed *scratch) {
+    size_t inside = 0, outside = 0;
+    for (size_t i = 0; i < cloud->count; i++) {
+        if (cloud->inside[items[i].index]) items[inside++] = items[i];
+        else scratch[outside++] = items[i];
+    }
+    memcpy(items + inside, scratch, outside * sizeof *items);
+    return inside;
+}
+
+static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
+    size_t inside = split_by_box(cloud, out->items, out->items + out->capacity / 2), outside = cloud->count - inside;
+    // What one part cannot fill goes to the other; without a box all points are inside.
+    size_t want_in = (size_t)llrint(options->inside_share * (double)options->N), want_out = options->N - want_in;
+    size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
+    size_t chosen_in = 0, chosen_out = 0;
+    Status status = choose_voxel(&out->voxels, out->items, inside, want_in + spare_out, cloud->position, options->extent, &chosen_in, err);
+    if (status == STATUS_OK)
+        status = choose_voxel(&out->voxels, out->items + inside, outside, want_out + spare_in, cloud->position, options->extent, &chosen_out, err);
+    memmove(out->items + chosen_in, out->items + inside, chosen_out * sizeof *out->items);
+    out->count = chosen_in + chosen_out;
+    choose_sort(out->items, out->count);
+    return status;
+}
+
+Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
+    if (2 * cloud->count > out->capacity) {
+        free(out->items);
+        out->capacity = 2 * cloud->count; // the second half is scratch
+        out->items = malloc(out->capacity * sizeof *out->items);
+        if (!out->items) {
+            out->capacity = 0;
+            return error_set(err, STATUS_FAILED, "out of memory for choosing among %zu points", cloud->count);
+        }
+    }
+    if (cloud->count == 0) {
+        out->count = 0;
+        return STATUS_OK;
+    }
+    fill_keys(observation, cloud, options, out->items);
+    choose_sort(out->items, cloud->count);
+    out->count = cloud->count < options->N ? cloud->count : options->N;
+    if (options->sampling == SAMPLING_UNIFORM) return STATUS_OK;
+    return sample_voxel(cloud, options, out, err);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encoder/unproject.h"
+
+#include "base/camera.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void point_cloud_free(PointCloud *cloud) {
+    free(cloud->position);
+    free(cloud->colour);
+    free(cloud->moving);
+    free(cloud->pixel);
+    free(cloud->inside);
+    *cloud = (PointCloud){0};
+}
+
+static Status reserve(PointCloud *cloud, size_t count, Error *err) {
+    if (count <= cloud->capacity) return STATUS_OK;
+    point_cloud_free(cloud);
+    cloud->position = malloc(count * 3 * sizeof *cloud->position);
+    cloud->colour = malloc(count * 3 * sizeof *cloud->colour);
+    cloud->moving = malloc(count * sizeof *cloud->moving);
+    cloud->pixel = malloc(count * sizeof *cloud->pixel);
+    cloud->inside = malloc(count * sizeof *cloud->inside);
+    if (!cloud->position || !cloud->colour || !cloud->moving || !cloud->pixel || !cloud->inside) {
+        point_cloud_free(cloud);
+        return error_set(err, STATUS_FAILED, "out of memory for the points of %zu pixels", count);
+    }
+    cloud->capacity = count;
+    return STATUS_OK;
+}
+
+static bool is_depth(float z) { return isfinite(z) && z > 0; }
+
+// One view of the frame, and of the frame that motion is judged against.
+typedef struct View {
+    const double *K, *pose, *bounds;
+    const float *depth;
+    const uint8_t *rgb;
+    const float *other_depth; // NULL: no flags
+    double other_from_world[16];
+    bool fixed; // same pose at both times: a point falls into its own pixel
+    int H, W;
+} View;
+
+// Does the other frame's depth disagree at the place where the point falls?
+static bool point_moves(const View *v, const double point[3], int pixel, double threshold) {
+    double q[3], xy[2];
+    pose_apply(v->other_from_world, point, q);
+    double z = camera_project(v->K, q, xy);
+    if (!(z > 0)) return false;
+    if (!v->fixed) {
+        double column = floor(xy[0]), row = floor(xy[1]);
+        if (!(column >= 0 && column < v->W && row >= 0 && row < v->H)) return false;
+        pixel = (int)row * v->W + (int)column;
+    }
+    float stored = v->other_depth[pixel];
+    return !is_depth(stored) || fabs((double)stored - z) > threshold;
+}
+
+static bool point_is_inside(const double *bounds, const double p[3]) {
+    for (int c = 0; bounds && c < 3; c++)
+        if (!(p[c] >= bounds[c] && p[c] <= bounds[3 + c])) return false;
+    return true;
+}
+
+static void add_points(PointCloud *cloud, const View *v, int first_pixel, UnprojectOptions options) {
+    for (int p = 0; p < v->H * v->W; p++) {
+        if (!is_depth(v->depth[p])) continue;
+        double point[3];
+        camera_unproject_world(v->K, v->pose, p % v->W + 0.5, p / v->W + 0.5, (double)v->depth[p], point);
+        bool inside = point_is_inside(v->bounds, point);
+        if (options.crop && !inside) continue;
+        size_t i = cloud->count++;
+        for (int c = 0; c < 3; c++) {
+            cloud->position[3 * i + (size_t)c] = (real)point[c];
+            cloud->colour[3 * i + (size_t)c] = (real)v->rgb[3 * p + c] / 255;
+        }
+        cloud->moving[i] = v->other_depth && point_moves(v, point, p, options.moving_threshold);
+        cloud->pixel[i] = first_pixel + p;
+        cloud->inside[i] = inside;
+    }
+}
+
+Status unproject_frame(const Observation *o, int frame, UnprojectOptions options, PointCloud *out, Error *err) {
+    CHECK(frame >= 0 && frame < o->F);
+    size_t pixels = (size_t)o->H * (size_t)o->W;
+    Status status = reserve(out, pixels * (size_t)o->V, err);
+    if (status != STATUS_OK) return status;
+    int other = frame > 0 ? frame - 1 : 1;
+    bool flags = options.moving_threshold > 0 && other < o->F;
+    out->count = 0;
+    for (int view = 0; view < o->V; view++) {
+        size_t image = (size_t)(frame * o->V + view), other_image = (size_t)(other * o->V + view);
+        View v = {.K = o->intrinsics + 9 * view, .pose = o->world_from_camera + 16 * image, .bounds = o->bounds, .depth = o->depth + pixels * image, .rgb = o->rgb + 3 * pixels * image, .H = o->H, .W = o->W};
+        if (flags) {
+            const double *pose = o->world_from_camera + 16 * other_image;
+            v.other_depth = o->depth + pixels * other_image;
+            v.fixed = memcmp(pose, v.pose, 16 * sizeof *pose) == 0;
+            pose_inverse(pose, v.other_from_world);
+        }
+        add_points(out, &v, view * (int)pixels, options);
+    }
+    return STATUS_OK;
+}

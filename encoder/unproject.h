@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From posed RGB-D pixels to points: x = world_from_camera (z Kc^-1 [u+0.5, v+0.5, 1]) for every pixel with depth, with its
+// colour and moving flag (docs/model.md, "Encoder"). Host memory.
+#ifndef VPD_ENCODER_UNPROJECT_H
+#define VPD_ENCODER_UNPROJECT_H
+
+#include "base/error.h"
+#include "encoder/observation.h"
+#include "nn/real.h"
+
+#include <stddef.h>
+
+// The points of one frame, all views; arrays are kept and grown by the next call.
+typedef struct PointCloud {
+    size_t count, capacity;
+    real *position;  // (n,3) metres, world
+    real *colour;    // (n,3) in [0,1]
+    real *moving;    // (n) 0 or 1
+    int32_t *pixel;  // (n) (view position * H + row) * W + column
+    uint8_t *inside; // (n) within the workspace box (1 without one)
+} PointCloud;
+
+typedef struct UnprojectOptions {
+    bool crop;               // points outside the box are left out
+    double moving_threshold; // zm in metres; 0: every flag is 0
+} UnprojectOptions;
+
+Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out, Error *err);
+void point_cloud_free(PointCloud *cloud); // accepts {0}
+
+#endif
