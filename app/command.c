@@ -107,59 +107,50 @@ static Status unknown_flag(const Command *command, const char *word, Error *err)
     return error_set(err, STATUS_BAD_INPUT, "unknown flag %.100s; \"vpd %s --help\" lists them", word, command->name);
 }
 
-// The flag that a word names ("--steps", "--steps=3", "-o"), and its value when that is in the same word.
-static Status read_flag(const Command *command, const char *word, FlagValue *out, Error *err) {
+// The flag that a word names ("--steps", "--steps=3", "-o") or NULL; *value when that is in the same word.
+static const Flag *read_flag(const Command *command, const char *word, const char **value) {
     char name[64];
-    const char *equals = strchr(word, '=');
-    *out = (FlagValue){0};
-    if (word[1] == '-') {
-        size_t length = equals ? (size_t)(equals - word) : strlen(word);
-        if (length - 2 < sizeof name) {
-            snprintf(name, sizeof name, "%.*s", (int)length - 2, word + 2);
-            out->flag = flag_of(command, name);
-            out->value = equals ? equals + 1 : NULL;
-        }
-    } else if (word[2] == 0) {
-        out->flag = flag_by_letter(command, word[1]);
-    }
-    if (!out->flag) return unknown_flag(command, word, err);
-    if (out->value && !out->flag->value)
-        return error_set(err, STATUS_BAD_INPUT, "--%s takes no value", out->flag->name);
+    *value = NULL;
+    if (word[1] != '-') return word[2] ? NULL : flag_by_letter(command, word[1]);
+    size_t length = strcspn(word, "=") - 2;
+    if (length >= sizeof name) return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
+    if (word[length + 2]) *value = word + length + 3;
+    return flag_of(command, name);
+}
+
+static Status keep_flag(CommandLine *line, const Flag *flag, const char *value, Error *err) {
+    for (int i = 0; i < line->given_count; i++)
+        if (line->given[i].flag == flag && !flag->repeated)
+            return error_set(err, STATUS_BAD_INPUT, "--%s is given twice", flag->name);
+    line->given[line->given_count++] = (FlagValue){flag, value};
     return STATUS_OK;
 }
 
-static Status keep_flag(CommandLine *line, FlagValue given, Error *err) {
-    for (int i = 0; i < line->given_count; i++)
-        if (line->given[i].flag == given.flag && !given.flag->repeated)
-            return error_set(err, STATUS_BAD_INPUT, "--%s is given twice", given.flag->name);
-    line->given[line->given_count++] = given;
-    return STATUS_OK;
+// The flag at words[*i], and the word behind it when that is its value: *i stands on the last word used.
+static Status parse_flag(CommandLine *line, int count, char **words, int *i, bool *wants_help, Error *err) {
+    const char *value;
+    const Flag *flag = read_flag(line->command, words[*i], &value);
+    if (!flag) return unknown_flag(line->command, words[*i], err);
+    if (value && !flag->value) return error_set(err, STATUS_BAD_INPUT, "--%s takes no value", flag->name);
+    if (flag->value && !value) {
+        if (++*i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", flag->name, flag->value);
+        value = words[*i];
+    }
+    if (strcmp(flag->name, "help") == 0) *wants_help = true;
+    return keep_flag(line, flag, value, err);
 }
 
 static Status parse_words(CommandLine *line, int count, char **words, bool *wants_help, Error *err) {
     bool flags_end = false;
-    for (int i = 0; i < count; i++) {
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
         const char *word = words[i];
-        if (flags_end || word[0] != '-' || word[1] == 0) {
-            line->arguments[line->argument_count++] = word;
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            flags_end = true;
-            continue;
-        }
-        FlagValue given;
-        Status status = read_flag(line->command, word, &given, err);
-        if (status != STATUS_OK) return status;
-        if (strcmp(given.flag->name, "help") == 0) *wants_help = true;
-        if (given.flag->value && !given.value) {
-            if (++i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", given.flag->name, given.flag->value);
-            given.value = words[i];
-        }
-        status = keep_flag(line, given, err);
-        if (status != STATUS_OK) return status;
+        if (flags_end || word[0] != '-' || word[1] == 0) line->arguments[line->argument_count++] = word;
+        else if (strcmp(word, "--") == 0) flags_end = true;
+        else status = parse_flag(line, count, words, &i, wants_help, err);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static void format_usage(const Command *command, char *out, size_t size) {

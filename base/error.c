@@ -4,15 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-Status error_set(Error *err, Status status, const char *format, ...) {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
-        err->status = status;
-    }
-    return status;
+void error_fill(Error *err, Status status, const char *format, ...) {
+    if (!err) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    err->status = status;
 }
 
 Status error_prefix(Error *err, const char *format, ...) {

@@ -16,8 +16,12 @@ typedef struct Error {
     char text[1024];
 } Error;
 
-// Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`.
-Status error_set(Error *err, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`. A
+// macro, so that compilers see which status comes back (and that what an error leaves unset is not used).
+#define error_set(err, status, ...) (error_fill((err), (status), __VA_ARGS__), error_status(status))
+
+void error_fill(Error *err, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static inline Status error_status(Status status) { return status; }
 
 // Puts "prefix: " before the text of an error that is already set; returns its status.
 Status error_prefix(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -62,7 +62,7 @@ static int spawn(Process *process, const char *const argv[], int input) {
     if (!code) code = posix_spawn_file_actions_adddup2(&actions, process->messages, 2);
     if (!code) code = plain_signals(&attributes);
     // posix_spawn does not write to argv.
-    if (!code) code = posix_spawnp(&process->pid, argv[0], &actions, &attributes, (char *const *)(size_t)argv, environ);
+    if (!code) code = posix_spawnp(&process->pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attributes);
 actions_done:
     posix_spawn_file_actions_destroy(&actions);
