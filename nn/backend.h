@@ -7,8 +7,12 @@
 #include "nn/device.h"
 
 struct ActivationArgs;
+struct AdamArgs;
 struct AxpyArgs;
+struct KnnArgs;
+struct KnnIndex;
 struct LinearArgs;
+struct SumSquaresArgs;
 
 typedef struct NnBackend {
     // memory; `host` is ordinary memory
@@ -17,8 +21,12 @@ typedef struct NnBackend {
     void (*upload)(Device *, void *to, const void *host, size_t bytes);
     void (*download)(Device *, void *host, const void *from, size_t bytes);
 
+    void (*adam)(Device *, const struct AdamArgs *);
+    void (*sum_squares)(Device *, const struct SumSquaresArgs *);
     void (*activation_forward)(Device *, const struct ActivationArgs *);
     void (*activation_backward)(Device *, const struct ActivationArgs *);
+    void (*knn_index)(Device *, Arena *memory, const struct KnnArgs *, struct KnnIndex *);
+    void (*knn_search)(Device *, const struct KnnIndex *, const struct KnnArgs *);
     void (*linear_forward)(Device *, const struct LinearArgs *);
     void (*linear_backward)(Device *, const struct LinearArgs *);
 } NnBackend;

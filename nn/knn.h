@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k nearest neighbours in a uniform grid (counting sort of the points, shells of cells around the query). Cost is
-// linear in the number of points for points on surfaces. The result is the same on every back end, entry by entry.
+// Exact k nearest neighbours. Points are sorted by the cell of a fine uniform grid (counting sort, cells in Z-order), runs of
+// eight become leaves, and boxes around runs of eight leaves, eight such runs, and so on, tell what a query may skip. Unlike
+// a flat grid it needs no cell size, so dense and thin parts of a surface, far outliers and coincident points cost the
+// same. Cost is linear in the number of points for points on surfaces (test: tests/nn_knn_test.c).
+//
+// The result is the same on every back end and for every number of threads, entry by entry: d^2 is summed over the
+// coordinates in order, x first, without fused multiply-add, and ties go to the smaller index.
 #ifndef VPD_NN_KNN_H
 #define VPD_NN_KNN_H
 
@@ -9,7 +14,7 @@
 enum { KNN_MAX_EXTRA = 4 };
 
 // d^2 = |x_p - x_q|^2 + |e_p - e_q|^2: `extra` are further coordinates, already in metres (colour and moving flag times
-// their lengths). Shells of the 3-D grid are widened until the distance in position alone exceeds the k-th found.
+// their lengths). All coordinates are finite.
 typedef struct KnnArgs {
     size_t points, queries;
     const real *point;         // (points, 3) metres
@@ -21,9 +26,21 @@ typedef struct KnnArgs {
     int k;
     int32_t *index;            // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
     real *distance2;           // (queries, k) or NULL; infinity where there are fewer
+    uint64_t *visited;         // host; or NULL. Grows by the number of points whose distance was computed
 } KnnArgs;
 
-// Runs on device memory. Calls device->nn->knn; fails the device when there is no scratch memory.
+// Sorted points for several searches.
+typedef struct KnnIndex {
+    size_t points, extra;
+    void *tree; // the back end's own
+} KnnIndex;
+
+// All run on device memory and fail the device when there is no memory.
 void knn(Device *device, const KnnArgs *args);
+// Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The points
+// need not outlive the call.
+void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *index);
+// Searches an index; args' points are not read.
+void knn_search(Device *device, const KnnIndex *index, const KnnArgs *args);
 
 #endif

@@ -20,8 +20,12 @@ const NnBackend CPU_FN(nn_backend) = {
     .copy = cpu_copy,
     .upload = cpu_copy,
     .download = cpu_copy,
+    .adam = CPU_FN(adam),
+    .sum_squares = CPU_FN(sum_squares),
     .activation_forward = CPU_FN(activation_forward),
     .activation_backward = CPU_FN(activation_backward),
+    .knn_index = CPU_FN(knn_index),
+    .knn_search = CPU_FN(knn_search),
     .linear_forward = CPU_FN(linear_forward),
     .linear_backward = CPU_FN(linear_backward),
 };

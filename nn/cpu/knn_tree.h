@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree that knn_index builds and knn_search walks: leaves of eight points, boxes in groups of eight.
+#ifndef VPD_NN_CPU_KNN_TREE_H
+#define VPD_NN_CPU_KNN_TREE_H
+
+#include "nn/cpu/cpu.h"
+#include "nn/cpu/lanes.h"
+#include "nn/knn.h"
+
+enum { KNN_MAX_DIMS = 3 + KNN_MAX_EXTRA, KNN_MAX_LEVELS = 10 }; // 8^(levels + 1) points: more than an int32 counts
+
+typedef struct KnnTree {
+    const real *point;               // as given; compared with the queries' address, never read after knn_index
+    int dims, levels;
+    size_t points, leaves;
+    real *leaf;                      // (leaves, dims, 8) coordinates, infinity beyond the last point
+    int32_t *id;                     // (leaves, 8) index of the point, INT32_MAX beyond the last
+    size_t groups[KNN_MAX_LEVELS];   // level 0: groups of eight leaves; level l: of eight groups of level l - 1; the last has one
+    real *box[KNN_MAX_LEVELS];       // (groups, 2 low and high, dims, 8) boxes of the eight members, low = infinity where there is none
+    int32_t *first[KNN_MAX_LEVELS];  // (groups, 8) smallest index in each member, INT32_MAX where there is none
+} KnnTree;
+
+// The coordinates of row i of x (rows of three) and extra (rows of `count`).
+static inline real knn_coordinate(const real *x, const real *extra, size_t count, size_t i, size_t d) {
+    return d < 3 ? x[3 * i + d] : extra[count * i + d - 3];
+}
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eight reals at once, in GCC's and clang's vector extension: one register with AVX, two with SSE2 and NEON.
+#ifndef VPD_NN_CPU_LANES_H
+#define VPD_NN_CPU_LANES_H
+
+#include "nn/real.h"
+
+#include <string.h>
+
+#if defined(__AVX__) && !defined(VPD_DOUBLE)
+#include <immintrin.h>
+#define LANES_AVX 1
+#else
+#define LANES_AVX 0
+#endif
+
+enum { LANES = 8 };
+
+#ifdef VPD_DOUBLE
+typedef int64_t LaneBits;
+#else
+typedef int32_t LaneBits;
+#endif
+typedef real Lanes __attribute__((vector_size(LANES * sizeof(real))));
+typedef LaneBits LaneMask __attribute__((vector_size(LANES * sizeof(LaneBits)))); // 0 or -1 in each lane
+
+static inline Lanes lanes_load(const real *from) {
+    Lanes out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+static inline Lanes lanes_all(real x) { return (Lanes){x, x, x, x, x, x, x, x}; }
+
+static inline Lanes lanes_select(LaneMask mask, Lanes yes, Lanes no) {
+    return (Lanes)(((LaneMask)yes & mask) | ((LaneMask)no & ~mask));
+}
+
+static inline Lanes lanes_max(Lanes a, Lanes b) {
+#if LANES_AVX
+    return (Lanes)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return lanes_select(a > b, a, b);
+#endif
+}
+
+// Lanes moved up by one place; the last lane of `before` comes first.
+#define LANES_SHIFT(before, now) __builtin_shufflevector(before, now, 7, 8, 9, 10, 11, 12, 13, 14)
+
+// Bit j says whether lane j of `a` is at most `limit`.
+static inline unsigned lanes_at_most(Lanes a, real limit) {
+#if LANES_AVX
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, _mm256_set1_ps(limit), _CMP_LE_OQ));
+#else
+    unsigned bits = 0;
+    for (int j = 0; j < LANES; j++) bits |= (unsigned)(a[j] <= limit) << j;
+    return bits;
+#endif
+}
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/optimizer.h"
+#include "nn/cpu/cpu.h"
+#include "nn/cpu/functions.h"
+
+enum { CHUNK = 1 << 13, LANES_OF_SUM = 16 };
+
+void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
+    (void)device;
+    // Sixteen running sums vectorise; their order is fixed.
+    double lane[LANES_OF_SUM] = {0}, sum = 0;
+    size_t whole = a->count / LANES_OF_SUM * LANES_OF_SUM;
+    for (size_t i = 0; i < whole; i += LANES_OF_SUM)
+        for (size_t j = 0; j < LANES_OF_SUM; j++) lane[j] += (double)a->x[i + j] * (double)a->x[i + j];
+    for (size_t i = whole; i < a->count; i++) lane[0] += (double)a->x[i] * (double)a->x[i];
+    for (size_t j = 0; j < LANES_OF_SUM; j++) sum += lane[j];
+    *a->sum = sum;
+}
+
+static void update(const AdamArgs *a, size_t first, size_t last) {
+    real beta1 = (real)a->beta1, beta2 = (real)a->beta2, scale = (real)a->grad_scale, epsilon = (real)a->epsilon;
+    real rate = (real)(a->rate / a->correct1), root = (real)(1 / sqrt(a->correct2)), keep = (real)(1 - a->rate * a->decay);
+    real average = (real)a->ema_decay;
+    for (size_t i = first; i < last; i++) {
+        real g = a->grad[i] * scale;
+        a->m[i] = beta1 * a->m[i] + (1 - beta1) * g;
+        a->v[i] = beta2 * a->v[i] + (1 - beta2) * g * g;
+        a->value[i] = keep * a->value[i] - rate * a->m[i] / (real_sqrt(a->v[i]) * root + epsilon);
+    }
+    for (size_t i = first; a->ema && i < last; i++) a->ema[i] = average * a->ema[i] + (1 - average) * a->value[i];
+}
+
+void CPU_FN(adam)(Device *device, const AdamArgs *a) {
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > CHUNK)
+    for (size_t c = 0; c < chunk_count(a->count, CHUNK); c++)
+        update(a, c * CHUNK, c * CHUNK + chunk_size(a->count, CHUNK, c));
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/optimizer.h"
+
+#include "base/check.h"
+#include "nn/backend.h"
+
+#include <string.h>
+
+static real *make_block(Device *device, size_t size) {
+    real *block = device->source.allocate(device->source.owner, (size + 1) * sizeof *block);
+    if (block) device->nn->zero(device, block, size * sizeof *block);
+    return block;
+}
+
+static void drop_block(Device *device, real *block, size_t size) {
+    if (block) device->source.release(device->source.owner, block, (size + 1) * sizeof *block);
+}
+
+Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err) {
+    Device *device = set->device;
+    *optimizer = (Optimizer){.config = config, .set = set};
+    optimizer->m = make_block(device, set->size);
+    optimizer->v = make_block(device, set->size);
+    if (config.ema > 0) optimizer->ema = make_block(device, set->size);
+    if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema)) {
+        optimizer_free(optimizer);
+        return error_set(err, STATUS_FAILED, "out of memory for the moments of %zu parameters", set->size);
+    }
+    optimizer_restart_ema(optimizer);
+    return STATUS_OK;
+}
+
+void optimizer_free(Optimizer *optimizer) {
+    if (!optimizer->set) return;
+    Device *device = optimizer->set->device;
+    drop_block(device, optimizer->m, optimizer->set->size);
+    drop_block(device, optimizer->v, optimizer->set->size);
+    drop_block(device, optimizer->ema, optimizer->set->size);
+    *optimizer = (Optimizer){0};
+}
+
+void optimizer_restart_ema(Optimizer *optimizer) {
+    Parameters *set = optimizer->set;
+    if (optimizer->ema) set->device->nn->copy(set->device, optimizer->ema, set->values, set->size * sizeof(real));
+}
+
+// Norm of all gradients; NaN or infinite gradients are traced to the first parameter that has one.
+static Status gradient_norm(const Optimizer *optimizer, double *norm, Error *err) {
+    const Parameters *set = optimizer->set;
+    double sum = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const Parameter *item = set->items[i];
+        double one = 0;
+        if (item->frozen) continue;
+        set->device->nn->sum_squares(set->device, &(SumSquaresArgs){item->tensor.rows * item->tensor.cols, item->tensor.grad, &one});
+        if (!isfinite(one))
+            return error_set(err, STATUS_FAILED, "the gradient of %s is not finite; try a lower train.rate or train.clip", item->name);
+        sum += one;
+    }
+    *norm = sqrt(sum);
+    return device_status(set->device, err);
+}
+
+Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err) {
+    const OptimizerConfig *config = &optimizer->config;
+    Parameters *set = optimizer->set;
+    Status status = gradient_norm(optimizer, norm, err);
+    if (status != STATUS_OK) return status;
+    optimizer->step++;
+    AdamArgs args = {.rate = rate,
+                     .beta1 = config->beta1,
+                     .beta2 = config->beta2,
+                     .epsilon = config->epsilon,
+                     .grad_scale = config->clip > 0 && *norm > config->clip ? config->clip / *norm : 1,
+                     .correct1 = 1 - pow(config->beta1, (double)optimizer->step),
+                     .correct2 = 1 - pow(config->beta2, (double)optimizer->step),
+                     .ema_decay = config->ema};
+    for (size_t i = 0; i < set->count; i++) {
+        const Parameter *item = set->items[i];
+        if (item->frozen) continue;
+        args.count = item->tensor.rows * item->tensor.cols;
+        args.value = set->values + item->offset;
+        args.grad = set->grads + item->offset;
+        args.m = optimizer->m + item->offset;
+        args.v = optimizer->v + item->offset;
+        args.ema = optimizer->ema ? optimizer->ema + item->offset : NULL;
+        args.decay = item->rank >= 2 ? config->weight_decay : 0;
+        set->device->nn->adam(set->device, &args);
+    }
+    return device_status(set->device, err);
+}
+
+void optimizer_swap_ema(Optimizer *optimizer) {
+    Parameters *set = optimizer->set;
+    Device *device = set->device;
+    size_t bytes = set->size * sizeof(real);
+    if (!optimizer->ema) return;
+    ArenaMark mark = arena_mark(&device->scratch);
+    real *held = device_scratch(device, set->size);
+    if (held) {
+        device->nn->copy(device, held, set->values, bytes);
+        device->nn->copy(device, set->values, optimizer->ema, bytes);
+        device->nn->copy(device, optimizer->ema, held, bytes);
+    }
+    arena_release(&device->scratch, mark);
+}

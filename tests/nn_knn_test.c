@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nearest neighbours against a search through all points, and the number of points looked at on growing surfaces.
+#include "tests/test.h"
+
+#include "base/random.h"
+#include "nn/knn.h"
+
+typedef struct Cloud {
+    size_t count, extra;
+    real *x, *e;
+} Cloud;
+
+static float number(uint32_t stream, size_t i) { return 2 * random_uniform((RandomKey){7, RANDOM_TEST, stream, 0}, i) - 1; }
+
+static Cloud cloud_new(size_t count, size_t extra) {
+    Cloud cloud = {count, extra, calloc(3 * count + 1, sizeof(real)), calloc(extra * count + 1, sizeof(real))};
+    assert_true(cloud.x && cloud.e);
+    return cloud;
+}
+
+static void cloud_free(Cloud cloud) {
+    free(cloud.x);
+    free(cloud.e);
+}
+
+typedef enum Shape { SHAPE_BOX, SHAPE_LATTICE, SHAPE_ONE_PLACE, SHAPE_LINE, SHAPE_OUTLIERS, SHAPE_CLUSTERS, SHAPE_COUNT } Shape;
+
+// Lattice: many equal distances and coincident points. Outliers: one in fifty is up to 10^6 away. Clusters: half the points
+// lie within 10^-4.
+static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) {
+    Cloud cloud = cloud_new(count, extra);
+    for (size_t i = 0; i < 3 * count; i++) {
+        real u = number(stream, i), *x = &cloud.x[i];
+        *x = u;
+        if (shape == SHAPE_LATTICE) *x = real_floor(3 * u);
+        if (shape == SHAPE_ONE_PLACE) *x = (real)(i % 3);
+        if (shape == SHAPE_LINE && i % 3) *x = 1;
+        if (shape == SHAPE_OUTLIERS && i / 3 % 50 == 0) *x = u * u * u * (real)1e6;
+        if (shape == SHAPE_CLUSTERS && i / 3 % 2) *x = (real)1.5 + u * (real)1e-4;
+    }
+    for (size_t i = 0; i < extra * count; i++)
+        cloud.e[i] = shape == SHAPE_BOX || shape == SHAPE_OUTLIERS ? (real)0.3 * number(stream + 1, i) : real_floor(2 * number(stream + 1, i));
+    return cloud;
+}
+
+// A floor with spheres and a wall 12 m away, seen by two cameras of count / 2 pixels each, in random order.
+static void unproject_camera(int camera, size_t rows, size_t cols, real *out) {
+    double angle = camera ? 2.0 : 0.3, eye[3] = {2.2 * cos(angle), 2.2 * sin(angle), 1.6}, length = sqrt(2.2 * 2.2 + 1.6 * 1.6);
+    double z[3] = {-eye[0] / length, -eye[1] / length, -eye[2] / length}, side = hypot(z[0], z[1]);
+    double x[3] = {z[1] / side, -z[0] / side, 0}, y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
+    for (size_t i = 0; i < rows * cols; i++) {
+        double u = 0.6 * (2 * ((double)(i % cols) + 0.5) / (double)cols - 1), v = 0.6 * (2 * ((double)(i / cols) + 0.5) / (double)rows - 1), d[3];
+        for (int k = 0; k < 3; k++) d[k] = u * x[k] + v * y[k] + z[k];
+        double depth = d[2] < -1e-3 ? fmin(-eye[2] / d[2], 12) : 12;
+        for (int ball = 0; ball < 12; ball++) {
+            double o[3], a = 0, b = 0, c = -0.15 * 0.15;
+            for (int k = 0; k < 3; k++) {
+                o[k] = eye[k] - (k < 2 ? 0.8 : 0.3) * (double)number(50, (size_t)(3 * ball + k)) - (k == 2 ? 0.3 : 0);
+                a += d[k] * d[k];
+                b += d[k] * o[k];
+                c += o[k] * o[k];
+            }
+            if (b * b > a * c) depth = fmin(depth, (-b - sqrt(b * b - a * c)) / a);
+        }
+        for (int k = 0; k < 3; k++) out[3 * i + (size_t)k] = (real)(eye[k] + depth * d[k]);
+    }
+}
+
+static Cloud surfaces(int log2_count) {
+    size_t cols = (size_t)1 << log2_count / 2, rows = ((size_t)1 << log2_count) / cols / 2;
+    Cloud cloud = cloud_new((size_t)1 << log2_count, 0);
+    for (int camera = 0; camera < 2; camera++) unproject_camera(camera, rows, cols, cloud.x + 3 * (size_t)camera * rows * cols);
+    for (size_t i = cloud.count; i-- > 1;) {
+        size_t j = random_below((RandomKey){9, RANDOM_TEST, 3, 0}, i, (uint32_t)i + 1);
+        for (size_t k = 0; k < 3; k++) {
+            real swap = cloud.x[3 * i + k];
+            cloud.x[3 * i + k] = cloud.x[3 * j + k];
+            cloud.x[3 * j + k] = swap;
+        }
+    }
+    return cloud;
+}
+
+static Device *open_device(int threads) {
+    Device *device = NULL;
+    Error err = {0};
+    assert_status_ok(device_open("cpu", threads, &device, &err), err);
+    return device;
+}
+
+typedef struct Answer {
+    int32_t *index;
+    real *distance2;
+    uint64_t visited;
+} Answer;
+
+static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
+    size_t count = queries->count * (size_t)k + 1;
+    Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0};
+    KnnArgs args = {.points = points->count, .queries = queries->count, .point = points->x, .query = queries->x, .extra = points->extra,
+                    .point_extra = points->e, .query_extra = queries->e, .self = self, .k = k, .index = out.index,
+                    .distance2 = out.distance2, .visited = &out.visited};
+    Error err = {0};
+    knn(device, &args);
+    assert_status_ok(device_status(device, &err), err);
+    return out;
+}
+
+static void answer_free(Answer answer) {
+    free(answer.index);
+    free(answer.distance2);
+}
+
+static real distance2(const Cloud *points, size_t i, const Cloud *queries, size_t j) {
+    real sum = 0;
+    for (size_t d = 0; d < 3; d++) sum += (points->x[3 * i + d] - queries->x[3 * j + d]) * (points->x[3 * i + d] - queries->x[3 * j + d]);
+    for (size_t d = 0, n = points->extra; d < n; d++) sum += (points->e[n * i + d] - queries->e[n * j + d]) * (points->e[n * i + d] - queries->e[n * j + d]);
+    return sum;
+}
+
+// The number of entries that differ from a search through all points.
+static size_t count_wrong(const Cloud *points, const Cloud *queries, const int32_t *self, int k, const Answer *answer) {
+    size_t wrong = 0;
+    char *taken = calloc(points->count + 1, 1);
+    for (size_t q = 0; q < queries->count; q++) {
+        memset(taken, 0, points->count);
+        for (int j = 0; j < k; j++) {
+            int32_t best = -1;
+            real best2 = INFINITY;
+            for (size_t i = 0; i < points->count; i++) {
+                real d2 = distance2(points, i, queries, q);
+                if (taken[i] || (self && self[q] == (int32_t)i) || d2 >= best2) continue;
+                best = (int32_t)i;
+                best2 = d2;
+            }
+            if (best >= 0) taken[best] = 1;
+            size_t at = q * (size_t)k + (size_t)j;
+            wrong += answer->index[at] != best || !(answer->distance2[at] == best2);
+        }
+    }
+    free(taken);
+    return wrong;
+}
+
+static void check_case(Device *const *devices, Shape shape, size_t points, size_t extra, int k, bool same) {
+    Cloud cloud = cloud_of(shape, points, extra, 1), others = cloud_of(shape, same ? points : 37, extra, same ? 1 : 4);
+    const Cloud *queries = same ? &cloud : &others;
+    int32_t *self = calloc(queries->count + 1, sizeof *self);
+    for (size_t i = 0; i < queries->count; i++) self[i] = i % 5 == 4 ? -1 : (int32_t)(same ? i : i % (points + 1));
+    for (int with_self = 0; with_self < 2; with_self++) {
+        const int32_t *mine = with_self ? self : NULL;
+        Answer one = search(devices[0], &cloud, queries, mine, k), three = search(devices[1], &cloud, queries, mine, k);
+        size_t wrong = count_wrong(&cloud, queries, mine, k, &one);
+        if (wrong) fail_msg("shape %d, %zu points, %zu extra, k %d, self %d: %zu wrong", shape, points, extra, k, with_self, wrong);
+        assert_memory_equal(one.index, three.index, queries->count * (size_t)k * sizeof *one.index);
+        assert_memory_equal(one.distance2, three.distance2, queries->count * (size_t)k * sizeof *one.distance2);
+        answer_free(one);
+        answer_free(three);
+    }
+    free(self);
+    cloud_free(cloud);
+    cloud_free(others);
+}
+
+static void equals_search_through_all(void **state) {
+    (void)state;
+    static const size_t counts[] = {0, 1, 2, 7, 8, 9, 64, 65, 513, 700};
+    static const int ks[] = {1, 3, 8, 17, 128};
+    Device *devices[] = {open_device(1), open_device(3)};
+    for (int shape = 0; shape < SHAPE_COUNT; shape++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
+                check_case(devices, (Shape)shape, counts[c], (c + i) % (KNN_MAX_EXTRA + 1), ks[i], counts[c] < 600 && i % 2 == 0);
+    device_close(devices[0]);
+    device_close(devices[1]);
+}
+
+static void wrong_entry_is_found(void **state) {
+    (void)state;
+    Device *device = open_device(1);
+    Cloud cloud = cloud_of(SHAPE_BOX, 100, 0, 1);
+    Answer answer = search(device, &cloud, &cloud, NULL, 5);
+    int32_t swap = answer.index[17 * 5 + 3];
+    answer.index[17 * 5 + 3] = answer.index[17 * 5 + 4];
+    answer.index[17 * 5 + 4] = swap;
+    assert_int_equal(count_wrong(&cloud, &cloud, NULL, 5, &answer), 2);
+    answer_free(answer);
+    cloud_free(cloud);
+    device_close(device);
+}
+
+static double visited_per_query(Device *device, Cloud cloud, int k) {
+    Answer answer = search(device, &cloud, &cloud, NULL, k);
+    double visited = (double)answer.visited / (double)cloud.count;
+    answer_free(answer);
+    cloud_free(cloud);
+    return visited;
+}
+
+static void visits_do_not_grow_with_points(void **state) {
+    (void)state;
+    Device *device = open_device(2);
+    double before = 0;
+    for (int size = 12; size <= 17; size++) {
+        double visited = visited_per_query(device, surfaces(size), 16);
+        print_message("2^%d points: %.1f visited per query\n", size, visited);
+        assert_true(visited >= 16 && visited < 80); // 16 found in leaves of 8, most of them at the rim of the circle
+        if (before > 0) assert_true(visited < 1.1 * before); // so that 2 x the points cost at most 2.2 x
+        before = visited;
+    }
+    device_close(device);
+}
+
+// What breaks a flat grid.
+static void visits_stay_few_in_uneven_clouds(void **state) {
+    (void)state;
+    Device *device = open_device(2);
+    for (int shape = 0; shape < SHAPE_COUNT; shape++) {
+        double visited = visited_per_query(device, cloud_of((Shape)shape, 20000, 0, 1), 16);
+        print_message("shape %d: %.1f visited per query\n", shape, visited);
+        // Volumes have more rim than surfaces; a lattice of 6^3 places holds 93 points in each.
+        assert_true(visited < (shape == SHAPE_LATTICE ? 160 : 130));
+    }
+    device_close(device);
+}
+
+static void *refuse(void *owner, size_t bytes) {
+    (void)bytes;
+    int *left = owner;
+    return (*left)-- > 0 ? aligned_alloc(64, 1 << 12) : NULL;
+}
+
+static void release(void *owner, void *memory, size_t bytes) {
+    (void)owner;
+    (void)bytes;
+    free(memory);
+}
+
+static void no_memory_is_an_error(void **state) {
+    (void)state;
+    Device *device = open_device(2);
+    arena_free(&device->scratch);
+    int left = 0;
+    arena_init(&device->scratch, (ArenaSource){refuse, release, &left});
+    Cloud cloud = cloud_of(SHAPE_BOX, 100, 0, 1);
+    int32_t index[100];
+    KnnArgs args = {.points = 100, .queries = 100, .point = cloud.x, .query = cloud.x, .k = 1, .index = index};
+    Error err = {0};
+    knn(device, &args);
+    assert_status_error(device_status(device, &err), STATUS_FAILED, err, "out of memory");
+    cloud_free(cloud);
+    device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_search_through_all),        cmocka_unit_test(wrong_entry_is_found),
+        cmocka_unit_test(visits_do_not_grow_with_points),   cmocka_unit_test(visits_stay_few_in_uneven_clouds),
+        cmocka_unit_test(no_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
