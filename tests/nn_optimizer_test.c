@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adam against its equations worked out in double, clipping, frozen parameters, and gradients that are not finite.
+#include "nn/optimizer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+typedef struct Fixture {
+    Device *device;
+    Parameters set;
+    Tensor *a, *b;
+    Optimizer optimizer;
+} Fixture;
+
+static void setup(Fixture *f, OptimizerConfig config) {
+    Error err = {0};
+    memset(f, 0, sizeof *f);
+    assert_int_equal(device_open("cpu", 2, &f->device, &err), STATUS_OK);
+    parameters_init(&f->set, f->device);
+    f->a = parameters_add(&f->set, INIT_UNIFORM, 3, 2, (size_t[]){3, 5}, "a.weight");
+    f->b = parameters_add(&f->set, INIT_UNIFORM, 3, 1, (size_t[]){4}, "b.bias");
+    assert_int_equal(parameters_allocate(&f->set, 7, &err), STATUS_OK);
+    assert_int_equal(optimizer_create(&f->optimizer, &f->set, config, &err), STATUS_OK);
+}
+
+static void teardown(Fixture *f) {
+    optimizer_free(&f->optimizer);
+    parameters_free(&f->set);
+    device_close(f->device);
+}
+
+static void set_gradients(Fixture *f, real value) {
+    for (size_t i = 0; i < 15; i++) f->a->grad[i] = value * (real)(i + 1);
+    for (size_t i = 0; i < 4; i++) f->b->grad[i] = -value;
+}
+
+static void three_steps_match_the_equations(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1, .ema = 0.5});
+    double w = (double)f.a->value[4], m = 0, v = 0, ema = w, norm = 0;
+    for (int t = 1; t <= 3; t++) {
+        double g = 0.01 * t * 5;
+        set_gradients(&f, (real)(0.01 * t));
+        assert_int_equal(optimizer_step(&f.optimizer, 0.02, &norm, NULL), STATUS_OK);
+        m = 0.9 * m + 0.1 * g;
+        v = 0.99 * v + 0.01 * g * g;
+        w = w * (1 - 0.02 * 0.1) - 0.02 * (m / (1 - pow(0.9, t))) / (sqrt(v / (1 - pow(0.99, t))) + 1e-8);
+        ema = 0.5 * ema + 0.5 * w;
+    }
+    // Single precision against double: a few units in the last place of values below 1.
+    assert_float_equal(f.a->value[4], w, 2e-6);
+    assert_float_equal(f.optimizer.ema[4], ema, 2e-6);
+    teardown(&f);
+}
+
+static void clipping_scales_the_step_but_reports_the_norm(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0, .beta2 = 0, .epsilon = 1, .clip = 1});
+    double before = (double)f.b->value[0], norm = 0;
+    set_gradients(&f, 1); // norm^2 = sum of squares 1..15 + 4 = 1244
+    assert_int_equal(optimizer_step(&f.optimizer, 1, &norm, NULL), STATUS_OK);
+    double g = -1 / sqrt(1244.0);
+    assert_float_equal(norm, sqrt(1244.0), 1e-4);
+    assert_float_equal(f.b->value[0], before - g / (fabs(g) + 1), 1e-6);
+    teardown(&f);
+}
+
+static void frozen_parameters_stay(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.5});
+    assert_int_equal(parameters_freeze(&f.set, "a."), 1);
+    real before = f.a->value[3];
+    double norm = 0;
+    set_gradients(&f, 1);
+    assert_int_equal(optimizer_step(&f.optimizer, 0.1, &norm, NULL), STATUS_OK);
+    assert_true(f.a->value[3] == before);
+    assert_float_equal(norm, 2, 1e-6); // of b alone
+    teardown(&f);
+}
+
+static void a_gradient_that_is_not_finite_is_named(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8});
+    real before = f.a->value[0];
+    double norm = 0;
+    Error err = {0};
+    set_gradients(&f, 1);
+    f.b->grad[2] = NAN;
+    assert_int_equal(optimizer_step(&f.optimizer, 0.1, &norm, &err), STATUS_FAILED);
+    assert_non_null(strstr(err.text, "b.bias"));
+    assert_true(f.a->value[0] == before && f.optimizer.step == 0);
+    teardown(&f);
+}
+
+static void swapping_twice_changes_nothing(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .ema = 0.9});
+    double norm = 0;
+    set_gradients(&f, 1);
+    assert_int_equal(optimizer_step(&f.optimizer, 0.1, &norm, NULL), STATUS_OK);
+    real weight = f.a->value[0], average = f.optimizer.ema[0];
+    optimizer_swap_ema(&f.optimizer);
+    assert_true(f.a->value[0] == average && average != weight);
+    optimizer_swap_ema(&f.optimizer);
+    assert_true(f.a->value[0] == weight);
+    teardown(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_steps_match_the_equations),
+        cmocka_unit_test(clipping_scales_the_step_but_reports_the_norm),
+        cmocka_unit_test(frozen_parameters_stay),
+        cmocka_unit_test(a_gradient_that_is_not_finite_is_named),
+        cmocka_unit_test(swapping_twice_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
