@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "renderer/index.h"
+
+#include "base/check.h"
+#include "renderer/backend.h"
+#include "renderer/renderer.h"
+
+// Edge of a cell in units of r, and buckets per particle: measured (docs/performance.md); any value gives the same result.
+static const double CELL_PER_RADIUS = 2;
+enum { BUCKETS_PER_PARTICLE = 2, SMALLEST_TABLE = 256 };
+
+static uint32_t table_size(size_t wanted) {
+    uint32_t size = SMALLEST_TABLE;
+    while (size < wanted && size < (uint32_t)1 << 30) size *= 2;
+    return size;
+}
+
+// Occupied cells of surfaces fall by 16 per level, of volumes by 64.
+static void make_tables(Tape *tape, RendererIndex *index) {
+    index->packed = tape_memory(tape, index->count * 4, sizeof(real));
+    index->mask = table_size(index->count * BUCKETS_PER_PARTICLE) - 1;
+    index->start = tape_memory(tape, (size_t)index->mask + 2, sizeof(int32_t));
+    size_t wanted = index->count / 2;
+    for (int level = 1; level <= INDEX_LEVELS; level++, wanted /= 8) {
+        index->level_mask[level] = table_size(wanted) - 1;
+        index->level[level] = tape_memory(tape, (size_t)index->level_mask[level] + 1, 1);
+    }
+}
+
+RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const RendererParticles *particles) {
+    TAPE_CHECK_EQ(tape, particles->x->cols, 3);
+    static const RendererIndex nothing = {.low = {1, 1, 1}};
+    RendererIndex *index = tape_context(tape, sizeof *index);
+    if (!index) return (RendererIndex *)&nothing; // the device has failed: nobody reads it
+    *index = nothing;
+    index->count = particles->x->rows;
+    CHECK(index->count < INT32_MAX);
+    make_tables(tape, index);
+    IndexArgs args = {.count = index->count,
+                      .x = particles->x->value,
+                      .radius = particles->radius,
+                      .cell = (real)(CELL_PER_RADIUS * renderer->config.radius),
+                      .index = index};
+    if (tape->device->failed) return index;
+    tape->device->renderer->index_measure(tape->device, &args);
+    if (index->entries > INT32_MAX)
+        device_fail(tape->device, STATUS_FAILED, "%zu particles reach %zu cells: too many; raise renderer.radius", index->count, index->entries);
+    index->entry = tape_memory(tape, index->entries, sizeof(int32_t));
+    if (index->entry) tape->device->renderer->index_fill(tape->device, &args);
+    return index;
+}
