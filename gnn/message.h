@@ -31,7 +31,7 @@ typedef enum MessageMean { MEAN_NONE, MEAN_GROUP, MEAN_OTHER } MessageMean;
 // What forward writes for backward to read.
 typedef enum MessageKeep {
     KEEP_NOTHING, // everything is computed again
-    KEEP_HIDDEN   // inputs of both activations and of the norm: rows x (1 to 2 hidden + out) values instead of half the products
+    KEEP_HIDDEN   // the products in front of activations and norm: rows x (1 to 2 hidden + out) values instead of half the products
 } MessageKeep;
 
 typedef struct MessageTermArgs {
@@ -56,7 +56,7 @@ typedef struct MessageArgs {
     MessageMean mean_kind;
     real *rows;                   // (rows, out), overwritten, or NULL
     real *mean;                   // (groups | others, out), overwritten, or NULL
-    real *kept_a, *kept_b, *kept_y; // (rows, hidden), (rows, hidden), (rows, out) before the norm; NULL = not kept
+    real *kept_a, *kept_b, *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
     const real *drows, *dmean;    // NULL = no gradient has come
     real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset, *dresidual; // added into; NULL = not wanted
 } MessageArgs;

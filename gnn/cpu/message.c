@@ -24,20 +24,28 @@ static bool group_sums(const MessageArgs *m, const Work *w, Chunk c) {
     return ok;
 }
 
-// Terms that are added row by row: by other end, projected already, and narrow products.
-static void add_row_terms(const MessageArgs *m, size_t row, real *a) {
+// One row of the first layer: `base` (b0 and terms by group; a itself when a wide product is there already) and what is added row by
+// row: terms by other end, projected already, and narrow products.
+static void first_layer_row(const MessageArgs *m, size_t row, const real *base, real *a) {
     size_t n = m->hidden;
+    int32_t other = m->edges.index ? m->edges.index[row] : -1;
+    const real *pending = NULL;
     for (size_t i = 0; i < m->term_count; i++) {
         const MessageTermArgs *t = &m->terms[i];
-        if (t->kind == TERM_OTHER) {
-            int32_t other = m->edges.index[row];
-            if (other >= 0) row_add(n, t->x + (size_t)other * n, a);
-        } else if (t->kind == TERM_ROW && !t->weight) {
-            row_add(n, t->x + row * n, a);
-        } else if (t->kind == TERM_ROW && !is_wide(t)) {
-            for (size_t j = 0; j < t->width; j++) row_axpy(n, t->x[row * t->width + j], t->weight + j * n, a);
+        if (t->kind == TERM_GROUP || is_wide(t) || (t->kind == TERM_OTHER && other < 0)) continue;
+        if (t->kind == TERM_OTHER || !t->weight) { // added together with the next narrow product
+            if (pending) {
+                row_narrow_product(n, 0, base, pending, NULL, NULL, a);
+                base = a;
+            }
+            pending = t->x + (t->kind == TERM_OTHER ? (size_t)other : row) * n;
+            continue;
         }
+        row_narrow_product(n, t->width, base, pending, t->x + row * t->width, t->weight, a);
+        base = a;
+        pending = NULL;
     }
+    if (pending || base != a) row_narrow_product(n, 0, base, pending, NULL, NULL, a);
 }
 
 // a (c.rows, hidden) = b0 + terms
@@ -53,32 +61,22 @@ static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
     for (size_t g = 0, r = 0; g < c.groups; g++)
         for (size_t e = 0; e < k; e++, r++) {
             if (started) row_add(n, w->group + g * n, a + r * n);
-            else memcpy(a + r * n, w->group + g * n, n * sizeof(real));
-            add_row_terms(m, c.row + r, a + r * n);
+            first_layer_row(m, c.row + r, started ? a + r * n : w->group + g * n, a + r * n);
         }
     return ok;
 }
 
-static void add_bias(size_t rows, size_t n, const real *bias, real *y) {
-    for (size_t r = 0; bias && r < rows; r++) row_add(n, bias, y + r * n);
-}
-
-// The layers behind the first, from ha = act(a): b before and hb after the second activation, y before the norm.
+// The products behind the first layer, from ha = act(a): b in front of and hb behind the second activation, y in front of the norm, both
+// before their bias.
 static bool later_layers(const MessageArgs *m, Chunk c, const real *ha, real *b, real *hb, real *y) {
     size_t h = m->hidden, o = m->out;
-    bool ok;
-    if (!m->weight2) {
-        ok = matmul(PLAIN, PLAIN, c.rows, o, h, ha, h, m->weight1, o, 0, y, o);
-        add_bias(c.rows, o, m->bias1, y);
-        return ok;
-    }
-    ok = matmul(PLAIN, PLAIN, c.rows, h, h, ha, h, m->weight1, h, 0, b, h);
-    add_bias(c.rows, h, m->bias1, b);
-    act_rows(m->act, c.rows * h, b, hb);
-    ok = matmul(PLAIN, PLAIN, c.rows, o, h, hb, h, m->weight2, o, 0, y, o) && ok;
-    add_bias(c.rows, o, m->bias2, y);
-    return ok;
+    if (!m->weight2) return matmul(PLAIN, PLAIN, c.rows, o, h, ha, h, m->weight1, o, 0, y, o);
+    bool ok = matmul(PLAIN, PLAIN, c.rows, h, h, ha, h, m->weight1, h, 0, b, h);
+    rows_act(m->act, c.rows, h, m->bias1, b, hb);
+    return matmul(PLAIN, PLAIN, c.rows, o, h, hb, h, m->weight2, o, 0, y, o) && ok;
 }
+
+static const real *last_bias(const MessageArgs *m) { return m->weight2 ? m->bias2 : m->bias1; }
 
 static size_t present_rows(const MessageArgs *m, size_t group) {
     size_t k = m->edges.k, count = 0;
@@ -89,8 +87,16 @@ static size_t present_rows(const MessageArgs *m, size_t group) {
 
 static bool row_is_present(const MessageArgs *m, size_t row) { return !m->edges.index || m->edges.index[row] >= 0; }
 
-// Norm, residual and the outputs of one chunk. y is left as it is where it is kept.
-static void write_outputs(const MessageArgs *m, const Work *w, Chunk c, real *y) {
+// y + bias, through the norm.
+static void finish_row(const MessageArgs *m, const real *y, real *out) {
+    size_t n = m->out;
+    const real *bias = last_bias(m);
+    if (m->gain) row_norm(n, bias, m->gain, m->offset, y, out);
+    else row_narrow_product(n, 0, y, bias, NULL, NULL, out);
+}
+
+// Norm, residual and the outputs of one chunk; y stays as it is.
+static void write_outputs(const MessageArgs *m, const Work *w, Chunk c, const real *y) {
     size_t n = m->out, k = m->edges.k;
     for (size_t g = 0, r = 0; g < c.groups; g++) {
         size_t group = c.group + g, present = m->mean_kind == MEAN_GROUP ? present_rows(m, group) : 0;
@@ -99,8 +105,7 @@ static void write_outputs(const MessageArgs *m, const Work *w, Chunk c, real *y)
         for (size_t e = 0; e < k; e++, r++) {
             size_t row = c.row + r;
             real *line = m->rows ? m->rows + row * n : w->line;
-            memcpy(line, y + r * n, n * sizeof(real));
-            if (m->gain) row_norm(n, m->gain, m->offset, line);
+            finish_row(m, y + r * n, line);
             if (m->residual) row_add(n, m->residual + row * n, line);
             if (m->mean_kind == MEAN_NONE || !row_is_present(m, row)) continue;
             if (mean) row_axpy(n, 1 / (real)present, line, mean);
@@ -114,7 +119,7 @@ static bool forward_chunk(const MessageArgs *m, const Work *w, Chunk c) {
     real *b = m->kept_b ? m->kept_b + c.row * m->hidden : w->b;
     real *y = m->kept_y ? m->kept_y + c.row * m->out : w->y;
     bool ok = first_layer(m, w, c, a);
-    act_rows(m->act, c.rows * m->hidden, a, w->ha);
+    rows_act(m->act, c.rows, m->hidden, NULL, a, w->ha);
     ok = later_layers(m, c, w->ha, b, w->hb, y) && ok;
     write_outputs(m, w, c, y);
     return ok;
@@ -189,28 +194,33 @@ static Sums sums_of(const WorkPlan *plan, const MessageArgs *m, const Work *w) {
 }
 
 // Gradient of one row of the output.
-static void output_gradient(const MessageArgs *m, size_t row, size_t group, size_t present, real *dy) {
+static void output_gradient(const MessageArgs *m, size_t row, size_t group, size_t present, real *restrict dy) {
     size_t n = m->out;
-    if (m->drows) memcpy(dy, m->drows + row * n, n * sizeof(real));
-    else memset(dy, 0, n * sizeof(real));
-    if (m->mean_kind == MEAN_NONE || !m->dmean || !row_is_present(m, row)) return;
+    const real *drow = m->drows ? m->drows + row * n : NULL;
+    if (m->mean_kind == MEAN_NONE || !m->dmean || !row_is_present(m, row)) {
+        if (drow) memcpy(dy, drow, n * sizeof(real));
+        else memset(dy, 0, n * sizeof(real));
+        return;
+    }
     size_t line = m->mean_kind == MEAN_GROUP ? group : (size_t)m->edges.index[row];
-    size_t count = m->mean_kind == MEAN_GROUP ? present : (size_t)m->edges.count[line];
-    row_axpy(n, 1 / (real)count, m->dmean + line * n, dy);
+    real share = 1 / (real)(m->mean_kind == MEAN_GROUP ? present : (size_t)m->edges.count[line]);
+    const real *restrict dmean = m->dmean + line * n;
+    for (size_t j = 0; j < n; j++) dy[j] = MADD(share, dmean[j], drow ? drow[j] : 0);
 }
 
-// y (before the norm) becomes its gradient; gradients of gain, offset, residual and the last bias.
-static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, real *y) {
+// dz, the gradient of the last product, of the rows of a chunk; gradients of gain, offset, residual and the last bias. y is the
+// product itself (dz may be y).
+static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, const real *y, real *dz) {
     size_t n = m->out, k = m->edges.k;
     real *dbias = m->weight2 ? s->bias2 : s->bias1;
     for (size_t g = 0, r = 0; g < c.groups; g++) {
         size_t group = c.group + g, present = m->mean_kind == MEAN_GROUP ? present_rows(m, group) : 0;
         for (size_t e = 0; e < k; e++, r++) {
-            real *dz = y + r * n, *dy = m->gain ? w->line : dz;
+            real *dy = m->gain ? w->line : dz + r * n;
             output_gradient(m, c.row + r, group, present, dy);
             if (m->dresidual) row_add(n, dy, m->dresidual + (c.row + r) * n);
-            if (m->gain) row_norm_backward(n, m->gain, dy, dz, s->gain, s->offset);
-            row_add(n, dz, dbias);
+            if (m->gain) row_norm_backward(n, last_bias(m), m->gain, dy, y + r * n, dz + r * n, dbias, s->gain, s->offset);
+            else row_add(n, dy, dbias);
         }
     }
 }
@@ -274,34 +284,27 @@ static bool terms_backward(const MessageArgs *m, const Work *w, const Sums *s, C
     return ok;
 }
 
-// Fills ha, hb, y as forward had them, and a, b with the slopes of the activations.
-static bool values_again(const MessageArgs *m, const Work *w, Chunk c) {
-    size_t rows = c.rows * m->hidden;
-    bool ok = true;
-    if (m->kept_a) memcpy(w->a, m->kept_a + c.row * m->hidden, rows * sizeof(real));
-    else ok = first_layer(m, w, c, w->a);
-    act_and_slope(m->act, rows, w->a, w->ha);
+// Fills ha and hb as forward had them, and a, b with the slopes of the activations. Returns the last product, which only the
+// norm asks for.
+static const real *values_again(const MessageArgs *m, const Work *w, Chunk c, bool *ok) {
+    size_t h = m->hidden, o = m->out;
+    const real *a = m->kept_a ? m->kept_a + c.row * h : w->a, *b = m->kept_b ? m->kept_b + c.row * h : w->b;
+    if (!m->kept_a) *ok = first_layer(m, w, c, w->a) && *ok;
+    rows_act_and_slope(m->act, c.rows, h, NULL, a, w->a, w->ha);
     if (m->weight2) {
-        if (m->kept_b) memcpy(w->b, m->kept_b + c.row * m->hidden, rows * sizeof(real));
-        else {
-            ok = matmul(PLAIN, PLAIN, c.rows, m->hidden, m->hidden, w->ha, m->hidden, m->weight1, m->hidden, 0, w->b, m->hidden) && ok;
-            add_bias(c.rows, m->hidden, m->bias1, w->b);
-        }
-        act_and_slope(m->act, rows, w->b, w->hb);
+        if (!m->kept_b) *ok = matmul(PLAIN, PLAIN, c.rows, h, h, w->ha, h, m->weight1, h, 0, w->b, h) && *ok;
+        rows_act_and_slope(m->act, c.rows, h, m->bias1, b, w->b, w->hb);
     }
-    if (!m->gain) return ok; // nothing needs y
-    const real *weight = m->weight2 ? m->weight2 : m->weight1, *bias = m->weight2 ? m->bias2 : m->bias1;
-    if (m->kept_y) memcpy(w->y, m->kept_y + c.row * m->out, c.rows * m->out * sizeof(real));
-    else {
-        ok = matmul(PLAIN, PLAIN, c.rows, m->out, m->hidden, m->weight2 ? w->hb : w->ha, m->hidden, weight, m->out, 0, w->y, m->out) && ok;
-        add_bias(c.rows, m->out, bias, w->y);
-    }
-    return ok;
+    if (m->kept_y) return m->kept_y + c.row * o;
+    const real *last = m->weight2 ? w->hb : w->ha, *weight = m->weight2 ? m->weight2 : m->weight1;
+    if (m->gain) *ok = matmul(PLAIN, PLAIN, c.rows, o, h, last, h, weight, o, 0, w->y, o) && *ok;
+    return w->y;
 }
 
 static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool scatter) {
-    bool ok = values_again(m, w, c);
-    output_backward(m, w, s, c, w->y);
+    bool ok = true;
+    const real *y = values_again(m, w, c, &ok);
+    output_backward(m, w, s, c, y, w->y);
     const real *da = hidden_backward(m, w, s, c, &ok);
     return terms_backward(m, w, s, c, da, scatter) && ok;
 }
