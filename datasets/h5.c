@@ -14,13 +14,16 @@
 
 // HDF5's state is the process's: so is its lock.
 static pthread_mutex_t library_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static int lock_depth; // below: guarded by library_lock
+static int lock_depth; // from here on: guarded by library_lock
+static bool library_opened;
 static H5E_auto2_t saved_printer;
 static void *saved_printer_owner;
 
 void h5_lock(void) {
     CHECK(pthread_mutex_lock(&library_lock) == 0);
     if (lock_depth++ > 0) return;
+    if (!library_opened) H5dont_atexit(); // a file that a full disk kept from closing would be tried again at exit
+    library_opened = true;
     H5open();
     H5PLset_loading_state(0); // a filter from a plug-in is code from a stranger
     H5Eget_auto2(H5E_DEFAULT, &saved_printer, &saved_printer_owner);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small helpers to write HDF5: they hold the lock themselves and say whether the library did its part; h5_cause has the
+// library's words. Texts are variable-length UTF-8, as h5py writes them.
+#ifndef VPD_DATASETS_H5_WRITE_H
+#define VPD_DATASETS_H5_WRITE_H
+
+#include "datasets/h5.h"
+
+#include <stdint.h>
+
+// A new file under `path` (an existing one is emptied); negative when that fails.
+hid_t h5_create_file(const char *path);
+// Closes and syncs; false when something could not be written.
+bool h5_close_file(hid_t file);
+hid_t h5_create_group(hid_t parent, const char *name);
+void h5_close_id(hid_t id); // any object; accepts <= 0
+
+bool h5_write_text(hid_t object, const char *name, const char *text);
+bool h5_write_u32s(hid_t object, const char *name, const uint32_t *values, size_t count);
+bool h5_write_i32s(hid_t object, const char *name, const int32_t *values, size_t count);
+bool h5_write_double(hid_t object, const char *name, double value);
+
+// A whole array, contiguous: kinds as in h5.h, little-endian in the file.
+bool h5_write_array(hid_t parent, const char *name, H5Kind kind, int rank, const size_t *dims, const void *values);
+
+// A chunked array with shuffle, deflate (0: none) and fletcher32 that is written block by block. Negative on failure.
+hid_t h5_create_chunked(hid_t parent, const char *name, H5Kind kind, int rank, const size_t *dims, const size_t *chunk,
+                        int deflate_level);
+bool h5_write_block(hid_t array, H5Kind kind, int rank, const size_t *start, const size_t *count, const void *values);
+
+#endif
