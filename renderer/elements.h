@@ -20,7 +20,7 @@
 #define ELEMENT_LOG real_log
 #endif
 
-enum { RENDERER_RINGS = 4, RENDERER_MAX_NEIGHBOURS = 32 };
+enum { RENDERER_RINGS = 4, RENDERER_MAX_NEIGHBOURS = 64 };
 
 #define RING_SPACING ((real)0.25)       // rho_k = k / 4
 #define RING_SHARPNESS ((real)16)       // 1 / sigma^2, sigma = 1/4

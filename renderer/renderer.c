@@ -12,13 +12,13 @@ enum { SKY_WIDTH = 16 };
 
 Status renderer_config_check(const RendererConfig *c, Error *err) {
     if (c->features < (c->carry_rgb ? 3 : 1) || c->features > 1024)
-        return error_set(err, STATUS_BAD_INPUT, "encoder.features = %d: expected %d to 1024", c->features, c->carry_rgb ? 3 : 1);
+        return error_set(err, STATUS_BAD_INPUT, "model.D = %d: expected %d to 1024", c->features, c->carry_rgb ? 3 : 1);
     if (c->neighbours < 1 || c->neighbours > RENDERER_MAX_NEIGHBOURS)
-        return error_set(err, STATUS_BAD_INPUT, "renderer.neighbours = %d: expected 1 to %d", c->neighbours, RENDERER_MAX_NEIGHBOURS);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.K = %d: expected 1 to %d", c->neighbours, RENDERER_MAX_NEIGHBOURS);
     if (c->samples < 1 || c->samples > 1024)
-        return error_set(err, STATUS_BAD_INPUT, "renderer.samples = %d: expected 1 to 1024", c->samples);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.S = %d: expected 1 to 1024", c->samples);
     if (c->hidden[0] < 1 || c->hidden[1] < 1 || c->hidden[0] > 4096 || c->hidden[1] > 4096)
-        return error_set(err, STATUS_BAD_INPUT, "renderer.hidden = %d, %d: expected 1 to 4096", c->hidden[0], c->hidden[1]);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.widths = %d, %d: expected 1 to 4096", c->hidden[0], c->hidden[1]);
     if (!(c->radius > 0) || !isfinite(c->radius))
         return error_set(err, STATUS_BAD_INPUT, "renderer.radius = %g: expected a positive length in metres", c->radius);
     if (!(c->near >= 0) || !(c->far > c->near) || !isfinite(c->far))
