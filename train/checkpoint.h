@@ -12,9 +12,10 @@
 // Random numbers and the loader's order are keyed by the step: it is their whole state. Nothing depends on the number of
 // threads or ranks, nor on how the blocks are padded.
 //
-// checksum (16 hex digits, XXH3-64) of a group of arrays: over each array in byte order of the names, its name with a NUL, its
-// dimensions as u64, its values as f32; of the root: over a text of its attributes, the config and the groups' checksums, so that it
-// names the whole content. Writing is crash-safe: the file is made in memory, written to a draft, fsynced, renamed.
+// checksum (16 hex digits): XXH3-64, each piece seeded with the sum of the pieces before it (0). Of a group of arrays: for each
+// array in byte order of the names its name, its dimensions as u64, its values as f32. Of the root: a text of its attributes and the groups'
+// checksums, then the config; so it names the whole content. Writing is crash-safe: the file is made in memory, written to
+// a draft, fsynced, renamed.
 //
 // Files are strangers': every one is opened through datasets/h5.h and held against the model; errors are one sentence with
 // STATUS_BAD_INPUT. A full disk is STATUS_FAILED and leaves the earlier file.
@@ -74,8 +75,12 @@ Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBloc
 // Reads all of it and compares every checksum.
 Status checkpoint_verify(const char *path, Error *err);
 
-// Weights into a safetensors file (train/safetensors.h) with config, lengths and the rest of the meta as its metadata.
-Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, const char *out, Error *err);
+// Weights into a safetensors file (train/safetensors.h), f32 or `half`. Its metadata: format "vpd", weights "ema" | "raw", step,
+// time_step, commit, checkpoint (the hash), config (YAML), and each option by its key ("gnn.length_scale": "0.1").
+Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
+
+// The file's averaged weights as checkpoint_save_publication would have written them.
+Status checkpoint_export_publication(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
 
 // ---- a run's folder of checkpoints: step_00001000.h5 .., and the small files `latest` and `best` that each name one
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <jansson.h>
 #include <stddef.h>
 
 enum { SAFETENSORS_RANK_MAX = 8 };
@@ -17,21 +18,21 @@ typedef struct SafetensorsArray {
     SafetensorsType type;
     int rank;
     size_t dims[SAFETENSORS_RANK_MAX];
-    const void *data; // native order
+    const void *data; // little-endian; of a file read it may lie at any address: memcpy
 } SafetensorsArray;
 
 typedef struct SafetensorsText {
     const char *key, *value; // UTF-8
 } SafetensorsText;
 
-// Names and texts live in `memory`; everything is released by safetensors_free.
+// Everything is released by safetensors_free. After safetensors_parse `data` points into the bytes that were parsed.
 typedef struct SafetensorsFile {
     SafetensorsArray *arrays;
     size_t count;
     SafetensorsText *texts;
     size_t text_count;
-    char *memory;  // the file
-    void *strings; // names and texts
+    char *memory;       // the file; NULL after safetensors_parse
+    json_t *strings;    // names and texts
 } SafetensorsFile;
 
 // Replaces `path` at once; arrays stand in the given order.

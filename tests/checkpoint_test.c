@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// One checkpoint file: what goes in comes out, for other layouts of the blocks too, and what does not fit is told at once.
+#include "tests/test.h"
+
+#include "base/version.h"
+#include "tests/checkpoint_model.h"
+#include "train/half.h"
+#include "train/safetensors.h"
+
+#include <sys/stat.h>
+
+typedef struct Setting {
+    char folder[64], path[128], other[128];
+    Model model;
+    CheckpointMeta meta;
+    Error err;
+} Setting;
+
+static int set_up(void **state) {
+    Setting *s = calloc(1, sizeof *s);
+    test_make_folder(s->folder);
+    snprintf(s->path, sizeof s->path, "%s/a.h5", s->folder);
+    snprintf(s->other, sizeof s->other, "%s/b", s->folder);
+    model_create(&s->model, false);
+    model_set(&s->model, 1);
+    s->meta = model_meta(1234);
+    assert_status_ok(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), s->err);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    Setting *s = *state;
+    model_free(&s->model);
+    test_remove_folder(s->folder);
+    free(s);
+    return 0;
+}
+
+static void all_blocks_come_back(void **state) {
+    Setting *s = *state;
+    Model other;
+    CheckpointMeta meta;
+    model_create(&other, true);
+    model_set(&other, 100);
+    assert_status_ok(checkpoint_resume(s->path, &other.set, &other.blocks, &meta, &s->err), s->err);
+    assert_int_equal(model_all_wrong(&other, 1), 0);
+    // The comparison itself must be able to fail.
+    assert_true(model_all_wrong(&other, 2) > 0);
+    assert_int_equal(meta.step, 1234);
+    model_free(&other);
+}
+
+static void weights_are_chosen(void **state) {
+    Setting *s = *state;
+    Parameters *set = &s->model.set;
+    model_fill(set, set->values, 100);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, NULL, &s->err), s->err);
+    assert_int_equal(model_wrong(set, set->values, 4), 0);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_RAW, NULL, &s->err), s->err);
+    assert_int_equal(model_wrong(set, set->values, 1), 0);
+}
+
+static void a_run_without_average_or_moments(void **state) {
+    Setting *s = *state;
+    Parameters *set = &s->model.set;
+    CheckpointMeta meta;
+    assert_status_ok(checkpoint_save(s->path, set, &(CheckpointBlocks){0}, &s->meta, &s->err), s->err);
+    assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
+    assert_int_equal(model_wrong(set, set->values, 1), 0);
+    assert_false(meta.has_ema || meta.has_moments || meta.publication);
+    assert_status_error(checkpoint_resume(s->path, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err, "/moments");
+    const CheckpointBlocks average = {.ema = s->model.blocks.ema};
+    assert_status_error(checkpoint_resume(s->path, set, &average, NULL, &s->err), STATUS_BAD_INPUT, s->err, "/ema");
+}
+
+static void meta_comes_back(void **state) {
+    Setting *s = *state;
+    CheckpointMeta meta;
+    assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
+    char *before = options_to_yaml(config_options, &s->meta.config, false);
+    char *after = options_to_yaml(config_options, &meta.config, false);
+    assert_string_equal(before, after);
+    assert_true(meta.config.renderer.radius == 1.0 / 3);
+    assert_string_equal(meta.config.data.path, s->meta.config.data.path);
+    assert_true(meta.best_score == 23.5 && meta.time_step == 0.04 && meta.seconds == 12.25);
+    assert_string_equal(meta.commit, version_commit());
+    assert_int_equal(strlen(meta.hash), 16);
+    assert_true(meta.has_ema && meta.has_moments && !meta.publication && !meta.is_half);
+    assert_int_equal(meta.version[0], CHECKPOINT_VERSION_MAJOR);
+    free(before);
+    free(after);
+    s->meta.best_score = NAN;
+    assert_status_ok(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), s->err);
+    assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
+    assert_true(isnan(meta.best_score));
+}
+
+static size_t read_bytes(const char *path, char **bytes) {
+    Error err;
+    size_t size;
+    assert_status_ok(file_read_all(path, 1 << 24, bytes, &size, &err), err);
+    return size;
+}
+
+static void same_content_same_bytes(void **state) {
+    Setting *s = *state;
+    char *first, *second;
+    size_t size = read_bytes(s->path, &first);
+    sleep(1); // a time of creation would differ now
+    Model other;
+    model_create(&other, true);
+    model_set(&other, 1);
+    assert_status_ok(checkpoint_save(s->other, &other.set, &other.blocks, &s->meta, &s->err), s->err);
+    assert_int_equal(read_bytes(s->other, &second), size);
+    assert_memory_equal(first, second, size);
+    model_free(&other);
+    free(first);
+    free(second);
+}
+
+static void all_differences_at_once(void **state) {
+    Setting *s = *state;
+    static const ModelShape shapes[] = {
+        {"encoder.down0.conv0.weight", 4, {3, 3, 3, 5}}, {"encoder.down0.conv0.bias", 1, {6}}, {"gnn.edge.weight0", 3, {7, 9, 1}},
+        {"gnn.edge.weight00", 2, {1, 1}},                 {"gnn.edge.bias1", 1, {17}},           {"renderer.bias", 3, {2, 3, 4}},
+    };
+    Device device = model_device();
+    Parameters set;
+    model_build(&set, &device, shapes, 6, false);
+    model_fill(&set, set.values, 50);
+    static const char *const expected[] = {
+        "a.h5:/ema: the weights do not fit the config's model (4 differences): ",
+        "encoder.down0.conv0.bias: expected f32 [6], found f32 [5]; ",
+        "gnn.edge.bias0: expected nothing of that name, found f32 [17]; ",
+        "gnn.edge.bias1: expected f32 [17], found nothing; ",
+        "gnn.edge.weight0: expected f32 [7,9,1], found f32 [7,9]",
+    };
+    for (int i = 0; i < 5; i++)
+        assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_EMA, NULL, &s->err), STATUS_BAD_INPUT, s->err, expected[i]);
+    assert_int_equal(model_wrong(&set, set.values, 50), 0);
+    parameters_free(&set);
+}
+
+static void many_differences_are_counted(void **state) {
+    Setting *s = *state;
+    Device device = model_device();
+    Parameters set;
+    parameters_init(&set, &device);
+    for (int i = 0; i < 100; i++) parameters_add(&set, INIT_ZERO, 0, 1, (size_t[]){3}, "some.long.name.of.a.parameter%d", i);
+    assert_status_ok(parameters_allocate(&set, 1, &s->err), s->err);
+    assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err, "(106 differences)");
+    assert_non_null(strstr(s->err.text, "; and "));
+    parameters_free(&set);
+}
+
+static void publication_holds_the_average_alone(void **state) {
+    Setting *s = *state;
+    Parameters *set = &s->model.set;
+    CheckpointMeta meta;
+    for (int half = 0; half < 2; half++) {
+        assert_status_ok(checkpoint_save_publication(s->other, set, s->model.blocks.ema, half, &s->meta, &s->err), s->err);
+        model_fill(set, set->values, 50);
+        assert_status_ok(checkpoint_load(s->other, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
+        assert_int_equal(model_wrong(set, set->values, 4), 0); // halves hold these numbers
+        assert_true(meta.publication && meta.has_ema && !meta.has_moments && meta.is_half == half);
+        assert_status_error(checkpoint_load(s->other, set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err, "for publication");
+        assert_status_error(checkpoint_resume(s->other, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err, "train.init");
+    }
+    // From a file: the same bytes as from memory.
+    char *first, *second;
+    size_t size = read_bytes(s->other, &first);
+    assert_status_ok(checkpoint_export_publication(s->path, CHECKPOINT_EMA, true, s->other, &s->err), s->err);
+    assert_int_equal(read_bytes(s->other, &second), size);
+    assert_memory_equal(first, second, size);
+    free(first);
+    free(second);
+    // 16 bits are half the size.
+    struct stat half_info, info;
+    assert_status_ok(checkpoint_export_publication(s->path, CHECKPOINT_EMA, false, s->path, &s->err), s->err);
+    assert_true(stat(s->other, &half_info) == 0 && stat(s->path, &info) == 0 && half_info.st_size < info.st_size);
+}
+
+static void half_refuses_what_it_cannot_hold(void **state) {
+    Setting *s = *state;
+    model_fill(&s->model.set, s->model.blocks.ema, 70000);
+    assert_status_error(checkpoint_save_publication(s->other, &s->model.set, s->model.blocks.ema, true, &s->meta, &s->err),
+                        STATUS_BAD_INPUT, s->err, "65504");
+    assert_int_equal(access(s->other, F_OK), -1);
+}
+
+static void nan_is_not_saved(void **state) {
+    Setting *s = *state;
+    char *before, *after;
+    size_t size = read_bytes(s->path, &before);
+    model_fill(&s->model.set, s->model.blocks.m, NAN);
+    assert_status_error(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), STATUS_FAILED, s->err,
+                        "not finite");
+    assert_int_equal(read_bytes(s->path, &after), size);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+}
+
+static const char *text_of(const SafetensorsFile *file, const char *key) {
+    for (size_t i = 0; i < file->text_count; i++)
+        if (!strcmp(file->texts[i].key, key)) return file->texts[i].value;
+    return "";
+}
+
+static void safetensors_hold_weights_and_config(void **state) {
+    Setting *s = *state;
+    for (int half = 0; half < 2; half++) {
+        SafetensorsFile file;
+        assert_status_ok(checkpoint_export_safetensors(s->path, CHECKPOINT_EMA, half, s->other, &s->err), s->err);
+        assert_status_ok(safetensors_read(s->other, &file, &s->err), s->err);
+        assert_int_equal(file.count, MODEL_COUNT);
+        for (int i = 0; i < MODEL_COUNT; i++) {
+            const SafetensorsArray *array = safetensors_find(&file, model_shapes[i].name);
+            assert_non_null(array);
+            assert_int_equal(array->rank, model_shapes[i].rank);
+            assert_memory_equal(array->dims, model_shapes[i].dims, (size_t)array->rank * sizeof *array->dims);
+            assert_int_equal(array->type, half ? SAFETENSORS_F16 : SAFETENSORS_F32);
+            uint16_t bits;
+            float value;
+            memcpy(&bits, (const char *)array->data, sizeof bits);
+            memcpy(&value, array->data, sizeof value);
+            assert_true((half ? half_to_float(bits) : value) == model_value(array->name, 0, 4));
+        }
+        assert_string_equal(text_of(&file, "weights"), "ema");
+        assert_string_equal(text_of(&file, "step"), "1234");
+        assert_string_equal(text_of(&file, "gnn.length_scale"), "0.1");
+        assert_non_null(strstr(text_of(&file, "config"), "length_scale: 0.1"));
+        safetensors_free(&file);
+    }
+    assert_status_ok(checkpoint_export_safetensors(s->path, CHECKPOINT_RAW, false, s->other, &s->err), s->err);
+    SafetensorsFile file;
+    assert_status_ok(safetensors_read(s->other, &file, &s->err), s->err);
+    assert_string_equal(text_of(&file, "weights"), "raw");
+    safetensors_free(&file);
+}
+
+static void unwritable_places(void **state) {
+    Setting *s = *state;
+    char below[160];
+    const char *const places[] = {"/nowhere/at/all.h5", "/dev/full", s->folder, below};
+    snprintf(below, sizeof below, "%s/x.h5", s->path); // beneath a file
+    for (int i = 0; i < 4; i++)
+        assert_status_error(checkpoint_save(places[i], &s->model.set, &s->model.blocks, &s->meta, &s->err), STATUS_BAD_INPUT,
+                            s->err, places[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_blocks_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(weights_are_chosen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_without_average_or_moments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(meta_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(same_content_same_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_differences_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_differences_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(publication_holds_the_average_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(half_refuses_what_it_cannot_hold, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nan_is_not_saved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(safetensors_hold_weights_and_config, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unwritable_places, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
