@@ -4,6 +4,8 @@
 #include <string.h>
 
 const Command *const commands[] = {
+    &command_completion,
+    &command_man,
     &command_version,
     NULL,
 };

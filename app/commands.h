@@ -5,6 +5,8 @@
 
 #include "app/command.h"
 
+extern const Command command_completion;
+extern const Command command_man;
 extern const Command command_version;
 
 // Ends with NULL; in the order of `vpd --help`.
