@@ -102,5 +102,5 @@ def encode(p, c, episode, frames, step, encoder=unet):
     if T > 1:
         last, before = (episode.cloud(c, frames[-1], frames[-2]),
                         episode.cloud(c, frames[-2], frames[-3] if T > 2 else frames[-1]))
-        state.cloud = ((last.xt.to(dtype), last.ct.to(dtype)), (before.xt.to(dtype), before.ct.to(dtype)))
+        state.cloud = tuple((s.xt.to(dtype), s.ct.to(dtype), torch.from_numpy(s.m)) for s in (last, before))
     return state, index, cloud

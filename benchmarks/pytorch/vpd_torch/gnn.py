@@ -114,13 +114,34 @@ def node_velocity(c, state, g, e):
 
 
 def cue(c, state, index):
-    (xp, cp), (xq, cq) = state.cloud
+    (xp, cp), (xq, cq) = [s[:2] for s in state.cloud]
     present, past = torch.cat([xp, c.lc * cp], 1), torch.cat([xq, c.lc * cq], 1)
     x, colour = state.x[-1].detach()[index], c.lc * state.c[-1][index]
     here = mean_nearest(torch.cat([x, colour], 1), present, xp, 128)
     v = torch.zeros_like(x)
     for _ in range(3):
         v = here - mean_nearest(torch.cat([x - v, colour], 1), past, xq, 128)
+    return refine_cue(c, state, x, colour, v) if c.cue_refine else v
+
+
+def refine_cue(c, state, x, colour, v, count=128, share=0.7):
+    """Closest points: the `count` moving pixels of the present nearest to a node, moved back by v, against the nearest
+    moving pixels of the past; the nearer `share` of the pairs gives the mean correction of v."""
+    (xp, cp, mp), (xq, cq, mq) = state.cloud
+    xp, cp, xq, cq = xp[mp > 0], c.lc * cp[mp > 0], xq[mq > 0], c.lc * cq[mq > 0]
+    if len(xp) < 8 or len(xq) < 8:
+        return v
+    near = knn(torch.cat([x, colour], 1), torch.cat([xp, cp], 1), count)
+    past, own, kept = torch.cat([xq, cq], 1), cp[near], max(1, int(share * near.shape[1]))
+    norms = (past * past).sum(1)
+    for _ in range(c.cue_refine):
+        back = torch.cat([xp[near] - v[:, None], own], 2)
+        d = torch.addmm(norms, back.view(-1, 6), past.T, alpha=-2)
+        least, j = d.min(1)
+        distance = (least + back.view(-1, 6).square().sum(1)).view(near.shape)
+        delta = back[..., :3] - xq[j].view(*near.shape, 3)
+        best = distance.topk(kept, 1, largest=False)[1]
+        v = v + delta.gather(1, best[..., None].expand(-1, -1, 3)).mean(1)
     return v
 
 

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains the model on a vpd-dataset file and prints the figures of shared/design/findings.md. The recipe explorer.
+
+    python benchmarks/pytorch/train.py --minutes 6 name=NAME [option=value ...]
+
+Options are those of Opt below (training) and vpd_torch.config.Config (model). `pixels=0` trains the dynamics alone on the
+nearest terms, without encoder and renderer (features = rgb and zeros): the quick way to compare dynamics.
+"""
+import ast
+import json
+import sys
+import time
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+
+import metrics
+from vpd_torch import config, data, gnn, loss, params, particles, renderer
+
+
+@dataclass
+class Opt:
+    name: str = "run"
+    data: str = "/work/shared/data/mujoco_blocks_64.h5"
+    minutes: float = 6.0          # wall clock; the rate's schedule follows it
+    rate: float = 7e-4
+    warm: int = 30
+    decay: str = "cosine"         # cosine | none
+    batch: int = 1                # episodes summed into one update
+    steps: str = "3"              # rollout lengths over equal parts of the time: "3,6"
+    clip: float = 1.0
+    ema: float = 0.99
+    pixels: int = 1
+    rays: int = 128               # per view and rollout step
+    moving_rays: float = 0.7
+    nearest: float = 0.02
+    transport: float = 0.0        # entropic transport between moving particles and what moved in the target frame
+    rigid: float = 0.0            # change of distance between neighbouring moving particles, over s
+    penalty: float = 0.003
+    noise: float = 0.0            # metres, on positions of the input particles
+    yaw: int = 0                  # rotate (and mirror) the world about its vertical at random
+    drop: float = 0.0             # share of moving flags set wrong
+    eval_minutes: float = 100.0
+    pictures: int = 0
+    threads: int = 1
+    save: str = ""
+    init: str = ""
+    weight_growth: float = 1.0    # weight of rollout step j is growth^j
+    frozen: str = ""              # parameters that begin with this are not trained
+
+
+def parse(argv):
+    opt, model = Opt(), {}
+    names = {f.name: f.type for f in fields(Opt)}
+    for word in argv:
+        key, value = word.lstrip("-").split("=", 1)
+        if key in names:
+            setattr(opt, key, type(getattr(opt, key))(value))
+        else:
+            try:
+                model[key] = ast.literal_eval(value)
+            except (ValueError, SyntaxError):
+                model[key] = value
+    return opt, model
+
+
+def encode(p, c, episode, frames, step):
+    if opt.pixels:
+        return data.encode(p, c, episode, frames, step)
+    nothing = lambda p_, c_, x: torch.zeros(*x.shape[:3], c_.D - 3)
+    return data.encode(p, c, episode, frames, step, nothing)
+
+
+class Foreground:
+    """Points of a frame (fixed cameras) in front of the farthest depth seen at their pixel over the episode."""
+    cache = {}
+
+    @classmethod
+    def of(cls, c, episode, frame):
+        key = (episode.number, frame)
+        if key not in cls.cache:
+            cloud = episode.cloud(c, frame, max(frame - 1, 0))
+            far = episode.depth[:, episode.views].max(0).reshape(-1)[cloud.pixel]
+            now = episode.depth[frame][episode.views].reshape(-1)[cloud.pixel]
+            seen_empty = (episode.depth[:, episode.views] <= 0).any(0).reshape(-1)[cloud.pixel]
+            front = ((far - now > 0.01 * c.X) | seen_empty) & (cloud.inside if cloud.inside is not None else True)
+            cls.cache[key] = np.flatnonzero(front)
+        return cls.cache[key]
+
+
+def transport(c, x, colour, y, y_colour, blur=0.02, reach=0.15, iterations=12):
+    """Unbalanced entropic transport plan between moved particles and the target's foreground, in (position, lc rgb); the
+    loss pulls every particle to the mean of what it is matched to."""
+    with torch.no_grad():
+        a, b = torch.cat([x, c.lc * colour], 1), torch.cat([y, c.lc * y_colour], 1)
+        C = torch.cdist(a, b).square()
+        eps = (blur * c.X) ** 2
+        share = (reach * c.X) ** 2 / ((reach * c.X) ** 2 + eps)
+        f, g = torch.zeros(len(a)), torch.zeros(len(b))
+        la, lb = -np.log(len(a)), -np.log(len(b))
+        for _ in range(iterations):
+            f = -share * eps * torch.logsumexp((g[None] - C) / eps + lb, 1)
+            g = -share * eps * torch.logsumexp((f[:, None] - C) / eps + la, 0)
+        P = torch.exp((f[:, None] + g[None] - C) / eps + la + lb)
+        mass = P.sum(1)
+        target = (P @ y) / mass.clamp_min(1e-12)[:, None]
+        weight = mass / mass.sum().clamp_min(1e-12)
+    return (loss.huber(x - target, 0.01 * c.X) * weight).sum() / c.s
+
+
+class RigidPairs:
+    """Pairs of neighbouring moving particles of one colour; their distances should not change."""
+
+    def __init__(self, c, state):
+        moving = torch.nonzero(state.m[-1])[:, 0]
+        x = state.x[-1].detach()[moving]
+        near = torch.cdist(torch.cat([x, c.lc * state.c[-1][moving]], 1), torch.cat([x, c.lc * state.c[-1][moving]], 1))
+        k = min(9, len(moving))
+        d, j = near.topk(k, 1, largest=False)
+        i = torch.arange(len(moving))[:, None].expand_as(j)
+        ok = (d < 0.06 * c.X) & (i != j)
+        self.i, self.j = moving[i[ok]], moving[j[ok]]
+        self.rest = (state.x[-1].detach()[self.i] - state.x[-1].detach()[self.j]).norm(dim=1)
+
+    def loss(self, c, state):
+        if not len(self.i):
+            return 0.0
+        d = state.x[-1][self.i] - state.x[-1][self.j]
+        now = torch.sqrt((d * d).sum(1) + 1e-12)
+        return loss.huber((now - self.rest)[:, None], 0.002 * c.X).mean() / c.s
+
+
+def yaw(rng):
+    a = rng.uniform(0, 2 * np.pi)
+    Q = np.array([[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]])
+    if rng.random() < 0.5:
+        Q[:, 0] *= -1
+    return torch.tensor(Q, dtype=torch.float32)
+
+
+class Turned:
+    """A cloud in the turned world."""
+
+    def __init__(self, cloud, Q):
+        self.xt, self.ct, self.m, self.inside = cloud.xt @ Q.T, cloud.ct, cloud.m, cloud.inside
+
+
+def train_rays(episode, frame, last, rng):
+    """Pixels of all training views; a share of them where the picture changes against the last input frame."""
+    views, H, W = episode.views, *episode.rgb.shape[2:4]
+    out = []
+    now, then = episode.rgb[frame].astype(int), episode.rgb[last].astype(int)
+    for view in views:
+        changed = np.flatnonzero(np.abs(now[view] - then[view]).max(-1) > 12)
+        n = int(opt.rays * opt.moving_rays) if len(changed) and frame != last else 0
+        pixel = np.concatenate([rng.choice(changed, n) if n else np.empty(0, int), rng.integers(0, H * W, opt.rays - n)])
+        out.append(np.stack([np.full(opt.rays, view), pixel // W, pixel % W], 1))
+    return np.concatenate(out).T
+
+
+def episode_loss(p, c, episode, start, steps, number, rng, log):
+    frames = list(range(start - c.T + 1, start + 1))
+    state, index, cloud = encode(p, c, episode, frames, number)
+    Q = yaw(rng) if opt.yaw else torch.eye(3)
+    if opt.yaw:
+        state.x = [x @ Q.T for x in state.x]
+        state.cloud = tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
+    if opt.noise:
+        state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
+    if opt.drop:
+        state.m = [torch.where(torch.rand_like(m) < opt.drop, 1 - m, m) for m in state.m]
+    background = episode.background(frames) if opt.pixels else None
+    weight = opt.weight_growth ** np.arange(steps + 1)
+    weight /= weight.sum()
+    pairs = RigidPairs(c, state) if opt.rigid else None
+    total, sums = 0.0, {}
+    R = state.R
+    for j in range(steps + 1):
+        if j:
+            state, info = gnn.step(p, c, state, number, episode.number)
+            add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps)
+            state.R = R
+        if opt.pixels:
+            view, row, column = train_rays(episode, start + j, start, rng)
+            o, d = renderer.pixel_rays(episode.Kc, episode.poses(start + j), view, row, column)
+            o, d = o @ Q.T, d @ Q.T
+            truth = torch.from_numpy(episode.rgb[start + j][view, row, column]).float() / 255
+            colour, _, _ = renderer.render(p, c, state.x[-1], state.f[-1], state.R, o, d, background, torch.from_numpy(rng.random(len(o))).float())
+            mse = (colour - truth).square().mean()
+            sums["pixels"] = sums.get("pixels", 0) + float(weight[j]) * mse
+    for key, value in sums.items():
+        total = total + value
+        log[key] = log.get(key, 0) + float(value)
+    h = info["h"].detach()
+    log["spread"] = log.get("spread", 0) + float(h.std(0).mean())
+    return total
+
+
+def add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps):
+    def add(key, value):
+        sums[key] = sums.get(key, 0) + value
+    if opt.penalty:
+        add("penalty", opt.penalty / steps * loss.displacement_penalty(c, info["dx"]))
+    if opt.nearest:
+        closer, cloud = loss.closer_pixels(c, episode, start + j, start, c.seed, number)
+        cloud = Turned(cloud, Q)
+        points = torch.cat([cloud.xt, c.lc * cloud.ct], 1)
+        add("nearest", opt.nearest / steps * loss.nearest_term(c, state, cloud, (points, (points * points).sum(1)), closer))
+    if opt.transport:
+        front = Foreground.of(c, episode, start + j)
+        moving = torch.nonzero(state.m[-1])[:, 0]
+        if len(front) > 10 and len(moving) > 10:
+            if len(front) > 400:
+                front = np.random.default_rng(number * 64 + j).choice(front, 400, replace=False)
+            cloud = episode.cloud(c, start + j, max(start + j - 1, 0))
+            y = cloud.xt[front] @ Q.T
+            add("transport", opt.transport / steps * transport(c, state.x[-1][moving], state.c[-1][moving], y, cloud.ct[front]))
+    if opt.rigid:
+        add("rigid", opt.rigid / steps * pairs.loss(c, state))
+
+
+def derive(c, episodes):
+    found = []
+    for e in episodes[:4]:
+        cloud = e.cloud(c, 3, 2)
+        index = cloud.choose(c, 0, e.number)
+        found.append(particles.derive_radius(cloud.x[index][cloud.inside[index]]))
+    c.r = float(np.median(found))
+
+
+def main():
+    global opt
+    opt, model = parse(sys.argv[1:])
+    torch.set_num_threads(opt.threads)
+    torch.manual_seed(1)
+    c = config.full(**model)
+    train = data.load(opt.data, ["train"])
+    test = data.load(opt.data, ["val", "test"])
+    if "r" not in model:
+        derive(c, train)
+    p = params.init(c)
+    if opt.init:
+        loaded, _ = __import__("vpd_torch.safetensors").safetensors.read(opt.init)
+        for name in p:
+            if name in loaded and loaded[name].shape == tuple(p[name].shape):
+                p[name].data.copy_(torch.tensor(loaded[name]))
+            else:
+                print("not in --init:", name)
+    trained = {n: t for n, t in p.items() if (opt.pixels or n.startswith("gnn")) and not (opt.frozen and n.startswith(opt.frozen))}
+    ema = {n: t.detach().clone() for n, t in p.items()}
+    optimiser = torch.optim.Adam(trained.values(), opt.rate, betas=(0.9, 0.98))
+    rng = np.random.default_rng(1)
+    lengths = [int(s) for s in opt.steps.split(",")]
+    print(f"{opt} {model} r {c.r:.4f}", flush=True)
+    begin = time.time()
+    evaluated, evaluating, number, log, count, last = 0, 0.0, 0, {}, 0, begin
+    while True:
+        spent = (time.time() - begin - evaluating) / 60 / opt.minutes
+        if spent >= 1:
+            break
+        steps = lengths[min(int(spent * len(lengths)), len(lengths) - 1)]
+        factor = min(1, (number + 1) / opt.warm) * ((0.5 + 0.5 * np.cos(np.pi * spent)) * 0.98 + 0.02 if opt.decay == "cosine" else 1)
+        for group in optimiser.param_groups:
+            group["lr"] = opt.rate * factor
+        optimiser.zero_grad(set_to_none=True)
+        for b in range(opt.batch):
+            episode = train[rng.integers(len(train))]
+            start = int(rng.integers(c.T - 1, len(episode.rgb) - steps))
+            (episode_loss(p, c, episode, start, steps, number * opt.batch + b, rng, log) / opt.batch).backward()
+            count += 1
+        norm = torch.nn.utils.clip_grad_norm_([t for t in trained.values() if t.grad is not None], opt.clip)
+        if not torch.isfinite(norm):
+            print("not finite at step", number)
+            break
+        optimiser.step()
+        number += 1
+        decay = min(opt.ema, (1 + number) / (10 + number))
+        for n, t in trained.items():
+            ema[n].lerp_(t.detach(), 1 - decay)
+        if time.time() - last > 30:
+            print(f"step {number} {(time.time() - begin - evaluating) / 60:.1f} min " + " ".join(f"{k} {v / count:.4f}" for k, v in log.items()) + f" grad {norm:.3f}", flush=True)
+            if log["spread"] / count < 0.1:
+                print("WARNING: the nodes all give the same (spread of h)")
+            log, count, last = {}, 0, time.time()
+        if (time.time() - begin - evaluating) / 60 > (evaluated + 1) * opt.eval_minutes:
+            evaluated += 1
+            at = time.time()
+            print("  ", metrics.line(metrics.evaluate(ema, c, test, encode)[0]), flush=True)
+            evaluating += time.time() - at
+    table, shots = metrics.evaluate(ema, c, test, encode)
+    print(f"{opt.name}: {number} steps in {opt.minutes} min:", metrics.line(table), flush=True)
+    if opt.save:
+        params.save(opt.save, ema, {"config": json.dumps({k: v for k, v in vars(c).items()})})
+    if opt.pictures:
+        _, shots = metrics.evaluate(ema, c, test[:: max(1, len(test) // opt.pictures)], encode, True)
+        for what in ("whole", "object", "rim", "held whole", "held object", "unmoved whole", "unmoved object"):
+            print(f"  {what}: " + " / ".join(f"{shots.psnr((what, j)):.1f}" for j in (0, 1, 3, 6, 12)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
