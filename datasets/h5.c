@@ -132,8 +132,8 @@ static int find_hard_link(const H5Place *parent, const char *name, const char *t
         return -1;
     }
     if (link.type == H5L_TYPE_HARD) return 1;
-    error_set(err, STATUS_BAD_INPUT, "%s: expected an object of this file (hard link), found a %s link", text,
-              link.type == H5L_TYPE_SOFT ? "soft" : "external or user-defined");
+    error_set(err, STATUS_BAD_INPUT, "%s: expected an object of this file (hard link), found %s link", text,
+              link.type == H5L_TYPE_SOFT ? "a soft" : "an external or user-defined");
     return -1;
 }
 
