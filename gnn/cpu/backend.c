@@ -10,6 +10,12 @@
 extern const GnnBackend CPU_FN(gnn_backend);
 const GnnBackend CPU_FN(gnn_backend) = {
     .name = ISA_TEXT(VPD_ISA),
+    .advance_forward = CPU_FN(advance_forward),
+    .advance_backward = CPU_FN(advance_backward),
+    .edge_geometry_forward = CPU_FN(edge_geometry_forward),
+    .edge_geometry_backward = CPU_FN(edge_geometry_backward),
     .message_forward = CPU_FN(message_forward),
     .message_backward = CPU_FN(message_backward),
+    .node_blend_forward = CPU_FN(node_blend_forward),
+    .node_blend_backward = CPU_FN(node_blend_backward),
 };
