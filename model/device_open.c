@@ -5,6 +5,7 @@
 #include "nn/backend.h"
 #include "renderer/backend.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ static Status open_cpu(int threads, Device **out, Error *err) {
     device->gnn = table->gnn;
     device->renderer = table->renderer;
     device->threads = threads > 0 ? threads : threads_available();
+    omp_set_num_threads(device->threads); // oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);
     snprintf(device->name, sizeof device->name, "cpu %s, %d thread%s", table->isa, device->threads, device->threads == 1 ? "" : "s");
@@ -81,6 +83,7 @@ Status device_open(const char *spec, int threads, Device **out, Error *err) {
 
 void device_close(Device *device) {
     if (!device) return;
+    if (device->nn->close) device->nn->close(device);
     arena_free(&device->scratch);
     free(device);
 }

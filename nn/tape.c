@@ -89,14 +89,21 @@ void tape_record(Tape *tape, TapeBackward backward, void *context) {
     tape->last = node;
 }
 
-real *tape_grad(Tape *tape, Tensor *tensor) {
+real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new) {
+    *is_new = false;
     if (!tensor || !tensor->wants_grad) return NULL;
     if (!tensor->grad) {
         tensor->grad = tape_memory(tape, tensor->rows * tensor->cols, sizeof(real));
-        if (tensor->grad)
-            tape->device->nn->zero(tape->device, tensor->grad, tensor->rows * tensor->cols * sizeof(real));
+        *is_new = tensor->grad;
     }
     return tensor->grad;
+}
+
+real *tape_grad(Tape *tape, Tensor *tensor) {
+    bool is_new;
+    real *grad = tape_grad_or_new(tape, tensor, &is_new);
+    if (is_new) tape->device->nn->zero(tape->device, grad, tensor->rows * tensor->cols * sizeof(real));
+    return grad;
 }
 
 void tape_backward_from_grads(Tape *tape) {

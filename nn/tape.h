@@ -58,6 +58,8 @@ bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
 void tape_record(Tape *tape, TapeBackward backward, void *context);
 // The gradient to add into; NULL when `tensor` is NULL or wants none.
 real *tape_grad(Tape *tape, Tensor *tensor);
+// The same without the zeroing: *is_new says that nothing is there yet and that the caller must overwrite all of it.
+real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new);
 // d loss = 1 for a (1,1) loss, then every recorded op backwards; the list of ops is empty afterwards.
 void tape_backward(Tape *tape, Tensor *loss);
 // The same from gradients that are already in place.
