@@ -68,7 +68,8 @@ static Status run_man(const CommandLine *line, Error *err) {
     (void)line;
     (void)err;
     printf(".TH VPD 1 \"\" \"vpd %s\" \"User Commands\"\n.SH NAME\n", version_number());
-    puts("vpd \\- learn a 3D particle simulator from multi\\-view RGB\\-D video\n.SH SYNOPSIS\n.B vpd\nCOMMAND [arguments] [flags]");
+    puts("vpd \\- learn a 3D particle simulator from multi\\-view RGB\\-D video\n.SH SYNOPSIS\n.B vpd\nCOMMAND "
+         "[arguments] [flags]");
     puts(".SH COMMANDS\nEvery command also takes \\-\\-threads N, \\-\\-quiet and \\-\\-help.");
     for (const Command *const *c = commands; *c; c++) put_command(*c);
     OptionTable (*shown)(void) = NULL; // commands that share a table show it once

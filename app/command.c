@@ -26,7 +26,9 @@ static const Flag *flag_of(const Command *command, const char *name) {
     return NULL;
 }
 
-const char *command_argument(const CommandLine *line, int i) { return i < line->argument_count ? line->arguments[i] : NULL; }
+const char *command_argument(const CommandLine *line, int i) {
+    return i < line->argument_count ? line->arguments[i] : NULL;
+}
 
 static const FlagValue *find_given(const CommandLine *line, const char *name, int i) {
     const Flag *flag = flag_of(line->command, name);
@@ -164,7 +166,8 @@ static Status check_count(const CommandLine *line, Error *err) {
     if (count >= command->min_arguments && count <= command->max_arguments) return STATUS_OK;
     format_usage(command, usage, sizeof usage);
     if (count < command->min_arguments) return error_set(err, STATUS_BAD_INPUT, "an argument is missing; %s", usage);
-    return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s", line->arguments[command->max_arguments], usage);
+    return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s",
+                     line->arguments[command->max_arguments], usage);
 }
 
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err) {

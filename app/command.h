@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subcommands and their command lines. One table of flags per command is read by the parser and by --help. To add a
-// command: write app/cmd_NAME.c with one `const Command command_NAME`, and name it in app/commands.h and app/commands.c.
+// command: write app/cmd_NAME.c with one `const Command command_NAME`, and name it in app/commands.h and
+// app/commands.c.
 #ifndef VPD_APP_COMMAND_H
 #define VPD_APP_COMMAND_H
 
@@ -20,14 +21,15 @@ typedef struct Flag {
 } Flag;
 
 // For commands whose config comes from an option table.
-#define FLAG_SET {.name = "set", .value = "KEY=VALUE", .help = "set one option (repeated)", .repeated = true}
+#define FLAG_SET                                                                                                       \
+    { .name = "set", .value = "KEY=VALUE", .help = "set one option (repeated)", .repeated = true }
 
 typedef struct CommandLine CommandLine;
 
 typedef struct Command {
-    const char *name;      // "train", or of two words: "data info"
-    const char *summary;   // one line
-    const char *arguments; // "CHECKPOINT DATA"
+    const char *name;                 // "train", or of two words: "data info"
+    const char *summary;              // one line
+    const char *arguments;            // "CHECKPOINT DATA"
     int min_arguments, max_arguments; // of positional arguments
     const Flag *flags;                // ends with {0}; may be NULL
     const char *details;              // shown below the flags; may be NULL

@@ -42,7 +42,8 @@ static Status unknown(int count, char **words, Error *err) {
         if (status != STATUS_OK) return status;
         near = options_nearest_word(words[0], names, known);
     }
-    if (near) return error_set(err, STATUS_BAD_INPUT, "unknown command \"%.100s\"; did you mean \"vpd %s\"?", words[0], near);
+    if (near)
+        return error_set(err, STATUS_BAD_INPUT, "unknown command \"%.100s\"; did you mean \"vpd %s\"?", words[0], near);
     return error_set(err, STATUS_BAD_INPUT, "unknown command \"%.100s\"; \"vpd --help\" lists them", words[0]);
 }
 
@@ -61,7 +62,9 @@ void commands_print_help(FILE *out) {
     fprintf(out, "vpd learns a 3D particle simulator from multi-view RGB-D video.\n\n"
                  "usage: vpd COMMAND [arguments] [flags]\n\n");
     for (const Command *const *c = commands; *c; c++) fprintf(out, "  %-14s %s\n", (*c)->name, (*c)->summary);
-    fprintf(out, "\n\"vpd COMMAND --help\" shows a command's flags, \"vpd --version\" the build and its libraries.\n"
-                 "Results go to stdout, messages to stderr. Exit status: 0 done, 1 failed or stopped, 2 wrong input or usage.\n"
-                 "Environment: VPD_THREADS, VPD_ISA (base, avx2, avx512), NO_COLOR.\n");
+    fprintf(
+        out,
+        "\n\"vpd COMMAND --help\" shows a command's flags, \"vpd --version\" the build and its libraries.\n"
+        "Results go to stdout, messages to stderr. Exit status: 0 done, 1 failed or stopped, 2 wrong input or usage.\n"
+        "Environment: VPD_THREADS, VPD_ISA (base, avx2, avx512), NO_COLOR.\n");
 }

@@ -60,7 +60,8 @@ static Status flush_results(Status status, Error *err) {
         raise(SIGPIPE);
     }
     if (!bad || status != STATUS_OK) return status;
-    return error_set(err, STATUS_FAILED, "cannot write results to stdout: %s", errno ? strerror(errno) : "write failed");
+    return error_set(err, STATUS_FAILED, "cannot write results to stdout: %s",
+                     errno ? strerror(errno) : "write failed");
 }
 
 int main(int argc, char **argv) {

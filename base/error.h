@@ -6,8 +6,8 @@
 
 typedef enum Status {
     STATUS_OK = 0,
-    STATUS_FAILED = 1,    // the machine let us down: disk full, no memory, a child process died
-    STATUS_BAD_INPUT = 2, // the user's file, option or value is wrong
+    STATUS_FAILED = 1,     // the machine let us down: disk full, no memory, a child process died
+    STATUS_BAD_INPUT = 2,  // the user's file, option or value is wrong
     STATUS_INTERRUPTED = 3 // a signal asked to stop; work up to here is saved (the program exits with 1)
 } Status;
 

@@ -21,7 +21,8 @@ static bool is_machine_error(int code) {
 Status file_error(Error *err, const char *path, const char *what, int code) {
     Status status = is_machine_error(code) ? STATUS_FAILED : STATUS_BAD_INPUT;
     size_t length = strlen(path), shown = 700; // the end of a long path, so that the reason fits behind it
-    return error_set(err, status, "%s: cannot %s: %s", length > shown ? path + length - shown : path, what, strerror(code));
+    return error_set(err, status, "%s: cannot %s: %s", length > shown ? path + length - shown : path, what,
+                     strerror(code));
 }
 
 // ---- reading
@@ -41,7 +42,8 @@ Status file_open(const char *path, size_t max_bytes, int *fd, size_t *bytes, Err
     // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0) return file_error(err, path, "open", errno);
-    Status status = fstat(*fd, &info) ? file_error(err, path, "open", errno) : check_regular(path, &info, max_bytes, err);
+    Status status =
+        fstat(*fd, &info) ? file_error(err, path, "open", errno) : check_regular(path, &info, max_bytes, err);
     if (status != STATUS_OK) {
         close(*fd);
         *fd = -1;
@@ -126,7 +128,9 @@ Status file_draft_begin(FileDraft *draft, const char *path, Error *err) {
     // A killed process may have left its temporary file, and process numbers come again.
     for (int i = 0; i < TRIES && code == EEXIST; i++) {
         int n = snprintf(draft->temporary, sizeof draft->temporary, "%s.%ld-%d.tmp", path, (long)getpid(), i);
-        int fd = n < (int)sizeof draft->temporary ? open(draft->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        int fd = n < (int)sizeof draft->temporary
+                     ? open(draft->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                     : -1;
         code = n >= (int)sizeof draft->temporary ? ENAMETOOLONG : fd < 0 ? errno : 0;
         if (fd >= 0) close(fd);
     }

@@ -32,8 +32,8 @@ bool file_is_folder(const char *path);
 
 // ---- writing
 
-// An unfinished file. `temporary` exists, is empty and lies in the folder of `path`; write to it by name, close it, then
-// commit. Zero-initialised is empty; abandon accepts that, and does nothing after a commit.
+// An unfinished file. `temporary` exists, is empty and lies in the folder of `path`; write to it by name, close it,
+// then commit. Zero-initialised is empty; abandon accepts that, and does nothing after a commit.
 typedef struct FileDraft {
     char path[FILE_PATH_SIZE], temporary[FILE_PATH_SIZE];
 } FileDraft;

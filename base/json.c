@@ -10,7 +10,8 @@
 json_t *json_finite(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 Status json_write_line(FILE *out, json_t *object, Error *err) {
-    int bad = !object || json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) || putc('\n', out) == EOF;
+    int bad = !object || json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) ||
+              putc('\n', out) == EOF;
     int code = object ? errno : ENOMEM;
     json_decref(object);
     return bad ? error_set(err, STATUS_FAILED, "cannot write JSON: %s", strerror(code)) : STATUS_OK;
@@ -26,5 +27,6 @@ Status json_read_file(const char *path, size_t max_bytes, json_t **out, Error *e
     *out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     free(text);
     if (*out) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s:%d:%d: not valid JSON: %s", path, problem.line, problem.column, problem.text);
+    return error_set(err, STATUS_BAD_INPUT, "%s:%d:%d: not valid JSON: %s", path, problem.line, problem.column,
+                     problem.text);
 }

@@ -149,7 +149,9 @@ static bool parse_value(const Option *option, void *field, const char *value) {
     size_t size = 0;
     switch (option->type) {
     case OPTION_BOOL: size = parse_bool(value, &u.flag) ? sizeof u.flag : 0; break;
-    case OPTION_INT: size = parse_int(value, &u.integer) && in_range(option, (double)u.integer) ? sizeof u.integer : 0; break;
+    case OPTION_INT:
+        size = parse_int(value, &u.integer) && in_range(option, (double)u.integer) ? sizeof u.integer : 0;
+        break;
     case OPTION_REAL: size = parse_real(value, &u.real) && in_range(option, u.real) ? sizeof u.real : 0; break;
     case OPTION_TEXT: size = parse_text(value, u.text) ? sizeof u.text : 0; break;
     case OPTION_ENUM: size = (u.choice = parse_choice(option->choices, value)) >= 0 ? sizeof u.choice : 0; break;

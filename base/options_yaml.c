@@ -13,9 +13,10 @@ enum { MAX_FILE = 1 << 20, MAX_DEPTH = 6, KEY_SIZE = 256, VALUE_SEEN = 1 << 7 };
 typedef struct Reader {
     OptionTable table;
     void *config;
-    const char *name;    // of the file, for errors
+    const char *name; // of the file, for errors
     yaml_parser_t parser;
-    unsigned char *seen; // per option: VALUE_SEEN, and bit d on the first option of a section of depth d once it was opened
+    unsigned char
+        *seen; // per option: VALUE_SEEN, and bit d on the first option of a section of depth d once it was opened
     char path[KEY_SIZE]; // dotted key at the place being read
     size_t line;
     Error *err;
@@ -28,7 +29,8 @@ static Status fail_here(Reader *reader, const char *what) {
 
 static Status parser_error(Reader *reader) {
     yaml_parser_t *parser = &reader->parser;
-    if (parser->error == YAML_MEMORY_ERROR) return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
+    if (parser->error == YAML_MEMORY_ERROR)
+        return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
     size_t line = parser->error == YAML_READER_ERROR ? reader->line : parser->problem_mark.line + 1;
     return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: not valid YAML: %s", reader->name, line,
                      parser->problem ? parser->problem : "unknown problem");
@@ -43,13 +45,18 @@ static Status next_event(Reader *reader, yaml_event_t *event) {
     switch (event->type) {
     case YAML_ALIAS_EVENT: anchor = event->data.alias.anchor; break;
     case YAML_SCALAR_EVENT: tag = event->data.scalar.tag, anchor = event->data.scalar.anchor; break;
-    case YAML_SEQUENCE_START_EVENT: tag = event->data.sequence_start.tag, anchor = event->data.sequence_start.anchor; break;
-    case YAML_MAPPING_START_EVENT: tag = event->data.mapping_start.tag, anchor = event->data.mapping_start.anchor; break;
+    case YAML_SEQUENCE_START_EVENT:
+        tag = event->data.sequence_start.tag, anchor = event->data.sequence_start.anchor;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        tag = event->data.mapping_start.tag, anchor = event->data.mapping_start.anchor;
+        break;
     default: break;
     }
     if (!tag && !anchor) return STATUS_OK;
     yaml_event_delete(event);
-    return fail_here(reader, tag ? "tags (!) are not allowed in a config" : "anchors (&) and aliases (*) are not allowed");
+    return fail_here(reader,
+                     tag ? "tags (!) are not allowed in a config" : "anchors (&) and aliases (*) are not allowed");
 }
 
 // The scalar's text, or NULL when it holds a NUL byte.
@@ -175,7 +182,8 @@ static Status read_stream(Reader *reader) {
         bool empty = type == YAML_SCALAR_EVENT && event.data.scalar.length == 0;
         yaml_event_delete(&event);
         if (status != STATUS_OK || type == YAML_STREAM_END_EVENT) return status;
-        if (type == YAML_DOCUMENT_START_EVENT && found) return fail_here(reader, "expected one YAML document, found more");
+        if (type == YAML_DOCUMENT_START_EVENT && found)
+            return fail_here(reader, "expected one YAML document, found more");
         found = found || type == YAML_DOCUMENT_START_EVENT;
         if (type == YAML_MAPPING_START_EVENT) status = read_map(reader, 0);
         else if (type == YAML_SEQUENCE_START_EVENT || (type == YAML_SCALAR_EVENT && !empty))
@@ -184,7 +192,8 @@ static Status read_stream(Reader *reader) {
     }
 }
 
-Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name, Error *err) {
+Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name,
+                          Error *err) {
     Reader reader = {.table = table, .config = config, .name = name, .line = 1, .err = err};
     Status status = STATUS_FAILED;
     reader.seen = calloc(table.count + 1, 1);
@@ -216,14 +225,15 @@ static void write_option(const Option *option, const void *config, bool comments
     options_format(option, config, value, sizeof value);
     fprintf(out, "%*s%s: %s", indent, "", option->key + base, value);
     bool unit = option->unit && *option->unit;
-    if (comments) fprintf(out, "  # %s%s%s%s", option->help, unit ? " (" : "", unit ? option->unit : "", unit ? ")" : "");
+    if (comments)
+        fprintf(out, "  # %s%s%s%s", option->help, unit ? " (" : "", unit ? option->unit : "", unit ? ")" : "");
     fputc('\n', out);
 }
 
 // All options whose key begins with the first `base` characters of `section`, in the table's order; a section below
 // stands where its first option is.
-static void write_section(OptionTable table, const void *config, bool comments, const char *section, size_t base, int indent,
-                          FILE *out) {
+static void write_section(OptionTable table, const void *config, bool comments, const char *section, size_t base,
+                          int indent, FILE *out) {
     for (size_t i = 0; i < table.count; i++) {
         const Option *option = &table.options[i];
         if (strncmp(option->key, section, base) != 0) continue;

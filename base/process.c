@@ -111,7 +111,8 @@ Status process_write(Process *process, const void *bytes, size_t count, Error *e
     while (count) {
         ssize_t n = write_without_signal(process->input, next, count);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return error_set(err, STATUS_FAILED, "%s: cannot write to it: %s", process->program, strerror(errno));
+        if (n < 0)
+            return error_set(err, STATUS_FAILED, "%s: cannot write to it: %s", process->program, strerror(errno));
         next += n;
         count -= (size_t)n;
     }
@@ -150,8 +151,10 @@ Status process_finish(Process *process, Error *err) {
     if (result == 0) return STATUS_OK;
     const char *colon = *message ? ": " : "";
     if (result > 0 && WIFSIGNALED(result))
-        return error_set(err, STATUS_FAILED, "%s: ended by signal %d%s%s", process->program, WTERMSIG(result), colon, message);
-    return error_set(err, STATUS_FAILED, "%s: exit status %d%s%s", process->program, WEXITSTATUS(result), colon, message);
+        return error_set(err, STATUS_FAILED, "%s: ended by signal %d%s%s", process->program, WTERMSIG(result), colon,
+                         message);
+    return error_set(err, STATUS_FAILED, "%s: exit status %d%s%s", process->program, WEXITSTATUS(result), colon,
+                     message);
 }
 
 void process_abandon(Process *process) {

@@ -83,7 +83,8 @@ static void show(Progress *progress, double now, const char *detail, bool last) 
         fprintf(log->out, "\r\033[K%s%s", line, last ? "\n" : "");
     } else {
         fprintf(log->out, "%s\n", line);
-        progress->interval = progress->interval * 1.5 < last_plain_seconds ? progress->interval * 1.5 : last_plain_seconds;
+        progress->interval =
+            progress->interval * 1.5 < last_plain_seconds ? progress->interval * 1.5 : last_plain_seconds;
     }
     fflush(log->out);
     progress->shown = now;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 typedef struct Progress {
-    const Log *log; // NULL or quiet: nothing is shown
-    const char *what, *unit; // "train", "steps"
+    const Log *log;            // NULL or quiet: nothing is shown
+    const char *what, *unit;   // "train", "steps"
     size_t first, done, total; // total 0: unknown; first: where a resumed job began
     double started, shown;     // clock_now() of the start and of the last line
     double mark_time, rate;    // smoothed units per second, and when it was last brought up to date

@@ -40,13 +40,14 @@ static int folder_quota(const char *folder) {
 
 static int smaller_limit(int a, int b) { return a == 0 ? b : b == 0 || a < b ? a : b; }
 
-// A quota binds the groups below it too, so every folder from the group's own up to the mount counts. In a container the
-// group's name may be the host's: folders that are not there count nothing.
+// A quota binds the groups below it too, so every folder from the group's own up to the mount counts. In a container
+// the group's name may be the host's: folders that are not there count nothing.
 static int chain_quota(const char *mount, const char *controller, const char *group) {
     char folder[PATH_SIZE];
     int limit = 0;
     int root = snprintf(folder, sizeof folder, "%s%s", mount, controller);
-    if (root >= PATH_SIZE || snprintf(folder + root, sizeof folder - (size_t)root, "%s", group) >= PATH_SIZE - root) return 0;
+    if (root >= PATH_SIZE || snprintf(folder + root, sizeof folder - (size_t)root, "%s", group) >= PATH_SIZE - root)
+        return 0;
     for (;;) {
         limit = smaller_limit(limit, folder_quota(folder));
         char *slash = strrchr(folder + root, '/');

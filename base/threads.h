@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads this process may keep busy: the smaller of its processor affinity and its cgroup's quota (v1 and v2).
+// How many threads this process may keep busy: the smaller of its processor affinity and its cgroup's quota (v1 and
+// v2).
 #ifndef VPD_BASE_THREADS_H
 #define VPD_BASE_THREADS_H
 

@@ -83,8 +83,9 @@ static void test_close_refuses_nan(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_and_prefix), cmocka_unit_test(test_long_text), cmocka_unit_test(test_check_aborts),
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_version),   cmocka_unit_test(test_close_refuses_nan),
+        cmocka_unit_test(test_set_and_prefix), cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_check_aborts),   cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_version),        cmocka_unit_test(test_close_refuses_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

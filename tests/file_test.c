@@ -207,7 +207,8 @@ static void test_list(void **state) {
 
 static void test_join(void **state) {
     (void)state;
-    static const char *const cases[][3] = {{"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"a", "/b", "/b"}, {"/", "b", "/b"}};
+    static const char *const cases[][3] = {
+        {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"a", "/b", "/b"}, {"/", "b", "/b"}};
     char out[16];
     Error err;
     for (int i = 0; i < 5; i++) {
@@ -229,7 +230,8 @@ static void test_resolve_beneath(void **state) {
     assert_status_ok(file_write_bytes(link, "x", 1, &err), err);
     assert_status_ok(file_resolve_beneath(out, inner, "good", &err), err);
     assert_status_ok(file_resolve_beneath(out, inner, "../in/good", &err), err);
-    assert_status_error(file_resolve_beneath(out, inner, "../a.txt", &err), STATUS_BAD_INPUT, err, "expected a file beneath");
+    assert_status_error(file_resolve_beneath(out, inner, "../a.txt", &err), STATUS_BAD_INPUT, err,
+                        "expected a file beneath");
     assert_status_error(file_resolve_beneath(out, inner, "/etc/passwd", &err), STATUS_BAD_INPUT, err, "beneath");
     assert_status_error(file_resolve_beneath(out, inner, "gone", &err), STATUS_BAD_INPUT, err, "No such file");
     snprintf(link, sizeof link, "%s/link", inner);
@@ -256,12 +258,18 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_read_and_write), WITH_FOLDER(test_mode),
-        WITH_FOLDER(test_guarded_open),   WITH_FOLDER(test_failed_write_leaves_the_old_file),
-        WITH_FOLDER(test_drafts),         WITH_FOLDER(test_bad_targets),
-        WITH_FOLDER(test_full_disk),      WITH_FOLDER(test_folders),
-        WITH_FOLDER(test_list),           cmocka_unit_test(test_join),
-        WITH_FOLDER(test_resolve_beneath), WITH_FOLDER(test_planted_error),
+        WITH_FOLDER(test_read_and_write),
+        WITH_FOLDER(test_mode),
+        WITH_FOLDER(test_guarded_open),
+        WITH_FOLDER(test_failed_write_leaves_the_old_file),
+        WITH_FOLDER(test_drafts),
+        WITH_FOLDER(test_bad_targets),
+        WITH_FOLDER(test_full_disk),
+        WITH_FOLDER(test_folders),
+        WITH_FOLDER(test_list),
+        cmocka_unit_test(test_join),
+        WITH_FOLDER(test_resolve_beneath),
+        WITH_FOLDER(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,10 @@ static void test_lines(void **state) {
     size_t length;
     Error err;
     FILE *out = open_memstream(&text, &length);
-    assert_status_ok(json_write_line(out, json_pack("{s:i,s:o,s:o}", "step", 3, "loss", json_finite(0.1f), "bad",
-                                                    json_finite(NAN)), &err), err);
+    assert_status_ok(
+        json_write_line(out, json_pack("{s:i,s:o,s:o}", "step", 3, "loss", json_finite(0.1f), "bad", json_finite(NAN)),
+                        &err),
+        err);
     assert_status_ok(json_write_line(out, json_pack("{s:s}", "a", "b\nc"), &err), err);
     fclose(out);
     assert_string_equal(text, "{\"step\":3,\"loss\":0.100000001,\"bad\":null}\n{\"a\":\"b\\nc\"}\n");
@@ -31,8 +33,11 @@ static void test_read(void **state) {
     (void)state;
     static const struct {
         const char *text, *words;
-    } cases[] = {{"{\"a\": 1, \"a\": 2}", "a.json:1:"}, {"{\"a\": 1", "not valid JSON"}, {"", "a.json:1:0"},
-                 {"{}\n\n {", "a.json:3:2"}, {"{\"a\": NaN}", "not valid JSON"}};
+    } cases[] = {{"{\"a\": 1, \"a\": 2}", "a.json:1:"},
+                 {"{\"a\": 1", "not valid JSON"},
+                 {"", "a.json:1:0"},
+                 {"{}\n\n {", "a.json:3:2"},
+                 {"{\"a\": NaN}", "not valid JSON"}};
     char folder[64], path[96];
     Error err;
     json_t *json;
@@ -53,6 +58,7 @@ static void test_read(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_full_disk),
+                                       cmocka_unit_test(test_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ static const Option options[] = {
     {"model.mode", OPTION_ENUM, offsetof(Config, mode), 0, 0, "", "mean", "mean|learned|off", "How to pool."},
     {"train.rate", OPTION_REAL, offsetof(Config, rate), 0, 1e300, "", "3e-4", NULL, "Learning rate."},
     {"out", OPTION_TEXT, offsetof(Config, out), 0, 0, "", "runs/a", NULL, "Folder of the run."},
-    {"model.levels", OPTION_INT_LIST, offsetof(Config, levels), 1, 512, "channels", "[16, 32]", NULL, "Channels per level."},
+    {"model.levels", OPTION_INT_LIST, offsetof(Config, levels), 1, 512, "channels", "[16, 32]", NULL,
+     "Channels per level."},
     {"model.box", OPTION_REAL_LIST, offsetof(Config, box), -100, 100, "m", "[]", NULL, "Workspace."},
 };
 static const OptionTable table = {options, sizeof options / sizeof *options};
@@ -122,8 +123,12 @@ static void test_yaml(void **state) {
     (void)state;
     Config c = fresh();
     Error err;
-    assert_status_ok(parse(&c, "# comment\ntrain:\n  steps: 7\n  noise: {sigma: 0.5, on: no}\nmodel:\n  levels: [8, 16, 24]\n"
-                               "  mode: \"off\"\ntrain.rate: 1e-3\nout: 'x y'\n", &err), err);
+    assert_status_ok(
+        parse(&c,
+              "# comment\ntrain:\n  steps: 7\n  noise: {sigma: 0.5, on: no}\nmodel:\n  levels: [8, 16, 24]\n"
+              "  mode: \"off\"\ntrain.rate: 1e-3\nout: 'x y'\n",
+              &err),
+        err);
     assert_int_equal(c.steps, 7);
     assert_true(c.noise.sigma == 0.5 && !c.noise.on && c.rate == 1e-3);
     assert_int_equal(c.levels.count, 3);
@@ -171,7 +176,8 @@ static void test_bad_yaml(void **state) {
 // What is written reads back to the same values, bit for bit, whatever they are.
 static void test_round_trip(void **state) {
     (void)state;
-    static const char *const texts[] = {"", "no", "12", "a: b", "# c", "\"q\" \\ 'x'", " lead", "ünïcode", "-", "~", "a\\nb", "{x}"};
+    static const char *const texts[] = {"",      "no",      "12", "a: b", "# c",   "\"q\" \\ 'x'",
+                                        " lead", "ünïcode", "-",  "~",    "a\\nb", "{x}"};
     static const double reals[] = {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e+299, 0.30000000000000004, 123456789};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (int comments = 0; comments < 2; comments++) {
@@ -237,9 +243,11 @@ static void test_help(void **state) {
 static void test_nearest_word(void **state) {
     (void)state;
     static const char *const words[] = {"train", "rollout", "render", "eval", "data info"};
-    static const char *const cases[][2] = {{"trian", "train"}, {"rollotu", "rollout"}, {"rendr", "render"}, {"evl", "eval"},
-                                           {"tra", NULL},      {"x", NULL},            {"", NULL},          {"zebra", NULL},
-                                           {"train", "train"}, {"data inf", "data info"}};
+    static const char *const cases[][2] = {{"trian", "train"},  {"rollotu", "rollout"},
+                                           {"rendr", "render"}, {"evl", "eval"},
+                                           {"tra", NULL},       {"x", NULL},
+                                           {"", NULL},          {"zebra", NULL},
+                                           {"train", "train"},  {"data inf", "data info"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = options_nearest_word(cases[i][0], words, 5);
         if (cases[i][1]) assert_string_equal(found ? found : "none", cases[i][1]);
@@ -258,7 +266,8 @@ static void test_load_file(void **state) {
     Error err;
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/c.yaml", folder);
-    assert_status_error(options_load_yaml(table, &c, path, &err), STATUS_BAD_INPUT, err, "c.yaml: cannot open: No such file");
+    assert_status_error(options_load_yaml(table, &c, path, &err), STATUS_BAD_INPUT, err,
+                        "c.yaml: cannot open: No such file");
     FILE *file = fopen(path, "w");
     fputs("train: {steps: 11}\n", file);
     fclose(file);
@@ -266,7 +275,8 @@ static void test_load_file(void **state) {
     assert_int_equal(c.steps, 11);
     assert_status_error(options_load_yaml(table, &c, folder, &err), STATUS_BAD_INPUT, err, "found a folder");
     assert_int_equal(truncate(path, 2 << 20), 0);
-    assert_status_error(options_load_yaml(table, &c, path, &err), STATUS_BAD_INPUT, err, "expected at most 1048576 bytes");
+    assert_status_error(options_load_yaml(table, &c, path, &err), STATUS_BAD_INPUT, err,
+                        "expected at most 1048576 bytes");
     test_remove_folder(folder);
 }
 
@@ -301,10 +311,10 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_set),           cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_yaml),         cmocka_unit_test(test_bad_yaml),      cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_written_form), cmocka_unit_test(test_diff),          cmocka_unit_test(test_help),
-        cmocka_unit_test(test_nearest_word), cmocka_unit_test(test_load_file),     cmocka_unit_test(test_write_failure),
+        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_set),       cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_yaml),          cmocka_unit_test(test_bad_yaml),  cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_written_form),  cmocka_unit_test(test_diff),      cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nearest_word),  cmocka_unit_test(test_load_file), cmocka_unit_test(test_write_failure),
         cmocka_unit_test(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

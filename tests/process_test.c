@@ -55,7 +55,8 @@ static void test_failures(void **state) {
     Error err;
     Process process;
     const char *const missing[] = {"no-such-program-here", NULL};
-    assert_status_error(process_start(&process, missing, true, &err), STATUS_BAD_INPUT, err, "no-such-program-here: no such program");
+    assert_status_error(process_start(&process, missing, true, &err), STATUS_BAD_INPUT, err,
+                        "no-such-program-here: no such program");
     assert_int_equal(process.pid, 0);
     const char *const talks[] = {"sh", "-c", "echo first >&2; printf 'the \\033[1mreason\\n\\n' >&2; exit 3", NULL};
     assert_status_ok(process_start(&process, talks, false, &err), err);

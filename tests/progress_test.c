@@ -9,9 +9,10 @@ static void test_clock_format(void **state) {
     static const struct {
         double seconds;
         const char *text;
-    } cases[] = {{0, "0.0 s"}, {1.25, "1.2 s"}, {9.94, "9.9 s"}, {9.96, "10 s"}, {59.4, "59 s"}, {59.6, "1 min 00 s"},
-                 {245, "4 min 05 s"}, {3599.6, "1 h 00 min"}, {7800, "2 h 10 min"}, {273600, "3 d 4 h"}, {-1, "?"},
-                 {NAN, "?"}, {INFINITY, "?"}, {1e300, "?"}};
+    } cases[] = {{0, "0.0 s"},         {1.25, "1.2 s"},      {9.94, "9.9 s"},     {9.96, "10 s"},
+                 {59.4, "59 s"},       {59.6, "1 min 00 s"}, {245, "4 min 05 s"}, {3599.6, "1 h 00 min"},
+                 {7800, "2 h 10 min"}, {273600, "3 d 4 h"},  {-1, "?"},           {NAN, "?"},
+                 {INFINITY, "?"},      {1e300, "?"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[32];
         clock_format(cases[i].seconds, text, sizeof text);
@@ -93,7 +94,8 @@ static void test_silent(void **state) {
 
 static void test_clean(void **state) {
     (void)state;
-    char text[] = "a\033[31mb\x7f\xc2\x9b" "c\r\n\tünï";
+    char text[] = "a\033[31mb\x7f\xc2\x9b"
+                  "c\r\n\tünï";
     log_clean(text);
     assert_string_equal(text, "a?[31mb???c?\n\tünï");
 }

@@ -24,27 +24,27 @@ static inline bool test_close(double a, double b, double absolute, double relati
     return isfinite(a) && isfinite(b) && fabs(a - b) <= absolute + relative * fabs(b);
 }
 
-#define assert_close(a, b, absolute, relative)                                                     \
-    do {                                                                                           \
-        double close_a = (double)(a), close_b = (double)(b);                                       \
-        if (!test_close(close_a, close_b, absolute, relative))                                     \
-            fail_msg("%s = %.9g is not close to %s = %.9g", #a, close_a, #b, close_b);             \
+#define assert_close(a, b, absolute, relative)                                                                         \
+    do {                                                                                                               \
+        double close_a = (double)(a), close_b = (double)(b);                                                           \
+        if (!test_close(close_a, close_b, absolute, relative))                                                         \
+            fail_msg("%s = %.9g is not close to %s = %.9g", #a, close_a, #b, close_b);                                 \
     } while (0)
 
 // The call must succeed; its error's sentence is shown when it does not. `err` is the Error it filled.
-#define assert_status_ok(call, err)                                                                \
-    do {                                                                                           \
-        if ((call) != STATUS_OK) fail_msg("%s: %s", #call, (err).text);                            \
+#define assert_status_ok(call, err)                                                                                    \
+    do {                                                                                                               \
+        if ((call) != STATUS_OK) fail_msg("%s: %s", #call, (err).text);                                                \
     } while (0)
 
 // The call must fail with this status, and the error must hold `words`.
-#define assert_status_error(call, wanted, err, words)                                              \
-    do {                                                                                           \
-        (err).text[0] = 0;                                                                         \
-        Status got_status = (call);                                                                \
-        if (got_status != (wanted) || !strstr((err).text, words))                                  \
-            fail_msg("%s: status %d, \"%s\"; expected status %d, \"%s\"", #call, (int)got_status, (err).text, \
-                     (int)(wanted), words);                                                        \
+#define assert_status_error(call, wanted, err, words)                                                                  \
+    do {                                                                                                               \
+        (err).text[0] = 0;                                                                                             \
+        Status got_status = (call);                                                                                    \
+        if (got_status != (wanted) || !strstr((err).text, words))                                                      \
+            fail_msg("%s: status %d, \"%s\"; expected status %d, \"%s\"", #call, (int)got_status, (err).text,          \
+                     (int)(wanted), words);                                                                            \
     } while (0)
 
 // A new empty folder for one test; the caller removes it with test_remove_folder.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader with a planted error: it believes a count in its header. The replay must find it (its CTest expects a crash).
+// A reader with a planted error: it believes a count in its header. The replay must find it (its CTest expects a
+// crash).
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -12,7 +12,8 @@
 enum { MAX_FILE = 64 << 20, MUTATIONS = 200 };
 
 // Sizes and counts that readers trip over.
-static const uint64_t awkward[] = {0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, ~0ull};
+static const uint64_t awkward[] = {
+    0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, ~0ull};
 
 static void flip_bit(uint8_t *data, size_t size, Random4 r) { data[r.v[1] % size] ^= (uint8_t)(1u << r.v[2] % 8); }
 
