@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise activation: y = act(x).
+// Elementwise maps: y = act(x).
 #ifndef VPD_NN_ACTIVATION_H
 #define VPD_NN_ACTIVATION_H
 
@@ -8,7 +8,10 @@
 typedef enum Activation {
     ACTIVATION_SILU, // x / (1 + exp(-x))
     ACTIVATION_RELU,
-    ACTIVATION_NONE
+    ACTIVATION_NONE,
+    ACTIVATION_TANH,
+    ACTIVATION_SIGMOID,
+    ACTIVATION_SOFTPLUS // log(1 + exp(x))
 } Activation;
 
 typedef struct ActivationArgs {

@@ -12,6 +12,9 @@ static const OpCase cases[] = {
     ACTIVATION_CASE("silu large", ACTIVATION_SILU, 9, 3, 200, false),
     ACTIVATION_CASE("silu several chunks", ACTIVATION_SILU, 3001, 11, 5, false),
     ACTIVATION_CASE("relu", ACTIVATION_RELU, 13, 7, 5, false),
+    ACTIVATION_CASE("tanh", ACTIVATION_TANH, 13, 7, 5, false),
+    ACTIVATION_CASE("sigmoid", ACTIVATION_SIGMOID, 13, 7, 5, false),
+    ACTIVATION_CASE("softplus", ACTIVATION_SOFTPLUS, 13, 7, 5, false),
     ACTIVATION_CASE("silu 98304x128", ACTIVATION_SILU, 98304, 128, 5, true),
 };
 

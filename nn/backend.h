@@ -8,13 +8,21 @@
 
 struct ActivationArgs;
 struct AdamArgs;
-struct AxpyArgs;
+struct Conv2dArgs;
+struct CombineArgs;
+struct CopyColumnsArgs;
+struct GatherArgs;
+struct LayerNormArgs;
+struct ReduceArgs;
+struct SegmentArgs;
 struct KnnArgs;
 struct KnnIndex;
 struct LinearArgs;
 struct SumSquaresArgs;
 
 typedef struct NnBackend {
+    void (*close)(Device *); // frees device->state; NULL where there is none
+
     // memory; `host` is ordinary memory
     void (*zero)(Device *, void *memory, size_t bytes);
     void (*copy)(Device *, void *to, const void *from, size_t bytes);
@@ -25,10 +33,23 @@ typedef struct NnBackend {
     void (*sum_squares)(Device *, const struct SumSquaresArgs *);
     void (*activation_forward)(Device *, const struct ActivationArgs *);
     void (*activation_backward)(Device *, const struct ActivationArgs *);
+    void (*conv2d_forward)(Device *, const struct Conv2dArgs *);
+    void (*conv2d_backward)(Device *, const struct Conv2dArgs *);
     void (*knn_index)(Device *, Arena *memory, const struct KnnArgs *, struct KnnIndex *);
     void (*knn_search)(Device *, const struct KnnIndex *, const struct KnnArgs *);
     void (*linear_forward)(Device *, const struct LinearArgs *);
     void (*linear_backward)(Device *, const struct LinearArgs *);
+    void (*combine_forward)(Device *, const struct CombineArgs *);
+    void (*combine_backward)(Device *, const struct CombineArgs *);
+    void (*copy_columns)(Device *, const struct CopyColumnsArgs *);
+    void (*gather_forward)(Device *, const struct GatherArgs *);
+    void (*gather_backward)(Device *, const struct GatherArgs *);
+    void (*layer_norm_forward)(Device *, const struct LayerNormArgs *);
+    void (*layer_norm_backward)(Device *, const struct LayerNormArgs *);
+    void (*reduce_forward)(Device *, const struct ReduceArgs *);
+    void (*reduce_backward)(Device *, const struct ReduceArgs *);
+    void (*segment_forward)(Device *, const struct SegmentArgs *);
+    void (*segment_backward)(Device *, const struct SegmentArgs *);
 } NnBackend;
 
 #endif

@@ -16,6 +16,7 @@ static void cpu_copy(Device *device, void *to, const void *from, size_t bytes) {
 
 extern const NnBackend CPU_FN(nn_backend);
 const NnBackend CPU_FN(nn_backend) = {
+    .close = CPU_FN(conv2d_close),
     .zero = cpu_zero,
     .copy = cpu_copy,
     .upload = cpu_copy,
@@ -24,8 +25,21 @@ const NnBackend CPU_FN(nn_backend) = {
     .sum_squares = CPU_FN(sum_squares),
     .activation_forward = CPU_FN(activation_forward),
     .activation_backward = CPU_FN(activation_backward),
+    .conv2d_forward = CPU_FN(conv2d_forward),
+    .conv2d_backward = CPU_FN(conv2d_backward),
     .knn_index = CPU_FN(knn_index),
     .knn_search = CPU_FN(knn_search),
     .linear_forward = CPU_FN(linear_forward),
     .linear_backward = CPU_FN(linear_backward),
+    .combine_forward = CPU_FN(combine_forward),
+    .combine_backward = CPU_FN(combine_backward),
+    .copy_columns = CPU_FN(copy_columns),
+    .gather_forward = CPU_FN(gather_forward),
+    .gather_backward = CPU_FN(gather_backward),
+    .layer_norm_forward = CPU_FN(layer_norm_forward),
+    .layer_norm_backward = CPU_FN(layer_norm_backward),
+    .reduce_forward = CPU_FN(reduce_forward),
+    .reduce_backward = CPU_FN(reduce_backward),
+    .segment_forward = CPU_FN(segment_forward),
+    .segment_backward = CPU_FN(segment_backward),
 };

@@ -34,6 +34,9 @@ static inline float fast_exp(float x) {
 static inline real act_value(Activation kind, real x) {
     if (kind == ACTIVATION_SILU) return x / (1 + fast_exp(-x));
     if (kind == ACTIVATION_RELU) return x > 0 ? x : 0;
+    if (kind == ACTIVATION_TANH) return 1 - 2 / (1 + fast_exp(2 * x));
+    if (kind == ACTIVATION_SIGMOID) return 1 / (1 + fast_exp(-x));
+    if (kind == ACTIVATION_SOFTPLUS) return (x > 0 ? x : 0) + real_log1p(fast_exp(-real_fabs(x)));
     return x;
 }
 
@@ -44,6 +47,15 @@ static inline real act_slope(Activation kind, real x) {
         return s * (1 + x * (1 - s));
     }
     if (kind == ACTIVATION_RELU) return x > 0 ? 1 : 0;
+    if (kind == ACTIVATION_TANH) {
+        real y = act_value(ACTIVATION_TANH, x);
+        return 1 - y * y;
+    }
+    if (kind == ACTIVATION_SIGMOID) {
+        real s = act_value(ACTIVATION_SIGMOID, x);
+        return s * (1 - s);
+    }
+    if (kind == ACTIVATION_SOFTPLUS) return act_value(ACTIVATION_SIGMOID, x);
     return 1;
 }
 
@@ -53,8 +65,10 @@ static inline void act_rows(Activation kind, size_t n, const real *x, real *y) {
         for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_SILU, x[i]);
     else if (kind == ACTIVATION_RELU)
         for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_RELU, x[i]);
-    else if (y != x)
+    else if (kind == ACTIVATION_NONE && y != x)
         memcpy(y, x, n * sizeof *y);
+    else if (kind != ACTIVATION_NONE)
+        for (size_t i = 0; i < n; i++) y[i] = act_value(kind, x[i]);
 }
 
 #endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/columns.h"
+
+#include "base/check.h"
+#include "nn/backend.h"
+
+#include <string.h>
+
+// y and the windows of it, or of x, that belong together.
+typedef struct ColumnsNode {
+    Tensor *y;
+    size_t first; // column of x where y begins (slice)
+    size_t count;
+    Tensor *x[]; // (count)
+} ColumnsNode;
+
+static void copy_columns(Device *device, size_t rows, size_t cols, const real *from, size_t from_stride, real *to, size_t to_stride, bool add) {
+    CopyColumnsArgs args = {rows, cols, from, from_stride, to, to_stride, add};
+    if (from && to && !device->failed) device->nn->copy_columns(device, &args);
+}
+
+static void concat_backward(Tape *tape, void *context) {
+    ColumnsNode *node = context;
+    size_t at = 0, width = node->y->cols;
+    for (size_t i = 0; i < node->count && node->y->grad; i++) {
+        Tensor *x = node->x[i];
+        copy_columns(tape->device, x->rows, x->cols, node->y->grad + at, width, tape_grad(tape, x), x->cols, true);
+        at += x->cols;
+    }
+}
+
+Tensor *concat_columns(Tape *tape, size_t count, Tensor *const *x) {
+    size_t cols = 0, at = 0;
+    for (size_t i = 0; i < count; i++) {
+        TAPE_CHECK_EQ(tape, x[i]->rows, x[0]->rows);
+        cols += x[i]->cols;
+    }
+    Tensor *y = tape_tensor(tape, x[0]->rows, cols, tape_wants(tape, count, x));
+    ColumnsNode *node = tape_context(tape, sizeof *node + count * sizeof *x);
+    if (!node) return y;
+    *node = (ColumnsNode){.y = y, .count = count};
+    memcpy(node->x, x, count * sizeof *x);
+    for (size_t i = 0; i < count; i++) {
+        copy_columns(tape->device, y->rows, x[i]->cols, x[i]->value, x[i]->cols, y->value + at, cols, false);
+        at += x[i]->cols;
+    }
+    if (y->wants_grad) tape_record(tape, concat_backward, node);
+    return y;
+}
+
+static void slice_backward(Tape *tape, void *context) {
+    ColumnsNode *node = context;
+    Tensor *x = node->x[0], *y = node->y;
+    real *dx = y->grad ? tape_grad(tape, x) : NULL;
+    if (dx) copy_columns(tape->device, y->rows, y->cols, y->grad, y->cols, dx + node->first, x->cols, true);
+}
+
+Tensor *slice_columns(Tape *tape, Tensor *x, size_t first, size_t cols) {
+    if (!tape->device->failed) CHECK(first + cols <= x->cols);
+    Tensor *y = tape_tensor(tape, x->rows, cols, tape_wants(tape, 1, &x));
+    ColumnsNode *node = tape_context(tape, sizeof *node + sizeof x);
+    if (!node) return y;
+    *node = (ColumnsNode){.y = y, .first = first, .count = 1};
+    node->x[0] = x;
+    copy_columns(tape->device, x->rows, cols, x->value + first, x->cols, y->value, cols, false);
+    if (y->wants_grad) tape_record(tape, slice_backward, node);
+    return y;
+}

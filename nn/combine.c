@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/combine.h"
+
+#include "base/check.h"
+#include "nn/backend.h"
+
+typedef struct CombineNode {
+    CombineArgs args;
+    Tensor *a, *b, *y;
+} CombineNode;
+
+static void combine_backward_node(Tape *tape, void *context) {
+    CombineNode *node = context;
+    node->args.dy = node->y->grad;
+    if (!node->args.dy) return;
+    node->args.da = tape_grad(tape, node->a);
+    node->args.db = tape_grad(tape, node->b);
+    if (!tape->device->failed) tape->device->nn->combine_backward(tape->device, &node->args);
+}
+
+static Tensor *combine(Tape *tape, Tensor *a, real alpha, Tensor *b, size_t first, real beta) {
+    Tensor *inputs[] = {a, b};
+    Tensor *y = tape_tensor(tape, a->rows, a->cols, tape_wants(tape, 2, inputs));
+    CombineNode *node = tape_context(tape, sizeof *node);
+    if (!node) return y;
+    *node = (CombineNode){{.rows = a->rows,
+                           .cols = a->cols,
+                           .first = first,
+                           .width = b ? b->cols : 0,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .a = a->value,
+                           .b = b ? b->value : NULL,
+                           .y = y->value},
+                          a, b, y};
+    tape->device->nn->combine_forward(tape->device, &node->args);
+    if (y->wants_grad) tape_record(tape, combine_backward_node, node);
+    return y;
+}
+
+Tensor *tensor_add_to_columns(Tape *tape, Tensor *a, size_t first, Tensor *b, real beta) {
+    TAPE_CHECK_EQ(tape, a->rows, b->rows);
+    if (!tape->device->failed) CHECK(first + b->cols <= a->cols);
+    return combine(tape, a, 1, b, first, beta);
+}
+
+Tensor *tensor_add_scaled(Tape *tape, Tensor *a, Tensor *b, real beta) {
+    TAPE_CHECK_EQ(tape, a->cols, b->cols);
+    return tensor_add_to_columns(tape, a, 0, b, beta);
+}
+
+Tensor *tensor_add(Tape *tape, Tensor *a, Tensor *b) { return tensor_add_scaled(tape, a, b, 1); }
+
+Tensor *tensor_scale(Tape *tape, Tensor *a, real alpha) { return combine(tape, a, alpha, NULL, 0, 0); }

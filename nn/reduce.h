@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over all elements, weighted by row: y = scale * sum_i w_i sum_j f(x_ij - t_ij), y (1,1). Summed in double in a fixed
+// order, the same for any number of threads.
+#ifndef VPD_NN_REDUCE_H
+#define VPD_NN_REDUCE_H
+
+#include "nn/tape.h"
+
+typedef enum ReduceKind {
+    REDUCE_VALUE,  // f(e) = e
+    REDUCE_ABS,    // f(e) = |e|
+    REDUCE_SQUARE, // f(e) = e^2
+} ReduceKind;
+
+typedef struct ReduceArgs {
+    ReduceKind kind;
+    size_t rows, cols;
+    const real *x;
+    const real *target; // (rows, cols) device memory, or NULL: 0
+    const real *weight; // (rows) device memory, or NULL: 1
+    double scale;
+    real *y;            // (1), overwritten
+    const real *dy;     // (1)
+    real *dx;           // added into
+} ReduceArgs;
+
+Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double scale);
+Tensor *reduce_sum(Tape *tape, Tensor *x);
+// Means over all elements; 0 when there are none.
+Tensor *reduce_mean(Tape *tape, Tensor *x);
+Tensor *mean_squared_error(Tape *tape, Tensor *x, const real *target);
+
+#endif
