@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Animated GIFs: one palette of up to 255 colours for all frames (median cut, refined by k-means, no dithering), endless
-// loop, and only the pixels that change are stored after the first frame.
+// Animated GIFs: one palette of up to 255 colours for all frames (median cut, refined by k-means, no dithering),
+// endless loop, and only the pixels that change are stored after the first frame.
 #ifndef VPD_BASE_GIF_H
 #define VPD_BASE_GIF_H
 
@@ -10,15 +10,16 @@
 #include <stdint.h>
 
 typedef struct GifOptions {
-    double fps;       // 0 counts as 10; browsers show at most 50
-    int hold_last;    // 1/100 s that the last frame stays longer
+    double fps;    // 0 counts as 10; browsers show at most 50
+    int hold_last; // 1/100 s that the last frame stays longer
 } GifOptions;
 
 // frames[i] is (H,W,3). The file appears at once under its name or not at all.
 Status gif_write(const char *path, const uint8_t *const *frames, int count, int H, int W, const GifOptions *options,
                  Error *err);
 
-// The palette for pixels of all frames: writes at most `capacity` (<= 256) colours, returns how many; -1 without memory.
+// The palette for pixels of all frames: writes at most `capacity` (<= 256) colours, returns how many; -1 without
+// memory.
 int gif_palette(const uint8_t *const *frames, int count, size_t pixels, int capacity, uint8_t (*palette)[3]);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of cameras to draw from: an orbit around the workspace, a ride between given cameras, or cameras from a small JSON
-// file. Conventions as in base/camera.h.
+// Paths of cameras to draw from: an orbit around the workspace, a ride between given cameras, or cameras from a small
+// JSON file. Conventions as in base/camera.h.
 #ifndef VPD_INFER_CAMERA_PATH_H
 #define VPD_INFER_CAMERA_PATH_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct PathCamera {
-    double K[9];                 // intrinsics
+    double K[9]; // intrinsics
     double world_from_camera[16];
     int H, W;
 } PathCamera;
@@ -28,13 +28,14 @@ typedef struct OrbitOptions {
     int H, W;
 } OrbitOptions;
 
-// An orbit at the distance, height, size and field of view of the given cameras, around what they look at (or the middle
-// of `bounds`, (2,3), when not NULL). Start is the first camera's side.
+// An orbit at the distance, height, size and field of view of the given cameras, around what they look at (or the
+// middle of `bounds`, (2,3), when not NULL). Start is the first camera's side.
 void camera_path_orbit_like(const PathCamera *cameras, int count, const double *bounds, OrbitOptions *out);
 void camera_path_orbit(const OrbitOptions *orbit, int count, PathCamera *out);
 
 // `count` cameras from the first key to the last, in equal steps: angle, height and distance about the common focus run
-// linearly, so that a ride between opposite cameras goes round and not through the scene. Size is that of the first key.
+// linearly, so that a ride between opposite cameras goes round and not through the scene. Size is that of the first
+// key.
 void camera_path_between(const PathCamera *keys, int key_count, int count, PathCamera *out);
 
 // {"width": 128, "height": 96, "cameras": [{"eye": [x,y,z], "target": [x,y,z], "up": [0,0,1], "fov_degrees": 50},

@@ -2,8 +2,8 @@
 // Measures any other system's pictures with the metrics of `vpd eval`. They lie in
 //   FOLDER/EPISODE/view_V/frame_FFFF.png     8-bit PNG of the data set's size, e.g. out/000003/view_0/frame_0008.png
 //   FOLDER/EPISODE/view_V/depth_FFFF.tiff    optional, f32 metres along z, or u16 PNG depth_FFFF.png in millimetres
-// EPISODE is the episode's name in the data set, V the index of the view, FFFF the frame of the episode (both counted from 0).
-// Pictures may be missing: what is there is measured, and how many were found is in the report.
+// EPISODE is the episode's name in the data set, V the index of the view, FFFF the frame of the episode (both counted
+// from 0). Pictures may be missing: what is there is measured, and how many were found is in the report.
 #ifndef VPD_INFER_EVAL_FRAMES_H
 #define VPD_INFER_EVAL_FRAMES_H
 
@@ -12,11 +12,11 @@
 
 typedef struct EvalFramesOptions {
     const char *folder;
-    int last_input;            // frame of the episode that is step 0
-    int steps;                 // steps to measure; 0: to the end of the episodes
-    int stride;                // frames per step; 0 counts as 1
-    double change_threshold;   // for data sets without masks; 0: METRICS_CHANGE_THRESHOLD
-    bool all_splits;           // else only the episodes of `split`
+    int last_input;          // frame of the episode that is step 0
+    int steps;               // steps to measure; 0: to the end of the episodes
+    int stride;              // frames per step; 0 counts as 1
+    double change_threshold; // for data sets without masks; 0: METRICS_CHANGE_THRESHOLD
+    bool all_splits;         // else only the episodes of `split`
     Split split;
 } EvalFramesOptions;
 

@@ -112,7 +112,8 @@ static void ssim_add_row(const float *m, int W, int count, float *map) {
 }
 
 // scratch: rows weighted along x (H, SSIM_MOMENTS, W), then one row before and one after weighting.
-static void ssim_channel(const uint8_t *a, const uint8_t *b, int H, int W, const float *window, float *scratch, float *map) {
+static void ssim_channel(const uint8_t *a, const uint8_t *b, int H, int W, const float *window, float *scratch,
+                         float *map) {
     size_t w = (size_t)W, row = SSIM_MOMENTS * w;
     float *raw = scratch + (size_t)H * row, *blurred = raw + row;
     int count = W - 2 * SSIM_RADIUS;

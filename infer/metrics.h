@@ -12,8 +12,8 @@
 // ---- means that keep their count
 
 typedef struct Mean {
-    double sum, square;      // of the values and of their squares
-    size_t count, rejected;  // values taken; values that were not finite and are left out
+    double sum, square;     // of the values and of their squares
+    size_t count, rejected; // values taken; values that were not finite and are left out
 } Mean;
 
 void mean_add(Mean *mean, double value);
@@ -32,9 +32,10 @@ bool metrics_psnr(const uint8_t *a, const uint8_t *b, const uint8_t *mask, size_
 enum { SSIM_WINDOW = 11 };
 #define SSIM_SIGMA 1.5
 
-// Wang et al. 2004: Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, range 1, population covariance, each channel
-// apart (as scikit-image with gaussian_weights and use_sample_covariance=False). map (H,W): mean over channels of the
-// window around each pixel; NaN where it does not lie wholly inside. `scratch`: metrics_ssim_scratch(H, W) floats.
+// Wang et al. 2004: Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, range 1, population covariance, each
+// channel apart (as scikit-image with gaussian_weights and use_sample_covariance=False). map (H,W): mean over channels
+// of the window around each pixel; NaN where it does not lie wholly inside. `scratch`: metrics_ssim_scratch(H, W)
+// floats.
 size_t metrics_ssim_scratch(int H, int W);
 void metrics_ssim_map(const uint8_t *a, const uint8_t *b, int H, int W, float *scratch, float *map);
 // Mean of the map over the pixels of the mask (NULL: all) that are not NaN.

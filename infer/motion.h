@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well particles follow the true motion of the objects that they lie on. In go the particles' places at step 0 and at a
-// later step, the object of each (mask id at step 0) and the objects' true poses at both times; out come sums for error,
-// slope, correlation, spread and drift that can be merged over steps, episodes and threads. Lengths in metres, world axes.
+// How well particles follow the true motion of the objects that they lie on. In go the particles' places at step 0 and
+// at a later step, the object of each (mask id at step 0) and the objects' true poses at both times; out come sums for
+// error, slope, correlation, spread and drift that can be merged over steps, episodes and threads. Lengths in metres,
+// world axes.
 //
 // For object k with particles i: where its rigid motion takes particle i:  y_i = R1 R0^T (x0_i - c0) + c1.
 //   error        |mean(x1_i - x0_i) - mean(y_i - x0_i)|        centre_error   |mean(x1_i - x0_i) - (c1 - c0)|
@@ -29,7 +30,7 @@ double line_fit_correlation(const LineFit *fit);
 
 typedef struct MotionTally {
     Mean error, centre_error, point_error, true_motion, spread; // one value per object, metres
-    Mean floor_drift;                                            // one value per background particle: |x1 - x0|
+    Mean floor_drift;                                           // one value per background particle: |x1 - x0|
     LineFit horizontal, vertical;
     size_t unseen;   // objects without a particle
     size_t ignored;  // particles whose id names no object
@@ -37,9 +38,9 @@ typedef struct MotionTally {
 } MotionTally;
 
 typedef struct MotionStep {
-    int particles, objects;     // N, O
-    const float *before, *after; // (N,3) places at step 0 and at the step measured
-    const uint16_t *object;      // (N) 0 = background, k+1 = object k
+    int particles, objects;                  // N, O
+    const float *before, *after;             // (N,3) places at step 0 and at the step measured
+    const uint16_t *object;                  // (N) 0 = background, k+1 = object k
     const double *position0, *position1;     // (O,3)
     const double *quaternion0, *quaternion1; // (O,4) w first, world from object; both NULL: objects do not turn
     const double *up;                        // (3) unit vector; NULL = z
@@ -49,8 +50,8 @@ typedef struct MotionStep {
 bool motion_add(MotionTally *tally, const MotionStep *step);
 void motion_merge(MotionTally *into, const MotionTally *from);
 
-// Root mean square distance between `after` and the best rigid motion of `before`, over the particles with `object` = id.
-// No value (false) when there are fewer than 4.
+// Root mean square distance between `after` and the best rigid motion of `before`, over the particles with `object` =
+// id. No value (false) when there are fewer than 4.
 bool motion_rigid_residual(const float *before, const float *after, const uint16_t *object, int particles, int id,
                            double *out);
 

@@ -37,7 +37,7 @@ void page_picture(Page *page, const uint8_t *rgb, int H, int W, const char *alt,
 
 // Pictures that move together, with play, pause and a slider: rows such as truth and prediction, columns such as views.
 typedef struct PageMoving {
-    const char *caption, *alt;       // alt: what is to be seen, in a sentence
+    const char *caption, *alt; // alt: what is to be seen, in a sentence
     int rows, columns, frames, H, W;
     const char *const *row_names;    // (rows) "truth", "prediction"
     const char *const *column_names; // (columns) "camera 1", "camera 5 (held out)"; entries may be NULL

@@ -19,7 +19,12 @@ typedef enum ReportMethod {
     METHOD_COUNT
 } ReportMethod;
 
-typedef enum ReportRegion { REGION_WHOLE, REGION_MOVING, REGION_RIM, REGION_COUNT } ReportRegion; // rim: moving + 2 pixels
+typedef enum ReportRegion {
+    REGION_WHOLE,
+    REGION_MOVING,
+    REGION_RIM,
+    REGION_COUNT
+} ReportRegion; // rim: moving + 2 pixels
 typedef enum ReportMetric { METRIC_PSNR, METRIC_SSIM, METRIC_DEPTH, METRIC_COUNT } ReportMetric;
 typedef enum ReportGroup { GROUP_INPUT, GROUP_HELDOUT, GROUP_COUNT } ReportGroup;
 
@@ -34,9 +39,9 @@ typedef struct ReportCell {
 } ReportCell;
 
 typedef struct Report {
-    int steps, views;    // steps predicted: rows 0..steps; views of the data set
-    ReportCell *cells;   // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
-    MotionTally *motion; // (METHOD_COUNT, steps+1)
+    int steps, views;                                   // steps predicted: rows 0..steps; views of the data set
+    ReportCell *cells;                                  // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
+    MotionTally *motion;                                // (METHOD_COUNT, steps+1)
     char model[512], data[512], split[64], moving[128]; // words for the heading; empty ones are left out
     int episodes, starts; // how many rollouts went in: episodes and starts in them, for the heading
     double time_step;     // seconds; 0 = unknown
@@ -51,12 +56,12 @@ void report_free(Report *report); // accepts {0}
 typedef struct ReportImage {
     ReportMethod method;
     int step, view;
-    bool heldout;                        // the view was never an input
+    bool heldout; // the view was never an input
     int H, W;
-    const uint8_t *predicted, *truth;    // (H,W,3)
+    const uint8_t *predicted, *truth;          // (H,W,3)
     const float *predicted_depth, *true_depth; // (H,W) metres, 0 = missing; NULL: no depth error
-    const uint8_t *moving;               // (H,W) NULL: only the whole image is measured
-    const uint8_t *valid;                // (H,W) pixels that count at all (data.crop); NULL = all
+    const uint8_t *moving;                     // (H,W) NULL: only the whole image is measured
+    const uint8_t *valid;                      // (H,W) pixels that count at all (data.crop); NULL = all
 } ReportImage;
 
 Status report_add_image(Report *report, const ReportImage *image, Error *err);

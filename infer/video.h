@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving pictures: frames side by side with captions, enlarged to a readable size, written as PNG sequence, GIF (no other
-// program needed) or MP4 (by the program ffmpeg). Pictures are (H,W,3) u8.
+// Moving pictures: frames side by side with captions, enlarged to a readable size, written as PNG sequence, GIF (no
+// other program needed) or MP4 (by the program ffmpeg). Pictures are (H,W,3) u8.
 #ifndef VPD_INFER_VIDEO_H
 #define VPD_INFER_VIDEO_H
 
@@ -28,11 +28,11 @@ typedef struct VideoPanel {
 } VideoPanel;
 
 typedef struct VideoLayout {
-    int H, W;              // of every panel, before enlarging
-    int rows, columns;     // panels row by row
-    int factor;            // 0: video_scale_for(H, W, 192)
+    int H, W;          // of every panel, before enlarging
+    int rows, columns; // panels row by row
+    int factor;        // 0: video_scale_for(H, W, 192)
     VideoScaling scaling;
-    const char *title;     // one line above all; NULL: none
+    const char *title; // one line above all; NULL: none
 } VideoLayout;
 
 // ---- a sequence of frames

@@ -13,8 +13,16 @@ typedef struct Scene {
 } Scene;
 
 static MotionStep step_of(const Scene *scene) {
-    return (MotionStep){N, OBJECTS, scene->before, scene->after, scene->object, scene->position0, scene->position1,
-                        scene->quaternion0, scene->quaternion1, NULL};
+    return (MotionStep){N,
+                        OBJECTS,
+                        scene->before,
+                        scene->after,
+                        scene->object,
+                        scene->position0,
+                        scene->position1,
+                        scene->quaternion0,
+                        scene->quaternion1,
+                        NULL};
 }
 
 // Two objects that fly, fall and turn, seen from one side (the particles' mean is not the centre), and a floor.
@@ -32,7 +40,8 @@ static void make_scene(Scene *scene, double scale) {
         rotation_from_quaternion(q0, R0);
         rotation_from_quaternion(q1, R1);
         for (int i = 0; i < 9; i++)
-            R[i] = R1[i / 3 * 3] * R0[i % 3 * 3] + R1[i / 3 * 3 + 1] * R0[i % 3 * 3 + 1] + R1[i / 3 * 3 + 2] * R0[i % 3 * 3 + 2];
+            R[i] = R1[i / 3 * 3] * R0[i % 3 * 3] + R1[i / 3 * 3 + 1] * R0[i % 3 * 3 + 1] +
+                   R1[i / 3 * 3 + 2] * R0[i % 3 * 3 + 2];
         for (int j = 0; j < PER_OBJECT; j++) {
             int i = k * PER_OBJECT + j;
             double r[3] = {0.1 * sin(j), 0.1 * cos(2.3 * j), 0.05 + 0.04 * sin(0.7 * j)};
@@ -116,7 +125,7 @@ static void test_counts(void **state) {
     Scene scene;
     MotionTally tally = {0}, sum = {0};
     make_scene(&scene, 1);
-    for (int i = 0; i < PER_OBJECT; i++) scene.object[i] = 0; // object 1 is seen nowhere
+    for (int i = 0; i < PER_OBJECT; i++) scene.object[i] = 0;                  // object 1 is seen nowhere
     for (int i = PER_OBJECT + 3; i < 2 * PER_OBJECT; i++) scene.object[i] = 0; // object 2 by three particles
     MotionStep step = step_of(&scene);
     assert_true(motion_add(&tally, &step));
@@ -194,8 +203,8 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_perfect), cmocka_unit_test(test_half_the_motion), cmocka_unit_test(test_up_axis),
-        cmocka_unit_test(test_counts),  cmocka_unit_test(test_rigid_residual),  cmocka_unit_test(test_line),
+        cmocka_unit_test(test_perfect),       cmocka_unit_test(test_half_the_motion), cmocka_unit_test(test_up_axis),
+        cmocka_unit_test(test_counts),        cmocka_unit_test(test_rigid_residual),  cmocka_unit_test(test_line),
         cmocka_unit_test(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
