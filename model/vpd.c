@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/vpd.h"
+
+#include "base/check.h"
+#include "nn/backend.h"
+#include "nn/columns.h"
+#include "nn/knn.h"
+
+#include <string.h>
+
+// ---- building
+
+static EncoderConfig encoder_config(const Config *c) {
+    EncoderConfig out = {.levels = c->encoder.widths.count, .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)), .depth_input = c->encoder.depth_input, .extent = c->data.extent, .activation = (Activation)c->model.activation};
+    for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
+    return out;
+}
+
+// Options of three states (auto, off, on) and enums with a leading auto are resolved before they come here.
+static GnnConfig gnn_config(const Config *c) {
+    const GnnOptions *g = &c->gnn;
+    return (GnnConfig){.T = (size_t)c->model.T,
+                       .D = (size_t)c->model.D,
+                       .C = (size_t)c->model.C,
+                       .L = (size_t)g->L,
+                       .M = (size_t)g->M,
+                       .activation = (Activation)c->model.activation,
+                       .graph = (GnnGraph)g->graph,
+                       .nodes = (GnnNodes)(g->nodes - 1),
+                       .distance = (GnnDistance)(g->distance - 1),
+                       .velocity = (GnnVelocity)(g->velocity - 1),
+                       .decode = (GnnDecode)(g->decode - 1),
+                       .moving_flag = g->moving_flag == 2,
+                       .node_extras = g->node_extras == 2,
+                       .smooth = g->smooth == 2,
+                       .rotation = g->rotation,
+                       .carry_rgb = c->encoder.carry_rgb,
+                       .feature_change = g->feature_change,
+                       .k_particle_to_node = (size_t)g->k_particle_to_node,
+                       .k_node_to_node = (size_t)g->k_node_to_node,
+                       .k_node_to_particle = (size_t)g->k_node_to_particle,
+                       .cross_edges = (size_t)g->cross_edges,
+                       .extent = c->data.extent,
+                       .length_scale = g->length_scale,
+                       .displacement_scale = g->displacement_scale,
+                       .colour_length = g->colour_length,
+                       .moving_length = g->moving_length,
+                       .decode_width = g->decode_width,
+                       .smooth_width = g->smooth_width,
+                       .keep = !c->train.checkpoint_steps};
+}
+
+static RendererConfig renderer_config(const Config *c) {
+    const RendererOptions *r = &c->renderer;
+    return (RendererConfig){.features = (int)c->model.D,
+                            .neighbours = (int)r->K,
+                            .samples = (int)r->S,
+                            .hidden = {r->widths.v[0], r->widths.v[1]},
+                            .radius = r->radius,
+                            .near = r->near,
+                            .far = r->far,
+                            .view_direction = r->view_direction,
+                            .carry_rgb = c->encoder.carry_rgb,
+                            .background = (RendererBackground)r->background,
+                            .activation = (Activation)c->model.activation};
+}
+
+bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
+
+Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
+    *out = NULL;
+    RendererConfig renderer = renderer_config(config);
+    Status status = renderer_config_check(&renderer, err);
+    if (status != STATUS_OK) return status;
+    Vpd *model = calloc(1, sizeof *model);
+    if (!model) return error_set(err, STATUS_FAILED, "out of memory for a model");
+    model->config = *config;
+    model->device = device;
+    parameters_init(&model->parameters, device);
+    EncoderConfig encoder = encoder_config(config);
+    GnnConfig gnn = gnn_config(config);
+    encoder_create(&model->encoder, &model->parameters, &encoder);
+    status = dynamics_create(&model->parameters, &gnn, &model->dynamics, err);
+    renderer_create(&model->renderer, &model->parameters, &renderer);
+    if (status == STATUS_OK) status = parameters_allocate(&model->parameters, (uint32_t)config->train.seed, err);
+    if (status == STATUS_OK) *out = model;
+    else vpd_free(model);
+    return status;
+}
+
+void vpd_free(Vpd *model) {
+    if (!model) return;
+    dynamics_free(model->dynamics);
+    parameters_free(&model->parameters);
+    free(model);
+}
+
+void workspace_free(Workspace *workspace) {
+    for (int t = 0; t < GNN_MAX_SETS; t++) point_cloud_free(&workspace->cloud[t]);
+    selection_free(&workspace->selection);
+    gnn_planner_free(&workspace->planner);
+    free(workspace->floats);
+    *workspace = (Workspace){0};
+}
+
+// ---- encoding
+
+// Particles that were chosen, in host memory of the tape.
+typedef struct Chosen {
+    size_t count;
+    real *position, *colour, *moving; // (n,3), (n,3), (n)
+    int32_t *pixel;                   // (n) within its frame
+} Chosen;
+
+static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *selection, Chosen *out) {
+    out->count = selection->count;
+    out->position = tape_context(tape, (3 * out->count + 1) * sizeof(real));
+    out->colour = tape_context(tape, (3 * out->count + 1) * sizeof(real));
+    out->moving = tape_context(tape, (out->count + 1) * sizeof(real));
+    out->pixel = tape_context(tape, (out->count + 1) * sizeof(int32_t));
+    if (tape->device->failed) return;
+    for (size_t i = 0; i < out->count; i++) {
+        size_t from = (size_t)selection->items[i].index;
+        memcpy(out->position + 3 * i, cloud->position + 3 * from, 3 * sizeof(real));
+        memcpy(out->colour + 3 * i, cloud->colour + 3 * from, 3 * sizeof(real));
+        out->moving[i] = cloud->moving[from];
+        out->pixel[i] = cloud->pixel[from];
+    }
+}
+
+// A pixel has the same noise at every input time, so that what stands still goes on standing still.
+static void add_noise(const Chosen *chosen, EncodeOptions options) {
+    RandomKey key = {options.key.seed, RANDOM_NOISE, options.key.step, options.key.episode};
+    for (size_t i = 0; options.position_noise > 0 && i < chosen->count; i++)
+        for (size_t c = 0; c < 3; c++) chosen->position[3 * i + c] += (real)(options.position_noise * random_normal(key, 3 * (uint64_t)chosen->pixel[i] + c));
+}
+
+static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame, EncodeOptions options, Chosen *out, Error *err) {
+    const Config *c = &model->config;
+    UnprojectOptions unproject = {.crop = c->data.crop, .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
+    SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling, .N = (size_t)c->encoder.N, .inside_share = c->encoder.inside_share, .extent = c->data.extent, .seed = options.key.seed, .step = options.key.step, .episode = options.key.episode};
+    PointCloud *cloud = &workspace->cloud[frame];
+    Status status = unproject_frame(o, frame, unproject, cloud, err);
+    if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
+    if (status != STATUS_OK) return status;
+    copy_chosen(tape, cloud, &workspace->selection, out);
+    if (!tape->device->failed) add_noise(out, options);
+    return STATUS_OK;
+}
+
+static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
+    void *memory = tape_memory(tape, count, size);
+    if (memory && host) tape->device->nn->upload(tape->device, memory, host, count * size);
+    return memory;
+}
+
+// f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it.
+static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t, const Chosen *chosen, const real *colour) {
+    int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
+    for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
+    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count, upload(tape, rows, chosen->count, sizeof *rows));
+    if (!model->config.encoder.carry_rgb) return latent;
+    Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
+    if (!tape->device->failed) tape->device->nn->copy(tape->device, rgb->value, colour, 3 * chosen->count * sizeof(real));
+    return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
+}
+
+// Mean colour of the pixels without depth, of all pixels where each has depth.
+static void mean_background(const Observation *o, real out[3]) {
+    size_t pixels = (size_t)o->F * (size_t)o->V * (size_t)o->H * (size_t)o->W, count = 0;
+    double sum[3] = {0}, all[3] = {0};
+    for (size_t i = 0; i < pixels; i++) {
+        bool missing = !(o->depth[i] > 0);
+        count += missing;
+        for (size_t c = 0; c < 3; c++) {
+            all[c] += o->rgb[3 * i + c];
+            if (missing) sum[c] += o->rgb[3 * i + c];
+        }
+    }
+    for (size_t c = 0; c < 3; c++) out[c] = (real)((count ? sum[c] / (double)count : all[c] / (double)pixels) / 255);
+}
+
+// R_i from the distance to the fourth nearest other particle, or r for all.
+static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count) {
+    enum { FOURTH = 4 };
+    double r = model->config.renderer.radius;
+    size_t k = count > FOURTH ? FOURTH : count - 1;
+    real *host = tape_context(tape, (count * (FOURTH + 1) + 1) * sizeof *host), *distance2 = host + count;
+    for (size_t i = 0; host && i < count; i++) host[i] = (real)r;
+    if (host && model->config.renderer.radius_per_particle && count > 1) {
+        int32_t *self = tape_context(tape, count * sizeof *self);
+        for (size_t i = 0; self && i < count; i++) self[i] = (int32_t)i;
+        KnnArgs args = {.points = count, .queries = count, .point = position, .query = position, .self = upload(tape, self, count, sizeof *self), .k = (int)k, .index = tape_memory(tape, count * k, sizeof(int32_t)), .distance2 = tape_memory(tape, count * k, sizeof(real))};
+        if (!tape->device->failed) knn(tape->device, &args);
+        if (!tape->device->failed) tape->device->nn->download(tape->device, distance2, args.distance2, count * k * sizeof(real));
+        for (size_t i = 0; !tape->device->failed && i < count; i++) {
+            double reach = 1.25 * sqrt((double)distance2[i * k + k - 1]);
+            host[i] = (real)fmin(fmax(reach, 0.6 * r), 2.3 * r);
+        }
+    }
+    return upload(tape, host, count, sizeof *host);
+}
+
+static void set_cloud(Tape *tape, const PointCloud *cloud, size_t *count, const real **x, const real **c) {
+    *count = cloud->count;
+    *x = upload(tape, cloud->position, 3 * cloud->count, sizeof(real));
+    *c = upload(tape, cloud->colour, 3 * cloud->count, sizeof(real));
+}
+
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options, Scene *scene, Error *err) {
+    int T = (int)model->config.model.T;
+    CHECK_EQ(history->F, T);
+    Chosen chosen[GNN_MAX_SETS] = {{0}};
+    *scene = (Scene){.key = options.key};
+    // From pixels to points, and to the N of each time that become particles.
+    for (int t = 0; t < T; t++) {
+        Status status = choose_frame(tape, model, workspace, history, t, options, &chosen[t], err);
+        if (status != STATUS_OK) return status;
+    }
+    if (chosen[T - 1].count == 0)
+        return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s", model->config.data.crop ? " within the workspace box (data.crop)" : "");
+    // A latent for every pixel of every input image.
+    ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
+    Tensor *pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
+    scene->sets.count = (size_t)T;
+    for (int t = 0; t < T; t++) {
+        const real *colour = upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
+        scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
+                                      .m = model->dynamics->config.moving_flag ? upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
+                                      .c = colour,
+                                      .f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, (size_t)t, &chosen[t], colour)};
+    }
+    if (gnn_has_node_velocity(&model->dynamics->config)) {
+        set_cloud(tape, &workspace->cloud[T - 1], &scene->cloud.now_count, &scene->cloud.now_x, &scene->cloud.now_c);
+        set_cloud(tape, &workspace->cloud[T - 2], &scene->cloud.past_count, &scene->cloud.past_x, &scene->cloud.past_c);
+    }
+    scene->pixel = chosen[T - 1].pixel;
+    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
+    mean_background(history, scene->background);
+    return device_status(tape->device, err);
+}
+
+// ---- one step
+
+void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
+    GnnPlanInput input = {.sets = scene->sets, .cloud = scene->cloud, .seed = scene->key.seed, .step = scene->key.step, .episode = scene->key.episode, .rollout_step = scene->rollout_step};
+    gnn_plan_make(tape, &model->dynamics->config, &workspace->planner, &input, plan);
+}
+
+// What tape_checkpoint runs: a step whose tensors come as x0, f0, x1, f1, ..
+typedef struct StepSegment {
+    const Vpd *model;
+    GnnSets sets;
+    const GnnPlan *plan;
+} StepSegment;
+
+static void run_segment(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs) {
+    StepSegment *segment = context;
+    GnnSets sets = segment->sets;
+    for (size_t t = 0; t < sets.count; t++) {
+        sets.set[t].x = inputs[2 * t];
+        sets.set[t].f = inputs[2 * t + 1];
+    }
+    DynamicsOutput out;
+    dynamics_step(tape, segment->model->dynamics, segment->plan, &sets, &out);
+    outputs[0] = out.dx;
+    outputs[1] = out.x;
+    outputs[2] = out.f;
+}
+
+static void run_checkpointed(Tape *tape, const Vpd *model, const Scene *scene, const GnnPlan *plan, DynamicsOutput *out) {
+    Tensor *inputs[2 * GNN_MAX_SETS], *outputs[3];
+    StepSegment *segment = tape_context(tape, sizeof *segment);
+    GnnPlan *kept = tape_context(tape, sizeof *kept);
+    *out = (DynamicsOutput){0};
+    if (!segment || !kept) return;
+    *kept = *plan;
+    *segment = (StepSegment){model, scene->sets, kept};
+    for (size_t t = 0; t < scene->sets.count; t++) {
+        inputs[2 * t] = scene->sets.set[t].x;
+        inputs[2 * t + 1] = scene->sets.set[t].f;
+    }
+    tape_checkpoint(tape, run_segment, segment, 2 * scene->sets.count, inputs, 3, outputs);
+    *out = (DynamicsOutput){.dx = outputs[0], .x = outputs[1], .f = outputs[2]};
+}
+
+StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan) {
+    GnnSet next = *scene_present(scene);
+    StepOutput step = {0};
+    if (vpd_has_dynamics(model)) {
+        bool again = model->config.train.checkpoint_steps && tape->recording;
+        DynamicsOutput out;
+        if (again) run_checkpointed(tape, model, scene, plan, &out);
+        else dynamics_step(tape, model->dynamics, plan, &scene->sets, &out);
+        if (tape->device->failed) return step;
+        next.x = out.x;
+        next.f = out.f;
+        step = (StepOutput){out.dx, out.h};
+    }
+    memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
+    *scene_present(scene) = next;
+    scene->cloud = (GnnCloud){0};
+    scene->rollout_step++;
+    return step;
+}
+
+StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene) {
+    GnnPlan *plan = tape_context(tape, sizeof *plan);
+    if (!plan) return (StepOutput){0};
+    if (vpd_has_dynamics(model)) vpd_plan(tape, model, workspace, scene, plan);
+    return vpd_move(tape, model, scene, plan);
+}
+
+// ---- drawing
+
+RendererParticles vpd_particles(const Scene *scene) {
+    const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
+    return (RendererParticles){present->x, present->f, scene->radius};
+}
+
+RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin, const real *direction, const real *jitter, RendererSamples **samples) {
+    RendererParticles particles = vpd_particles(scene);
+    RendererRays *rays = renderer_rays(tape, count, origin, direction, jitter, scene->background);
+    RendererSamples *placed = samples ? *samples : NULL;
+    if (!placed) placed = renderer_place_samples(tape, &model->renderer, renderer_index_build(tape, &model->renderer, &particles), rays);
+    if (samples) *samples = placed;
+    return renderer_forward(tape, &model->renderer, &particles, rays, placed);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole model (docs/model.md): posed RGB-D frames in, moving particles and pictures out.
+//   vpd_encode  T frames of V views           -> T particle sets
+//   vpd_step    T particle sets               -> the next ones: the present set moved, the sets shifted by one
+//   vpd_render  present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
+#ifndef VPD_MODEL_VPD_H
+#define VPD_MODEL_VPD_H
+
+#include "encoder/encoder.h"
+#include "encoder/sample.h"
+#include "gnn/dynamics.h"
+#include "model/config.h"
+#include "nn/parameters.h"
+#include "renderer/renderer.h"
+
+typedef struct Vpd {
+    Config config; // resolved, all lengths known
+    Device *device;
+    Parameters parameters;
+    Encoder encoder;
+    Dynamics *dynamics;
+    Renderer renderer;
+} Vpd;
+
+// Builds the model and its initial weights from a resolved config whose lengths are known (model/lengths.h). The device must
+// outlive it.
+Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err);
+void vpd_free(Vpd *model); // accepts NULL
+
+// Host memory that encoding and stepping keep between calls, so that a warm step allocates nothing. Starts as {0}.
+typedef struct Workspace {
+    PointCloud cloud[GNN_MAX_SETS]; // of the last scene's input frames
+    Selection selection;
+    GnnPlanner planner;
+    real *floats; // scratch
+    size_t float_capacity;
+} Workspace;
+
+void workspace_free(Workspace *workspace);
+
+// What the random choices of a scene are keyed by.
+typedef struct SceneKey {
+    uint32_t seed, step, episode;
+} SceneKey;
+
+// The state of a rollout, on a tape.
+typedef struct Scene {
+    GnnSets sets;       // oldest first; the last is the present
+    GnnCloud cloud;     // all input points, for velocities at step 0
+    real *radius;       // (N) device, of the present particles
+    int32_t *pixel;     // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
+    real background[3]; // mean colour of the input pixels without depth
+    SceneKey key;
+    uint32_t rollout_step;
+} Scene;
+
+static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scene->sets.count - 1]; }
+
+typedef struct EncodeOptions {
+    SceneKey key;
+    double position_noise; // standard deviation in metres, added to input positions; 0 = none
+} EncodeOptions;
+
+// The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options, Scene *scene, Error *err);
+
+// What a step found out beside the new sets.
+typedef struct StepOutput {
+    Tensor *dx; // (N,3) metres; NULL without dynamics
+    Tensor *h;  // (M,C) abstract nodes behind the last round; NULL when there is none (and under tape_checkpoint)
+} StepOutput;
+
+// Nodes, edges and velocities of the next step. A plan may be kept and used again (finite differences).
+void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan);
+StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan);
+// vpd_plan, then vpd_move.
+StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene);
+// Whether steps move anything: there is a graph and a past to learn motion from.
+bool vpd_has_dynamics(const Vpd *model);
+
+RendererParticles vpd_particles(const Scene *scene);
+// Rays in host memory; jitter (R) NULL = 0.5. *samples, if given and not NULL, is used instead of placing samples anew, and is set.
+RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin, const real *direction, const real *jitter, RendererSamples **samples);
+
+#endif
