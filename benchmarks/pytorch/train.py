@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 
 import metrics
 from vpd_torch import config, data, gnn, loss, params, particles, renderer
@@ -23,7 +24,8 @@ from vpd_torch import config, data, gnn, loss, params, particles, renderer
 class Opt:
     name: str = "run"
     data: str = "/work/shared/data/mujoco_blocks_64.h5"
-    minutes: float = 6.0          # wall clock; the rate's schedule follows it
+    minutes: float = 6.0          # of processor time (the machine is shared); the rate's schedule follows it
+    updates: int = 0              # > 0: this many updates instead
     rate: float = 7e-4
     warm: int = 30
     decay: str = "cosine"         # cosine | none
@@ -36,10 +38,13 @@ class Opt:
     moving_rays: float = 0.7
     nearest: float = 0.02
     transport: float = 0.0        # entropic transport between moving particles and what moved in the target frame
+    reach: float = 0.15           # of X: how far transport looks
+    still: float = 0.0            # on displacements of particles that are not foreground, over s
     rigid: float = 0.0            # change of distance between neighbouring moving particles, over s
     penalty: float = 0.003
     noise: float = 0.0            # metres, on positions of the input particles
     yaw: int = 0                  # rotate (and mirror) the world about its vertical at random
+    busy: int = 0                 # start frames by how much of the depth pictures changes after them
     drop: float = 0.0             # share of moving flags set wrong
     eval_minutes: float = 100.0
     pictures: int = 0
@@ -47,6 +52,7 @@ class Opt:
     save: str = ""
     init: str = ""
     weight_growth: float = 1.0    # weight of rollout step j is growth^j
+    inputs: str = ""              # file that keeps input states between runs (with pixels=0)
     frozen: str = ""              # parameters that begin with this are not trained
 
 
@@ -72,6 +78,42 @@ def encode(p, c, episode, frames, step):
     return data.encode(p, c, episode, frames, step, nothing)
 
 
+class Inputs:
+    """Input states kept over the run and on disk (`inputs=FILE`): particles, first nodes and their cue do not change
+    between visits of a start frame. For exploring the dynamics alone."""
+    cache, new = {}, 0
+
+    @classmethod
+    def of(cls, p, c, episode, start):
+        key = (episode.number, start)
+        if key not in cls.cache:
+            state, index, cloud = encode(p, c, episode, list(range(start - c.T + 1, start + 1)), 0)
+            with torch.no_grad():
+                g, e = gnn.build_graph(c, state, 0, episode.number)
+                v = torch.zeros(len(g.node), 3)
+                moving = torch.nonzero(state.m[-1][g.node])[:, 0]
+                if len(moving):
+                    v[moving] = gnn.cue(c, state, g.node[moving])
+            label = cloud.mask[index].astype(np.uint8)
+            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, label)
+            cls.new += 1
+        x, f, m, colour, R, node, v, label = cls.cache[key]
+        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v)), label
+
+    @classmethod
+    def load(cls, path):
+        try:
+            cls.cache = torch.load(path, weights_only=False)
+        except FileNotFoundError:
+            pass
+
+    @classmethod
+    def save(cls, path):
+        if cls.new:
+            torch.save(cls.cache, path + ".part")
+            __import__("os").replace(path + ".part", path)
+
+
 class Foreground:
     """Points of a frame (fixed cameras) in front of the farthest depth seen at their pixel over the episode."""
     cache = {}
@@ -87,6 +129,19 @@ class Foreground:
             front = ((far - now > 0.01 * c.X) | seen_empty) & (cloud.inside if cloud.inside is not None else True)
             cls.cache[key] = np.flatnonzero(front)
         return cls.cache[key]
+
+
+def foreground_flags(c, episode, start, x, cache={}):
+    """Which of the chosen particles (positions x in the unturned world) are foreground points of their frame."""
+    key = (episode.number, start)
+    if key not in cache or not opt.inputs:
+        front = Foreground.of(c, episode, start)
+        cloud = episode.cloud(c, start, max(start - 1, 0))
+        flags = np.zeros(len(x), bool)
+        if len(front):
+            flags = cKDTree(cloud.x[front]).query(x.numpy())[0] < 1e-5
+        cache[key] = torch.from_numpy(flags)
+    return cache[key]
 
 
 def transport(c, x, colour, y, y_colour, blur=0.02, reach=0.15, iterations=12):
@@ -161,11 +216,17 @@ def train_rays(episode, frame, last, rng):
 
 def episode_loss(p, c, episode, start, steps, number, rng, log):
     frames = list(range(start - c.T + 1, start + 1))
-    state, index, cloud = encode(p, c, episode, frames, number)
+    if opt.inputs:
+        state, _ = Inputs.of(p, c, episode, start)
+    else:
+        state, index, cloud = encode(p, c, episode, frames, number)
+    front = foreground_flags(c, episode, start, state.x[-1]) if opt.transport else None
     Q = yaw(rng) if opt.yaw else torch.eye(3)
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
-        state.cloud = tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
+        if state.cue:
+            state.cue = (state.cue[0], state.cue[1] @ Q.T)
+        state.cloud = state.cloud and tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
     if opt.noise:
         state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
     if opt.drop:
@@ -179,7 +240,7 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     for j in range(steps + 1):
         if j:
             state, info = gnn.step(p, c, state, number, episode.number)
-            add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps)
+            add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, front)
             state.R = R
         if opt.pixels:
             view, row, column = train_rays(episode, start + j, start, rng)
@@ -197,7 +258,7 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     return total
 
 
-def add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps):
+def add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, own=None):
     def add(key, value):
         sums[key] = sums.get(key, 0) + value
     if opt.penalty:
@@ -209,15 +270,34 @@ def add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, step
         add("nearest", opt.nearest / steps * loss.nearest_term(c, state, cloud, (points, (points * points).sum(1)), closer))
     if opt.transport:
         front = Foreground.of(c, episode, start + j)
-        moving = torch.nonzero(state.m[-1])[:, 0]
+        moving = torch.nonzero(own & (state.m[-1] > 0))[:, 0]
+        if opt.still:
+            add("still", opt.still / steps * loss.huber(info["dx"][~own], 0.002 * c.X).mean() / c.s)
         if len(front) > 10 and len(moving) > 10:
             if len(front) > 400:
                 front = np.random.default_rng(number * 64 + j).choice(front, 400, replace=False)
             cloud = episode.cloud(c, start + j, max(start + j - 1, 0))
             y = cloud.xt[front] @ Q.T
-            add("transport", opt.transport / steps * transport(c, state.x[-1][moving], state.c[-1][moving], y, cloud.ct[front]))
+            add("transport", opt.transport / steps * transport(c, state.x[-1][moving], state.c[-1][moving], y, cloud.ct[front], reach=opt.reach))
     if opt.rigid:
         add("rigid", opt.rigid / steps * pairs.loss(c, state))
+
+
+def evaluate(p, c, test):
+    cached = (lambda p_, c_, e, frames, step: Inputs.of(p_, c_, e, frames[-1])) if opt.inputs else None
+    return metrics.evaluate(p, c, test, encode, cached=cached)
+
+
+def choose_start(c, episode, steps, rng, cache={}):
+    last = len(episode.rgb) - steps
+    if not opt.busy:
+        return int(rng.integers(c.T - 1, last))
+    if episode.number not in cache:
+        z = episode.depth[:, episode.views]
+        later = z[np.minimum(np.arange(len(z)) + 2, len(z) - 1)]
+        cache[episode.number] = (np.abs(later - z) > 0.01 * c.X).sum((1, 2, 3)) + 20.0
+    w = cache[episode.number][c.T - 1:last]
+    return int(rng.choice(np.arange(c.T - 1, last), p=w / w.sum()))
 
 
 def derive(c, episodes):
@@ -239,6 +319,8 @@ def main():
     test = data.load(opt.data, ["val", "test"])
     if "r" not in model:
         derive(c, train)
+    if opt.inputs:
+        Inputs.load(opt.inputs)
     p = params.init(c)
     if opt.init:
         loaded, _ = __import__("vpd_torch.safetensors").safetensors.read(opt.init)
@@ -253,10 +335,10 @@ def main():
     rng = np.random.default_rng(1)
     lengths = [int(s) for s in opt.steps.split(",")]
     print(f"{opt} {model} r {c.r:.4f}", flush=True)
-    begin = time.time()
-    evaluated, evaluating, number, log, count, last = 0, 0.0, 0, {}, 0, begin
+    begin = time.process_time()
+    evaluated, evaluating, number, log, count, last = 0, 0.0, 0, {}, 0, time.time()
     while True:
-        spent = (time.time() - begin - evaluating) / 60 / opt.minutes
+        spent = number / opt.updates if opt.updates else (time.process_time() - begin - evaluating) / 60 / opt.minutes
         if spent >= 1:
             break
         steps = lengths[min(int(spent * len(lengths)), len(lengths) - 1)]
@@ -266,7 +348,7 @@ def main():
         optimiser.zero_grad(set_to_none=True)
         for b in range(opt.batch):
             episode = train[rng.integers(len(train))]
-            start = int(rng.integers(c.T - 1, len(episode.rgb) - steps))
+            start = choose_start(c, episode, steps, rng)
             (episode_loss(p, c, episode, start, steps, number * opt.batch + b, rng, log) / opt.batch).backward()
             count += 1
         norm = torch.nn.utils.clip_grad_norm_([t for t in trained.values() if t.grad is not None], opt.clip)
@@ -275,21 +357,25 @@ def main():
             break
         optimiser.step()
         number += 1
+        if opt.inputs and number % 200 == 0:
+            Inputs.save(opt.inputs)
         decay = min(opt.ema, (1 + number) / (10 + number))
         for n, t in trained.items():
             ema[n].lerp_(t.detach(), 1 - decay)
         if time.time() - last > 30:
-            print(f"step {number} {(time.time() - begin - evaluating) / 60:.1f} min " + " ".join(f"{k} {v / count:.4f}" for k, v in log.items()) + f" grad {norm:.3f}", flush=True)
+            print(f"step {number} {(time.process_time() - begin - evaluating) / 60:.1f} min " + " ".join(f"{k} {v / count:.4f}" for k, v in log.items()) + f" grad {norm:.3f}", flush=True)
             if log["spread"] / count < 0.1:
                 print("WARNING: the nodes all give the same (spread of h)")
             log, count, last = {}, 0, time.time()
-        if (time.time() - begin - evaluating) / 60 > (evaluated + 1) * opt.eval_minutes:
+        if (time.process_time() - begin - evaluating) / 60 > (evaluated + 1) * opt.eval_minutes:
             evaluated += 1
-            at = time.time()
-            print("  ", metrics.line(metrics.evaluate(ema, c, test, encode)[0]), flush=True)
-            evaluating += time.time() - at
-    table, shots = metrics.evaluate(ema, c, test, encode)
-    print(f"{opt.name}: {number} steps in {opt.minutes} min:", metrics.line(table), flush=True)
+            at = time.process_time()
+            print("  ", metrics.line(evaluate(ema, c, test)[0]), flush=True)
+            evaluating += time.process_time() - at
+    table, shots = evaluate(ema, c, test)
+    if opt.inputs:
+        Inputs.save(opt.inputs)
+    print(f"{opt.name}: {number} steps in {(time.process_time() - begin - evaluating) / 60:.1f} min:", metrics.line(table), flush=True)
     if opt.save:
         params.save(opt.save, ema, {"config": json.dumps({k: v for k, v in vars(c).items()})})
     if opt.pictures:

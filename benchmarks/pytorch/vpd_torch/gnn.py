@@ -20,6 +20,7 @@ class State:
     R: torch.Tensor = None       # (N) reach of the present particles
     cloud: tuple = None          # ((x, c) present, (x, c) past): all valid pixels, for the cue of rollout step 0
     rollout_step: int = 0
+    cue: tuple = None            # (nodes, their velocities before smoothing) of rollout step 0, when computed before
 
 
 @dataclass
@@ -55,6 +56,8 @@ def build_graph(c, state, step, episode, node=None):
         if c.T > 1:
             g.past = knn(e[-1], e[-2], c.k_particle_to_node)
         return g, e
+    if node is None and state.cue is not None:
+        node = state.cue[0]
     if node is None:
         node = torch.from_numpy(particles.choose_nodes(c, state.x[-1].detach().numpy(), state.m[-1].numpy(), step,
                                                        state.rollout_step, episode))
@@ -98,7 +101,9 @@ def particle_velocity(c, state):
 def node_velocity(c, state, g, e):
     """`node`: iterated means over all pixels at rollout step 0, then particle displacements averaged to the nodes."""
     en = e[-1][g.node]
-    if state.rollout_step == 0:
+    if state.cue is not None:
+        v = state.cue[1]
+    elif state.rollout_step == 0:
         v = torch.zeros(len(g.node), 3, dtype=en.dtype)
         moving = torch.nonzero(state.m[-1][g.node])[:, 0]
         if len(moving):
@@ -131,15 +136,16 @@ def refine_cue(c, state, x, colour, v, count=128, share=0.7):
     xp, cp, xq, cq = xp[mp > 0], c.lc * cp[mp > 0], xq[mq > 0], c.lc * cq[mq > 0]
     if len(xp) < 8 or len(xq) < 8:
         return v
-    near = knn(torch.cat([x, colour], 1), torch.cat([xp, cp], 1), count)
+    near = knn(torch.cat([x, colour], 1), torch.cat([xp, cp], 1), count)[:, ::2]
     past, own, kept = torch.cat([xq, cq], 1), cp[near], max(1, int(share * near.shape[1]))
     norms = (past * past).sum(1)
     for _ in range(c.cue_refine):
         back = torch.cat([xp[near] - v[:, None], own], 2)
         d = torch.addmm(norms, back.view(-1, 6), past.T, alpha=-2)
-        least, j = d.min(1)
-        distance = (least + back.view(-1, 6).square().sum(1)).view(near.shape)
-        delta = back[..., :3] - xq[j].view(*near.shape, 3)
+        least = d.amin(1, keepdim=True)
+        hit = (d <= least).to(d.dtype)  # a product with the indicator: argmin over rows is slow on the CPU
+        distance = (least[:, 0] + back.view(-1, 6).square().sum(1)).view(near.shape)
+        delta = back[..., :3] - ((hit @ xq) / hit.sum(1, keepdim=True)).view(*near.shape, 3)
         best = distance.topk(kept, 1, largest=False)[1]
         v = v + delta.gather(1, best[..., None].expand(-1, -1, 3)).mean(1)
     return v
