@@ -156,13 +156,12 @@ static Status visit_episode(void *owner, const char *name, Error *err) {
     return dataset_add_episode(visit->dataset, visit->file, visit->group, name, err);
 }
 
+// Everything but pixels of a file that is open.
 static Status read_file(Dataset *dataset, int index, Error *err) {
     DataFile *file = &dataset->files[index];
     H5Place group = {0};
-    Status status = h5_open_file(file->path, &file->place, err);
-    if (status) return status;
     int before = dataset->info.episode_count;
-    status = read_root(dataset, file, index == 0, err);
+    Status status = read_root(dataset, file, index == 0, err);
     if (!status) status = h5_open_group(&file->place, "episodes", true, &group, NULL, err);
     if (!status) {
         EpisodeVisit visit = {dataset, index, &group};
@@ -171,6 +170,13 @@ static Status read_file(Dataset *dataset, int index, Error *err) {
     if (!status && dataset->info.episode_count == before)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected at least one episode, found none", group.text);
     h5_close(&group);
+    return status;
+}
+
+static Status open_and_read(Dataset *dataset, int index, Error *err) {
+    DataFile *file = &dataset->files[index];
+    Status status = h5_open_file(file->path, &file->place, err);
+    if (!status) status = read_file(dataset, index, err);
     if (!dataset->keep_open) h5_close(&file->place);
     return status;
 }
@@ -211,8 +217,7 @@ static Status list_folder(Dataset *dataset, const char *path, Error *err) {
     return status;
 }
 
-static Status list_files(Dataset *dataset, const char *path, Error *err) {
-    if (file_is_folder(path)) return list_folder(dataset, path, err);
+static Status add_one(Dataset *dataset, const char *path, Error *err) {
     dataset->files = arena_array(&dataset->arena, 1, sizeof *dataset->files);
     if (!dataset->files) return no_memory(path, err);
     dataset->files[0] = (DataFile){.path = dataset_keep_text(dataset, path)};
@@ -221,21 +226,40 @@ static Status list_files(Dataset *dataset, const char *path, Error *err) {
     return STATUS_OK;
 }
 
+static Status list_files(Dataset *dataset, const char *path, Error *err) {
+    return file_is_folder(path) ? list_folder(dataset, path, err) : add_one(dataset, path, err);
+}
+
+static Dataset *create(const char *path) {
+    Dataset *dataset = calloc(1, sizeof *dataset);
+    if (!dataset) return NULL;
+    arena_init(&dataset->arena, arena_host_source());
+    dataset->info.path = dataset_keep_text(dataset, path);
+    if (dataset->info.path) return dataset;
+    dataset_close(dataset);
+    return NULL;
+}
+
 Status dataset_open(const char *path, Dataset **out, Error *err) {
     *out = NULL;
-    Dataset *dataset = calloc(1, sizeof *dataset);
+    Dataset *dataset = create(path);
     if (!dataset) return no_memory(path, err);
-    arena_init(&dataset->arena, arena_host_source());
-    Status status = STATUS_FAILED;
-    dataset->info.path = dataset_keep_text(dataset, path);
-    if (!dataset->info.path) {
-        status = no_memory(path, err);
-        goto done;
-    }
-    status = list_files(dataset, path, err);
+    Status status = list_files(dataset, path, err);
     dataset->keep_open = dataset->info.file_count <= KEEP_OPEN_MAX;
-    for (int i = 0; !status && i < dataset->info.file_count; i++) status = read_file(dataset, i, err);
-done:
+    for (int i = 0; !status && i < dataset->info.file_count; i++) status = open_and_read(dataset, i, err);
+    if (status) dataset_close(dataset);
+    else *out = dataset;
+    return status;
+}
+
+Status dataset_open_memory(const void *bytes, size_t size, const char *name, Dataset **out, Error *err) {
+    *out = NULL;
+    Dataset *dataset = create(name);
+    if (!dataset) return no_memory(name, err);
+    Status status = add_one(dataset, name, err);
+    dataset->keep_open = true;
+    if (!status) status = h5_open_memory(bytes, size, name, &dataset->files[0].place, err);
+    if (!status) status = read_file(dataset, 0, err);
     if (status) dataset_close(dataset);
     else *out = dataset;
     return status;
@@ -252,7 +276,7 @@ void dataset_close(Dataset *dataset) {
 Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err) {
     const DataFile *data = &dataset->files[file];
     *own = !dataset->keep_open;
-    if (*own) return h5_open_file(data->path, place, err);
+    if (*own) return h5_open_file_again(data->path, place, err);
     *place = data->place;
     return STATUS_OK;
 }

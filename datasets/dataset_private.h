@@ -35,6 +35,9 @@ struct Dataset {
     bool keep_open;
 };
 
+// A file that lies in memory (fuzzing); `bytes` must outlive the dataset.
+Status dataset_open_memory(const void *bytes, size_t size, const char *name, Dataset **out, Error *err);
+
 // Copies into the arena; NULL when there is no memory.
 char *dataset_keep_text(Dataset *dataset, const char *text);
 

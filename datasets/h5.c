@@ -72,36 +72,55 @@ static Status open_failed(const char *name, Error *err) {
                      cause);
 }
 
-Status h5_open_file(const char *path, H5Place *file, Error *err) {
-    *file = (H5Place){.id = H5I_INVALID_HID};
+static hid_t open_path(const void *path) {
+    hid_t list = access_list();
+    hid_t file = list < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, list);
+    if (list >= 0) H5Pclose(list);
+    return file;
+}
+
+static Status open_file(const char *path, bool probe, H5Place *file, Error *err) {
     int fd;
+    *file = (H5Place){.id = H5I_INVALID_HID};
     Status status = file_open(path, FILE_BYTES_MAX, &fd, &file->file_bytes, err);
     if (status) return status;
     close(fd); // HDF5 opens by name itself
     h5_lock();
-    htri_t is_hdf5 = H5Fis_hdf5(path);
-    hid_t list = access_list();
-    if (is_hdf5 <= 0) {
+    if (H5Fis_hdf5(path) <= 0)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found another format", path);
-    } else if ((file->id = H5Fopen(path, H5F_ACC_RDONLY, list)) < 0) {
-        status = open_failed(path, err);
-    }
-    if (list >= 0) H5Pclose(list);
+    if (!status && probe) status = h5_probe(path, file->file_bytes, open_path, path, err);
+    if (!status && (file->id = open_path(path)) < 0) status = open_failed(path, err);
     h5_unlock();
     snprintf(file->text, sizeof file->text, "%s:", path);
     return status;
 }
 
-Status h5_open_memory(const void *bytes, size_t size, const char *name, H5Place *file, Error *err) {
-    *file = (H5Place){.id = H5I_INVALID_HID, .file_bytes = size};
-    Status status = STATUS_OK;
-    h5_lock();
-    hid_t list = access_list();
-    // The core driver copies the image; nothing is written back.
-    if (list < 0 || H5Pset_fapl_core(list, 1 << 16, 0) < 0 || H5Pset_file_image(list, (void *)(uintptr_t)bytes, size) < 0)
-        status = error_set(err, STATUS_FAILED, "%s: HDF5 has no memory for %zu bytes", name, size);
-    else if ((file->id = H5Fopen(name, H5F_ACC_RDONLY, list)) < 0) status = open_failed(name, err);
+Status h5_open_file(const char *path, H5Place *file, Error *err) { return open_file(path, true, file, err); }
+Status h5_open_file_again(const char *path, H5Place *file, Error *err) { return open_file(path, false, file, err); }
+
+typedef struct MemoryFile {
+    const void *bytes;
+    size_t size;
+    const char *name;
+} MemoryFile;
+
+// The core driver copies the image; nothing is written back.
+static hid_t open_image(const void *owner) {
+    const MemoryFile *image = owner;
+    hid_t list = access_list(), file = -1;
+    if (list >= 0 && H5Pset_fapl_core(list, 1 << 16, 0) >= 0 &&
+        H5Pset_file_image(list, (void *)(uintptr_t)image->bytes, image->size) >= 0)
+        file = H5Fopen(image->name, H5F_ACC_RDONLY, list);
     if (list >= 0) H5Pclose(list);
+    return file;
+}
+
+Status h5_open_memory(const void *bytes, size_t size, const char *name, H5Place *file, Error *err) {
+    MemoryFile image = {bytes, size, name};
+    *file = (H5Place){.id = H5I_INVALID_HID, .file_bytes = size};
+    h5_lock();
+    Status status = h5_probe(name, size, open_image, &image, err);
+    if (!status && (file->id = open_image(&image)) < 0) status = open_failed(name, err);
     h5_unlock();
     snprintf(file->text, sizeof file->text, "%s:", name);
     return status;

@@ -28,8 +28,11 @@ typedef struct H5Place {
     char text[H5_PLACE_SIZE];
 } H5Place;
 
+// HDF5 crashes on some damaged files: a child process (fork) looks through the file first.
 Status h5_open_file(const char *path, H5Place *file, Error *err);
-// A file that lies in memory (not copied on disk); `bytes` must stay until it is closed.
+// Without that look, for a file that has passed it.
+Status h5_open_file_again(const char *path, H5Place *file, Error *err);
+// A file that lies in memory; `bytes` must stay until it is closed. Looked through first, too.
 Status h5_open_memory(const void *bytes, size_t size, const char *name, H5Place *file, Error *err);
 void h5_close(H5Place *place); // accepts {0}
 

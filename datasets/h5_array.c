@@ -163,7 +163,6 @@ static Status read_filters(H5Array *array, hid_t plist, Error *err) {
 
 static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
     size_t bytes = h5_kind_bytes(array->kind);
-    array->chunked = true;
     if (H5Pget_chunk(plist, H5_RANK_MAX, array->chunk) != array->rank)
         return error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", array->text);
     for (int i = 0; i < array->rank; i++) {
@@ -185,7 +184,8 @@ static Status check_storage(const H5Array *array, size_t file_bytes, Error *err)
                      "short or never filled?", array->text, array->bytes, file_bytes, stored);
 }
 
-static Status read_layout(H5Array *array, hid_t plist, Error *err) {
+// First of all: the size of a virtual array would be looked up in other files.
+static Status check_layout(H5Array *array, hid_t plist, Error *err) {
     H5D_layout_t layout = H5Pget_layout(plist);
     if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected data stored in this file, found a virtual layout",
@@ -193,15 +193,17 @@ static Status read_layout(H5Array *array, hid_t plist, Error *err) {
     if (H5Pget_external_count(plist) != 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected data stored in this file, found external storage",
                          array->text);
-    return layout == H5D_CHUNKED ? read_chunks(array, plist, err) : STATUS_OK;
+    array->chunked = layout == H5D_CHUNKED;
+    return STATUS_OK;
 }
 
 static Status inspect(H5Array *array, size_t file_bytes, const H5Expect *expect, Error *err) {
     hid_t plist = H5Dget_create_plist(array->id);
     if (plist < 0) return error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", array->text);
-    Status status = read_shape(array, expect, err);
+    Status status = check_layout(array, plist, err);
+    if (!status) status = read_shape(array, expect, err);
     if (!status) status = declared_bytes(array, expect, err);
-    if (!status) status = read_layout(array, plist, err);
+    if (!status && array->chunked) status = read_chunks(array, plist, err);
     if (!status) status = check_storage(array, file_bytes, err);
     H5Pclose(plist);
     return status;
