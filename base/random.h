@@ -23,7 +23,8 @@ typedef enum RandomPurpose {
     RANDOM_JITTER,        // stratified position of samples on a ray
     RANDOM_NOISE,         // position noise
     RANDOM_TEST,          // inputs of tests and benchmarks
-    RANDOM_VIEWS          // choice of input views
+    RANDOM_VIEWS,         // choice of input views
+    RANDOM_NEAREST        // pixels of the nearest-point term
 } RandomPurpose;
 
 typedef struct RandomKey {

@@ -235,6 +235,8 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
         set_cloud(tape, &workspace->cloud[T - 2], &scene->cloud.past_count, &scene->cloud.past_x, &scene->cloud.past_c);
     }
     scene->pixel = chosen[T - 1].pixel;
+    scene->colour = chosen[T - 1].colour;
+    scene->moving = chosen[T - 1].moving;
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
     mean_background(history, scene->background);
     return device_status(tape->device, err);

@@ -49,6 +49,7 @@ typedef struct Scene {
     GnnCloud cloud;     // all input points, for velocities at step 0
     real *radius;       // (N) device, of the present particles
     int32_t *pixel;     // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
+    const real *colour, *moving; // (N,3), (N) host: of the present particles
     real background[3]; // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;

@@ -15,7 +15,7 @@ static void reduce_backward_node(Tape *tape, void *context) {
     if (node->args.dx) tape->device->nn->reduce_backward(tape->device, &node->args);
 }
 
-Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double scale) {
+static Tensor *reduce_rows(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double huber, double scale) {
     Tensor *y = tape_tensor(tape, 1, 1, tape_wants(tape, 1, &x));
     ReduceNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
@@ -26,11 +26,20 @@ Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const
                           .target = target,
                           .weight = weight,
                           .scale = scale,
+                          .huber = huber,
                           .y = y->value},
                          x, y};
     tape->device->nn->reduce_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, reduce_backward_node, node);
     return y;
+}
+
+Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double scale) {
+    return reduce_rows(tape, x, kind, target, weight, 0, scale);
+}
+
+Tensor *reduce_huber(Tape *tape, Tensor *x, const real *target, const real *weight, double huber, double scale) {
+    return reduce_rows(tape, x, REDUCE_HUBER, target, weight, huber, scale);
 }
 
 static double mean_scale(const Tensor *x) { return x->rows && x->cols ? 1 / ((double)x->rows * (double)x->cols) : 0; }

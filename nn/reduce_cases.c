@@ -13,6 +13,11 @@ static Tensor *run_mean(Tape *tape, Tensor *const *in, const OpCase *c) {
     return reduce_mean(tape, in[0]);
 }
 
+static Tensor *run_huber(Tape *tape, Tensor *const *in, const OpCase *c) {
+    (void)c;
+    return reduce_huber(tape, in[0], in[1]->value, in[2]->value, 0.2, 0.3);
+}
+
 #define X(rows, cols) {"x", rows, cols, -1, 1, true}
 #define T(rows, cols) {"target", rows, cols, -1, 1, false}
 #define W(rows) {"weight", rows, 1, 0, 1, false}
@@ -24,6 +29,7 @@ static const OpCase cases[] = {
     {.name = "reduce abs", .inputs = {X(7, 3)}, .run = run, .sizes = {REDUCE_ABS}},
     {.name = "reduce square", .inputs = {X(9, 3), T(9, 3)}, .run = run, .sizes = {REDUCE_SQUARE}},
     {.name = "reduce weighted square", .inputs = {X(9, 3), T(9, 3), W(9)}, .run = run, .sizes = {REDUCE_SQUARE}},
+    {.name = "reduce weighted huber", .inputs = {X(9, 3), T(9, 3), W(9)}, .run = run_huber},
     {.name = "reduce weighted square 65536x3", .inputs = {X(65536, 3), T(65536, 3), W(65536)}, .run = run, .sizes = {REDUCE_SQUARE}, .bench = true},
 };
 

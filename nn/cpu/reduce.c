@@ -3,7 +3,17 @@
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
 
+// REDUCE_HUBER sums squares; huber_of makes the row's value of them.
 static inline double term(ReduceKind kind, double e) { return kind == REDUCE_VALUE ? e : kind == REDUCE_ABS ? fabs(e) : e * e; }
+
+static inline double huber_of(double squares, double h) { return sqrt(squares + h * h) - h; }
+
+// d huber / de = e / (huber + h): the factor of e.
+static real huber_factor(const ReduceArgs *a, const real *x, const real *target) {
+    double squares = 0;
+    for (size_t j = 0; j < a->cols; j++) squares += term(REDUCE_SQUARE, (double)(target ? x[j] - target[j] : x[j]));
+    return (real)(1 / sqrt(squares + a->huber * a->huber));
+}
 
 static inline real slope(ReduceKind kind, real e) {
     return kind == REDUCE_VALUE ? 1 : kind == REDUCE_ABS ? (real)(e > 0) - (real)(e < 0) : 2 * e;
@@ -16,6 +26,7 @@ static double chunk_sum(const ReduceArgs *a, size_t chunk) {
         const real *x = a->x + i * a->cols, *target = a->target ? a->target + i * a->cols : NULL;
         double row = 0;
         for (size_t j = 0; j < a->cols; j++) row += term(a->kind, (double)(target ? x[j] - target[j] : x[j]));
+        if (a->kind == REDUCE_HUBER) row = huber_of(row, a->huber);
         sum += a->weight ? (double)a->weight[i] * row : row;
     }
     return sum;
@@ -39,6 +50,7 @@ void CPU_FN(reduce_backward)(Device *device, const ReduceArgs *a) {
     for (size_t i = 0; i < a->rows; i++) {
         const real *x = a->x + i * a->cols, *target = a->target ? a->target + i * a->cols : NULL;
         real *dx = a->dx + i * a->cols, weight = a->weight ? factor * a->weight[i] : factor;
+        if (a->kind == REDUCE_HUBER) weight *= huber_factor(a, x, target) / 2; // slope gives 2 e
         for (size_t j = 0; j < a->cols; j++) dx[j] += weight * slope(a->kind, target ? x[j] - target[j] : x[j]);
     }
 }

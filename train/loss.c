@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/loss.h"
+
+#include "base/check.h"
+#include "nn/backend.h"
+#include "nn/combine.h"
+#include "nn/reduce.h"
+#include "train/nearest_term.h"
+#include "train/schedule.h"
+
+#include <string.h>
+
+enum { MAX_ROLLOUT = 1000, SSIM_PATCHES = 1 };
+
+void loss_workspace_free(LossWorkspace *workspace) {
+    workspace_free(&workspace->scene);
+    ray_batch_free(&workspace->rays);
+    point_cloud_free(&workspace->cloud);
+}
+
+// One episode's loss while it is being recorded. Terms keep their tensors until their values are read at the end.
+typedef struct Episode {
+    Tape *tape;
+    const Vpd *model;
+    const LossInput *input;
+    LossWorkspace *workspace;
+    Scene scene;
+    int T;
+    Tensor *pixels, *displacement, *nearest, *depth; // (1,1) weighted sums so far, or NULL
+    Tensor *step0, *last;                            // mean squared errors of single steps
+    Tensor *h, *dx;
+} Episode;
+
+static void add_term(Episode *e, Tensor **sum, Tensor *term, double weight) {
+    if (!term) return;
+    if (*sum) *sum = tensor_add_scaled(e->tape, *sum, term, (real)weight);
+    else *sum = tensor_scale(e->tape, term, (real)weight);
+}
+
+static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
+    void *memory = tape_memory(tape, count, size);
+    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
+    return memory;
+}
+
+// The history is the first T frames, of the input views alone.
+static Observation history_of(Episode *e) {
+    const LossInput *in = e->input;
+    const Observation *o = in->frames;
+    size_t pixels = (size_t)o->H * (size_t)o->W, V = (size_t)in->input_view_count, images = (size_t)e->T * V;
+    uint8_t *rgb = tape_context(e->tape, 3 * pixels * images);
+    float *depth = tape_context(e->tape, pixels * images * sizeof *depth);
+    double *intrinsics = tape_context(e->tape, 9 * V * sizeof *intrinsics), *pose = tape_context(e->tape, 16 * images * sizeof *pose);
+    int *views = tape_context(e->tape, V * sizeof *views);
+    Observation out = {e->T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->bounds};
+    if (e->tape->device->failed) return out;
+    for (size_t i = 0; i < images; i++) {
+        size_t from = i / V * (size_t)o->V + (size_t)in->input_views[i % V];
+        memcpy(rgb + 3 * pixels * i, o->rgb + 3 * pixels * from, 3 * pixels);
+        memcpy(depth + pixels * i, o->depth + pixels * from, pixels * sizeof *depth);
+        memcpy(pose + 16 * i, o->world_from_camera + 16 * from, 16 * sizeof *pose);
+    }
+    for (size_t v = 0; v < V; v++) {
+        memcpy(intrinsics + 9 * v, o->intrinsics + 9 * in->input_views[v], 9 * sizeof *intrinsics);
+        views[v] = o->views[in->input_views[v]];
+    }
+    return out;
+}
+
+// Weight of each ray of the pixel loss: none for those that the workspace box excludes (data.crop).
+static const real *crop_weights(Episode *e) {
+    const RayBatch *rays = &e->workspace->rays;
+    const double *bounds = e->input->frames->bounds;
+    if (!e->model->config.data.crop || !bounds) return NULL;
+    real *weight = tape_context(e->tape, rays->count * sizeof *weight);
+    for (size_t r = 0; weight && r < rays->count; r++) {
+        weight[r] = rays->depth[r] > 0;
+        for (size_t c = 0; c < 3; c++) {
+            double x = (double)(rays->origin[3 * r + c] + rays->depth[r] * rays->direction[3 * r + c]);
+            if (x < bounds[c] || x > bounds[3 + c]) weight[r] = 0;
+        }
+    }
+    return weight ? upload(e->tape, weight, rays->count, sizeof *weight) : NULL;
+}
+
+// Mean of |opacity (depth - truth)| / X over rays with depth; opacity is taken as it is, without a gradient.
+static Tensor *depth_term(Episode *e, const RendererOutput *output) {
+    const RayBatch *rays = &e->workspace->rays;
+    size_t n = rays->count, valid = 0;
+    real *weight = tape_context(e->tape, n * sizeof *weight), *opacity = tape_context(e->tape, n * sizeof *opacity);
+    if (!weight || !opacity) return NULL;
+    e->tape->device->nn->download(e->tape->device, opacity, output->opacity->value, n * sizeof *opacity);
+    for (size_t r = 0; r < n; r++) valid += rays->depth[r] > 0 && opacity[r] > 0;
+    for (size_t r = 0; r < n; r++) weight[r] = rays->depth[r] > 0 ? opacity[r] : 0;
+    if (valid == 0) return NULL;
+    return reduce(e->tape, output->depth, REDUCE_ABS, upload(e->tape, rays->depth, n, sizeof(real)), upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
+}
+
+// Draws rays of one frame and adds their error.
+static Status draw_and_compare(Episode *e, int step, double weight, Error *err) {
+    const TrainConfig *train = &e->model->config.train;
+    const Observation *frames = e->input->frames;
+    RayBatch *rays = &e->workspace->rays;
+    int all[256], count = frames->V < 256 ? frames->V : 256;
+    for (int v = 0; v < count; v++) all[v] = v;
+    RayBatchOptions options = {all, count, train->rays, train->ssim_term > 0 ? SSIM_PATCHES : 0, train->moving_rays, e->input->key.seed, e->input->key.step, e->input->key.episode};
+    // Change is counted against the last input frame; the last input frame's own against the one before.
+    int frame = e->T - 1 + step, reference = step > 0 ? e->T - 1 : e->T > 1 ? e->T - 2 : 0;
+    Status status = ray_batch_draw(rays, frames, frame, reference, step, &options, err);
+    if (status != STATUS_OK) return status;
+    RendererOutput output = vpd_render(e->tape, e->model, &e->scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
+    const real *target = upload(e->tape, rays->colour, 3 * rays->count, sizeof(real)), *weights = crop_weights(e);
+    if (e->tape->device->failed) return device_status(e->tape->device, err);
+    Tensor *error = reduce(e->tape, output.colour, REDUCE_SQUARE, target, weights, 1 / (3.0 * (double)rays->count));
+    add_term(e, &e->pixels, error, weight);
+    if (train->depth_term > 0) add_term(e, &e->depth, depth_term(e, &output), train->depth_term * weight);
+    if (step == 0) e->step0 = error;
+    e->last = error;
+    return STATUS_OK;
+}
+
+// One rollout step and the terms on how the particles moved.
+static Status move_and_compare(Episode *e, int step, Error *err) {
+    const TrainConfig *train = &e->model->config.train;
+    double share = 1.0 / e->input->rollout, s = e->model->config.gnn.displacement_scale;
+    StepOutput out = vpd_step(e->tape, e->model, &e->workspace->scene, &e->scene);
+    if (step == 1) e->h = out.h;
+    e->dx = out.dx;
+    if (e->tape->device->failed || !out.dx) return device_status(e->tape->device, err);
+    if (train->displacement_penalty > 0)
+        add_term(e, &e->displacement, reduce(e->tape, out.dx, REDUCE_ABS, NULL, NULL, 1 / ((double)out.dx->rows * s)), train->displacement_penalty * share);
+    if (train->nearest_term > 0) {
+        Error problem = {STATUS_OK, ""};
+        Tensor *term = nearest_term(e->tape, e->model, &e->scene, e->input->frames, e->T - 1 + step, e->T - 1, &e->workspace->cloud, &problem);
+        if (problem.status != STATUS_OK) return error_set(err, problem.status, "%s", problem.text);
+        add_term(e, &e->nearest, term, train->nearest_term * share);
+    }
+    return STATUS_OK;
+}
+
+static double value_of(Tape *tape, const Tensor *term) {
+    real value = 0;
+    if (term && !tape->device->failed) tape->device->nn->download(tape->device, &value, term->value, sizeof value);
+    return (double)value;
+}
+
+static double mean_motion(Tape *tape, const Tensor *dx) {
+    if (!dx || dx->rows == 0 || tape->device->failed) return 0;
+    real *host = tape_context(tape, 3 * dx->rows * sizeof *host);
+    if (!host) return 0;
+    tape->device->nn->download(tape->device, host, dx->value, 3 * dx->rows * sizeof *host);
+    double sum = 0;
+    for (size_t i = 0; i < dx->rows; i++) sum += sqrt((double)(host[3 * i] * host[3 * i] + host[3 * i + 1] * host[3 * i + 1] + host[3 * i + 2] * host[3 * i + 2]));
+    return sum / (double)dx->rows;
+}
+
+static void read_parts(Episode *e, LossParts *parts) {
+    Tape *tape = e->tape;
+    *parts = (LossParts){.pixels = value_of(tape, e->pixels), .displacement = value_of(tape, e->displacement), .nearest = value_of(tape, e->nearest), .depth = value_of(tape, e->depth), .step0 = value_of(tape, e->step0), .last = value_of(tape, e->last), .particles = scene_present(&e->scene)->x->rows};
+    parts->total = parts->pixels + parts->displacement + parts->nearest + parts->depth;
+    parts->spread = e->h && !tape->device->failed ? dynamics_spread(tape->device, e->h) : 0;
+    parts->motion = mean_motion(tape, e->dx);
+}
+
+static Status run_backward(Episode *e) {
+    Tensor *total = e->pixels, *others[] = {e->displacement, e->nearest, e->depth};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i]) total = tensor_add(e->tape, total, others[i]);
+    tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
+    return STATUS_OK;
+}
+
+Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts, Error *err) {
+    Episode e = {.tape = tape, .model = model, .input = input, .workspace = workspace, .T = (int)model->config.model.T};
+    double weights[MAX_ROLLOUT + 1];
+    CHECK(input->rollout <= MAX_ROLLOUT && input->frames->F == e.T + input->rollout);
+    schedule_step_weights(&model->config.train, input->rollout, weights);
+    tape_reset(tape);
+    Observation history = history_of(&e);
+    if (tape->device->failed) return device_status(tape->device, err);
+    EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale};
+    // Encode, draw; then step, draw, step, draw, ...
+    Status status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
+    for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {
+        if (step > 0) status = move_and_compare(&e, step, err);
+        if (status == STATUS_OK) status = draw_and_compare(&e, step, weights[step], err);
+    }
+    if (status == STATUS_OK) {
+        read_parts(&e, parts);
+        status = run_backward(&e);
+    }
+    return status == STATUS_OK ? device_status(tape->device, err) : status;
+}
