@@ -9,6 +9,19 @@ struct AdvanceArgs;
 struct EdgeGeometryArgs;
 struct MessageArgs;
 struct NodeBlendArgs;
+struct PlanCarryArgs;
+struct PlanCountArgs;
+struct PlanExtraArgs;
+struct PlanFarthestArgs;
+struct PlanGatherArgs;
+struct PlanJoinArgs;
+struct PlanLogitArgs;
+struct PlanMarkArgs;
+struct PlanMeanArgs;
+struct PlanScatterArgs;
+struct PlanSmoothArgs;
+struct PlanSpreadArgs;
+struct PlanSubtractArgs;
 
 typedef struct GnnBackend {
     const char *name; // of the instruction set
@@ -21,6 +34,21 @@ typedef struct GnnBackend {
     void (*message_backward)(Device *, const struct MessageArgs *);
     void (*node_blend_forward)(Device *, const struct NodeBlendArgs *);
     void (*node_blend_backward)(Device *, const struct NodeBlendArgs *);
+
+    // loops of a plan (gnn/plan_ops.h)
+    void (*plan_carry)(Device *, const struct PlanCarryArgs *);
+    void (*plan_count)(Device *, const struct PlanCountArgs *);
+    void (*plan_extra)(Device *, const struct PlanExtraArgs *);
+    void (*plan_farthest)(Device *, const struct PlanFarthestArgs *);
+    void (*plan_gather)(Device *, const struct PlanGatherArgs *);
+    void (*plan_join)(Device *, const struct PlanJoinArgs *);
+    void (*plan_logit)(Device *, const struct PlanLogitArgs *);
+    void (*plan_mark)(Device *, const struct PlanMarkArgs *);
+    void (*plan_mean)(Device *, const struct PlanMeanArgs *);
+    void (*plan_scatter)(Device *, const struct PlanScatterArgs *);
+    void (*plan_smooth)(Device *, const struct PlanSmoothArgs *);
+    void (*plan_spread)(Device *, const struct PlanSpreadArgs *);
+    void (*plan_subtract)(Device *, const struct PlanSubtractArgs *);
 } GnnBackend;
 
 #endif

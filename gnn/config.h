@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Lengths"), resolved, all lengths in metres.
+#ifndef VPD_GNN_CONFIG_H
+#define VPD_GNN_CONFIG_H
+
+#include "nn/activation.h"
+
+typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
+typedef enum GnnNodes { NODES_RANDOM, NODES_FARTHEST, NODES_VOXEL, NODES_MOVING } GnnNodes;
+typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE } GnnDistance;
+typedef enum GnnVelocity { VELOCITY_NONE, VELOCITY_PARTICLE, VELOCITY_NODE } GnnVelocity; // flat: NODE means PARTICLE
+typedef enum GnnDecode { DECODE_PARTICLE, DECODE_NODE } GnnDecode;
+
+enum { GNN_MAX_SETS = 8 };
+
+typedef struct GnnConfig {
+    size_t T, D, C, L, M;
+    Activation activation;
+    GnnGraph graph;
+    GnnNodes nodes;
+    GnnDistance distance;
+    GnnVelocity velocity;
+    GnnDecode decode;
+    bool moving_flag, node_extras, smooth, rotation;
+    bool carry_rgb;      // the first three features are rgb: they never change
+    double feature_change;
+    size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges;
+    double extent;             // X
+    double length_scale;       // ell
+    double displacement_scale; // s
+    double colour_length;      // lc, metres per unit of rgb
+    double moving_length;      // lm, metres per unit of m
+    double decode_width;       // wd
+    double smooth_width;       // ws
+    bool keep;                 // keep products for the backward pass instead of computing them again: faster, more memory
+} GnnConfig;
+
+// With one input time step there is nothing to take a velocity from.
+static inline bool gnn_has_velocity(const GnnConfig *c) { return c->velocity != VELOCITY_NONE && c->T > 1; }
+static inline bool gnn_has_node_velocity(const GnnConfig *c) {
+    return c->graph == GRAPH_HIERARCHICAL && c->velocity == VELOCITY_NODE && c->T > 1;
+}
+// Width of s_i, the input of a particle.
+static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }
+// Features that the network changes.
+static inline size_t gnn_feature_outputs(const GnnConfig *c) {
+    return c->feature_change > 0 ? c->D - (c->carry_rgb ? 3 : 0) : 0;
+}
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gnn/plan.h"
+
+#include "base/check.h"
+#include "gnn/backend.h"
+#include "gnn/plan_nodes.h"
+#include "gnn/plan_ops.h"
+#include "gnn/planning.h"
+#include "nn/backend.h"
+
+#include <string.h>
+
+void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
+
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+
+void *planning_temporary(Planning *p, size_t count, size_t size) {
+    size_t bytes;
+    if (!size_mul(count + 1, size, &bytes)) bytes = SIZE_MAX;
+    return device_scratch_bytes(p->device, bytes);
+}
+
+int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count) {
+    int32_t *list = planning_temporary(p, count, sizeof *list);
+    if (list) p->device->nn->upload(p->device, list, host, count * sizeof *list);
+    return list;
+}
+
+void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale, real *out, size_t stride,
+                     size_t column) {
+    if (p->device->failed) return;
+    PlanGatherArgs args = {count, width, stride, column, x, index, scale, out};
+    p->device->gnn->plan_gather(p->device, &args);
+}
+
+// Coordinates beside the position in which neighbours are near: lc colour, lm m.
+static real *embed(Planning *p, const GnnSet *set) {
+    size_t n = set->x->rows;
+    real *extra = planning_temporary(p, n * p->extra, sizeof *extra);
+    if (!extra || !p->extra) return extra;
+    p->device->nn->zero(p->device, extra, n * p->extra * sizeof *extra);
+    planning_gather(p, n, 3, set->c, NULL, (real)p->c->colour_length, extra, p->extra, 0);
+    if (set->m) planning_gather(p, n, 1, set->m, NULL, (real)p->c->moving_length, extra, p->extra, 3);
+    return extra;
+}
+
+PointSet planning_set(Planning *p, size_t t) {
+    const GnnSet *set = &p->in->sets.set[t];
+    return (PointSet){set->x->rows, set->x->value, embed(p, set)};
+}
+
+PointSet planning_subset(Planning *p, const PointSet *of, const int32_t *list, size_t count) {
+    PointSet s = {count, planning_temporary(p, count * 3, sizeof(real)), NULL};
+    real *extra = of->extra ? planning_temporary(p, count * p->extra, sizeof(real)) : NULL;
+    planning_gather(p, count, 3, of->x, list, 1, (real *)s.x, 3, 0);
+    if (extra && p->extra) planning_gather(p, count, p->extra, of->extra, list, 1, extra, p->extra, 0);
+    s.extra = extra;
+    return s;
+}
+
+void planning_index(Planning *p, const PointSet *points, size_t extra, KnnIndex *index) {
+    KnnArgs args = {.points = points->count, .point = points->x, .extra = extra, .point_extra = extra ? points->extra : NULL};
+    if (!p->device->failed && points->count) knn_index(p->device, &p->device->scratch, &args, index);
+}
+
+void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self, size_t k,
+                     int32_t *found, real *distance2) {
+    KnnArgs args = {.queries = queries->count,
+                    .query = queries->x,
+                    .extra = extra,
+                    .query_extra = extra ? queries->extra : NULL,
+                    .self = self,
+                    .k = (int)k,
+                    .index = found,
+                    .distance2 = distance2};
+    if (!p->device->failed && queries->count && k) knn_search(p->device, index, &args);
+}
+
+// Edges from every query to its k nearest of the indexed points; lists live as long as the tape's tensors.
+static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points, const PointSet *queries, const int32_t *self, size_t k,
+                              real **distance2) {
+    k = min_size(k, self && points ? points - 1 : points);
+    int32_t *found = tape_memory(p->tape, queries->count * k, sizeof *found);
+    real *d2 = distance2 ? planning_temporary(p, queries->count * k, sizeof *d2) : NULL;
+    planning_search(p, index, queries, p->extra, self, k, found, d2);
+    if (distance2) *distance2 = d2;
+    return (GnnEdges){.groups = queries->count, .k = k, .others = points, .index = found};
+}
+
+// 0, 1, .. count - 1 on the device: a point is no neighbour of itself.
+static const int32_t *own_numbers(Planning *p, size_t count) {
+    int32_t *host = tape_context(p->tape, (count + 1) * sizeof *host);
+    for (size_t i = 0; host && i < count; i++) host[i] = (int32_t)i;
+    return host ? planning_upload_list(p, host, count) : NULL;
+}
+
+// Numbers of the nodes whose flag is `flag`; position[a] = place of node a in the list, else -1.
+static size_t list_by_flag(const real *m, size_t count, bool flag, int32_t *list, int32_t *position) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool moves = m && m[i] > 0;
+        if (position) position[i] = moves == flag ? (int32_t)found : -1;
+        if (moves == flag) list[found++] = (int32_t)i;
+    }
+    return found;
+}
+
+// The nearest nodes that stand still, beside the nearest of all: an object would otherwise hear itself alone.
+static void add_cross_edges(Planning *p, GnnEdges *edges) {
+    size_t M = p->nodes.count;
+    int32_t *list = tape_context(p->tape, (2 * M + 1) * sizeof *list), *position = list + M;
+    if (!list) return;
+    size_t still = list_by_flag(p->node_m, M, false, list, position), k = min_size(p->c->cross_edges, still);
+    if (!k) return;
+    const int32_t *device_list = planning_upload_list(p, list, still), *self = planning_upload_list(p, position, M);
+    int32_t *found = planning_temporary(p, M * k, sizeof *found), *joined = tape_memory(p->tape, M * (edges->k + k), sizeof *joined);
+    if (p->device->failed) return;
+    PointSet points = planning_subset(p, &p->nodes, device_list, still);
+    KnnIndex index = {0};
+    planning_index(p, &points, p->extra, &index);
+    planning_search(p, &index, &p->nodes, p->extra, self, k, found, NULL);
+    PlanJoinArgs args = {M, edges->k, k, edges->index, found, device_list, joined};
+    if (!p->device->failed) p->device->gnn->plan_join(p->device, &args);
+    edges->index = joined;
+    edges->k += k;
+}
+
+// log(1 + n) of the edges of every set, and n for the mean.
+static void count_edges(Planning *p) {
+    size_t T = p->c->T, M = p->nodes.count;
+    real *log_count = tape_memory(p->tape, M * T, sizeof *log_count);
+    for (size_t t = 0; t < p->in->sets.count; t++) {
+        GnnEdges *edges = &p->plan->to_node[t];
+        int32_t *count = tape_memory(p->tape, M, sizeof *count);
+        PlanCountArgs args = {*edges, count, log_count, T, t};
+        if (!p->device->failed) p->device->gnn->plan_count(p->device, &args);
+        edges->count = count;
+    }
+    p->plan->log_count = log_count;
+}
+
+static void mark_sets(Planning *p) {
+    size_t stride = p->c->T + (p->c->moving_flag ? 1 : 0);
+    for (size_t t = 0; t < p->in->sets.count; t++) {
+        const GnnSet *set = &p->in->sets.set[t];
+        real *mark = tape_memory(p->tape, set->x->rows * stride, sizeof *mark);
+        PlanMarkArgs args = {set->x->rows, stride, t, set->m, p->c->moving_flag, mark};
+        if (!p->device->failed) p->device->gnn->plan_mark(p->device, &args);
+        p->plan->mark[t] = mark;
+    }
+}
+
+static void make_logits(Planning *p, const real *distance2) {
+    size_t count = edge_rows(&p->plan->to_particle);
+    real *logit = tape_memory(p->tape, count, sizeof *logit);
+    PlanLogitArgs args = {count, distance2, (real)p->c->decode_width, logit};
+    if (!p->device->failed) p->device->gnn->plan_logit(p->device, &args);
+    p->plan->logit = logit;
+}
+
+// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when there is none).
+static real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
+    int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
+    size_t others = list ? list_by_flag(p->m, p->plan->particles, !flag, list, NULL) : 0, k = min_size(3, others);
+    if (!others || !queries->count) return NULL;
+    PointSet all = {p->plan->particles, p->present->x->value, NULL};
+    PointSet points = planning_subset(p, &all, planning_upload_list(p, list, others), others);
+    int32_t *found = planning_temporary(p, queries->count * k, sizeof *found);
+    real *mean = planning_temporary(p, queries->count * 3, sizeof *mean);
+    KnnIndex index = {0};
+    planning_index(p, &points, 0, &index);
+    planning_search(p, &index, queries, 0, NULL, k, found, NULL);
+    PlanMeanArgs args = {queries->count, k, found, points.x, mean};
+    if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
+    return mean;
+}
+
+static void make_extras(Planning *p) {
+    real *extra = tape_memory(p->tape, p->nodes.count * 8, sizeof *extra);
+    int32_t *list = tape_context(p->tape, (p->nodes.count + 1) * sizeof *list);
+    for (int flag = 0; list && flag < 2; flag++) {
+        size_t count = list_by_flag(p->node_m, p->nodes.count, flag, list, NULL);
+        const int32_t *device_list = planning_upload_list(p, list, count);
+        PointSet queries = planning_subset(p, &p->nodes, device_list, count);
+        const real *mean = mean_of_other_half(p, &queries, flag);
+        PlanExtraArgs args = {count, device_list, mean, p->nodes.x, p->plan->node_velocity, (real)flag,
+                              (real)p->c->length_scale, (real)p->c->displacement_scale, extra};
+        if (!p->device->failed) p->device->gnn->plan_extra(p->device, &args);
+    }
+    p->plan->extra = extra;
+}
+
+// The flag of the present particles, and of the nodes, in host memory.
+static void fetch_flags(Planning *p) {
+    size_t n = p->plan->particles;
+    real *m = p->present->m ? tape_context(p->tape, (n + 1) * sizeof *m) : NULL;
+    if (m) p->device->nn->download(p->device, m, p->present->m, n * sizeof *m);
+    p->m = m;
+}
+
+static void choose_nodes(Planning *p) {
+    const int32_t *node = gnn_choose_nodes(p->tape, p->c, p->planner, p->in, p->m, p->plan);
+    real *m = p->m ? tape_context(p->tape, (p->plan->nodes + 1) * sizeof *m) : NULL;
+    for (size_t i = 0; node && m && i < p->plan->nodes; i++) m[i] = p->m[node[i]];
+    p->node_m = m;
+}
+
+static void plan_hierarchical(Planning *p) {
+    GnnPlan *plan = p->plan;
+    size_t last = p->in->sets.count - 1;
+    PointSet set[GNN_MAX_SETS];
+    KnnIndex index = {0};
+    real *near2 = NULL, *distance2 = NULL;
+
+    choose_nodes(p);
+    for (size_t t = 0; t <= last; t++) set[t] = planning_set(p, t);
+    if (p->device->failed) return;
+    p->nodes = planning_subset(p, &set[last], plan->node, plan->nodes);
+    planning_index(p, &p->nodes, p->extra, &index);
+    for (size_t t = 0; t <= last; t++)
+        plan->to_node[t] = nearest_edges(p, &index, plan->nodes, &set[t], NULL, p->c->k_particle_to_node, NULL);
+    GnnEdges near = nearest_edges(p, &index, plan->nodes, &p->nodes, own_numbers(p, plan->nodes), p->c->k_node_to_node, &near2);
+    plan->node_node = near;
+    if (p->c->cross_edges) add_cross_edges(p, &plan->node_node);
+    plan->to_particle = nearest_edges(p, &index, plan->nodes, &set[last], NULL, p->c->k_node_to_particle, &distance2);
+
+    count_edges(p);
+    make_logits(p, distance2);
+    if (gnn_has_node_velocity(p->c)) plan->node_velocity = planning_node_velocity(p, &near, near2);
+    else if (gnn_has_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
+    if (p->c->node_extras) make_extras(p);
+}
+
+static void plan_flat(Planning *p) {
+    GnnPlan *plan = p->plan;
+    size_t last = p->in->sets.count - 1;
+    KnnIndex index = {0}, before = {0};
+    PointSet now = planning_set(p, last);
+    plan->nodes = now.count;
+    planning_index(p, &now, p->extra, &index);
+    plan->node_node = nearest_edges(p, &index, now.count, &now, own_numbers(p, now.count), p->c->k_node_to_node, NULL);
+    if (last > 0) {
+        PointSet past = planning_set(p, last - 1);
+        planning_index(p, &past, p->extra, &before);
+        plan->past = nearest_edges(p, &before, past.count, &now, NULL, p->c->k_particle_to_node, NULL);
+    }
+    if (gnn_has_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
+}
+
+void gnn_plan_make(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, GnnPlan *plan) {
+    Planning p = {.tape = tape, .device = tape->device, .c = config, .planner = planner, .in = input, .plan = plan};
+    ArenaMark mark = arena_mark(&tape->device->scratch), host = arena_mark(&tape->host);
+    *plan = (GnnPlan){0};
+    if (tape->device->failed) return;
+    CHECK_EQ(input->sets.count, config->T);
+    p.present = &input->sets.set[input->sets.count - 1];
+    p.extra = config->distance == DISTANCE_APPEARANCE ? 4 : 0;
+    plan->particles = p.present->x->rows;
+    fetch_flags(&p);
+    mark_sets(&p);
+    if (config->graph == GRAPH_HIERARCHICAL) plan_hierarchical(&p);
+    if (config->graph == GRAPH_FLAT) plan_flat(&p);
+    arena_release(&tape->device->scratch, mark);
+    arena_release(&tape->host, host);
+}

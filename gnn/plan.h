@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of one rollout step: everything integer or without a gradient (docs/model.md, "Dynamics"): abstract nodes, edges,
+// counts, marks, velocities, extras. A plan may be kept and used again with other positions and weights (finite differences,
+// tape_checkpoint): nodes, edges and velocities then stay what they were.
+//
+//   gnn_plan_make   T particle sets, colours, moving flags, keys  ->  GnnPlan
+#ifndef VPD_GNN_PLAN_H
+#define VPD_GNN_PLAN_H
+
+#include "gnn/config.h"
+#include "gnn/edges.h"
+#include "nn/choose.h"
+#include "nn/tape.h"
+
+typedef struct GnnSet {
+    Tensor *x;     // (N,3) metres
+    Tensor *f;     // (N,D)
+    const real *m; // (N) moving flag, 0 or 1; NULL: not known (the cue of velocities then serves every node)
+    const real *c; // (N,3) rgb in [0,1], as read from the pixels
+} GnnSet;
+
+// Sets oldest first; the last is the present.
+typedef struct GnnSets {
+    size_t count; // T
+    GnnSet set[GNN_MAX_SETS];
+} GnnSets;
+
+// All valid pixels of the last two input times, for the velocity cue of nodes at rollout step 0. Device memory.
+typedef struct GnnCloud {
+    size_t now_count, past_count;
+    const real *now_x, *now_c;   // (now_count, 3) metres, rgb
+    const real *past_x, *past_c; // (past_count, 3)
+} GnnCloud;
+
+typedef struct GnnPlanInput {
+    GnnSets sets;
+    GnnCloud cloud;
+    uint32_t seed, step, episode, rollout_step;
+    const int32_t *nodes; // (node_count) abstract nodes chosen by the caller, host memory; NULL: as gnn.nodes says
+    size_t node_count;
+} GnnPlanInput;
+
+typedef struct GnnPlan {
+    size_t particles, nodes;          // N, M
+    const int32_t *node;              // (M) particle of the present set; NULL in a flat graph, where a node is a particle
+    GnnEdges to_node[GNN_MAX_SETS];   // groups: particles of set t; other ends: nodes
+    GnnEdges node_node;               // groups: receivers; other ends: senders. Nearest first, then cross edges
+    GnnEdges to_particle;             // groups: present particles; other ends: nodes
+    GnnEdges past;                    // flat: groups: present particles; other ends: particles of the set before
+    const real *mark[GNN_MAX_SETS];   // (N_t, T [+ 1]) one-hot time, moving flag
+    const real *log_count;            // (M, T) log(1 + n_a^t)
+    const real *extra;                // (M, 8), or NULL
+    const real *node_velocity;        // (M, 3) metres per frame, or NULL
+    const real *particle_velocity;    // (N, 3), or NULL
+    const real *logit;                // (N, k) -d^2 / (2 wd^2) of to_particle
+} GnnPlan;
+
+// What choosing nodes by voxel keeps between steps.
+typedef struct GnnPlanner {
+    VoxelTable voxels;
+} GnnPlanner;
+
+void gnn_planner_free(GnnPlanner *planner);
+
+// Arrays live as long as the tape's tensors. Without memory the device is marked failed.
+void gnn_plan_make(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, GnnPlan *plan);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choice of abstract nodes from the present particles (docs/model.md, "Abstract nodes").
+#ifndef VPD_GNN_PLAN_NODES_H
+#define VPD_GNN_PLAN_NODES_H
+
+#include "gnn/plan.h"
+
+// Fills plan->node and plan->nodes; returns the list in host memory that lives until the tape is reset (NULL once the device has
+// failed). m is the moving flag in host memory, or NULL.
+const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, const real *m,
+                                GnnPlan *plan);
+
+#endif

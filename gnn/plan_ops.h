@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small gradient-free loops that a plan is made of (gnn/plan.c), on device memory.
+#ifndef VPD_GNN_PLAN_OPS_H
+#define VPD_GNN_PLAN_OPS_H
+
+#include "gnn/edges.h"
+
+// out[i][column .. column + width) = scale x[index[i]]; index NULL: i itself. Rows of out have `stride` columns.
+typedef struct PlanGatherArgs {
+    size_t count, width, stride, column;
+    const real *x;        // (.., width)
+    const int32_t *index; // (count) or NULL
+    real scale;
+    real *out;
+} PlanGatherArgs;
+
+// out[list[i]] = x[i], rows of 3.
+typedef struct PlanScatterArgs {
+    size_t count;
+    const int32_t *list;
+    const real *x;
+    real *out;
+} PlanScatterArgs;
+
+// out = a - b
+typedef struct PlanSubtractArgs {
+    size_t count;
+    const real *a, *b;
+    real *out;
+} PlanSubtractArgs;
+
+// out[q] = mean of value[index[q][j]] over the entries that are not -1 (0 without any), rows of 3.
+typedef struct PlanMeanArgs {
+    size_t queries, k;
+    const int32_t *index; // (queries, k)
+    const real *value;    // (.., 3)
+    real *out;            // (queries, 3)
+} PlanMeanArgs;
+
+// The one-hot mark of time t and the moving flag: out (count, stride).
+typedef struct PlanMarkArgs {
+    size_t count, stride, t;
+    const real *m;        // (count) or NULL; written to the last column
+    bool has_flag;
+    real *out;
+} PlanMarkArgs;
+
+// count[o] = edges that end in o; log_count[o * stride + column] = log(1 + count).
+typedef struct PlanCountArgs {
+    GnnEdges edges;
+    int32_t *count;
+    real *log_count;
+    size_t stride, column;
+} PlanCountArgs;
+
+// Rows of two neighbour lists side by side; the second goes through `list` (entries of -1 stay).
+typedef struct PlanJoinArgs {
+    size_t rows, ka, kb;
+    const int32_t *a, *b, *list;
+    int32_t *out; // (rows, ka + kb)
+} PlanJoinArgs;
+
+// logit = -distance2 / (2 width^2)
+typedef struct PlanLogitArgs {
+    size_t count;
+    const real *distance2;
+    real width;
+    real *logit;
+} PlanLogitArgs;
+
+// v_a = sum_i P_ia (x_i - past_i) / sum_i P_ia, P = softmax over a particle's edges of logit; 0 where the sum is below 1e-6.
+typedef struct PlanCarryArgs {
+    GnnEdges edges;       // particles are groups, nodes the other ends
+    const real *logit;    // (rows)
+    const real *x, *past; // (groups, 3)
+    real *v;              // (others, 3)
+} PlanCarryArgs;
+
+// out_a = sum_b w_b v_b over a itself and its neighbours, w = softmax of -d^2 / (2 width^2).
+typedef struct PlanSmoothArgs {
+    size_t nodes, k;
+    const int32_t *index;  // (nodes, k)
+    const real *distance2; // (nodes, k)
+    real width;
+    const real *v;         // (nodes, 3)
+    real *out;             // (nodes, 3)
+} PlanSmoothArgs;
+
+// Rows list[i] of extra (.., 8) = [v/s (3), off/ell (3), |off|/ell, m], off = mean[i] - x_a shortened to 3 ell.
+typedef struct PlanExtraArgs {
+    size_t count;
+    const int32_t *list; // (count) nodes
+    const real *mean;    // (count, 3), or NULL: off = 0
+    const real *x;       // (nodes, 3)
+    const real *v;       // (nodes, 3) or NULL: 0
+    real m, ell, s;
+    real *extra;
+} PlanExtraArgs;
+
+// Farthest-point sampling of `want` points from point `start`; ties to the smaller index.
+typedef struct PlanFarthestArgs {
+    size_t count, want;
+    int32_t start;
+    const real *x;  // (count, 3)
+    real *distance; // (count) scratch
+    int32_t *chosen;
+} PlanFarthestArgs;
+
+// Mean over channels of the standard deviation over nodes.
+typedef struct PlanSpreadArgs {
+    size_t nodes, channels;
+    const real *h;
+    real *spread; // (1)
+} PlanSpreadArgs;
+
+#endif

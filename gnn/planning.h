@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a plan share: the state of planning, searches, and velocities (docs/model.md, "Velocity").
+#ifndef VPD_GNN_PLANNING_H
+#define VPD_GNN_PLANNING_H
+
+#include "gnn/plan.h"
+#include "nn/knn.h"
+
+// Points in the space where neighbours are chosen: positions and further coordinates.
+typedef struct PointSet {
+    size_t count;
+    const real *x;     // (count, 3)
+    const real *extra; // (count, Planning.extra) or what the search says
+} PointSet;
+
+typedef struct Planning {
+    Tape *tape;
+    Device *device;
+    const GnnConfig *c;
+    GnnPlanner *planner;
+    const GnnPlanInput *in;
+    GnnPlan *plan;
+    const GnnSet *present;
+    size_t extra;             // coordinates beside the position
+    const real *m, *node_m;   // moving flags in host memory, or NULL
+    PointSet nodes;
+} Planning;
+
+// Device memory until the plan is made.
+void *planning_temporary(Planning *p, size_t count, size_t size);
+int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count);
+void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale, real *out, size_t stride,
+                     size_t column);
+PointSet planning_set(Planning *p, size_t t);
+PointSet planning_subset(Planning *p, const PointSet *of, const int32_t *list, size_t count);
+void planning_index(Planning *p, const PointSet *points, size_t extra, KnnIndex *index);
+void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self, size_t k,
+                     int32_t *found, real *distance2);
+
+// (M, 3); near: the k nearest edges among nodes, without the cross edges.
+const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2);
+// (N, 3)
+const real *planning_particle_velocity(Planning *p);
+
+#endif
