@@ -7,6 +7,7 @@
 #define VPD_INFER_REPORT_H
 
 #include "base/error.h"
+#include "base/plot.h"
 #include "infer/metrics.h"
 #include "infer/motion.h"
 
@@ -43,11 +44,11 @@ typedef struct Report {
     ReportCell *cells;                                  // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
     MotionTally *motion;                                // (METHOD_COUNT, steps+1)
     char model[512], data[512], split[64], moving[128]; // words for the heading; empty ones are left out
-    int episodes, starts; // how many rollouts went in: episodes and starts in them, for the heading
-    double time_step;     // seconds; 0 = unknown
-    float *scratch;       // of metrics_ssim
-    uint8_t *rim;         // mask of one picture
-    size_t pixels;        // that scratch and rim are for
+    int episodes, rollouts; // how many went in (several rollouts may start in one episode), for the heading
+    double time_step;       // seconds; 0 = unknown
+    float *scratch;         // of metrics_ssim_map, and its map
+    uint8_t *masks;         // (REGION_COUNT, pixels)
+    size_t pixels;          // that scratch and masks are for
 } Report;
 
 Status report_init(Report *report, int steps, int views, Error *err);
@@ -74,14 +75,25 @@ Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, R
                  int step, int view);
 bool report_has(const Report *report, ReportMethod method); // anything added for it
 
-// Aligned text. Few steps are chosen when there are many (0, 1, 2, 3, 4, 6, 8, 12, ..., last), all with `all_steps`.
+// Aligned text. Few steps are chosen when there are many, all with `all_steps`.
 void report_print(const Report *report, bool all_steps, FILE *out);
-// Every number, with counts; no value is null.
+// Every number with its count and spread, per view and for all views of a group together; no value is null.
 Status report_write_json(const Report *report, FILE *out, Error *err);
-// PSNR over steps for each region and method, and errors of motion, as one stand-alone SVG picture.
+// One stand-alone picture of report_plots.
 Status report_write_svg(const Report *report, FILE *out, Error *err);
 
-// For pages and tables elsewhere: chosen steps as above; returns how many (at most capacity).
-int report_choose_steps(int steps, int *chosen, int capacity);
+// PSNR over steps for moving and all pixels, input and held-out views apart, and motion: as far as there are numbers.
+typedef struct ReportPlots {
+    Plot plots[8];
+    int count;
+    PlotSeries *series; // of all plots
+    double *values;
+} ReportPlots;
+Status report_plots(const Report *report, ReportPlots *out, Error *err);
+void report_plots_free(ReportPlots *plots);
+
+// Steps for a table: all up to 8, else 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... and the last; returns how many, at most
+// capacity.
+int report_choose_steps(int steps, bool all, int *chosen, int capacity);
 
 #endif

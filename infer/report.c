@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/report.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *report_method_name(ReportMethod method) {
+    return (const char *[]){"model", "copy last frame", "no dynamics"}[method];
+}
+
+const char *report_region_name(ReportRegion region) {
+    return (const char *[]){"whole", "moving", "moving + rim"}[region];
+}
+
+// ---- memory
+
+Status report_init(Report *report, int steps, int views, Error *err) {
+    size_t rows = METHOD_COUNT * ((size_t)steps + 1), cells;
+    *report = (Report){.steps = steps, .views = views};
+    CHECK(steps >= 0 && views >= 1);
+    if (!size_mul(rows * GROUP_COUNT, (size_t)views, &cells)) cells = SIZE_MAX;
+    report->cells = calloc(cells, sizeof *report->cells);
+    report->motion = calloc(rows, sizeof *report->motion);
+    if (report->cells && report->motion) return STATUS_OK;
+    report_free(report);
+    return error_set(err, STATUS_FAILED, "no memory for the evaluation of %d steps and %d views", steps, views);
+}
+
+void report_free(Report *report) {
+    free(report->cells);
+    free(report->motion);
+    free(report->scratch);
+    free(report->masks);
+    *report = (Report){0};
+}
+
+static Status need_scratch(Report *report, int H, int W, Error *err) {
+    size_t pixels = (size_t)H * (size_t)W, floats = metrics_ssim_scratch(H, W) + pixels;
+    if (pixels == report->pixels) return STATUS_OK;
+    free(report->scratch);
+    free(report->masks);
+    report->scratch = malloc(floats * sizeof *report->scratch);
+    report->masks = malloc(REGION_COUNT * pixels);
+    report->pixels = report->scratch && report->masks ? pixels : 0;
+    return report->pixels ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare pictures of %d x %d", W, H);
+}
+
+// ---- adding
+
+static ReportCell *cell_at(const Report *report, ReportMethod method, ReportGroup group, int step, int view) {
+    CHECK(step >= 0 && step <= report->steps && view >= 0 && view < report->views);
+    size_t row = ((size_t)method * GROUP_COUNT + (size_t)group) * ((size_t)report->steps + 1) + (size_t)step;
+    return report->cells + row * (size_t)report->views + (size_t)view;
+}
+
+// Masks of the regions; NULL means all pixels. Regions from *regions on are not there.
+static void make_masks(Report *report, const ReportImage *image, const uint8_t *masks[REGION_COUNT], int *regions) {
+    size_t pixels = report->pixels;
+    uint8_t *moving = report->masks + pixels, *rim = moving + pixels;
+    *regions = image->moving ? REGION_COUNT : REGION_WHOLE + 1;
+    masks[REGION_WHOLE] = image->valid;
+    masks[REGION_MOVING] = moving;
+    masks[REGION_RIM] = rim;
+    if (!image->moving) return;
+    mask_dilate(image->moving, image->H, image->W, REPORT_RIM, rim);
+    memcpy(moving, image->moving, pixels);
+    mask_and(moving, image->valid, pixels);
+    mask_and(rim, image->valid, pixels);
+}
+
+Status report_add_image(Report *report, const ReportImage *image, Error *err) {
+    const uint8_t *masks[REGION_COUNT];
+    int regions;
+    double value;
+    ReportCell *cell = cell_at(report, image->method, image->heldout, image->step, image->view);
+    Status status = need_scratch(report, image->H, image->W, err);
+    if (status != STATUS_OK) return status;
+    size_t pixels = report->pixels;
+    float *map = report->scratch + metrics_ssim_scratch(image->H, image->W);
+    make_masks(report, image, masks, &regions);
+    metrics_ssim_map(image->predicted, image->truth, image->H, image->W, report->scratch, map);
+    for (int r = 0; r < regions; r++) {
+        Mean *mean = cell->value[r];
+        if (metrics_psnr(image->predicted, image->truth, masks[r], pixels, &value)) mean_add(mean + METRIC_PSNR, value);
+        if (metrics_ssim(map, masks[r], pixels, &value)) mean_add(mean + METRIC_SSIM, value);
+        if (!image->predicted_depth || !image->true_depth) continue;
+        if (metrics_depth_error(image->predicted_depth, image->true_depth, masks[r], pixels, &value))
+            mean_add(mean + METRIC_DEPTH, value);
+    }
+    return STATUS_OK;
+}
+
+MotionTally *report_motion(Report *report, ReportMethod method, int step) {
+    CHECK(step >= 0 && step <= report->steps);
+    return report->motion + (size_t)method * ((size_t)report->steps + 1) + (size_t)step;
+}
+
+void report_merge(Report *into, const Report *from) {
+    CHECK_EQ(into->steps, from->steps);
+    CHECK_EQ(into->views, from->views);
+    size_t rows = METHOD_COUNT * ((size_t)into->steps + 1);
+    for (size_t i = 0; i < rows * GROUP_COUNT * (size_t)into->views; i++)
+        for (int k = 0; k < REGION_COUNT * METRIC_COUNT; k++)
+            mean_merge(&into->cells[i].value[0][0] + k, &from->cells[i].value[0][0] + k);
+    for (size_t i = 0; i < rows; i++) motion_merge(into->motion + i, from->motion + i);
+    into->episodes += from->episodes;
+    into->rollouts += from->rollouts;
+}
+
+// ---- reading
+
+Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,
+                 int step, int view) {
+    Mean mean = {0};
+    for (int v = 0; v < report->views; v++)
+        if (view < 0 || v == view) mean_merge(&mean, &cell_at(report, method, group, step, v)->value[region][metric]);
+    return mean;
+}
+
+bool report_has(const Report *report, ReportMethod method) {
+    for (int g = 0; g < GROUP_COUNT; g++) {
+        for (int step = 0; step <= report->steps; step++) {
+            Mean mean = report_mean(report, method, g, REGION_WHOLE, METRIC_PSNR, step, -1);
+            if (mean.count || mean.rejected) return true;
+        }
+    }
+    return false;
+}
+
+int report_choose_steps(int steps, bool all, int *chosen, int capacity) {
+    int count = 0;
+    for (int step = 0, next = 1; step <= steps && count < capacity; step = next) {
+        chosen[count++] = step;
+        int power = 4; // ..., 4, 6, 8, 12, 16, 24, ...: from 4 on the power of two below, and half of it more
+        while (2 * power <= step) power *= 2;
+        next = all || steps <= 8 || step < 4 ? step + 1 : step + power / 2;
+        if (step < steps && next > steps) next = steps;
+    }
+    return count;
+}
