@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_MIN = 5, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 20 };
+enum { SECONDS_MIN = 5, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14 };
 
 // Elements times bytes when that is little; 0 when it is much or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
