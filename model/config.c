@@ -190,6 +190,14 @@ Status config_resolve(Config *config, Error *err) {
     return STATUS_OK;
 }
 
+void config_take_lengths(Config *config, const Config *from) {
+    static const size_t lengths[] = {AT(data.extent), AT(gnn.length_scale), AT(gnn.displacement_scale), AT(gnn.colour_length), AT(gnn.moving_length), AT(gnn.decode_width), AT(gnn.smooth_width), AT(gnn.moving_threshold), AT(renderer.radius)};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        double *own = (double *)((char *)config + lengths[i]);
+        if (*own == 0) *own = *(const double *)((const char *)from + lengths[i]);
+    }
+}
+
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err) {
     static const char *const sections[] = {"model.", "encoder.", "gnn.", "renderer."};
     char text[900] = "";

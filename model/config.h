@@ -101,6 +101,8 @@ Status config_parse(Config *config, const char *yaml, size_t length, const char 
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);
 // Resolves every "auto" from gnn.form and checks options against one another.
 Status config_resolve(Config *config, Error *err);
+// Takes every derived length of `from` that `config` leaves at 0.
+void config_take_lengths(Config *config, const Config *from);
 // Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all differences at once.
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err);
 

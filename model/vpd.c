@@ -165,8 +165,7 @@ static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, siz
     return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
 }
 
-// Mean colour of the pixels without depth, of all pixels where each has depth.
-static void mean_background(const Observation *o, real out[3]) {
+void observation_background(const Observation *o, real out[3]) {
     size_t pixels = (size_t)o->F * (size_t)o->V * (size_t)o->H * (size_t)o->W, count = 0;
     double sum[3] = {0}, all[3] = {0};
     for (size_t i = 0; i < pixels; i++) {
@@ -238,7 +237,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     scene->colour = chosen[T - 1].colour;
     scene->moving = chosen[T - 1].moving;
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
-    mean_background(history, scene->background);
+    observation_background(history, scene->background);
     return device_status(tape->device, err);
 }
 

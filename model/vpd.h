@@ -38,6 +38,9 @@ typedef struct Workspace {
 
 void workspace_free(Workspace *workspace);
 
+// Mean colour of the pixels without depth, of all pixels where each has depth.
+void observation_background(const Observation *observation, real out[3]);
+
 // What the random choices of a scene are keyed by.
 typedef struct SceneKey {
     uint32_t seed, step, episode;

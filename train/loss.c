@@ -18,6 +18,29 @@ void loss_workspace_free(LossWorkspace *workspace) {
     point_cloud_free(&workspace->cloud);
 }
 
+void loss_parts_add(LossParts *sum, const LossParts *one, double weight) {
+    sum->total += weight * one->total;
+    sum->pixels += weight * one->pixels;
+    sum->displacement += weight * one->displacement;
+    sum->nearest += weight * one->nearest;
+    sum->depth += weight * one->depth;
+    sum->ssim += weight * one->ssim;
+    sum->step0 += weight * one->step0;
+    sum->last += weight * one->last;
+    sum->spread += weight * one->spread;
+    sum->motion += weight * one->motion;
+    sum->particles = one->particles;
+}
+
+const char *loss_parts_not_finite(const LossParts *parts) {
+    if (!isfinite(parts->pixels)) return "pixel";
+    if (!isfinite(parts->displacement)) return "displacement";
+    if (!isfinite(parts->nearest)) return "nearest-point";
+    if (!isfinite(parts->depth)) return "depth";
+    if (!isfinite(parts->ssim)) return "SSIM";
+    return NULL;
+}
+
 // One episode's loss while it is being recorded. Terms keep their tensors until their values are read at the end.
 typedef struct Episode {
     Tape *tape;
@@ -162,12 +185,11 @@ static void read_parts(Episode *e, LossParts *parts) {
     parts->motion = mean_motion(tape, e->dx);
 }
 
-static Status run_backward(Episode *e) {
+static void run_backward(Episode *e) {
     Tensor *total = e->pixels, *others[] = {e->displacement, e->nearest, e->depth};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i]) total = tensor_add(e->tape, total, others[i]);
     tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
-    return STATUS_OK;
 }
 
 Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts, Error *err) {
@@ -187,7 +209,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     }
     if (status == STATUS_OK) {
         read_parts(&e, parts);
-        status = run_backward(&e);
+        run_backward(&e);
     }
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }

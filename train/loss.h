@@ -16,6 +16,11 @@ typedef struct LossParts {
     size_t particles;    // of the present set
 } LossParts;
 
+// sum += weight * one; `particles` becomes that of `one`.
+void loss_parts_add(LossParts *sum, const LossParts *one, double weight);
+// The name of a part that is NaN or infinite, or NULL.
+const char *loss_parts_not_finite(const LossParts *parts);
+
 // Host memory kept between steps. Starts as {0}.
 typedef struct LossWorkspace {
     Workspace scene;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/train_data.h"
+
+#include "base/check.h"
+#include "base/random.h"
+#include "train/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int frames_needed(const Config *config, long rollout) {
+    return (int)((config->model.T + rollout - 1) * config->data.stride + 1);
+}
+
+// ---- checks
+
+static bool view_is_wanted(const DataConfig *data, int view) {
+    for (int i = 0; i < data->input_views.count; i++)
+        if (data->input_views.v[i] == view) return true;
+    return data->input_views.count == 0;
+}
+
+static Status choose_views(const EpisodeInfo *info, const DataConfig *data, TrainEpisode *out, Error *err) {
+    out->views = malloc((size_t)info->V * sizeof *out->views);
+    out->input_views = malloc((size_t)info->V * sizeof *out->input_views);
+    if (!out->views || !out->input_views) return error_set(err, STATUS_FAILED, "out of memory for the views of an episode");
+    for (int v = 0; v < info->V; v++) {
+        if (episode_view_is_heldout(info, v)) continue;
+        if (view_is_wanted(data, v)) out->input_views[out->input_view_count++] = out->view_count;
+        out->views[out->view_count++] = v;
+    }
+    if (out->input_view_count == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: no view to give to the encoder: it has %d, of which %d are held out; check data.input_views", info->file, info->name, info->V, info->heldout_count);
+    return STATUS_OK;
+}
+
+static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
+    double step = info->time_step * (double)data->config->data.stride, wanted = data->config->data.time_step;
+    if (info->F < 2) return STATUS_OK;
+    if (!info->even_time)
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: the frames are unevenly spaced; resample them to a constant time step", info->file, info->name);
+    if (data->time_step == 0) data->time_step = wanted > 0 ? wanted : step;
+    if (fabs(step - data->time_step) > 0.01 * data->time_step)
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; set data.stride or resample", info->file, info->name, data->time_step, step);
+    return STATUS_OK;
+}
+
+static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err) {
+    long rollout = schedule_longest_rollout(&data->config->train);
+    int needed = frames_needed(data->config, rollout);
+    if (info->F < needed)
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; shorten train.rollout", info->file, info->name, needed, data->config->model.T, rollout, data->config->data.stride, info->F);
+    return check_time(data, info, err);
+}
+
+static Status add_episodes(TrainData *data, const Log *log, Error *err) {
+    bool actions = false;
+    for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
+        const EpisodeInfo *info = dataset_episode(data->dataset, e);
+        if (info->split != SPLIT_TRAIN) continue;
+        TrainEpisode *episode = &data->episodes[data->episode_count++];
+        *episode = (TrainEpisode){.episode = e};
+        Status status = check_episode(data, info, err);
+        if (status == STATUS_OK) status = choose_views(info, &data->config->data, episode, err);
+        if (status != STATUS_OK) return status;
+        actions |= info->A > 0;
+    }
+    if (data->episode_count == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected episodes with split \"train\", found none among %d", data->config->data.path, dataset_episode_count(data->dataset));
+    if (actions) log_warning(log, "the data have actions, which the model does not use");
+    return STATUS_OK;
+}
+
+Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err) {
+    *out = (TrainData){.config = config};
+    if (!config->data.path[0]) return error_set(err, STATUS_BAD_INPUT, "data.path: expected an HDF5 file or a folder of them, found nothing; set it in the config or with --set data.path=FILE");
+    Status status = dataset_open(config->data.path, &out->dataset, err);
+    if (status != STATUS_OK) return status;
+    out->episodes = calloc((size_t)dataset_episode_count(out->dataset) + 1, sizeof *out->episodes);
+    status = out->episodes ? add_episodes(out, log, err) : error_set(err, STATUS_FAILED, "out of memory for the episodes");
+    if (status != STATUS_OK) train_data_close(out);
+    return status;
+}
+
+void train_data_close(TrainData *data) {
+    loader_close(data->loader);
+    for (int i = 0; i < data->episode_count; i++) {
+        free(data->episodes[i].views);
+        free(data->episodes[i].input_views);
+    }
+    free(data->episodes);
+    dataset_close(data->dataset);
+    *data = (TrainData){0};
+}
+
+// ---- the stream
+
+// Item -> episode and start frame, keyed by its step and its place in the batch.
+static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, int *first, long *rollout) {
+    const TrainConfig *train = &data->config->train;
+    uint64_t step = index / (uint64_t)train->batch;
+    Random4 random = random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, index % (uint64_t)train->batch);
+    const TrainEpisode *episode = &data->episodes[((uint64_t)random.v[0] * (uint64_t)data->episode_count) >> 32];
+    *rollout = schedule_rollout(train, (long)step);
+    int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
+    *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
+    return episode;
+}
+
+static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
+    const TrainData *data = owner;
+    if (index / (uint64_t)data->config->train.batch >= (uint64_t)data->config->train.steps) return false;
+    int first;
+    long rollout;
+    const TrainEpisode *episode = item_episode(data, index, &first, &rollout);
+    *request = (FrameRequest){.episode = episode->episode, .first = first, .count = (int)(data->config->model.T + rollout), .stride = (int)data->config->data.stride, .views = episode->views, .view_count = episode->view_count};
+    return true;
+}
+
+Status train_data_start(TrainData *data, uint64_t first, Error *err) {
+    const DataConfig *config = &data->config->data;
+    LoaderOptions options = {.threads = (int)config->threads, .cache_bytes = (size_t)(config->cache_mib * (1 << 20)), .first_index = first, .source = next_request, .owner = data};
+    loader_close(data->loader);
+    data->loader = NULL;
+    return loader_open(data->dataset, options, &data->loader, err);
+}
+
+Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err) {
+    Status status = loader_next(data->loader, frames, err);
+    if (status != STATUS_OK) return status;
+    CHECK(*frames);
+    for (int i = 0; i < data->episode_count; i++)
+        if (data->episodes[i].episode == (*frames)->episode) *episode = &data->episodes[i];
+    return STATUS_OK;
+}
+
+Status train_data_samples(const TrainData *data, int count, Frames *out, Error *err) {
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        const TrainEpisode *episode = &data->episodes[(int64_t)i * data->episode_count / count];
+        FrameRequest request = {.episode = episode->episode, .count = (int)data->config->model.T, .stride = (int)data->config->data.stride, .views = episode->views, .view_count = episode->view_count};
+        status = dataset_read_frames(data->dataset, request, &out[i], err);
+    }
+    return status;
+}
+
+Observation observation_of(const Dataset *dataset, const Frames *frames) {
+    return (Observation){frames->F, frames->V, frames->H, frames->W, frames->views, frames->rgb, frames->depth, frames->intrinsics, frames->world_from_camera, dataset_episode(dataset, frames->episode)->bounds};
+}

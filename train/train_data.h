@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run trains on: the training episodes of a data set, checked against the config, as a repeatable stream of
+// (episode, start frame) for the loader.
+#ifndef VPD_TRAIN_TRAIN_DATA_H
+#define VPD_TRAIN_TRAIN_DATA_H
+
+#include "base/log.h"
+#include "datasets/loader.h"
+#include "encoder/observation.h"
+#include "model/config.h"
+
+// Views of one episode: the training views (all but the held-out ones) and which of them the encoder sees.
+typedef struct TrainEpisode {
+    int episode;      // in the data set
+    int *views;       // (view_count) indices in the episode
+    int view_count;
+    int *input_views; // (input_view_count) positions in `views`
+    int input_view_count;
+} TrainEpisode;
+
+typedef struct TrainData {
+    Dataset *dataset;
+    Loader *loader;
+    const Config *config;
+    TrainEpisode *episodes;
+    int episode_count;
+    double time_step; // seconds between frames the model sees; 0 when the episodes are single frames
+} TrainData;
+
+// Opens config->data.path, and refuses episodes that are too short for the history and the longest rollout, uneven or
+// differing time steps, and input views that do not exist. Warns of actions that the model does not use.
+Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err);
+void train_data_close(TrainData *data); // accepts {0}
+
+// Starts the stream at item `first` = step * batch + number in the batch. `config` and `data` must outlive it.
+Status train_data_start(TrainData *data, uint64_t first, Error *err);
+// Next item; `frames` is valid until the next call.
+Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err);
+
+// History frames of up to `count` training episodes, for lengths_derive and the mean background; caller frees each.
+Status train_data_samples(const TrainData *data, int count, Frames *out, Error *err);
+
+// Pointers into `frames`; `bounds` from the episode.
+Observation observation_of(const Dataset *dataset, const Frames *frames);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/trainer.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "base/stop.h"
+#include "model/lengths.h"
+#include "nn/backend.h"
+#include "nn/optimizer.h"
+#include "train/checkpoint.h"
+#include "train/loss.h"
+#include "train/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_SAMPLES = 8, DRY_STEPS = 3 };
+static const double ADAM_EPSILON = 1e-8;
+
+typedef struct Trainer {
+    Config config;
+    const TrainOptions *options;
+    Device *device;
+    TrainData data;
+    Vpd *model;
+    Optimizer optimizer;
+    Tape tape;
+    LossWorkspace workspace;
+    RunLog run_log;
+    char folder[FILE_PATH_SIZE], checkpoints[FILE_PATH_SIZE], pictures[FILE_PATH_SIZE];
+    long step;            // optimiser steps done
+    double best, seconds; // best score so far; time spent before this session
+    double started;
+} Trainer;
+
+// ---- one step
+
+// Encode, step, render, loss and backward for each episode of the batch; then one update.
+static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    memset(parts, 0, sizeof *parts);
+    parameters_zero_grad(&t->model->parameters);
+    for (long b = 0; b < train->batch; b++) {
+        const Frames *frames;
+        const TrainEpisode *episode;
+        LossParts one;
+        Status status = train_data_next(&t->data, &frames, &episode, err);
+        if (status != STATUS_OK) return status;
+        Observation observation = observation_of(t->data.dataset, frames);
+        LossInput input = {.frames = &observation, .input_views = episode->input_views, .input_view_count = episode->input_view_count, .rollout = frames->F - (int)t->config.model.T, .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)}, .scale = 1.0 / (double)train->batch};
+        status = loss_backward(&t->tape, t->model, &t->workspace, &input, &one, err);
+        if (status != STATUS_OK) return status;
+        loss_parts_add(parts, &one, 1.0 / (double)train->batch);
+    }
+    const char *broken = loss_parts_not_finite(parts);
+    if (broken) return error_set(err, STATUS_FAILED, "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the data with \"vpd data check\"", t->step, broken);
+    Status status = optimizer_step(&t->optimizer, schedule_rate(train, t->step), norm, err);
+    if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
+    t->step++;
+    return STATUS_OK;
+}
+
+// ---- what a run leaves behind
+
+static double spent(const Trainer *t) { return t->seconds + clock_now() - t->started; }
+
+static Status write_log(Trainer *t, const LossParts *parts, double norm, double rate, Error *err) {
+    RunLog *log = &t->run_log;
+    run_log_begin(log, "train", t->step);
+    run_log_number(log, "loss", parts->total);
+    run_log_number(log, "pixels", parts->pixels);
+    run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
+    run_log_number(log, "psnr_last", -10 * log10(parts->last));
+    run_log_number(log, "displacement", parts->displacement);
+    run_log_number(log, "nearest", parts->nearest);
+    run_log_number(log, "depth", parts->depth);
+    run_log_number(log, "ssim", parts->ssim);
+    run_log_number(log, "rate", schedule_rate(&t->config.train, t->step - 1));
+    run_log_integer(log, "rollout", schedule_rollout(&t->config.train, t->step - 1));
+    run_log_number(log, "gradient_norm", norm);
+    run_log_number(log, "node_spread", parts->spread);
+    run_log_number(log, "motion", parts->motion);
+    run_log_integer(log, "particles", (long long)parts->particles);
+    run_log_number(log, "steps_per_second", rate);
+    run_log_number(log, "seconds", spent(t));
+    run_log_number(log, "tape_mib", (double)tape_peak_bytes(&t->tape) / (1 << 20));
+    return run_log_end(log, err);
+}
+
+static Status save(Trainer *t, bool is_best, Error *err) {
+    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
+    CheckpointMeta meta = {.config = t->config, .step = t->step, .best_score = t->best, .time_step = t->data.time_step, .seconds = spent(t)};
+    return checkpoint_save_in(t->checkpoints, &t->model->parameters, &blocks, &meta, is_best, t->config.train.keep, err);
+}
+
+// Validation and pictures with the averaged weights.
+static Status evaluate(Trainer *t, bool *is_best, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    double score = NAN;
+    if (!hooks->evaluate) return STATUS_OK;
+    optimizer_swap_ema(&t->optimizer);
+    Status status = hooks->evaluate(hooks->owner, t->model, &t->data, t->step, &t->run_log, &score, err);
+    optimizer_swap_ema(&t->optimizer);
+    *is_best = isfinite(score) && !(score >= t->best);
+    if (*is_best) t->best = score;
+    return status;
+}
+
+static Status draw(Trainer *t, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    if (!hooks->draw) return STATUS_OK;
+    optimizer_swap_ema(&t->optimizer);
+    Status status = hooks->draw(hooks->owner, t->model, &t->data, t->step, t->pictures, &t->run_log, err);
+    optimizer_swap_ema(&t->optimizer);
+    return status;
+}
+
+static bool due(long every, long step) { return every > 0 && step % every == 0; }
+
+static Status leave_behind(Trainer *t, const LossParts *parts, double norm, double rate, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    bool last = t->step == train->steps, is_best = false;
+    Status status = STATUS_OK;
+    if (due(train->log_every, t->step) || last) status = write_log(t, parts, norm, rate, err);
+    if (status == STATUS_OK && (due(train->eval_every, t->step) || last)) status = evaluate(t, &is_best, err);
+    if (status == STATUS_OK && (due(train->picture_every, t->step) || (last && train->picture_every > 0))) status = draw(t, err);
+    if (status == STATUS_OK && (due(train->checkpoint_every, t->step) || last || is_best)) status = save(t, is_best, err);
+    return status;
+}
+
+// Nodes that all say the same move floor and objects together: the rate was too high.
+static void warn_of_collapse(const Trainer *t, const LossParts *parts) {
+    if (due(t->config.train.log_every * 10, t->step) && parts->spread > 0 && parts->spread < 0.05)
+        log_warning(t->options->log, "step %ld: the abstract nodes have become alike (spread %.3f); lower train.rate", t->step, parts->spread);
+}
+
+static Status loop(Trainer *t, Error *err) {
+    Progress progress;
+    progress_start(&progress, t->options->log, "train", "steps", (size_t)t->step, (size_t)t->config.train.steps);
+    Status status = train_data_start(&t->data, (uint64_t)t->step * (uint64_t)t->config.train.batch, err);
+    while (status == STATUS_OK && t->step < t->config.train.steps) {
+        LossParts parts;
+        double norm = 0, before = clock_now();
+        char detail[96];
+        status = train_step(t, &parts, &norm, err);
+        if (status != STATUS_OK) break;
+        snprintf(detail, sizeof detail, "loss %.5f", parts.total);
+        progress_update(&progress, (size_t)t->step, detail);
+        warn_of_collapse(t, &parts);
+        status = leave_behind(t, &parts, norm, 1 / (clock_now() - before), err);
+        if (status == STATUS_OK && stop_requested()) {
+            status = save(t, false, err);
+            if (status == STATUS_OK) status = stop_error(err);
+        }
+    }
+    progress_end(&progress, NULL);
+    return status;
+}
+
+// ---- beginning a run
+
+static Status observe_data(Trainer *t, double background[3], Error *err) {
+    Frames frames[LENGTH_SAMPLES] = {{0}};
+    Observation observations[LENGTH_SAMPLES];
+    int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
+    Status status = train_data_samples(&t->data, count, frames, err);
+    for (int i = 0; i < count && status == STATUS_OK; i++) observations[i] = observation_of(t->data.dataset, &frames[i]);
+    if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
+    for (int c = 0; c < 3; c++) background[c] = 0;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        real mean[3];
+        observation_background(&observations[i], mean);
+        for (int c = 0; c < 3; c++) background[c] += (double)mean[c] / count;
+    }
+    for (int i = 0; i < count; i++) frames_free(&frames[i]);
+    return status;
+}
+
+// Weights from another run's checkpoint: it must be the same model; its lengths are taken over.
+static Status take_lengths_of_init(Trainer *t, CheckpointFound *found, Error *err) {
+    CheckpointMeta meta;
+    if (!t->config.train.init[0]) return STATUS_OK;
+    Status status = checkpoint_find(t->config.train.init, found, err);
+    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
+    if (status != STATUS_OK) return status;
+    Config wanted = t->config;
+    config_take_lengths(&wanted, &meta.config);
+    status = config_check_same_model(&meta.config, &wanted, err);
+    if (status == STATUS_OK) t->config = wanted;
+    return status;
+}
+
+static void freeze(Trainer *t) {
+    char list[OPTION_TEXT_SIZE], *rest = list;
+    snprintf(list, sizeof list, "%s", t->config.train.freeze);
+    for (char *prefix = strtok_r(rest, ", ", &rest); prefix; prefix = strtok_r(NULL, ", ", &rest))
+        if (parameters_freeze(&t->model->parameters, prefix) == 0) log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
+}
+
+static Status build_model(Trainer *t, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    double background[3];
+    CheckpointFound init = {{0}, {0}};
+    Status status = take_lengths_of_init(t, &init, err);
+    if (status == STATUS_OK) status = observe_data(t, background, err);
+    if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
+    if (status != STATUS_OK) return status;
+    renderer_set_background(&t->model->renderer, t->device, background);
+    if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
+    freeze(t);
+    OptimizerConfig optimizer = {train->beta1, train->beta2, ADAM_EPSILON, train->weight_decay, train->clip, train->ema};
+    return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
+}
+
+// Config and lengths of the checkpoint; the data and how long to train may be new.
+static Status resume_config(Trainer *t, CheckpointFound *found, Error *err) {
+    CheckpointMeta meta;
+    Status status = checkpoint_find_latest(t->checkpoints, found, err);
+    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
+    if (status != STATUS_OK) return status;
+    if (found->note[0]) log_warning(t->options->log, "%s", found->note);
+    config_take_lengths(&t->config, &meta.config);
+    t->config.train.init[0] = 0;
+    return config_check_same_model(&meta.config, &t->config, err);
+}
+
+static Status resume_weights(Trainer *t, const CheckpointFound *found, Error *err) {
+    CheckpointMeta meta;
+    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
+    Status status = checkpoint_resume(found->path, &t->model->parameters, &blocks, &meta, err);
+    if (status != STATUS_OK) return status;
+    t->step = t->optimizer.step = meta.step;
+    t->best = meta.best_score;
+    t->seconds = meta.seconds;
+    log_note(t->options->log, "going on from step %ld of %s", t->step, found->path);
+    return STATUS_OK;
+}
+
+static Status write_config(const Trainer *t, Error *err) {
+    char path[FILE_PATH_SIZE];
+    Status status = file_join(path, sizeof path, t->folder, "config.yaml", err);
+    char *text = status == STATUS_OK ? options_to_yaml(config_options, &t->config, true) : NULL;
+    if (status == STATUS_OK && !text) status = error_set(err, STATUS_FAILED, "out of memory for the config");
+    if (status == STATUS_OK) status = file_write_bytes(path, text, strlen(text), err);
+    free(text);
+    return status;
+}
+
+static Status make_folders(Trainer *t, Error *err) {
+    if (!t->config.train.out[0]) return error_set(err, STATUS_BAD_INPUT, "train.out: expected a folder for the run, found nothing; set it in the config or with -o FOLDER");
+    snprintf(t->folder, sizeof t->folder, "%s", t->config.train.out);
+    Status status = file_join(t->checkpoints, sizeof t->checkpoints, t->folder, "checkpoints", err);
+    if (status == STATUS_OK) status = file_join(t->pictures, sizeof t->pictures, t->folder, "pictures", err);
+    if (status == STATUS_OK) status = file_make_folders(t->folder, err);
+    return status;
+}
+
+static void print_model(const Trainer *t) {
+    const Log *log = t->options->log;
+    log_note(log, "%zu weights on %s; %d training episodes", parameters_element_count(&t->model->parameters), t->device->name, t->data.episode_count);
+    if (log && !log->quiet) lengths_print(&t->config, log->out);
+}
+
+// ---- a run
+
+static Status run(Trainer *t, Error *err) {
+    CheckpointFound found = {{0}, {0}};
+    Status status = make_folders(t, err);
+    if (status == STATUS_OK && t->options->resume) status = resume_config(t, &found, err);
+    if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
+    if (status == STATUS_OK) status = build_model(t, err);
+    if (status == STATUS_OK && t->options->resume) status = resume_weights(t, &found, err);
+    if (status == STATUS_OK) status = run_log_open(&t->run_log, t->folder, t->options->resume ? t->step : -1, err);
+    if (status == STATUS_OK) status = write_config(t, err);
+    if (status != STATUS_OK) return status;
+    print_model(t);
+    return loop(t, err);
+}
+
+static Status dry_run(Trainer *t, Error *err) {
+    LossParts parts;
+    double norm, best = INFINITY;
+    Status status = train_data_open(&t->config, t->options->log, &t->data, err);
+    // The longest rollout from the first step on: what the run will need at most.
+    t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
+    t->config.train.rollout_from = (RealList){1, {0}};
+    if (status == STATUS_OK) status = build_model(t, err);
+    if (status == STATUS_OK) status = train_data_start(&t->data, 0, err);
+    for (int i = 0; i < DRY_STEPS && i < t->config.train.steps && status == STATUS_OK; i++) {
+        double before = clock_now();
+        status = train_step(t, &parts, &norm, err);
+        best = fmin(best, clock_now() - before);
+    }
+    if (status != STATUS_OK) return status;
+    char eta[64];
+    print_model(t);
+    clock_format(best * (double)t->config.train.steps, eta, sizeof eta);
+    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nseconds_per_step %.4f\neta %s\n", parameters_element_count(&t->model->parameters), parts.particles, (double)tape_peak_bytes(&t->tape) / (1 << 20), best, eta);
+    return STATUS_OK;
+}
+
+Status train_run(const Config *config, Device *device, const TrainOptions *options, Error *err) {
+    Trainer *t = calloc(1, sizeof *t);
+    if (!t) return error_set(err, STATUS_FAILED, "out of memory for a trainer");
+    t->config = *config;
+    t->options = options;
+    t->device = device;
+    t->best = NAN;
+    t->started = clock_now();
+    tape_init(&t->tape, device);
+    Status status = options->dry_run ? dry_run(t, err) : run(t, err);
+    run_log_close(&t->run_log);
+    tape_free(&t->tape);
+    loss_workspace_free(&t->workspace);
+    optimizer_free(&t->optimizer);
+    vpd_free(t->model);
+    train_data_close(&t->data);
+    free(t);
+    return status;
+}
