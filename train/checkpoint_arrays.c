@@ -164,8 +164,8 @@ Status host_arrays_compare(const HostArrays *arrays, const Parameters *set, cons
     if (all.count == 0) return STATUS_OK;
     char more[40] = "";
     if (all.shown < all.count) snprintf(more, sizeof more, "; and %zu more", all.count - all.shown);
-    return error_set(err, STATUS_BAD_INPUT, "%.240s: the weights do not fit the config's model (%zu differences): %s%s",
-                     place, all.count, all.text, more);
+    return error_set(err, STATUS_BAD_INPUT, "%.240s: the weights do not fit the config's model (%zu difference%s): %s%s",
+                     place, all.count, all.count == 1 ? "" : "s", all.text, more);
 }
 
 // ---- checksums

@@ -6,6 +6,21 @@
 
 enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20 };
 
+// A text of fixed length; those of variable length are refused, see write_text.
+static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
+    h5_lock();
+    hid_t attribute = H5Aexists(place->id, name) > 0 ? H5Aopen(place->id, name, H5P_DEFAULT) : H5I_INVALID_HID;
+    hid_t type = attribute < 0 ? attribute : H5Aget_type(attribute);
+    bool is_variable = type >= 0 && H5Tdetect_class(type, H5T_VLEN) != 0;
+    is_variable |= type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) != 0;
+    if (type >= 0) H5Tclose(type);
+    if (attribute >= 0) H5Aclose(attribute);
+    h5_unlock();
+    if (!is_variable) return h5_attribute_text(place, name, true, out, size, NULL, err);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to be a text of fixed length, found one of variable length",
+                     place->text, name);
+}
+
 // ---- groups
 
 // "parameters", or "moments/m" by way of "moments".
@@ -135,7 +150,7 @@ static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err)
     char format[64];
     double version[2] = {0};
     int count = 0;
-    Status status = h5_attribute_text(root, "format", true, format, sizeof format, NULL, err);
+    Status status = read_text(root, "format", format, sizeof format, err);
     if (status != STATUS_OK) return status;
     if (strcmp(format, "vpd-checkpoint") != 0)
         return error_set(err, STATUS_BAD_INPUT, "%s expected format \"vpd-checkpoint\", found \"%s\"", root->text, format);
@@ -152,13 +167,13 @@ static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err)
 static Status read_attributes(const H5Place *root, CheckpointMeta *meta, Error *err) {
     char contents[32];
     double step = 0;
-    Status status = h5_attribute_text(root, "contents", true, contents, sizeof contents, NULL, err);
+    Status status = read_text(root, "contents", contents, sizeof contents, err);
     if (status != STATUS_OK) return status;
     meta->publication = !strcmp(contents, "publication");
     if (!meta->publication && strcmp(contents, "training") != 0)
         return error_set(err, STATUS_BAD_INPUT, "%s expected contents \"training\" or \"publication\", found \"%s\"",
                          root->text, contents);
-    status = h5_attribute_text(root, "commit", true, meta->commit, sizeof meta->commit, NULL, err);
+    status = read_text(root, "commit", meta->commit, sizeof meta->commit, err);
     if (status == STATUS_OK) status = read_number(root, "step", true, 0, &step, err);
     if (status == STATUS_OK) status = read_number(root, "best_score", false, -INFINITY, &meta->best_score, err);
     if (status == STATUS_OK) status = read_number(root, "time_step", false, 0, &meta->time_step, err);
@@ -174,7 +189,7 @@ static Status read_checksums(CheckpointFile *file, Error *err) {
         bool found = false;
         status = open_group(&file->root, (CheckpointGroup)i, false, &group, &found, err);
         if (status == STATUS_OK && found)
-            status = h5_attribute_text(&group, "checksum", true, file->checksums[i], CHECKSUM_TEXT_SIZE, NULL, err);
+            status = read_text(&group, "checksum", file->checksums[i], CHECKSUM_TEXT_SIZE, err);
         h5_close(&group);
     }
     CheckpointMeta *meta = &file->meta;
@@ -204,7 +219,7 @@ static Status read_config(CheckpointFile *file, Error *err) {
     CheckpointMeta *meta = &file->meta;
     char *text = NULL, checksum[CHECKSUM_TEXT_SIZE], name[H5_PLACE_SIZE + 8];
     size_t length = 0;
-    Status status = h5_attribute_text(&file->root, "checksum", true, meta->hash, sizeof meta->hash, NULL, err);
+    Status status = read_text(&file->root, "checksum", meta->hash, sizeof meta->hash, err);
     if (status == STATUS_OK) status = read_config_text(&file->root, &text, &length, err);
     if (status == STATUS_OK) {
         checkpoint_root_checksum(meta, file->checksums, text, length, checksum);
