@@ -38,9 +38,8 @@ class Config:
     k_node_to_node: int = 10
     k_node_to_particle: int = 4
     cross_edges: int = 4
-    cross: str = "still"             # still: nearest nodes with m = 0 | unlike: nearest in position of another look (see gnn.unlike)
-    unlike_offset: bool = False      # extras: offset to the 3 nearest moving particles of another look
-    unlike: float = 0.0              # metres: least distance in colour and m between two looks
+    contact_edges: int = 0           # edges from the nodes nearest in position that move differently,
+    contact_speed: float = 0.5       # by at least this many s per frame
     # renderer
     radius_per_particle: bool = True
     K: int = 8
@@ -63,7 +62,7 @@ class Config:
     seed: int = 1
 
     def __post_init__(self):
-        for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .0025), ("unlike", .075)):
+        for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .0025)):
             if not getattr(self, name):
                 setattr(self, name, share * self.X)
 

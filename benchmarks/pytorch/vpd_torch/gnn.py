@@ -67,10 +67,7 @@ def build_graph(c, state, step, episode, node=None):
     g.node_node = knn(en, en, c.k_node_to_node, torch.arange(M))
     g.smooth_k = g.node_node.shape[1]
     if c.cross_edges:
-        if c.cross == "unlike":
-            add_unlike_edges(c, g, en)
-        else:
-            add_cross_edges(c, g, en, state.m[-1][node])
+        add_cross_edges(c, g, en, state.m[-1][node])
     g.to_particle = knn(e[-1], en, c.k_node_to_particle)
     return g, e
 
@@ -90,34 +87,15 @@ def add_cross_edges(c, g, en, m):
         g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
 
 
-def unlike(c, a, b):
-    """Whether rows of a and b differ in look: distance in (lc rgb, lm m) of at least c.unlike. (A, B)"""
-    return torch.cdist(a[:, 3:], b[:, 3:], compute_mode="donot_use_mm_for_euclid_dist") >= c.unlike
-
-
-def add_unlike_edges(c, g, en):
-    """From the nodes nearest in position among those of another look: the floor, and other objects."""
+def add_contact_edges(c, g, en, v):
+    """From the nodes nearest in position among those that move differently: what a body may run into."""
     d = torch.cdist(en[:, :3], en[:, :3], compute_mode="donot_use_mm_for_euclid_dist")
-    d = d.masked_fill(~unlike(c, en, en), float("inf"))
+    d = d.masked_fill(torch.cdist(v, v, compute_mode="donot_use_mm_for_euclid_dist") < c.contact_speed * c.s, float("inf"))
     near, index = torch.sort(d, dim=1, stable=True)
-    g.node_node = torch.cat([g.node_node, index[:, : c.cross_edges]], 1)
-    there = torch.isfinite(near[:, : c.cross_edges])
-    if not bool(there.all()):
-        g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
-
-
-def unlike_offset(c, e, en):
-    """[offset/ell, |offset|/ell] to the 3 nearest moving particles of another look, shortened to 3 ell; 0 without."""
-    moving = e[e[:, 6] > 0]
-    if not len(moving):
-        return torch.zeros(len(en), 4, dtype=en.dtype)
-    d = torch.cdist(en[:, :3], moving[:, :3]).masked_fill(~unlike(c, en, moving), float("inf"))
-    near, index = d.topk(min(3, len(moving)), 1, largest=False)
-    ok = torch.isfinite(near)[..., None].to(en.dtype)
-    offset = ((moving[:, :3][index] - en[:, None, :3]) * ok).sum(1) / ok.sum(1).clamp_min(1)
-    length = torch.sqrt((offset * offset).sum(1, keepdim=True))
-    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0) / c.ell
-    return torch.cat([offset * factor, length * factor], 1)
+    there = torch.isfinite(near[:, : c.contact_edges])
+    mask = torch.ones(g.node_node.shape, dtype=torch.bool) if g.node_mask is None else g.node_mask
+    g.node_node = torch.cat([g.node_node, index[:, : c.contact_edges]], 1)
+    g.node_mask = torch.cat([mask, there], 1)
 
 
 def particle_velocity(c, state):
@@ -340,6 +318,8 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
         if c.has_velocity:
             if c.velocity == "node":
                 v_node = node_velocity(c, state, g, e)
+                if c.contact_edges:
+                    add_contact_edges(c, g, e[-1][g.node], v_node)
             else:
                 v_particle = particle_velocity(c, state)
         if c.graph == "hierarchical":
@@ -348,8 +328,6 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
             if c.node_extras:
                 extra = node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))
-                if c.unlike_offset:
-                    extra = torch.cat([extra, unlike_offset(c, e[-1], e[-1][g.node])], 1)
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, v_particle, d2)
     return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node, "v": v_node if v_node is not None else v_particle}
 
