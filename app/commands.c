@@ -5,6 +5,7 @@
 
 const Command *const commands[] = {
     &command_completion,
+    &command_export,
     &command_man,
     &command_version,
     NULL,

@@ -6,6 +6,7 @@
 #include "app/command.h"
 
 extern const Command command_completion;
+extern const Command command_export;
 extern const Command command_man;
 extern const Command command_version;
 
