@@ -40,6 +40,10 @@ static inline bool gnn_has_velocity(const GnnConfig *c) { return c->velocity != 
 static inline bool gnn_has_node_velocity(const GnnConfig *c) {
     return c->graph == GRAPH_HIERARCHICAL && c->velocity == VELOCITY_NODE && c->T > 1;
 }
+// What particles need a velocity for: to add gain times it to their step.
+static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
+    return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
+}
 // Width of s_i, the input of a particle.
 static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }
 // Features that the network changes.

@@ -227,7 +227,7 @@ static void plan_hierarchical(Planning *p) {
     count_edges(p);
     make_logits(p, distance2);
     if (gnn_has_node_velocity(p->c)) plan->node_velocity = planning_node_velocity(p, &near, near2);
-    else if (gnn_has_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
+    if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
     if (p->c->node_extras) make_extras(p);
 }
 
@@ -244,7 +244,7 @@ static void plan_flat(Planning *p) {
         planning_index(p, &past, p->extra, &before);
         plan->past = nearest_edges(p, &before, past.count, &now, NULL, p->c->k_particle_to_node, NULL);
     }
-    if (gnn_has_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
+    if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
 }
 
 void gnn_plan_make(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, GnnPlan *plan) {

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole rollout steps in float: an untrained model moves nothing, two runs give the same bits, a warm step asks the system for
+// nothing, and every form works on awkward sets.
+#include "tests/gnn_scene.h"
+
+static const size_t COUNTS[] = {150, 150, 150};
+static const size_t DIFFERENT[] = {140, 133, 150};
+
+// Forward over two steps (plans made anew) and backward from ones; dx of both steps are copied out, gradients stay in the
+// parameters. Returns the spread of h behind the first step.
+static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
+    Tensor *moved[2];
+    double spread = 0;
+    tape_reset(tape);
+    parameters_zero_grad(&model->parameters);
+    GnnSets sets = scene_sets(tape, scene);
+    for (uint32_t step = 0; step < 2; step++) {
+        GnnPlanInput input = scene_plan_input(scene, &sets, step);
+        GnnPlan plan;
+        DynamicsOutput out = {0};
+        gnn_plan_make(tape, &model->dynamics->config, &model->planner, &input, &plan);
+        dynamics_step(tape, model->dynamics, &plan, &sets, &out);
+        if (step == 0) spread = dynamics_spread(model->device, out.h);
+        moved[step] = out.dx;
+        sets = scene_shift(&sets, &out);
+        real *grad = tape_grad(tape, out.dx);
+        for (size_t i = 0; grad && i < out.dx->rows * 3; i++) grad[i] = (real)scene_random(50 + step, i);
+    }
+    tape_backward_from_grads(tape);
+    for (size_t step = 0, at = 0; step < 2; step++) {
+        memcpy(dx + at, moved[step]->value, moved[step]->rows * 3 * sizeof *dx);
+        at += moved[step]->rows * 3;
+    }
+    return spread;
+}
+
+static bool all_finite(const real *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+static void untrained_moves_nothing(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        SceneModel model;
+        Tape tape;
+        Scene *scene = scene_make(config.T, DIFFERENT);
+        real *dx = malloc(2 * SCENE_MAX * 3 * sizeof *dx);
+        model_open(&model, &config, 2, true);
+        tape_init(&tape, model.device);
+        size_t n = scene->count[config.T - 1];
+        // Set sizes differ, so only the first step: behind it both sets hold the same particles.
+        GnnSets sets = scene_sets(&tape, scene);
+        GnnPlanInput input = scene_plan_input(scene, &sets, 0);
+        GnnPlan plan;
+        DynamicsOutput out = {0};
+        gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+        dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
+        for (size_t i = 0; i < n * 3; i++) assert_true(out.dx->value[i] == 0);
+        assert_memory_equal(out.x->value, scene->x[config.T - 1], n * 3 * sizeof(real));
+        assert_memory_equal(out.f->value, scene->f[config.T - 1], n * scene->D * sizeof(real));
+        // ... and a trained one moves something.
+        model.parameters.values[model.parameters.size - 1] = 1;
+        for (size_t i = 0; i < model.parameters.size; i++) model.parameters.values[i] += (real)(0.2 * scene_random(20, i));
+        two_steps(&model, &tape, scene, dx);
+        bool moves = false;
+        for (size_t i = 0; i < n * 3; i++) moves = moves || dx[i] != 0;
+        assert_true(moves);
+        tape_free(&tape);
+        model_close(&model);
+        free(scene);
+        free(dx);
+    }
+}
+
+static void two_runs_give_the_same_bits(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        real *dx[2], *grads[2];
+        size_t size = 0, moved = 2 * COUNTS[0] * 3;
+        for (int run = 0; run < 2; run++) {
+            SceneModel model;
+            Tape tape;
+            Scene *scene = scene_make(config.T, COUNTS);
+            model_open(&model, &config, 3, false);
+            tape_init(&tape, model.device);
+            size = model.parameters.size;
+            dx[run] = malloc(moved * sizeof(real));
+            grads[run] = malloc(size * sizeof(real));
+            two_steps(&model, &tape, scene, dx[run]);
+            memcpy(grads[run], model.parameters.grads, size * sizeof(real));
+            tape_free(&tape);
+            model_close(&model);
+            free(scene);
+        }
+        assert_true(all_finite(grads[0], size));
+        assert_memory_equal(dx[0], dx[1], moved * sizeof(real));
+        assert_memory_equal(grads[0], grads[1], size * sizeof(real));
+        for (int run = 0; run < 2; run++) {
+            free(dx[run]);
+            free(grads[run]);
+        }
+    }
+}
+
+// Another number of threads and computing again instead of keeping change roundings alone.
+static void threads_and_keeping_agree(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        real *dx[2], *grads[2];
+        size_t size = 0, moved = 2 * COUNTS[0] * 3;
+        for (int run = 0; run < 2; run++) {
+            GnnConfig config = scene_config(&scene_forms[f]);
+            SceneModel model;
+            Tape tape;
+            Scene *scene = scene_make(config.T, COUNTS);
+            config.keep = run == 0;
+            model_open(&model, &config, run ? 3 : 1, false);
+            tape_init(&tape, model.device);
+            size = model.parameters.size;
+            dx[run] = malloc(moved * sizeof(real));
+            grads[run] = malloc(size * sizeof(real));
+            two_steps(&model, &tape, scene, dx[run]);
+            memcpy(grads[run], model.parameters.grads, size * sizeof(real));
+            tape_free(&tape);
+            model_close(&model);
+            free(scene);
+        }
+        double largest = 0, off = 0, grad = 0, grad_off = 0;
+        for (size_t i = 0; i < moved; i++) {
+            largest = fmax(largest, fabs((double)dx[0][i]));
+            off = fmax(off, fabs((double)dx[0][i] - (double)dx[1][i]));
+        }
+        for (size_t i = 0; i < size; i++) {
+            grad = fmax(grad, fabs((double)grads[0][i]));
+            grad_off = fmax(grad_off, fabs((double)grads[0][i] - (double)grads[1][i]));
+        }
+        assert_true(off <= 1e-5 * largest && largest > 0);
+        // Two steps of rounded sums; the first step's answer is the second's question.
+        assert_true(grad_off <= 1e-3 * grad && grad > 0);
+        for (int run = 0; run < 2; run++) {
+            free(dx[run]);
+            free(grads[run]);
+        }
+    }
+}
+
+static void warm_steps_allocate_nothing(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        SceneModel model;
+        Tape tape;
+        Scene *scene = scene_make(config.T, COUNTS);
+        real *dx = malloc(2 * SCENE_MAX * 3 * sizeof *dx);
+        size_t tape_before = 0, scratch_before = 0;
+        model_open(&model, &config, 2, false);
+        tape_init(&tape, model.device);
+        for (int step = 0; step < 5; step++) {
+            if (step == 2) {
+                tape_before = tape_allocations(&tape);
+                scratch_before = model.device->scratch.allocations;
+            }
+            two_steps(&model, &tape, scene, dx);
+            arena_reset(&model.device->scratch); // as the trainer does between steps
+        }
+        assert_int_equal(tape_allocations(&tape), tape_before);
+        assert_int_equal(model.device->scratch.allocations, scratch_before);
+        tape_free(&tape);
+        model_close(&model);
+        free(scene);
+        free(dx);
+    }
+}
+
+// One step forward and backward on sets of given sizes; all that comes out must be finite.
+static void awkward_step(const SceneForm *form, size_t past, size_t present, size_t M, bool flags) {
+    GnnConfig config = scene_config(form);
+    SceneModel model;
+    Tape tape;
+    size_t counts[] = {past, past, present};
+    Scene *scene = scene_make(config.T, config.T == 3 ? counts : config.T == 2 ? counts + 1 : counts + 2);
+    config.M = M;
+    model_open(&model, &config, 2, false);
+    tape_init(&tape, model.device);
+    GnnSets sets = scene_sets(&tape, scene);
+    for (size_t t = 0; !flags && t < config.T; t++) sets.set[t].m = NULL;
+    GnnPlanInput input = scene_plan_input(scene, &sets, 0);
+    GnnPlan plan;
+    DynamicsOutput out = {0};
+    gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+    dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
+    real *grad = tape_grad(&tape, out.x);
+    for (size_t i = 0; i < out.x->rows * 3; i++) grad[i] = 1;
+    tape_backward_from_grads(&tape);
+    assert_int_equal(out.x->rows, present);
+    assert_true(all_finite(out.x->value, present * 3) && all_finite(out.f->value, present * scene->D));
+    assert_true(all_finite(model.parameters.grads, model.parameters.size));
+    for (size_t t = 0; t < config.T; t++)
+        if (sets.set[t].x->grad) assert_true(all_finite(sets.set[t].x->grad, scene->count[t] * 3));
+    assert_true(isfinite(dynamics_spread(model.device, out.h)));
+    tape_free(&tape);
+    model_close(&model);
+    free(scene);
+}
+
+static void awkward_sets_work(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        const SceneForm *form = &scene_forms[f];
+        awkward_step(form, 0, 50, 12, true);  // no past particles
+        awkward_step(form, 50, 50, 1, true);  // one node
+        awkward_step(form, 50, 50, 2, true);  // fewer nodes than neighbours
+        awkward_step(form, 3, 2, 12, true);   // fewer particles than neighbours and nodes
+        awkward_step(form, 50, 1, 12, true);  // one particle
+        awkward_step(form, 50, 0, 12, true);  // none
+        awkward_step(form, 0, 0, 12, true);
+        awkward_step(form, 60, 60, 12, false); // flags not known
+    }
+}
+
+// Nodes that all say the same have no spread.
+static void spread_sees_collapse(void **state) {
+    (void)state;
+    GnnConfig config = scene_config(&scene_forms[2]);
+    SceneModel model;
+    Tape tape;
+    Scene *scene = scene_make(config.T, COUNTS);
+    real *dx = malloc(2 * SCENE_MAX * 3 * sizeof *dx);
+    model_open(&model, &config, 2, false);
+    tape_init(&tape, model.device);
+    assert_true(two_steps(&model, &tape, scene, dx) > 0.3);
+    const char *gains[] = {"gnn.encode.node.gain", "gnn.round0.node.gain", "gnn.round1.node.gain"};
+    for (size_t i = 0; i < 3; i++) {
+        const Parameter *gain = parameters_find(&model.parameters, gains[i]);
+        memset(gain->tensor.value, 0, gain->tensor.cols * sizeof(real));
+    }
+    assert_true(two_steps(&model, &tape, scene, dx) < 1e-6);
+    tape_free(&tape);
+    model_close(&model);
+    free(scene);
+    free(dx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(untrained_moves_nothing),   cmocka_unit_test(two_runs_give_the_same_bits),
+                                       cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
+                                       cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(spread_sees_collapse)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
