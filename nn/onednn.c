@@ -11,36 +11,41 @@
 
 #if DNNL_VERSION_MAJOR >= 3
 typedef dnnl_memory_desc_t Desc; // a handle
+typedef const_dnnl_memory_desc_t DescView;
+#define DESC_ARG(d) (d)
 static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_format_tag_t tag) {
     return dnnl_memory_desc_create_with_tag(d, rank, dims, dnnl_f32, tag);
 }
 static void desc_free(Desc d) {
     if (d) dnnl_memory_desc_destroy(d);
 }
-#define DESC_ARG(d) (d)
-typedef const_dnnl_memory_desc_t DescView;
 #else
 typedef dnnl_memory_desc_t Desc; // a struct
+typedef const dnnl_memory_desc_t *DescView;
+#define DESC_ARG(d) (&(d))
 static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_format_tag_t tag) {
     return dnnl_memory_desc_init_by_tag(d, rank, dims, dnnl_f32, tag);
 }
 static void desc_free(Desc d) { (void)d; }
-#define DESC_ARG(d) (&(d))
-typedef const dnnl_memory_desc_t *DescView;
 #endif
 
 typedef enum Kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, KIND_COUNT } Kind;
+typedef enum Operand { X, WEIGHT, Y, BIAS, OPERAND_COUNT } Operand;
 
-typedef struct Descs {
-    Desc x, weight_any, weight_user, bias, y;
-} Descs;
+// One operand: as the caller lays it out and as oneDNN wants it, which is faster than NHWC by more than the way there costs.
+typedef struct Slot {
+    dnnl_memory_t given, wanted;
+    dnnl_primitive_t reorder; // NULL: both are the same
+    size_t bytes;             // as wanted
+} Slot;
 
 // One direction of one shape.
 typedef struct Primitive {
     dnnl_primitive_desc_t description;
-    dnnl_primitive_t run, reorder;  // reorder: weights between (3,3,in,out) and the layout that oneDNN chose
-    dnnl_memory_t x, weight, weight_user, bias, y, scratch;
-    size_t weight_bytes, scratch_bytes;
+    dnnl_primitive_t run;
+    Slot slots[OPERAND_COUNT];
+    dnnl_memory_t scratch;
+    size_t scratch_bytes;
 } Primitive;
 
 typedef struct Convolution {
@@ -57,101 +62,118 @@ typedef struct State {
     size_t count, capacity;
 } State;
 
+// The operand that a direction writes.
+static Operand output_of(Kind kind) { return kind == FORWARD ? Y : kind == BACKWARD_DATA ? X : WEIGHT; }
+
 // ---- making primitives
 
-static dnnl_status_t make_descs(const Convolution *c, Descs *d) {
+static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT], Desc any[OPERAND_COUNT]) {
     dnnl_dim_t n = (dnnl_dim_t)c->shape.n, h = (dnnl_dim_t)c->shape.h, w = (dnnl_dim_t)c->shape.w, in = (dnnl_dim_t)c->in, out = (dnnl_dim_t)c->out;
-    dnnl_status_t status = desc_make(&d->x, 4, (dnnl_dims_t){n, in, h, w}, dnnl_nhwc);
-    if (!status) status = desc_make(&d->weight_any, 4, (dnnl_dims_t){out, in, 3, 3}, dnnl_format_tag_any);
-    if (!status) status = desc_make(&d->weight_user, 4, (dnnl_dims_t){out, in, 3, 3}, dnnl_hwio);
-    if (!status) status = desc_make(&d->bias, 1, (dnnl_dims_t){out}, dnnl_x);
-    if (!status) status = desc_make(&d->y, 4, (dnnl_dims_t){n, out, h, w}, dnnl_nhwc);
+    const struct {
+        int rank;
+        dnnl_dims_t dims;
+        dnnl_format_tag_t tag;
+    } operands[OPERAND_COUNT] = {[X] = {4, {n, in, h, w}, dnnl_nhwc}, [WEIGHT] = {4, {out, in, 3, 3}, dnnl_hwio}, [Y] = {4, {n, out, h, w}, dnnl_nhwc}, [BIAS] = {1, {out}, dnnl_x}};
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < OPERAND_COUNT && !status; i++) {
+        status = desc_make(&given[i], operands[i].rank, operands[i].dims, operands[i].tag);
+        if (!status) status = desc_make(&any[i], operands[i].rank, operands[i].dims, i == BIAS ? dnnl_x : dnnl_format_tag_any);
+    }
     return status;
-}
-
-static void free_descs(Descs *d) {
-    desc_free(d->x);
-    desc_free(d->weight_any);
-    desc_free(d->weight_user);
-    desc_free(d->bias);
-    desc_free(d->y);
 }
 
 static const dnnl_dims_t ones = {1, 1};
 
 #if DNNL_VERSION_MAJOR >= 3
-static dnnl_status_t describe(State *s, Kind kind, const Descs *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
+static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
     static const dnnl_dims_t none = {0, 0};
     if (kind == FORWARD)
-        return dnnl_convolution_forward_primitive_desc_create(out, s->engine, dnnl_forward_training, dnnl_convolution_direct, d->x, d->weight_any, d->bias, d->y, ones, none, ones, ones, attr);
+        return dnnl_convolution_forward_primitive_desc_create(out, s->engine, dnnl_forward_training, dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y], ones, none, ones, ones, attr);
     if (kind == BACKWARD_DATA)
-        return dnnl_convolution_backward_data_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d->x, d->weight_any, d->y, ones, none, ones, ones, hint, attr);
-    return dnnl_convolution_backward_weights_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d->x, d->weight_any, d->bias, d->y, ones, none, ones, ones, hint, attr);
+        return dnnl_convolution_backward_data_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[Y], ones, none, ones, ones, hint, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y], ones, none, ones, ones, hint, attr);
 }
 #else
-static dnnl_status_t describe(State *s, Kind kind, const Descs *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
+static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
     dnnl_convolution_desc_t c;
     dnnl_status_t status;
     if (kind == FORWARD)
-        status = dnnl_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d->x, &d->weight_any, &d->bias, &d->y, ones, ones, ones);
+        status = dnnl_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[BIAS], &d[Y], ones, ones, ones);
     else if (kind == BACKWARD_DATA)
-        status = dnnl_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d->x, &d->weight_any, &d->y, ones, ones, ones);
+        status = dnnl_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[Y], ones, ones, ones);
     else
-        status = dnnl_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d->x, &d->weight_any, &d->bias, &d->y, ones, ones, ones);
+        status = dnnl_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[BIAS], &d[Y], ones, ones, ones);
     return status ? status : dnnl_primitive_desc_create(out, &c, attr, s->engine, hint);
 }
 #endif
 
-static dnnl_status_t make_memory(State *s, DescView desc, dnnl_memory_t *out) { return dnnl_memory_create(out, desc, s->engine, DNNL_MEMORY_NONE); }
-
-static dnnl_status_t make_reorder(State *s, Kind kind, DescView user, DescView chosen, Primitive *p) {
+static dnnl_status_t make_reorder(State *s, DescView from, DescView to, dnnl_primitive_t *out) {
     dnnl_primitive_desc_t description;
-    bool to_user = kind == BACKWARD_WEIGHTS;
-    dnnl_status_t status = dnnl_reorder_primitive_desc_create(&description, to_user ? chosen : user, s->engine, to_user ? user : chosen, s->engine, NULL);
-    if (status) return status;
-    status = dnnl_primitive_create(&p->reorder, description);
-    dnnl_primitive_desc_destroy(description);
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(&attr);
+    if (!status) status = dnnl_reorder_primitive_desc_create(&description, from, s->engine, to, s->engine, attr);
+    if (!status) {
+        status = dnnl_primitive_create(out, description);
+        dnnl_primitive_desc_destroy(description);
+    }
+    if (attr) dnnl_primitive_attr_destroy(attr);
     return status;
 }
 
-static dnnl_status_t make_memories(State *s, Kind kind, const Descs *d, Primitive *p) {
-    DescView weight = dnnl_primitive_desc_query_md(p->description, kind == BACKWARD_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+static dnnl_status_t make_slot(State *s, Slot *slot, DescView given, DescView wanted, bool is_output) {
+    dnnl_status_t status = dnnl_memory_create(&slot->given, given, s->engine, DNNL_MEMORY_NONE);
+    if (!status) status = dnnl_memory_create(&slot->wanted, wanted, s->engine, DNNL_MEMORY_NONE);
+    slot->bytes = dnnl_memory_desc_get_size(wanted);
+    if (status || dnnl_memory_desc_equal(given, wanted)) return status;
+    return is_output ? make_reorder(s, wanted, given, &slot->reorder) : make_reorder(s, given, wanted, &slot->reorder);
+}
+
+static dnnl_status_t make_slots(State *s, Kind kind, const Desc *given, Primitive *p) {
+    static const dnnl_query_t queries[KIND_COUNT][OPERAND_COUNT] = {
+        [FORWARD] = {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
+        [BACKWARD_DATA] = {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md},
+        [BACKWARD_WEIGHTS] = {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md},
+    };
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < OPERAND_COUNT && !status; i++) {
+        DescView wanted = i == BIAS ? DESC_ARG(given[BIAS]) : dnnl_primitive_desc_query_md(p->description, queries[kind][i], 0);
+        status = make_slot(s, &p->slots[i], DESC_ARG(given[i]), wanted, i == (int)output_of(kind));
+    }
     DescView scratch = dnnl_primitive_desc_query_md(p->description, dnnl_query_scratchpad_md, 0);
-    p->weight_bytes = dnnl_memory_desc_get_size(weight);
     p->scratch_bytes = dnnl_memory_desc_get_size(scratch);
-    dnnl_status_t status = make_memory(s, DESC_ARG(d->x), &p->x);
-    if (!status) status = make_memory(s, weight, &p->weight);
-    if (!status) status = make_memory(s, DESC_ARG(d->weight_user), &p->weight_user);
-    if (!status) status = make_memory(s, DESC_ARG(d->bias), &p->bias);
-    if (!status) status = make_memory(s, DESC_ARG(d->y), &p->y);
-    if (!status) status = make_memory(s, scratch, &p->scratch);
-    return status ? status : make_reorder(s, kind, DESC_ARG(d->weight_user), weight, p);
+    return status ? status : dnnl_memory_create(&p->scratch, scratch, s->engine, DNNL_MEMORY_NONE);
 }
 
 static void free_primitive(Primitive *p) {
-    dnnl_memory_t memories[] = {p->x, p->weight, p->weight_user, p->bias, p->y, p->scratch};
-    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
-        if (memories[i]) dnnl_memory_destroy(memories[i]);
+    for (int i = 0; i < OPERAND_COUNT; i++) {
+        Slot *slot = &p->slots[i];
+        if (slot->given) dnnl_memory_destroy(slot->given);
+        if (slot->wanted) dnnl_memory_destroy(slot->wanted);
+        if (slot->reorder) dnnl_primitive_destroy(slot->reorder);
+    }
+    if (p->scratch) dnnl_memory_destroy(p->scratch);
     if (p->run) dnnl_primitive_destroy(p->run);
-    if (p->reorder) dnnl_primitive_destroy(p->reorder);
     if (p->description) dnnl_primitive_desc_destroy(p->description);
     *p = (Primitive){0};
 }
 
 static dnnl_status_t make_primitive(State *s, Convolution *c, Kind kind) {
-    Descs d = {0};
+    Desc given[OPERAND_COUNT] = {0}, any[OPERAND_COUNT] = {0};
     Primitive *p = &c->kinds[kind];
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(&attr);
     if (!status) status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (!status) status = make_descs(c, &d);
-    if (!status) status = describe(s, kind, &d, attr, c->kinds[FORWARD].description, &p->description);
+    if (!status) status = make_descs(c, given, any);
+    if (!status) status = describe(s, kind, any, attr, c->kinds[FORWARD].description, &p->description);
     if (!status) status = dnnl_primitive_create(&p->run, p->description);
-    if (!status) status = make_memories(s, kind, &d, p);
+    if (!status) status = make_slots(s, kind, given, p);
     if (status) free_primitive(p);
     c->made[kind] = !status;
     if (attr) dnnl_primitive_attr_destroy(attr);
-    free_descs(&d);
+    for (int i = 0; i < OPERAND_COUNT; i++) {
+        desc_free(given[i]);
+        desc_free(any[i]);
+    }
     return status;
 }
 
@@ -185,6 +207,12 @@ static Convolution *find(State *s, const Conv2dArgs *a) {
     return &s->items[s->count++];
 }
 
+static void report(Device *device, const Conv2dArgs *a, Kind kind, dnnl_status_t status) {
+    static const char *const names[] = {"forward", "gradient of x", "gradient of the weights"};
+    if (status)
+        device_fail(device, STATUS_FAILED, "oneDNN: convolution (%s) of %zux%zux%zu, %zu to %zu channels: error %d", names[kind], a->shape.n, a->shape.h, a->shape.w, a->in, a->out, (int)status);
+}
+
 static Primitive *get_primitive(Device *device, const Conv2dArgs *a, Kind kind) {
     State *s = get_state(device);
     if (!s) return NULL;
@@ -192,9 +220,8 @@ static Primitive *get_primitive(Device *device, const Conv2dArgs *a, Kind kind) 
     dnnl_status_t status = c ? dnnl_success : dnnl_out_of_memory;
     if (c && !c->made[FORWARD]) status = make_primitive(s, c, FORWARD); // the others' hint
     if (!status && !c->made[kind]) status = make_primitive(s, c, kind);
-    if (!status) return &c->kinds[kind];
-    device_fail(device, STATUS_FAILED, "oneDNN: convolution of %zux%zux%zu, %zu to %zu channels: error %d", a->shape.n, a->shape.h, a->shape.w, a->in, a->out, (int)status);
-    return NULL;
+    report(device, a, kind, status);
+    return status ? NULL : &c->kinds[kind];
 }
 
 void onednn_close(Device *device) {
@@ -213,78 +240,74 @@ void onednn_close(Device *device) {
 
 static dnnl_status_t set(dnnl_memory_t memory, const void *data) { return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)data); }
 
-static dnnl_status_t reorder(State *s, const Primitive *p, dnnl_memory_t from, dnnl_memory_t to) {
+static dnnl_status_t reorder(State *s, const Slot *slot, dnnl_memory_t from, dnnl_memory_t to) {
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    return dnnl_primitive_execute(p->reorder, s->stream, 2, args);
+    return dnnl_primitive_execute(slot->reorder, s->stream, 2, args);
 }
 
-// Scratch for the weights in oneDNN's layout and for the primitive itself.
-static dnnl_status_t set_scratch(Device *device, Primitive *p) {
-    void *weight = device_scratch_bytes(device, p->weight_bytes), *scratch = device_scratch_bytes(device, p->scratch_bytes);
-    if (!weight || !scratch) return dnnl_out_of_memory;
-    dnnl_status_t status = set(p->weight, weight);
-    return status ? status : set(p->scratch, scratch);
+// Puts the caller's memory into the slot, and scratch memory where oneDNN wants another layout.
+static dnnl_status_t bind(Device *device, Slot *slot, const void *data) {
+    if (!slot->reorder) return set(slot->wanted, data);
+    void *wanted = device_scratch_bytes(device, slot->bytes);
+    if (!wanted) return dnnl_out_of_memory;
+    dnnl_status_t status = set(slot->given, data);
+    return status ? status : set(slot->wanted, wanted);
 }
 
-static void report(Device *device, const Conv2dArgs *a, const char *what, dnnl_status_t status) {
-    if (status)
-        device_fail(device, STATUS_FAILED, "oneDNN: convolution (%s) of %zux%zux%zu, %zu to %zu channels: error %d", what, a->shape.n, a->shape.h, a->shape.w, a->in, a->out, (int)status);
+// Runs one direction on `data`; the output is overwritten. The caller marks and releases the scratch arena.
+static bool run(Device *device, const Conv2dArgs *a, Kind kind, const void *const data[OPERAND_COUNT]) {
+    static const int names[KIND_COUNT][OPERAND_COUNT] = {
+        [FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
+        [BACKWARD_DATA] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_BIAS},
+        [BACKWARD_WEIGHTS] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_BIAS},
+    };
+    Primitive *p = get_primitive(device, a, kind);
+    if (!p) return false;
+    State *s = device->state;
+    int operands = kind == BACKWARD_DATA ? BIAS : OPERAND_COUNT;
+    Slot *output = &p->slots[output_of(kind)];
+    dnnl_exec_arg_t args[OPERAND_COUNT + 1] = {{DNNL_ARG_SCRATCHPAD, p->scratch}};
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < operands && !status; i++) {
+        Slot *slot = &p->slots[i];
+        args[i + 1] = (dnnl_exec_arg_t){names[kind][i], slot->wanted};
+        status = bind(device, slot, data[i]);
+        if (!status && slot->reorder && slot != output) status = reorder(s, slot, slot->given, slot->wanted);
+    }
+    void *scratch = device_scratch_bytes(device, p->scratch_bytes);
+    if (!status) status = scratch ? set(p->scratch, scratch) : dnnl_out_of_memory;
+    if (!status) status = dnnl_primitive_execute(p->run, s->stream, operands + 1, args);
+    if (!status && output->reorder) status = reorder(s, output, output->wanted, output->given);
+    report(device, a, kind, status);
+    return !status;
+}
+
+static void add(Device *device, size_t count, const real *from, real *to) {
+#pragma omp parallel for simd schedule(static) num_threads(device->threads) if (count > 1 << 14)
+    for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
 void onednn_conv2d_forward(Device *device, const Conv2dArgs *a) {
-    Primitive *p = get_primitive(device, a, FORWARD);
-    if (!p) return;
-    State *s = device->state;
     ArenaMark mark = arena_mark(&device->scratch);
-    dnnl_status_t status = set_scratch(device, p);
-    if (!status) status = set(p->weight_user, a->weight);
-    if (!status) status = reorder(s, p, p->weight_user, p->weight);
-    if (!status) status = set(p->x, a->x);
-    if (!status) status = set(p->bias, a->bias);
-    if (!status) status = set(p->y, a->y);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->x}, {DNNL_ARG_WEIGHTS, p->weight}, {DNNL_ARG_BIAS, p->bias}, {DNNL_ARG_DST, p->y}, {DNNL_ARG_SCRATCHPAD, p->scratch}};
-    if (!status) status = dnnl_primitive_execute(p->run, s->stream, 5, args);
-    report(device, a, "forward", status);
+    run(device, a, FORWARD, (const void *[]){a->x, a->weight, a->y, a->bias});
     arena_release(&device->scratch, mark);
 }
 
 static void backward_data(Device *device, const Conv2dArgs *a) {
-    Primitive *p = get_primitive(device, a, BACKWARD_DATA);
-    if (!p) return;
-    State *s = device->state;
     size_t count = image_pixels(a->shape) * a->in;
     ArenaMark mark = arena_mark(&device->scratch);
     real *dx = a->dx_is_new ? a->dx : device_scratch(device, count);
-    dnnl_status_t status = dx ? set_scratch(device, p) : dnnl_out_of_memory;
-    if (!status) status = set(p->weight_user, a->weight);
-    if (!status) status = reorder(s, p, p->weight_user, p->weight);
-    if (!status) status = set(p->x, dx);
-    if (!status) status = set(p->y, a->dy);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_SRC, p->x}, {DNNL_ARG_WEIGHTS, p->weight}, {DNNL_ARG_DIFF_DST, p->y}, {DNNL_ARG_SCRATCHPAD, p->scratch}};
-    if (!status) status = dnnl_primitive_execute(p->run, s->stream, 4, args);
-    for (size_t i = 0; !status && !a->dx_is_new && i < count; i++) a->dx[i] += dx[i];
-    report(device, a, "backward, data", status);
+    if (dx && run(device, a, BACKWARD_DATA, (const void *[]){dx, a->weight, a->dy, NULL}) && dx != a->dx) add(device, count, dx, a->dx);
     arena_release(&device->scratch, mark);
 }
 
 static void backward_weights(Device *device, const Conv2dArgs *a) {
-    Primitive *p = get_primitive(device, a, BACKWARD_WEIGHTS);
-    if (!p) return;
-    State *s = device->state;
-    size_t count = 9 * a->in * a->out;
     ArenaMark mark = arena_mark(&device->scratch);
-    real *dweight = device_scratch(device, count), *dbias = device_scratch(device, a->out);
-    dnnl_status_t status = dweight && dbias ? set_scratch(device, p) : dnnl_out_of_memory;
-    if (!status) status = set(p->weight_user, dweight);
-    if (!status) status = set(p->bias, dbias);
-    if (!status) status = set(p->x, a->x);
-    if (!status) status = set(p->y, a->dy);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->x}, {DNNL_ARG_DIFF_WEIGHTS, p->weight}, {DNNL_ARG_DIFF_BIAS, p->bias}, {DNNL_ARG_DIFF_DST, p->y}, {DNNL_ARG_SCRATCHPAD, p->scratch}};
-    if (!status) status = dnnl_primitive_execute(p->run, s->stream, 5, args);
-    if (!status) status = reorder(s, p, p->weight, p->weight_user);
-    for (size_t i = 0; !status && a->dweight && i < count; i++) a->dweight[i] += dweight[i];
-    for (size_t i = 0; !status && a->dbias && i < a->out; i++) a->dbias[i] += dbias[i];
-    report(device, a, "backward, weights", status);
+    real *dweight = device_scratch(device, 9 * a->in * a->out), *dbias = device_scratch(device, a->out);
+    if (dweight && dbias && run(device, a, BACKWARD_WEIGHTS, (const void *[]){a->x, dweight, a->dy, dbias})) {
+        if (a->dweight) add(device, 9 * a->in * a->out, dweight, a->dweight);
+        if (a->dbias) add(device, a->out, dbias, a->dbias);
+    }
     arena_release(&device->scratch, mark);
 }
 
