@@ -60,8 +60,8 @@ static void expect_refused(Setting *s, const char *words) {
 
 static void cut_files(void **state) {
     Setting *s = *state;
-    for (size_t i = 0; i < 100; i++) {
-        write_other(s, s->bytes, s->size * i / 100);
+    for (size_t i = 0; i < 40; i++) {
+        write_other(s, s->bytes, s->size * i / 40);
         expect_refused(s, "b.h5");
     }
     write_other(s, s->bytes, s->size - 1);
@@ -72,7 +72,7 @@ static void cut_files(void **state) {
 static void changed_bits(void **state) {
     Setting *s = *state;
     size_t found = 0, harmless = 0;
-    for (size_t at = 0; at < s->size; at += 31) {
+    for (size_t at = 0; at < s->size; at += 97) {
         s->bytes[at] ^= 1 << at % 8;
         write_other(s, s->bytes, s->size);
         s->bytes[at] ^= 1 << at % 8;
@@ -88,7 +88,7 @@ static void changed_bits(void **state) {
         }
     }
     print_message("%zu changes found, %zu without effect\n", found, harmless);
-    assert_true(found > 200);
+    assert_true(found > 100);
 }
 
 // The planted error: one weight replaced by another number, everything else in order.
