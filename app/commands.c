@@ -7,6 +7,7 @@ const Command *const commands[] = {
     &command_completion,
     &command_export,
     &command_man,
+    &command_train,
     &command_version,
     NULL,
 };

@@ -6,8 +6,13 @@
 #include "app/command.h"
 
 extern const Command command_completion;
+extern const Command command_data_check;
+extern const Command command_data_import;
+extern const Command command_data_info;
+extern const Command command_data_subset;
 extern const Command command_export;
 extern const Command command_man;
+extern const Command command_train;
 extern const Command command_version;
 
 // Ends with NULL; in the order of `vpd --help`.

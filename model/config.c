@@ -7,7 +7,7 @@
 #define ON_OFF "auto|off|on"
 
 static const Option options[] = {
-    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "\"\"", NULL, "Data set: an HDF5 file or a folder of them."},
+    {"data.path", OPTION_TEXT, AT(data.path), 0, 0, "", "", NULL, "Data set: an HDF5 file or a folder of them."},
     {"data.input_views", OPTION_INT_LIST, AT(data.input_views), 0, 65535, "", "[]", NULL, "Views given to the encoder; empty: all but the held-out ones."},
     {"data.crop", OPTION_BOOL, AT(data.crop), 0, 0, "", "false", NULL, "Points outside the workspace box give no particle and leave loss and metrics."},
     {"data.extent", OPTION_REAL, AT(data.extent), 0, 1e6, "m", "0", NULL, "Size of the workspace that all lengths derive from; 0: from the data."},
@@ -64,7 +64,7 @@ static const Option options[] = {
     {"renderer.near", OPTION_REAL, AT(renderer.near), 0, 1e6, "m", "0.05", NULL, "Nearest depth of a sample."},
     {"renderer.far", OPTION_REAL, AT(renderer.far), 0, 1e6, "m", "50", NULL, "Farthest depth of a sample."},
 
-    {"train.out", OPTION_TEXT, AT(train.out), 0, 0, "", "\"\"", NULL, "Folder of the run."},
+    {"train.out", OPTION_TEXT, AT(train.out), 0, 0, "", "", NULL, "Folder of the run."},
     {"train.steps", OPTION_INT, AT(train.steps), 0, 1e9, "steps", "1000", NULL, "Optimiser steps."},
     {"train.batch", OPTION_INT, AT(train.batch), 1, 4096, "episodes", "1", NULL, "Episodes whose gradients are added in one step."},
     {"train.rollout", OPTION_INT_LIST, AT(train.rollout), 0, 1000, "steps", "[3, 6]", NULL, "Rollout lengths, one after the other."},
@@ -87,8 +87,8 @@ static const Option options[] = {
     {"train.ssim_term", OPTION_REAL, AT(train.ssim_term), 0, 100, "", "0", NULL, "Weight of 1 - SSIM on patches of rays."},
     {"train.checkpoint_steps", OPTION_BOOL, AT(train.checkpoint_steps), 0, 0, "", "false", NULL, "Rollout steps are run again in the backward pass: less memory, more time."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Key of every random number."},
-    {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "\"\"", NULL, "Checkpoint whose weights to start from."},
-    {"train.freeze", OPTION_TEXT, AT(train.freeze), 0, 0, "", "\"\"", NULL, "Comma-separated beginnings of parameter names that stay as they are."},
+    {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "", NULL, "Checkpoint whose weights to start from."},
+    {"train.freeze", OPTION_TEXT, AT(train.freeze), 0, 0, "", "", NULL, "Comma-separated beginnings of parameter names that stay as they are."},
     {"train.log_every", OPTION_INT, AT(train.log_every), 1, 1e9, "steps", "10", NULL, "Steps between lines of the log."},
     {"train.eval_every", OPTION_INT, AT(train.eval_every), 0, 1e9, "steps", "0", NULL, "Steps between evaluations on validation episodes; 0: at the end alone."},
     {"train.picture_every", OPTION_INT, AT(train.picture_every), 0, 1e9, "steps", "200", NULL, "Steps between sample renderings; 0: none."},

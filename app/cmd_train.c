@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd train`: learns a model from the training episodes of a data set.
+#include "app/commands.h"
+#include "base/stop.h"
+#include "model/config.h"
+#include "train/trainer.h"
+
+static const Flag flags[] = {
+    {.name = "out", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
+    {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
+    FLAG_SET,
+    {.name = "resume", .help = "go on from the folder's latest checkpoint"},
+    {.name = "init", .value = "CHECKPOINT", .help = "start from the weights of another run (train.init)"},
+    {.name = "dry-run", .help = "print weights, memory, time per step and ETA; leave nothing behind"},
+    {.name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)"},
+    {0},
+};
+
+static OptionTable options(void) { return config_options; }
+
+static Status set_text(Config *config, const CommandLine *line, const char *flag, const char *key, Error *err) {
+    const char *value = command_text(line, flag, NULL);
+    return value ? options_set(config_options, config, key, value, err) : STATUS_OK;
+}
+
+// Config file, then --set in order, then the flags that are short for options.
+static Status read_config(const CommandLine *line, Config *config, Error *err) {
+    const char *pair;
+    config_defaults(config);
+    Status status = config_load(config, command_argument(line, 0), err);
+    for (int i = 0; status == STATUS_OK && (pair = command_repeated(line, "set", i)); i++) status = config_set(config, 1, &pair, err);
+    if (status == STATUS_OK) status = set_text(config, line, "out", "train.out", err);
+    if (status == STATUS_OK) status = set_text(config, line, "data", "data.path", err);
+    if (status == STATUS_OK) status = set_text(config, line, "init", "train.init", err);
+    return status == STATUS_OK ? config_resolve(config, err) : status;
+}
+
+static Status run_train(const CommandLine *line, Error *err) {
+    Config config;
+    Device *device = NULL;
+    Status status = read_config(line, &config, err);
+    if (status == STATUS_OK) status = stop_install(err);
+    if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    TrainOptions train = {.resume = command_has(line, "resume"), .dry_run = command_has(line, "dry-run"), .log = &line->log};
+    if (status == STATUS_OK) status = train_run(&config, device, &train, err);
+    device_close(device);
+    return status;
+}
+
+const Command command_train = {
+    .name = "train",
+    .summary = "learn a model from RGB-D video",
+    .arguments = "[CONFIG.yaml]",
+    .max_arguments = 1,
+    .flags = flags,
+    .options = options,
+    .details = "A stopped run goes on with --resume, bit for bit. SIGINT and SIGTERM save a checkpoint first.",
+    .run = run_train,
+};
