@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "base/json.h"
+#include "datasets/dataset.h"
+
+#include <math.h>
+
+static const Flag flags[] = {
+    {.name = "json", .help = "one JSON object instead of a table"},
+    {0},
+};
+
+static void print_flags(const EpisodeInfo *info, char *out, size_t size) {
+    snprintf(out, size, "%s%s%s%s%s", info->has_mask ? " mask" : "", info->object_position ? " state" : "",
+             info->actions ? " actions" : "", info->bounds ? " bounds" : "", info->moving_cameras ? " moving-cameras" : "");
+}
+
+static void print_episode(const EpisodeInfo *info) {
+    char has[64], held[32] = "-";
+    print_flags(info, has, sizeof has);
+    if (info->heldout_count == 1) snprintf(held, sizeof held, "%d", info->heldout_views[0]);
+    else if (info->heldout_count > 1) snprintf(held, sizeof held, "%d views", info->heldout_count);
+    printf("%-8s %-5s %-12.12s %5d %5d %9.4g %5dx%-5d %-8s %3d %s\n", info->name, split_name(info->split), info->scene, info->F,
+           info->V, info->time_step, info->W, info->H, held, info->O, has);
+}
+
+static void print_table(const Dataset *dataset) {
+    const DatasetInfo *info = dataset_info(dataset);
+    printf("%s\n", info->path);
+    if (info->name[0]) printf("  name       %s\n", info->name);
+    if (info->generator[0]) printf("  generator  %s\n", info->generator);
+    if (info->created[0]) printf("  created    %s\n", info->created);
+    if (info->licence[0]) printf("  licence    %s\n", info->licence);
+    printf("  format     vpd-dataset %u.%u, %d file%s\n", info->version_major, info->version_minor, info->file_count,
+           info->file_count > 1 ? "s" : "");
+    printf("  episodes   %d (train %d, val %d, test %d)\n", info->episode_count, info->split_count[SPLIT_TRAIN],
+           info->split_count[SPLIT_VAL], info->split_count[SPLIT_TEST]);
+    printf("  no depth   %s\n\n", info->missing_depth == MISSING_SKY ? "sky" : "unknown");
+    printf("%-8s %-5s %-12s %5s %5s %9s %11s %-8s %3s %s\n", "episode", "split", "scene", "F", "V", "step s", "WxH", "held out",
+           "O", " has");
+    for (int i = 0; i < info->episode_count; i++) print_episode(dataset_episode(dataset, i));
+}
+
+static json_t *episode_json(const EpisodeInfo *info) {
+    json_t *held = json_array(), *properties = json_object();
+    for (int i = 0; i < info->heldout_count; i++) json_array_append_new(held, json_integer(info->heldout_views[i]));
+    for (int i = 0; i < info->property_count; i++)
+        json_object_set_new(properties, info->properties[i].name, json_finite(info->properties[i].value));
+    return json_pack("{s:s s:s s:s s:s s:s s:i s:i s:i s:i s:i s:i s:o s:b s:b s:b s:b s:b s:o s:o}", "file", info->file, "name",
+                     info->name, "split", split_name(info->split), "scene", info->scene, "source", info->source, "frames",
+                     info->F, "views", info->V, "height", info->H, "width", info->W, "actions", info->A, "objects", info->O,
+                     "time_step", json_finite(info->time_step), "even_time", info->even_time, "moving_cameras",
+                     info->moving_cameras, "mask", info->has_mask, "bounds", info->bounds != NULL, "depth_is_u16",
+                     info->depth_is_u16, "heldout_views", held, "properties", properties);
+}
+
+static json_t *dataset_json(const Dataset *dataset) {
+    const DatasetInfo *info = dataset_info(dataset);
+    json_t *episodes = json_array();
+    for (int i = 0; i < info->episode_count; i++) json_array_append_new(episodes, episode_json(dataset_episode(dataset, i)));
+    return json_pack("{s:s s:s s:s s:s s:s s:[i,i] s:s s:i s:{s:i s:i s:i} s:o}", "path", info->path, "name", info->name,
+                     "generator", info->generator, "created", info->created, "licence", info->licence, "format_version",
+                     (int)info->version_major, (int)info->version_minor, "missing_depth",
+                     info->missing_depth == MISSING_SKY ? "sky" : "unknown", "files", info->file_count, "splits", "train",
+                     info->split_count[SPLIT_TRAIN], "val", info->split_count[SPLIT_VAL], "test", info->split_count[SPLIT_TEST],
+                     "episodes", episodes);
+}
+
+static Status run_info(const CommandLine *line, Error *err) {
+    Dataset *dataset;
+    Status status = dataset_open(command_argument(line, 0), &dataset, err);
+    if (status) return status;
+    if (command_has(line, "json")) status = json_write_line(stdout, dataset_json(dataset), err);
+    else print_table(dataset);
+    dataset_close(dataset);
+    return status;
+}
+
+const Command command_data_info = {
+    .name = "data info",
+    .summary = "what is in a data set",
+    .arguments = "FILE",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .details = "FILE is a vpd-dataset, or a folder of such files. F frames, V views, O objects with known positions.",
+    .run = run_info,
+};
