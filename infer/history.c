@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// How far the data's time step may be from the learned one, and one interval of the history from its mean.
+#define STEP_TOLERANCE 0.01
+#define INTERVAL_TOLERANCE 0.2
+
+void history_free(History *history) {
+    frames_free(&history->frames);
+    *history = (History){0};
+}
+
+Status history_stride(const Vpd *model, double time_step, const EpisodeInfo *info, int *stride, Error *err) {
+    *stride = (int)model->config.data.stride;
+    if (!(time_step > 0) || !(info->time_step > 0)) return STATUS_OK;
+    double ratio = time_step / info->time_step, whole = fmax(round(ratio), 1);
+    bool fits = whole <= info->F && fabs(ratio - whole) <= STEP_TOLERANCE * whole;
+    if (fits) *stride = (int)whole;
+    if (fits || !vpd_has_dynamics(model)) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s:/episodes/%s/time: expected frames every %.4g s as the model learned, or a whole number of times "
+        "as many, found one every %.4g s; resample the video or train on it",
+        info->file, info->name, time_step, info->time_step);
+}
+
+int history_first_start(const Vpd *model, int stride) { return ((int)model->config.model.T - 1) * stride; }
+
+static Status check_views(const IntList *wanted, const EpisodeInfo *info, Error *err) {
+    for (int i = 0; i < wanted->count; i++) {
+        bool twice = false;
+        for (int j = 0; j < i; j++) twice = twice || wanted->v[j] == wanted->v[i];
+        if (!twice && wanted->v[i] >= 0 && wanted->v[i] < info->V) continue;
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: input view %d%s; expected different views from 0 to %d", info->file,
+                         info->name, wanted->v[i], twice ? " is there twice" : "", info->V - 1);
+    }
+    return STATUS_OK;
+}
+
+Status history_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
+                     Error *err) {
+    if (!wanted || wanted->count == 0) wanted = &model->config.data.input_views;
+    *views = NULL;
+    *count = 0;
+    Status status = check_views(wanted, info, err);
+    if (status != STATUS_OK) return status;
+    int *list = malloc((size_t)(info->V + wanted->count) * sizeof *list);
+    if (!list) return error_set(err, STATUS_FAILED, "out of memory for %d views", info->V);
+    for (int i = 0; i < wanted->count; i++) list[(*count)++] = wanted->v[i];
+    for (int v = 0; wanted->count == 0 && v < info->V; v++)
+        if (!episode_view_is_heldout(info, v)) list[(*count)++] = v;
+    *views = list;
+    if (*count > 0) return STATUS_OK;
+    free(list);
+    *views = NULL;
+    return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: all %d views are held out; name the input views",
+                     info->file, info->name, info->V);
+}
+
+static Status check_start(const Vpd *model, const EpisodeInfo *info, int start, int stride, Error *err) {
+    int first = history_first_start(model, stride), T = (int)model->config.model.T;
+    if (first >= info->F)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: expected at least %d frames for the model's %d inputs, found %d", info->file,
+                         info->name, first + 1, T, info->F);
+    if (start >= first && start < info->F) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s:/episodes/%s: start frame %d; expected %d to %d: the model sees %d frames, the last of them at the start",
+        info->file, info->name, start, first, info->F - 1, T);
+}
+
+// Between two frames of the history there must lie about one learned step.
+static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const Frames *frames, double time_step,
+                              Error *err) {
+    for (int t = 1; t < frames->F && time_step > 0 && vpd_has_dynamics(model); t++) {
+        double interval = frames->time[t] - frames->time[t - 1];
+        if (fabs(interval - time_step) <= INTERVAL_TOLERANCE * time_step) continue;
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s:/episodes/%s/time: expected %.4g s between frames %d and %d as the model learned, found %.4g s; "
+            "start elsewhere",
+            info->file, info->name, time_step, frames->first + (t - 1) * frames->stride,
+            frames->first + t * frames->stride, interval);
+    }
+    return STATUS_OK;
+}
+
+Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, History *out, Error *err) {
+    const EpisodeInfo *info = dataset_episode(dataset, request->episode);
+    int *views = NULL, count = 0, stride = 1;
+    Status status = history_stride(model, request->time_step, info, &stride, err);
+    if (status == STATUS_OK) status = check_start(model, info, request->start, stride, err);
+    if (status == STATUS_OK) status = history_views(model, request->views, info, &views, &count, err);
+    if (status != STATUS_OK) return status;
+    int T = (int)model->config.model.T;
+    FrameRequest frames = {.episode = request->episode,
+                           .first = request->start - history_first_start(model, stride),
+                           .count = T,
+                           .stride = stride,
+                           .views = views,
+                           .view_count = count};
+    status = dataset_read_frames(dataset, frames, &out->frames, err);
+    free(views);
+    if (status == STATUS_OK) status = check_intervals(model, info, &out->frames, request->time_step, err);
+    if (status != STATUS_OK) return status;
+    const Frames *f = &out->frames;
+    out->observation = (Observation){
+        f->F, f->V, f->H, f->W, f->views, f->rgb, f->depth, f->intrinsics, f->world_from_camera, info->bounds};
+    out->episode = request->episode;
+    out->start = request->start;
+    out->stride = stride;
+    return STATUS_OK;
+}

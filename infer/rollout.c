@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/rollout.h"
+
+#include "base/progress.h"
+#include "base/stop.h"
+#include "nn/backend.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model) {
+    *workspace = (RolloutWorkspace){.model = model};
+    tape_init(&workspace->tape, model->device);
+    workspace->tape.recording = false;
+}
+
+void rollout_workspace_free(RolloutWorkspace *workspace) {
+    if (!workspace->model) return;
+    tape_free(&workspace->tape);
+    workspace_free(&workspace->scene);
+    *workspace = (RolloutWorkspace){0};
+}
+
+// The number that is the episode's name, else a hash of it (FNV-1a).
+static SceneKey key_of(const Vpd *model, const char *episode) {
+    uint32_t number = 2166136261u;
+    bool digits = episode[0] && strlen(episode) <= 9;
+    for (const char *c = episode; *c; c++) {
+        digits = digits && isdigit((unsigned char)*c);
+        number = (number ^ (unsigned char)*c) * 16777619u;
+    }
+    return (SceneKey){.seed = (uint32_t)model->config.train.seed,
+                      .episode = digits ? (uint32_t)strtoul(episode, NULL, 10) : number};
+}
+
+static Status no_memory(size_t particles, Error *err) {
+    return error_set(err, STATUS_FAILED, "out of memory for the rollout of %zu particles", particles);
+}
+
+// ---- step 0: from the device to the host
+
+// `count` floats of device memory in new host memory; NULL without memory, or when there is nothing.
+static float *fetch(Device *device, const real *from, size_t count) {
+    float *host = count && from ? malloc(count * sizeof *host) : NULL;
+    if (host) device->nn->download(device, host, from, count * sizeof *host);
+    return host;
+}
+
+// Values in [0,1] to bytes; those of colours were bytes before.
+static uint8_t *bytes_of(const float *values, size_t count, float scale) {
+    uint8_t *bytes = values ? malloc(count) : NULL;
+    for (size_t i = 0; bytes && i < count; i++) bytes[i] = (uint8_t)lrintf(values[i] * scale);
+    return bytes;
+}
+
+static uint8_t *fetch_bytes(Device *device, const real *from, size_t count, float scale) {
+    float *values = fetch(device, from, count);
+    uint8_t *bytes = bytes_of(values, count, scale);
+    free(values);
+    return bytes;
+}
+
+static bool keep_set(Device *device, const GnnSet *from, const real *radius, RolloutSet *out) {
+    size_t N = from->x->rows;
+    *out = (RolloutSet){.N = N, .D = from->f->cols};
+    if (N == 0) return true;
+    out->positions = fetch(device, from->x->value, 3 * N);
+    out->features = fetch(device, from->f->value, out->D * N);
+    out->colour = fetch_bytes(device, from->c, 3 * N, 255);
+    out->moving = fetch_bytes(device, from->m, N, 1);
+    out->radius = fetch(device, radius, N);
+    return out->positions && out->features && out->colour && (!from->m || out->moving) && (!radius || out->radius);
+}
+
+// All valid pixels of one input frame: the velocities of the first step need them.
+static bool keep_cloud(const PointCloud *cloud, RolloutSet *out) {
+    out->P = cloud->count;
+    if (cloud->count == 0) return true;
+    out->cloud_positions = malloc(3 * cloud->count * sizeof *out->cloud_positions);
+    out->cloud_colour = bytes_of(cloud->colour, 3 * cloud->count, 255);
+    if (!out->cloud_positions || !out->cloud_colour) return false;
+    memcpy(out->cloud_positions, cloud->position, 3 * cloud->count * sizeof *out->cloud_positions);
+    return true;
+}
+
+static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile *out) {
+    int T = (int)scene->sets.count;
+    bool good = true;
+    out->set_count = T;
+    for (int back = 0; back < T; back++) {
+        int t = T - 1 - back;
+        good =
+            keep_set(w->model->device, &scene->sets.set[t], back == 0 ? scene->radius : NULL, &out->sets[back]) && good;
+        if (back < 2 && gnn_has_node_velocity(&w->model->dynamics->config))
+            good = keep_cloud(&w->scene.cloud[t], &out->sets[back]) && good;
+    }
+    for (int c = 0; c < 3; c++) out->background[c] = scene->background[c];
+    return good;
+}
+
+// Ids of the objects at the particles' pixels of the present frame, and lines that name them.
+static bool keep_labels(const Frames *frames, const int32_t *pixel, RolloutFile *out) {
+    RolloutSet *now = &out->sets[0];
+    size_t image = (size_t)frames->V * (size_t)frames->H * (size_t)frames->W;
+    if (!frames->mask || !pixel) return true;
+    const uint16_t *mask = frames->mask + image * (size_t)(frames->F - 1);
+    now->labels = malloc(now->N * sizeof *now->labels);
+    size_t capacity = 16 * ((size_t)frames->O + 1);
+    out->label_names = malloc(capacity);
+    if (!now->labels || !out->label_names) return false;
+    for (size_t i = 0; i < now->N; i++) now->labels[i] = mask[pixel[i]];
+    size_t used = (size_t)snprintf(out->label_names, capacity, "background\n");
+    for (int k = 0; k < frames->O && used < capacity; k++)
+        used += (size_t)snprintf(out->label_names + used, capacity - used, "object %d\n", k);
+    return true;
+}
+
+// ---- cameras and times
+
+// Of the episode as far as it goes; behind its end times go on by the time step and cameras stay.
+static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *err) {
+    size_t V = (size_t)info->V, frames = info->moving_cameras ? r->steps + 1 : 1;
+    double *time = malloc((r->steps + 1) * sizeof *time), *poses = malloc(frames * V * 16 * sizeof *poses);
+    if (!time || !poses) {
+        free(time);
+        free(poses);
+        return no_memory(r->sets[0].N, err);
+    }
+    double interval = r->time_step > 0 ? r->time_step : 1;
+    for (size_t j = 0; j <= r->steps; j++) {
+        size_t frame = (size_t)r->first_frame + j * (size_t)r->frame_stride, last = (size_t)info->F - 1;
+        time[j] = frame <= last ? info->time[frame] : time[j - 1] + interval;
+        for (size_t v = 0; v < V && j < frames; v++)
+            memcpy(poses + 16 * (j * V + v), episode_pose(info, (int)(frame < last ? frame : last), (int)v),
+                   16 * sizeof *poses);
+    }
+    free(r->time);
+    free(r->world_from_camera);
+    r->time = time;
+    r->world_from_camera = poses;
+    r->camera_frames = (int)frames;
+    return STATUS_OK;
+}
+
+static Status keep_source(const EpisodeInfo *info, const History *history, RolloutFile *out, Error *err) {
+    size_t V = (size_t)info->V;
+    char *absolute = realpath(info->file, NULL);
+    snprintf(out->dataset, sizeof out->dataset, "%s", absolute ? absolute : info->file);
+    free(absolute);
+    snprintf(out->episode, sizeof out->episode, "%s", info->name);
+    out->first_frame = history->start;
+    out->frame_stride = history->stride;
+    out->time_step = info->time_step * history->stride;
+    out->has_bounds = info->bounds;
+    if (info->bounds) memcpy(out->bounds, info->bounds, sizeof out->bounds);
+    out->V = info->V, out->H = info->H, out->W = info->W;
+    out->intrinsics = malloc(9 * V * sizeof *out->intrinsics);
+    out->heldout = malloc(V);
+    if (!out->intrinsics || !out->heldout) return no_memory(out->sets[0].N, err);
+    memcpy(out->intrinsics, info->intrinsics, 9 * V * sizeof *out->intrinsics);
+    memset(out->heldout, 1, V);
+    for (int i = 0; i < history->frames.V; i++) out->heldout[history->frames.views[i]] = 0;
+    return set_surroundings(info, out, err);
+}
+
+Status rollout_begin(RolloutWorkspace *w, const Dataset *dataset, const History *history, RolloutFile *out,
+                     Error *err) {
+    const EpisodeInfo *info = dataset_episode(dataset, history->episode);
+    Scene scene;
+    *out = (RolloutFile){0};
+    tape_reset(&w->tape);
+    EncodeOptions options = {.key = key_of(w->model, info->name)};
+    Status status = vpd_encode(&w->tape, w->model, &w->scene, &history->observation, options, &scene, err);
+    if (status != STATUS_OK) {
+        error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, history->start);
+        return status;
+    }
+    if (!keep_sets(w, &scene, out) || !keep_labels(&history->frames, scene.pixel, out))
+        status = no_memory(out->sets[0].N, err);
+    if (status == STATUS_OK) status = device_status(w->model->device, err);
+    if (status == STATUS_OK) status = keep_source(info, history, out, err);
+    if (status != STATUS_OK) rollout_file_free(out);
+    return status;
+}
+
+// ---- one step: from the host to the device and back
+
+static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
+    void *memory = host ? tape_memory(tape, count, size) : NULL;
+    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
+    return memory;
+}
+
+static const real *upload_bytes(Tape *tape, const uint8_t *bytes, size_t count, real scale) {
+    real *values = bytes ? tape_context(tape, (count + 1) * sizeof *values) : NULL;
+    for (size_t i = 0; values && i < count; i++) values[i] = (real)bytes[i] / scale;
+    return upload(tape, values, count, sizeof *values);
+}
+
+// The set that is `back` steps before the present one.
+static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile *r, size_t back) {
+    static const float nothing[1]; // of an empty input set
+    bool seen = back > r->steps;   // an input frame before the first; else the present particles as they were then
+    const RolloutSet *set = &r->sets[seen ? back - r->steps : 0];
+    const float *x = seen ? set->positions : rollout_positions(r, r->steps - back);
+    const float *f = seen ? set->features : rollout_features(r, r->steps - back);
+    bool flags = w->model->dynamics->config.moving_flag;
+    return (GnnSet){.x = tape_constant(tape, set->N, 3, x ? x : nothing),
+                    .f = tape_constant(tape, set->N, r->sets[0].D, f ? f : nothing),
+                    .m = flags ? upload_bytes(tape, set->moving, set->N, 1) : NULL,
+                    .c = upload_bytes(tape, set->colour, 3 * set->N, 255)};
+}
+
+static void load_cloud(Tape *tape, const RolloutSet *set, size_t *count, const real **x, const real **colour) {
+    *count = set->P;
+    *x = upload(tape, set->cloud_positions, 3 * set->P, sizeof(real));
+    *colour = upload_bytes(tape, set->cloud_colour, 3 * set->P, 255);
+}
+
+static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
+    size_t T = (size_t)r->set_count;
+    *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
+    for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
+    if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
+    load_cloud(&w->tape, &r->sets[0], &scene->cloud.now_count, &scene->cloud.now_x, &scene->cloud.now_c);
+    load_cloud(&w->tape, &r->sets[1], &scene->cloud.past_count, &scene->cloud.past_x, &scene->cloud.past_c);
+}
+
+static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {
+    const GnnSet *now = &scene->sets.set[scene->sets.count - 1];
+    Device *device = w->model->device;
+    size_t N = r->sets[0].N, D = r->sets[0].D;
+    float *x = r->positions + r->steps * 3 * N, *f = r->features ? r->features + r->steps * D * N : NULL;
+    device->nn->download(device, x, now->x->value, 3 * N * sizeof *x);
+    if (f) device->nn->download(device, f, now->f->value, D * N * sizeof *f);
+    Status status = device_status(device, err);
+    bool finite = true;
+    for (size_t i = 0; i < 3 * N; i++) finite = finite && isfinite(x[i]);
+    for (size_t i = 0; f && i < D * N; i++) finite = finite && isfinite(f[i]);
+    if (status == STATUS_OK && !finite)
+        status = error_set(
+            err, STATUS_FAILED,
+            "the particles of episode %s are no longer finite at step %zu: the weights have diverged; train at "
+            "a lower rate",
+            r->episode, r->steps + 1);
+    if (status == STATUS_OK) r->steps++;
+    return status;
+}
+
+static Status run_step(RolloutWorkspace *w, RolloutFile *r, Error *err) {
+    Scene scene;
+    if (stop_requested()) return stop_error(err);
+    tape_reset(&w->tape);
+    load_scene(w, r, &scene);
+    vpd_step(&w->tape, w->model, &w->scene, &scene);
+    Status status = device_status(w->model->device, err);
+    return status == STATUS_OK ? keep_step(w, &scene, r, err) : status;
+}
+
+// ---- many steps
+
+static bool grow(void *array, size_t count, size_t size) {
+    void **slot = array, *larger = realloc(*slot, count * size);
+    if (larger) *slot = larger;
+    return larger;
+}
+
+// Room for `more` steps; times and poses of all of them.
+static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) {
+    size_t steps = r->steps + more, N = r->sets[0].N, D = r->sets[0].D, poses = 16 * (size_t)r->V;
+    bool change = model->config.gnn.feature_change > 0 && vpd_has_dynamics(model), moving = r->camera_frames > 1;
+    bool good = grow(&r->positions, steps * 3 * N, sizeof *r->positions) && grow(&r->time, steps + 1, sizeof *r->time);
+    if (good && change) good = grow(&r->features, steps * D * N, sizeof *r->features);
+    if (good && moving) good = grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
+    if (!good) return no_memory(N, err);
+    for (size_t j = r->steps + 1; j <= steps; j++) {
+        r->time[j] = r->time[j - 1] + (r->time_step > 0 ? r->time_step : 1);
+        if (moving)
+            memcpy(r->world_from_camera + j * poses, r->world_from_camera + r->steps * poses, poses * sizeof(double));
+    }
+    return STATUS_OK;
+}
+
+// Whether the rollout holds what this model's steps read.
+static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) {
+    const GnnConfig *c = &model->dynamics->config;
+    bool cloud = r->steps == 0 && gnn_has_node_velocity(c);
+    if (r->set_count != (int)c->T || r->sets[0].D != c->D)
+        return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu input sets of %zu features, found %d of %zu",
+                         c->T, c->D, r->set_count, r->sets[0].D);
+    for (int i = 0; i < r->set_count; i++) {
+        const RolloutSet *set = &r->sets[i];
+        if (set->N && (!set->features || !set->colour || (c->moving_flag && !set->moving)))
+            return error_set(err, STATUS_BAD_INPUT, "the rollout: input set %d lacks features, colours or moving flags",
+                             i);
+        if (cloud && i < 2 && set->N && !set->cloud_positions)
+            return error_set(err, STATUS_BAD_INPUT,
+                             "the rollout: input set %d lacks the cloud that the first step's velocities need", i);
+    }
+    return STATUS_OK;
+}
+
+Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const Log *log, Error *err) {
+    Progress progress;
+    size_t first = r->steps;
+    if (steps == 0) return STATUS_OK;
+    Status status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
+    if (status == STATUS_OK) status = extend(w->model, r, steps, err);
+    if (status != STATUS_OK) return status;
+    progress_start(&progress, log, "roll out", "steps", 0, steps);
+    for (size_t j = 0; j < steps && status == STATUS_OK; j++) {
+        status = run_step(w, r, err);
+        progress_update(&progress, r->steps - first, NULL);
+    }
+    progress_end(&progress, NULL);
+    if (r->camera_frames > 1) r->camera_frames = (int)r->steps + 1;
+    return status;
+}
+
+Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
+                   Error *err) {
+    History history = {0};
+    *out = (RolloutFile){0};
+    Status status = history_read(w->model, dataset, &request->history, &history, err);
+    if (status == STATUS_OK) status = rollout_begin(w, dataset, &history, out, err);
+    if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
+    if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
+    if (status != STATUS_OK) rollout_file_free(out);
+    history_free(&history);
+    return status;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts: what was seen of an episode becomes particles, and the model moves them on, step by step. The result is a
+// RolloutFile in host memory (infer/rollout_file.h): the input sets, the particles' places at steps 1..n, cameras and
+// times.
+//   rollout_run = rollout_begin (input frames -> sets, step 0), then rollout_simulate (n steps more)
+// Device memory does not grow with the number of steps: each starts from host copies on an empty tape. A rollout that
+// is read from a file goes on exactly where it stopped, since random choices are keyed by the episode's name and the
+// step.
+#ifndef VPD_INFER_ROLLOUT_H
+#define VPD_INFER_ROLLOUT_H
+
+#include "base/log.h"
+#include "infer/history.h"
+#include "infer/rollout_file.h"
+
+// What rollouts of one model keep between calls.
+typedef struct RolloutWorkspace {
+    const Vpd *model;
+    Tape tape; // does not record; drawing (infer/draw.h) may use it between rollouts
+    Workspace scene;
+} RolloutWorkspace;
+
+void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model);
+void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
+
+// The input frames as particle sets: *out gets sets, background, bounds, time and cameras of step 0, and what it came
+// from. Labels of the present particles are the ids that the mask, if there is one, has at their pixels.
+Status rollout_begin(RolloutWorkspace *workspace, const Dataset *dataset, const History *history, RolloutFile *out,
+                     Error *err);
+
+// Moves on by `steps` more. Particles that are no longer finite are STATUS_FAILED; a signal (base/stop.h) is
+// STATUS_INTERRUPTED. After an error the rollout has the steps before it. Times go on by the time step, cameras stay.
+Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_t steps, const Log *log, Error *err);
+
+typedef struct RolloutRequest {
+    HistoryRequest history;
+    int steps;      // 0: step 0 alone
+    const Log *log; // progress; NULL: none
+} RolloutRequest;
+
+// The whole: times and moving cameras are the episode's as far as it goes.
+Status rollout_run(RolloutWorkspace *workspace, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
+                   Error *err);
+
+// ---- reading a rollout at a step, 0 .. steps
+
+// (N,3) metres
+static inline const float *rollout_positions(const RolloutFile *r, size_t step) {
+    return step == 0 ? r->sets[0].positions : r->positions + (step - 1) * 3 * r->sets[0].N;
+}
+// (N,D); the first ones where they do not change
+static inline const float *rollout_features(const RolloutFile *r, size_t step) {
+    return step == 0 || !r->features ? r->sets[0].features : r->features + (step - 1) * r->sets[0].D * r->sets[0].N;
+}
+// 16 numbers: the pose of a camera at a step
+static inline const double *rollout_pose(const RolloutFile *r, size_t step, int view) {
+    size_t frame = r->camera_frames > 1 ? step : 0;
+    return r->world_from_camera + 16 * (frame * (size_t)r->V + (size_t)view);
+}
+
+#endif
