@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LEVEL = -8, LAST_LEVEL = 64, CELL_BITS = 21 };
+enum { FIRST_LEVEL = -8, LAST_LEVEL = 64, LEVELS = LAST_LEVEL - FIRST_LEVEL + 1, NESTING = 4, CELL_BITS = 21 };
 
 static int compare_keyed(const void *a, const void *b) {
     const Keyed *x = a, *y = b;
@@ -83,17 +83,42 @@ static size_t keep_first(VoxelTable *table, Keyed *items, size_t count, size_t n
     return kept;
 }
 
+static double level_edge(double extent, int level) { return extent * exp2(-level / (double)NESTING); }
+
+typedef struct LevelSearch {
+    VoxelTable *table;
+    const Keyed *items;
+    size_t count, n;
+    const real *position;
+    double extent;
+    signed char known[LEVELS]; // 0 not counted, 1 too few voxels, 2 enough
+} LevelSearch;
+
+static bool level_is_enough(LevelSearch *s, int level) {
+    signed char *known = &s->known[level - FIRST_LEVEL];
+    if (!*known) *known = count_voxels(s->table, s->items, s->count, s->position, level_edge(s->extent, level), s->n) >= s->n ? 2 : 1;
+    return *known == 2;
+}
+
+// The first level with enough voxels, looked for from `level`. Every fourth level nests in the one before, so it has no
+// fewer voxels: when none of the four levels below is enough, none further down is.
+static int find_level(LevelSearch *s, int level) {
+    while (level < LAST_LEVEL && !level_is_enough(s, level)) level++;
+    for (int below = 1; below <= NESTING && level - below >= FIRST_LEVEL; below++)
+        if (level_is_enough(s, level - below)) {
+            level -= below;
+            below = 0;
+        }
+    return level;
+}
+
 Status choose_voxel(VoxelTable *table, Keyed *items, size_t count, size_t n, const real *position, double extent,
                     size_t *chosen, Error *err) {
     *chosen = count;
     if (count <= n) return STATUS_OK;
     Status status = reserve(table, count, err);
     if (status != STATUS_OK) return status;
-    double edge = 0;
-    for (int j = FIRST_LEVEL; j <= LAST_LEVEL; j++) {
-        edge = extent * exp2(-j / 4.0);
-        if (count_voxels(table, items, count, position, edge, n) >= n) break;
-    }
-    *chosen = keep_first(table, items, count, n, position, edge);
+    table->level = find_level(&(LevelSearch){table, items, count, n, position, extent, {0}}, table->level);
+    *chosen = keep_first(table, items, count, n, position, level_edge(extent, table->level));
     return STATUS_OK;
 }

@@ -27,6 +27,7 @@ typedef struct VoxelTable {
     uint64_t *cell; // (capacity) packed coordinates
     int32_t *item;  // (capacity) first item in the cell, -1 = empty slot
     size_t capacity;
+    int level;      // that the last call came to: where the next one looks first
 } VoxelTable;
 
 void voxel_table_free(VoxelTable *table); // accepts {0}
