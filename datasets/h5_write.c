@@ -2,11 +2,20 @@
 #include "datasets/h5_write.h"
 
 
+// Files depend on what is in them alone: no time of creation in object headers.
+static hid_t timeless(hid_t class) {
+    hid_t plist = H5Pcreate(class);
+    if (plist >= 0) H5Pset_obj_track_times(plist, false);
+    return plist;
+}
+
 hid_t h5_create_file(const char *path) {
     h5_lock();
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
+    H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110); // metadata with checksums, and smaller
+    hid_t creation = timeless(H5P_FILE_CREATE), file = H5Fcreate(path, H5F_ACC_TRUNC, creation, list);
+    H5Pclose(creation);
     H5Pclose(list);
     h5_unlock();
     return file;
@@ -22,7 +31,8 @@ bool h5_close_file(hid_t file) {
 
 hid_t h5_create_group(hid_t parent, const char *name) {
     h5_lock();
-    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t plist = timeless(H5P_GROUP_CREATE), group = H5Gcreate2(parent, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+    if (plist >= 0) H5Pclose(plist);
     h5_unlock();
     return group;
 }
@@ -100,10 +110,11 @@ bool h5_write_array(hid_t parent, const char *name, H5Kind kind, int rank, const
     hsize_t wide[H5_RANK_MAX];
     widen(rank, dims, wide);
     h5_lock();
-    hid_t space = H5Screate_simple(rank, wide, NULL);
-    hid_t array = space < 0 ? -1 : H5Dcreate2(parent, name, file_type(kind), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(rank, wide, NULL), plist = timeless(H5P_DATASET_CREATE);
+    hid_t array = space < 0 ? -1 : H5Dcreate2(parent, name, file_type(kind), space, H5P_DEFAULT, plist, H5P_DEFAULT);
     bool good = array >= 0 && H5Dwrite(array, h5_kind_memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
     if (array >= 0) good = H5Dclose(array) >= 0 && good;
+    if (plist >= 0) H5Pclose(plist);
     if (space >= 0) H5Sclose(space);
     h5_unlock();
     return good;
@@ -115,7 +126,7 @@ hid_t h5_create_chunked(hid_t parent, const char *name, H5Kind kind, int rank, c
     widen(rank, dims, wide);
     widen(rank, chunk, wide_chunk);
     h5_lock();
-    hid_t space = H5Screate_simple(rank, wide, NULL), plist = H5Pcreate(H5P_DATASET_CREATE), array = -1;
+    hid_t space = H5Screate_simple(rank, wide, NULL), plist = timeless(H5P_DATASET_CREATE), array = -1;
     bool good = space >= 0 && plist >= 0 && H5Pset_chunk(plist, rank, wide_chunk) >= 0;
     if (good && deflate_level > 0) good = H5Pset_shuffle(plist) >= 0 && H5Pset_deflate(plist, (unsigned)deflate_level) >= 0;
     if (good) good = H5Pset_fletcher32(plist) >= 0;
