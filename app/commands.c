@@ -5,6 +5,9 @@
 
 const Command *const commands[] = {
     &command_completion,
+    &command_data_check,
+    &command_data_info,
+    &command_data_subset,
     &command_export,
     &command_man,
     &command_train,
