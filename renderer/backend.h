@@ -17,6 +17,7 @@ typedef struct RendererBackend {
     void (*index_measure)(Device *, const struct IndexArgs *);
     void (*index_fill)(Device *, const struct IndexArgs *);
     void (*place_samples)(Device *, const struct PlaceSamplesArgs *);
+    size_t (*shade_saved)(const struct ShadeArgs *); // reals that shade_forward keeps for shade_backward
     void (*shade_forward)(Device *, const struct ShadeArgs *);
     void (*shade_backward)(Device *, const struct ShadeArgs *);
     void (*composite_forward)(Device *, const struct CompositeArgs *);

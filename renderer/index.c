@@ -6,8 +6,8 @@
 #include "renderer/renderer.h"
 
 // Edge of a cell in units of r, and buckets per particle: measured (docs/performance.md); any value gives the same result.
-static const double CELL_PER_RADIUS = 2;
-enum { BUCKETS_PER_PARTICLE = 2, SMALLEST_TABLE = 256 };
+static const double CELL_PER_RADIUS = 2.5;
+enum { BUCKETS_PER_PARTICLE = 4, SMALLEST_TABLE = 256 };
 
 static uint32_t table_size(size_t wanted) {
     uint32_t size = SMALLEST_TABLE;

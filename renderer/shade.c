@@ -64,6 +64,8 @@ Tensor *shade(Tape *tape, const RendererConfig *config, const RendererParticles 
         node->args.weight[i] = weight[i]->value;
         node->args.bias[i] = bias[i]->value;
     }
+    size_t saved = y->wants_grad && samples->count ? tape->device->renderer->shade_saved(&node->args) : 0;
+    if (saved && !(node->args.saved = tape_memory(tape, saved, sizeof(real)))) return y;
     if (samples->count) tape->device->renderer->shade_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, shade_backward_node, node);
     return y;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Density and colour of ray samples from their neighbours: ring features and the MLP of docs/model.md, "Renderer", in one op.
-// Works through chunks of samples that stay in the L2 cache and computes them again in the backward pass, so that nothing of
-// size samples x channels reaches main memory in the forward pass, and nothing of size samples x K x D at all.
+// Works through chunks of samples that stay in the L2 cache. When the tape records, inputs and hidden layers of the samples are kept
+// (1.3 KB each at the reference widths: 10 % faster than computing them again); nothing has the size samples x K x D.
 // A row's bits depend on its sample alone. Gradients are the same bits for any number of threads.
 #ifndef VPD_RENDERER_SHADE_H
 #define VPD_RENDERER_SHADE_H
@@ -22,6 +22,7 @@ typedef struct ShadeArgs {
     const real *origin, *direction;  // (R,3)
     const real *x, *f, *R;           // (N,3), (N,D), (N)
     const real *weight[3], *bias[3];
+    real *saved;                     // shade_saved() reals for the backward pass; NULL = there will be none
     real *shaded;                    // (n,4) density, rgb; overwritten
     const real *dshaded;             // (n,4)
     real *dx, *df, *dweight[3], *dbias[3]; // added into; NULL = not wanted

@@ -11,6 +11,7 @@ const RendererBackend CPU_FN(renderer_backend) = {
     .index_measure = CPU_FN(index_measure),
     .index_fill = CPU_FN(index_fill),
     .place_samples = CPU_FN(place_samples),
+    .shade_saved = CPU_FN(shade_saved),
     .shade_forward = CPU_FN(shade_forward),
     .shade_backward = CPU_FN(shade_backward),
     .composite_forward = CPU_FN(composite_forward),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/composite.h"
-#include "renderer/cpu/fast_log.h"
+#include "renderer/cpu/fast_math.h"
 #include "renderer/cpu/functions.h"
-#include "renderer/elements.h" // after fast_log.h, which chooses the exp
+#include "renderer/elements.h" // after fast_math.h, which chooses the exp
 
 enum { RAY_CHUNK = 256 };
 

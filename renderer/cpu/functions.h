@@ -9,6 +9,7 @@
 void CPU_FN(index_measure)(Device *, const struct IndexArgs *);
 void CPU_FN(index_fill)(Device *, const struct IndexArgs *);
 void CPU_FN(place_samples)(Device *, const struct PlaceSamplesArgs *);
+size_t CPU_FN(shade_saved)(const struct ShadeArgs *);
 void CPU_FN(shade_forward)(Device *, const struct ShadeArgs *);
 void CPU_FN(shade_backward)(Device *, const struct ShadeArgs *);
 void CPU_FN(composite_forward)(Device *, const struct CompositeArgs *);

@@ -2,6 +2,7 @@
 // Marches rays through the index: empty cells of every size are crossed at once, samples in the others are tested against the
 // particles that their cell lists.
 #include "renderer/place_samples.h"
+#include "nn/cpu/lanes.h"
 #include "renderer/cpu/functions.h"
 #include "renderer/elements.h"
 
@@ -12,13 +13,15 @@ typedef struct Candidates {
     const RendererIndex *index;
     int64_t bucket; // whose list is loaded; -1 none
     int count;
-    real x[BLOCK], y[BLOCK], z[BLOCK], inverse_R2[BLOCK], u2[BLOCK];
+    real x[BLOCK], y[BLOCK], z[BLOCK], inverse_R2[BLOCK];
     int32_t particle[BLOCK];
 } Candidates;
 
 // The K nearest so far, by (u^2, index).
 typedef struct Nearest {
     int count, room;
+    real limit; // the largest u^2 that may still enter
+    int32_t last; // offered
     real u2[RENDERER_MAX_NEIGHBOURS];
     int32_t particle[RENDERER_MAX_NEIGHBOURS];
 } Nearest;
@@ -32,9 +35,10 @@ typedef struct March {
     size_t tested, cells; // counted for tests of the cost
 } March;
 
+// Lists ascend by index: an equal u2 goes behind. A particle that two cells of one bucket list is offered twice in a row.
 static void offer(Nearest *near, real u2, int32_t particle) {
-    // A list ascends by index: an equal u2 goes behind.
-    if (near->count == near->room && !(u2 < near->u2[near->room - 1])) return;
+    if (particle == near->last || (near->count == near->room && u2 >= near->u2[near->room - 1])) return;
+    near->last = particle;
     int at = near->count < near->room ? near->count++ : near->room - 1;
     for (; at > 0 && u2 < near->u2[at - 1]; at--) {
         near->u2[at] = near->u2[at - 1];
@@ -42,36 +46,37 @@ static void offer(Nearest *near, real u2, int32_t particle) {
     }
     near->u2[at] = u2;
     near->particle[at] = particle;
+    if (near->count == near->room) near->limit = near->u2[near->room - 1];
 }
 
-// Copies entries [first, last); a particle that two cells of one bucket list stands there twice in a row.
+// Copies entries [first, last), with particles that nothing reaches up to a multiple of LANES.
 static void load(Candidates *c, int32_t first, int32_t last) {
-    const RendererIndex *index = c->index;
-    int count = 0;
-    int32_t before = first > index->start[c->bucket] ? index->entry[first - 1] : -1;
-    for (int32_t e = first; e < last; e++) {
-        int32_t particle = index->entry[e];
-        const real *p = index->packed + 4 * (size_t)particle;
-        c->x[count] = p[0];
-        c->y[count] = p[1];
-        c->z[count] = p[2];
-        c->inverse_R2[count] = p[3];
-        c->particle[count] = particle;
-        count += particle != before;
-        before = particle;
+    const int32_t *entry = c->index->entry + first;
+    int count = last - first;
+    for (int i = 0; i < count; i++) {
+        const real *p = c->index->packed + 4 * (size_t)entry[i];
+        c->x[i] = p[0];
+        c->y[i] = p[1];
+        c->z[i] = p[2];
+        c->inverse_R2[i] = p[3];
+        c->particle[i] = entry[i];
     }
     c->count = count;
+    for (int i = count; i % LANES; i++) {
+        c->x[i] = c->y[i] = c->z[i] = 0;
+        c->inverse_R2[i] = (real)INFINITY;
+    }
 }
 
 static void test_block(Candidates *c, const real q[3], Nearest *near) {
-    int hits[BLOCK], hit_count = 0;
-    for (int i = 0; i < c->count; i++)
-        c->u2[i] = element_u2(q[0] - c->x[i], q[1] - c->y[i], q[2] - c->z[i], c->inverse_R2[i]);
-    for (int i = 0; i < c->count; i++) {
-        hits[hit_count] = i;
-        hit_count += c->u2[i] < 1;
+    for (int b = 0; b < c->count; b += LANES) {
+        Lanes dx = q[0] - lanes_load(c->x + b), dy = q[1] - lanes_load(c->y + b), dz = q[2] - lanes_load(c->z + b);
+        Lanes u2 = ELEMENT_U2(dx, dy, dz, lanes_load(c->inverse_R2 + b));
+        for (unsigned hits = lanes_at_most(u2, near->limit); hits; hits &= hits - 1) {
+            int i = __builtin_ctz(hits);
+            offer(near, u2[i], c->particle[b + i]);
+        }
     }
-    for (int h = 0; h < hit_count; h++) offer(near, c->u2[hits[h]], c->particle[hits[h]]);
 }
 
 static void find_nearest(March *m, uint32_t bucket, const real q[3], Nearest *near) {
@@ -174,7 +179,8 @@ static void place_ray(March *m, size_t ray, size_t *at) {
     const PlaceSamplesArgs *a = m->args;
     RendererSamples *out = a->samples;
     if (!start_march(m, a, ray)) return;
-    Nearest near = {.room = out->neighbours};
+    Nearest near;
+    near.room = out->neighbours;
     for (int kept = 0; m->j <= m->last && kept < a->keep;) {
         real z = element_sample_z(m->j, m->xi, m->step), q[3];
         int32_t cell[3];
@@ -191,6 +197,8 @@ static void place_ray(March *m, size_t ray, size_t *at) {
         m->j++;
         if (z < a->near || z > a->far) continue;
         near.count = 0;
+        near.limit = LARGEST_U2;
+        near.last = -1;
         find_nearest(m, bucket, q, &near);
         if (near.count == 0) continue;
         int32_t *list = out->neighbour + *at * (size_t)out->neighbours;

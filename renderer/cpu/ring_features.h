@@ -3,12 +3,10 @@
 #ifndef VPD_RENDERER_CPU_RING_FEATURES_H
 #define VPD_RENDERER_CPU_RING_FEATURES_H
 
-#include "renderer/cpu/fast_log.h"
-#include "renderer/elements.h" // after fast_log.h, which chooses the exp
+#include "nn/cpu/lanes.h"
+#include "renderer/cpu/fast_math.h"
+#include "renderer/elements.h" // after fast_math.h, which chooses the exp
 #include "renderer/shade.h"
-
-enum { LANES = 8 };
-typedef real Lanes __attribute__((vector_size(LANES * sizeof(real))));
 
 // What the neighbours of a sample give, kept for its derivative. Entries from `count` to the next multiple of LANES have u = 1.
 typedef struct Rings {
@@ -18,7 +16,8 @@ typedef struct Rings {
     real inverse_R2[RENDERER_MAX_NEIGHBOURS];
     real u[RENDERER_MAX_NEIGHBOURS], cut[RENDERER_MAX_NEIGHBOURS], cut_slope[RENDERER_MAX_NEIGHBOURS];
     real ring[RENDERER_RINGS][RENDERER_MAX_NEIGHBOURS]; // exp(-((u - rho)/sigma)^2)
-    real sum[RENDERER_RINGS];                      // of w = ring cut
+    real w[RENDERER_RINGS][RENDERER_MAX_NEIGHBOURS];    // ring cut
+    real sum[RENDERER_RINGS];                      // of w
     real cuts;                                     // sum of cuts
 } Rings;
 
@@ -34,6 +33,15 @@ static inline Lanes load_lanes(const real *p, size_t n) {
 static inline void store_lanes(real *p, size_t n, Lanes v) {
     if (n >= LANES) memcpy(p, &v, sizeof v);
     else memcpy(p, &v, n * sizeof *p);
+}
+
+// a * b + c
+static inline Lanes lanes_multiply_add(Lanes a, Lanes b, Lanes c) {
+#if defined(__FMA__) && !defined(VPD_DOUBLE)
+    return (Lanes)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
 }
 
 static inline real sum_lanes(Lanes v) { return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7])); }
@@ -55,30 +63,33 @@ static inline void gather_neighbours(const ShadeArgs *a, size_t s, Rings *r) {
     }
     r->count = count;
     for (int i = count; i < padded_count(count); i++) {
-        r->dx[i] = 1;
+        r->dx[i] = r->inverse_R2[i] = 1;
         r->dy[i] = r->dz[i] = 0;
-        r->inverse_R2[i] = 1;
     }
 }
 
 static inline void ring_weights(Rings *r) {
-    int padded = padded_count(r->count);
-    for (int k = 0; k < RENDERER_RINGS; k++) r->sum[k] = 0;
-    r->cuts = 0;
-    for (int b = 0; b < padded; b += LANES) {
+    Lanes sum[RENDERER_RINGS] = {{0}}, cuts = {0};
+    for (int b = 0; b < r->count; b += LANES) {
+#pragma omp simd
         for (int i = b; i < b + LANES; i++) {
             real u2 = element_u2(r->dx[i], r->dy[i], r->dz[i], r->inverse_R2[i]);
             r->u[i] = real_sqrt(u2);
             r->cut[i] = element_cut(u2);
             r->cut_slope[i] = element_cut_slope(r->u[i], u2);
         }
-        for (int k = 0; k < RENDERER_RINGS; k++)
-            for (int i = b; i < b + LANES; i++) r->ring[k][i] = element_ring(r->u[i], (real)k * RING_SPACING);
+        cuts += lanes_load(r->cut + b);
+        for (int k = 0; k < RENDERER_RINGS; k++) {
+#pragma omp simd
+            for (int i = b; i < b + LANES; i++) {
+                r->ring[k][i] = element_ring(r->u[i], (real)k * RING_SPACING);
+                r->w[k][i] = r->ring[k][i] * r->cut[i];
+            }
+            sum[k] += lanes_load(r->w[k] + b);
+        }
     }
-    for (int i = 0; i < r->count; i++) {
-        r->cuts += r->cut[i];
-        for (int k = 0; k < RENDERER_RINGS; k++) r->sum[k] += r->ring[k][i] * r->cut[i];
-    }
+    r->cuts = sum_lanes(cuts); // what stands behind `count` has no cut
+    for (int k = 0; k < RENDERER_RINGS; k++) r->sum[k] = sum_lanes(sum[k]);
 }
 
 // in = [a_0 .. a_3], features block by block: a_k = sum_i w_ik f_i / (0.01 + sum_i w_ik).
@@ -90,7 +101,7 @@ static inline void ring_means(const ShadeArgs *a, const Rings *r, real *in) {
         Lanes sum[RENDERER_RINGS] = {{0}};
         for (int i = 0; i < r->count; i++) {
             Lanes f = load_lanes(a->f + (size_t)r->particle[i] * D + first, D - first);
-            for (int k = 0; k < RENDERER_RINGS; k++) sum[k] += f * (r->ring[k][i] * r->cut[i]);
+            for (int k = 0; k < RENDERER_RINGS; k++) sum[k] = lanes_multiply_add(f, lanes_all(r->w[k][i]), sum[k]);
         }
         for (int k = 0; k < RENDERER_RINGS; k++) store_lanes(in + (size_t)k * D + first, D - first, sum[k] * scale[k]);
     }
@@ -102,7 +113,7 @@ static inline void feature_products(const ShadeArgs *a, int32_t p, const real *g
     Lanes sum[RENDERER_RINGS] = {{0}};
     for (size_t first = 0; first < D; first += LANES) {
         Lanes f = load_lanes(a->f + (size_t)p * D + first, D - first);
-        for (int k = 0; k < RENDERER_RINGS; k++) sum[k] += f * load_lanes(g + (size_t)k * D + first, D - first);
+        for (int k = 0; k < RENDERER_RINGS; k++) sum[k] = lanes_multiply_add(f, load_lanes(g + (size_t)k * D + first, D - first), sum[k]);
     }
     for (int k = 0; k < RENDERER_RINGS; k++) t[k] = sum_lanes(sum[k]);
 }
@@ -121,7 +132,7 @@ static inline void ring_backward(const ShadeArgs *a, const Rings *r, const real 
         feature_products(a, r->particle[i], g, t);
         for (int k = 0; k < RENDERER_RINGS; k++) {
             real rho = (real)k * RING_SPACING;
-            w[4 * i + k] = r->ring[k][i] * r->cut[i];
+            w[4 * i + k] = r->w[k][i];
             du += (t[k] + own[k]) * element_ring_weight_slope(r->u[i], rho, r->ring[k][i], r->cut[i], r->cut_slope[i]);
         }
         // d u / d x = -(q - x) / (u R^2)

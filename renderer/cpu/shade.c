@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/shade.h"
+#include "nn/cpu/vector_math.h"
 #include "nn/matmul.h"
 #include "renderer/cpu/functions.h"
 #include "renderer/cpu/ring_features.h"
@@ -16,11 +17,11 @@ typedef struct Layout {
     size_t weight[3], bias[3]; // where they stand in a partial gradient
 } Layout;
 
-// Working memory of one thread.
+// One chunk of samples. The first part is what the backward pass needs again: it is kept when the tape records.
 typedef struct Chunk {
     size_t first, n;           // its samples
     real *in;                  // (ROWS, width[0])
-    real *h[2], *slope[2];     // (ROWS, hidden) activations, and their slopes in the backward pass
+    real *h[2], *slope[2];     // (ROWS, hidden) activations and their slopes; slope NULL when nothing is kept
     real *raw;                 // (ROWS, 4)
     real *logs;                // (ROWS, 4)
     real *mean;                // (ROWS, 3) mean colour
@@ -38,12 +39,11 @@ static Layout make_layout(const ShadeArgs *a) {
     return l;
 }
 
-// Rows of every array of a Chunk, padded so that threads do not share cache lines.
-static size_t chunk_reals(const Layout *l, bool backward) {
-    size_t row = l->width[0] + l->width[1] + l->width[2] + 4 + 4 + 3 + 1;
-    if (backward) row += l->width[0] + 2 * l->width[1] + 2 * l->width[2] + 4 + 1;
-    return (row * ROWS + 15) / 16 * 16;
+// Both are multiples of a cache line, since ROWS is.
+static size_t forward_reals(const Layout *l, bool slopes) {
+    return ROWS * (l->width[0] + (slopes ? 2 : 1) * (l->width[1] + l->width[2]) + 4 + 4 + 3 + 1);
 }
+static size_t backward_reals(const Layout *l) { return ROWS * (l->width[0] + l->width[1] + l->width[2] + 4 + 1); }
 
 static real *take(real **memory, size_t width) {
     real *rows = *memory;
@@ -51,23 +51,28 @@ static real *take(real **memory, size_t width) {
     return rows;
 }
 
-static Chunk make_chunk(const Layout *l, real *memory, bool backward) {
-    memset(memory, 0, chunk_reals(l, backward) * sizeof *memory);
-    Chunk c = {.in = take(&memory, l->width[0])};
-    for (int i = 0; i < 2; i++) c.h[i] = take(&memory, l->width[i + 1]);
-    c.raw = take(&memory, 4);
-    c.logs = take(&memory, 4);
-    c.mean = take(&memory, 3);
-    c.cuts = take(&memory, 1);
-    if (!backward) return c;
-    c.din = take(&memory, l->width[0]);
+static void take_forward(const Layout *l, real *memory, bool slopes, Chunk *c) {
+    c->in = take(&memory, l->width[0]);
     for (int i = 0; i < 2; i++) {
-        c.slope[i] = take(&memory, l->width[i + 1]);
-        c.dh[i] = take(&memory, l->width[i + 1]);
+        c->h[i] = take(&memory, l->width[i + 1]);
+        c->slope[i] = slopes ? take(&memory, l->width[i + 1]) : NULL;
     }
-    c.draw = take(&memory, 4);
-    c.dcuts = take(&memory, 1);
-    return c;
+    c->raw = take(&memory, 4);
+    c->logs = take(&memory, 4);
+    c->mean = take(&memory, 3);
+    c->cuts = take(&memory, 1);
+}
+
+static void take_backward(const Layout *l, real *memory, Chunk *c) {
+    c->din = take(&memory, l->width[0]);
+    for (int i = 0; i < 2; i++) c->dh[i] = take(&memory, l->width[i + 1]);
+    c->draw = take(&memory, 4);
+    c->dcuts = take(&memory, 1);
+}
+
+static void set_chunk(const ShadeArgs *a, Chunk *c, size_t index) {
+    c->first = index * ROWS;
+    c->n = chunk_size(a->samples, ROWS, index);
 }
 
 static void mean_colour(const ShadeArgs *a, const real *in, real mean[3]) {
@@ -96,25 +101,35 @@ static void fill_inputs(const ShadeArgs *a, const Layout *l, Chunk *c) {
         memcpy(c->logs + 4 * r, rings.sum, sizeof rings.sum);
         if (a->view_direction) unit_direction(a, c->first + r, in + sums + 4);
     }
-    for (size_t i = 0; i < 4 * c->n; i++) c->logs[i] = fast_log(1 + c->logs[i]);
+#pragma omp simd
+    for (size_t i = 0; i < 4 * ROWS; i++) c->logs[i] = ELEMENT_LOG(1 + c->logs[i]);
     for (size_t r = 0; r < c->n; r++) memcpy(c->in + r * l->width[0] + sums, c->logs + 4 * r, 4 * sizeof(real));
 }
 
-// h = act(h + bias); slope too when it is asked for.
-static void activate(Activation kind, size_t width, const real *bias, real *h, real *slope) {
-    for (size_t r = 0; r < ROWS; r++, h += width) {
-        for (size_t j = 0; j < width; j++) h[j] += bias[j];
-        if (slope && kind == ACTIVATION_SILU)
-            for (size_t j = 0; j < width; j++) {
-                real s = element_sigmoid(h[j]);
-                slope[r * width + j] = s * (1 + h[j] * (1 - s));
-                h[j] *= s;
-            }
-        else {
-            for (size_t j = 0; slope && j < width; j++) slope[r * width + j] = act_slope(kind, h[j]);
-            act_rows(kind, width, h, h);
+// h = act(h + bias) for a row; slope too when it is asked for.
+static void activate_row(Activation kind, size_t width, const real *restrict bias, real *restrict h, real *restrict slope) {
+    if (kind == ACTIVATION_SILU && slope) {
+#pragma omp simd
+        for (size_t j = 0; j < width; j++) {
+            real x = h[j] + bias[j], s = element_sigmoid(x);
+            h[j] = x * s;
+            slope[j] = s * (1 + x * (1 - s));
         }
+    } else if (kind == ACTIVATION_SILU) {
+#pragma omp simd
+        for (size_t j = 0; j < width; j++) {
+            real x = h[j] + bias[j];
+            h[j] = x * element_sigmoid(x);
+        }
+    } else {
+        for (size_t j = 0; j < width; j++) h[j] += bias[j];
+        for (size_t j = 0; slope && j < width; j++) slope[j] = act_slope(kind, h[j]);
+        for (size_t j = 0; j < width; j++) h[j] = act_value(kind, h[j]);
     }
+}
+
+static void activate(Activation kind, size_t width, const real *bias, real *h, real *slope) {
+    for (size_t r = 0; r < ROWS; r++) activate_row(kind, width, bias, h + r * width, slope ? slope + r * width : NULL);
 }
 
 static bool run_mlp(const ShadeArgs *a, const Layout *l, Chunk *c) {
@@ -138,28 +153,32 @@ static void finish(const ShadeArgs *a, const Chunk *c) {
     }
 }
 
-static void set_chunk(const ShadeArgs *a, Chunk *c, size_t index) {
-    c->first = index * ROWS;
-    c->n = chunk_size(a->samples, ROWS, index);
-}
-
 static void report(Device *device, bool ok, const ShadeArgs *a) {
     if (!ok) device_fail(device, STATUS_FAILED, "renderer: a matrix product for %zu samples failed", a->samples);
+}
+
+size_t CPU_FN(shade_saved)(const ShadeArgs *a) {
+    Layout layout = make_layout(a);
+    return chunk_count(a->samples, ROWS) * forward_reals(&layout, true);
 }
 
 void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
     Layout layout = make_layout(a);
     ArenaMark mark = arena_mark(&device->scratch);
-    size_t size = chunk_reals(&layout, false);
-    real *memory = device_scratch(device, size * (size_t)device->threads);
+    size_t size = forward_reals(&layout, a->saved), chunks = chunk_count(a->samples, ROWS);
+    real *memory = a->saved ? a->saved : device_scratch(device, size * (size_t)device->threads);
     if (!memory) return;
+    // Rows that no sample fills must hold numbers: any will do.
+    memset(a->saved ? memory + size * (chunks - 1) : memory, 0, size * (a->saved ? 1 : (size_t)device->threads) * sizeof *memory);
     bool ok = true;
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         omp_set_num_threads(1); // for oneDNN: a team of one is no parallel region to it
-        Chunk chunk = make_chunk(&layout, memory + size * (size_t)omp_get_thread_num(), false);
+        Chunk chunk = {0};
+        take_forward(&layout, memory + size * (size_t)omp_get_thread_num(), false, &chunk);
 #pragma omp for schedule(dynamic)
-        for (size_t c = 0; c < chunk_count(a->samples, ROWS); c++) {
+        for (size_t c = 0; c < chunks; c++) {
+            if (a->saved) take_forward(&layout, memory + size * c, true, &chunk);
             set_chunk(a, &chunk, c);
             fill_inputs(a, &layout, &chunk);
             ok = run_mlp(a, &layout, &chunk) && ok;
@@ -254,7 +273,7 @@ static void particle_features(const ShadeArgs *a, const Pairs *pairs, size_t p) 
         for (int32_t j = pairs->start[p]; j < pairs->start[p + 1]; j++) {
             size_t pair = (size_t)pairs->pair[j];
             const real *g = pairs->g + pair / K * RENDERER_RINGS * D + first, *w = pairs->w + 4 * pair;
-            for (size_t k = 0; k < RENDERER_RINGS; k++) sum += load_lanes(g + k * D, D - first) * w[k];
+            for (size_t k = 0; k < RENDERER_RINGS; k++) sum = lanes_multiply_add(load_lanes(g + k * D, D - first), lanes_all(w[k]), sum);
         }
         real *df = a->df + p * D + first;
         store_lanes(df, D - first, load_lanes(df, D - first) + sum);
@@ -291,10 +310,24 @@ static bool make_pairs(Device *device, const ShadeArgs *a, Pairs *pairs) {
     return !device->failed;
 }
 
+// One group of chunks: their weight gradients go to `partial`, what particles get to `pairs`.
+static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, size_t last, Chunk *chunk, real *partial, const Pairs *pairs) {
+    bool ok = true;
+    memset(partial, 0, l->weights * sizeof *partial);
+    for (size_t c = first; c < last; c++) {
+        take_forward(l, a->saved + c * forward_reals(l, true), true, chunk);
+        set_chunk(a, chunk, c);
+        start_backward(a, chunk);
+        ok = mlp_backward(a, l, chunk, partial, pairs) && ok;
+        if (pairs) inputs_backward(a, l, chunk, pairs);
+    }
+    return ok;
+}
+
 void CPU_FN(shade_backward)(Device *device, const ShadeArgs *a) {
     Layout layout = make_layout(a);
     ArenaMark mark = arena_mark(&device->scratch);
-    size_t chunks = chunk_count(a->samples, ROWS), groups = chunks < GROUPS ? chunks : GROUPS, size = chunk_reals(&layout, true);
+    size_t chunks = chunk_count(a->samples, ROWS), groups = chunks < GROUPS ? chunks : GROUPS, size = backward_reals(&layout);
     real *memory = device_scratch(device, size * (size_t)device->threads), *partial = device_scratch(device, groups * layout.weights);
     Pairs pairs = {0};
     bool inputs = a->dx || a->df, ok = true;
@@ -302,22 +335,15 @@ void CPU_FN(shade_backward)(Device *device, const ShadeArgs *a) {
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         omp_set_num_threads(1); // see shade_forward
-        Chunk chunk = make_chunk(&layout, memory + size * (size_t)omp_get_thread_num(), true);
+        Chunk chunk = {0};
+        take_backward(&layout, memory + size * (size_t)omp_get_thread_num(), &chunk);
 #pragma omp single nowait
         if (inputs) sort_pairs(a, &pairs);
 #pragma omp for schedule(dynamic)
         for (size_t g = 0; g < groups; g++) {
             size_t first, last;
             thread_range(chunks, (int)g, (int)groups, &first, &last);
-            memset(partial + g * layout.weights, 0, layout.weights * sizeof *partial);
-            for (size_t c = first; c < last; c++) {
-                set_chunk(a, &chunk, c);
-                fill_inputs(a, &layout, &chunk);
-                ok = run_mlp(a, &layout, &chunk) && ok;
-                start_backward(a, &chunk);
-                ok = mlp_backward(a, &layout, &chunk, partial + g * layout.weights, inputs) && ok;
-                if (inputs) inputs_backward(a, &layout, &chunk, &pairs);
-            }
+            ok = group_backward(a, &layout, first, last, &chunk, partial + g * layout.weights, inputs ? &pairs : NULL) && ok;
         }
     }
     if (inputs) add_to_particles(device, a, &pairs);
