@@ -2,6 +2,7 @@
 // tape_checkpoint: a segment of the tape that is run again in the backward pass instead of being kept.
 #include "base/check.h"
 #include "nn/backend.h"
+#include "nn/columns.h"
 #include "nn/tape.h"
 
 #include <string.h>
@@ -32,10 +33,12 @@ static void segment_backward(Tape *tape, void *context) {
     tape_reset(again);
     again->recording = true;
     node->segment(again, node->context, node->inputs, outputs);
+    // Added, not copied: a segment may hand an input through as an output.
     for (size_t i = 0; i < node->output_count; i++) {
-        real *grad = node->outputs[i]->grad ? tape_grad(again, outputs[i]) : NULL;
-        size_t bytes = outputs[i]->rows * outputs[i]->cols * sizeof(real);
-        if (grad) tape->device->nn->copy(tape->device, grad, node->outputs[i]->grad, bytes);
+        Tensor *output = outputs[i];
+        real *grad = node->outputs[i]->grad ? tape_grad(again, output) : NULL;
+        CopyColumnsArgs add = {output->rows, output->cols, node->outputs[i]->grad, output->cols, grad, output->cols, true};
+        if (grad) tape->device->nn->copy_columns(tape->device, &add);
     }
     tape_backward_from_grads(again);
 }
