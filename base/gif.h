@@ -6,20 +6,15 @@
 
 #include "base/error.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 typedef struct GifOptions {
-    double fps;    // 0 counts as 10; browsers show at most 50
+    double fps;    // 0 counts as 10; more than 50 is shown as 50, as browsers do
     int hold_last; // 1/100 s that the last frame stays longer
 } GifOptions;
 
 // frames[i] is (H,W,3). The file appears at once under its name or not at all.
 Status gif_write(const char *path, const uint8_t *const *frames, int count, int H, int W, const GifOptions *options,
                  Error *err);
-
-// The palette for pixels of all frames: writes at most `capacity` (<= 256) colours, returns how many; -1 without
-// memory.
-int gif_palette(const uint8_t *const *frames, int count, size_t pixels, int capacity, uint8_t (*palette)[3]);
 
 #endif
