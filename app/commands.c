@@ -10,6 +10,7 @@ const Command *const commands[] = {
     &command_data_subset,
     &command_export,
     &command_man,
+    &command_rollout,
     &command_train,
     &command_version,
     NULL,

@@ -12,6 +12,7 @@ extern const Command command_data_info;
 extern const Command command_data_subset;
 extern const Command command_export;
 extern const Command command_man;
+extern const Command command_rollout;
 extern const Command command_train;
 extern const Command command_version;
 

@@ -22,6 +22,10 @@ typedef struct History {
     int episode, start, stride; // stride: frames of the episode per step of the model
 } History;
 
+// An episode by its name, FILE:NAME or number in the data set; NULL: the first test episode, else the first for
+// validation, else the first. Unknown or ambiguous ones are STATUS_BAD_INPUT.
+Status history_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);
+
 // Frames of the episode per step of the model. An episode whose frames do not fall on the learned time step by a whole
 // stride is STATUS_BAD_INPUT, unless the model cannot move anything.
 Status history_stride(const Vpd *model, double time_step, const EpisodeInfo *info, int *stride, Error *err);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/model_flags.h"
+
+#include "base/image.h"
+
+Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err) {
+    const char *value = command_text(line, flag, NULL);
+    char key[80];
+    if (!value) return STATUS_OK;
+    snprintf(key, sizeof key, "--%s", flag);
+    Option option = {.key = key, .type = OPTION_INT_LIST, .min = (double)min, .max = (double)max};
+    return options_set((OptionTable){&option, 1}, out, key, value, err);
+}
+
+Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err) {
+    const char *value = command_text(line, flag, NULL);
+    int h = 0, w = 0, used = 0;
+    if (!value) return STATUS_OK;
+    bool read = sscanf(value, "%5dx%5d%n", &h, &w, &used) == 2 && !value[used];
+    if (!read || h < 1 || w < 1 || h > IMAGE_SIDE_MAX || w > IMAGE_SIDE_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "--%s: expected HEIGHTxWIDTH in pixels such as 96x128, found \"%.40s\"",
+                         flag, value);
+    *H = h;
+    *W = w;
+    return STATUS_OK;
+}
+
+Status command_check_writable(const char *path, Error *err) {
+    FileDraft draft = {0};
+    Status status = file_draft_begin(&draft, path, err);
+    file_draft_abandon(&draft);
+    return status;
+}
+
+SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw) {
+    return (SessionOptions){checkpoint, command_text(line, "device", "auto"), line->threads, raw};
+}
+
+Status command_open_session(const CommandLine *line, const char *checkpoint, Session *session, Error *err) {
+    SessionOptions options = session_options(line, checkpoint, command_has(line, "raw"));
+    Status status = session_open(session, &options, err);
+    if (status != STATUS_OK) return status;
+    if (*session->note) log_warning(&line->log, "%s", session->note);
+    log_note(&line->log, "%s: %s weights of step %ld, on %s", session->path,
+             options.raw || !session->meta.has_ema ? "raw" : "averaged", session->meta.step, session->device->name);
+    return STATUS_OK;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that the commands on trained models share: rollout, render, eval.
+#ifndef VPD_APP_MODEL_FLAGS_H
+#define VPD_APP_MODEL_FLAGS_H
+
+#include "app/command.h"
+#include "infer/session.h"
+
+#define FLAG_DEVICE                                                                                                    \
+    { .name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)" }
+#define FLAG_RAW                                                                                                       \
+    { .name = "raw", .help = "the weights as the optimiser left them, not their moving average" }
+#define FLAG_INPUT_VIEWS                                                                                               \
+    { .name = "input-views", .value = "LIST", .help = "views given to the model (default: as it was trained)" }
+
+// "3,7" into a list of integers; *out keeps its value when the flag was not given.
+Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err);
+// "96x128" (rows x columns); both stay as they are when the flag was not given.
+Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err);
+// A file that could be written there; nothing is left behind.
+Status command_check_writable(const char *path, Error *err);
+
+// --device and --threads, and --raw where the command has it.
+SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw);
+// Opens it and says what was loaded.
+Status command_open_session(const CommandLine *line, const char *checkpoint, Session *session, Error *err);
+
+#endif
