@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k nearest neighbours. Points are sorted by the cell of a fine uniform grid (counting sort, cells in Z-order), runs of
-// eight become leaves, and boxes around runs of eight leaves, eight such runs, and so on, tell what a query may skip. Unlike
-// a flat grid it needs no cell size, so dense and thin parts of a surface, far outliers and coincident points cost the
-// same. Cost is linear in the number of points for points on surfaces (test: tests/nn_knn_test.c).
+// Exact k nearest neighbours. Points are halved across their longest side until eight are left: a leaf; boxes around eight
+// leaves, eight such groups, and so on, tell what a query may skip. Unlike a grid this needs no cell size, so dense and thin
+// parts of a surface, far outliers and coincident points cost the same, and further coordinates prune too. The number of
+// points looked at by a query does not grow with their number (test: tests/nn_knn_test.c); sorting them adds N log N cheap steps.
 //
 // The result is the same on every back end and for every number of threads, entry by entry: d^2 is summed over the
 // coordinates in order, x first, without fused multiply-add, and ties go to the smaller index.

@@ -5,99 +5,103 @@
 #include "nn/cpu/functions.h"
 #include "nn/cpu/knn_tree.h"
 
-enum { TASK_POINTS = 4096 };
+enum { TASK_POINTS = 4096, SAMPLE = 25, SAMPLE_POINTS = 256 };
 
+// A point on its way to its leaf: one vector.
 typedef struct Item {
-    real key; // the coordinate that the set is halved along
-    int32_t id;
+    real x[KNN_MAX_DIMS];
+    LaneBits id;
 } Item;
 
-static inline bool item_before(Item a, Item b) { return (a.key < b.key) | ((a.key == b.key) & (a.id < b.id)); }
+typedef struct Pivot {
+    real key;
+    LaneBits id;
+} Pivot;
 
-static Item median_of_three(Item a, Item b, Item c) {
-    if (item_before(b, a)) {
-        Item swap = a;
-        a = b;
-        b = swap;
+static inline bool before(real key, LaneBits id, Pivot pivot) { return (key < pivot.key) | ((key == pivot.key) & (id < pivot.id)); }
+
+// A pivot near rank `middle`, a little on its far side seen from the nearer end: the next round then works on a small rest.
+static Pivot choose_pivot(const Item *items, size_t count, size_t middle, size_t side, uint32_t *random) {
+    Pivot sample[SAMPLE];
+    size_t n = count < SAMPLE_POINTS ? 3 : SAMPLE;
+    for (size_t i = 0; i < n; i++) {
+        *random = *random * 1664525u + 1013904223u;
+        const Item *pick = &items[(uint64_t)*random * count >> 32];
+        size_t at = i;
+        for (; at > 0 && before(pick->x[side], pick->id, sample[at - 1]); at--) sample[at] = sample[at - 1];
+        sample[at] = (Pivot){pick->x[side], pick->id};
     }
-    return item_before(c, a) ? a : item_before(c, b) ? c : b;
+    if (n < SAMPLE) return sample[1];
+    size_t rank = middle * SAMPLE / count;
+    return sample[2 * middle <= count ? rank + 2 : rank < 2 ? 0 : rank - 2];
 }
 
-// The `middle` smallest items first, in any order. Items differ from each other, so each round drops the pivot at least.
-static void select_items(Item *items, size_t count, size_t middle) {
+// The `middle` smallest items along `side` first, in any order. Items differ, so each round drops the pivot at least.
+static void select_items(Item *items, size_t count, size_t middle, size_t side) {
     uint32_t random = 12345;
     while (count > 1 && middle > 0 && middle < count) {
-        Item pick[3];
-        for (int i = 0; i < 3; i++) pick[i] = items[((uint64_t)(random = random * 1664525u + 1013904223u) * count) >> 32];
-        Item pivot = median_of_three(pick[0], pick[1], pick[2]);
+        Pivot pivot = choose_pivot(items, count, middle, side, &random);
         size_t below = 0; // no branch in this loop: half of them would be mispredicted
         for (size_t i = 0; i < count; i++) {
             Item now = items[i];
             items[i] = items[below];
             items[below] = now;
-            below += item_before(now, pivot);
+            below += before(now.x[side], now.id, pivot);
         }
         if (below >= middle) {
             count = below;
-        } else {
-            items += below;
-            count -= below;
-            middle -= below;
-            // The pivot is among the rest and its smallest: put it first and go on without it.
-            size_t at = 0;
-            while (items[at].id != pivot.id) at++;
-            items[at] = items[0];
-            items[0] = pivot;
-            items++;
-            count--;
-            middle--;
+            continue;
         }
+        // The pivot is the smallest of the rest: put it first and go on without it.
+        size_t at = below;
+        while (items[at].id != pivot.id) at++;
+        Item swap = items[at];
+        items[at] = items[below];
+        items[below] = swap;
+        items += below + 1;
+        count -= below + 1;
+        middle -= below + 1;
     }
 }
 
-static size_t longest_side(const KnnArgs *a, const Item *items, size_t count) {
-    size_t longest = 0, dims = 3 + a->extra;
-    real length = -1;
-    for (size_t d = 0; d < dims; d++) {
-        real low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < count; i++) {
-            real x = knn_coordinate(a->point, a->point_extra, a->extra, (size_t)items[i].id, d);
-            low = x < low ? x : low;
-            high = x > high ? x : high;
-        }
-        if (high - low > length) {
-            length = high - low;
-            longest = d;
-        }
+static size_t longest_side(const Item *items, size_t count, size_t dims) {
+    Lanes low = lanes_load(items[0].x), high = low;
+    for (size_t i = 1; i < count; i++) {
+        Lanes x = lanes_load(items[i].x); // the last lane is the index: of no meaning here
+        low = lanes_min(low, x);
+        high = lanes_max(high, x);
     }
+    Lanes length = high - low;
+    size_t longest = 0;
+    for (size_t d = 1; d < dims; d++)
+        if (length[d] > length[longest]) longest = d;
     return longest;
 }
 
 // Orders `count` items so that each run of `part` is one member; `part` becomes an eighth when one member is left.
-static void split(const KnnArgs *a, Item *items, size_t count, size_t part) {
+static void split(Item *items, size_t count, size_t part, size_t dims) {
     while (count <= part && part > LANES) part /= LANES;
     if (count <= part) return;
-    size_t members = chunk_count(count, part), left = (members + 1) / 2 * part, side = longest_side(a, items, count);
-    for (size_t i = 0; i < count; i++) items[i].key = knn_coordinate(a->point, a->point_extra, a->extra, (size_t)items[i].id, side);
-    select_items(items, count, left);
+    size_t left = (chunk_count(count, part) + 1) / 2 * part;
+    select_items(items, count, left, longest_side(items, count, dims));
 #pragma omp task if (count > TASK_POINTS)
-    split(a, items, left, part);
-    split(a, items + left, count - left, part);
+    split(items, left, part, dims);
+    split(items + left, count - left, part, dims);
 }
 
-static bool sort_points(Device *device, const KnnArgs *a, const KnnTree *tree, int32_t *order) {
-    ArenaMark mark = arena_mark(&device->scratch);
-    Item *items = device_scratch_bytes(device, a->points * sizeof *items);
-    if (!items) return false;
+static void sort_points(Device *device, const KnnArgs *a, const KnnTree *tree, Item *items) {
     size_t part = LANES;
     for (int level = 0; level < tree->levels; level++) part *= LANES;
-    for (size_t i = 0; i < a->points; i++) items[i] = (Item){0, (int32_t)i};
 #pragma omp parallel num_threads(a->points > TASK_POINTS ? device->threads : 1)
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < a->points; i++) {
+            items[i] = (Item){.id = (LaneBits)i};
+            for (size_t d = 0; d < 3 + a->extra; d++) items[i].x[d] = knn_coordinate(a->point, a->point_extra, a->extra, i, d);
+        }
 #pragma omp single
-    split(a, items, a->points, part);
-    for (size_t i = 0; i < a->points; i++) order[i] = items[i].id;
-    arena_release(&device->scratch, mark);
-    return true;
+        split(items, a->points, part, (size_t)tree->dims);
+    }
 }
 
 static bool allocate(Device *device, Arena *memory, KnnTree *tree) {
@@ -117,15 +121,14 @@ static bool allocate(Device *device, Arena *memory, KnnTree *tree) {
     return ok;
 }
 
-static void fill_leaf(const KnnArgs *a, const KnnTree *tree, const int32_t *order, size_t leaf) {
+static void fill_leaf(const Item *items, const KnnTree *tree, size_t leaf) {
     size_t dims = (size_t)tree->dims;
     real *x = tree->leaf + leaf * dims * LANES;
     for (size_t lane = 0; lane < LANES; lane++) {
         size_t place = leaf * LANES + lane;
-        bool there = place < a->points;
-        tree->id[place] = there ? order[place] : INT32_MAX;
-        for (size_t d = 0; d < dims; d++)
-            x[d * LANES + lane] = there ? knn_coordinate(a->point, a->point_extra, a->extra, (size_t)order[place], d) : (real)INFINITY;
+        bool there = place < tree->points;
+        tree->id[place] = there ? (int32_t)items[place].id : INT32_MAX;
+        for (size_t d = 0; d < dims; d++) x[d * LANES + lane] = there ? items[place].x[d] : (real)INFINITY;
     }
 }
 
@@ -160,10 +163,11 @@ void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex
         return;
     }
     ArenaMark mark = arena_mark(&device->scratch);
-    int32_t *order = device_scratch_bytes(device, a->points * sizeof *order);
-    if (!order || !sort_points(device, a, tree, order)) return;
+    Item *items = device_scratch_bytes(device, a->points * sizeof *items);
+    if (!items) return;
+    sort_points(device, a, tree, items);
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < tree->leaves; i++) fill_leaf(a, tree, order, i);
+    for (size_t i = 0; i < tree->leaves; i++) fill_leaf(items, tree, i);
     for (int level = 0; level < tree->levels; level++) {
 #pragma omp parallel for schedule(static) num_threads(device->threads)
         for (size_t m = 0; m < tree->groups[level] * LANES; m++) fill_member(tree, level, m);

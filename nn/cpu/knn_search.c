@@ -2,12 +2,15 @@
 // k nearest neighbours of each query: nearest boxes first, those beyond the k-th found are skipped. A box's distance is
 // computed by the same operations in the same order as a point's, and rounding is monotone, so it never exceeds
 // that of a point inside: what is skipped is certain, in floating point too.
+//
+// Up to eight queries that lie in the same leaf walk the tree together, as one box; at a leaf one vector tells which of them
+// need it.
 #include "nn/cpu/functions.h"
 #include "nn/cpu/knn_tree.h"
 
 #include <omp.h>
 
-enum { CHUNK = 64, STACK = (LANES - 1) * (KNN_MAX_LEVELS + 1) + 1 };
+enum { CHUNK = 256, STACK = (LANES - 1) * (KNN_MAX_LEVELS + 1) + 1 };
 
 // The k nearest so far, sorted by (d2, id), in whole vectors: what lies beyond the k-th does no harm.
 typedef struct Nearest {
@@ -22,6 +25,17 @@ typedef struct Branch {
     int level;     // -1: a leaf
     uint32_t number;
 } Branch;
+
+// Queries that walk together, one a lane.
+typedef struct Packet {
+    int count, listed;                       // listed: neighbours wanted, one more than k where a query may meet itself
+    Lanes q[KNN_MAX_DIMS];
+    real low[KNN_MAX_DIMS], high[KNN_MAX_DIMS];
+    real limit[LANES];                       // distance of the last listed; -1 in empty lanes
+    real limit_all;                          // the largest of them
+    int32_t last_all;                        // the largest index of a last listed
+    Nearest near[LANES];
+} Packet;
 
 static size_t nearest_bytes(int k) { return chunk_count((size_t)k, LANES) * (sizeof(Lanes) + sizeof(LaneMask)); }
 
@@ -81,24 +95,69 @@ static inline Lanes box_distances(int dims, const real *q, const real *low) {
     return sum;
 }
 
-static inline void visit_leaf(const KnnTree *tree, int dims, const real *q, size_t leaf, Nearest *near) {
-    Lanes d2 = point_distances(dims, q, tree->leaf + leaf * (size_t)dims * LANES);
-    const int32_t *id = tree->id + leaf * LANES;
-    for (unsigned bits = lanes_at_most(d2, nearest_limit(near)); bits; bits &= bits - 1) {
-        int lane = __builtin_ctz(bits);
-        if (nearest_takes(near, d2[lane], id[lane])) nearest_insert(near, d2[lane], id[lane]);
+// Distances from the packet's box to eight boxes.
+static inline Lanes packet_distances(int dims, const Packet *p, const real *low) {
+    Lanes sum = {0}, zero = {0};
+    for (int d = 0; d < dims; d++) {
+        Lanes e = lanes_max(lanes_max(lanes_load(low + d * LANES) - p->high[d], p->low[d] - lanes_load(low + (dims + d) * LANES)), zero);
+        sum += e * e;
+    }
+    return sum;
+}
+
+// Bit i: query i may find a neighbour in the leaf whose box stands in lane `lane` of the group at `low`.
+static inline unsigned queries_that_need(int dims, const Packet *p, const real *low) {
+    Lanes sum = {0}, zero = {0};
+    for (int d = 0; d < dims; d++) {
+        Lanes e = lanes_max(lanes_max(low[d * LANES] - p->q[d], p->q[d] - low[(dims + d) * LANES]), zero);
+        sum += e * e;
+    }
+    return lanes_less_equal(sum, lanes_load(p->limit));
+}
+
+static inline void update_limits(Packet *p) {
+    p->limit_all = -1;
+    p->last_all = -1;
+    for (int i = 0; i < p->count; i++) {
+        int32_t last = (int32_t)p->near[i].id[p->listed - 1];
+        if (p->limit[i] > p->limit_all) p->limit_all = p->limit[i];
+        if (last > p->last_all) p->last_all = last;
     }
 }
+
+// Returns the number of queries that looked at the leaf.
+static inline int visit_leaf(const KnnTree *tree, int dims, size_t leaf, Packet *p) {
+    const real *x = tree->leaf + leaf * (size_t)dims * LANES;
+    const int32_t *id = tree->id + leaf * LANES;
+    unsigned needed = queries_that_need(dims, p, tree->box[0] + leaf / LANES * 2 * (size_t)dims * LANES + leaf % LANES);
+    for (unsigned queries = needed; queries; queries &= queries - 1) {
+        int i = __builtin_ctz(queries);
+        real q[KNN_MAX_DIMS];
+        for (int d = 0; d < dims; d++) q[d] = p->q[d][i];
+        Lanes d2 = point_distances(dims, q, x);
+        Nearest *near = &p->near[i];
+        for (unsigned bits = lanes_at_most(d2, p->limit[i]); bits; bits &= bits - 1) {
+            int lane = __builtin_ctz(bits);
+            if (!nearest_takes(near, d2[lane], id[lane])) continue;
+            nearest_insert(near, d2[lane], id[lane]);
+            p->limit[i] = nearest_limit(near);
+        }
+    }
+    if (needed) update_limits(p);
+    return __builtin_popcount(needed);
+}
+
+static inline bool packet_needs(const Packet *p, real d2, int32_t first) { return d2 < p->limit_all || (d2 == p->limit_all && first < p->last_all); }
 
 static inline bool branch_after(Branch a, real d2, int32_t first) { return a.d2 < d2 || (a.d2 == d2 && a.first < first); }
 
 // Puts the members of a group that may hold a neighbour on the stack, nearest on top; returns the stack's new size.
-static inline int open_group(const KnnTree *tree, int dims, const real *q, Branch group, const Nearest *near, Branch *stack, int size) {
+static inline int open_group(const KnnTree *tree, int dims, Branch group, const Packet *p, Branch *stack, int size) {
     size_t g = group.number;
-    Lanes d2 = box_distances(dims, q, tree->box[group.level] + g * 2 * (size_t)dims * LANES);
+    Lanes d2 = packet_distances(dims, p, tree->box[group.level] + g * 2 * (size_t)dims * LANES);
     const int32_t *first = tree->first[group.level] + g * LANES;
     int bottom = size;
-    for (unsigned bits = lanes_at_most(d2, nearest_limit(near)); bits; bits &= bits - 1) {
+    for (unsigned bits = lanes_at_most(d2, p->limit_all); bits; bits &= bits - 1) {
         int lane = __builtin_ctz(bits), at = size++;
         for (; at > bottom && branch_after(stack[at - 1], d2[lane], first[lane]); at--) stack[at] = stack[at - 1];
         stack[at] = (Branch){d2[lane], first[lane], group.level - 1, (uint32_t)(g * LANES) + (uint32_t)lane};
@@ -106,65 +165,88 @@ static inline int open_group(const KnnTree *tree, int dims, const real *q, Branc
     return size;
 }
 
-// Returns the number of leaves visited. `dims` is a constant in each caller, so that loops over it unroll.
-static inline size_t search(const KnnTree *tree, int dims, const real *q, Nearest *near) {
+// Returns how often a query looked at a leaf. `dims` is a constant in each caller, so that loops over it unroll.
+static inline size_t search(const KnnTree *tree, int dims, Packet *p) {
     Branch stack[STACK];
-    size_t leaves = 0;
+    size_t looks = 0;
     stack[0] = (Branch){0, 0, tree->levels - 1, 0};
     for (int size = 1; size > 0;) {
         Branch top = stack[--size];
-        if (!nearest_takes(near, top.d2, top.first)) continue;
-        if (top.level < 0) {
-            visit_leaf(tree, dims, q, top.number, near);
-            leaves++;
-        } else {
-            size = open_group(tree, dims, q, top, near, stack, size);
-        }
+        if (!packet_needs(p, top.d2, top.first)) continue;
+        if (top.level < 0) looks += (size_t)visit_leaf(tree, dims, top.number, p);
+        else size = open_group(tree, dims, top, p, stack, size);
     }
-    return leaves;
+    return looks;
 }
 
-static size_t search_dims(const KnnTree *tree, const real *q, Nearest *near) {
+static size_t search_dims(const KnnTree *tree, Packet *p) {
     switch (tree->dims) {
-    case 3: return search(tree, 3, q, near);
-    case 4: return search(tree, 4, q, near);
-    case 5: return search(tree, 5, q, near);
-    case 6: return search(tree, 6, q, near);
-    default: return search(tree, 7, q, near);
+    case 3: return search(tree, 3, p);
+    case 4: return search(tree, 4, p);
+    case 5: return search(tree, 5, p);
+    case 6: return search(tree, 6, p);
+    default: return search(tree, 7, p);
     }
 }
 
-// The k-th neighbour of q is no further than that of `last` plus the way between them. The margin covers rounding.
-static real limit_from(const Nearest *near, int dims, const real *last, const real *q) {
+// The k-th neighbour of query i is no further than that of the packet's former last query, `far2`, plus the way between them.
+// The margin covers rounding.
+static real limit_from(const real *last, real far2, int dims, const Packet *p, int i) {
     real way2 = 0;
-    for (int d = 0; d < dims; d++) way2 += (q[d] - last[d]) * (q[d] - last[d]);
-    real sum = real_sqrt(nearest_limit(near)) + real_sqrt(way2);
+    for (int d = 0; d < dims; d++) way2 += (p->q[d][i] - last[d]) * (p->q[d][i] - last[d]);
+    real sum = real_sqrt(far2) + real_sqrt(way2);
     return sum * sum * (real)(1 + 1e-5) + (real)1e-37;
 }
 
-// The list holds one more than k when a query has a point of its own, which is left out here.
+// Loads the next queries; `far2` is infinite where there is no former packet.
+static void packet_fill(Packet *p, const KnnTree *tree, const KnnArgs *a, const int32_t *query, int count, const real *last, real far2) {
+    p->count = count;
+    for (int d = 0; d < tree->dims; d++) {
+        real low = INFINITY, high = -INFINITY;
+        for (int i = 0; i < LANES; i++) {
+            real x = knn_coordinate(a->query, a->query_extra, a->extra, (size_t)query[i < count ? i : 0], (size_t)d);
+            p->q[d][i] = x;
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        p->low[d] = low;
+        p->high[d] = high;
+    }
+    for (int i = 0; i < LANES; i++) {
+        p->limit[i] = i < count ? limit_from(last, far2, tree->dims, p, i) : -1;
+        if (i < count) nearest_clear(&p->near[i], p->limit[i]);
+    }
+    update_limits(p);
+}
+
+// A query's own point is left out of its list, which holds one more for that.
 static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
     int32_t self = a->self ? a->self[query] : -1, *index = a->index + query * (size_t)a->k;
-    for (int i = 0, from = 0; i < a->k; i++, from++) {
-        if (near->id[from] == self) from++;
-        bool there = near->id[from] != INT32_MAX;
-        index[i] = there ? (int32_t)near->id[from] : -1;
-        if (a->distance2) a->distance2[query * (size_t)a->k + (size_t)i] = there ? near->d2[from] : (real)INFINITY;
+    real *distance2 = a->distance2 ? a->distance2 + query * (size_t)a->k : NULL;
+    int before = 0;
+    while (before < a->k && near->id[before] != self) before++;
+    for (int part = 0; part < 2; part++) { // before and behind the own point
+        int first = part ? before : 0, last = part ? a->k : before;
+        for (int i = first; i < last; i++) index[i] = near->id[i + part] == INT32_MAX ? -1 : (int32_t)near->id[i + part];
+        for (int i = first; distance2 && i < last; i++) distance2[i] = near->id[i + part] == INT32_MAX ? (real)INFINITY : near->d2[i + part];
     }
 }
 
-// Answers `count` queries one after the other; returns the number of leaves visited.
-static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const int32_t *order, size_t count, Nearest *near) {
-    real q[2][KNN_MAX_DIMS] = {{0}};
-    size_t leaves = 0;
-    for (size_t i = 0; i < count; i++) {
-        real *now = q[i % 2];
-        for (int d = 0; d < tree->dims; d++) now[d] = knn_coordinate(a->query, a->query_extra, a->extra, (size_t)order[i], (size_t)d);
-        nearest_clear(near, i == 0 ? (real)INFINITY : limit_from(near, tree->dims, q[(i + 1) % 2], now));
-        leaves += search_dims(tree, now, near);
-        write_answer(a, (size_t)order[i], near);
+// Answers `count` queries, those with the same home leaf together; returns how often one looked at a leaf.
+static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const int32_t *order, const uint32_t *home, size_t count, Packet *p) {
+    real last[KNN_MAX_DIMS] = {0}, far2 = INFINITY;
+    size_t looks = 0;
+    for (size_t i = 0; i < count;) {
+        int n = 1;
+        while (n < LANES && i + (size_t)n < count && home[i + (size_t)n] == home[i]) n++;
+        packet_fill(p, tree, a, order + i, n, last, far2);
+        looks += search_dims(tree, p);
+        for (int j = 0; j < n; j++) write_answer(a, (size_t)order[i + (size_t)j], &p->near[j]);
+        for (int d = 0; d < tree->dims; d++) last[d] = p->q[d][n - 1];
+        far2 = p->limit[n - 1];
+        i += (size_t)n;
     }
-    return leaves;
+    return looks;
 }
 
 // The leaf that a walk down along the nearest boxes ends in.
@@ -182,37 +264,44 @@ static uint32_t home_leaf(const KnnTree *tree, const KnnArgs *a, size_t query) {
     return number;
 }
 
-// Queries in the order of their home leaves (counting sort), so that each finds the tree in the cache and starts from its
-// predecessor's distance. False without memory.
-static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, int32_t *order) {
-    if (a->query == tree->point && a->queries == tree->points) {
-        memcpy(order, tree->id, a->queries * sizeof *order); // the queries are the points
+// Queries in the order of their home leaves (counting sort), and those leaves in the same order, so that each packet finds the
+// tree in the cache and starts from its predecessor's distance. False without memory.
+static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, int32_t *order, uint32_t *home) {
+    if (a->query == tree->point && a->queries == tree->points) { // the queries are the points
+        memcpy(order, tree->id, a->queries * sizeof *order);
+        for (size_t i = 0; i < a->queries; i++) home[i] = (uint32_t)(i / LANES);
         return true;
     }
-    uint32_t *home = device_scratch_bytes(device, a->queries * sizeof *home);
-    uint32_t *place = device_scratch_bytes(device, (tree->leaves + 1) * sizeof *place);
-    if (!home || !place) return false;
+    uint32_t *unsorted = device_scratch_bytes(device, a->queries * sizeof *unsorted);
+    uint32_t *place = device_scratch_bytes(device, (tree->leaves + 2) * sizeof *place);
+    if (!unsorted || !place) return false;
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < a->queries; i++) home[i] = home_leaf(tree, a, i);
-    memset(place, 0, (tree->leaves + 1) * sizeof *place);
-    for (size_t i = 0; i < a->queries; i++) place[home[i] + 1]++;
+    for (size_t i = 0; i < a->queries; i++) unsorted[i] = home_leaf(tree, a, i);
+    memset(place, 0, (tree->leaves + 2) * sizeof *place);
+    for (size_t i = 0; i < a->queries; i++) place[unsorted[i] + 1]++;
     for (size_t leaf = 0; leaf < tree->leaves; leaf++) place[leaf + 1] += place[leaf];
-    for (size_t i = 0; i < a->queries; i++) order[place[home[i]]++] = (int32_t)i;
+    for (size_t i = 0; i < a->queries; i++) {
+        uint32_t to = place[unsorted[i]]++;
+        order[to] = (int32_t)i;
+        home[to] = unsorted[i];
+    }
     return true;
 }
 
 void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a) {
     const KnnTree *tree = index->tree;
     int listed = a->k + (a->self ? 1 : 0);
-    size_t leaves = 0, each = nearest_bytes(listed);
+    size_t looks = 0, each = LANES * nearest_bytes(listed);
     int32_t *order = device_scratch_bytes(device, a->queries * sizeof *order);
+    uint32_t *home = device_scratch_bytes(device, a->queries * sizeof *home);
     char *lists = device_scratch_bytes(device, (size_t)device->threads * each);
-    if (!order || !lists || !order_queries(device, tree, a, order)) return;
-#pragma omp parallel for schedule(dynamic) num_threads(device->threads) reduction(+ : leaves)
+    if (!order || !home || !lists || !order_queries(device, tree, a, order, home)) return;
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads) reduction(+ : looks)
     for (size_t c = 0; c < chunk_count(a->queries, CHUNK); c++) {
-        Nearest near;
-        nearest_place(&near, listed, lists + (size_t)omp_get_thread_num() * each);
-        leaves += answer_chunk(tree, a, order + c * CHUNK, chunk_size(a->queries, CHUNK, c), &near);
+        Packet packet = {.listed = listed};
+        char *memory = lists + (size_t)omp_get_thread_num() * each;
+        for (int i = 0; i < LANES; i++) nearest_place(&packet.near[i], listed, memory + (size_t)i * nearest_bytes(listed));
+        looks += answer_chunk(tree, a, order + c * CHUNK, home + c * CHUNK, chunk_size(a->queries, CHUNK, c), &packet);
     }
-    if (a->visited) *a->visited += leaves * LANES;
+    if (a->visited) *a->visited += looks * LANES;
 }

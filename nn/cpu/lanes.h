@@ -44,18 +44,28 @@ static inline Lanes lanes_max(Lanes a, Lanes b) {
 #endif
 }
 
+static inline Lanes lanes_min(Lanes a, Lanes b) {
+#if LANES_AVX
+    return (Lanes)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return lanes_select(a < b, a, b);
+#endif
+}
+
 // Lanes moved up by one place; the last lane of `before` comes first.
 #define LANES_SHIFT(before, now) __builtin_shufflevector(before, now, 7, 8, 9, 10, 11, 12, 13, 14)
 
-// Bit j says whether lane j of `a` is at most `limit`.
-static inline unsigned lanes_at_most(Lanes a, real limit) {
+// Bit j says whether a is at most b in lane j.
+static inline unsigned lanes_less_equal(Lanes a, Lanes b) {
 #if LANES_AVX
-    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, _mm256_set1_ps(limit), _CMP_LE_OQ));
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ));
 #else
     unsigned bits = 0;
-    for (int j = 0; j < LANES; j++) bits |= (unsigned)(a[j] <= limit) << j;
+    for (int j = 0; j < LANES; j++) bits |= (unsigned)(a[j] <= b[j]) << j;
     return bits;
 #endif
 }
+
+static inline unsigned lanes_at_most(Lanes a, real limit) { return lanes_less_equal(a, lanes_all(limit)); }
 
 #endif
