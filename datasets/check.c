@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_COMPARED = 3, PAIR_VIEWS_MAX = 100, POINTS_MIN = 100, POINTS_MAX = 4096, FINDINGS_MAX = 200, SAMPLE_MAX = 1 << 16 };
+enum { FRAMES_COMPARED = 3, PAIR_VIEWS_MAX = 100, POINTS_MIN = 256, POINTS_MAX = 4096, FINDINGS_MAX = 200, SAMPLE_MAX = 1 << 16 };
 #define POINTS_TOTAL 5e6
 #define DEPTH_FAR 100.0  // metres; a median beyond it is taken for another unit
 #define DEPTH_NEAR 0.005
@@ -271,12 +271,13 @@ static void judge_pairs(const Dataset *dataset, CheckReport *report) {
 
 static void plan(Work *work) {
     int count = dataset_episode_count(work->dataset), V = 1;
+    double pairs = 0;
     for (int i = 0; i < count; i++) {
-        int views = dataset_episode(work->dataset, i)->V;
-        if (views > V) V = views;
+        const EpisodeInfo *info = dataset_episode(work->dataset, i);
+        if (info->V > V) V = info->V;
+        pairs += (double)info->V * info->V * (info->F < FRAMES_COMPARED ? info->F : FRAMES_COMPARED);
     }
     work->pair_views = V < PAIR_VIEWS_MAX ? V : PAIR_VIEWS_MAX;
-    double pairs = (double)work->pair_views * work->pair_views * FRAMES_COMPARED * count;
     double points = POINTS_TOTAL / pairs;
     work->points = points < POINTS_MIN ? POINTS_MIN : points > POINTS_MAX ? POINTS_MAX : (size_t)points;
 }

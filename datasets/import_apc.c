@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Amazon Picking Challenge (apc-vision-toolbox): scene-NNNN/cam.info.txt with the colour camera's K and one camera-to-world
+// matrix per picture (OpenCV axes), frame-NNNNNN.color.png, and frame-NNNNNN.depth.png registered to it: u16 words rotated
+// by three bits, in 0.1 mm. Nearer than 0.25 m is the gripper, which moves with the camera: that depth is dropped.
+#include "base/file.h"
+#include "datasets/import.h"
+#include "datasets/import_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_scene(const char *folder) {
+    char path[FILE_PATH_SIZE];
+    return file_join(path, sizeof path, folder, "cam.info.txt", NULL) == STATUS_OK && file_exists(path);
+}
+
+// The folder of scene number `wanted`, or how many there are when it is -1: the folder itself, or its scene-* folders.
+static int find_scene(const char *folder, int wanted, char out[FILE_PATH_SIZE]) {
+    FileList list = {0};
+    int count = 0;
+    if (is_scene(folder)) {
+        if (wanted == 0) snprintf(out, FILE_PATH_SIZE, "%s", folder);
+        return 1;
+    }
+    if (!file_is_folder(folder) || file_list(folder, &list, NULL) != STATUS_OK) return 0;
+    for (size_t i = 0; i < list.count; i++) {
+        char path[FILE_PATH_SIZE];
+        if (strncmp(list.names[i], "scene-", 6) != 0 || file_join(path, sizeof path, folder, list.names[i], NULL) != STATUS_OK)
+            continue;
+        if (!is_scene(path)) continue;
+        if (count++ == wanted) memcpy(out, path, sizeof path);
+    }
+    file_list_free(&list);
+    return count;
+}
+
+static int count_episodes(const char *folder) {
+    char unused[FILE_PATH_SIZE];
+    return find_scene(folder, -1, unused);
+}
+
+static bool detect(const char *folder) { return count_episodes(folder) > 0; }
+
+static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out, Error *err) {
+    char colour[64], depth[64];
+    PosedImage image = {.view = (int)out->count};
+    snprintf(colour, sizeof colour, "%.20s.color.png", frame);
+    snprintf(depth, sizeof depth, "%.20s.depth.png", frame);
+    memcpy(image.K, K, sizeof image.K);
+    memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
+    image.colour = text_join(scene, colour);
+    image.depth = text_join(scene, depth);
+    return posed_set_add(out, &image, err);
+}
+
+// "frame-000003" out of a title; only letters, digits and dashes, so that it leads nowhere else.
+static bool frame_of(const char *title, char out[32]) {
+    const char *at = strstr(title, "for frame-");
+    if (!at) return false;
+    at += strlen("for ");
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    if (length >= 21) return false;
+    memcpy(out, at, length);
+    out[length] = 0;
+    return true;
+}
+
+// Titles are comments; each says what the matrix below it is.
+static Status read_matrices(TextFile *text, const char *scene, PosedSet *out, Error *err) {
+    char *line, frame[32];
+    double K[9] = {0}, pose[16];
+    Status status = STATUS_OK;
+    while (!status && text_next_line(text, &line)) {
+        if (strstr(line, "# Color camera intrinsic")) {
+            status = text_matrix(text, 3, 3, K, err);
+            K[2] += 0.5; // its pixel centres are whole numbers
+            K[5] += 0.5;
+        } else if (strstr(line, "# Camera-to-world") && frame_of(line, frame)) {
+            if (K[0] == 0)
+                return error_set(err, STATUS_BAD_INPUT, "%s: expected \"# Color camera intrinsic matrix\" before the poses", text->path);
+            status = text_matrix(text, 4, 4, pose, err);
+            if (!status) status = add_picture(scene, frame, K, pose, out, err);
+        }
+    }
+    return status;
+}
+
+static Status run(const char *folder, int episode, const Log *log, PosedSet *out, Error *err) {
+    char scene[FILE_PATH_SIZE] = "", path[FILE_PATH_SIZE];
+    TextFile text = {0};
+    (void)log;
+    find_scene(folder, episode, scene);
+    Status status = file_join(path, sizeof path, scene, "cam.info.txt", err);
+    if (!status) status = text_open(path, &text, err);
+    if (!status) status = read_matrices(&text, scene, out, err);
+    text_close(&text);
+    out->F = 1;
+    out->V = (int)out->count;
+    out->coding = DEPTH_ROTATED;
+    out->depth_scale = 1e-4;
+    out->near = 0.25;
+    out->far = INFINITY;
+    snprintf(out->source, sizeof out->source, "apc-vision-toolbox");
+    return status;
+}
+
+const Importer import_apc = {
+    .name = "apc",
+    .layout = "cam.info.txt and frame-*.color.png, or scene-* folders of them",
+    .detect = detect,
+    .count = count_episodes,
+    .run = run,
+};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text files of recordings: numbers and lines, from a file that a stranger wrote.
+#ifndef VPD_DATASETS_IMPORT_TEXT_H
+#define VPD_DATASETS_IMPORT_TEXT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct TextFile {
+    char *text;
+    size_t length;
+    const char *at; // where reading stands
+    int line;       // of `at`, from 1
+    const char *path;
+} TextFile;
+
+// The path must outlive the TextFile.
+Status text_open(const char *path, TextFile *out, Error *err);
+void text_close(TextFile *file); // accepts {0}
+
+// The next line without its end, blank ones skipped; false at the end. The line is cut out of the text in place.
+bool text_next_line(TextFile *file, char **line);
+
+// Exactly `count` numbers of any kind (nan and inf too) from a line, separated by blanks or commas.
+Status text_numbers(const TextFile *file, const char *line, double *out, int count, Error *err);
+
+// Reads rows of numbers, one row a line.
+Status text_matrix(TextFile *file, int rows, int columns, double *out, Error *err);
+
+char *text_join(const char *folder, const char *name); // malloc'ed "folder/name", NULL without memory
+
+#endif
