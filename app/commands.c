@@ -6,8 +6,10 @@
 const Command *const commands[] = {
     &command_completion,
     &command_data_check,
+    &command_data_import,
     &command_data_info,
     &command_data_subset,
+    &command_eval,
     &command_export,
     &command_man,
     &command_rollout,
