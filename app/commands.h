@@ -10,6 +10,7 @@ extern const Command command_data_check;
 extern const Command command_data_import;
 extern const Command command_data_info;
 extern const Command command_data_subset;
+extern const Command command_eval;
 extern const Command command_export;
 extern const Command command_man;
 extern const Command command_rollout;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/eval.h"
+
+#include "base/camera.h"
+#include "base/progress.h"
+#include "base/stop.h"
+#include "infer/draw.h"
+#include "infer/eval_pictures.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// One evaluation: what stays the same, and memory that is used again for every picture.
+typedef struct Evaluation {
+    const Vpd *model;
+    const Dataset *dataset;
+    const EvalOptions *options;
+    Report *report;
+    RolloutWorkspace workspace;
+    const EpisodeInfo *info; // of the rollout under way
+    const EvalRollout *start;
+    RolloutFile rollout;
+    Frames last, now;         // all views: the last input frame, and the frame that is measured
+    EvalPictures drawn, rest; // all views: as predicted, and with the particles of step 0
+    uint8_t *moving, *valid;  // (H,W)
+    size_t pixels;            // that there is memory for, of all views
+    bool masks, changes;      // how moving pixels were found: by object masks, by change
+} Evaluation;
+
+static void evaluation_free(Evaluation *e) {
+    rollout_workspace_free(&e->workspace);
+    rollout_file_free(&e->rollout);
+    frames_free(&e->last);
+    frames_free(&e->now);
+    eval_pictures_free(&e->drawn);
+    eval_pictures_free(&e->rest);
+    free(e->moving);
+    free(e->valid);
+}
+
+// ---- memory and frames of one rollout
+
+static Status need_pixels(Evaluation *e, Error *err) {
+    size_t pixels = (size_t)e->info->V * (size_t)e->info->H * (size_t)e->info->W;
+    e->drawn.V = e->rest.V = e->info->V;
+    e->drawn.H = e->rest.H = e->info->H;
+    e->drawn.W = e->rest.W = e->info->W;
+    if (pixels <= e->pixels) return STATUS_OK;
+    free(e->moving);
+    free(e->valid);
+    e->moving = malloc(pixels);
+    e->valid = malloc(pixels);
+    bool good =
+        e->moving && e->valid && eval_pictures_reserve(&e->drawn, pixels) && eval_pictures_reserve(&e->rest, pixels);
+    e->pixels = good ? pixels : 0;
+    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for pictures of %zu pixels", pixels);
+}
+
+static Status read_frame(const Evaluation *e, int step, Frames *out, Error *err) {
+    FrameRequest request = {
+        .episode = e->start->episode, .first = e->start->start + step * e->start->stride, .count = 1};
+    return dataset_read_frames(e->dataset, request, out, err);
+}
+
+// ---- drawing
+
+// Every view at `step`, of the particles of step `particles`.
+static Status draw_all(Evaluation *e, size_t particles, size_t step, EvalPictures *out, Error *err) {
+    DrawScene scene;
+    size_t pixels = (size_t)e->info->H * (size_t)e->info->W;
+    Status status = draw_load(&e->workspace.tape, e->model, &e->rollout, particles, &scene, err);
+    for (int view = 0; view < e->info->V && status == STATUS_OK; view++) {
+        RendererCamera camera = draw_camera(&e->rollout, step, view);
+        RendererFrame frame = {.rgb = out->rgb + 3 * pixels * (size_t)view,
+                               .depth = out->depth + pixels * (size_t)view};
+        status = draw_view(&e->workspace.tape, e->model, &scene, &camera, frame, err);
+    }
+    return status;
+}
+
+// Cameras that stand still see the particles of step 0 as they saw them at step 0.
+static Status draw_step(Evaluation *e, size_t step, Error *err) {
+    Status status = STATUS_OK;
+    if (step > 0 && e->info->moving_cameras) status = draw_all(e, 0, step, &e->rest, err);
+    if (status == STATUS_OK) status = draw_all(e, step, step, &e->drawn, err);
+    if (status == STATUS_OK && step == 0) eval_pictures_copy(&e->drawn, &e->rest);
+    return status;
+}
+
+// ---- comparing pictures
+
+static void find_moving(Evaluation *e, size_t at, size_t pixels) {
+    if (e->now.mask) mask_from_objects(e->now.mask + at, pixels, e->moving);
+    else mask_from_change(e->now.rgb + 3 * at, e->last.rgb + 3 * at, METRICS_CHANGE_THRESHOLD, pixels, e->moving);
+    *(e->now.mask ? &e->masks : &e->changes) = true;
+}
+
+// Pixels whose point lies in the workspace box; NULL when all count.
+static const uint8_t *find_valid(Evaluation *e, int view, size_t at) {
+    const double *box = e->info->bounds;
+    if (!e->model->config.data.crop || !box) return NULL;
+    for (int i = 0; i < e->info->H * e->info->W; i++) {
+        double point[3], z = (double)e->now.depth[at + (size_t)i];
+        bool inside = z > 0;
+        camera_unproject_world(e->now.intrinsics + 9 * view, e->now.world_from_camera + 16 * view, i % e->info->W + 0.5,
+                               i / e->info->W + 0.5, z, point);
+        for (int c = 0; c < 3; c++) inside = inside && point[c] >= box[c] && point[c] <= box[3 + c];
+        e->valid[i] = inside;
+    }
+    return e->valid;
+}
+
+static Status compare_view(Evaluation *e, int step, int view, Error *err) {
+    size_t pixels = (size_t)e->info->H * (size_t)e->info->W, at = (size_t)view * pixels;
+    const struct Predicted {
+        const uint8_t *rgb;
+        const float *depth;
+    } predicted[METHOD_COUNT] = {[METHOD_MODEL] = {e->drawn.rgb, e->drawn.depth},
+                                 [METHOD_COPY] = {e->last.rgb, e->last.depth},
+                                 [METHOD_UNMOVED] = {e->rest.rgb, e->rest.depth}};
+    find_moving(e, at, pixels);
+    ReportImage image = {.step = step,
+                         .view = view,
+                         .heldout = e->rollout.heldout[view],
+                         .H = e->info->H,
+                         .W = e->info->W,
+                         .truth = e->now.rgb + 3 * at,
+                         .true_depth = e->now.depth + at,
+                         .moving = e->moving,
+                         .valid = find_valid(e, view, at)};
+    Status status = STATUS_OK;
+    for (int m = 0; m < METHOD_COUNT && status == STATUS_OK; m++) {
+        image.method = (ReportMethod)m;
+        image.predicted = predicted[m].rgb + 3 * at;
+        image.predicted_depth = predicted[m].depth + at;
+        status = report_add_image(e->report, &image, err);
+    }
+    return status;
+}
+
+// ---- comparing motion
+
+static void compare_motion(Evaluation *e, int step) {
+    const EpisodeInfo *info = e->info;
+    size_t O = (size_t)info->O, first = (size_t)e->start->start, frame = first + (size_t)(step * e->start->stride);
+    if (O == 0 || !info->object_position || !e->rollout.sets[0].labels) return;
+    MotionStep motion = {.particles = (int)e->rollout.sets[0].N,
+                         .objects = info->O,
+                         .before = rollout_positions(&e->rollout, 0),
+                         .after = rollout_positions(&e->rollout, (size_t)step),
+                         .object = e->rollout.sets[0].labels,
+                         .position0 = info->object_position + 3 * O * first,
+                         .position1 = info->object_position + 3 * O * frame};
+    if (info->object_quaternion) {
+        motion.quaternion0 = info->object_quaternion + 4 * O * first;
+        motion.quaternion1 = info->object_quaternion + 4 * O * frame;
+    }
+    motion_add(report_motion(e->report, METHOD_MODEL, step), &motion);
+    motion.after = motion.before;
+    motion_add(report_motion(e->report, METHOD_UNMOVED, step), &motion);
+}
+
+// ---- one rollout
+
+static Status measure_step(Evaluation *e, EvalSheet *sheet, int step, Error *err) {
+    if (stop_requested()) return stop_error(err);
+    Status status = read_frame(e, step, &e->now, err);
+    if (status == STATUS_OK) status = draw_step(e, (size_t)step, err);
+    for (int view = 0; view < e->info->V && status == STATUS_OK; view++) status = compare_view(e, step, view, err);
+    if (status != STATUS_OK) return status;
+    compare_motion(e, step);
+    return sheet ? eval_sheet_add(sheet, step, &e->now, &e->drawn, err) : STATUS_OK;
+}
+
+static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *err) {
+    RolloutRequest request = {.history = {.episode = start->episode,
+                                          .start = start->start,
+                                          .time_step = e->options->time_step,
+                                          .views = e->options->views},
+                              .steps = e->report->steps};
+    EvalSheet sheet = {0};
+    e->start = start;
+    e->info = dataset_episode(e->dataset, start->episode);
+    rollout_file_free(&e->rollout);
+    Status status = rollout_run(&e->workspace, e->dataset, &request, &e->rollout, err);
+    if (status == STATUS_OK) status = need_pixels(e, err);
+    if (status == STATUS_OK) status = read_frame(e, 0, &e->last, err);
+    if (status == STATUS_OK && e->options->pictures)
+        status = eval_sheet_open(&sheet, e->options->pictures, &e->rollout, err);
+    for (int step = 0; step <= e->report->steps && status == STATUS_OK; step++)
+        status = measure_step(e, e->options->pictures ? &sheet : NULL, step, err);
+    if (status == STATUS_OK && e->options->pictures) status = eval_sheet_write(&sheet, err);
+    eval_sheet_free(&sheet);
+    e->report->rollouts += status == STATUS_OK;
+    return status;
+}
+
+// ---- the whole
+
+static void write_heading(const Evaluation *e, const EvalPlan *plan) {
+    Report *report = e->report;
+    char change[80];
+    report->episodes = plan->episodes;
+    report->time_step = e->rollout.time_step;
+    snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
+    snprintf(change, sizeof change, "change against the last input frame by more than %g", METRICS_CHANGE_THRESHOLD);
+    snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
+             e->masks && e->changes ? ", or " : "", e->changes ? change : "");
+}
+
+Status eval_run(const Vpd *model, const Dataset *dataset, const EvalPlan *plan, const EvalOptions *options,
+                Report *report, Error *err) {
+    Evaluation e = {.model = model, .dataset = dataset, .options = options, .report = report};
+    Progress progress;
+    Status status = report_init(report, plan->steps, plan->views, err);
+    rollout_workspace_init(&e.workspace, model);
+    progress_start(&progress, options->log, "evaluate", "rollouts", 0, (size_t)plan->count);
+    for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
+        status = measure_rollout(&e, &plan->rollouts[i], err);
+        progress_update(&progress, (size_t)i + 1, NULL);
+    }
+    progress_end(&progress, NULL);
+    if (status == STATUS_OK) write_heading(&e, plan);
+    else report_free(report);
+    evaluation_free(&e);
+    return status;
+}
