@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames to files.
+#include "infer/video.h"
+
+#include "base/file.h"
+#include "base/gif.h"
+#include "base/image.h"
+#include "base/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double fps_of(const Video *video) { return video->fps > 0 ? video->fps : 10; }
+
+static Status check_frames(const Video *video, const char *path, Error *err) {
+    return video->count > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: there is no frame to write", path);
+}
+
+Status video_write_png(const Video *video, const char *folder, Error *err) {
+    Status status = check_frames(video, folder, err);
+    if (status == STATUS_OK) status = file_make_folders(folder, err);
+    for (int i = 0; i < video->count && status == STATUS_OK; i++) {
+        char path[FILE_PATH_SIZE], name[32];
+        Image image = {video->H, video->W, 3, PIXEL_U8, video->frames[i]};
+        snprintf(name, sizeof name, "frame_%04d.png", i);
+        status = file_join(path, sizeof path, folder, name, err);
+        if (status == STATUS_OK) status = image_write_png(&image, path, err);
+    }
+    return status;
+}
+
+Status video_write_gif(const Video *video, const char *path, Error *err) {
+    GifOptions options = {.fps = fps_of(video), .hold_last = 60};
+    Status status = check_frames(video, path, err);
+    if (status != STATUS_OK) return status;
+    return gif_write(path, (const uint8_t *const *)video->frames, video->count, video->H, video->W, &options, err);
+}
+
+// ---- MP4
+
+// yuv420p needs even sides: the last row and column are repeated where they do not.
+static void pad_to_even(const Video *video, int frame, uint8_t *out) {
+    int H = video->H + video->H % 2, W = video->W + video->W % 2;
+    for (int y = 0; y < H; y++) {
+        const uint8_t *row = video->frames[frame] + 3 * (size_t)(y < video->H ? y : video->H - 1) * (size_t)video->W;
+        uint8_t *to = out + 3 * (size_t)y * (size_t)W;
+        memcpy(to, row, 3 * (size_t)video->W);
+        if (W > video->W) memcpy(to + 3 * (size_t)video->W, row + 3 * (size_t)(video->W - 1), 3);
+    }
+}
+
+static Status start_ffmpeg(const Video *video, const char *path, Process *process, Error *err) {
+    char size[32], rate[32];
+    snprintf(size, sizeof size, "%dx%d", video->W + video->W % 2, video->H + video->H % 2);
+    snprintf(rate, sizeof rate, "%.6g", fps_of(video));
+    // The file is named as a "file:" so that a path with a colon is none of ffmpeg's protocols.
+    char target[FILE_PATH_SIZE + 8];
+    snprintf(target, sizeof target, "file:%s", path);
+    const char *const arguments[] = {
+        "ffmpeg",   "-hide_banner", "-loglevel",  "error",   "-nostdin", "-y",   "-f", "rawvideo",
+        "-pix_fmt", "rgb24",        "-s",         size,      "-r",       rate,   "-i", "pipe:0",
+        "-an",      "-c:v",         "libx264",    "-preset", "medium",   "-crf", "18", "-pix_fmt",
+        "yuv420p",  "-movflags",    "+faststart", "-f",      "mp4",      target, NULL};
+    return process_start(process, arguments, true, err);
+}
+
+static Status feed_ffmpeg(const Video *video, Process *process, Error *err) {
+    size_t bytes = 3 * (size_t)(video->H + video->H % 2) * (size_t)(video->W + video->W % 2);
+    uint8_t *frame = malloc(bytes);
+    Status status =
+        frame ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory for a frame of %d x %d", video->W, video->H);
+    for (int i = 0; i < video->count && status == STATUS_OK; i++) {
+        pad_to_even(video, i, frame);
+        status = process_write(process, frame, bytes, err);
+    }
+    free(frame);
+    return status;
+}
+
+Status video_write_mp4(const Video *video, const char *path, Error *err) {
+    Process process = {0};
+    FileDraft draft = {0};
+    Status status = check_frames(video, path, err);
+    if (status != STATUS_OK) return status;
+    if (!process_find("ffmpeg"))
+        return error_set(err, STATUS_FAILED,
+                         "%s: MP4 needs the program ffmpeg, which is not installed; run "
+                         "\"apt install ffmpeg\", or write .gif or a folder of PNG instead",
+                         path);
+    status = file_draft_begin(&draft, path, err);
+    if (status == STATUS_OK) status = start_ffmpeg(video, draft.temporary, &process, err);
+    if (status == STATUS_OK) {
+        Error fed;
+        Status feeding = feed_ffmpeg(video, &process, &fed);
+        // What ffmpeg says about itself explains more than a broken pipe.
+        status = process_finish(&process, err);
+        if (status == STATUS_OK && feeding != STATUS_OK) status = error_set(err, feeding, "%s", fed.text);
+        if (status != STATUS_OK) error_prefix(err, "%s", path);
+    }
+    if (status == STATUS_OK) status = file_draft_commit(&draft, err);
+    process_abandon(&process);
+    file_draft_abandon(&draft);
+    return status;
+}
+
+// ---- by name
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+Status video_write(const Video *video, const char *path, Error *err) {
+    if (ends_with(path, ".gif")) return video_write_gif(video, path, err);
+    if (ends_with(path, ".mp4")) return video_write_mp4(video, path, err);
+    return video_write_png(video, path, err);
+}
