@@ -65,7 +65,8 @@ typedef struct CheckpointFile {
 } CheckpointFile;
 
 Status checkpoint_file_open(const char *path, CheckpointFile *file, Error *err);
-Status checkpoint_file_open_memory(const void *bytes, size_t size, const char *name, CheckpointFile *file, Error *err);
+// The rest of the file whose root is open.
+Status checkpoint_file_read_root(CheckpointFile *file, Error *err);
 void checkpoint_file_close(CheckpointFile *file); // accepts {0}
 
 // The group that these weights are in; an error when the file does not hold it.

@@ -6,6 +6,9 @@
 
 enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20 };
 
+// A root's place is "a.h5:", a group's "a.h5:/ema".
+static const char *colon(const H5Place *place) { return place->text[0] && place->text[strlen(place->text) - 1] == ':' ? "" : ":"; }
+
 // A text of fixed length; those of variable length are refused, see write_text.
 static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
     h5_lock();
@@ -17,21 +20,36 @@ static Status read_text(const H5Place *place, const char *name, char *out, size_
     if (attribute >= 0) H5Aclose(attribute);
     h5_unlock();
     if (!is_variable) return h5_attribute_text(place, name, true, out, size, NULL, err);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to be a text of fixed length, found one of variable length",
-                     place->text, name);
+    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s to be a text of fixed length, found one of variable length",
+                     place->text, colon(place), name);
 }
 
 // ---- groups
 
+// Groups as HDF5 laid them out before 1.8 have no checksums, and 1.10 reads beyond their heaps when they are damaged.
+static Status check_layout(const H5Place *group, Error *err) {
+    H5G_info_t info = {.storage_type = H5G_STORAGE_TYPE_UNKNOWN};
+    h5_lock();
+    herr_t rc = H5Gget_info(group->id, &info);
+    h5_unlock();
+    if (rc < 0) return error_set(err, STATUS_BAD_INPUT, "%s%s the file is damaged here", group->text, colon(group));
+    if (info.storage_type == H5G_STORAGE_TYPE_COMPACT || info.storage_type == H5G_STORAGE_TYPE_DENSE) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s%s expected a group in the layout of HDF5 1.8 or later, found an older one; write the "
+                     "file again (h5py: libver=\"v108\")", group->text, colon(group));
+}
+
 // "parameters", or "moments/m" by way of "moments".
 static Status open_group(const H5Place *root, CheckpointGroup which, bool required, H5Place *group, bool *found, Error *err) {
     const char *path = checkpoint_group_paths[which], *slash = strchr(path, '/');
-    if (!slash) return h5_open_group(root, path, required, group, found, err);
     H5Place parent = {0};
     bool there = true;
     *group = (H5Place){.id = H5I_INVALID_HID};
-    Status status = h5_open_group(root, "moments", required, &parent, &there, err);
-    if (status == STATUS_OK && there) status = h5_open_group(&parent, slash + 1, required, group, &there, err);
+    Status status = check_layout(root, err);
+    if (status == STATUS_OK && slash) status = h5_open_group(root, "moments", required, &parent, &there, err);
+    if (status == STATUS_OK && there && slash) status = check_layout(&parent, err);
+    if (status == STATUS_OK && there)
+        status = h5_open_group(slash ? &parent : root, slash ? slash + 1 : path, required, group, &there, err);
+    if (status == STATUS_OK && there) status = check_layout(group, err);
     h5_close(&parent);
     if (found) *found = there;
     return status;
@@ -142,7 +160,7 @@ static Status read_number(const H5Place *root, const char *name, bool whole, dou
     bool is_nan_allowed = !strcmp(name, "best_score");
     bool good = count == 1 && (is_nan_allowed ? !isinf(*out) : isfinite(*out) && *out >= least && *out <= 0x1p53);
     if (good) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to be one number of at least %g, found %g", root->text,
+    return error_set(err, STATUS_BAD_INPUT, "%s expected attribute %s to be one number of at least %g, found %g", root->text,
                      name, least, count == 1 ? *out : NAN);
 }
 
@@ -249,24 +267,22 @@ static Status find_half(CheckpointFile *file, Error *err) {
     return status;
 }
 
-static Status read_root(CheckpointFile *file, Status status, Error *err) {
+Status checkpoint_file_read_root(CheckpointFile *file, Error *err) {
+    Status status = check_layout(&file->root, err);
     if (status == STATUS_OK) status = read_format(&file->root, &file->meta, err);
     if (status == STATUS_OK) status = read_attributes(&file->root, &file->meta, err);
     if (status == STATUS_OK) status = read_checksums(file, err);
     if (status == STATUS_OK) status = read_config(file, err);
     if (status == STATUS_OK) status = find_half(file, err);
-    if (status != STATUS_OK) checkpoint_file_close(file);
     return status;
 }
 
 Status checkpoint_file_open(const char *path, CheckpointFile *file, Error *err) {
     *file = (CheckpointFile){0};
-    return read_root(file, h5_open_file(path, &file->root, err), err);
-}
-
-Status checkpoint_file_open_memory(const void *bytes, size_t size, const char *name, CheckpointFile *file, Error *err) {
-    *file = (CheckpointFile){0};
-    return read_root(file, h5_open_memory(bytes, size, name, &file->root, err), err);
+    Status status = h5_open_file(path, &file->root, err);
+    if (status == STATUS_OK) status = checkpoint_file_read_root(file, err);
+    if (status != STATUS_OK) checkpoint_file_close(file);
+    return status;
 }
 
 void checkpoint_file_close(CheckpointFile *file) { h5_close(&file->root); }
