@@ -20,6 +20,7 @@ struct SegmentArgs;
 struct KnnArgs;
 struct KnnIndex;
 struct LinearArgs;
+struct SsimLossArgs;
 struct SumSquaresArgs;
 
 typedef struct NnBackend {
@@ -56,6 +57,8 @@ typedef struct NnBackend {
     void (*reduce_backward)(Device *, const struct ReduceArgs *);
     void (*segment_forward)(Device *, const struct SegmentArgs *);
     void (*segment_backward)(Device *, const struct SegmentArgs *);
+    void (*ssim_loss_forward)(Device *, const struct SsimLossArgs *);
+    void (*ssim_loss_backward)(Device *, const struct SsimLossArgs *);
 } NnBackend;
 
 #endif

@@ -5,6 +5,7 @@
 #include "nn/backend.h"
 #include "nn/combine.h"
 #include "nn/reduce.h"
+#include "nn/ssim_loss.h"
 #include "train/nearest_term.h"
 #include "train/schedule.h"
 
@@ -49,7 +50,7 @@ typedef struct Episode {
     LossWorkspace *workspace;
     Scene scene;
     int T;
-    Tensor *pixels, *displacement, *nearest, *depth; // (1,1) weighted sums so far, or NULL
+    Tensor *pixels, *displacement, *nearest, *depth, *ssim; // (1,1) weighted sums so far, or NULL
     Tensor *step0, *last;                            // mean squared errors of single steps
     Tensor *h, *dx;
 } Episode;
@@ -119,6 +120,17 @@ static Tensor *depth_term(Episode *e, const RendererOutput *output) {
     return reduce(e->tape, output->depth, REDUCE_ABS, upload(e->tape, rays->depth, n, sizeof(real)), upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
 }
 
+// Patches stand behind the single rays of each view.
+static Tensor *ssim_term(Episode *e, const RendererOutput *output, const real *target, size_t views) {
+    const RayBatch *rays = &e->workspace->rays;
+    size_t per_view = rays->count / views, singles = (size_t)e->model->config.train.rays, side2 = SSIM_SIDE * SSIM_SIDE;
+    size_t patches = (per_view - singles) / side2;
+    int32_t *first = tape_context(e->tape, (views * patches + 1) * sizeof *first);
+    if (!first || patches == 0) return NULL;
+    for (size_t i = 0; i < views * patches; i++) first[i] = (int32_t)(i / patches * per_view + singles + i % patches * side2);
+    return ssim_loss(e->tape, output->colour, target, views * patches, upload(e->tape, first, views * patches, sizeof *first));
+}
+
 // Draws rays of one frame and adds their error.
 static Status draw_and_compare(Episode *e, int step, double weight, Error *err) {
     const TrainConfig *train = &e->model->config.train;
@@ -137,6 +149,7 @@ static Status draw_and_compare(Episode *e, int step, double weight, Error *err) 
     Tensor *error = reduce(e->tape, output.colour, REDUCE_SQUARE, target, weights, 1 / (3.0 * (double)rays->count));
     add_term(e, &e->pixels, error, weight);
     if (train->depth_term > 0) add_term(e, &e->depth, depth_term(e, &output), train->depth_term * weight);
+    if (train->ssim_term > 0) add_term(e, &e->ssim, ssim_term(e, &output, target, (size_t)count), train->ssim_term * weight);
     if (step == 0) e->step0 = error;
     e->last = error;
     return STATUS_OK;
@@ -179,14 +192,14 @@ static double mean_motion(Tape *tape, const Tensor *dx) {
 
 static void read_parts(Episode *e, LossParts *parts) {
     Tape *tape = e->tape;
-    *parts = (LossParts){.pixels = value_of(tape, e->pixels), .displacement = value_of(tape, e->displacement), .nearest = value_of(tape, e->nearest), .depth = value_of(tape, e->depth), .step0 = value_of(tape, e->step0), .last = value_of(tape, e->last), .particles = scene_present(&e->scene)->x->rows};
-    parts->total = parts->pixels + parts->displacement + parts->nearest + parts->depth;
+    *parts = (LossParts){.pixels = value_of(tape, e->pixels), .displacement = value_of(tape, e->displacement), .nearest = value_of(tape, e->nearest), .depth = value_of(tape, e->depth), .ssim = value_of(tape, e->ssim), .step0 = value_of(tape, e->step0), .last = value_of(tape, e->last), .particles = scene_present(&e->scene)->x->rows};
+    parts->total = parts->pixels + parts->displacement + parts->nearest + parts->depth + parts->ssim;
     parts->spread = e->h && !tape->device->failed ? dynamics_spread(tape->device, e->h) : 0;
     parts->motion = mean_motion(tape, e->dx);
 }
 
 static void run_backward(Episode *e) {
-    Tensor *total = e->pixels, *others[] = {e->displacement, e->nearest, e->depth};
+    Tensor *total = e->pixels, *others[] = {e->displacement, e->nearest, e->depth, e->ssim};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i]) total = tensor_add(e->tape, total, others[i]);
     tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));

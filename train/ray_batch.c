@@ -83,16 +83,16 @@ static int clamp_int(int x, int low, int high) { return x < low ? low : x > high
 
 // A patch around the drawn pixel, moved inside the image.
 static void set_patch(RayBatch *batch, const Observation *o, int frame, int view, int centre) {
-    int row = clamp_int(centre / o->W - SSIM_PATCH / 2, 0, o->H - SSIM_PATCH);
-    int column = clamp_int(centre % o->W - SSIM_PATCH / 2, 0, o->W - SSIM_PATCH);
-    for (int i = 0; i < SSIM_PATCH * SSIM_PATCH; i++)
-        set_ray(batch, o, frame, view, (row + i / SSIM_PATCH) * o->W + column + i % SSIM_PATCH);
+    int row = clamp_int(centre / o->W - SSIM_SIDE / 2, 0, o->H - SSIM_SIDE);
+    int column = clamp_int(centre % o->W - SSIM_SIDE / 2, 0, o->W - SSIM_SIDE);
+    for (int i = 0; i < SSIM_SIDE * SSIM_SIDE; i++)
+        set_ray(batch, o, frame, view, (row + i / SSIM_SIDE) * o->W + column + i % SSIM_SIDE);
 }
 
 Status ray_batch_draw(RayBatch *batch, const Observation *o, int frame, int reference, int rollout_step,
                       const RayBatchOptions *options, Error *err) {
-    int pixels = o->H * o->W, patches = o->H < SSIM_PATCH || o->W < SSIM_PATCH ? 0 : options->patches;
-    size_t per_view = (size_t)options->rays + (size_t)patches * SSIM_PATCH * SSIM_PATCH;
+    int pixels = o->H * o->W, patches = o->H < SSIM_SIDE || o->W < SSIM_SIDE ? 0 : options->patches;
+    size_t per_view = (size_t)options->rays + (size_t)patches * SSIM_SIDE * SSIM_SIDE;
     Status status = reserve(batch, per_view * (size_t)options->view_count, (size_t)pixels, err);
     if (status != STATUS_OK) return status;
     RandomKey key = {options->seed, RANDOM_RAYS, options->step * ROLLOUT_KEYS + (uint32_t)rollout_step, options->episode};

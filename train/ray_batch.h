@@ -7,10 +7,11 @@
 #include "base/error.h"
 #include "encoder/observation.h"
 #include "nn/real.h"
+#include "nn/ssim_loss.h"
 
 #include <stddef.h>
 
-enum { SSIM_PATCH = 16, CHANGE_THRESHOLD = 8 }; // pixels a side; levels of 255 that count as a change of a channel
+enum { CHANGE_THRESHOLD = 8 }; // levels of 255 that count as a change of a channel
 
 typedef struct RayBatchOptions {
     const int *views;    // (view_count) positions in the observation's views that are rendered
@@ -21,7 +22,7 @@ typedef struct RayBatchOptions {
     uint32_t seed, step, episode;
 } RayBatchOptions;
 
-// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_PATCH^2 in row-major patches. Arrays are owned by the
+// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. Arrays are owned by the
 // batch and reused by the next call.
 typedef struct RayBatch {
     size_t count, capacity;

@@ -46,4 +46,6 @@ const NnBackend CPU_FN(nn_backend) = {
     .reduce_backward = CPU_FN(reduce_backward),
     .segment_forward = CPU_FN(segment_forward),
     .segment_backward = CPU_FN(segment_backward),
+    .ssim_loss_forward = CPU_FN(ssim_loss_forward),
+    .ssim_loss_backward = CPU_FN(ssim_loss_backward),
 };

@@ -32,5 +32,7 @@ void CPU_FN(reduce_forward)(Device *, const struct ReduceArgs *);
 void CPU_FN(reduce_backward)(Device *, const struct ReduceArgs *);
 void CPU_FN(segment_forward)(Device *, const struct SegmentArgs *);
 void CPU_FN(segment_backward)(Device *, const struct SegmentArgs *);
+void CPU_FN(ssim_loss_forward)(Device *, const struct SsimLossArgs *);
+void CPU_FN(ssim_loss_backward)(Device *, const struct SsimLossArgs *);
 
 #endif
