@@ -10,13 +10,13 @@ import time
 import numpy as np
 import torch
 
-from vpd_torch import config, data, encoder, gnn, neighbours, params, particles, renderer
+from vpd_torch import config, data, encoder, gnn, layers, neighbours, params, particles, renderer
 
 parser = argparse.ArgumentParser()
 parser.add_argument("preset", choices=config.PRESETS)
 parser.add_argument("--velocity", action="store_true", help="published form with the velocity path")
 parser.add_argument("--full", action="store_true", help="form full")
-parser.add_argument("--compile", action="store_true")
+parser.add_argument("--compile", nargs="?", const="cores", choices=["cores", "all"], help="cores: MLPs; all: UNet too")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=5)
 parser.add_argument("--data", default="/work/shared/data")
@@ -34,8 +34,9 @@ p = params.init(c)
 optimiser = torch.optim.Adam(p.values(), 1e-3, fused=True)
 unet, network, shade = encoder.unet, gnn.network, renderer.shade
 if args.compile:
-    unet, network = torch.compile(unet), torch.compile(network)
-    shade = torch.compile(shade, dynamic=True)
+    layers.compile_cores()
+    if args.compile == "all":  # minutes of compiling
+        unet = torch.compile(unet)
 
 rng = np.random.default_rng(0)
 frames, H = [3, 4], size

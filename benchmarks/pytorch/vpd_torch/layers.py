@@ -8,13 +8,35 @@ def activation(name):
     return F.silu if name == "silu" else F.relu
 
 
-def _tail(p, X, y, act):
-    y = act(torch.addmm(p[X + ".bias1"], y, p[X + ".weight1"]))
-    return torch.addmm(p[X + ".bias2"], y, p[X + ".weight2"])
+def mlp_core(x, w0, b0, w1, b1, w2, b2, act):
+    return torch.addmm(b2, act(torch.addmm(b1, act(torch.addmm(b0, x, w0)), w1)), w2)
+
+
+def update_core(x, w0, b0, w1, b1, w2, b2, gain, offset, act):
+    y = mlp_core(x, w0, b0, w1, b1, w2, b2, act)
+    return F.layer_norm(y, y.shape[-1:], gain, offset, 1e-5)
+
+
+def message_core(first, w1, b1, w2, b2, gain, offset, act):
+    y = torch.addmm(b2, act(torch.addmm(b1, act(first), w1)), w2)
+    return F.layer_norm(y, y.shape[-1:], gain, offset, 1e-5)
+
+
+_core = {"mlp": mlp_core, "update": update_core, "message": message_core}
+
+
+def compile_cores():
+    """Compiles the three functions above once for all layers and sizes (whole networks take minutes to compile)."""
+    for name in _core:
+        _core[name] = torch.compile(_core[name], dynamic=True)
+
+
+def _weights(p, X, names):
+    return [p[f"{X}.{name}"] for name in names]
 
 
 def mlp(p, X, x, act):
-    return _tail(p, X, act(torch.addmm(p[X + ".bias0"], x, p[X + ".weight0"])), act)
+    return _core["mlp"](x, *_weights(p, X, ("weight0", "bias0", "weight1", "bias1", "weight2", "bias2")), act)
 
 
 def norm(p, X, y):
@@ -22,31 +44,12 @@ def norm(p, X, y):
 
 
 def update(p, X, x, act):
-    return norm(p, X, mlp(p, X, x, act))
+    return _core["update"](x, *_weights(p, X, ("weight0", "bias0", "weight1", "bias1", "weight2", "bias2", "gain", "offset")), act)
 
 
 def message(p, X, first, act):
     """`first` (E, C): sender W_s + receiver W_r + edge W_e + b0."""
-    return norm(p, X, _tail(p, X, act(first), act))
-
-
-def grouped_index(index, n):
-    return index.reshape(-1)
-
-
-class _GatherRows(torch.autograd.Function):
-    """x[index] whose backward is a product with a sparse 0/1 matrix: faster than index_add on wide rows."""
-
-    @staticmethod
-    def forward(ctx, x, index):
-        ctx.save_for_backward(index)
-        ctx.rows = x.shape[0]
-        return x.index_select(0, index)
-
-    @staticmethod
-    def backward(ctx, grad):
-        index, = ctx.saved_tensors
-        return torch.zeros(ctx.rows, grad.shape[1], dtype=grad.dtype).index_add_(0, index, grad), None
+    return _core["message"](first, *_weights(p, X, ("weight1", "bias1", "weight2", "bias2", "gain", "offset")), act)
 
 
 def geometry(x_sender, x_receiver, ell):
