@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/train_hooks.h"
+
+#include "infer/eval.h"
+#include "infer/film.h"
+#include "train/checkpoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// The first episodes of the validation split, else of the training split.
+static int choose_episodes(const Dataset *dataset, int *episodes, const char **split) {
+    int all[1 << 16], capacity = (int)(sizeof all / sizeof *all);
+    *split = "val";
+    int found = dataset_find_split(dataset, SPLIT_VAL, all, capacity);
+    if (found == 0) {
+        *split = "train";
+        found = dataset_find_split(dataset, SPLIT_TRAIN, all, capacity);
+    }
+    int count = found < HOOK_EPISODES ? found : HOOK_EPISODES;
+    for (int i = 0; i < count; i++) episodes[i] = all[i];
+    return count;
+}
+
+static double mean_of(const Report *report, ReportRegion region, ReportMetric metric, int step) {
+    Mean mean = report_mean(report, METHOD_MODEL, GROUP_INPUT, region, metric, step, -1);
+    return mean_value(&mean);
+}
+
+static void log_report(RunLog *log, Report *report) {
+    double whole[HOOK_STEPS + 1], moving[HOOK_STEPS + 1], motion[HOOK_STEPS + 1];
+    size_t count = (size_t)report->steps + 1;
+    for (int step = 0; step <= report->steps; step++) {
+        whole[step] = mean_of(report, REGION_WHOLE, METRIC_PSNR, step);
+        moving[step] = mean_of(report, REGION_MOVING, METRIC_PSNR, step);
+        motion[step] = 100 * mean_value(&report_motion(report, METHOD_MODEL, step)->error);
+    }
+    run_log_numbers(log, "psnr", count, whole);
+    run_log_numbers(log, "psnr_moving", count, moving);
+    run_log_numbers(log, "motion_error_cm", count, motion);
+}
+
+static double score_of(const Report *report) {
+    double sum = 0;
+    int count = 0;
+    for (int step = 1; step <= report->steps; step++) {
+        double psnr = mean_of(report, REGION_MOVING, METRIC_PSNR, step);
+        if (!isfinite(psnr)) continue;
+        sum += psnr;
+        count++;
+    }
+    return count ? -sum / count : NAN;
+}
+
+static Status validate(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score, Error *err) {
+    int episodes[HOOK_EPISODES];
+    const char *split;
+    EvalPlan plan = {0};
+    Report report = {0};
+    EvalChoice choice = {.episodes = episodes, .episode_count = choose_episodes(data->dataset, episodes, &split), .steps = -1, .time_step = data->time_step};
+    Status status = eval_plan_make(model, data->dataset, &choice, &plan, err);
+    if (status == STATUS_OK && plan.steps > HOOK_STEPS) {
+        eval_plan_free(&plan);
+        choice.steps = HOOK_STEPS;
+        status = eval_plan_make(model, data->dataset, &choice, &plan, err);
+    }
+    if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step, .log = owner}, &report, err);
+    if (status == STATUS_OK) {
+        *score = score_of(&report);
+        run_log_begin(log, "eval", step);
+        run_log_text(log, "split", split);
+        run_log_number(log, "score", *score);
+        log_report(log, &report);
+        status = run_log_end(log, err);
+    }
+    report_free(&report);
+    eval_plan_free(&plan);
+    return status;
+}
+
+// One input view and, when there is one, a held-out view of an episode.
+static int choose_views(const EpisodeInfo *info, int views[2]) {
+    int count = 1;
+    views[0] = 0;
+    while (views[0] + 1 < info->V && episode_view_is_heldout(info, views[0])) views[0]++;
+    if (info->heldout_count > 0) views[count++] = info->heldout_views[0];
+    return count;
+}
+
+static Status film(RolloutWorkspace *workspace, const TrainData *data, int episode, Video *video, Error *err) {
+    const EpisodeInfo *info = dataset_episode(data->dataset, episode);
+    RolloutFile rollout = {0};
+    Film shots = {0};
+    int views[2], stride = (int)data->config->data.stride, start = (int)(data->config->model.T - 1) * stride;
+    int steps = (info->F - 1 - start) / stride;
+    RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = data->time_step}, .steps = steps < HOOK_STEPS ? steps : HOOK_STEPS};
+    Status status = rollout_run(workspace, data->dataset, &request, &rollout, err);
+    if (status == STATUS_OK) status = film_of_views(&rollout, views, choose_views(info, views), -1, 0, 0, &shots, err);
+    FilmOptions options = {.truth = data->dataset, .episode = episode, .difference = true};
+    if (status == STATUS_OK) status = film_draw(workspace, &rollout, &shots, &options, video, err);
+    film_free(&shots);
+    rollout_file_free(&rollout);
+    return status;
+}
+
+static Status draw(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log, Error *err) {
+    int episodes[HOOK_EPISODES];
+    const char *split;
+    char path[FILE_PATH_SIZE], name[64];
+    Video video = {.fps = 8};
+    RolloutWorkspace workspace = {0};
+    (void)owner;
+    if (choose_episodes(data->dataset, episodes, &split) == 0) return STATUS_OK;
+    rollout_workspace_init(&workspace, model);
+    snprintf(name, sizeof name, "step_%08ld.gif", step);
+    Status status = film(&workspace, data, episodes[0], &video, err);
+    if (status == STATUS_OK) status = file_join(path, sizeof path, folder, name, err);
+    if (status == STATUS_OK) status = file_make_parent(path, err);
+    if (status == STATUS_OK) status = video_write_gif(&video, path, err);
+    Image last = {video.H, video.W, 3, PIXEL_U8, video.count ? video.frames[video.count - 1] : NULL};
+    if (status == STATUS_OK && last.pixels) status = run_log_picture(log, step, "rollout", &last, err);
+    video_free(&video);
+    rollout_workspace_free(&workspace);
+    return status;
+}
+
+TrainHooks train_hooks(const Log *log) { return (TrainHooks){(void *)(uintptr_t)log, validate, draw}; }
