@@ -12,6 +12,7 @@ const Command *const commands[] = {
     &command_eval,
     &command_export,
     &command_man,
+    &command_render,
     &command_rollout,
     &command_train,
     &command_version,

@@ -13,6 +13,7 @@ extern const Command command_data_subset;
 extern const Command command_eval;
 extern const Command command_export;
 extern const Command command_man;
+extern const Command command_render;
 extern const Command command_rollout;
 extern const Command command_train;
 extern const Command command_version;

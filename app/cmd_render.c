@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd render`: draws a rollout file, beside the video it came from where that is at hand.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "base/stop.h"
+#include "infer/film.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES_MAX = 10000 };
+
+static const Flag flags[] = {
+    {.name = "views",
+     .value = "LIST",
+     .help = "cameras of the data set (default: the first input view and the first held-out one)"},
+    {.name = "orbit", .value = "N", .help = "N cameras once around the scene instead, while time goes on"},
+    {.name = "cameras",
+     .value = "FILE",
+     .help = "cameras from a JSON file instead: one stands still, several are a path"},
+    {.name = "ride", .value = "N", .help = "with --cameras: N frames from the first camera to the last"},
+    {.name = "step", .value = "J", .help = "this step alone, time stands still"},
+    {.name = "size", .value = "HxW", .help = "rows x columns of each picture (default: those of the cameras)"},
+    {.name = "out", .value = "PATH", .help = ".gif, .mp4, or a folder for PNG (default: FILE.gif)", .letter = 'o'},
+    {.name = "fps", .value = "X", .help = "frames per second (default 8)"},
+    {.name = "data",
+     .value = "DATA",
+     .help = "data set for the truth beside (default: where the rollout came from, if it is there)"},
+    {.name = "no-truth", .help = "the prediction alone"},
+    {.name = "difference", .help = "a third picture: |truth - prediction|"},
+    {.name = "labels", .help = "colours of objects instead of their look"},
+    {.name = "checkpoint",
+     .value = "PATH",
+     .help = "the checkpoint that made the rollout (default: the path in the file)"},
+    FLAG_DEVICE,
+    {0},
+};
+
+// What is drawn, from words to things.
+typedef struct Rendering {
+    const char *path; // of the rollout file
+    RolloutFile rollout;
+    Session session;
+    Dataset *truth; // NULL: none beside
+    int episode;
+    Film film;
+    Video video;
+    char out[FILE_PATH_SIZE];
+} Rendering;
+
+static void rendering_free(Rendering *r) {
+    video_free(&r->video);
+    film_free(&r->film);
+    dataset_close(r->truth);
+    session_close(&r->session);
+    rollout_file_free(&r->rollout);
+}
+
+// ---- where to
+
+static Status choose_output(const CommandLine *line, Rendering *r, Error *err) {
+    const char *out = command_text(line, "out", NULL);
+    size_t length = strlen(r->path);
+    if (length > 3 && !strcmp(r->path + length - 3, ".h5")) length -= 3;
+    int n = out ? snprintf(r->out, sizeof r->out, "%s", out)
+                : snprintf(r->out, sizeof r->out, "%.*s.gif", (int)length, r->path);
+    if (n >= (int)sizeof r->out) return error_set(err, STATUS_BAD_INPUT, "--out: the path is too long");
+    const char *dot = strrchr(r->out, '.');
+    bool file = dot && (!strcmp(dot, ".gif") || !strcmp(dot, ".mp4"));
+    return file ? command_check_writable(r->out, err) : file_make_folders(r->out, err);
+}
+
+// ---- from where
+
+typedef struct FilmChoice {
+    long step; // -1: all
+    int H, W;  // 0: those of the cameras
+} FilmChoice;
+
+static Status film_path(Rendering *r, const PathCamera *cameras, int count, FilmChoice choice, Error *err) {
+    return film_of_path(&r->rollout, cameras, count, choice.step, choice.H, choice.W, &r->film, err);
+}
+
+static Status no_memory(long count, Error *err) {
+    return error_set(err, STATUS_FAILED, "out of memory for %ld cameras", count);
+}
+
+static PathCamera path_camera(const RendererCamera *camera) {
+    PathCamera out = {.H = camera->H, .W = camera->W};
+    memcpy(out.K, camera->K, sizeof out.K);
+    memcpy(out.world_from_camera, camera->world_from_camera, sizeof out.world_from_camera);
+    return out;
+}
+
+// Once around what the rollout's cameras look at.
+static Status film_orbit(Rendering *r, long count, FilmChoice choice, Error *err) {
+    const RolloutFile *rollout = &r->rollout;
+    OrbitOptions orbit;
+    PathCamera *own = calloc((size_t)rollout->V, sizeof *own), *path = calloc((size_t)count, sizeof *path);
+    Status status = own && path ? STATUS_OK : no_memory(count, err);
+    for (int v = 0; v < rollout->V && status == STATUS_OK; v++) {
+        RendererCamera camera = draw_camera(rollout, 0, v);
+        own[v] = path_camera(&camera);
+    }
+    if (status == STATUS_OK) {
+        camera_path_orbit_like(own, rollout->V, rollout->has_bounds ? rollout->bounds : NULL, &orbit);
+        camera_path_orbit(&orbit, (int)count, path);
+        status = film_path(r, path, (int)count, choice, err);
+    }
+    free(own);
+    free(path);
+    return status;
+}
+
+static Status film_cameras(Rendering *r, const char *file, long ride, FilmChoice choice, Error *err) {
+    PathCamera *keys = NULL, *between = NULL;
+    int count = 0;
+    Status status = camera_path_read(file, &keys, &count, err);
+    if (status == STATUS_OK && ride > 0) {
+        between = calloc((size_t)ride, sizeof *between);
+        if (between) camera_path_between(keys, count, (int)ride, between);
+        else status = no_memory(ride, err);
+    }
+    if (status == STATUS_OK) status = film_path(r, between ? between : keys, between ? (int)ride : count, choice, err);
+    free(keys);
+    free(between);
+    return status;
+}
+
+// The first input view and the first held-out one.
+static IntList default_views(const RolloutFile *rollout) {
+    IntList views = {0};
+    for (int heldout = 0; heldout < 2; heldout++) {
+        int view = 0;
+        while (view < rollout->V && (rollout->heldout ? rollout->heldout[view] : 0) != heldout) view++;
+        if (view < rollout->V) views.v[views.count++] = view;
+    }
+    return views;
+}
+
+static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
+    IntList views = default_views(&r->rollout);
+    FilmChoice choice = {.step = -1};
+    long orbit = 0, ride = 0;
+    const char *cameras = command_text(line, "cameras", NULL);
+    Status status = command_int_list(line, "views", 0, 65535, &views, err);
+    if (status == STATUS_OK) status = command_int(line, "orbit", 1, FRAMES_MAX, &orbit, err);
+    if (status == STATUS_OK) status = command_int(line, "ride", 1, FRAMES_MAX, &ride, err);
+    if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &choice.step, err);
+    if (status == STATUS_OK) status = command_size(line, "size", &choice.H, &choice.W, err);
+    if (status != STATUS_OK) return status;
+    if (cameras) return film_cameras(r, cameras, ride, choice, err);
+    if (r->rollout.V == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: has no cameras; give them with --cameras", r->path);
+    if (orbit) return film_orbit(r, orbit, choice, err);
+    return film_of_views(&r->rollout, views.v, views.count, choice.step, choice.H, choice.W, &r->film, err);
+}
+
+static Status check_flags(const CommandLine *line, Error *err) {
+    if (command_has(line, "views") + command_has(line, "orbit") + command_has(line, "cameras") > 1)
+        return error_set(err, STATUS_BAD_INPUT, "--views, --orbit, --cameras: expected one of them");
+    if (command_has(line, "ride") && !command_has(line, "cameras"))
+        return error_set(err, STATUS_BAD_INPUT, "--ride needs --cameras FILE");
+    if (command_has(line, "no-truth") && (command_has(line, "data") || command_has(line, "difference")))
+        return error_set(err, STATUS_BAD_INPUT, "--no-truth does not go with --data or --difference");
+    if (command_has(line, "labels") && command_has(line, "difference"))
+        return error_set(err, STATUS_BAD_INPUT, "--difference does not go with --labels");
+    return STATUS_OK;
+}
+
+// ---- truth beside
+
+static Status open_truth(Rendering *r, const char *path, Error *err) {
+    Status status = dataset_open(path, &r->truth, err);
+    if (status == STATUS_OK) status = history_find_episode(r->truth, r->rollout.episode, &r->episode, err);
+    if (status == STATUS_OK) return status;
+    dataset_close(r->truth);
+    r->truth = NULL;
+    return status;
+}
+
+// What --data names must be there; where the rollout came from may have gone.
+static Status choose_truth(const CommandLine *line, Rendering *r, Error *err) {
+    const char *given = command_text(line, "data", NULL), *own = r->rollout.dataset;
+    Error gone;
+    if (given) return open_truth(r, given, err);
+    if (command_has(line, "no-truth") || command_has(line, "orbit") || command_has(line, "cameras") || !*own)
+        return STATUS_OK;
+    if (!file_exists(own)) log_note(&line->log, "%s is not there: no truth beside (--data says where)", own);
+    else if (open_truth(r, own, &gone) != STATUS_OK) log_warning(&line->log, "no truth beside: %s", gone.text);
+    return STATUS_OK;
+}
+
+// ---- the command
+
+static Status draw_film(const CommandLine *line, Rendering *r, Error *err) {
+    FilmOptions options = {.truth = r->truth,
+                           .episode = r->episode,
+                           .difference = command_has(line, "difference"),
+                           .labels = command_has(line, "labels"),
+                           .log = &line->log};
+    RolloutWorkspace workspace = {0};
+    r->video.fps = 8;
+    Status status = command_real(line, "fps", 0.1, 50, &r->video.fps, err);
+    if (status != STATUS_OK) return status;
+    rollout_workspace_init(&workspace, r->session.model);
+    status = film_draw(&workspace, &r->rollout, &r->film, &options, &r->video, err);
+    rollout_workspace_free(&workspace);
+    if (status == STATUS_OK) status = video_write(&r->video, r->out, err);
+    if (status == STATUS_OK)
+        printf("%s: %d frames of %d x %d pixels\n", r->out, r->video.count, r->video.W, r->video.H);
+    return status;
+}
+
+static Status run_render(const CommandLine *line, Error *err) {
+    Rendering r = {.path = command_argument(line, 0)};
+    SessionOptions session = session_options(line, command_text(line, "checkpoint", NULL), false);
+    Status status = check_flags(line, err);
+    if (status == STATUS_OK) status = stop_install(err);
+    if (status == STATUS_OK) status = rollout_file_read(r.path, &r.rollout, err);
+    if (status == STATUS_OK) status = choose_film(line, &r, err);
+    if (status == STATUS_OK) status = session_open_for(&r.session, &session, &r.rollout, r.path, err);
+    if (status == STATUS_OK) status = choose_truth(line, &r, err);
+    if (status == STATUS_OK) status = choose_output(line, &r, err);
+    if (status == STATUS_OK) status = draw_film(line, &r, err);
+    rendering_free(&r);
+    return status;
+}
+
+const Command command_render = {
+    .name = "render",
+    .summary = "draw a rollout from any camera, as pictures or a film",
+    .arguments = "FILE.h5",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .details = "FILE.h5 is what \"vpd rollout\" wrote. Truth stands beside the prediction where the video goes on that "
+               "far. MP4 needs the\n"
+               "program ffmpeg. A file of cameras is described in docs/data.md.",
+    .run = run_render,
+};
