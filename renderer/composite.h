@@ -2,7 +2,7 @@
 // Compositing of packed rays: alpha_j = 1 - exp(-density_j delta), T_j = prod_{i<j} (1 - alpha_i),
 //   colour = sum_j T_j alpha_j colour_j + T_end background, opacity = 1 - T_end,
 //   depth = sum_j T_j alpha_j z_j / max(opacity, 1e-6)
-// A ray without samples is exactly the background.
+// A ray without samples is exactly the background. The opacity is summed as sum_j T_j alpha_j, the same but precise when small.
 #ifndef VPD_RENDERER_COMPOSITE_H
 #define VPD_RENDERER_COMPOSITE_H
 

@@ -85,8 +85,7 @@ ELEMENT real element_alpha(real density, real delta) {
 }
 // One compositing step: what a sample adds to its pixel is weighted by T_j alpha_j; T_{j+1} = T_j (1 - alpha_j).
 // With v_j the derivative of the loss in that weight, the loss changes with tau_j = density_j delta by
-//   v_j T_{j+1} - sum_{i>j} v_i weight_i - v_end T_end
-// (`behind` is the sum plus the last term: what is hidden by a denser sample j).
+//   v_j T_{j+1} - behind_j,  behind_j = sum_{i>j} v_i weight_i + v_end T_end: what a denser sample j hides.
 ELEMENT real element_tau_slope(real v, real T_next, real behind) { return v * T_next - behind; }
 
 #endif

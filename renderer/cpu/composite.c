@@ -11,51 +11,57 @@ static void background_colour(const CompositeArgs *a, size_t ray, real out[3]) {
     for (int c = 0; c < 3; c++) out[c] = !b ? 0 : a->background_logits ? element_sigmoid(b[c]) : b[c];
 }
 
-// Returns T_end; adds the weighted colours and depths.
-static real march(const CompositeArgs *a, size_t ray, real colour[3], real *depth) {
-    real T = 1;
+// What a ray's samples add up to. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is small.
+typedef struct RaySums {
+    real colour[3], depth, opacity, T_end, mean_depth;
+} RaySums;
+
+static RaySums march(const CompositeArgs *a, size_t ray) {
+    RaySums sums = {.T_end = 1};
     for (int32_t s = a->start[ray]; s < a->start[ray + 1]; s++) {
         const real *y = a->shaded + 4 * (size_t)s;
-        real alpha = element_alpha(y[0], a->delta), weight = T * alpha;
-        for (int c = 0; c < 3; c++) colour[c] += weight * y[1 + c];
-        *depth += weight * a->z[s];
-        T *= 1 - alpha;
+        real alpha = element_alpha(y[0], a->delta), weight = sums.T_end * alpha;
+        for (int c = 0; c < 3; c++) sums.colour[c] += weight * y[1 + c];
+        sums.depth += weight * a->z[s];
+        sums.opacity += weight;
+        sums.T_end *= 1 - alpha;
     }
-    return T;
+    if (sums.opacity > 1) sums.opacity = 1; // by rounding
+    sums.mean_depth = sums.depth / (sums.opacity > SMALLEST_OPACITY ? sums.opacity : SMALLEST_OPACITY);
+    return sums;
 }
 
 void CPU_FN(composite_forward)(Device *device, const CompositeArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads)
     for (size_t ray = 0; ray < a->rays; ray++) {
-        real colour[3] = {0}, background[3], depth = 0;
-        real T = march(a, ray, colour, &depth), opacity = 1 - T;
+        RaySums sums = march(a, ray);
+        real background[3];
         background_colour(a, ray, background);
-        for (int c = 0; c < 3; c++) a->colour[3 * ray + (size_t)c] = colour[c] + T * background[c];
-        a->opacity[ray] = opacity;
-        a->depth[ray] = depth / (opacity > SMALLEST_OPACITY ? opacity : SMALLEST_OPACITY);
+        for (int c = 0; c < 3; c++) a->colour[3 * ray + (size_t)c] = sums.colour[c] + sums.T_end * background[c];
+        a->opacity[ray] = sums.opacity;
+        a->depth[ray] = sums.mean_depth;
     }
 }
 
-// Walks a ray front to back for the sums, then on with what is left behind each sample. Adds dL/dbackground to dback.
+// Once for the sums, then front to back with what is left behind each sample. Adds dL/dbackground to dback.
 static void ray_backward(const CompositeArgs *a, size_t ray, real dback[3]) {
-    real colour[3] = {0}, background[3], depth = 0, dcolour[3] = {0};
-    real T_end = march(a, ray, colour, &depth), opacity = 1 - T_end;
-    real divisor = opacity > SMALLEST_OPACITY ? opacity : SMALLEST_OPACITY;
-    real ddepth = a->ddepth ? a->ddepth[ray] / divisor : 0, dopacity = a->dopacity ? a->dopacity[ray] : 0;
-    if (opacity > SMALLEST_OPACITY) dopacity -= ddepth * depth / divisor;
+    RaySums sums = march(a, ray);
+    real background[3], dcolour[3] = {0}, dopacity = a->dopacity ? a->dopacity[ray] : 0, ddepth = a->ddepth ? a->ddepth[ray] : 0;
     background_colour(a, ray, background);
     if (a->dcolour) memcpy(dcolour, a->dcolour + 3 * ray, sizeof dcolour);
-    real v_end = -dopacity, behind = ddepth * depth;
+    // d depth / d weight_j = (z_j - depth) / opacity, or z_j / 1e-6 below that opacity.
+    bool seen = sums.opacity > SMALLEST_OPACITY;
+    real centre = seen ? sums.mean_depth : 0;
+    ddepth /= seen ? sums.opacity : SMALLEST_OPACITY;
+    real behind = dopacity * sums.opacity + ddepth * (sums.depth - centre * sums.opacity); // sum of v weight, v = dL / d weight
     for (int c = 0; c < 3; c++) {
-        v_end += dcolour[c] * background[c];
-        behind += dcolour[c] * colour[c];
-        dback[c] += T_end * dcolour[c] * (a->background_logits ? background[c] * (1 - background[c]) : 1);
+        behind += dcolour[c] * (sums.colour[c] + background[c] * sums.T_end);
+        dback[c] += sums.T_end * dcolour[c] * (a->background_logits ? background[c] * (1 - background[c]) : 1);
     }
-    behind += v_end * T_end; // sum over all samples of v weight, plus the background's
     real T = 1;
     for (int32_t s = a->start[ray]; s < a->start[ray + 1] && a->dshaded; s++) {
         const real *y = a->shaded + 4 * (size_t)s;
-        real alpha = element_alpha(y[0], a->delta), weight = T * alpha, v = ddepth * a->z[s];
+        real alpha = element_alpha(y[0], a->delta), weight = T * alpha, v = dopacity + ddepth * (a->z[s] - centre);
         for (int c = 0; c < 3; c++) {
             v += dcolour[c] * y[1 + c];
             a->dshaded[4 * (size_t)s + 1 + (size_t)c] += weight * dcolour[c];
