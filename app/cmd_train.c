@@ -42,7 +42,7 @@ static Status run_train(const CommandLine *line, Error *err) {
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
-    TrainOptions train = {.resume = command_has(line, "resume"), .dry_run = command_has(line, "dry-run"), .log = &line->log, .hooks = train_hooks(&line->log)};
+    TrainOptions train = {.resume = command_has(line, "resume"), .dry_run = command_has(line, "dry-run"), .log = &line->log, .hooks = train_hooks()};
     if (status == STATUS_OK) status = train_run(&config, device, &train, err);
     device_close(device);
     return status;

@@ -14,6 +14,7 @@ const Command *const commands[] = {
     &command_man,
     &command_render,
     &command_rollout,
+    &command_page,
     &command_train,
     &command_version,
     NULL,

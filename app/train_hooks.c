@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/train_hooks.h"
 
+#include "base/file.h"
 #include "infer/eval.h"
 #include "infer/film.h"
-#include "train/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,6 +53,7 @@ static double score_of(const Report *report) {
 }
 
 static Status validate(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score, Error *err) {
+    (void)owner;
     int episodes[HOOK_EPISODES];
     const char *split;
     EvalPlan plan = {0};
@@ -64,7 +65,7 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
         choice.steps = HOOK_STEPS;
         status = eval_plan_make(model, data->dataset, &choice, &plan, err);
     }
-    if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step, .log = owner}, &report, err);
+    if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step}, &report, err);
     if (status == STATUS_OK) {
         *score = score_of(&report);
         run_log_begin(log, "eval", step);
@@ -124,4 +125,4 @@ static Status draw(void *owner, const Vpd *model, const TrainData *data, long st
     return status;
 }
 
-TrainHooks train_hooks(const Log *log) { return (TrainHooks){(void *)(uintptr_t)log, validate, draw}; }
+TrainHooks train_hooks(void) { return (TrainHooks){NULL, validate, draw}; }

@@ -9,6 +9,6 @@
 // moving pixels over the predicted steps. Drawing: FOLDER/step_00000200.gif of one validation episode, and its last frame
 // for TensorBoard. Data without validation episodes use the first training ones, and the log says so.
 enum { HOOK_EPISODES = 4, HOOK_STEPS = 12 };
-TrainHooks train_hooks(const Log *log);
+TrainHooks train_hooks(void);
 
 #endif

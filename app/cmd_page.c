@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd page`: one self-contained HTML page that shows what a run has learned, beside a checkpoint that was trained for longer.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "app/story.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+enum { SHOWN = 2 };
+
+static const Flag flags[] = {
+    {.name = "run", .value = "FOLDER", .help = "the run to show, with its curves"},
+    {.name = "carried", .value = "CHECKPOINT", .help = "a second model, shown after it"},
+    {.name = "out", .value = "FILE", .help = "the page (default index.html)", .letter = 'o'},
+    {.name = "start", .value = "F", .help = "present frame of the moving pictures (default 3)"},
+    {.name = "steps", .value = "N", .help = "steps predicted in them (default 16)"},
+    {.name = "commands", .value = "TEXT", .help = "commands to show, one a line"},
+    FLAG_DEVICE,
+    {0},
+};
+
+// Test episodes, else validation, else training.
+static int unseen_episodes(const Dataset *dataset, int *episodes, int capacity) {
+    static const Split order[] = {SPLIT_TEST, SPLIT_VAL, SPLIT_TRAIN};
+    for (int i = 0; i < 3; i++) {
+        int found = dataset_find_split(dataset, order[i], episodes, capacity);
+        if (found > 0) return found;
+    }
+    return 0;
+}
+
+static Status show_model(const CommandLine *line, Page *page, const char *title, const char *checkpoint, StoryOptions *story, Error *err) {
+    char text[512], spent[64];
+    Session session = {0};
+    Status status = command_open_session(line, checkpoint, &session, err);
+    if (status != STATUS_OK) return status;
+    clock_format(session.meta.seconds, spent, sizeof spent);
+    snprintf(text, sizeof text, "%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was never shown these episodes.", session.meta.step, spent, session.meta.commit, session.model->config.model.T, "all cameras but the held-out one");
+    page_section(page, title);
+    page_text(page, text);
+    status = story_moving(page, &session, story, err);
+    if (status == STATUS_OK) status = story_figures(page, &session, story, err);
+    session_close(&session);
+    return status;
+}
+
+static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story, Error *err) {
+    const char *run = command_text(line, "run", NULL), *carried = command_text(line, "carried", NULL), *commands_text = command_text(line, "commands", NULL);
+    Status status = STATUS_OK;
+    page_text(page, "Videos of several cameras with depth become particles; a network moves the particles, step by step; a renderer draws them from any camera. Everything was learned from the videos alone: no object models, no tracks, no physics.");
+    if (run) {
+        status = show_model(line, page, "What minutes give", run, story, err);
+        if (status == STATUS_OK) status = story_curves(page, run, err);
+    }
+    if (status == STATUS_OK && carried) status = show_model(line, page, run ? "What hours give" : "The model", carried, story, err);
+    if (commands_text) {
+        page_section(page, "The commands");
+        page_command(page, NULL, commands_text);
+    }
+    return status;
+}
+
+static Status run_page(const CommandLine *line, Error *err) {
+    const char *out = command_text(line, "out", "index.html");
+    int *episodes = NULL, capacity = 0;
+    long start = 3, steps = 16;
+    Dataset *dataset = NULL;
+    Page *page = NULL;
+    if (!command_has(line, "run") && !command_has(line, "carried")) return error_set(err, STATUS_BAD_INPUT, "expected --run FOLDER or --carried CHECKPOINT");
+    Status status = command_int(line, "start", 0, 1000000, &start, err);
+    if (status == STATUS_OK) status = command_int(line, "steps", 1, 1023, &steps, err);
+    if (status == STATUS_OK) status = command_check_writable(out, err);
+    if (status == STATUS_OK) status = dataset_open(command_argument(line, 0), &dataset, err);
+    if (status == STATUS_OK) {
+        capacity = dataset_episode_count(dataset);
+        episodes = calloc((size_t)capacity + 1, sizeof *episodes);
+        if (!episodes) status = error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
+    }
+    if (status == STATUS_OK) status = page_create("Visual Particle Dynamics", "A 3D simulator learned from video", &page, err);
+    if (status == STATUS_OK) {
+        int count = unseen_episodes(dataset, episodes, capacity);
+        StoryOptions story = {.dataset = dataset, .episodes = episodes, .episode_count = count < SHOWN ? count : SHOWN, .measured = episodes, .measured_count = count, .start = (int)start, .steps = (int)steps, .log = &line->log};
+        status = fill_page(line, page, &story, err);
+        Status written = page_finish(page, status == STATUS_OK ? out : NULL, status == STATUS_OK ? err : NULL);
+        if (status == STATUS_OK) status = written;
+    }
+    if (status == STATUS_OK) log_note(&line->log, "%s written", out);
+    free(episodes);
+    dataset_close(dataset);
+    return status;
+}
+
+const Command command_page = {
+    .name = "page",
+    .summary = "write an HTML page that shows a run",
+    .arguments = "DATA",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .run = run_page,
+};
