@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/check.h"
 
-#include "base/check.h"
+#include "base/camera.h"
 #include "base/progress.h"
 #include "datasets/reproject.h"
 
@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_COMPARED = 3, PAIR_VIEWS_MAX = 100, POINTS_MIN = 256, POINTS_MAX = 4096, FINDINGS_MAX = 200, SAMPLE_MAX = 1 << 16 };
+enum { FRAMES_COMPARED = 3, PAIR_VIEWS_MAX = 100, POINTS_MIN = 256, POINTS_MAX = 4096, FINDINGS_MAX = 200, SAMPLE_MAX = 1 << 16,
+       OBJECT_POINTS_MIN = 30, OBJECTS_CHECKED_MAX = 256 };
 #define POINTS_TOTAL 5e6
+#define OBJECT_DISTANCE_MAX 4.0 // spreads; a half sphere has 0.7
 #define DEPTH_FAR 100.0  // metres; a median beyond it is taken for another unit
 #define DEPTH_NEAR 0.005
 
@@ -197,6 +199,51 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     return status;
 }
 
+// ---- masks against known positions
+
+// How far the mean of object k's points lies from its known position, in units of their spread; NaN without enough points.
+static double object_distance(const Frames *frames, int k) {
+    size_t pixels = (size_t)frames->H * (size_t)frames->W, count = 0;
+    double mean[3] = {0}, square = 0, distance = 0;
+    for (size_t at = 0; at < pixels * (size_t)frames->V; at++) {
+        size_t v = at / pixels, i = at % pixels;
+        double point[3];
+        if (frames->mask[at] != k + 1 || !(frames->depth[at] > 0)) continue;
+        camera_unproject_world(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v,
+                               (double)(i % (size_t)frames->W) + 0.5, (double)(i / (size_t)frames->W) + 0.5, frames->depth[at], point);
+        for (int c = 0; c < 3; c++) {
+            mean[c] += point[c];
+            square += point[c] * point[c];
+        }
+        count++;
+    }
+    if (count < OBJECT_POINTS_MIN) return NAN;
+    for (int c = 0; c < 3; c++) {
+        mean[c] /= (double)count;
+        square -= (double)count * mean[c] * mean[c];
+        distance += (mean[c] - frames->object_position[3 * k + c]) * (mean[c] - frames->object_position[3 * k + c]);
+    }
+    return sqrt(distance / fmax(square / (double)count, 1e-12));
+}
+
+// The first frame of an episode: a visible side's middle is off its object's by about the spread of the points on it.
+static Status check_objects(Work *work, int episode, Error *err) {
+    const EpisodeInfo *info = dataset_episode(work->dataset, episode);
+    int seen = 0, off = 0;
+    if (!info->has_mask || !info->O || info->O > OBJECTS_CHECKED_MAX) return STATUS_OK;
+    Status status = dataset_read_frames(work->dataset, (FrameRequest){.episode = episode, .count = 1}, &work->frames, err);
+    if (status) return status;
+    for (int k = 0; k < info->O; k++) {
+        double distance = object_distance(&work->frames, k);
+        seen += isfinite(distance);
+        off += distance > OBJECT_DISTANCE_MAX;
+    }
+    if (2 * off > seen)
+        add_finding(work->report, true, "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
+                    "mask id k + 1 object k, are pictures mirrored or cameras wrong?", info->name, off, seen);
+    return STATUS_OK;
+}
+
 static Status collect_pairs(Work *work, Error *err) {
     CheckReport *report = work->report;
     ErrorList all = {0};
@@ -218,19 +265,23 @@ static Status collect_pairs(Work *work, Error *err) {
 
 // ---- verdict
 
-// A guess is taken when it makes many more points agree, or the error much smaller, and loses none.
+// A guess is taken when it makes a larger share of points agree, or the error much smaller, and loses no points; or when it
+// lets views see the same places that hardly did before (points a thousand times too far away agree about a floor).
 static void choose_guess(CheckReport *report) {
     const PairStats *none = &report->guesses[GUESS_NONE];
     double best = none->tested ? none->agree : 0, best_median = none->tested ? none->median : INFINITY;
+    size_t best_tested = none->tested;
     for (int g = GUESS_NONE + 1; g < GUESS_COUNT; g++) {
         const PairStats *guess = &report->guesses[g];
         if (guess->tested < 100 || guess->tested < none->tested / 4) continue;
         bool agrees = guess->agree > best + 0.2;
         bool smaller = guess->median < 0.4 * best_median && guess->agree >= best - 0.02 && guess->median > 0;
-        if (!agrees && !smaller) continue;
+        bool meets = guess->tested > 4 * best_tested && guess->agree > 0.8;
+        if (!agrees && !smaller && !meets) continue;
         report->guess = (Guess)g;
         best = guess->agree;
         best_median = guess->median;
+        best_tested = guess->tested;
     }
 }
 
@@ -290,6 +341,7 @@ static Status check_all(Work *work, const Log *log, Error *err) {
     for (int i = 0; !status && i < report->episode_count; i++) {
         status = scan_episode(work, i, err);
         if (!status) status = compare_episode(work, i, err);
+        if (!status) status = check_objects(work, i, err);
         if (!status) judge_values(report, dataset_episode(work->dataset, i), &report->episodes[i]);
         progress_update(&progress, (size_t)i + 1, NULL);
     }

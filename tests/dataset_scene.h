@@ -62,7 +62,8 @@ static inline void scene_shade(const double *K, const double *pose, const double
 
 static inline void scene_camera(const Scene *scene, int frame, int view, double *pose) {
     double angle = 6.283185307 * view / scene->info.V * 0.6 + (scene->info.moving_cameras ? 0.02 * frame : 0);
-    double eye[3] = {1.8 * cos(angle), 1.8 * sin(angle), 1.2}, target[3] = {0, 0, 0.2}, up[3] = {0, 0, 1};
+    // Rolled: a level camera sees a floor as its mirror image would.
+    double eye[3] = {1.8 * cos(angle), 1.8 * sin(angle), 1.2}, target[3] = {0, 0, 0.2}, up[3] = {0.3, 0.2, 1};
     CHECK(camera_look_at(eye, target, up, pose));
 }
 
