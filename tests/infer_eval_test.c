@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluation: an untrained model scores as standing still does, pictures are those of the rollout and measure the same
+// when they are read back, starts that do not fit are left out by name; films show what the evaluation measured.
+#include "base/file.h"
+#include "base/image.h"
+#include "infer/eval.h"
+#include "infer/eval_frames.h"
+#include "infer/film.h"
+#include "tests/infer_world.h"
+
+static void plan_and_run(World *world, EvalChoice choice, EvalOptions options, Report *report) {
+    EvalPlan plan;
+    Error err = {0};
+    choice.time_step = options.time_step = WORLD_STEP;
+    assert_status_ok(eval_plan_make(world->model, world->dataset, &choice, &plan, &err), err);
+    assert_status_ok(eval_run(world->model, world->dataset, &plan, &options, report, &err), err);
+    assert_int_equal(report->rollouts, plan.count);
+    eval_plan_free(&plan);
+}
+
+static const int ALL_EPISODES[] = {0, 1, 2};
+
+// How many values of two methods differ, of all metrics, regions, groups and steps; *values counts those compared.
+static int methods_differ(const Report *report, ReportMethod a, ReportMethod b, int *values) {
+    int differ = 0;
+    *values = 0;
+    for (int i = 0; i < GROUP_COUNT * REGION_COUNT * METRIC_COUNT; i++) {
+        for (int step = 0; step <= report->steps; step++) {
+            int group = i % GROUP_COUNT, region = i / GROUP_COUNT % REGION_COUNT,
+                metric = i / GROUP_COUNT / REGION_COUNT;
+            Mean x = report_mean(report, a, group, region, metric, step, -1),
+                 y = report_mean(report, b, group, region, metric, step, -1);
+            differ += x.count != y.count || x.sum != y.sum || x.rejected || y.rejected;
+            *values += x.count > 0;
+        }
+    }
+    return differ;
+}
+
+static void untrained_is_no_dynamics(void **state) {
+    (void)state;
+    World world;
+    Report report;
+    int values;
+    for (int cameras = 0; cameras < 2; cameras++) {
+        WorldShape shape = WORLD_PLAIN;
+        shape.moving_cameras = cameras;
+        world_open(&world, shape);
+        world_model(&world, NULL, false);
+        plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 3, .steps = 4}, (EvalOptions){0},
+                     &report);
+        assert_int_equal(report.rollouts, 6); // starts 1 and 2
+        assert_int_equal(report.episodes, 3);
+        assert_int_equal(methods_differ(&report, METHOD_MODEL, METHOD_UNMOVED, &values), 0);
+        assert_true(values > 80);
+        assert_true(methods_differ(&report, METHOD_MODEL, METHOD_COPY, &values) >
+                    80); // planted: the comparison can see
+
+        // One held-out view of three; the ball flies 10 cm a step along x and nothing predicted it.
+        Mean input = report_mean(&report, METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 1, -1);
+        Mean heldout = report_mean(&report, METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, METRIC_PSNR, 1, -1);
+        assert_int_equal(input.count, 12);
+        assert_int_equal(heldout.count, 6);
+        for (int step = 0; step <= 4; step++) {
+            const MotionTally *motion = report_motion(&report, METHOD_MODEL, step);
+            assert_close(mean_value(&motion->true_motion), 0.1 * step, 1e-6, 0);
+            assert_close(mean_value(&motion->error), 0.1 * step, 1e-6, 0);
+            assert_close(mean_value(&motion->floor_drift), 0, 0, 0);
+        }
+        // The true last frame is the truth at step 0.
+        Mean copy = report_mean(&report, METHOD_COPY, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 0, -1);
+        assert_close(mean_value(&copy), METRICS_PSNR_MAX, 0, 0);
+        report_free(&report);
+
+        // A model that moves its particles is another matter.
+        world_model(&world, NULL, true);
+        plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 1, .steps = 4}, (EvalOptions){0},
+                     &report);
+        assert_true(methods_differ(&report, METHOD_MODEL, METHOD_UNMOVED, &values) > 40);
+        report_free(&report);
+        world_close(&world);
+    }
+}
+
+static void read_picture(const char *folder, const char *name, Image *image) {
+    char path[FILE_PATH_SIZE];
+    Error err = {0};
+    assert_status_ok(file_join(path, sizeof path, folder, name, &err), err);
+    assert_status_ok(image_read(path, image, &err), err);
+}
+
+static void pictures_are_the_rollouts(void **state) {
+    (void)state;
+    World world;
+    Report report, again;
+    RolloutFile saved, r;
+    Error err = {0};
+    char folder[256], from[300], path[256];
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, true);
+    snprintf(folder, sizeof folder, "%s/pictures", world.folder);
+    snprintf(from, sizeof from, "%s/start_2", folder);
+    snprintf(path, sizeof path, "%s/out.h5", world.folder);
+    EvalChoice choice = {.episodes = (int[]){1}, .episode_count = 1, .starts = {.count = 1, .v = {2}}, .steps = 5};
+    plan_and_run(&world, choice, (EvalOptions){.pictures = folder}, &report);
+
+    // Another rollout of the same start, through a file: the same pictures, byte for byte.
+    assert_status_ok(world_rollout(&world, 1, 2, 5, &saved, &err), err);
+    assert_status_ok(rollout_file_write(&saved, path, &err), err);
+    assert_status_ok(rollout_file_read(path, &r, &err), err);
+    uint8_t *rgb = malloc(3 * 24 * 28);
+    for (size_t step = 0; step <= 5; step += 5) {
+        for (int view = 0; view < 3; view++) {
+            char name[64];
+            DrawScene scene;
+            Image image;
+            FilmShot shot = {step, view, draw_camera(&r, step, view)};
+            assert_status_ok(draw_load(&world.workspace.tape, world.model, &r, step, &scene, &err), err);
+            assert_status_ok(film_draw_shot(&world.workspace, &scene, &shot, false, rgb, &err), err);
+            snprintf(name, sizeof name, "000001/view_%d/frame_%04d.png", view, 2 + (int)step);
+            read_picture(from, name, &image);
+            assert_true(image.H == 24 && image.W == 28 && image.channels == 3);
+            assert_memory_equal(image.pixels, rgb, 3 * 24 * 28);
+            image_free(&image);
+        }
+    }
+    free(rgb);
+
+    // Read back as another system's pictures, they measure the same; depth was rounded to millimetres.
+    EvalFramesOptions frames = {.folder = from, .last_input = 2, .all_splits = true, .steps = 5};
+    assert_status_ok(eval_frames(world.dataset, &frames, &again, &err), err);
+    for (int step = 0; step <= 5; step++) {
+        for (int i = 0; i < GROUP_COUNT * REGION_COUNT * METRIC_COUNT; i++) {
+            int group = i % GROUP_COUNT, region = i / GROUP_COUNT % REGION_COUNT,
+                metric = i / GROUP_COUNT / REGION_COUNT;
+            Mean a = report_mean(&report, METHOD_MODEL, group, region, metric, step, -1),
+                 b = report_mean(&again, METHOD_MODEL, group, region, metric, step, -1);
+            assert_int_equal(a.count, b.count);
+            assert_true(a.count > 0);
+            assert_close(mean_value(&a), mean_value(&b), metric == METRIC_DEPTH ? 5e-4 : 1e-9, 0);
+        }
+    }
+    // The sheet: truth and model of the first input view and the held-out one, six steps.
+    Image sheet;
+    read_picture(folder, "000001_start_2.png", &sheet);
+    assert_true(sheet.W > 6 * 28 && sheet.H > 4 * 24);
+    image_free(&sheet);
+    report_free(&report);
+    report_free(&again);
+    rollout_file_free(&saved);
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+static void starts_that_fit(void **state) {
+    (void)state;
+    World world;
+    EvalPlan plan;
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN); // 8 frames: steps end at 7
+    world_model(&world, NULL, false);
+    EvalChoice choice = {.episodes = ALL_EPISODES,
+                         .episode_count = 2,
+                         .starts = {.count = 3, .v = {1, 4, 0}},
+                         .steps = 5,
+                         .time_step = WORLD_STEP};
+    assert_status_ok(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), err);
+    assert_int_equal(plan.count, 2);
+    assert_int_equal(plan.rollouts[1].episode, 1);
+    assert_int_equal(plan.rollouts[1].start, 1);
+    assert_string_equal(plan.left_out, "000000 start 4, 000000 start 0, 000001 start 4, 000001 start 0");
+    eval_plan_free(&plan);
+
+    choice.starts = (IntList){.count = 1, .v = {4}};
+    assert_status_error(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), STATUS_BAD_INPUT, err,
+                        "expected at least 10 frames for start 4 and 5 steps, found 8");
+    choice.starts = (IntList){.count = 1, .v = {0}};
+    assert_status_error(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), STATUS_BAD_INPUT, err,
+                        "start frame 0; expected 1 or more");
+    choice.episode_count = 0;
+    assert_status_error(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), STATUS_BAD_INPUT, err,
+                        "no episode to evaluate");
+
+    // What is not said: as many steps as there are, up to 12; the earliest start and one halfway.
+    choice = (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 1, .steps = -1};
+    assert_status_ok(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), err);
+    assert_int_equal(plan.steps, 6);
+    assert_int_equal(plan.count, 1);
+    eval_plan_free(&plan);
+    choice.steps = 2;
+    assert_status_ok(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), err);
+    assert_int_equal(plan.count, 2);
+    assert_int_equal(plan.rollouts[1].start, 3);
+    eval_plan_free(&plan);
+    choice.time_step = 0.25;
+    assert_status_error(eval_plan_make(world.model, world.dataset, &choice, &plan, &err), STATUS_BAD_INPUT, err,
+                        "expected frames every 0.25 s");
+    world_close(&world);
+}
+
+// A static scene: reconstruction alone, and without a mask no moving pixels.
+static void one_frame_is_enough(void **state) {
+    (void)state;
+    World world;
+    Report report;
+    world_open(&world, (WorldShape){.F = 1, .V = 3, .H = 16, .W = 16, .episodes = 1, .no_mask = true});
+    world_model(&world, (const char *const[]){"model.T=1", NULL}, false);
+    plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 1, .steps = -1}, (EvalOptions){0},
+                 &report);
+    assert_int_equal(report.steps, 0);
+    assert_int_equal(report_mean(&report, METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 0, -1).count, 2);
+    assert_int_equal(report_mean(&report, METHOD_MODEL, GROUP_INPUT, REGION_MOVING, METRIC_PSNR, 0, -1).count, 0);
+    assert_non_null(strstr(report.moving, "change against the last input frame"));
+    report_free(&report);
+    world_close(&world);
+}
+
+// Without a mask, moving pixels are those that change; with data.crop, those outside the box count no more.
+static void masks_and_crops(void **state) {
+    (void)state;
+    World world;
+    Report all, cropped;
+    WorldShape shape = WORLD_PLAIN;
+    EvalChoice choice = {.episodes = ALL_EPISODES, .episode_count = 1, .starts = {.count = 1, .v = {1}}, .steps = 3};
+    shape.no_mask = true;
+    world_open(&world, shape);
+    world_model(&world, NULL, false);
+    plan_and_run(&world, choice, (EvalOptions){0}, &all);
+    assert_int_equal(report_mean(&all, METHOD_COPY, GROUP_INPUT, REGION_MOVING, METRIC_PSNR, 0, -1).count, 0);
+    assert_int_equal(report_mean(&all, METHOD_COPY, GROUP_INPUT, REGION_MOVING, METRIC_PSNR, 3, -1).count, 2);
+    assert_int_equal(report_motion(&all, METHOD_MODEL, 3)->error.count, 0); // no mask tells whose the particles are
+    world_model(&world, (const char *const[]){"data.crop=true", NULL}, false);
+    plan_and_run(&world, choice, (EvalOptions){0}, &cropped);
+    // Nothing changes outside the box, so its pixels only dilute the error of the last frame.
+    Mean wide = report_mean(&all, METHOD_COPY, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 3, -1);
+    Mean narrow = report_mean(&cropped, METHOD_COPY, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 3, -1);
+    assert_true(mean_value(&narrow) < mean_value(&wide) - 1);
+    report_free(&all);
+    report_free(&cropped);
+    world_close(&world);
+}
+
+static void films(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Film film;
+    Video video = {0};
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, true);
+    assert_status_ok(world_rollout(&world, 2, 5, 4, &r, &err), err); // the video ends at step 2
+
+    assert_status_ok(film_of_views(&r, (int[]){0, 2}, 2, -1, 0, 0, &film, &err), err);
+    assert_true(film.frames == 5 && film.rows == 2 && film.H == 24 && film.W == 28);
+    FilmOptions options = {.truth = world.dataset, .episode = 2, .difference = true};
+    assert_status_ok(film_draw(&world.workspace, &r, &film, &options, &video, &err), err);
+    assert_int_equal(video.count, 5);
+    int with_truth = video.W;
+    video_free(&video);
+    options = (FilmOptions){.labels = true};
+    assert_status_ok(film_draw(&world.workspace, &r, &film, &options, &video, &err), err);
+    assert_true(video.W < with_truth / 2);
+    video_free(&video);
+    film_free(&film);
+
+    // A path of cameras: time is spread over it; larger pictures of the same field of view.
+    PathCamera path[9] = {{.H = 0}};
+    for (int i = 0; i < 9; i++) {
+        memcpy(path[i].K, r.intrinsics, sizeof path[i].K);
+        memcpy(path[i].world_from_camera, rollout_pose(&r, 0, 1), sizeof path[i].world_from_camera);
+        path[i].H = 24, path[i].W = 28;
+    }
+    assert_status_ok(film_of_path(&r, path, 9, -1, 48, 56, &film, &err), err);
+    assert_int_equal(film.shots[0].step, 0);
+    assert_int_equal(film.shots[4].step, 2);
+    assert_int_equal(film.shots[8].step, 4);
+    assert_close(film.shots[0].camera.K[0], 2 * r.intrinsics[0], 1e-9, 0);
+    film_free(&film);
+    assert_status_ok(film_of_path(&r, path, 1, -1, 0, 0, &film, &err), err);
+    assert_true(film.frames == 5 && film.shots[4].step == 4);
+    film_free(&film);
+    assert_status_ok(film_of_path(&r, path, 9, 3, 0, 0, &film, &err), err);
+    assert_true(film.frames == 9 && film.shots[0].step == 3);
+    film_free(&film);
+
+    assert_status_error(film_of_views(&r, (int[]){3}, 1, -1, 0, 0, &film, &err), STATUS_BAD_INPUT, err,
+                        "there is no view 3");
+    assert_status_error(film_of_views(&r, (int[]){0}, 1, 5, 0, 0, &film, &err), STATUS_BAD_INPUT, err,
+                        "steps 0 to 4, not 5");
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(untrained_is_no_dynamics), cmocka_unit_test(pictures_are_the_rollouts),
+        cmocka_unit_test(starts_that_fit),          cmocka_unit_test(one_frame_is_enough),
+        cmocka_unit_test(masks_and_crops),          cmocka_unit_test(films),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

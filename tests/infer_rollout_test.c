@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts: an untrained model moves nothing, a saved rollout goes on as if it had not stopped, every form and shape of
+// input works, and what is wrong is named.
+#include "base/stop.h"
+#include "infer/film.h"
+#include "infer/session.h"
+#include "tests/infer_world.h"
+
+#include <signal.h>
+
+static void untrained_stands_still(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, false);
+    assert_status_ok(world_rollout(&world, 2, 3, 9, &r, &err), err);
+    assert_int_equal(r.steps, 9);
+    assert_int_equal(r.set_count, 2);
+    assert_true(r.sets[0].N > 200 && r.sets[0].N <= 300);
+    for (size_t j = 1; j <= 9; j++)
+        assert_memory_equal(rollout_positions(&r, 0), rollout_positions(&r, j), 3 * r.sets[0].N * sizeof(float));
+    assert_null(r.features); // they cannot change: kept once
+
+    // Where it came from: times go on behind the video's last frame 7, views that were no input are marked.
+    for (int j = 0; j <= 9; j++) assert_close(r.time[j], 0.3 + WORLD_STEP * j, 1e-9, 0);
+    assert_int_equal(r.first_frame, 3);
+    assert_string_equal(r.episode, "000002");
+    assert_memory_equal(r.heldout, ((uint8_t[]){0, 0, 1}), 3);
+    assert_int_equal(r.camera_frames, 1);
+    assert_true(r.has_bounds && r.bounds[3] == 1);
+
+    // Labels are the mask's: red particles and no others.
+    size_t ball = 0;
+    for (size_t i = 0; i < r.sets[0].N; i++) {
+        assert_int_equal(r.sets[0].labels[i], r.sets[0].colour[3 * i] == 220);
+        ball += r.sets[0].labels[i];
+    }
+    assert_true(ball > 5);
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+static const char *const *form(int i) {
+    static const char *const forms[][5] = {{NULL},
+                                           {"gnn.feature_change=0.1", NULL},
+                                           {"model.T=1", NULL},
+                                           {"model.T=3", "gnn.rotation=true", NULL},
+                                           {"gnn.form=published", NULL},
+                                           {"gnn.form=published", "gnn.velocity=particle", NULL},
+                                           {"gnn.graph=flat", NULL},
+                                           {"gnn.graph=none", NULL}};
+    return i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
+}
+
+// 2 steps, a file, and 3 steps more are the same 5 steps; with every form of model, fixed and moving cameras.
+static void a_saved_rollout_goes_on(void **state) {
+    (void)state;
+    char path[256];
+    Error err = {0};
+    for (int cameras = 0; cameras < 2; cameras++) {
+        World world;
+        WorldShape shape = WORLD_PLAIN;
+        shape.moving_cameras = cameras;
+        world_open(&world, shape);
+        snprintf(path, sizeof path, "%s/out.h5", world.folder);
+        for (int i = 0; form(i); i++) {
+            RolloutFile whole, part, again;
+            world_model(&world, form(i), true);
+            assert_status_ok(world_rollout(&world, 1, 2, 5, &whole, &err), err);
+            assert_status_ok(world_rollout(&world, 1, 2, 2, &part, &err), err);
+            assert_status_ok(rollout_file_write(&part, path, &err), err);
+            assert_status_ok(rollout_file_read(path, &again, &err), err);
+            assert_status_ok(rollout_simulate(&world.workspace, &again, 3, NULL, &err), err);
+            size_t N = whole.sets[0].N, D = whole.sets[0].D;
+            assert_int_equal(again.steps, 5);
+            assert_int_equal(again.sets[0].N, N);
+            assert_memory_equal(again.positions, whole.positions, 5 * 3 * N * sizeof(float));
+            if (whole.features) assert_memory_equal(again.features, whole.features, 5 * D * N * sizeof(float));
+            assert_int_equal(again.camera_frames, cameras ? 6 : 1);
+            // Something moved, unless there is nothing to learn motion from.
+            bool moves = vpd_has_dynamics(world.model);
+            if (!moves) assert_true(world_motion(&whole, 0, 5) == 0);
+            else assert_true(world_motion(&whole, 0, 1) > 1e-4 && world_motion(&whole, 4, 5) > 1e-4);
+            // Planted: another seed of the random choices is another rollout.
+            world.model->config.train.seed += 1;
+            RolloutFile other;
+            assert_status_ok(world_rollout(&world, 1, 2, 5, &other, &err), err);
+            size_t bytes = 3 * (N < other.sets[0].N ? N : other.sets[0].N) * sizeof(float);
+            assert_memory_not_equal(other.sets[0].positions, whole.sets[0].positions, bytes);
+            rollout_file_free(&whole), rollout_file_free(&part), rollout_file_free(&again), rollout_file_free(&other);
+        }
+        world_close(&world);
+    }
+}
+
+static void memory_stays_bounded(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, true);
+    assert_status_ok(world_rollout(&world, 0, 1, 3, &r, &err), err);
+    size_t peak = tape_peak_bytes(&world.workspace.tape), blocks = tape_allocations(&world.workspace.tape);
+    assert_status_ok(rollout_simulate(&world.workspace, &r, 20, NULL, &err), err);
+    assert_int_equal(tape_peak_bytes(&world.workspace.tape), peak);
+    assert_true(tape_allocations(&world.workspace.tape) <= blocks + 2); // joined once by the reset
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+static void odd_inputs_work(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Error err = {0};
+    world_open(&world, (WorldShape){.F = 3, .V = 1, .H = 17, .W = 23, .episodes = 1, .no_mask = true});
+    world_model(&world, (const char *const[]){"encoder.N=5000", "gnn.M=2000", NULL},
+                true); // more than there are pixels
+    assert_status_ok(world_rollout(&world, 0, 1, 2, &r, &err), err);
+    assert_true(r.sets[0].N <= 17 * 23 && r.V == 1 && !r.sets[0].labels);
+    rollout_file_free(&r);
+
+    // A static scene: one frame, no time step, no dynamics.
+    world_close(&world);
+    world_open(&world, (WorldShape){.F = 1, .V = 2, .H = 16, .W = 16, .episodes = 1});
+    world_model(&world, (const char *const[]){"model.T=1", NULL}, false);
+    assert_status_ok(world_rollout(&world, 0, 0, 2, &r, &err), err);
+    assert_true(r.time[0] < r.time[1] && r.time[1] < r.time[2]);
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+static void views_and_strides(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Error err = {0};
+    IntList views = {.count = 2, .v = {2, 0}};
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, false);
+    RolloutRequest request = {.history = {.episode = 0, .start = 3, .time_step = 3 * WORLD_STEP, .views = &views},
+                              .steps = 2};
+    assert_status_ok(rollout_run(&world.workspace, world.dataset, &request, &r, &err), err);
+    assert_int_equal(r.frame_stride, 3);
+    assert_close(r.time[1] - r.time[0], 0.3, 1e-9, 0);
+    assert_memory_equal(r.heldout, ((uint8_t[]){0, 1, 0}), 3);
+    rollout_file_free(&r);
+
+    request.history.start = 2; // its history would begin before the video
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "start frame 2; expected 3 to 7");
+    request.history = (HistoryRequest){.start = 3, .time_step = 0.07};
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "expected frames every 0.07 s");
+    request.history = (HistoryRequest){.start = 3, .time_step = 1e9}; // a stride beyond all integers
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "found one every 0.1 s");
+    request.history = (HistoryRequest){.start = 3, .views = &(IntList){.count = 1, .v = {3}}};
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "input view 3; expected different views from 0 to 2");
+    request.history.views = &(IntList){.count = 2, .v = {1, 1}};
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "input view 1 is there twice");
+    request.history = (HistoryRequest){.start = 8};
+    assert_status_error(rollout_run(&world.workspace, world.dataset, &request, &r, &err), STATUS_BAD_INPUT, err,
+                        "start frame 8; expected 1 to 7");
+    world_close(&world);
+}
+
+static void episodes_by_name(void **state) {
+    (void)state;
+    World world;
+    Error err = {0};
+    int episode;
+    char file[256];
+    world_open(&world, WORLD_PLAIN);
+    assert_status_ok(history_find_episode(world.dataset, NULL, &episode, &err), err);
+    assert_int_equal(episode, 2); // the test episode
+    assert_status_ok(history_find_episode(world.dataset, "000001", &episode, &err), err);
+    assert_int_equal(episode, 1);
+    assert_status_ok(history_find_episode(world.dataset, "0", &episode, &err), err);
+    assert_int_equal(episode, 0);
+    assert_status_ok(history_find_episode(world.dataset, "data.h5:000002", &episode, &err), err);
+    assert_int_equal(episode, 2);
+    for (int i = 0; i < 5; i++) {
+        const char *wrong[] = {"3", "-1", "", "x", "other.h5:000002"};
+        assert_status_error(history_find_episode(world.dataset, wrong[i], &episode, &err), STATUS_BAD_INPUT, err,
+                            "expected a name such as 000000, or a number from 0 to 2");
+    }
+    // Two files with equal names.
+    dataset_close(world.dataset);
+    snprintf(file, sizeof file, "%s/more.h5", world.folder);
+    assert_status_ok(scene_write(file, &world.scene, 1, &err), err);
+    assert_status_ok(dataset_open(world.folder, &world.dataset, &err), err);
+    assert_status_error(history_find_episode(world.dataset, "000000", &episode, &err), STATUS_BAD_INPUT, err,
+                        "2 episodes have the name 000000; say which as");
+    assert_status_ok(history_find_episode(world.dataset, "more.h5:000000", &episode, &err), err);
+    assert_int_equal(episode, 3);
+    world_close(&world);
+}
+
+static void what_goes_wrong(void **state) {
+    (void)state;
+    World world;
+    RolloutFile r;
+    Error err = {0};
+    WorldShape shape = WORLD_PLAIN;
+    shape.no_depth = true;
+    world_open(&world, shape);
+    world_model(&world, NULL, false);
+    assert_status_error(world_rollout(&world, 0, 1, 2, &r, &err), STATUS_BAD_INPUT, err,
+                        "data.h5:/episodes/000000, frame 1: no valid depth in any input image");
+    world_close(&world);
+
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, false);
+    assert_status_ok(world_rollout(&world, 0, 1, 1, &r, &err), err);
+    // Weights that are not numbers: the steps before stay.
+    for (size_t i = 0; i < world.model->parameters.size; i++) world.model->parameters.values[i] = NAN;
+    assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_FAILED, err,
+                        "no longer finite at step 2");
+    assert_int_equal(r.steps, 1);
+    // A rollout of another model.
+    world_model(&world, (const char *const[]){"model.D=7", NULL}, false);
+    assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_BAD_INPUT, err,
+                        "expected 2 input sets of 7 features, found 2 of 6");
+    DrawScene scene;
+    assert_status_error(draw_load(&world.workspace.tape, world.model, &r, 0, &scene, &err), STATUS_BAD_INPUT, err,
+                        "expected 7 features per particle to draw it, found 6");
+    // A signal between two steps.
+    world_model(&world, NULL, false);
+    assert_status_ok(stop_install(&err), err);
+    raise(SIGTERM);
+    assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_INTERRUPTED, err, "SIGTERM");
+    stop_clear();
+    assert_status_ok(rollout_simulate(&world.workspace, &r, 3, NULL, &err), err);
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+static void sessions(void **state) {
+    (void)state;
+    World world;
+    Session session;
+    RolloutFile r;
+    Error err = {0};
+    char path[256], other[256];
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, true);
+    snprintf(path, sizeof path, "%s/a.h5", world.folder);
+    snprintf(other, sizeof other, "%s/b.h5", world.folder);
+    CheckpointMeta meta = {.config = world.model->config, .step = 7, .best_score = NAN, .time_step = WORLD_STEP};
+    CheckpointBlocks blocks = {.ema = calloc(world.model->parameters.size, sizeof(real))};
+    assert_status_ok(checkpoint_save(path, &world.model->parameters, &blocks, &meta, &err), err);
+    SessionOptions options = {.checkpoint = path, .device = "cpu", .threads = 1};
+
+    // Averaged weights (zeros here) unless raw ones are asked for; a rollout remembers which.
+    assert_status_ok(session_open(&session, &options, &err), err);
+    assert_true(session.model->parameters.values[0] == 0 && session.meta.step == 7);
+    session_close(&session);
+    options.raw = true;
+    assert_status_ok(session_open(&session, &options, &err), err);
+    assert_true(session.model->parameters.values[0] == world.model->parameters.values[0]);
+    assert_status_ok(world_rollout(&world, 0, 1, 1, &r, &err), err);
+    session_sign(&session, &r);
+    session_close(&session);
+    options = (SessionOptions){.device = "cpu", .threads = 1};
+    assert_status_ok(session_open_for(&session, &options, &r, "out.h5", &err), err);
+    assert_true(session.raw && session.model->parameters.values[0] == world.model->parameters.values[0]);
+    session_close(&session);
+
+    // Other weights, and weights that are gone.
+    meta.step = 8;
+    assert_status_ok(checkpoint_save(other, &world.model->parameters, &blocks, &meta, &err), err);
+    options.checkpoint = other;
+    assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
+                        "out.h5: expected the checkpoint");
+    assert_null(session.model);
+    options.checkpoint = NULL;
+    assert_int_equal(remove(path), 0);
+    assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
+                        "is not there; give it with --checkpoint");
+    r.checkpoint[0] = 0;
+    assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
+                        "names no checkpoint");
+    options.checkpoint = world.data;
+    assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err, "data.h5");
+    options.checkpoint = other, options.device = "cuda";
+    assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err, "--device cuda");
+    free(blocks.ema);
+    rollout_file_free(&r);
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(untrained_stands_still), cmocka_unit_test(a_saved_rollout_goes_on),
+        cmocka_unit_test(memory_stays_bounded),   cmocka_unit_test(odd_inputs_work),
+        cmocka_unit_test(views_and_strides),      cmocka_unit_test(episodes_by_name),
+        cmocka_unit_test(what_goes_wrong),        cmocka_unit_test(sessions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
