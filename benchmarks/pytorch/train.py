@@ -53,6 +53,7 @@ class Opt:
     init: str = ""
     weight_growth: float = 1.0    # weight of rollout step j is growth^j
     inputs: str = ""              # file that keeps input states between runs (with pixels=0)
+    keep: int = 1                 # write new input states to `inputs`
     frozen: str = ""              # parameters that begin with this are not trained
 
 
@@ -81,7 +82,7 @@ def encode(p, c, episode, frames, step):
 class Inputs:
     """Input states kept over the run and on disk (`inputs=FILE`): particles, first nodes and their cue do not change
     between visits of a start frame. For exploring the dynamics alone."""
-    cache, new = {}, 0
+    cache, new, voted = {}, 0, set()
 
     @classmethod
     def of(cls, p, c, episode, start):
@@ -97,6 +98,12 @@ class Inputs:
             label = cloud.mask[index].astype(np.uint8)
             cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, label)
             cls.new += 1
+            cls.voted.add(key)
+        if c.moving_vote and key not in cls.voted:  # kept from a run without: nodes and cue stay as they are
+            x, f, m, colour, R, node, v, label = cls.cache[key]
+            m = [torch.from_numpy(particles.vote(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
+            cls.cache[key] = (x, f, m, colour, R, node, v * m[-1][node][:, None], label)
+            cls.voted.add(key)
         x, f, m, colour, R, node, v, label = cls.cache[key]
         return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v)), label
 
@@ -109,7 +116,7 @@ class Inputs:
 
     @classmethod
     def save(cls, path):
-        if cls.new:
+        if cls.new and opt.keep:
             torch.save(cls.cache, path + ".part")
             __import__("os").replace(path + ".part", path)
 

@@ -33,6 +33,7 @@ class Config:
     rotation: bool = False
     feature_change: float = 0.0
     gain_start: float = 0.0          # added to the gain: 1 starts from "everything goes on as it moves"
+    moving_vote: int = 0             # m of a chosen particle: what most of so many nearest in (position, lc rgb) have
     cue_refine: int = 0              # times the cue at nodes is refined by closest points among moving pixels
     k_particle_to_node: int = 3
     k_node_to_node: int = 10

@@ -95,7 +95,10 @@ def encode(p, c, episode, frames, step, encoder=unet):
         index = cloud.choose(c, step, episode.number)
         state.x.append(cloud.xt[index].to(dtype))
         state.c.append(cloud.ct[index].to(dtype))
-        state.m.append(torch.from_numpy(cloud.m[index]).to(dtype))
+        m = cloud.m[index]
+        if c.moving_vote:
+            m = particles.vote(c, cloud.x[index], cloud.colour[index], m)
+        state.m.append(torch.from_numpy(m).to(dtype))
         own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
     state.R = torch.from_numpy(particles.radii(c, state.x[-1].numpy())).to(dtype)

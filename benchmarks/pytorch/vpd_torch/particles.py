@@ -91,6 +91,13 @@ def choose_particles(c, x, keys, inside, grids=None):
     return chosen[np.argsort(keys[chosen], kind="stable")]
 
 
+def vote(c, x, colour, m):
+    """Moving flag by majority of the c.moving_vote nearest chosen particles (itself among them) in (position, lc rgb)."""
+    e = np.concatenate([x, c.lc * colour], 1)
+    near = cKDTree(e).query(e, min(c.moving_vote, len(e)))[1].reshape(len(e), -1)
+    return (m[near].mean(1) > 0.5).astype(m.dtype)
+
+
 def radii(c, x):
     if not c.radius_per_particle or len(x) < 2:
         return np.full(len(x), c.r)
