@@ -21,6 +21,13 @@ static real *term_weight_grad(Tape *tape, const MessageTerm *term) {
     return grad ? grad + term->weight_row * term->weight->cols : NULL;
 }
 
+// The residual's gradient is that of the rows and what the terms add. Where nothing has flowed into it yet it takes over the memory of
+// the rows' gradient, which nobody reads after this.
+static real *residual_grad(Tape *tape, Tensor *residual, const Tensor *rows) {
+    if (residual && residual->wants_grad && !residual->grad && rows) residual->grad = rows->grad;
+    return tape_grad(tape, residual);
+}
+
 static void message_backward_node(Tape *tape, void *context) {
     MessageNode *node = context;
     MessageArgs *a = &node->args;
@@ -28,6 +35,7 @@ static void message_backward_node(Tape *tape, void *context) {
     a->drows = node->output.rows ? node->output.rows->grad : NULL;
     a->dmean = node->output.mean ? node->output.mean->grad : NULL;
     if (!a->drows && !a->dmean) return;
+    a->dresidual = residual_grad(tape, node->call.residual, node->output.rows);
     for (size_t i = 0; i < a->term_count; i++) {
         a->terms[i].dx = tape_grad(tape, node->call.terms[i].x);
         a->terms[i].dweight = term_weight_grad(tape, &node->call.terms[i]);
@@ -39,7 +47,6 @@ static void message_backward_node(Tape *tape, void *context) {
     a->dbias2 = tape_grad(tape, l->bias2);
     a->dgain = tape_grad(tape, l->gain);
     a->doffset = tape_grad(tape, l->offset);
-    a->dresidual = tape_grad(tape, node->call.residual);
     if (!tape->device->failed) tape->device->gnn->message_backward(tape->device, a);
 }
 

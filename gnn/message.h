@@ -58,7 +58,8 @@ typedef struct MessageArgs {
     real *mean;                   // (groups | others, out), overwritten, or NULL
     real *kept_a, *kept_b, *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
     const real *drows, *dmean;    // NULL = no gradient has come
-    real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset, *dresidual; // added into; NULL = not wanted
+    real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset; // added into; NULL = not wanted
+    real *dresidual;              // the same; or drows itself: then each row is replaced once it has been read
 } MessageArgs;
 
 typedef struct MessageTerm {
@@ -91,6 +92,7 @@ typedef struct MessageOutput {
 } MessageOutput;
 
 void message_add_term(MessageCall *call, TermKind kind, Tensor *x, Tensor *weight, size_t weight_row);
+// With a residual, the gradient of `rows` is gone once backward has run: its memory becomes the residual's gradient.
 MessageOutput message(Tape *tape, const MessageCall *call);
 
 #endif

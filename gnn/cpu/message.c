@@ -208,6 +208,13 @@ static void output_gradient(const MessageArgs *m, size_t row, size_t group, size
     for (size_t j = 0; j < n; j++) dy[j] = MADD(share, dmean[j], drow ? drow[j] : 0);
 }
 
+static void add_residual_gradient(const MessageArgs *m, size_t row, const real *dy) {
+    size_t n = m->out;
+    if (!m->dresidual) return;
+    if (m->dresidual == m->drows) memcpy(m->dresidual + row * n, dy, n * sizeof *dy);
+    else row_add(n, dy, m->dresidual + row * n);
+}
+
 // dz, the gradient of the last product, of the rows of a chunk; gradients of gain, offset, residual and the last bias. y is the
 // product itself (dz may be y).
 static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, const real *y, real *dz) {
@@ -218,7 +225,7 @@ static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, 
         for (size_t e = 0; e < k; e++, r++) {
             real *dy = m->gain ? w->line : dz + r * n;
             output_gradient(m, c.row + r, group, present, dy);
-            if (m->dresidual) row_add(n, dy, m->dresidual + (c.row + r) * n);
+            add_residual_gradient(m, c.row + r, dy);
             if (m->gain) row_norm_backward(n, last_bias(m), m->gain, dy, y + r * n, dz + r * n, dbias, s->gain, s->offset);
             else row_add(n, dy, dbias);
         }
