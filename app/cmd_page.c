@@ -16,6 +16,7 @@ static const Flag flags[] = {
     {.name = "start", .value = "F", .help = "present frame of the moving pictures (default 3)"},
     {.name = "steps", .value = "N", .help = "steps predicted in them (default 16)"},
     {.name = "commands", .value = "TEXT", .help = "commands to show, one a line"},
+    FLAG_RAW,
     FLAG_DEVICE,
     {0},
 };

@@ -74,7 +74,7 @@ Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *er
                      .grad_scale = config->clip > 0 && *norm > config->clip ? config->clip / *norm : 1,
                      .correct1 = 1 - pow(config->beta1, (double)optimizer->step),
                      .correct2 = 1 - pow(config->beta2, (double)optimizer->step),
-                     .ema_decay = config->ema};
+                     .ema_decay = fmin(config->ema, (1.0 + (double)optimizer->step) / (10.0 + (double)optimizer->step))};
     for (size_t i = 0; i < set->count; i++) {
         const Parameter *item = set->items[i];
         if (item->frozen) continue;

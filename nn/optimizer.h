@@ -10,7 +10,7 @@ typedef struct OptimizerConfig {
     double beta1, beta2, epsilon; // epsilon is added to the root of the mean square
     double weight_decay;          // on weights of rank 2 and more; 0 = Adam
     double clip;                  // largest gradient norm; 0 = off
-    double ema;                   // decay of the average; 0 = no EMA block
+    double ema;                   // largest decay of the average; 0 = no EMA block
 } OptimizerConfig;
 
 typedef struct Optimizer {
@@ -24,6 +24,7 @@ typedef struct Optimizer {
 Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err);
 void optimizer_free(Optimizer *optimizer); // accepts {0}
 
+// The decay of update t is min(ema, (1 + t) / (10 + t)), so that a short run does not average over its beginning.
 // The average starts as the weights are now (after loading a checkpoint to start from).
 void optimizer_restart_ema(Optimizer *optimizer);
 
