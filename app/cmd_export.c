@@ -13,7 +13,8 @@ static const Flag flags[] = {
 static Status run_export(const CommandLine *line, Error *err) {
     CheckpointFound found;
     CheckpointMeta meta;
-    const char *safetensors = command_text(line, "safetensors", NULL), *publication = command_text(line, "checkpoint", NULL);
+    const char *safetensors = command_text(line, "safetensors", NULL),
+               *publication = command_text(line, "checkpoint", NULL);
     CheckpointWeights which = command_has(line, "raw") ? CHECKPOINT_RAW : CHECKPOINT_EMA;
     bool half = command_has(line, "half");
     if (!safetensors && !publication)
@@ -22,8 +23,10 @@ static Status run_export(const CommandLine *line, Error *err) {
     if (status != STATUS_OK) return status;
     if (*found.note) log_warning(&line->log, "%s", found.note);
     status = checkpoint_read_meta(found.path, &meta, err);
-    if (status == STATUS_OK && safetensors) status = checkpoint_export_safetensors(found.path, which, half, safetensors, err);
-    if (status == STATUS_OK && publication) status = checkpoint_export_publication(found.path, which, half, publication, err);
+    if (status == STATUS_OK && safetensors)
+        status = checkpoint_export_safetensors(found.path, which, half, safetensors, err);
+    if (status == STATUS_OK && publication)
+        status = checkpoint_export_publication(found.path, which, half, publication, err);
     if (status != STATUS_OK) return status;
     log_note(&line->log, "%s: %s weights of step %ld written", found.path,
              which == CHECKPOINT_RAW || !meta.has_ema ? "raw" : "averaged", meta.step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that saves is killed, and disks are full, at every step of a save: afterwards the old checkpoint loads or the new one.
-// The calls that change a file system are replaced here, so that each can be the last one, or fail.
+// A process that saves is killed, and disks are full, at every step of a save: afterwards the old checkpoint loads or
+// the new one. The calls that change a file system are replaced here, so that each can be the last one, or fail.
 #include "tests/test.h"
 
 #include "base/random.h"
@@ -34,7 +34,9 @@ ssize_t write(int fd, const void *bytes, size_t count) {
     return reach_fault() ? -1 : syscall(SYS_write, fd, bytes, count);
 }
 int fsync(int fd) { return reach_fault() ? -1 : (int)syscall(SYS_fsync, fd); }
-int rename(const char *from, const char *to) { return reach_fault() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0); }
+int rename(const char *from, const char *to) {
+    return reach_fault() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 int unlink(const char *path) { return reach_fault() ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
 int close(int fd) {
     bool fails = reach_fault();

@@ -32,7 +32,8 @@ static int tear_down(void **state) {
 static void save(Setting *s, long step, bool is_best, long keep) {
     CheckpointMeta meta = model_meta(step);
     model_set(&s->model, (float)step);
-    assert_status_ok(checkpoint_save_in(s->run, &s->model.set, &s->model.blocks, &meta, is_best, keep, &s->err), s->err);
+    assert_status_ok(checkpoint_save_in(s->run, &s->model.set, &s->model.blocks, &meta, is_best, keep, &s->err),
+                     s->err);
 }
 
 static void write_file(Setting *s, const char *name, const char *text) {
@@ -45,7 +46,8 @@ static void expect_files(Setting *s, const char *expected) {
     char text[512] = "";
     FileList list;
     assert_status_ok(file_list(s->run, &list, &s->err), s->err);
-    for (size_t i = 0; i < list.count; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", list.names[i]);
+    for (size_t i = 0; i < list.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", list.names[i]);
     file_list_free(&list);
     assert_string_equal(text, expected);
 }
@@ -53,11 +55,13 @@ static void expect_files(Setting *s, const char *expected) {
 static void expect_step(Setting *s, const char *path, bool latest, long step, const char *note) {
     CheckpointFound found;
     CheckpointMeta meta;
-    assert_status_ok(latest ? checkpoint_find_latest(path, &found, &s->err) : checkpoint_find(path, &found, &s->err), s->err);
+    assert_status_ok(latest ? checkpoint_find_latest(path, &found, &s->err) : checkpoint_find(path, &found, &s->err),
+                     s->err);
     assert_status_ok(checkpoint_resume(found.path, &s->model.set, &s->model.blocks, &meta, &s->err), s->err);
     assert_int_equal(meta.step, step);
     assert_int_equal(model_all_wrong(&s->model, (float)step), 0);
-    if (!strstr(found.note, note) || (!*note && *found.note)) fail_msg("note \"%s\", expected \"%s\"", found.note, note);
+    if (!strstr(found.note, note) || (!*note && *found.note))
+        fail_msg("note \"%s\", expected \"%s\"", found.note, note);
 }
 
 static void newest_and_best_are_kept(void **state) {
@@ -118,18 +122,21 @@ static void damaged_files_are_passed_over(void **state) {
     expect_step(s, s->folder, false, 10, "step_00000020.h5");
     write_file(s, "step_00000010.h5", "nothing");
     CheckpointFound found;
-    assert_status_error(checkpoint_find_latest(s->run, &found, &s->err), STATUS_BAD_INPUT, s->err, "expected a whole checkpoint, found none");
+    assert_status_error(checkpoint_find_latest(s->run, &found, &s->err), STATUS_BAD_INPUT, s->err,
+                        "expected a whole checkpoint, found none");
 }
 
 static void nothing_to_find(void **state) {
     Setting *s = *state;
     CheckpointFound found;
     assert_status_error(checkpoint_find_latest(s->run, &found, &s->err), STATUS_BAD_INPUT, s->err, s->run);
-    assert_status_error(checkpoint_find(s->folder, &found, &s->err), STATUS_BAD_INPUT, s->err, "was the run ever saved?");
+    assert_status_error(checkpoint_find(s->folder, &found, &s->err), STATUS_BAD_INPUT, s->err,
+                        "was the run ever saved?");
     assert_status_ok(file_make_folders(s->run, &s->err), s->err);
     write_file(s, "step_1.h5", "");
     write_file(s, "notes.txt", "");
-    assert_status_error(checkpoint_find(s->folder, &found, &s->err), STATUS_BAD_INPUT, s->err, "was the run ever saved?");
+    assert_status_error(checkpoint_find(s->folder, &found, &s->err), STATUS_BAD_INPUT, s->err,
+                        "was the run ever saved?");
 }
 
 // Drafts of processes that are gone are removed; those of running ones, and other people's files, are not.
@@ -155,8 +162,8 @@ static void a_folder_that_cannot_be(void **state) {
     Setting *s = *state;
     CheckpointMeta meta = model_meta(1);
     assert_status_ok(file_write_bytes(s->run, "x", 1, &s->err), s->err);
-    assert_status_error(checkpoint_save_in(s->run, &s->model.set, &s->model.blocks, &meta, false, 1, &s->err), STATUS_BAD_INPUT,
-                        s->err, s->run);
+    assert_status_error(checkpoint_save_in(s->run, &s->model.set, &s->model.blocks, &meta, false, 1, &s->err),
+                        STATUS_BAD_INPUT, s->err, s->run);
 }
 
 int main(void) {

@@ -97,14 +97,16 @@ static void a_changed_weight_is_found(void **state) {
     float wrong = 9;
     write_other(s, s->bytes, s->size);
     h5_lock();
-    hid_t file = H5Fopen(s->other, H5F_ACC_RDWR, H5P_DEFAULT), array = H5Dopen2(file, "parameters/gnn.edge.weight00", H5P_DEFAULT);
+    hid_t file = H5Fopen(s->other, H5F_ACC_RDWR, H5P_DEFAULT),
+          array = H5Dopen2(file, "parameters/gnn.edge.weight00", H5P_DEFAULT);
     H5Dwrite(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &wrong);
     H5Dclose(array);
     H5Fclose(file);
     h5_unlock();
     expect_refused(s, "/parameters: expected checksum ");
     assert_status_ok(checkpoint_load(s->other, &s->model.set, CHECKPOINT_EMA, NULL, &s->err), s->err);
-    assert_status_error(checkpoint_verify(s->other, &s->err), STATUS_BAD_INPUT, s->err, "/parameters: expected checksum ");
+    assert_status_error(checkpoint_verify(s->other, &s->err), STATUS_BAD_INPUT, s->err,
+                        "/parameters: expected checksum ");
 }
 
 static void foreign_files(void **state) {
@@ -154,7 +156,8 @@ static void set_text(hid_t file, const char *name, const char *text) {
 static void set_numbers(hid_t file, const char *name, hsize_t count, const double *values) {
     H5Adelete(file, name);
     hid_t space = H5Screate_simple(1, &count, NULL);
-    hid_t attribute = H5Acreate2(file, name, floor(*values) == *values ? H5T_STD_I64LE : H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t attribute = H5Acreate2(file, name, floor(*values) == *values ? H5T_STD_I64LE : H5T_IEEE_F64LE, space,
+                                 H5P_DEFAULT, H5P_DEFAULT);
     H5Awrite(attribute, H5T_NATIVE_DOUBLE, values);
     H5Aclose(attribute);
     H5Sclose(space);
@@ -244,16 +247,34 @@ static void made_up_files(void **state) {
         const char *words;
         Change *change;
     } rows[] = {
-        {"b.h5: expected format \"vpd-checkpoint\", found \"vpd-dataset\"", other_format}, {"attribute format", long_format},
-        {"attribute format to be a text of fixed length", variable_format}, {"the attribute format", no_format}, {"expected format_version 1.x, found 2.7", later_version},
-        {"expected format_version 1.x", short_version}, {"found \"everything\"", other_contents}, {"attribute step", negative_step},
-        {"attribute step", broken_step}, {"expected checksum", changed_step}, {"attribute time_step", endless_time},
-        {"/config", no_config}, {"/config", huge_config}, {"found neither", no_weights}, {"found a soft link", soft_group},
-        {"/parameters", external_array}, {"/parameters: expected a group", array_for_group}, {"found another object", group_for_array},
-        {"/again: expected an array", a_cycle}, {"found another type or rank", doubles}, {"found another type or rank", integers},
-        {"found another type or rank", texts}, {"found another type or rank", rank_8}, {"declares more values", never_stored},
-        {"gnn.edge.bias0: declares 68 bytes", unfilled}, {"external storage", stored_elsewhere},
-        {"declares more values", many_names_for_one_array}, {"gnn.edge.bias0: expected finite values", not_a_number},
+        {"b.h5: expected format \"vpd-checkpoint\", found \"vpd-dataset\"", other_format},
+        {"attribute format", long_format},
+        {"attribute format to be a text of fixed length", variable_format},
+        {"the attribute format", no_format},
+        {"expected format_version 1.x, found 2.7", later_version},
+        {"expected format_version 1.x", short_version},
+        {"found \"everything\"", other_contents},
+        {"attribute step", negative_step},
+        {"attribute step", broken_step},
+        {"expected checksum", changed_step},
+        {"attribute time_step", endless_time},
+        {"/config", no_config},
+        {"/config", huge_config},
+        {"found neither", no_weights},
+        {"found a soft link", soft_group},
+        {"/parameters", external_array},
+        {"/parameters: expected a group", array_for_group},
+        {"found another object", group_for_array},
+        {"/again: expected an array", a_cycle},
+        {"found another type or rank", doubles},
+        {"found another type or rank", integers},
+        {"found another type or rank", texts},
+        {"found another type or rank", rank_8},
+        {"declares more values", never_stored},
+        {"gnn.edge.bias0: declares 68 bytes", unfilled},
+        {"external storage", stored_elsewhere},
+        {"declares more values", many_names_for_one_array},
+        {"gnn.edge.bias0: expected finite values", not_a_number},
         {"the attribute checksum", no_checksum},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

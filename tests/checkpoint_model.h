@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small set of parameters on a made-up device, for the tests of checkpoints. The device keeps every number with its bits
-// flipped, so that code which reaches into its memory, and not through upload and download, sees rubbish.
+// A small set of parameters on a made-up device, for the tests of checkpoints. The device keeps every number with its
+// bits flipped, so that code which reaches into its memory, and not through upload and download, sees rubbish.
 #ifndef VPD_TESTS_CHECKPOINT_MODEL_H
 #define VPD_TESTS_CHECKPOINT_MODEL_H
 
@@ -15,14 +15,25 @@ enum { MODEL_FLIP = 0x5A };
 static inline void flip_copy(void *to, const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) ((unsigned char *)to)[i] = ((const unsigned char *)from)[i] ^ MODEL_FLIP;
 }
-static inline void model_zero(Device *device, void *memory, size_t bytes) { (void)device, memset(memory, MODEL_FLIP, bytes); }
-static inline void model_copy(Device *device, void *to, const void *from, size_t bytes) { (void)device, memmove(to, from, bytes); }
-static inline void model_upload(Device *device, void *to, const void *host, size_t bytes) { (void)device, flip_copy(to, host, bytes); }
-static inline void model_download(Device *device, void *host, const void *from, size_t bytes) { (void)device, flip_copy(host, from, bytes); }
+static inline void model_zero(Device *device, void *memory, size_t bytes) {
+    (void)device, memset(memory, MODEL_FLIP, bytes);
+}
+static inline void model_copy(Device *device, void *to, const void *from, size_t bytes) {
+    (void)device, memmove(to, from, bytes);
+}
+static inline void model_upload(Device *device, void *to, const void *host, size_t bytes) {
+    (void)device, flip_copy(to, host, bytes);
+}
+static inline void model_download(Device *device, void *host, const void *from, size_t bytes) {
+    (void)device, flip_copy(host, from, bytes);
+}
 
-static const NnBackend model_backend = {.zero = model_zero, .copy = model_copy, .upload = model_upload, .download = model_download};
+static const NnBackend model_backend = {
+    .zero = model_zero, .copy = model_copy, .upload = model_upload, .download = model_download};
 
-static inline Device model_device(void) { return (Device){.name = "test", .nn = &model_backend, .source = arena_host_source()}; }
+static inline Device model_device(void) {
+    return (Device){.name = "test", .nn = &model_backend, .source = arena_host_source()};
+}
 
 typedef struct ModelShape {
     const char *name;
@@ -32,8 +43,12 @@ typedef struct ModelShape {
 
 // Odd sizes, every rank, names that are beginnings of one another.
 static const ModelShape model_shapes[] = {
-    {"encoder.down0.conv0.weight", 4, {3, 3, 3, 5}}, {"encoder.down0.conv0.bias", 1, {5}}, {"gnn.edge.weight0", 2, {7, 9}},
-    {"gnn.edge.weight00", 2, {1, 1}},                 {"gnn.edge.bias0", 1, {17}},           {"renderer.bias", 3, {2, 3, 4}},
+    {"encoder.down0.conv0.weight", 4, {3, 3, 3, 5}},
+    {"encoder.down0.conv0.bias", 1, {5}},
+    {"gnn.edge.weight0", 2, {7, 9}},
+    {"gnn.edge.weight00", 2, {1, 1}},
+    {"gnn.edge.bias0", 1, {17}},
+    {"renderer.bias", 3, {2, 3, 4}},
 };
 enum { MODEL_COUNT = sizeof model_shapes / sizeof *model_shapes };
 
@@ -48,19 +63,24 @@ static inline void model_build(Parameters *set, Device *device, const ModelShape
     if (parameters_allocate(set, 7, &err) != STATUS_OK) abort();
 }
 
-static inline real *model_block(const Parameters *set) { return set->device->source.allocate(NULL, set->size * sizeof(real)); }
+static inline real *model_block(const Parameters *set) {
+    return set->device->source.allocate(NULL, set->size * sizeof(real));
+}
 static inline void model_block_free(const Parameters *set, real *block) {
     set->device->source.release(NULL, block, set->size * sizeof(real));
 }
 
 // Fills a block: element j of parameter NAME is `base` + something of the name + j / 16, exact in float and half.
-static inline float model_value(const char *name, size_t j, float base) { return base + (float)(strlen(name) % 8) + (float)(j % 64) / 16; }
+static inline float model_value(const char *name, size_t j, float base) {
+    return base + (float)(strlen(name) % 8) + (float)(j % 64) / 16;
+}
 
 static inline void model_fill(const Parameters *set, real *block, float base) {
     real *host = calloc(set->size, sizeof *host);
     for (size_t i = 0; host && i < set->count; i++) {
         const Parameter *p = set->items[i];
-        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++) host[p->offset + j] = model_value(p->name, j, base);
+        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++)
+            host[p->offset + j] = model_value(p->name, j, base);
     }
     set->device->nn->upload(set->device, block, host, set->size * sizeof *host);
     free(host);
@@ -73,7 +93,8 @@ static inline size_t model_wrong(const Parameters *set, const real *block, float
     set->device->nn->download(set->device, host, block, set->size * sizeof *host);
     for (size_t i = 0; i < set->count; i++) {
         const Parameter *p = set->items[i];
-        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++) wrong += host[p->offset + j] != model_value(p->name, j, base);
+        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++)
+            wrong += host[p->offset + j] != model_value(p->name, j, base);
     }
     free(host);
     return wrong;

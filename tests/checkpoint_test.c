@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One checkpoint file: what goes in comes out, for other layouts of the blocks too, and what does not fit is told at once.
+// One checkpoint file: what goes in comes out, for other layouts of the blocks too, and what does not fit is told at
+// once.
 #include "tests/test.h"
 
 #include "base/version.h"
@@ -69,7 +70,8 @@ static void a_run_without_average_or_moments(void **state) {
     assert_status_ok(checkpoint_load(s->path, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
     assert_int_equal(model_wrong(set, set->values, 1), 0);
     assert_false(meta.has_ema || meta.has_moments || meta.publication);
-    assert_status_error(checkpoint_resume(s->path, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err, "/moments");
+    assert_status_error(checkpoint_resume(s->path, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+                        "/moments");
     const CheckpointBlocks average = {.ema = s->model.blocks.ema};
     assert_status_error(checkpoint_resume(s->path, set, &average, NULL, &s->err), STATUS_BAD_INPUT, s->err, "/ema");
 }
@@ -122,8 +124,12 @@ static void same_content_same_bytes(void **state) {
 static void all_differences_at_once(void **state) {
     Setting *s = *state;
     static const ModelShape shapes[] = {
-        {"encoder.down0.conv0.weight", 4, {3, 3, 3, 5}}, {"encoder.down0.conv0.bias", 1, {6}}, {"gnn.edge.weight0", 3, {7, 9, 1}},
-        {"gnn.edge.weight00", 2, {1, 1}},                 {"gnn.edge.bias1", 1, {17}},           {"renderer.bias", 3, {2, 3, 4}},
+        {"encoder.down0.conv0.weight", 4, {3, 3, 3, 5}},
+        {"encoder.down0.conv0.bias", 1, {6}},
+        {"gnn.edge.weight0", 3, {7, 9, 1}},
+        {"gnn.edge.weight00", 2, {1, 1}},
+        {"gnn.edge.bias1", 1, {17}},
+        {"renderer.bias", 3, {2, 3, 4}},
     };
     Device device = model_device();
     Parameters set;
@@ -137,7 +143,8 @@ static void all_differences_at_once(void **state) {
         "gnn.edge.weight0: expected f32 [7,9,1], found f32 [7,9]",
     };
     for (int i = 0; i < 5; i++)
-        assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_EMA, NULL, &s->err), STATUS_BAD_INPUT, s->err, expected[i]);
+        assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_EMA, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+                            expected[i]);
     assert_int_equal(model_wrong(&set, set.values, 50), 0);
     parameters_free(&set);
 }
@@ -147,9 +154,11 @@ static void many_differences_are_counted(void **state) {
     Device device = model_device();
     Parameters set;
     parameters_init(&set, &device);
-    for (int i = 0; i < 100; i++) parameters_add(&set, INIT_ZERO, 0, 1, (size_t[]){3}, "some.long.name.of.a.parameter%d", i);
+    for (int i = 0; i < 100; i++)
+        parameters_add(&set, INIT_ZERO, 0, 1, (size_t[]){3}, "some.long.name.of.a.parameter%d", i);
     assert_status_ok(parameters_allocate(&set, 1, &s->err), s->err);
-    assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err, "(106 differences)");
+    assert_status_error(checkpoint_load(s->path, &set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+                        "(106 differences)");
     assert_non_null(strstr(s->err.text, "; and "));
     parameters_free(&set);
 }
@@ -159,13 +168,16 @@ static void publication_holds_the_average_alone(void **state) {
     Parameters *set = &s->model.set;
     CheckpointMeta meta;
     for (int half = 0; half < 2; half++) {
-        assert_status_ok(checkpoint_save_publication(s->other, set, s->model.blocks.ema, half, &s->meta, &s->err), s->err);
+        assert_status_ok(checkpoint_save_publication(s->other, set, s->model.blocks.ema, half, &s->meta, &s->err),
+                         s->err);
         model_fill(set, set->values, 50);
         assert_status_ok(checkpoint_load(s->other, set, CHECKPOINT_EMA, &meta, &s->err), s->err);
         assert_int_equal(model_wrong(set, set->values, 4), 0); // halves hold these numbers
         assert_true(meta.publication && meta.has_ema && !meta.has_moments && meta.is_half == half);
-        assert_status_error(checkpoint_load(s->other, set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err, "for publication");
-        assert_status_error(checkpoint_resume(s->other, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err, "train.init");
+        assert_status_error(checkpoint_load(s->other, set, CHECKPOINT_RAW, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+                            "for publication");
+        assert_status_error(checkpoint_resume(s->other, set, &s->model.blocks, NULL, &s->err), STATUS_BAD_INPUT, s->err,
+                            "train.init");
     }
     // From a file: the same bytes as from memory.
     char *first, *second;
@@ -184,8 +196,9 @@ static void publication_holds_the_average_alone(void **state) {
 static void half_refuses_what_it_cannot_hold(void **state) {
     Setting *s = *state;
     model_fill(&s->model.set, s->model.blocks.ema, 70000);
-    assert_status_error(checkpoint_save_publication(s->other, &s->model.set, s->model.blocks.ema, true, &s->meta, &s->err),
-                        STATUS_BAD_INPUT, s->err, "65504");
+    assert_status_error(
+        checkpoint_save_publication(s->other, &s->model.set, s->model.blocks.ema, true, &s->meta, &s->err),
+        STATUS_BAD_INPUT, s->err, "65504");
     assert_int_equal(access(s->other, F_OK), -1);
 }
 
@@ -194,8 +207,8 @@ static void nan_is_not_saved(void **state) {
     char *before, *after;
     size_t size = read_bytes(s->path, &before);
     model_fill(&s->model.set, s->model.blocks.m, NAN);
-    assert_status_error(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), STATUS_FAILED, s->err,
-                        "not finite");
+    assert_status_error(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), STATUS_FAILED,
+                        s->err, "not finite");
     assert_int_equal(read_bytes(s->path, &after), size);
     assert_memory_equal(before, after, size);
     free(before);
@@ -246,8 +259,8 @@ static void unwritable_places(void **state) {
     const char *const places[] = {"/nowhere/at/all.h5", "/dev/full", s->folder, below};
     snprintf(below, sizeof below, "%s/x.h5", s->path); // beneath a file
     for (int i = 0; i < 4; i++)
-        assert_status_error(checkpoint_save(places[i], &s->model.set, &s->model.blocks, &s->meta, &s->err), STATUS_BAD_INPUT,
-                            s->err, places[i]);
+        assert_status_error(checkpoint_save(places[i], &s->model.set, &s->model.blocks, &s->meta, &s->err),
+                            STATUS_BAD_INPUT, s->err, places[i]);
 }
 
 int main(void) {

@@ -10,8 +10,10 @@ static const float weights[6] = {1, -2, 3.5f, 0, 1e-30f, 4};
 static const double numbers[2] = {0.1, -5};
 static const uint16_t halves[3] = {0x3C00, 0xC000, 0x0001};
 static const SafetensorsArray arrays[] = {
-    {"gnn.edge.weight0", SAFETENSORS_F32, 2, {2, 3}, weights}, {"a \"quoted\" n\xc3\xa4me", SAFETENSORS_F64, 1, {2}, numbers},
-    {"halves", SAFETENSORS_F16, 3, {1, 3, 1}, halves},          {"nothing", SAFETENSORS_F32, 2, {0, 7}, weights},
+    {"gnn.edge.weight0", SAFETENSORS_F32, 2, {2, 3}, weights},
+    {"a \"quoted\" n\xc3\xa4me", SAFETENSORS_F64, 1, {2}, numbers},
+    {"halves", SAFETENSORS_F16, 3, {1, 3, 1}, halves},
+    {"nothing", SAFETENSORS_F32, 2, {0, 7}, weights},
     {"one", SAFETENSORS_F32, 0, {0}, weights},
 };
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
@@ -69,7 +71,8 @@ static void what_is_written_is_read(void **state) {
 
 static void layout_is_the_documented_one(void **state) {
     Setting *s = *state;
-    static const char header[] = "{\"__metadata__\":{\"format\":\"vpd\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}";
+    static const char header[] =
+        "{\"__metadata__\":{\"format\":\"vpd\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}";
     const SafetensorsArray one = {"x", SAFETENSORS_F32, 2, {2, 3}, weights};
     assert_status_ok(safetensors_write(s->path, &one, 1, texts, 1, &s->err), s->err);
     char *bytes;
@@ -122,7 +125,8 @@ static void wrong_headers(void **state) {
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0]}}", "two data_offsets"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", "bytes that belong to none"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}", "a hole or an overlap"},
-        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},\"y\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}",
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},\"y\":{\"dtype\":\"F32\",\"shape\":[2],"
+         "\"data_offsets\":[8,16]}}",
          "y: expected arrays one behind the other"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -173,7 +177,8 @@ static void changed_files(void **state) {
 
 static void a_full_disk_and_bad_names(void **state) {
     Setting *s = *state;
-    assert_status_error(safetensors_write("/nowhere/x", arrays, ARRAYS, texts, 2, &s->err), STATUS_BAD_INPUT, s->err, "/nowhere/x");
+    assert_status_error(safetensors_write("/nowhere/x", arrays, ARRAYS, texts, 2, &s->err), STATUS_BAD_INPUT, s->err,
+                        "/nowhere/x");
     const SafetensorsArray bad = {"\xff\xfe", SAFETENSORS_F32, 1, {2}, weights};
     assert_status_error(safetensors_write(s->path, &bad, 1, NULL, 0, &s->err), STATUS_FAILED, s->err, "UTF-8");
 }

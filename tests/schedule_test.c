@@ -4,8 +4,12 @@
 #include "train/half.h"
 #include "train/schedule.h"
 
-static const TrainConfig config = {.steps = 101, .warmup = 10, .rate = 1e-3, .rate_end = 1e-4,
-                                   .rollout = {3, {3, 6, 12}}, .rollout_from = {3, {0, 0.5, 0.9}}};
+static const TrainConfig config = {.steps = 101,
+                                   .warmup = 10,
+                                   .rate = 1e-3,
+                                   .rate_end = 1e-4,
+                                   .rollout = {3, {3, 6, 12}},
+                                   .rollout_from = {3, {0, 0.5, 0.9}}};
 
 static void rate_warms_up_then_follows_a_cosine(void **state) {
     (void)state;
@@ -62,10 +66,25 @@ static void half_known_values(void **state) {
     static const struct {
         float value;
         uint16_t bits;
-    } known[] = {{0, 0}, {-0.0f, 0x8000}, {1, 0x3C00}, {-2, 0xC000}, {65504, 0x7BFF}, {65519.996f, 0x7BFF}, {65520, 0x7C00},
-                 {INFINITY, 0x7C00}, {0x1p-14f, 0x0400}, {0x1p-24f, 0x0001}, {0x1p-25f, 0}, {0x1.8p-25f, 0x0001},
-                 {0x1.ff8p-15f, 0x03FF}, {0x1.ffep-15f, 0x0400}, {1 + 0x1p-11f, 0x3C00}, {1 + 0x1.8p-10f, 0x3C02}, {0.1f, 0x2E66}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) assert_int_equal(half_from_float(known[i].value), known[i].bits);
+    } known[] = {{0, 0},
+                 {-0.0f, 0x8000},
+                 {1, 0x3C00},
+                 {-2, 0xC000},
+                 {65504, 0x7BFF},
+                 {65519.996f, 0x7BFF},
+                 {65520, 0x7C00},
+                 {INFINITY, 0x7C00},
+                 {0x1p-14f, 0x0400},
+                 {0x1p-24f, 0x0001},
+                 {0x1p-25f, 0},
+                 {0x1.8p-25f, 0x0001},
+                 {0x1.ff8p-15f, 0x03FF},
+                 {0x1.ffep-15f, 0x0400},
+                 {1 + 0x1p-11f, 0x3C00},
+                 {1 + 0x1.8p-10f, 0x3C02},
+                 {0.1f, 0x2E66}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(half_from_float(known[i].value), known[i].bits);
     assert_true(isnan(half_to_float(half_from_float(NAN))));
 }
 
@@ -93,9 +112,12 @@ static void half_rounds_to_the_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rate_warms_up_then_follows_a_cosine), cmocka_unit_test(rate_of_odd_schedules),
-        cmocka_unit_test(rollout_grows), cmocka_unit_test(step_weights_add_up_to_one),
-        cmocka_unit_test(half_known_values), cmocka_unit_test(half_keeps_every_half),
+        cmocka_unit_test(rate_warms_up_then_follows_a_cosine),
+        cmocka_unit_test(rate_of_odd_schedules),
+        cmocka_unit_test(rollout_grows),
+        cmocka_unit_test(step_weights_add_up_to_one),
+        cmocka_unit_test(half_known_values),
+        cmocka_unit_test(half_keeps_every_half),
         cmocka_unit_test(half_rounds_to_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,8 @@ static CheckpointMeta own_meta(const CheckpointMeta *meta, bool publication) {
     return out;
 }
 
-Status checkpoint_save(const char *path, const Parameters *set, const CheckpointBlocks *blocks, const CheckpointMeta *meta,
-                       Error *err) {
+Status checkpoint_save(const char *path, const Parameters *set, const CheckpointBlocks *blocks,
+                       const CheckpointMeta *meta, Error *err) {
     CHECK(!blocks->m == !blocks->v);
     const real *sources[CHECKPOINT_GROUP_COUNT] = {set->values, blocks->m, blocks->v, blocks->ema};
     HostArrays groups[CHECKPOINT_GROUP_COUNT] = {{0}};
@@ -65,12 +65,15 @@ Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err) 
 Status checkpoint_file_choose(const CheckpointFile *file, CheckpointWeights which, CheckpointGroup *group, Error *err) {
     *group = which == CHECKPOINT_EMA && file->meta.has_ema ? GROUP_EMA : GROUP_PARAMETERS;
     if (file->checksums[*group][0]) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s expected the optimiser's own weights in /parameters, found averaged ones alone "
-                     "(a file for publication); start from it with train.init", file->root.text);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s expected the optimiser's own weights in /parameters, found averaged ones alone "
+                     "(a file for publication); start from it with train.init",
+                     file->root.text);
 }
 
 // A group of the file as a block of the set in ordinary memory.
-static Status read_block(const CheckpointFile *file, CheckpointGroup group, const Parameters *set, real **block, Error *err) {
+static Status read_block(const CheckpointFile *file, CheckpointGroup group, const Parameters *set, real **block,
+                         Error *err) {
     HostArrays arrays;
     Status status = checkpoint_file_read(file, group, set, &arrays, err);
     if (status == STATUS_OK) status = host_arrays_to_block(&arrays, set, block, err);
@@ -112,7 +115,8 @@ Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights whic
     return load(path, set, which, NULL, meta, err);
 }
 
-Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta, Error *err) {
+Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta,
+                         Error *err) {
     return load(path, set, CHECKPOINT_RAW, blocks, meta, err);
 }
 

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: everything a stopped run needs to go on bit for bit, or the averaged weights alone for publication, in one
-// HDF5 file.
+// Checkpoints: everything a stopped run needs to go on bit for bit, or the averaged weights alone for publication, in
+// one HDF5 file.
 //
-//     /                  attributes: format "vpd-checkpoint", format_version (u32 major, u32 minor), contents "training" |
-//                        "publication", commit, step, best_score (NaN: none), time_step (s), seconds, checksum
+//     /                  attributes: format "vpd-checkpoint", format_version (u32 major, u32 minor), commit, step,
+//                        contents "training" | "publication", best_score (NaN: none), time_step (s), seconds,
+//                        checksum; all texts of fixed length
 //     config             u8 [n], the resolved config as YAML, derived lengths in it
 //     parameters/NAME    f32, each weight by name in the shape of docs/model.md           (training)
 //     moments/m/NAME     f32, Adam's mean; moments/v/NAME its mean square                 (training)
 //     ema/NAME           f32 (f16 in a publication), the moving average of the weights    (optional in training)
 //
-// Random numbers and the loader's order are keyed by the step: it is their whole state. Nothing depends on the number of
-// threads or ranks, nor on how the blocks are padded.
+// Random numbers and the loader's order are keyed by the step: it is their whole state. Nothing depends on the number
+// of threads or ranks, nor on how the blocks are padded.
 //
-// checksum (16 hex digits): XXH3-64, each piece seeded with the sum of the pieces before it (0). Of a group of arrays: for each
-// array in byte order of the names its name, its dimensions as u64, its values as f32. Of the root: a text of its attributes and the groups'
-// checksums, then the config; so it names the whole content. Writing is crash-safe: the file is made in memory, written to
-// a draft, fsynced, renamed.
+// checksum (16 hex digits): XXH3-64, each piece seeded with the sum of the pieces before it (0). Of a group of arrays:
+// for each array in byte order of the names its name, its dimensions as u64, its values as f32. Of the root: a text of
+// its attributes and the groups' checksums, then the config; so it names the whole content. Writing is crash-safe: the
+// file is made in memory, written to a draft, fsynced, renamed.
 //
-// Files are strangers': every one is opened through datasets/h5.h and held against the model; errors are one sentence with
-// STATUS_BAD_INPUT. A full disk is STATUS_FAILED and leaves the earlier file.
+// Files are strangers': every one is opened through datasets/h5.h and held against the model; errors are one sentence
+// with STATUS_BAD_INPUT. A full disk is STATUS_FAILED and leaves the earlier file.
 #ifndef VPD_TRAIN_CHECKPOINT_H
 #define VPD_TRAIN_CHECKPOINT_H
 
@@ -29,16 +30,16 @@
 enum { CHECKPOINT_VERSION_MAJOR = 1, CHECKPOINT_VERSION_MINOR = 0 };
 
 typedef struct CheckpointMeta {
-    Config config;       // resolved, lengths derived
-    long step;           // optimiser steps done
-    double best_score;   // best validation score so far; NaN before the first
-    double time_step;    // seconds between two frames that the model saw
-    double seconds;      // spent training so far
+    Config config;     // resolved, lengths derived
+    long step;         // optimiser steps done
+    double best_score; // best validation score so far; NaN before the first
+    double time_step;  // seconds between two frames that the model saw
+    double seconds;    // spent training so far
     // Filled by reading (saving writes the program's own):
     char commit[64];
-    char hash[17];       // the root's checksum
-    int version[2];      // major, minor
-    bool publication;    // averaged weights alone
+    char hash[17];    // the root's checksum
+    int version[2];   // major, minor
+    bool publication; // averaged weights alone
     bool has_ema, has_moments, is_half;
 } CheckpointMeta;
 
@@ -65,18 +66,20 @@ Status checkpoint_save_publication(const char *path, const Parameters *set, cons
 // Everything but the weights, checked against the root's checksum.
 Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err);
 
-// Weights into set->values. Every name, shape and type is compared first, and all differences are in the one error; after an
-// error the set is as before. `meta` may be NULL.
+// Weights into set->values. Every name, shape and type is compared first, and all differences are in the one error;
+// after an error the set is as before. `meta` may be NULL.
 Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, CheckpointMeta *meta, Error *err);
 
 // For --resume: raw weights, and every block that is not NULL (an error when the file lacks it).
-Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta, Error *err);
+Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta,
+                         Error *err);
 
 // Reads all of it and compares every checksum.
 Status checkpoint_verify(const char *path, Error *err);
 
-// Weights into a safetensors file (train/safetensors.h), f32 or `half`. Its metadata: format "vpd", weights "ema" | "raw", step,
-// time_step, commit, checkpoint (the hash), config (YAML), and each option by its key ("gnn.length_scale": "0.1").
+// Weights into a safetensors file (train/safetensors.h), f32 or `half`. Its metadata: format "vpd", weights "ema" |
+// "raw", step, time_step, commit, checkpoint (the hash), config (YAML), and each option by its key ("gnn.length_scale":
+// "0.1").
 Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
 
 // The file's averaged weights as checkpoint_save_publication would have written them.
@@ -84,8 +87,9 @@ Status checkpoint_export_publication(const char *path, CheckpointWeights which, 
 
 // ---- a run's folder of checkpoints: step_00001000.h5 .., and the small files `latest` and `best` that each name one
 
-// Saves step_NNNNNNNN.h5 of meta->step into `folder` (made when missing), then `latest`, then `best` if `is_best`; at last removes
-// all but the newest `keep`, the latest and the best, and drafts that killed processes left. A failed removal is not an error.
+// Saves step_NNNNNNNN.h5 of meta->step into `folder` (made when missing), then `best` if `is_best`, then `latest`; at
+// last removes all but the newest `keep`, the latest and the best, and drafts that killed processes left. A failed
+// removal is not an error.
 Status checkpoint_save_in(const char *folder, const Parameters *set, const CheckpointBlocks *blocks,
                           const CheckpointMeta *meta, bool is_best, long keep, Error *err);
 
@@ -97,8 +101,8 @@ typedef struct CheckpointFound {
 // The file that `latest` names; when it is missing or damaged, the newest one that is whole. None: STATUS_BAD_INPUT.
 Status checkpoint_find_latest(const char *folder, CheckpointFound *found, Error *err);
 
-// What a user means by `path`: a file; `latest` or `best` beside checkpoints; a folder of checkpoints, or a run's folder that
-// holds one as checkpoints/ (its best, else its latest).
+// What a user means by `path`: a file; `latest` or `best` beside checkpoints; a folder of checkpoints, or a run's
+// folder that holds one as checkpoints/ (its best, else its latest).
 Status checkpoint_find(const char *path, CheckpointFound *found, Error *err);
 
 #endif

@@ -77,7 +77,8 @@ Status host_arrays_from_block(const Parameters *set, const real *block, const ch
         HostArray *array = &out->items[i];
         memcpy(array->values, host + parameters_find(set, array->name)->offset, array->size * sizeof(float));
         if (!all_finite(array->values, array->size))
-            status = error_set(err, STATUS_FAILED, "%s: not saved: %s holds a value that is not finite", name, array->name);
+            status =
+                error_set(err, STATUS_FAILED, "%s: not saved: %s holds a value that is not finite", name, array->name);
     }
     free(host);
     if (status != STATUS_OK) host_arrays_free(out);
@@ -100,8 +101,10 @@ Status host_arrays_to_half(HostArrays *arrays, Error *err) {
         for (size_t j = 0; j < array->size; j++) {
             float rounded = half_to_float(half_from_float(array->values[j]));
             if (!isfinite(rounded))
-                return error_set(err, STATUS_BAD_INPUT, "%s: expected values within +-65504 for f16, found %g; write f32 "
-                                 "instead", array->name, (double)array->values[j]);
+                return error_set(err, STATUS_BAD_INPUT,
+                                 "%s: expected values within +-65504 for f16, found %g; write f32 "
+                                 "instead",
+                                 array->name, (double)array->values[j]);
             array->values[j] = rounded;
         }
         array->kind = H5_F16;
@@ -126,7 +129,8 @@ static void shape_text(H5Kind kind, int rank, const size_t *dims, char *out, siz
 // As many as fit are shown, all are counted.
 static void add_difference(Differences *all, const char *name, const char *expected, const char *found) {
     char line[320];
-    int length = snprintf(line, sizeof line, "%s%s: expected %s, found %s", all->count ? "; " : "", name, expected, found);
+    int length =
+        snprintf(line, sizeof line, "%s%s: expected %s, found %s", all->count ? "; " : "", name, expected, found);
     if (all->shown == all->count && all->used + (size_t)length < sizeof all->text) {
         memcpy(all->text + all->used, line, (size_t)length + 1);
         all->used += (size_t)length;
@@ -139,18 +143,25 @@ static bool same_shape(const HostArray *a, const HostArray *b) {
     return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
 
+// `has` or `needs` may be NULL: of one name when both are there.
+static void compare_arrays(const HostArray *has, const HostArray *needs, Differences *all) {
+    char has_text[120] = "nothing", needs_text[120] = "nothing of that name";
+    if (has && needs && same_shape(has, needs)) return;
+    if (has) shape_text(has->kind, has->rank, has->dims, has_text, sizeof has_text);
+    if (needs) shape_text(H5_F32, needs->rank, needs->dims, needs_text, sizeof needs_text);
+    add_difference(all, has ? has->name : needs->name, needs_text, has_text);
+}
+
 // Both lists are sorted: walk them together.
 static void collect_differences(const HostArrays *found, const HostArrays *wanted, Differences *all) {
     size_t f = 0, w = 0;
     while (f < found->count || w < wanted->count) {
-        const HostArray *has = f < found->count ? &found->items[f] : NULL, *needs = w < wanted->count ? &wanted->items[w] : NULL;
-        int order = !has ? 1 : !needs ? -1 : strcmp(has->name, needs->name);
-        char has_text[120] = "nothing", needs_text[120] = "nothing of that name";
-        if (order <= 0) shape_text(has->kind, has->rank, has->dims, has_text, sizeof has_text);
-        if (order >= 0) shape_text(H5_F32, needs->rank, needs->dims, needs_text, sizeof needs_text);
-        if (order || !same_shape(has, needs)) add_difference(all, order <= 0 ? has->name : needs->name, needs_text, has_text);
-        f += order <= 0;
-        w += order >= 0;
+        int order = f == found->count    ? 1
+                    : w == wanted->count ? -1
+                                         : strcmp(found->items[f].name, wanted->items[w].name);
+        const HostArray *has = order <= 0 ? &found->items[f++] : NULL;
+        const HostArray *needs = order >= 0 ? &wanted->items[w++] : NULL;
+        compare_arrays(has, needs, all);
     }
 }
 
@@ -164,8 +175,9 @@ Status host_arrays_compare(const HostArrays *arrays, const Parameters *set, cons
     if (all.count == 0) return STATUS_OK;
     char more[40] = "";
     if (all.shown < all.count) snprintf(more, sizeof more, "; and %zu more", all.count - all.shown);
-    return error_set(err, STATUS_BAD_INPUT, "%.240s: the weights do not fit the config's model (%zu difference%s): %s%s",
-                     place, all.count, all.count == 1 ? "" : "s", all.text, more);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%.240s: the weights do not fit the config's model (%zu difference%s): %s%s", place, all.count,
+                     all.count == 1 ? "" : "s", all.text, more);
 }
 
 // ---- checksums
@@ -188,8 +200,8 @@ void checkpoint_root_checksum(const CheckpointMeta *meta, char checksums[CHECKPO
     char text[512], score[32] = "nan"; // NaN has a sign in C
     if (!isnan(meta->best_score)) snprintf(score, sizeof score, "%.17g", meta->best_score);
     int used = snprintf(text, sizeof text, "%d.%d\n%s\n%s\n%ld\n%s\n%.17g\n%.17g\n", meta->version[0], meta->version[1],
-                        meta->publication ? "publication" : "training", meta->commit, meta->step, score, meta->time_step,
-                        meta->seconds);
+                        meta->publication ? "publication" : "training", meta->commit, meta->step, score,
+                        meta->time_step, meta->seconds);
     for (int i = 0; i < CHECKPOINT_GROUP_COUNT; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s\n", checksums[i]);
     uint64_t sum = XXH3_64bits_withSeed(config, config_size, XXH3_64bits(text, (size_t)used));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the checkpoint*.c files alone: named arrays of floats in ordinary memory, and what a checkpoint's file is made
-// of. Between Parameters (a padded block on a device) and HDF5 everything passes through HostArrays.
+// Shared by the checkpoint*.c files alone: named arrays of floats in ordinary memory, and what a checkpoint's file is
+// made of. Between Parameters (a padded block on a device) and HDF5 everything passes through HostArrays.
 #ifndef VPD_TRAIN_CHECKPOINT_ARRAYS_H
 #define VPD_TRAIN_CHECKPOINT_ARRAYS_H
 
@@ -19,12 +19,13 @@ typedef struct HostArray {
 typedef struct HostArrays {
     HostArray *items; // in byte order of their names
     size_t count, size;
-    float *values;    // (size), NULL as long as shapes alone are known
+    float *values; // (size), NULL as long as shapes alone are known
 } HostArrays;
 
 void host_arrays_free(HostArrays *arrays); // accepts {0}
 
-// Copies a block of the set from its device. A value that is not finite is STATUS_FAILED. `name` is the file's, for errors.
+// Copies a block of the set from its device. A value that is not finite is STATUS_FAILED. `name` is the file's, for
+// errors.
 Status host_arrays_from_block(const Parameters *set, const real *block, const char *name, HostArrays *out, Error *err);
 // Into malloc'ed memory laid out like the set's blocks, padding 0; the arrays have passed host_arrays_compare.
 Status host_arrays_to_block(const HostArrays *arrays, const Parameters *set, real **block, Error *err);
@@ -41,7 +42,8 @@ Status host_arrays_compare(const HostArrays *arrays, const Parameters *set, cons
 uint64_t host_arrays_checksum(const HostArrays *arrays);
 
 enum { CHECKSUM_TEXT_SIZE = 17, CHECKPOINT_GROUP_COUNT = 4 };
-extern const char *const checkpoint_group_paths[CHECKPOINT_GROUP_COUNT]; // "parameters", "moments/m", "moments/v", "ema"
+extern const char
+    *const checkpoint_group_paths[CHECKPOINT_GROUP_COUNT]; // "parameters", "moments/m", "moments/v", "ema"
 typedef enum CheckpointGroup { GROUP_PARAMETERS, GROUP_M, GROUP_V, GROUP_EMA } CheckpointGroup;
 
 // The root's checksum: `checksums` are those of the groups, "" where a group is absent.
@@ -51,11 +53,12 @@ void checkpoint_root_checksum(const CheckpointMeta *meta, char checksums[CHECKPO
 // ---- the file (checkpoint_write.c, checkpoint_read.c)
 
 // The arrays of each group; count 0 = the group is absent. publication, commit and version are the meta's.
-Status checkpoint_write_file(const char *path, const CheckpointMeta *meta, const HostArrays groups[CHECKPOINT_GROUP_COUNT],
-                             Error *err);
+Status checkpoint_write_file(const char *path, const CheckpointMeta *meta,
+                             const HostArrays groups[CHECKPOINT_GROUP_COUNT], Error *err);
 
 // As /ema alone; the arrays are given up.
-Status checkpoint_write_publication(const char *path, HostArrays *arrays, bool half, const CheckpointMeta *meta, Error *err);
+Status checkpoint_write_publication(const char *path, HostArrays *arrays, bool half, const CheckpointMeta *meta,
+                                    Error *err);
 
 // A file that is open, with what stands at its root.
 typedef struct CheckpointFile {

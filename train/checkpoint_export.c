@@ -8,7 +8,8 @@
 
 enum { VALUE_SIZE = 1024 };
 
-static Status read_weights(const char *path, CheckpointWeights which, CheckpointFile *file, HostArrays *arrays, Error *err) {
+static Status read_weights(const char *path, CheckpointWeights which, CheckpointFile *file, HostArrays *arrays,
+                           Error *err) {
     CheckpointGroup group;
     *arrays = (HostArrays){0};
     Status status = checkpoint_file_open(path, file, err);
@@ -18,7 +19,8 @@ static Status read_weights(const char *path, CheckpointWeights which, Checkpoint
     return status;
 }
 
-Status checkpoint_export_publication(const char *path, CheckpointWeights which, bool half, const char *out, Error *err) {
+Status checkpoint_export_publication(const char *path, CheckpointWeights which, bool half, const char *out,
+                                     Error *err) {
     CheckpointFile file;
     HostArrays arrays;
     Status status = read_weights(path, which, &file, &arrays, err);
@@ -48,15 +50,16 @@ static void pack_half(HostArray *array) {
     }
 }
 
-static Status write_arrays(const char *path, HostArrays *arrays, bool half, const SafetensorsText *texts, size_t text_count,
-                           Error *err) {
+static Status write_arrays(const char *path, HostArrays *arrays, bool half, const SafetensorsText *texts,
+                           size_t text_count, Error *err) {
     SafetensorsArray *list = calloc(arrays->count + 1, sizeof *list);
     Status status = list ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: not written: out of memory", path);
     if (status == STATUS_OK && half) status = host_arrays_to_half(arrays, err);
     for (size_t i = 0; status == STATUS_OK && i < arrays->count; i++) {
         HostArray *from = &arrays->items[i];
         if (half) pack_half(from);
-        list[i] = (SafetensorsArray){from->name, half ? SAFETENSORS_F16 : SAFETENSORS_F32, from->rank, {0}, from->values};
+        list[i] =
+            (SafetensorsArray){from->name, half ? SAFETENSORS_F16 : SAFETENSORS_F32, from->rank, {0}, from->values};
         memcpy(list[i].dims, from->dims, sizeof from->dims);
     }
     if (status == STATUS_OK) status = safetensors_write(path, list, arrays->count, texts, text_count, err);
@@ -64,7 +67,8 @@ static Status write_arrays(const char *path, HostArrays *arrays, bool half, cons
     return status;
 }
 
-static Status write_with_meta(const char *path, HostArrays *arrays, const CheckpointMeta *meta, bool raw, bool half, Error *err) {
+static Status write_with_meta(const char *path, HostArrays *arrays, const CheckpointMeta *meta, bool raw, bool half,
+                              Error *err) {
     char step[32], time_step[32];
     char *config = options_to_yaml(config_options, &meta->config, false);
     char *values = calloc(config_options.count, VALUE_SIZE);
@@ -73,9 +77,9 @@ static Status write_with_meta(const char *path, HostArrays *arrays, const Checkp
     if (config && values && texts) {
         snprintf(step, sizeof step, "%ld", meta->step);
         snprintf(time_step, sizeof time_step, "%.17g", meta->time_step);
-        const SafetensorsText own[] = {{"format", "vpd"}, {"weights", raw ? "raw" : "ema"}, {"step", step},
-                                       {"time_step", time_step}, {"commit", meta->commit}, {"checkpoint", meta->hash},
-                                       {"config", config}};
+        const SafetensorsText own[] = {
+            {"format", "vpd"},        {"weights", raw ? "raw" : "ema"}, {"step", step},    {"time_step", time_step},
+            {"commit", meta->commit}, {"checkpoint", meta->hash},       {"config", config}};
         memcpy(texts, own, sizeof own);
         size_t count = sizeof own / sizeof *own;
         count += describe_options(&meta->config, values, texts + count);
@@ -89,7 +93,8 @@ static Status write_with_meta(const char *path, HostArrays *arrays, const Checkp
     return status;
 }
 
-Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out, Error *err) {
+Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out,
+                                     Error *err) {
     CheckpointFile file;
     HostArrays arrays;
     Status status = read_weights(path, which, &file, &arrays, err);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's folder of checkpoints. `latest` and `best` are small files that hold one name: unlike links they work everywhere.
+// A run's folder of checkpoints. `latest` and `best` are small files that hold one name: unlike links they work
+// everywhere.
 #include "train/checkpoint.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ static void remove_in(const char *folder, const char *name) {
 static bool is_dead_draft(const char *name) {
     size_t length = strlen(name);
     if (length < 5 || strcmp(name + length - 4, ".tmp") != 0) return false;
-    const char *tail = !strncmp(name, "latest.", 7) ? name + 7 : !strncmp(name, "best.", 5) ? name + 5 : strstr(name, ".h5.");
+    const char *tail = !strncmp(name, "latest.", 7) ? name + 7
+                       : !strncmp(name, "best.", 5) ? name + 5
+                                                    : strstr(name, ".h5.");
     if (!tail || (tail == name + 5 && strncmp(name, "best.", 5) != 0)) return false;
     if (!strncmp(tail, ".h5.", 4)) tail += 4;
     long pid = strtol(tail, NULL, 10);
@@ -90,7 +93,8 @@ static void prune(const char *folder, long keep) {
     if (list_newest_first(folder, &list, &ignored) != STATUS_OK) return;
     for (size_t i = 0; i < list.count; i++) {
         const char *name = list.names[i];
-        bool is_old = step_of_name(name) >= 0 && (long)i >= keep && strcmp(name, latest) != 0 && strcmp(name, best) != 0;
+        bool is_old =
+            step_of_name(name) >= 0 && (long)i >= keep && strcmp(name, latest) != 0 && strcmp(name, best) != 0;
         if (is_old || is_dead_draft(name)) remove_in(folder, name);
     }
     file_list_free(&list);
@@ -135,8 +139,11 @@ Status checkpoint_find_latest(const char *folder, CheckpointFound *found, Error 
     }
     file_list_free(&list);
     if (there) return STATUS_OK;
-    if (found->note[0]) return error_set(err, STATUS_BAD_INPUT, "%s: expected a whole checkpoint, found none; %.600s", folder, found->note);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected a checkpoint (step_*.h5), found none; was the run ever saved?", folder);
+    if (found->note[0])
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a whole checkpoint, found none; %.600s", folder,
+                         found->note);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected a checkpoint (step_*.h5), found none; was the run ever saved?", folder);
 }
 
 // The best, else the latest, of a folder of checkpoints.
@@ -163,7 +170,7 @@ Status checkpoint_find(const char *path, CheckpointFound *found, Error *err) {
     // `latest` and `best` may be given themselves.
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     int length = slash ? (int)(slash - path) : 1;
-    if ((strcmp(last, "latest") && strcmp(last, "best")) || !read_pointer(path, name))
+    if ((strcmp(last, "latest") != 0 && strcmp(last, "best") != 0) || !read_pointer(path, name))
         return file_join(found->path, sizeof found->path, "", path, err);
     if (snprintf(inner, sizeof inner, "%.*s", length, slash ? path : ".") >= (int)sizeof inner)
         return file_error(err, path, "use this path", ENAMETOOLONG);

@@ -7,7 +7,9 @@
 enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20 };
 
 // A root's place is "a.h5:", a group's "a.h5:/ema".
-static const char *colon(const H5Place *place) { return place->text[0] && place->text[strlen(place->text) - 1] == ':' ? "" : ":"; }
+static const char *colon(const H5Place *place) {
+    return place->text[0] && place->text[strlen(place->text) - 1] == ':' ? "" : ":";
+}
 
 // A text of fixed length; those of variable length are refused, see write_text.
 static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
@@ -20,7 +22,8 @@ static Status read_text(const H5Place *place, const char *name, char *out, size_
     if (attribute >= 0) H5Aclose(attribute);
     h5_unlock();
     if (!is_variable) return h5_attribute_text(place, name, true, out, size, NULL, err);
-    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s to be a text of fixed length, found one of variable length",
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s%s expected attribute %s to be a text of fixed length, found one of variable length",
                      place->text, colon(place), name);
 }
 
@@ -34,12 +37,15 @@ static Status check_layout(const H5Place *group, Error *err) {
     h5_unlock();
     if (rc < 0) return error_set(err, STATUS_BAD_INPUT, "%s%s the file is damaged here", group->text, colon(group));
     if (info.storage_type == H5G_STORAGE_TYPE_COMPACT || info.storage_type == H5G_STORAGE_TYPE_DENSE) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s%s expected a group in the layout of HDF5 1.8 or later, found an older one; write the "
-                     "file again (h5py: libver=\"v108\")", group->text, colon(group));
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s%s expected a group in the layout of HDF5 1.8 or later, found an older one; write the "
+                     "file again (h5py: libver=\"v108\")",
+                     group->text, colon(group));
 }
 
 // "parameters", or "moments/m" by way of "moments".
-static Status open_group(const H5Place *root, CheckpointGroup which, bool required, H5Place *group, bool *found, Error *err) {
+static Status open_group(const H5Place *root, CheckpointGroup which, bool required, H5Place *group, bool *found,
+                         Error *err) {
     const char *path = checkpoint_group_paths[which], *slash = strchr(path, '/');
     H5Place parent = {0};
     bool there = true;
@@ -63,14 +69,16 @@ static Status peek(const H5Place *group, HostArray *array, Error *err) {
     hid_t id = H5Dopen2(group->id, array->name, H5P_DEFAULT);
     hid_t type = id < 0 ? id : H5Dget_type(id), space = id < 0 ? id : H5Dget_space(id);
     if (type >= 0) array->kind = h5_kind_of(type);
-    if (space >= 0 && H5Sget_simple_extent_ndims(space) <= H5_RANK_MAX) rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    if (space >= 0 && H5Sget_simple_extent_ndims(space) <= H5_RANK_MAX)
+        rank = H5Sget_simple_extent_dims(space, dims, NULL);
     if (space >= 0) H5Sclose(space);
     if (type >= 0) H5Tclose(type);
     if (id >= 0) H5Dclose(id);
     h5_unlock();
     if (rank < 1 || rank > PARAMETER_MAX_RANK || !(array->kind & (H5_F16 | H5_F32)))
-        return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected an array f32 or f16 of rank 1 to %d, found %s", group->text,
-                         array->name, PARAMETER_MAX_RANK, id < 0 ? "another object" : "another type or rank");
+        return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected an array f32 or f16 of rank 1 to %d, found %s",
+                         group->text, array->name, PARAMETER_MAX_RANK,
+                         id < 0 ? "another object" : "another type or rank");
     array->rank = rank;
     array->size = 1;
     for (int i = 0; i < rank; i++) {
@@ -105,8 +113,8 @@ static Status list_one(void *owner, const char *name, Error *err) {
     size_t bytes = 0;
     bool fits = size_mul(array->size, h5_kind_bytes(array->kind), &bytes) && size_add(list->bytes, bytes, &list->bytes);
     if (!fits || list->bytes > list->group->file_bytes)
-        return error_set(err, STATUS_BAD_INPUT, "%s/%s: declares more values than a file of %zu bytes holds", list->group->text,
-                         name, list->group->file_bytes);
+        return error_set(err, STATUS_BAD_INPUT, "%s/%s: declares more values than a file of %zu bytes holds",
+                         list->group->text, name, list->group->file_bytes);
     out->count++;
     return STATUS_OK;
 }
@@ -126,13 +134,14 @@ static Status read_one(const H5Place *group, HostArray *array, Error *err) {
     return status;
 }
 
-static Status check_sum(const CheckpointFile *file, const H5Place *group, CheckpointGroup which, const HostArrays *arrays,
-                        Error *err) {
+static Status check_sum(const CheckpointFile *file, const H5Place *group, CheckpointGroup which,
+                        const HostArrays *arrays, Error *err) {
     char found[CHECKSUM_TEXT_SIZE];
     snprintf(found, sizeof found, "%016" PRIx64, host_arrays_checksum(arrays));
     if (!strcmp(found, file->checksums[which])) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected checksum %s, found %s; the file is damaged, take an earlier checkpoint",
-                     group->text, file->checksums[which], found);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected checksum %s, found %s; the file is damaged, take an earlier checkpoint", group->text,
+                     file->checksums[which], found);
 }
 
 Status checkpoint_file_read(const CheckpointFile *file, CheckpointGroup which, const Parameters *set, HostArrays *out,
@@ -160,8 +169,8 @@ static Status read_number(const H5Place *root, const char *name, bool whole, dou
     bool is_nan_allowed = !strcmp(name, "best_score");
     bool good = count == 1 && (is_nan_allowed ? !isinf(*out) : isfinite(*out) && *out >= least && *out <= 0x1p53);
     if (good) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s expected attribute %s to be one number of at least %g, found %g", root->text,
-                     name, least, count == 1 ? *out : NAN);
+    return error_set(err, STATUS_BAD_INPUT, "%s expected attribute %s to be one number of at least %g, found %g",
+                     root->text, name, least, count == 1 ? *out : NAN);
 }
 
 static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err) {
@@ -171,12 +180,14 @@ static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err)
     Status status = read_text(root, "format", format, sizeof format, err);
     if (status != STATUS_OK) return status;
     if (strcmp(format, "vpd-checkpoint") != 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s expected format \"vpd-checkpoint\", found \"%s\"", root->text, format);
+        return error_set(err, STATUS_BAD_INPUT, "%s expected format \"vpd-checkpoint\", found \"%s\"", root->text,
+                         format);
     status = h5_attribute_numbers(root->id, root->text, "format_version", true, true, version, 2, &count, err);
     if (status != STATUS_OK) return status;
     if (count != 2 || version[0] != CHECKPOINT_VERSION_MAJOR || !(version[1] >= 0 && version[1] <= 1e6))
-        return error_set(err, STATUS_BAD_INPUT, "%s expected format_version %d.x, found %.0f.%.0f; use the vpd that wrote it",
-                         root->text, CHECKPOINT_VERSION_MAJOR, version[0], version[1]);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s expected format_version %d.x, found %.0f.%.0f; use the vpd that wrote it", root->text,
+                         CHECKPOINT_VERSION_MAJOR, version[0], version[1]);
     meta->version[0] = (int)version[0];
     meta->version[1] = (int)version[1];
     return STATUS_OK;
@@ -214,7 +225,8 @@ static Status read_checksums(CheckpointFile *file, Error *err) {
     meta->has_ema = file->checksums[GROUP_EMA][0];
     meta->has_moments = file->checksums[GROUP_M][0] && file->checksums[GROUP_V][0];
     if (status == STATUS_OK && !file->checksums[GROUP_PARAMETERS][0] && !meta->has_ema)
-        status = error_set(err, STATUS_BAD_INPUT, "%s expected weights in /parameters or /ema, found neither", file->root.text);
+        status = error_set(err, STATUS_BAD_INPUT, "%s expected weights in /parameters or /ema, found neither",
+                           file->root.text);
     return status;
 }
 
@@ -242,8 +254,10 @@ static Status read_config(CheckpointFile *file, Error *err) {
     if (status == STATUS_OK) {
         checkpoint_root_checksum(meta, file->checksums, text, length, checksum);
         if (strcmp(checksum, meta->hash) != 0)
-            status = error_set(err, STATUS_BAD_INPUT, "%s expected checksum %s, found %s; the file is damaged, take an earlier "
-                               "checkpoint", file->root.text, meta->hash, checksum);
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "%s expected checksum %s, found %s; the file is damaged, take an earlier "
+                               "checkpoint",
+                               file->root.text, meta->hash, checksum);
     }
     snprintf(name, sizeof name, "%s/config", file->root.text);
     config_defaults(&meta->config);

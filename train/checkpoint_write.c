@@ -39,7 +39,8 @@ static void write_attribute(Writer *writer, hid_t object, const char *name, hid_
 // Of fixed length: texts of variable length lie in a heap that HDF5 1.10 reads for ever when it is damaged.
 static void write_text(Writer *writer, hid_t object, const char *name, const char *text) {
     hid_t type = H5Tcopy(H5T_C_S1);
-    if (type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) writer->good = false;
+    if (type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
+        writer->good = false;
     write_attribute(writer, object, name, type, type, 0, text);
     done_with(writer, type, H5Tclose);
 }
@@ -103,7 +104,9 @@ static void write_group(Writer *writer, CheckpointGroup which, const HostArrays 
     for (size_t i = 0; i < arrays->count; i++) {
         const HostArray *array = &arrays->items[i];
         if (array->kind == H5_F16) write_half(writer, group, array, half);
-        else write_array(writer, group, array->name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, array->rank, array->dims, array->values);
+        else
+            write_array(writer, group, array->name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, array->rank, array->dims,
+                        array->values);
     }
     snprintf(writer->checksums[which], CHECKSUM_TEXT_SIZE, "%016" PRIx64, host_arrays_checksum(arrays));
     write_text(writer, group, "checksum", writer->checksums[which]);
@@ -131,7 +134,8 @@ static void write_root(Writer *writer, const CheckpointMeta *meta, const char *c
 
 // ---- the file
 
-// The memory driver's allocator, which keeps what the library would release when it closes the file: the finished image.
+// The memory driver's allocator, which keeps what the library would release when it closes the file: the finished
+// image.
 static void *image_malloc(size_t size, H5FD_file_image_op_t op, void *owner) {
     (void)op, (void)owner;
     return calloc(1, size);
@@ -163,7 +167,8 @@ static void *owner_copy(void *owner) { return owner; }
 static herr_t owner_free(void *owner) { return (void)owner, 0; }
 
 static hid_t create_in_memory(size_t bytes, Bytes *image) {
-    H5FD_file_image_callbacks_t allocator = {image_malloc, image_copy, image_realloc, image_free, owner_copy, owner_free, image};
+    H5FD_file_image_callbacks_t allocator = {image_malloc, image_copy, image_realloc, image_free,
+                                             owner_copy,   owner_free, image};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), list = creation_list(H5P_FILE_CREATE);
     H5Pset_fapl_core(access, bytes + (1 << 20), 0); // in one block
     H5Pset_file_image_callbacks(access, &allocator);
@@ -220,8 +225,8 @@ static Status write_bytes(const char *temporary, void *context, Error *err) {
     return code ? file_error(err, bytes->path, "write", code) : STATUS_OK;
 }
 
-Status checkpoint_write_file(const char *path, const CheckpointMeta *meta, const HostArrays groups[CHECKPOINT_GROUP_COUNT],
-                             Error *err) {
+Status checkpoint_write_file(const char *path, const CheckpointMeta *meta,
+                             const HostArrays groups[CHECKPOINT_GROUP_COUNT], Error *err) {
     Bytes image = {.path = path};
     char *config = options_to_yaml(config_options, &meta->config, false);
     Status status = STATUS_FAILED;

@@ -49,8 +49,8 @@ static Status drop_later_lines(const char *path, long last, Error *err) {
 static Status refuse_older_run(const char *path, Error *err) {
     struct stat info;
     if (stat(path, &info) != 0 || info.st_size == 0) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: a run is in this folder already; go on with --resume, or choose another train.out",
-                     path);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: a run is in this folder already; go on with --resume, or choose another train.out", path);
 }
 
 // ---- opening and closing
@@ -65,7 +65,8 @@ Status run_log_open(RunLog *log, const char *folder, long resumed_step, Error *e
     *log = (RunLog){0};
     Status status = file_make_folders(folder, err);
     if (status == STATUS_OK) status = file_join(log->path, sizeof log->path, folder, "metrics.jsonl", err);
-    if (status == STATUS_OK) status = resumed_step < 0 ? refuse_older_run(log->path, err) : drop_later_lines(log->path, resumed_step, err);
+    if (status == STATUS_OK)
+        status = resumed_step < 0 ? refuse_older_run(log->path, err) : drop_later_lines(log->path, resumed_step, err);
     if (status == STATUS_OK) {
         log->lines = fopen(log->path, "ae");
         if (!log->lines) status = file_error(err, log->path, "write", errno);
@@ -134,7 +135,8 @@ Status run_log_end(RunLog *log, Error *err) {
         errno = 0;
         Status status = json_write_line(log->lines, log->line, &log->problem);
         log->line = NULL;
-        if (status != STATUS_OK || fflush(log->lines)) file_error(&log->problem, log->path, "write", errno ? errno : EIO);
+        if (status != STATUS_OK || fflush(log->lines))
+            file_error(&log->problem, log->path, "write", errno ? errno : EIO);
     }
     if (log->problem.status == STATUS_OK) tensorboard_flush(&log->events, &log->problem);
     json_decref(log->line);

@@ -3,8 +3,8 @@
 //
 //     {"step":120,"kind":"train","loss":0.0213,"rate":0.0007,"steps_per_second":3.1}
 //
-// A line's step counts the optimiser steps done. Every line is flushed. A resumed run drops the lines after its step, and a
-// last line that a crash cut, so that no step is there twice; TensorBoard is told to forget the same.
+// A line's step counts the optimiser steps done. Every line is flushed. A resumed run drops the lines after its step,
+// and a last line that a crash cut, so that no step is there twice; TensorBoard is told to forget the same.
 //
 //     run_log_begin(&log, "train", step);
 //     run_log_number(&log, "loss", loss);
@@ -23,17 +23,18 @@ typedef struct RunLog {
     FILE *lines;
     char path[4096]; // of metrics.jsonl
     TensorBoard events;
-    json_t *line;    // between begin and end
+    json_t *line; // between begin and end
     char kind[32];
     long step;
-    Error problem;   // the first since begin; run_log_end reports it
+    Error problem; // the first since begin; run_log_end reports it
 } RunLog;
 
 // resumed_step < 0: a new run, refused where the folder holds metrics already. The folder is made when missing.
 Status run_log_open(RunLog *log, const char *folder, long resumed_step, Error *err);
 void run_log_close(RunLog *log); // accepts {0}
 
-// Numbers become "key": value in the line and the scalar "kind/key" in TensorBoard. NaN and infinities are null in the line.
+// Numbers become "key": value in the line and the scalar "kind/key" in TensorBoard. NaN and infinities are null in the
+// line.
 void run_log_begin(RunLog *log, const char *kind, long step);
 void run_log_number(RunLog *log, const char *key, double value);
 void run_log_integer(RunLog *log, const char *key, long long value);

@@ -57,11 +57,13 @@ static json_t *describe(const SafetensorsArray *array, size_t begin, size_t end)
                      (json_int_t)begin, (json_int_t)end);
 }
 
-static json_t *make_header(const SafetensorsArray *arrays, size_t count, const SafetensorsText *texts, size_t text_count) {
+static json_t *make_header(const SafetensorsArray *arrays, size_t count, const SafetensorsText *texts,
+                           size_t text_count) {
     json_t *header = json_object(), *metadata = json_object();
     size_t offset = 0;
     int failed = 0;
-    for (size_t i = 0; i < text_count; i++) failed |= json_object_set_new(metadata, texts[i].key, json_string(texts[i].value));
+    for (size_t i = 0; i < text_count; i++)
+        failed |= json_object_set_new(metadata, texts[i].key, json_string(texts[i].value));
     if (text_count) failed |= json_object_set(header, "__metadata__", metadata);
     for (size_t i = 0; i < count; i++) {
         size_t end = offset + array_bytes(&arrays[i]);
@@ -91,7 +93,8 @@ static Status write_content(const char *temporary, void *context, Error *err) {
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)content->header_bytes >> 8 * i);
     FILE *file = fopen(temporary, "wb");
     if (!file) return file_error(err, content->path, "write", errno);
-    bool good = fwrite(length, 1, 8, file) == 8 && fwrite(content->header, 1, content->header_bytes, file) == content->header_bytes;
+    bool good = fwrite(length, 1, 8, file) == 8 &&
+                fwrite(content->header, 1, content->header_bytes, file) == content->header_bytes;
     for (size_t i = 0; good && i < content->count; i++) {
         size_t bytes = array_bytes(&content->arrays[i]);
         good = fwrite(content->arrays[i].data, 1, bytes, file) == bytes;
@@ -106,8 +109,9 @@ Status safetensors_write(const char *path, const SafetensorsArray *arrays, size_
     Content content = {.path = path, .arrays = arrays, .count = count};
     json_t *header = make_header(arrays, count, texts, text_count);
     content.header = header_text(header, &content.header_bytes);
-    Status status = content.header ? file_write_atomic(path, write_content, &content, err)
-                                   : error_set(err, STATUS_FAILED, "%s: not written: no memory, or a name that is no UTF-8", path);
+    Status status = content.header
+                        ? file_write_atomic(path, write_content, &content, err)
+                        : error_set(err, STATUS_FAILED, "%s: not written: no memory, or a name that is no UTF-8", path);
     free(content.header);
     json_decref(header);
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors files: u64 length of the header, the header in JSON ("name": {dtype, shape, data_offsets}; "__metadata__": texts),
-// then the arrays, little-endian, row-major, without holes. PyTorch, numpy and others read them without pickle.
+// safetensors files: u64 length of the header, the header in JSON ("name": {dtype, shape, data_offsets};
+// "__metadata__": texts), then the arrays, little-endian, row-major, without holes. PyTorch, numpy and others read them
+// without pickle.
 #ifndef VPD_TRAIN_SAFETENSORS_H
 #define VPD_TRAIN_SAFETENSORS_H
 
@@ -31,8 +32,8 @@ typedef struct SafetensorsFile {
     size_t count;
     SafetensorsText *texts;
     size_t text_count;
-    char *memory;       // the file; NULL after safetensors_parse
-    json_t *strings;    // names and texts
+    char *memory;    // the file; NULL after safetensors_parse
+    json_t *strings; // names and texts
 } SafetensorsFile;
 
 // Replaces `path` at once; arrays stand in the given order.

@@ -23,11 +23,13 @@ typedef struct Reader {
 } Reader;
 
 static Status wrong(const Reader *reader, const char *array, const char *expected, const char *found) {
-    return error_set(reader->err, STATUS_BAD_INPUT, "%s: %.64s: expected %s, found %s", reader->name, array, expected, found);
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s: %.64s: expected %s, found %s", reader->name, array, expected,
+                     found);
 }
 
 static Status take_type(const Reader *reader, const json_t *entry, SafetensorsArray *array) {
-    static const char *const names[] = {[SAFETENSORS_F16] = "F16", [SAFETENSORS_F32] = "F32", [SAFETENSORS_F64] = "F64"};
+    static const char *const names[] = {
+        [SAFETENSORS_F16] = "F16", [SAFETENSORS_F32] = "F32", [SAFETENSORS_F64] = "F64"};
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     for (int i = 0; dtype && i < 3; i++) {
         array->type = (SafetensorsType)i;
@@ -38,7 +40,8 @@ static Status take_type(const Reader *reader, const json_t *entry, SafetensorsAr
 
 static Status take_size(const Reader *reader, const char *name, const json_t *value, size_t *out) {
     json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0) return wrong(reader, name, "sizes and offsets of 0 or more", "something else");
+    if (!json_is_integer(value) || number < 0)
+        return wrong(reader, name, "sizes and offsets of 0 or more", "something else");
     *out = (size_t)number;
     return STATUS_OK;
 }
@@ -52,7 +55,8 @@ static Status take_shape(const Reader *reader, const json_t *entry, SafetensorsA
     for (int i = 0; i < array->rank; i++) {
         Status status = take_size(reader, array->name, json_array_get(shape, (size_t)i), &array->dims[i]);
         if (status != STATUS_OK) return status;
-        if (!size_mul(*bytes, array->dims[i], bytes)) return wrong(reader, array->name, "a shape that memory holds", "a larger one");
+        if (!size_mul(*bytes, array->dims[i], bytes))
+            return wrong(reader, array->name, "a shape that memory holds", "a larger one");
     }
     return STATUS_OK;
 }
@@ -115,7 +119,8 @@ static Status check_cover(const Reader *reader) {
         const SafetensorsArray *array = &out->arrays[i];
         size_t bytes = safetensors_type_bytes(array->type);
         for (int d = 0; d < array->rank; d++) bytes *= array->dims[d];
-        if (bytes && (const char *)array->data != end) return wrong(reader, array->name, "arrays one behind the other", "a hole or an overlap");
+        if (bytes && (const char *)array->data != end)
+            return wrong(reader, array->name, "arrays one behind the other", "a hole or an overlap");
         end += bytes;
     }
     if (end == reader->data + reader->data_bytes) return STATUS_OK;
@@ -142,11 +147,14 @@ Status safetensors_parse(const void *bytes, size_t size, const char *name, Safet
     uint64_t length = 0;
     json_error_t problem;
     *out = (SafetensorsFile){0};
-    if (size < 8) return error_set(err, STATUS_BAD_INPUT, "%s: expected a safetensors file, found %zu bytes", name, size);
+    if (size < 8)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a safetensors file, found %zu bytes", name, size);
     for (int i = 0; i < 8; i++) length |= (uint64_t)start[i] << 8 * i;
     if (length > size - 8 || length > HEADER_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a safetensors header within %zu bytes, found one of %llu; is it another "
-                         "format, or cut short?", name, size - 8, (unsigned long long)length);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a safetensors header within %zu bytes, found one of %llu; is it another "
+                         "format, or cut short?",
+                         name, size - 8, (unsigned long long)length);
     json_t *header = json_loadb((const char *)start + 8, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
     if (!header)
         return error_set(err, STATUS_BAD_INPUT, "%s: the header is not valid JSON (line %d, column %d: %s)", name,

@@ -5,18 +5,19 @@
 
 #include "model/config.h"
 
-// Learning rate of step `step`: linear warm-up, rate * (step + 1) / warmup for step < warmup, then half a cosine from `rate` at
-// step = warmup down to `rate_end`, which the last step (steps - 1) reaches.
+// Learning rate of step `step`: linear warm-up, rate * (step + 1) / warmup for step < warmup, then half a cosine from
+// `rate` at step = warmup down to `rate_end`, which the last step (steps - 1) reaches.
 double schedule_rate(const TrainConfig *train, long step);
 
-// Rollout length of step `step`: the last entry of train.rollout whose share (train.rollout_from) of train.steps has begun.
+// Rollout length of step `step`: the last entry of train.rollout whose share (train.rollout_from) of train.steps has
+// begun.
 long schedule_rollout(const TrainConfig *train, long step);
 
 // The longest rollout of the whole run: how many frames after the history an episode must have.
 long schedule_longest_rollout(const TrainConfig *train);
 
-// Weights of the pixel loss at rollout steps 0..rollout into out[rollout + 1], with sum 1: train.step_weights, equal when that
-// is empty, its last entry for steps beyond it. Equal, too, when all of them are 0.
+// Weights of the pixel loss at rollout steps 0..rollout into out[rollout + 1], with sum 1: train.step_weights, equal
+// when that is empty, its last entry for steps beyond it. Equal, too, when all of them are 0.
 void schedule_step_weights(const TrainConfig *train, long rollout, double *out);
 
 #endif

@@ -131,7 +131,8 @@ Status tensorboard_scalar(TensorBoard *board, double wall_time, long step, const
     return write_value(board, wall_time, step, &message, err);
 }
 
-Status tensorboard_image(TensorBoard *board, double wall_time, long step, const char *tag, const Image *image, Error *err) {
+Status tensorboard_image(TensorBoard *board, double wall_time, long step, const char *tag, const Image *image,
+                         Error *err) {
     unsigned char *png = NULL;
     size_t size = 0;
     Status status = image_encode_png(image, &png, &size, err);
@@ -159,8 +160,8 @@ static int open_new(TensorBoard *board, const char *folder, double wall_time) {
     char host[64] = "";
     if (gethostname(host, sizeof host - 1) || strchr(host, '/')) host[0] = 0;
     for (int i = 0; i < 1000; i++) {
-        int n = snprintf(board->path, sizeof board->path, "%s/events.out.tfevents.%010lld.%s.%ld.%d", folder, (long long)wall_time,
-                         *host ? host : "host", (long)getpid(), i);
+        int n = snprintf(board->path, sizeof board->path, "%s/events.out.tfevents.%010lld.%s.%ld.%d", folder,
+                         (long long)wall_time, *host ? host : "host", (long)getpid(), i);
         if (n >= (int)sizeof board->path) return ENAMETOOLONG;
         int fd = open(board->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {

@@ -16,14 +16,15 @@ typedef struct TensorBoard {
     char path[4096];
 } TensorBoard;
 
-// A new file in `folder`. wall_time: seconds since 1970. forget_from >= 0: a resumed run, whose readers drop what earlier
-// files say about steps from there on.
+// A new file in `folder`. wall_time: seconds since 1970. forget_from >= 0: a resumed run, whose readers drop what
+// earlier files say about steps from there on.
 Status tensorboard_open(TensorBoard *board, const char *folder, double wall_time, long forget_from, Error *err);
 void tensorboard_close(TensorBoard *board); // accepts {0}
 
 Status tensorboard_scalar(TensorBoard *board, double wall_time, long step, const char *tag, double value, Error *err);
 // An 8-bit picture of 1 to 4 channels, stored as PNG.
-Status tensorboard_image(TensorBoard *board, double wall_time, long step, const char *tag, const Image *image, Error *err);
+Status tensorboard_image(TensorBoard *board, double wall_time, long step, const char *tag, const Image *image,
+                         Error *err);
 Status tensorboard_flush(TensorBoard *board, Error *err);
 
 // CRC-32C (Castagnoli), and the form that records hold: rotated right by 15 bits, plus 0xa282ead8.

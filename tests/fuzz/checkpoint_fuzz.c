@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes at all as a checkpoint. Seeds: the model of tests/checkpoint_model.h in a training checkpoint, as a publication in f16, and
-// the latter in HDF5's older layout, which is refused (h5py, libver="earliest").
+// Any bytes at all as a checkpoint. Seeds: the model of tests/checkpoint_model.h in a training checkpoint, as a
+// publication in f16, and the latter in HDF5's older layout, which is refused (h5py, libver="earliest").
 #include "base/check.h"
 #include "tests/checkpoint_model.h"
 #include "tests/fuzz/fuzz.h"
