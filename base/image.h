@@ -39,8 +39,8 @@ Status image_to_rgb8(const Image *image, Image *out, Error *err);
 
 // Colour: area average when smaller, bilinear when larger, with pixel centres at halves; any u8 image.
 Status image_resize(const Image *image, int H, int W, Image *out, Error *err);
-// Depth (u16 or f32, one channel, 0 = missing): the lower median of the valid values that the new pixel covers, so never a
-// mixture of two surfaces; 0 when fewer than half of them are valid; the nearest pixel when larger.
+// Depth (u16 or f32, one channel, 0 = missing): the median of the valid values that the new pixel covers, never a mixture of
+// two surfaces (5 % apart or more); 0 when fewer than half of them are valid; the nearest pixel when larger.
 Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *err);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#define ONE_SURFACE 1.05 // neighbours within 5 % of depth
+
 // The weights with which input samples first .. first + count - 1 make one output sample along one axis.
 typedef struct Taps {
     int first, count;
@@ -90,7 +92,8 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Lower median of the valid values in the block, 0 when fewer than half of them are valid.
+// Median of the valid values in the block, 0 when fewer than half of them are valid. The two in the middle of an even number
+// are averaged when they lie on one surface, else the nearer one stands.
 static double block_depth(const Image *image, const int rows[2], const int columns[2], double *scratch) {
     size_t count = 0, all = (size_t)(rows[1] - rows[0]) * (size_t)(columns[1] - columns[0]);
     for (int y = rows[0]; y < rows[1]; y++) {
@@ -101,7 +104,8 @@ static double block_depth(const Image *image, const int rows[2], const int colum
     }
     if (2 * count < all || count == 0) return 0;
     qsort(scratch, count, sizeof *scratch, compare_doubles);
-    return scratch[(count - 1) / 2];
+    double low = scratch[(count - 1) / 2], high = scratch[count / 2];
+    return high <= ONE_SURFACE * low ? 0.5 * (low + high) : low;
 }
 
 Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *err) {
@@ -121,7 +125,7 @@ Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *e
             covered(x, image->W, W, &columns[0], &columns[1]);
             double depth = block_depth(image, rows, columns, scratch);
             size_t at = (size_t)y * (size_t)W + (size_t)x;
-            if (image->type == PIXEL_U16) ((uint16_t *)out->pixels)[at] = (uint16_t)depth;
+            if (image->type == PIXEL_U16) ((uint16_t *)out->pixels)[at] = (uint16_t)(depth + 0.5);
             else ((float *)out->pixels)[at] = (float)depth;
         }
     }

@@ -1,0 +1,47 @@
+# vpd data info, check, subset and import, on the sample that the repository carries and on what is made from it.
+. "$VPD_SOURCE/tests/cli/common"
+sample=$VPD_SOURCE/data/mujoco_blocks_sample.h5
+[ -e "$sample" ] || skip "data/mujoco_blocks_sample.h5 is not here"
+
+expect 0 "episodes   20 (train 15, val 2, test 3)" "" "$VPD" data info "$sample"
+expect 0 '"views":5' "" "$VPD" data info --json "$sample"
+expect 2 "" "nothing.h5: cannot" "$VPD" data info "$folder/nothing.h5"
+expect 2 "" "vpd data: expected one of check, import, info, subset" "$VPD" data
+
+# A part of it, small enough for the rest of this test.
+part=$folder/part.h5
+expect 0 "" "*" "$VPD" data subset "$sample" -o "$part" --split train:2,test:1 --frames 4 --stride 3 --quiet
+expect 0 "episodes   3 (train 2, val 0, test 1)" "" "$VPD" data info "$part"
+expect 0 "pass: median reprojection error 0.0" "*" "$VPD" data check "$part" -o "$folder/check.png"
+head -c 8 "$folder/check.png" | grep -q PNG || fail "no picture"
+expect 0 '"pass":true' "*" "$VPD" data check "$part" --json
+expect 2 "" "--episode: expected an integer from 0 to 2" "$VPD" data check "$part" -o "$folder/x.png" --episode 3 --quiet
+expect 2 "" "expected 9 val episodes, found 2" "$VPD" data subset "$sample" -o "$folder/x.h5" --split val:9
+expect 2 "" '--split: expected a list such as train:16,val:2,test:2, found "validation:3"' \
+  "$VPD" data subset "$sample" -o "$folder/x.h5" --split validation:3
+expect 2 "" '--views: expected rising numbers' "$VPD" data subset "$sample" -o "$folder/x.h5" --views 3,1
+expect 2 "" "expected views within 0 to 4, asked for 7" "$VPD" data subset "$sample" -o "$folder/x.h5" --views 7
+expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --split test:1
+[ -e "$folder/x.h5" ] && fail "a command that failed left a file"
+
+# Damage: cut short, and each of many bytes overwritten. Never a crash, always a sentence, never another status.
+size=$(stat -c %s "$part")
+head -c $((size * 2 / 3)) "$part" >"$folder/cut.h5"
+expect 2 "" "cut.h5: expected an HDF5 file, found one that is damaged or cut short" "$VPD" data info "$folder/cut.h5"
+echo "no data" >"$folder/text.h5"
+expect 2 "" "text.h5: expected an HDF5 file, found another format" "$VPD" data check "$folder/text.h5"
+for i in $(seq 0 40); do
+  cp "$part" "$folder/bad.h5"
+  printf '\377\377\377\377' | dd of="$folder/bad.h5" bs=1 seek=$((i * i * 7 + 40)) conv=notrunc 2>/dev/null
+  "$VPD" data check "$folder/bad.h5" --quiet >"$folder/out" 2>"$folder/err"
+  got=$?
+  [ "$got" = 0 ] || [ "$got" = 2 ] || fail "exit status $got at byte $((i * i * 7 + 40)): $(head -c 300 "$folder/err")"
+  [ "$got" = 0 ] || [ -s "$folder/err" ] || fail "no sentence at byte $((i * i * 7 + 40))"
+done
+
+expect 2 "" "expected a folder in one of these layouts, found none of them: hololens" \
+  "$VPD" data import "$folder" -o "$folder/x.h5"
+expect 2 "" '--size: expected WxH such as 270x180, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
+expect 2 "" "-o" "$VPD" data import "$folder"
+[ -e "$folder/x.h5" ] && fail "a command that failed left a file"
+finish

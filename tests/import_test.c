@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Importers against small recordings made here in the foreign layouts: what was seen comes back in metres, OpenCV axes and
+// pixel centres at halves; wrong folders are refused with a sentence and leave no file.
+#include "base/file.h"
+#include "base/image.h"
+#include "datasets/check.h"
+#include "datasets/import.h"
+#include "tests/dataset_scene.h"
+
+#include <sys/stat.h>
+
+static char folder[64], source[128], target[128];
+static Scene scene;
+
+static void folder_at(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", source, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static FILE *text_at(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", source, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    return file;
+}
+
+static void write_numbers(FILE *file, const double *values, int count, int row) {
+    for (int i = 0; i < count; i++) fprintf(file, "%.17g%s", values[i], (i + 1) % row ? " " : "\n");
+}
+
+// Picture v of the scene's first frame; depth in `unit` metres, each word passed through `code`.
+static void write_pictures(int v, const char *colour, const char *depth, double unit, uint16_t (*code)(uint16_t)) {
+    Error err = {0};
+    char path[256];
+    size_t pixels = (size_t)scene.info.H * (size_t)scene.info.W;
+    Image rgb = {scene.info.H, scene.info.W, 3, PIXEL_U8, scene.rgb + 3 * (size_t)v * pixels}, words;
+    assert_status_ok(image_create(scene.info.H, scene.info.W, 1, PIXEL_U16, &words, &err), err);
+    for (size_t i = 0; i < pixels; i++) ((uint16_t *)words.pixels)[i] = code((uint16_t)lrint(scene.depth[(size_t)v * pixels + i] / unit));
+    snprintf(path, sizeof path, "%s/%s", source, colour);
+    assert_status_ok(image_write_png(&rgb, path, &err), err);
+    snprintf(path, sizeof path, "%s/%s", source, depth);
+    assert_status_ok(image_write_png(&words, path, &err), err);
+    image_free(&words);
+}
+
+static uint16_t plain(uint16_t word) { return word; }
+static uint16_t rotated(uint16_t word) { return (uint16_t)(word << 3 | word >> 13); }
+
+static void whole_pixel_centres(double K[9]) {
+    memcpy(K, scene.K, 9 * sizeof *K);
+    K[2] -= 0.5;
+    K[5] -= 0.5;
+}
+
+static void write_hololens(void) {
+    double K[9];
+    folder_at("images");
+    folder_at("depth");
+    whole_pixel_centres(K);
+    FILE *intrinsics = text_at("K.txt"), *poses = text_at("poses.txt"), *frames = text_at("frames.txt");
+    write_numbers(intrinsics, K, 9, 3);
+    for (int v = 0; v < scene.info.V; v++) {
+        char colour[64], depth[64];
+        snprintf(colour, sizeof colour, "images/%05d.png", 99 - v); // not in the order of the names
+        snprintf(depth, sizeof depth, "depth/%05d.png", 99 - v);
+        write_pictures(v, colour, depth, 0.001, plain);
+        write_numbers(poses, scene.poses + 16 * v, 16, 16);
+        fprintf(frames, "%05d.png\r\n\n", 99 - v);
+    }
+    fclose(intrinsics), fclose(poses), fclose(frames);
+}
+
+static void write_apc(void) {
+    double K[9];
+    folder_at("scene-0000");
+    whole_pixel_centres(K);
+    FILE *info = text_at("scene-0000/cam.info.txt");
+    fprintf(info, "# Environment: test\n\n# Color camera intrinsic matrix\n");
+    write_numbers(info, K, 9, 3);
+    fprintf(info, "\n# Depth camera intrinsic matrix\n1 0 0\n0 1 0\n0 0 1\n");
+    for (int v = 0; v < scene.info.V; v++) {
+        char colour[64], depth[64];
+        snprintf(colour, sizeof colour, "scene-0000/frame-%06d.color.png", v);
+        snprintf(depth, sizeof depth, "scene-0000/frame-%06d.depth.png", v);
+        write_pictures(v, colour, depth, 0.0001, rotated);
+        fprintf(info, "\n# Camera-to-world extrinsic matrix (camera pose) for frame-%06d\n", v);
+        write_numbers(info, scene.poses + 16 * v, 16, 4);
+    }
+    fclose(info);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    test_make_folder(folder);
+    snprintf(source, sizeof source, "%s/recording", folder);
+    snprintf(target, sizeof target, "%s/out.h5", folder);
+    assert_int_equal(mkdir(source, 0700), 0);
+    scene = scene_make(1, 9, 24, 32, 0);
+    scene_finish(&scene);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    scene_free(&scene);
+    test_remove_folder(folder);
+    return 0;
+}
+
+static ImportOptions usual(void) { return (ImportOptions){.near = NAN, .far = NAN}; }
+
+static Dataset *import_good(ImportOptions options) {
+    Error err = {0};
+    Dataset *dataset;
+    assert_status_ok(dataset_import(source, &options, target, NULL, &err), err);
+    assert_status_ok(dataset_open(target, &dataset, &err), err);
+    return dataset;
+}
+
+// Every view of the result is that view of the scene, within half a unit of depth.
+static void compare(const Dataset *dataset, double unit) {
+    Error err = {0};
+    Frames frames = {0};
+    size_t pixels = 24 * 32;
+    assert_int_equal(dataset_episode_count(dataset), 1);
+    assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), err);
+    assert_true(frames.V == 9 && frames.H == 24 && frames.W == 32);
+    assert_memory_equal(frames.rgb, scene.rgb, 3 * 9 * pixels);
+    for (size_t i = 0; i < 9 * pixels; i++) assert_close(frames.depth[i], scene.depth[i], 0.51 * unit, 0);
+    for (int i = 0; i < 9 * 16; i++) assert_close(frames.world_from_camera[i], scene.poses[i], 1e-15, 1e-15);
+    for (int i = 0; i < 9 * 9; i++) assert_close(frames.intrinsics[i], scene.K[i], 1e-12, 0);
+    frames_free(&frames);
+}
+
+static void test_hololens(void **state) {
+    (void)state;
+    ImportOptions options = usual();
+    write_hololens();
+    options.holdout = 4;
+    options.split = SPLIT_TEST;
+    Dataset *dataset = import_good(options);
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    compare(dataset, 0.001);
+    assert_true(info->heldout_count == 3 && info->heldout_views[1] == 4 && info->split == SPLIT_TEST && info->F == 1);
+    assert_string_equal(dataset_info(dataset)->name, "recording");
+    assert_string_equal(dataset_info(dataset)->generator, "vpd 0.1.0 data import hololens");
+    dataset_close(dataset);
+}
+
+static void test_apc(void **state) {
+    (void)state;
+    ImportOptions options = usual();
+    write_apc();
+    Dataset *dataset = import_good(options);
+    compare(dataset, 0.0001);
+    dataset_close(dataset);
+    options.near = 1.5; // what is nearer is dropped
+    dataset = import_good(options);
+    Error err = {0};
+    Frames frames = {0};
+    assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), err);
+    size_t dropped = 0;
+    for (size_t i = 0; i < 9 * 24 * 32; i++) {
+        dropped += frames.depth[i] == 0 && scene.depth[i] > 0;
+        assert_true(frames.depth[i] == 0 || frames.depth[i] > 1.499);
+    }
+    assert_true(dropped > 100);
+    frames_free(&frames);
+    dataset_close(dataset);
+}
+
+// A smaller, thinned result still agrees with itself: K was scaled with the pictures.
+static void test_resize(void **state) {
+    (void)state;
+    Error err = {0};
+    CheckReport report;
+    ImportOptions options = usual();
+    scene_free(&scene);
+    scene = scene_make(1, 9, 96, 128, 0);
+    scene_finish(&scene);
+    write_hololens();
+    options.W = 64;
+    options.H = 32; // not the same shape
+    options.every = 2;
+    Dataset *dataset = import_good(options);
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->V == 5 && info->H == 32 && info->W == 64);
+    assert_close(info->intrinsics[0], scene.K[0] / 2, 1e-9, 0);
+    assert_close(info->intrinsics[4], scene.K[4] / 3, 1e-9, 0);
+    assert_close(info->intrinsics[5], 16, 1e-9, 0);
+    assert_memory_equal(episode_pose(info, 0, 1), scene.poses + 16 * 2, 12 * sizeof(double));
+    assert_status_ok(dataset_check(dataset, NULL, &report, &err), err);
+    assert_true(check_report_passes(&report) && report.all.tested > 1000);
+    assert_true(report.all.median < 0.01); // metres; half a recorded pixel on the floor is 8 mm
+    check_report_free(&report);
+    dataset_close(dataset);
+}
+
+// Colour and depth of different size: depth is brought to the colour's.
+static void test_depth_of_other_size(void **state) {
+    (void)state;
+    Error err = {0};
+    char path[256];
+    write_hololens();
+    for (int v = 0; v < 9; v++) {
+        Image depth, large;
+        snprintf(path, sizeof path, "%s/depth/%05d.png", source, 99 - v);
+        assert_status_ok(image_read(path, &depth, &err), err);
+        assert_status_ok(image_resize_depth(&depth, 48, 64, &large, &err), err);
+        assert_status_ok(image_write_png(&large, path, &err), err);
+        image_free(&depth);
+        image_free(&large);
+    }
+    Dataset *dataset = import_good(usual());
+    compare(dataset, 0.001);
+    dataset_close(dataset);
+}
+
+static void test_lost_pose(void **state) {
+    (void)state;
+    write_hololens();
+    FILE *poses = text_at("poses.txt");
+    for (int v = 0; v < 9; v++) {
+        double pose[16];
+        memcpy(pose, scene.poses + 16 * v, sizeof pose);
+        if (v == 3) pose[3] = INFINITY;
+        write_numbers(poses, pose, 16, 16);
+    }
+    fclose(poses);
+    Dataset *dataset = import_good(usual());
+    assert_int_equal(dataset_episode(dataset, 0)->V, 8);
+    dataset_close(dataset);
+}
+
+static void refuse(ImportOptions options, const char *words) {
+    Error err = {0};
+    FileList left = {0};
+    assert_status_error(dataset_import(source, &options, target, NULL, &err), STATUS_BAD_INPUT, err, words);
+    assert_null(strchr(err.text, '\n'));
+    assert_status_ok(file_list(folder, &left, &err), err);
+    assert_int_equal(left.count, 1); // the recording alone
+    file_list_free(&left);
+}
+
+static void replace_text(const char *name, const char *text) {
+    FILE *file = text_at(name);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_wrong_folders(void **state) {
+    (void)state;
+    char path[256];
+    ImportOptions options = usual();
+    refuse(options, "found none of them: hololens (K.txt, poses.txt, images/, depth/ in millimetres), apc (");
+    options.format = "apc";
+    refuse(options, "expected the layout of apc");
+    options.format = "kinect";
+    refuse(options, "--format: expected one of hololens");
+    options = usual();
+    write_hololens();
+    replace_text("K.txt", "500 0 16\n0 500\n0 0 1\n");
+    refuse(options, "K.txt:2: expected 3 numbers, found 2");
+    replace_text("K.txt", "500 0 16\n0 500 12 7\n");
+    refuse(options, "K.txt:2: expected 3 numbers, found more");
+    replace_text("K.txt", "500 0 16\n");
+    refuse(options, "K.txt: expected 3 rows of 3 numbers, found the end of the file after 1");
+    replace_text("K.txt", "-500 0 16\n0 500 12\n0 0 1\n");
+    refuse(options, "expected positive focal lengths");
+    replace_text("K.txt", "500 0 16\n0 500 12\n0 0 1\n");
+    replace_text("frames.txt", "00099.png\n");
+    refuse(options, "poses.txt: expected a pose for each of the 1 pictures, found more");
+    replace_text("frames.txt", "00099.png\n../../../../etc/passwd\n");
+    refuse(options, "etc/passwd");
+    replace_text("poses.txt", "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1\n");
+    replace_text("frames.txt", "00099.png\n00098.png\n");
+    refuse(options, "poses.txt: expected a pose for each of the 2 pictures, found 1");
+    replace_text("poses.txt", "1 0 0 0 0 2 0 0 0 0 1 0 0 0 0 1\n");
+    replace_text("frames.txt", "00099.png\n");
+    refuse(options, "expected finite [R t; 0 0 0 1] with R orthonormal");
+    replace_text("poses.txt", "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1\n");
+    replace_text("depth/00099.png", "no picture");
+    refuse(options, "00099.png: expected a PNG, JPEG or TIFF");
+    snprintf(path, sizeof path, "%s/images/00099.png", source);
+    assert_int_equal(unlink(path), 0);
+    refuse(options, "images/00099.png");
+}
+
+// The comparison that proves the importers right must see depth that is off by one unit.
+static void test_planted_error(void **state) {
+    (void)state;
+    assert_false(test_close(1.001, 1.0, 0.51 * 0.001, 0));
+    assert_true(rotated(0x2345) != 0x2345);
+    uint16_t word = rotated(0x2345);
+    assert_int_equal((uint16_t)(word << 13 | word >> 3), 0x2345);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_hololens),  TEST(test_apc),           TEST(test_resize),        TEST(test_depth_of_other_size),
+        TEST(test_lost_pose), TEST(test_wrong_folders), TEST(test_planted_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
