@@ -55,13 +55,6 @@ static inline void row_axpy(size_t n, real s, const real *restrict x, real *rest
     for (size_t j = 0; j < n; j++) y[j] = MADD(s, x[j], y[j]);
 }
 
-static inline real row_dot(size_t n, const real *restrict x, const real *restrict y) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < n; j++) sum = MADD(x[j], y[j], sum);
-    return sum;
-}
-
 // y = base + other + x W for a narrow x (width) and W (width, n). base may be y; other may be NULL.
 static inline void row_narrow_product(size_t n, size_t width, const real *base, const real *restrict other, const real *restrict x,
                                       const real *restrict w, real *y) {
@@ -157,7 +150,7 @@ static inline void row_moments(size_t n, const real *restrict bias, const real *
     }
     real m = sum / (real)n;
 #pragma omp simd reduction(+ : square)
-    for (size_t j = 0; j < n; j++) square = MADD(out[j] - m, out[j] - m, square);
+    for (size_t j = 0; j < n; j++) square += (out[j] - m) * (out[j] - m); // clang does not vectorise sums of fmaf
     *mean = m;
     *scale = 1 / real_sqrt(square / (real)n + NORM_EPS);
 }
@@ -182,7 +175,7 @@ static inline void row_norm_backward(size_t n, const real *restrict bias, const 
         doffset[j] += dy[j];
         dz[j] = unit;
         sum += g;
-        along = MADD(g, unit, along);
+        along += g * unit;
     }
     sum /= (real)n;
     along /= (real)n;
