@@ -208,7 +208,8 @@ static Status draw_film(const CommandLine *line, Rendering *r, Error *err) {
     rollout_workspace_free(&workspace);
     if (status == STATUS_OK) status = video_write(&r->video, r->out, err);
     if (status == STATUS_OK)
-        printf("%s: %d frames of %d x %d pixels\n", r->out, r->video.count, r->video.W, r->video.H);
+        printf("%s: %d frame%s of %d x %d pixels\n", r->out, r->video.count, r->video.count == 1 ? "" : "s", r->video.W,
+               r->video.H);
     return status;
 }
 

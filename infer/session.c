@@ -10,17 +10,8 @@ void session_close(Session *session) {
     *session = (Session){0};
 }
 
-static Status open_found(Session *session, const SessionOptions *options, Error *err) {
-    const char *device = options->device ? options->device : "auto";
-    Status status = checkpoint_read_meta(session->path, &session->meta, err);
-    if (status == STATUS_OK) status = device_open(device, options->threads, &session->device, err);
-    if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
-    if (status != STATUS_OK) return status;
-    CheckpointWeights which = options->raw ? CHECKPOINT_RAW : CHECKPOINT_EMA;
-    return checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
-}
-
-Status session_open(Session *session, const SessionOptions *options, Error *err) {
+// The file that a user's path means.
+static Status find_checkpoint(Session *session, const SessionOptions *options, Error *err) {
     CheckpointFound found;
     *session = (Session){.raw = options->raw};
     Status status = checkpoint_find(options->checkpoint, &found, err);
@@ -29,9 +20,22 @@ Status session_open(Session *session, const SessionOptions *options, Error *err)
     snprintf(session->path, sizeof session->path, "%s", absolute ? absolute : found.path);
     snprintf(session->note, sizeof session->note, "%s", found.note);
     free(absolute);
-    status = open_found(session, options, err);
+    return checkpoint_read_meta(session->path, &session->meta, err);
+}
+
+static Status load_model(Session *session, const SessionOptions *options, Error *err) {
+    const char *device = options->device ? options->device : "auto";
+    CheckpointWeights which = options->raw ? CHECKPOINT_RAW : CHECKPOINT_EMA;
+    Status status = device_open(device, options->threads, &session->device, err);
+    if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
+    if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
     if (status != STATUS_OK) session_close(session);
     return status;
+}
+
+Status session_open(Session *session, const SessionOptions *options, Error *err) {
+    Status status = find_checkpoint(session, options, err);
+    return status == STATUS_OK ? load_model(session, options, err) : status;
 }
 
 static const char raw_mark[] = " raw";
@@ -42,28 +46,29 @@ void session_sign(const Session *session, RolloutFile *rollout) {
              session->raw ? raw_mark : "");
 }
 
+// A rollout of an unknown checkpoint is taken at the user's word.
+static Status check_hash(const Session *session, const RolloutFile *rollout, const char *name, Error *err) {
+    const char *wanted = rollout->checkpoint_hash, *found = session->meta.hash;
+    int length = (int)strcspn(wanted, " ");
+    if (length == 0 || ((int)strlen(found) == length && !strncmp(found, wanted, (size_t)length))) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: expected the checkpoint %.*s that made it, found %s in %s; other weights read its features otherwise",
+        name, length, wanted, found, session->path);
+}
+
 Status session_open_for(Session *session, const SessionOptions *options, const RolloutFile *rollout, const char *name,
                         Error *err) {
     SessionOptions wanted = *options;
-    size_t length = strcspn(rollout->checkpoint_hash, " ");
     *session = (Session){0};
-    wanted.raw = strcmp(rollout->checkpoint_hash + length, raw_mark) == 0;
-    if (!wanted.checkpoint) {
-        wanted.checkpoint = rollout->checkpoint;
-        if (!rollout->checkpoint[0])
-            return error_set(err, STATUS_BAD_INPUT, "%s: names no checkpoint; give one with --checkpoint", name);
-        if (!file_exists(rollout->checkpoint))
-            return error_set(err, STATUS_BAD_INPUT, "%s: its checkpoint %s is not there; give it with --checkpoint",
-                             name, rollout->checkpoint);
-    }
-    Status status = session_open(session, &wanted, err);
-    if (status != STATUS_OK || length == 0) return status;
-    if (strlen(session->meta.hash) == length && !strncmp(session->meta.hash, rollout->checkpoint_hash, length))
-        return STATUS_OK;
-    status = error_set(err, STATUS_BAD_INPUT,
-                       "%s: expected the checkpoint %.*s that made it, found %s in %s; other weights read its features "
-                       "otherwise",
-                       name, (int)length, rollout->checkpoint_hash, session->meta.hash, session->path);
-    session_close(session);
-    return status;
+    wanted.raw = strcmp(rollout->checkpoint_hash + strcspn(rollout->checkpoint_hash, " "), raw_mark) == 0;
+    if (!wanted.checkpoint) wanted.checkpoint = rollout->checkpoint;
+    if (!wanted.checkpoint[0])
+        return error_set(err, STATUS_BAD_INPUT, "%s: names no checkpoint; give one with --checkpoint", name);
+    if (!options->checkpoint && !file_exists(rollout->checkpoint))
+        return error_set(err, STATUS_BAD_INPUT, "%s: its checkpoint %s is not there; give it with --checkpoint", name,
+                         rollout->checkpoint);
+    Status status = find_checkpoint(session, &wanted, err);
+    if (status == STATUS_OK) status = check_hash(session, rollout, name, err);
+    return status == STATUS_OK ? load_model(session, &wanted, err) : status;
 }

@@ -1,0 +1,51 @@
+# vpd eval: table, JSON, plot, pictures, other systems' pictures, and what is said about wrong input.
+. "$VPD_SOURCE/tests/cli/common"
+. "$VPD_SOURCE/tests/cli/tiny_run"
+
+expect 0 "INPUT VIEWS" "averaged weights of step 1" "$VPD" eval "$run" "$data" --starts 2 --steps 3 --json "$folder/a.json" \
+  --plot "$folder/a.svg" --pictures "$folder/pictures"
+cp "$folder/stdout" "$folder/table"
+for words in "split val,test" "2 of 2 episodes" "HELD-OUT VIEWS" "copy last frame" "no dynamics" "PSNR dB, moving + rim" "depth error cm" \
+  "SSIM, whole" "MOTION OF OBJECT PARTICLES" "slope, horizontal" "pixels of objects (mask)"; do
+  expect_words "$words" "$folder/table" "the table"
+done
+expect_words "\"motion\"" "$folder/a.json" "the JSON file"
+expect_words "<svg" "$folder/a.svg" "the plot"
+[ -e "$folder/pictures/000001_start_2.png" ] || fail "no sheet of pictures"
+[ "$(find "$folder/pictures" -name 'frame_*.png' | wc -l)" = 40 ] || fail "not 2 episodes x 4 steps x 5 views pictures"
+
+# The model's own pictures, read as another system's, give the model's own figures.
+expect 0 "pictures in" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --starts 2 --steps 3
+for row in "PSNR dB, whole" "SSIM, moving"; do
+  [ "$(grep -A 1 "$row" "$folder/table" | grep model)" = "$(grep -A 1 "$row" "$folder/stdout" | grep model)" ] || fail "--frames: another $row"
+done
+# Planted: pictures of another start do not.
+expect 0 "*" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --starts 3 --steps 2
+[ "$(grep -A 1 "PSNR dB, whole" "$folder/table" | grep model)" = "$(grep -A 1 "PSNR dB, whole" "$folder/stdout" | grep model)" ] && fail "the comparison cannot fail"
+
+# Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
+expect 0 "2 of 2 episodes" "warning: too short for 5 steps: 000001 start 4, 000002 start 4" "$VPD" eval "$run" "$data" --starts 2,4 --steps 5
+expect 0 "1 of 1 episodes" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 8 --steps 0 --raw
+
+wrong_eval() { # SENTENCE ARGUMENTS...
+  local words=$1
+  shift
+  expect 2 "" "$words" "$VPD" eval -q "$@"
+  [ "$(grep -c . "$folder/stderr")" = 1 ] || fail "not one sentence: $(cat "$folder/stderr")"
+}
+wrong_eval "expected vpd eval CHECKPOINT DATA" "$run"
+wrong_eval "expected vpd eval --frames FOLDER DATA" "$run" "$data" --frames "$folder"
+wrong_eval "expected at least 33 frames for start 2 and 30 steps, found 9" "$run" "$data" --starts 2 --steps 30
+wrong_eval "start frame 0; expected 1 or more" "$run" "$data" --starts 0 --steps 3
+wrong_eval "--split: expected train, val or test" "$run" "$data" --split train,evening
+wrong_eval "has no episode 9" "$run" "$data" --episode 9
+wrong_eval "absent" "$folder/absent" "$data"
+wrong_eval "absent.h5" "$run" "$folder/absent.h5"
+wrong_eval "/nowhere/a.json" "$run" "$data" --json /nowhere/a.json
+wrong_eval "found none" --frames "$folder" "$data"
+wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 4 -o "$folder/train.h5"
+wrong_eval "found 1 for train, 0 for val, 0 for test; say which with --split" "$run" "$folder/train.h5"
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 1 -o "$folder/one.h5"
+wrong_eval "one.h5" "$run" "$folder/one.h5"
+finish

@@ -1,0 +1,76 @@
+# vpd rollout and vpd render: files, pictures, and what is said about wrong input.
+. "$VPD_SOURCE/tests/cli/common"
+. "$VPD_SOURCE/tests/cli/tiny_run"
+out=$folder/out.h5
+
+# More steps than there is video; the defaults; a checkpoint by its file.
+expect 0 "episode 000002 from frame 3, 300 particles, 8 steps of 0.04167 s" "averaged weights of step 1" \
+  "$VPD" rollout "$run" "$data" --episode 000002 --start 3 --steps 8 -o "$out"
+expect 0 "episode 000002 from frame 1, 300 particles, 7 steps" "" "$VPD" rollout -q "$run/checkpoints/step_00000001.h5" "$data" -o "$folder/default.h5"
+expect 0 "episode 000000 from frame 1" "raw weights of step 1" "$VPD" rollout "$run" "$data" --episode 0 --raw --input-views 0,2 --steps 2 -o "$folder/raw.h5"
+# Pictures: truth beside as far as the video goes, alone, from elsewhere.
+expect 0 "out.gif: 9 frames of" "" "$VPD" render -q "$out"
+[ "$(head -c 3 "$folder/out.gif")" = GIF ] || fail "out.gif is no GIF"
+expect 0 "$folder/png: 9 frames of" "" "$VPD" render -q "$out" --views 0,1,4 --difference -o "$folder/png"
+[ "$(ls "$folder/png")" = "$(printf 'frame_%04d.png\n' 0 1 2 3 4 5 6 7 8)" ] || fail "not nine pictures: $(ls "$folder/png")"
+# The same command twice gives the same particles; another seed or start would not.
+expect 0 "*" "" "$VPD" rollout -q "$run" "$data" --episode 000002 --start 3 --steps 8 -o "$folder/again.h5"
+expect 0 "*" "" "$VPD" render -q "$folder/again.h5" --views 0,1,4 --difference -o "$folder/again"
+diff -r "$folder/png" "$folder/again" >/dev/null || fail "two equal rollouts look different"
+expect 0 "*" "" "$VPD" render -q "$folder/default.h5" --views 0,1,4 --difference -o "$folder/other"
+diff -r "$folder/png" "$folder/other" >/dev/null && fail "two different rollouts look equal"
+
+expect 0 "1 frame of" "" "$VPD" render -q "$out" --labels --step 8 --size 32x48 --no-truth -o "$folder/labels"
+expect 0 "5 frames of" "" "$VPD" render -q "$out" --orbit 5 --size 24x32 -o "$folder/orbit"
+echo '{"width": 32, "height": 24, "cameras": [{"eye": [2,0,1], "target": [0,0,0]}, {"eye": [0,2,1], "target": [0,0,0]}]}' >"$folder/cameras.json"
+expect 0 "4 frames of" "" "$VPD" render -q "$out" --cameras "$folder/cameras.json" --ride 4 -o "$folder/ride.gif"
+expect 0 "*" "" "$VPD" render -q "$folder/raw.h5" -o "$folder/raw.gif"
+if command -v ffmpeg >/dev/null; then
+  expect 0 "out.mp4: 9 frames of" "" "$VPD" render -q "$out" -o "$folder/out.mp4"
+else
+  expect 1 "" "ffmpeg" "$VPD" render -q "$out" -o "$folder/out.mp4"
+fi
+
+# The data set has gone: drawn all the same, and said so. --data brings the truth back.
+mv "$data" "$folder/moved.h5"
+expect 0 "*" "no truth beside" "$VPD" render "$out" -o "$folder/alone"
+expect 0 "*" "" "$VPD" render -q "$out" --data "$folder/moved.h5" -o "$folder/beside"
+cmp -s "$folder/beside/frame_0000.png" "$folder/alone/frame_0000.png" && fail "--data put no truth beside"
+expect 2 "" "data.h5: cannot open" "$VPD" render "$out" --data "$data" -o "$folder/x.gif"
+mv "$folder/moved.h5" "$data"
+
+# Wrong input of rollout: status 2, one sentence, no file.
+wrong_rollout() { # SENTENCE ARGUMENTS...
+  local words=$1
+  shift
+  expect 2 "" "$words" "$VPD" rollout -q "$@"
+  [ "$(grep -c . "$folder/stderr")" = 1 ] || fail "not one sentence: $(cat "$folder/stderr")"
+  [ -e "$folder/x.h5" ] && fail "a failed rollout left a file"
+}
+wrong_rollout "rollout needs --out FILE.h5" "$run" "$data"
+wrong_rollout "absent: cannot open" "$folder/absent" "$data" -o "$folder/x.h5"
+wrong_rollout "$data" "$data" "$data" -o "$folder/x.h5"
+wrong_rollout "expected an HDF5 file" "$0" "$data" -o "$folder/x.h5"
+wrong_rollout "absent.h5" "$run" "$folder/absent.h5" -o "$folder/x.h5"
+wrong_rollout "has no episode 7; expected a name such as 000000, or a number from 0 to 2" "$run" "$data" --episode 7 -o "$folder/x.h5"
+wrong_rollout "start frame 0; expected 1 to 8: the model sees 2 frames" "$run" "$data" --start 0 -o "$folder/x.h5"
+wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$folder/x.h5"
+wrong_rollout '--steps: expected an integer from 1 to 100000, found "0"' "$run" "$data" --steps 0 -o "$folder/x.h5"
+wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
+wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
+wrong_rollout "--device quantum" "$run" "$data" --device quantum -o "$folder/x.h5"
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 4 --stride 3 -o "$folder/slow.h5"
+wrong_rollout "expected frames every 0.04167 s as the model learned" "$run" "$folder/slow.h5" -o "$folder/x.h5"
+
+# Wrong input of render.
+expect 2 "" "--views, --orbit, --cameras: expected one of them" "$VPD" render "$out" --views 0 --orbit 3
+expect 2 "" "there is no view 5" "$VPD" render "$out" --views 5
+expect 2 "" "steps 0 to 8, not 9" "$VPD" render "$out" --step 9
+expect 2 "" "expected HEIGHTxWIDTH" "$VPD" render "$out" --size 64
+expect 2 "" "expected format \"vpd-rollout\", found \"vpd-dataset\"" "$VPD" render "$data"
+expect 2 "" "expected the checkpoint" "$VPD" render "$folder/raw.h5" --checkpoint "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5"
+expect 2 "" "absent.json" "$VPD" render "$out" --cameras "$folder/absent.json"
+expect 2 "" "/nowhere" "$VPD" render "$out" -o /nowhere/x.gif
+rm -r "$run"
+expect 2 "" "is not there; give it with --checkpoint" "$VPD" render "$out"
+finish
