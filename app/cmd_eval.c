@@ -23,6 +23,7 @@ static const Flag flags[] = {
     {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps"},
     {.name = "all-steps", .help = "a column for every step"},
     {.name = "pictures", .value = "FOLDER", .help = "write what was drawn, and sheets of it beside truth"},
+    {.name = "seen", .help = "only pixels that an input view saw at step 0 (still scenes)"},
     {.name = "frames", .value = "FOLDER", .help = "measure the pictures in there instead of a model's"},
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
     FLAG_INPUT_VIEWS,
@@ -124,6 +125,7 @@ static Status measure_model(const CommandLine *line, const Dataset *dataset, con
     EvalPlan plan = {0};
     EvalOptions options = {.time_step = session->meta.time_step,
                            .views = views,
+                           .seen_only = command_has(line, "seen"),
                            .pictures = command_text(line, "pictures", NULL),
                            .log = &line->log};
     Status status = eval_plan_make(session->model, dataset, choice, &plan, err);
@@ -166,9 +168,10 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
                                  .steps = steps > 0 ? (int)steps : 0};
     if (starts.count > 1)
         return error_set(err, STATUS_BAD_INPUT, "--starts: expected one frame with --frames, found %d", starts.count);
-    if (command_has(line, "episode"))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "--episode: does not go with --frames; every episode that has pictures is measured");
+    static const char *const of_models[] = {"episode", "seen", "pictures", "input-views", "raw", "device"};
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (command_has(line, of_models[i]))
+            return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --frames", of_models[i]);
     for (int s = 0; s < SPLIT_COUNT; s++) {
         if (episodes->split[s]) options.split = (Split)s;
         splits += episodes->split[s];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/eval.h"
 
-#include "base/camera.h"
 #include "base/progress.h"
 #include "base/stop.h"
 #include "infer/draw.h"
+#include "infer/eval_masks.h"
 #include "infer/eval_pictures.h"
 
 #include <math.h>
@@ -96,18 +96,14 @@ static void find_moving(Evaluation *e, size_t at, size_t pixels) {
     *(e->now.mask ? &e->masks : &e->changes) = true;
 }
 
-// Pixels whose point lies in the workspace box; NULL when all count.
-static const uint8_t *find_valid(Evaluation *e, int view, size_t at) {
-    const double *box = e->info->bounds;
-    if (!e->model->config.data.crop || !box) return NULL;
-    for (int i = 0; i < e->info->H * e->info->W; i++) {
-        double point[3], z = (double)e->now.depth[at + (size_t)i];
-        bool inside = z > 0;
-        camera_unproject_world(e->now.intrinsics + 9 * view, e->now.world_from_camera + 16 * view, i % e->info->W + 0.5,
-                               i / e->info->W + 0.5, z, point);
-        for (int c = 0; c < 3; c++) inside = inside && point[c] >= box[c] && point[c] <= box[3 + c];
-        e->valid[i] = inside;
-    }
+// Pixels that count; NULL when all do.
+static const uint8_t *find_valid(Evaluation *e, int view) {
+    bool crop = e->model->config.data.crop && e->info->bounds;
+    EvalPixels pixels = {&e->now, view};
+    if (!crop && !e->options->seen_only) return NULL;
+    memset(e->valid, 1, (size_t)e->info->H * (size_t)e->info->W);
+    if (crop) eval_mask_box(pixels, e->info->bounds, e->valid);
+    if (e->options->seen_only) eval_mask_seen(pixels, &e->last, e->rollout.heldout, e->valid);
     return e->valid;
 }
 
@@ -128,7 +124,7 @@ static Status compare_view(Evaluation *e, int step, int view, Error *err) {
                          .truth = e->now.rgb + 3 * at,
                          .true_depth = e->now.depth + at,
                          .moving = e->moving,
-                         .valid = find_valid(e, view, at)};
+                         .valid = find_valid(e, view)};
     Status status = STATUS_OK;
     for (int m = 0; m < METHOD_COUNT && status == STATUS_OK; m++) {
         image.method = (ReportMethod)m;

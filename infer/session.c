@@ -23,10 +23,27 @@ static Status find_checkpoint(Session *session, const SessionOptions *options, E
     return checkpoint_read_meta(session->path, &session->meta, err);
 }
 
+// A checkpoint that was made by hand may leave lengths at 0, "from the data"; there are none here.
+static Status check_lengths(const Session *session, Error *err) {
+    const Config *c = &session->meta.config;
+    const double lengths[] = {c->data.extent,       c->gnn.length_scale,     c->gnn.displacement_scale,
+                              c->gnn.colour_length, c->gnn.moving_length,    c->gnn.decode_width,
+                              c->gnn.smooth_width,  c->gnn.moving_threshold, c->renderer.radius};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (!(lengths[i] > 0))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected every length of the config to be known (data.extent, gnn.*_scale, .., "
+                             "renderer.radius), found 0; "
+                             "was it written by \"vpd train\"?",
+                             session->path);
+    return STATUS_OK;
+}
+
 static Status load_model(Session *session, const SessionOptions *options, Error *err) {
     const char *device = options->device ? options->device : "auto";
     CheckpointWeights which = options->raw ? CHECKPOINT_RAW : CHECKPOINT_EMA;
-    Status status = device_open(device, options->threads, &session->device, err);
+    Status status = check_lengths(session, err);
+    if (status == STATUS_OK) status = device_open(device, options->threads, &session->device, err);
     if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
     if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
     if (status != STATUS_OK) session_close(session);

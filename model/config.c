@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config.h"
 
+#include "encoder/encoder.h"
+
 #include <string.h>
 
 #define AT(field) offsetof(Config, field)
@@ -181,8 +183,8 @@ Status config_resolve(Config *config, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d", train->rollout.count, train->rollout_from.count);
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d", config->renderer.widths.count);
-    if (config->encoder.widths.count < 1)
-        return error_set(err, STATUS_BAD_INPUT, "encoder.widths: expected at least one level");
+    if (config->encoder.widths.count < 1 || config->encoder.widths.count > ENCODER_MAX_LEVELS)
+        return error_set(err, STATUS_BAD_INPUT, "encoder.widths: expected 1 to %d levels, found %d", ENCODER_MAX_LEVELS, config->encoder.widths.count);
     if (gnn->nodes == 4 && gnn->moving_flag == 1)
         return error_set(err, STATUS_BAD_INPUT, "gnn.nodes=moving needs gnn.moving_flag=on");
     if (gnn->velocity == 3 && gnn->graph == 1)

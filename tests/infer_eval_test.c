@@ -5,6 +5,7 @@
 #include "base/image.h"
 #include "infer/eval.h"
 #include "infer/eval_frames.h"
+#include "infer/eval_masks.h"
 #include "infer/film.h"
 #include "tests/infer_world.h"
 
@@ -240,6 +241,55 @@ static void masks_and_crops(void **state) {
     world_close(&world);
 }
 
+static size_t count_mask(const uint8_t *mask, size_t pixels) {
+    size_t count = 0;
+    for (size_t i = 0; i < pixels; i++) count += mask[i];
+    return count;
+}
+
+// A point on the checkered floor or the ball, seen by two views of three that look from one side.
+static void pixels_that_inputs_see(void **state) {
+    (void)state;
+    enum { PIXELS = 24 * 28 };
+    World world;
+    Frames frames = {0};
+    Report all, seen;
+    Error err = {0};
+    uint8_t mask[PIXELS], none[3] = {0}, last[3] = {0, 0, 1}, every[3] = {1, 1, 1};
+    world_open(&world, WORLD_PLAIN);
+    assert_status_ok(dataset_read_frames(world.dataset, (FrameRequest){.episode = 0, .count = 1}, &frames, &err), err);
+    size_t depth = 0;
+    for (size_t i = 0; i < PIXELS; i++) depth += frames.depth[2 * PIXELS + i] > 0;
+    // A view sees its own points, and only pixels with depth have a point.
+    memset(mask, 1, PIXELS);
+    eval_mask_seen((EvalPixels){&frames, 2}, &frames, none, mask);
+    assert_int_equal(count_mask(mask, PIXELS), depth);
+    // Other views see most of them, not what lies behind the ball or out of their pictures.
+    memset(mask, 1, PIXELS);
+    eval_mask_seen((EvalPixels){&frames, 2}, &frames, last, mask);
+    assert_true(count_mask(mask, PIXELS) > depth / 4 && count_mask(mask, PIXELS) < depth);
+    eval_mask_seen((EvalPixels){&frames, 2}, &frames, every, mask);
+    assert_int_equal(count_mask(mask, PIXELS), 0);
+    // The box of the workspace: fewer points, none outside.
+    memset(mask, 1, PIXELS);
+    eval_mask_box((EvalPixels){&frames, 0}, (double[]){-1, -1, -1, 1, 1, 1}, mask);
+    assert_true(count_mask(mask, PIXELS) > 20 && count_mask(mask, PIXELS) < depth);
+    eval_mask_box((EvalPixels){&frames, 0}, (double[]){5, 5, 5, 6, 6, 6}, mask);
+    assert_int_equal(count_mask(mask, PIXELS), 0);
+
+    EvalChoice choice = {.episodes = ALL_EPISODES, .episode_count = 1, .starts = {.count = 1, .v = {1}}, .steps = 0};
+    world_model(&world, NULL, false);
+    plan_and_run(&world, choice, (EvalOptions){0}, &all);
+    plan_and_run(&world, choice, (EvalOptions){.seen_only = true}, &seen);
+    Mean a = report_mean(&all, METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, METRIC_PSNR, 0, -1);
+    Mean b = report_mean(&seen, METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, METRIC_PSNR, 0, -1);
+    assert_true(a.count == 1 && b.count == 1 && a.sum != b.sum);
+    report_free(&all);
+    report_free(&seen);
+    frames_free(&frames);
+    world_close(&world);
+}
+
 static void films(void **state) {
     (void)state;
     World world;
@@ -294,9 +344,13 @@ static void films(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_is_no_dynamics), cmocka_unit_test(pictures_are_the_rollouts),
-        cmocka_unit_test(starts_that_fit),          cmocka_unit_test(one_frame_is_enough),
-        cmocka_unit_test(masks_and_crops),          cmocka_unit_test(films),
+        cmocka_unit_test(untrained_is_no_dynamics),
+        cmocka_unit_test(pictures_are_the_rollouts),
+        cmocka_unit_test(starts_that_fit),
+        cmocka_unit_test(one_frame_is_enough),
+        cmocka_unit_test(masks_and_crops),
+        cmocka_unit_test(pixels_that_inputs_see),
+        cmocka_unit_test(films),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,12 @@ static void sessions(void **state) {
     assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err, "data.h5");
     options.checkpoint = other, options.device = "cuda";
     assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err, "--device cuda");
+    // A config that leaves lengths open.
+    meta.config.gnn.length_scale = 0;
+    assert_status_ok(checkpoint_save(path, &world.model->parameters, &blocks, &meta, &err), err);
+    options = (SessionOptions){.checkpoint = path};
+    assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err,
+                        "expected every length of the config to be known");
     free(blocks.ema);
     rollout_file_free(&r);
     world_close(&world);

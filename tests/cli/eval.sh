@@ -44,6 +44,7 @@ wrong_eval "absent.h5" "$run" "$folder/absent.h5"
 wrong_eval "/nowhere/a.json" "$run" "$data" --json /nowhere/a.json
 wrong_eval "found none" --frames "$folder" "$data"
 wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
+wrong_eval "--seen does not go with --frames" --frames "$folder" "$data" --seen
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 4 -o "$folder/train.h5"
 wrong_eval "found 1 for train, 0 for val, 0 for test; say which with --split" "$run" "$folder/train.h5"
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 1 -o "$folder/one.h5"
