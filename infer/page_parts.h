@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the page*.c files alone.
+#ifndef VPD_INFER_PAGE_PARTS_H
+#define VPD_INFER_PAGE_PARTS_H
+
+#include "infer/page.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+extern const char PAGE_STYLE[], PAGE_SCRIPT[];
+
+struct Page {
+    char *title, *subtitle;
+    char *body_text, *list_text; // what body and list were closed into
+    size_t body_size, list_size;
+    FILE *body, *list; // the sections, and the list of contents
+    int sections;
+    bool open; // a section
+    Status status;
+    Error error; // the first failure
+};
+
+void page_fail(Page *page, Status status, const char *what);
+// Text as HTML. Within text, `...` in backquotes becomes code.
+void page_put_escaped(FILE *out, const char *text);
+void page_put_inline(FILE *out, const char *text);
+void page_put_base64(FILE *out, const unsigned char *bytes, size_t size);
+// data:image/png;base64,... of (H,W,3) pixels.
+void page_put_png(Page *page, const uint8_t *rgb, int H, int W);
+
+#endif

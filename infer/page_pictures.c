@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures on the page: plots, stills, and pictures that move together.
+#include "infer/page.h"
+
+#include "base/image.h"
+#include "infer/page_parts.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHEET_SIDE_MAX = 8192 }; // telephones decode no larger pictures
+
+void page_put_png(Page *page, const uint8_t *rgb, int H, int W) {
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    Error err;
+    const Image image = {H, W, 3, PIXEL_U8, (void *)(uintptr_t)rgb};
+    Status status = image_encode_png(&image, &bytes, &size, &err);
+    if (status != STATUS_OK) page_fail(page, status, err.text);
+    fputs("data:image/png;base64,", page->body);
+    if (bytes) page_put_base64(page->body, bytes, size);
+    free(bytes);
+}
+
+static void put_caption(Page *page, const char *caption) {
+    if (!caption) return;
+    fputs("<figcaption>", page->body);
+    page_put_inline(page->body, caption);
+    fputs("</figcaption>\n", page->body);
+}
+
+void page_plots(Page *page, const Plot *plots, int count, const char *caption) {
+    fputs("<figure><div class=\"plots\">\n", page->body);
+    for (int i = 0; i < count; i++) plot_write_svg(plots + i, false, page->body);
+    fputs("</div>\n", page->body);
+    put_caption(page, caption);
+    fputs("</figure>\n", page->body);
+}
+
+void page_picture(Page *page, const uint8_t *rgb, int H, int W, const char *alt, const char *caption) {
+    fprintf(page->body, "<figure><img class=\"still\" width=\"%d\" height=\"%d\" alt=\"", W, H);
+    page_put_escaped(page->body, alt);
+    fputs("\" src=\"", page->body);
+    page_put_png(page, rgb, H, W);
+    fputs("\">\n", page->body);
+    put_caption(page, caption);
+    fputs("</figure>\n", page->body);
+}
+
+// ---- moving pictures
+
+// Frames of one place in the grid lie in one sheet, `across` beside each other.
+typedef struct Sheet {
+    int across, down, H, W;
+    uint8_t *rgb;
+} Sheet;
+
+static bool shape_sheet(const PageMoving *moving, Sheet *sheet) {
+    sheet->across = 1;
+    while (sheet->across * sheet->across * moving->W < moving->frames * moving->H) sheet->across++;
+    if (sheet->across * moving->W > SHEET_SIDE_MAX) sheet->across = SHEET_SIDE_MAX / moving->W;
+    if (sheet->across < 1) return false;
+    sheet->down = (moving->frames + sheet->across - 1) / sheet->across;
+    sheet->H = sheet->down * moving->H;
+    sheet->W = sheet->across * moving->W;
+    return sheet->H <= SHEET_SIDE_MAX;
+}
+
+static void fill_sheet(const PageMoving *moving, const Sheet *sheet, const uint8_t *const *pictures) {
+    size_t row = 3 * (size_t)moving->W, sheet_row = 3 * (size_t)sheet->W;
+    memset(sheet->rgb, 0, sheet_row * (size_t)sheet->H);
+    for (int i = 0; i < moving->frames; i++) {
+        uint8_t *to =
+            sheet->rgb + (size_t)(i / sheet->across * moving->H) * sheet_row + (size_t)(i % sheet->across) * row;
+        for (int y = 0; pictures[i] && y < moving->H; y++)
+            memcpy(to + (size_t)y * sheet_row, pictures[i] + (size_t)y * row, row);
+    }
+}
+
+// JSON with the words for each frame, inside an attribute.
+static void put_frame_names(Page *page, const PageMoving *moving) {
+    json_t *names = json_array();
+    for (int i = 0; i < moving->frames; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "%d of %d", i + 1, moving->frames);
+        json_t *name = json_string(moving->frame_names ? moving->frame_names[i] : number);
+        json_array_append_new(names, name ? name : json_string(number)); // no UTF-8: the number
+    }
+    char *text = json_dumps(names, JSON_COMPACT);
+    json_decref(names);
+    if (text) page_put_escaped(page->body, text);
+    else page_fail(page, STATUS_FAILED, "no memory for the names of frames");
+    free(text);
+}
+
+static void put_view(Page *page, const PageMoving *moving, const Sheet *sheet, int row, int column) {
+    const char *row_name = moving->row_names ? moving->row_names[row] : NULL;
+    const char *column_name = moving->column_names ? moving->column_names[column] : NULL;
+    fill_sheet(moving, sheet, moving->pictures + (size_t)(row * moving->columns + column) * (size_t)moving->frames);
+    fprintf(page->body, "<div class=\"view\" style=\"aspect-ratio:%d/%d\" role=\"img\" aria-label=\"", moving->W,
+            moving->H);
+    page_put_escaped(page->body, row_name ? row_name : "");
+    fputs(row_name && column_name ? ", " : "", page->body);
+    page_put_escaped(page->body, column_name ? column_name : "");
+    fprintf(page->body, "\"><img alt=\"\" style=\"width:%d%%\" src=\"", 100 * sheet->across);
+    page_put_png(page, sheet->rgb, sheet->H, sheet->W);
+    fputs("\"><canvas></canvas></div>\n", page->body);
+}
+
+static void put_name(Page *page, const char *class, const char *name) {
+    fprintf(page->body, "<div class=\"%s\">", class);
+    if (name) page_put_inline(page->body, name);
+    fputs("</div>\n", page->body);
+}
+
+static void put_grid(Page *page, const PageMoving *moving, const Sheet *sheet) {
+    bool rows = moving->row_names != NULL;
+    fprintf(page->body, "<div class=\"views\" style=\"grid-template-columns:%srepeat(%d,minmax(6rem,%s))\">\n",
+            rows ? "1.4rem " : "", moving->columns, moving->columns > 2 ? "15rem" : "22rem");
+    if (moving->column_names && rows) fputs("<div></div>\n", page->body);
+    for (int c = 0; c < moving->columns && moving->column_names; c++) put_name(page, "column", moving->column_names[c]);
+    for (int r = 0; r < moving->rows; r++) {
+        if (rows) put_name(page, "row", moving->row_names[r]);
+        for (int c = 0; c < moving->columns; c++) put_view(page, moving, sheet, r, c);
+    }
+    fputs("</div>\n", page->body);
+}
+
+static void put_controls(Page *page, int frames) {
+    fprintf(page->body,
+            "<div class=\"controls\"><button type=\"button\" aria-label=\"Play\"><svg viewBox=\"0 0 16 16\" "
+            "aria-hidden=\"true\">"
+            "<path class=\"start\" d=\"M4 2l10 6-10 6z\"/><path class=\"pause\" d=\"M3 2h4v12H3zM9 "
+            "2h4v12H9z\"/></svg></button>"
+            "<input type=\"range\" min=\"0\" max=\"%d\" value=\"0\" aria-label=\"Frame\"><output></output></div>\n",
+            frames - 1);
+}
+
+void page_moving(Page *page, const PageMoving *moving) {
+    Sheet sheet = {0};
+    if (moving->rows < 1 || moving->columns < 1 || moving->frames < 1 || !shape_sheet(moving, &sheet)) {
+        page_fail(page, STATUS_BAD_INPUT,
+                  "moving pictures: expected at least one frame, and frames that fit into a sheet of "
+                  "8192 x 8192 pixels; take fewer or smaller ones");
+        return;
+    }
+    sheet.rgb = malloc(3 * (size_t)sheet.H * (size_t)sheet.W);
+    if (!sheet.rgb) {
+        page_fail(page, STATUS_FAILED, "no memory for moving pictures");
+        return;
+    }
+    fprintf(page->body,
+            "<figure class=\"moving\" data-frames=\"%d\" data-fps=\"%g\" data-width=\"%d\" data-height=\"%d\" "
+            "data-across=\"%d\" data-names=\"",
+            moving->frames, moving->fps > 0 ? moving->fps : 8, moving->W, moving->H, sheet.across);
+    put_frame_names(page, moving);
+    fputs("\" role=\"group\" aria-label=\"", page->body);
+    page_put_escaped(page->body, moving->alt ? moving->alt : moving->caption ? moving->caption : "moving pictures");
+    fputs("\">\n", page->body);
+    put_grid(page, moving, &sheet);
+    put_controls(page, moving->frames);
+    put_caption(page, moving->caption);
+    fputs("</figure>\n", page->body);
+    free(sheet.rgb);
+}
