@@ -3,6 +3,7 @@
 // the new one. The calls that change a file system are replaced here, so that each can be the last one, or fail.
 #include "tests/test.h"
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "tests/checkpoint_model.h"
 
@@ -138,7 +139,9 @@ static void killed_at_every_call(void **state) {
 static void killed_at_any_time(void **state) {
     Setting *s = *state;
     long step = 1;
+    double begin = clock_now();
     assert_status_ok(save(s, step), s->err);
+    uint32_t three_saves = 1000 + (uint32_t)(3e6 * (clock_now() - begin)); // microseconds
     for (uint32_t round = 0; round < 40; round++) {
         int how;
         fflush(NULL);
@@ -147,7 +150,7 @@ static void killed_at_any_time(void **state) {
             for (long i = step + 1; i < step + 100000 && save(s, i) == STATUS_OK; i++) {}
             _exit(1);
         }
-        usleep(2000 + random_below((RandomKey){.purpose = RANDOM_TEST}, round, 30000));
+        usleep(random_below((RandomKey){.purpose = RANDOM_TEST}, round, three_saves));
         kill(child, SIGKILL);
         assert_int_equal(waitpid(child, &how, 0), child);
         assert_true(WIFSIGNALED(how));

@@ -80,7 +80,7 @@ static int newest_first(const void *a, const void *b) {
 // Names in order: the checkpoints, newest first, then all others.
 static Status list_newest_first(const char *folder, FileList *list, Error *err) {
     Status status = file_list(folder, list, err);
-    if (status == STATUS_OK) qsort(list->names, list->count, sizeof *list->names, newest_first);
+    if (status == STATUS_OK && list->count) qsort(list->names, list->count, sizeof *list->names, newest_first);
     return status;
 }
 
