@@ -108,8 +108,9 @@ static size_t list_by_flag(const real *m, size_t count, bool flag, int32_t *list
 // The nearest nodes that stand still, beside the nearest of all: an object would otherwise hear itself alone.
 static void add_cross_edges(Planning *p, GnnEdges *edges) {
     size_t M = p->nodes.count;
-    int32_t *list = tape_context(p->tape, (2 * M + 1) * sizeof *list), *position = list + M;
+    int32_t *list = tape_context(p->tape, (2 * M + 1) * sizeof *list);
     if (!list) return;
+    int32_t *position = list + M;
     size_t still = list_by_flag(p->node_m, M, false, list, position), k = min_size(p->c->cross_edges, still);
     if (!k) return;
     const int32_t *device_list = planning_upload_list(p, list, still), *self = planning_upload_list(p, position, M);

@@ -223,6 +223,69 @@ static void awkward_sets_work(void **state) {
     }
 }
 
+// Memory that runs out behind so many blocks.
+static int blocks_left;
+static void *scarce_allocate(void *owner, size_t bytes) {
+    (void)owner;
+    return blocks_left-- > 0 ? aligned_alloc(64, bytes) : NULL;
+}
+static void scarce_release(void *owner, void *memory, size_t bytes) {
+    (void)owner;
+    (void)bytes;
+    free(memory);
+}
+
+// Wherever memory runs out, the step ends with a sentence and no crash.
+static void memory_may_run_out(void **state) {
+    (void)state;
+    const ArenaSource scarce = {scarce_allocate, scarce_release, NULL};
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        Scene *scene = scene_make(config.T, COUNTS);
+        real *dx = malloc(2 * SCENE_MAX * 3 * sizeof *dx);
+        int failures = 0;
+        Status status = STATUS_FAILED;
+        config.C = 96;
+        for (int blocks = 0; status != STATUS_OK && blocks < 40; blocks++) {
+            SceneModel model;
+            Tape tape;
+            Error err = {0};
+            model_open(&model, &config, 2, false);
+            tape_init(&tape, model.device);
+            tape.memory.source = model.device->scratch.source = scarce;
+            blocks_left = blocks;
+            GnnSets sets = {.count = config.T};
+            for (size_t t = 0; t < config.T; t++) // inputs stand outside the scarce memory
+                sets.set[t] = (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t]};
+            for (size_t t = 0; t < config.T; t++) {
+                *sets.set[t].x = (Tensor){scene->x[t], NULL, scene->count[t], 3, true};
+                *sets.set[t].f = (Tensor){scene->f[t], NULL, scene->count[t], scene->D, true};
+            }
+            GnnPlanInput input = scene_plan_input(scene, &sets, 0);
+            GnnPlan plan;
+            DynamicsOutput out = {0};
+            gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+            dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
+            real *grad = tape_grad(&tape, out.x);
+            if (grad) memset(grad, 0, out.x->rows * 3 * sizeof *grad);
+            tape_backward_from_grads(&tape);
+            status = device_status(model.device, &err);
+            failures += status != STATUS_OK;
+            if (status != STATUS_OK) assert_non_null(strstr(err.text, "out of memory"));
+            for (size_t t = 0; t < config.T; t++) {
+                free(sets.set[t].x);
+                free(sets.set[t].f);
+            }
+            tape_free(&tape);
+            model_close(&model);
+        }
+        assert_int_equal(status, STATUS_OK);
+        assert_true(failures >= 2);
+        free(scene);
+        free(dx);
+    }
+}
+
 // One doubling of N (M = N/16) costs at most 2.2 times the memory, in both forms.
 static void memory_is_linear(void **state) {
     (void)state;
@@ -271,7 +334,8 @@ static void spread_sees_collapse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(untrained_moves_nothing),   cmocka_unit_test(two_runs_give_the_same_bits),
                                        cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
-                                       cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(memory_is_linear),
+                                       cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(memory_may_run_out),
+                                       cmocka_unit_test(memory_is_linear),
                                        cmocka_unit_test(spread_sees_collapse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

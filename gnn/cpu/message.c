@@ -143,9 +143,9 @@ void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
     WorkPlan plan = {.others_size = m->mean_kind == MEAN_OTHER ? m->edges.others * m->out : 0};
     ArenaMark mark = arena_mark(&device->scratch);
     plan_chunks(&plan, m);
-    if (!plan_allocate(&plan, device, m)) return;
+    bool ok = plan_allocate(&plan, device, m);
+    if (!ok) return; // the device has failed
     size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
-    bool ok = true;
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
