@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_MIN = 5, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14 };
+enum { SECONDS_MIN = 2, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14 };
 
 // Elements times bytes when that is little; 0 when it is much or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
@@ -88,7 +88,7 @@ static void walk(hid_t file) {
 }
 
 // The child says nothing, has a limited time, and leaves without any of the parent's clean-up.
-static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const void *owner) {
+static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, int done) {
     static const int FATAL[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM};
     rlim_t seconds = SECONDS_MIN + file_bytes / BYTES_PER_SECOND;
     struct rlimit cpu = {seconds, seconds};
@@ -97,20 +97,28 @@ static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const
     for (size_t i = 0; i < sizeof FATAL / sizeof FATAL[0]; i++) signal(FATAL[i], SIG_DFL);
     if (null >= 0) dup2(null, STDOUT_FILENO), dup2(null, STDERR_FILENO);
     walk(open_again(owner));
-    _exit(0);
+    _exit(write(done, "", 1) == 1 ? 0 : 1);
 }
 
 Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner,
                 Error *err) {
-    int state = 0;
+    int ends[2], state = 0;
+    char byte;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set(err, STATUS_FAILED, "%s: no pipe to look at it first (%s)", name, strerror(errno));
     pid_t child = fork(), ended;
-    if (child == 0) be_child(file_bytes, open_again, owner);
-    if (child < 0)
-        return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
+    if (child == 0) be_child(file_bytes, open_again, owner, ends[1]);
+    close(ends[1]);
+    // The child's last word counts, not its status, which a program that ignores SIGCHLD never gets.
+    ssize_t got = -1;
+    do got = child > 0 ? read(ends[0], &byte, 1) : -1;
+    while (child > 0 && got < 0 && errno == EINTR);
+    close(ends[0]);
+    if (child < 0) return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
     do ended = waitpid(child, &state, 0);
     while (ended < 0 && errno == EINTR);
-    if (ended == child && WIFEXITED(state) && WEXITSTATUS(state) == 0) return STATUS_OK;
-    bool endless = WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
+    if (got == 1) return STATUS_OK;
+    bool endless = ended == child && WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
     return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it",
                      name, endless ? "finds no end" : "crashes");
 }

@@ -164,10 +164,11 @@ static void close_episode(DatasetWriter *writer) {
 
 Status dataset_writer_end_episode(DatasetWriter *writer, Error *err) {
     Status status = STATUS_OK;
-    for (int i = 0; !status && i < writer->F * writer->V; i++) {
+    size_t V = (size_t)writer->V;
+    for (size_t i = 0; !status && i < (size_t)writer->F * V; i++) {
         if (!writer->put[i])
-            status = error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %d, view %d of episode %d was never given",
-                               writer->draft.path, i / writer->V, i % writer->V, writer->episode_count);
+            status = error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %zu, view %zu of episode %d was never given",
+                               writer->draft.path, i / V, i % V, writer->episode_count);
     }
     close_episode(writer);
     writer->episode_count++;
