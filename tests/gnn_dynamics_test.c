@@ -149,6 +149,78 @@ static void threads_and_keeping_agree(void **state) {
     }
 }
 
+// A step as tape_checkpoint runs it: the plan is kept, the tensors come as x0, f0, x1, f1, ..
+typedef struct StepSegment {
+    const Dynamics *dynamics;
+    const GnnPlan *plan;
+    GnnSets sets;
+} StepSegment;
+
+static void run_segment(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs) {
+    const StepSegment *segment = context;
+    GnnSets sets = segment->sets;
+    DynamicsOutput out = {0};
+    for (size_t t = 0; t < sets.count; t++) {
+        sets.set[t].x = inputs[2 * t];
+        sets.set[t].f = inputs[2 * t + 1];
+    }
+    dynamics_step(tape, segment->dynamics, segment->plan, &sets, &out);
+    outputs[0] = out.x;
+    outputs[1] = out.f;
+}
+
+static void run_step(Tape *tape, StepSegment *segment, bool checkpoint, Tensor **outputs) {
+    Tensor *inputs[2 * GNN_MAX_SETS];
+    for (size_t t = 0; t < segment->sets.count; t++) {
+        inputs[2 * t] = segment->sets.set[t].x;
+        inputs[2 * t + 1] = segment->sets.set[t].f;
+    }
+    if (checkpoint) tape_checkpoint(tape, run_segment, segment, 2 * segment->sets.count, inputs, 2, outputs);
+    else run_segment(tape, segment, inputs, outputs);
+}
+
+// A step run again in the backward pass gives the same gradients, bit for bit.
+static void checkpointed_steps_agree(void **state) {
+    (void)state;
+    for (size_t f = 0; f < SCENE_FORMS; f++) {
+        GnnConfig config = scene_config(&scene_forms[f]);
+        real *grads[2], *f_grads[2];
+        size_t size = 0, f_size = COUNTS[0] * 5;
+        for (int run = 0; run < 2; run++) {
+            SceneModel model;
+            Tape tape;
+            Scene *scene = scene_make(config.T, COUNTS);
+            Tensor *outputs[2];
+            GnnPlan plan;
+            model_open(&model, &config, 2, false);
+            tape_init(&tape, model.device);
+            StepSegment segment = {model.dynamics, &plan, scene_sets(&tape, scene)};
+            GnnPlanInput input = scene_plan_input(scene, &segment.sets, 0);
+            gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+            run_step(&tape, &segment, run == 1, outputs);
+            for (int i = 0; i < 2; i++) {
+                real *grad = tape_grad(&tape, outputs[i]);
+                for (size_t j = 0; j < outputs[i]->rows * outputs[i]->cols; j++) grad[j] = (real)scene_random(60 + (uint32_t)i, j);
+            }
+            tape_backward_from_grads(&tape);
+            size = model.parameters.size;
+            grads[run] = malloc(size * sizeof(real));
+            f_grads[run] = malloc(f_size * sizeof(real));
+            memcpy(grads[run], model.parameters.grads, size * sizeof(real));
+            memcpy(f_grads[run], segment.sets.set[config.T - 1].f->grad, f_size * sizeof(real));
+            tape_free(&tape);
+            model_close(&model);
+            free(scene);
+        }
+        assert_memory_equal(grads[0], grads[1], size * sizeof(real));
+        assert_memory_equal(f_grads[0], f_grads[1], f_size * sizeof(real));
+        for (int run = 0; run < 2; run++) {
+            free(grads[run]);
+            free(f_grads[run]);
+        }
+    }
+}
+
 static void warm_steps_allocate_nothing(void **state) {
     (void)state;
     for (size_t f = 0; f < SCENE_FORMS; f++) {
@@ -334,7 +406,7 @@ static void spread_sees_collapse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(untrained_moves_nothing),   cmocka_unit_test(two_runs_give_the_same_bits),
                                        cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
-                                       cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(memory_may_run_out),
+                                       cmocka_unit_test(checkpointed_steps_agree),  cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(memory_may_run_out),
                                        cmocka_unit_test(memory_is_linear),
                                        cmocka_unit_test(spread_sees_collapse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
