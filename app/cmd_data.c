@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "base/clock.h"
 #include "base/json.h"
-#include "datasets/dataset.h"
+#include "datasets/loader.h"
 
-#include <math.h>
+enum { FRAMES_AT_ONCE = 8 };
 
 static const Flag flags[] = {
     {.name = "json", .help = "one JSON object instead of a table"},
+    {.name = "speed", .help = "read all of it with --threads loader threads, and say how fast that goes"},
     {0},
 };
 
@@ -66,12 +68,56 @@ static json_t *dataset_json(const Dataset *dataset) {
                      "episodes", episodes);
 }
 
+// All frames of all episodes, in runs of a few.
+typedef struct ReadAll {
+    const Dataset *dataset;
+    int episode, frame;
+} ReadAll;
+
+static bool next_run(void *owner, uint64_t index, FrameRequest *request) {
+    ReadAll *all = owner;
+    (void)index;
+    if (all->episode >= dataset_episode_count(all->dataset)) return false;
+    int left = dataset_episode(all->dataset, all->episode)->F - all->frame;
+    request->episode = all->episode;
+    request->first = all->frame;
+    request->count = left < FRAMES_AT_ONCE ? left : FRAMES_AT_ONCE;
+    all->frame += request->count;
+    if (left > FRAMES_AT_ONCE) return true;
+    all->episode++;
+    all->frame = 0;
+    return true;
+}
+
+static Status measure_speed(const Dataset *dataset, int threads, Error *err) {
+    ReadAll all = {.dataset = dataset};
+    Loader *loader;
+    const Frames *frames = NULL;
+    double images = 0, bytes = 0, started = clock_now();
+    LoaderOptions options = {.threads = threads < LOADER_THREADS_MAX ? threads : LOADER_THREADS_MAX, .source = next_run, .owner = &all};
+    Status status = loader_open(dataset, options, &loader, err);
+    if (status) return status;
+    do {
+        status = loader_next(loader, &frames, err);
+        double count = frames ? (double)frames->F * frames->V : 0;
+        images += count;
+        bytes += frames ? count * frames->H * frames->W * (3 + sizeof(float) + (frames->mask ? sizeof(uint16_t) : 0)) : 0;
+    } while (!status && frames);
+    double seconds = clock_now() - started;
+    loader_close(loader);
+    if (!status)
+        printf("\n%.0f images in %.2f s with %d threads: %.0f images/s, %.0f MB/s of pixels\n", images, seconds, options.threads,
+               images / seconds, 1e-6 * bytes / seconds);
+    return status;
+}
+
 static Status run_info(const CommandLine *line, Error *err) {
     Dataset *dataset;
     Status status = dataset_open(command_argument(line, 0), &dataset, err);
     if (status) return status;
     if (command_has(line, "json")) status = json_write_line(stdout, dataset_json(dataset), err);
     else print_table(dataset);
+    if (!status && command_has(line, "speed") && !command_has(line, "json")) status = measure_speed(dataset, line->threads, err);
     dataset_close(dataset);
     return status;
 }

@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { LOADER_THREADS_MAX = 256 };
-
 typedef enum SlotState { SLOT_FREE, SLOT_READING, SLOT_READY } SlotState;
 
 // Item i lives in slot i % slot_count from the moment its request is made until the caller has moved on from it.

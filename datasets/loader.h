@@ -10,11 +10,13 @@
 
 #include "datasets/dataset.h"
 
+enum { LOADER_THREADS_MAX = 256 };
+
 // Fills the request for item `index`; returns false when there are no more items.
 typedef bool LoaderSource(void *owner, uint64_t index, FrameRequest *request);
 
 typedef struct LoaderOptions {
-    int threads;          // workers; 0 = read in loader_next itself, without threads
+    int threads;          // workers, at most LOADER_THREADS_MAX; 0 = read in loader_next itself, without threads
     int prefetch;         // items ready or under way, at least 1; 0 = threads + 1
     size_t cache_bytes;   // bound of decoded images kept
     uint64_t first_index; // number of the first item
