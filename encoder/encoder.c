@@ -53,12 +53,22 @@ static Tensor *block_forward(Tape *tape, const Encoder *encoder, const EncoderBl
     return group_norm(tape, x, shape, block->gain, block->offset, encoder->config.activation);
 }
 
+// The device's layout for convolutions, where it fits every level and leaves the input as it is.
+static size_t choose_block(const Device *device, const EncoderConfig *config) {
+    size_t block = device->nn->image_block;
+    if (!block || input_channels(config) % block == 0) return 0;
+    for (int l = 0; l < config->levels; l++)
+        if (config->widths[l] % block != 0) return 0;
+    return block;
+}
+
 static size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 
 Tensor *encoder_pixels(Tape *tape, const Encoder *encoder, Tensor *images, ImageShape shape) {
     int levels = encoder->config.levels;
     size_t divisor = (size_t)1 << (levels - 1);
     ImageShape padded = {shape.n, round_up(shape.h, divisor), round_up(shape.w, divisor)}, now = padded;
+    images->block = choose_block(tape->device, &encoder->config);
     Tensor *x = image_pad(tape, images, shape, padded.h, padded.w), *skip[ENCODER_MAX_LEVELS];
     // Down: two blocks a level, each level at half the size.
     for (int l = 0; l < levels; l++) {
@@ -75,7 +85,7 @@ Tensor *encoder_pixels(Tape *tape, const Encoder *encoder, Tensor *images, Image
         now = (ImageShape){now.n, 2 * now.h, 2 * now.w};
         for (int i = 0; i < 2; i++) x = block_forward(tape, encoder, &encoder->up[l][i], x, now);
     }
-    return image_crop(tape, x, padded, shape.h, shape.w);
+    return image_crop_to_rows(tape, x, padded, shape.h, shape.w);
 }
 
 Tensor *encoder_latents(Tape *tape, const Encoder *encoder, Tensor *pixels, size_t count, const int32_t *pixel) {

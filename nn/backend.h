@@ -25,6 +25,7 @@ struct SumSquaresArgs;
 
 typedef struct NnBackend {
     void (*close)(Device *); // frees device->state; NULL where there is none
+    size_t image_block;      // layout of images that convolutions are fastest on (Tensor.block); 0: knows NHWC alone
 
     // memory; `host` is ordinary memory
     void (*zero)(Device *, void *memory, size_t bytes);

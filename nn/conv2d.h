@@ -10,6 +10,7 @@
 typedef struct Conv2dArgs {
     ImageShape shape;
     size_t in, out;     // channels
+    size_t block;       // layout of x, y and their gradients
     const real *x;      // (n*h*w, in)
     const real *weight; // (3,3,in,out)
     const real *bias;   // (out)
@@ -20,7 +21,7 @@ typedef struct Conv2dArgs {
     real *dweight, *dbias; // added into; NULL = not wanted
 } Conv2dArgs;
 
-// weight is a parameter of rank 4 (3,3,in,out), that is a tensor of (9*in, out).
+// y has x's block. weight is a parameter of rank 4 (3,3,in,out), that is a tensor of (9*in, out).
 Tensor *conv2d(Tape *tape, Tensor *x, ImageShape shape, Tensor *weight, Tensor *bias);
 
 #endif

@@ -12,6 +12,7 @@ enum { GROUP_NORM_GROUPS = 8 };
 typedef struct GroupNormArgs {
     ImageShape shape;
     size_t channels, groups;
+    size_t block;              // layout of x, y and their gradients
     Activation act;
     const real *x;             // (n*h*w, channels)
     const real *gain, *offset; // (channels)
@@ -25,6 +26,7 @@ typedef struct GroupNormArgs {
 
 // The largest number of groups, at most GROUP_NORM_GROUPS, that divides the channels.
 size_t group_norm_groups(size_t channels);
+// y has x's block.
 Tensor *group_norm(Tape *tape, Tensor *x, ImageShape shape, Tensor *gain, Tensor *offset, Activation act);
 
 #endif

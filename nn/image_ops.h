@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling and padding of NHWC images, one op with a kind: it moves pixels, its backward moves gradients back.
+// Resampling and padding of images, one op with a kind: it moves pixels, its backward moves gradients back.
 #ifndef VPD_NN_IMAGE_OPS_H
 #define VPD_NN_IMAGE_OPS_H
 
@@ -16,18 +16,22 @@ typedef enum ImageOpKind {
 typedef struct ImageOpArgs {
     ImageOpKind kind;
     ImageShape from, to;
-    size_t channels;
-    const real *x;   // (from, channels)
-    real *y;         // (to, y_stride): columns y_first .. y_first + channels are overwritten
-    const real *dy;  // as y
-    size_t y_stride, y_first;
-    real *dx;        // added into
+    size_t channels, block;            // of x
+    size_t first, y_channels, y_block; // x's channels go to channels first .. of y
+    const real *x;                     // (from, channels)
+    real *y;                           // (to, y_channels): x's channels are overwritten
+    const real *dy;                    // as y
+    real *dx;                          // added into
 } ImageOpArgs;
 
+// All keep x's block (nn/image_shape.h).
 Tensor *average_pool_2x2(Tape *tape, Tensor *x, ImageShape shape);
-// [skip, upsampled x]: the UNet's way up in one op. `shape` is x's; skip has twice its height and width.
+// [skip, upsampled x]: the UNet's way up in one op. `shape` is x's; skip has twice its height and width, and x's block; a block
+// divides the channels of both.
 Tensor *upsample_concat(Tape *tape, Tensor *skip, Tensor *x, ImageShape shape);
 Tensor *image_pad(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
 Tensor *image_crop(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
+// The same, and NHWC whatever x is.
+Tensor *image_crop_to_rows(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
 
 #endif

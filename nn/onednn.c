@@ -50,7 +50,7 @@ typedef struct Primitive {
 
 typedef struct Convolution {
     ImageShape shape;
-    size_t in, out;
+    size_t in, out, block;
     Primitive kinds[KIND_COUNT];
     bool made[KIND_COUNT];
 } Convolution;
@@ -67,13 +67,19 @@ static Operand output_of(Kind kind) { return kind == FORWARD ? Y : kind == BACKW
 
 // ---- making primitives
 
+static dnnl_format_tag_t image_tag(size_t block, size_t channels) {
+    size_t run = image_run(block, channels);
+    return run == channels ? dnnl_nhwc : run == 8 ? dnnl_nChw8c : dnnl_nChw16c;
+}
+
 static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT], Desc any[OPERAND_COUNT]) {
+    dnnl_format_tag_t x_tag = image_tag(c->block, c->in), y_tag = image_tag(c->block, c->out);
     dnnl_dim_t n = (dnnl_dim_t)c->shape.n, h = (dnnl_dim_t)c->shape.h, w = (dnnl_dim_t)c->shape.w, in = (dnnl_dim_t)c->in, out = (dnnl_dim_t)c->out;
     const struct {
         int rank;
         dnnl_dims_t dims;
         dnnl_format_tag_t tag;
-    } operands[OPERAND_COUNT] = {[X] = {4, {n, in, h, w}, dnnl_nhwc}, [WEIGHT] = {4, {out, in, 3, 3}, dnnl_hwio}, [Y] = {4, {n, out, h, w}, dnnl_nhwc}, [BIAS] = {1, {out}, dnnl_x}};
+    } operands[OPERAND_COUNT] = {[X] = {4, {n, in, h, w}, x_tag}, [WEIGHT] = {4, {out, in, 3, 3}, dnnl_hwio}, [Y] = {4, {n, out, h, w}, y_tag}, [BIAS] = {1, {out}, dnnl_x}};
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < OPERAND_COUNT && !status; i++) {
         status = desc_make(&given[i], operands[i].rank, operands[i].dims, operands[i].tag);
@@ -194,7 +200,8 @@ static State *get_state(Device *device) {
 static Convolution *find(State *s, const Conv2dArgs *a) {
     for (size_t i = 0; i < s->count; i++) {
         Convolution *c = &s->items[i];
-        if (c->shape.n == a->shape.n && c->shape.h == a->shape.h && c->shape.w == a->shape.w && c->in == a->in && c->out == a->out) return c;
+        bool same = c->shape.n == a->shape.n && c->shape.h == a->shape.h && c->shape.w == a->shape.w;
+        if (same && c->in == a->in && c->out == a->out && c->block == a->block) return c;
     }
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 32;
@@ -203,7 +210,7 @@ static Convolution *find(State *s, const Conv2dArgs *a) {
         s->items = items;
         s->capacity = capacity;
     }
-    s->items[s->count] = (Convolution){.shape = a->shape, .in = a->in, .out = a->out};
+    s->items[s->count] = (Convolution){.shape = a->shape, .in = a->in, .out = a->out, .block = a->block};
     return &s->items[s->count++];
 }
 

@@ -15,6 +15,7 @@ typedef struct Tensor {
     real *grad;      // (rows, cols), or NULL while nothing has flowed into it
     size_t rows, cols;
     bool wants_grad;
+    size_t block;    // layout of images (nn/image_shape.h); 0 in all other tensors
 } Tensor;
 
 typedef struct Tape Tape;

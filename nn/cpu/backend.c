@@ -14,9 +14,19 @@ static void cpu_copy(Device *device, void *to, const void *from, size_t bytes) {
     memcpy(to, from, bytes);
 }
 
+// What oneDNN asks for with AVX-512, and with what comes before it; elsewhere and in double NHWC.
+#if defined(VPD_DOUBLE) || !defined(__x86_64__)
+#define IMAGE_BLOCK 0
+#elif defined(__AVX512F__)
+#define IMAGE_BLOCK 16
+#else
+#define IMAGE_BLOCK 8
+#endif
+
 extern const NnBackend CPU_FN(nn_backend);
 const NnBackend CPU_FN(nn_backend) = {
     .close = CPU_FN(conv2d_close),
+    .image_block = IMAGE_BLOCK,
     .zero = cpu_zero,
     .copy = cpu_copy,
     .upload = cpu_copy,

@@ -13,6 +13,9 @@
 #define CPU_JOIN(a, b) CPU_JOIN_(a, b)
 #define CPU_FN(name) CPU_JOIN(name, VPD_ISA)
 
+// A loop that is made anew for each caller's constants.
+#define CPU_INLINE static inline __attribute__((always_inline))
+
 // Rows of a matrix that one task of a parallel loop works on: the task's share stays in the L2 cache.
 enum { CPU_CHUNK_ROWS = 512 };
 

@@ -8,25 +8,31 @@
 #include "nn/cpu/vector_math.h"
 #include "nn/layer_norm.h"
 
-enum { CHUNK = 256 }; // pixels
+enum { CHUNK_PIXELS = 256 };
 
-// One image's work: per chunk two rows of channels for sums, then rows of constants per channel.
+// One image's work. Its channels lie in planes of `run` (image_shape.h); a chunk is some pixels of one plane.
 typedef struct Work {
     const GroupNormArgs *a;
-    size_t image, pixels, chunks;
-    real *sums;                 // (chunks, 2, channels)
-    real *mean, *rate, *factor; // (channels)
-    real *lean, *tilt;          // (channels) backward: mean of g and of g n over the group
+    size_t image, pixels, run, parts; // parts: chunks of a plane
+    real *sums;                       // (parts, 2, channels)
+    real *mean, *rate, *factor;       // (channels)
+    real *lean, *tilt;                // (channels) backward: mean of g and of g n over the group
 } Work;
 
+typedef struct Chunk {
+    size_t count, start; // pixels, and first element in tensors
+    size_t channel;      // first channel
+    real *sum, *other;   // (run) of the chunk's two rows of sums
+} Chunk;
+
 static size_t work_size(const GroupNormArgs *a) {
-    return (chunk_count(a->shape.h * a->shape.w, CHUNK) * 2 + 5) * a->channels;
+    return (chunk_count(a->shape.h * a->shape.w, CHUNK_PIXELS) * 2 + 5) * a->channels;
 }
 
 static Work work_on(const GroupNormArgs *a, size_t image, real *memory) {
-    Work w = {.a = a, .image = image, .pixels = a->shape.h * a->shape.w, .sums = memory};
-    w.chunks = chunk_count(w.pixels, CHUNK);
-    w.mean = memory + w.chunks * 2 * a->channels;
+    Work w = {.a = a, .image = image, .pixels = a->shape.h * a->shape.w, .run = image_run(a->block, a->channels), .sums = memory};
+    w.parts = chunk_count(w.pixels, CHUNK_PIXELS);
+    w.mean = memory + w.parts * 2 * a->channels;
     w.rate = w.mean + a->channels;
     w.factor = w.rate + a->channels;
     w.lean = w.factor + a->channels;
@@ -34,21 +40,27 @@ static Work work_on(const GroupNormArgs *a, size_t image, real *memory) {
     return w;
 }
 
-// First element of a chunk, in a tensor of pixels.
-static inline size_t chunk_start(const Work *w, size_t chunk) { return (w->image * w->pixels + chunk * CHUNK) * w->a->channels; }
+static inline Chunk chunk_at(const Work *w, size_t index) {
+    size_t plane = index / w->parts, part = index % w->parts, channels = w->a->channels;
+    Chunk c = {.count = chunk_size(w->pixels, CHUNK_PIXELS, part), .channel = plane * w->run};
+    c.start = ((w->image * channels / w->run + plane) * w->pixels + part * CHUNK_PIXELS) * w->run;
+    c.sum = w->sums + part * 2 * channels + c.channel;
+    c.other = c.sum + channels;
+    return c;
+}
 
 // Per channel: sum, and sum of squared differences from the chunk's own mean (no cancellation).
-static void chunk_moments(const Work *w, size_t chunk) {
-    size_t channels = w->a->channels, n = chunk_size(w->pixels, CHUNK, chunk);
-    const real *x = w->a->x + chunk_start(w, chunk);
-    real *restrict sum = w->sums + chunk * 2 * channels, *restrict square = sum + channels;
-    memset(sum, 0, 2 * channels * sizeof *sum);
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < channels; c++) sum[c] += x[i * channels + c];
-    real part = 1 / (real)n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < channels; c++) {
-            real e = x[i * channels + c] - sum[c] * part;
+CPU_INLINE void sum_moments(size_t run, const Work *w, Chunk k) {
+    const real *restrict x = w->a->x + k.start;
+    real *restrict sum = k.sum, *restrict square = k.other, part = 1 / (real)k.count;
+    for (size_t c = 0; c < run; c++) sum[c] = square[c] = 0;
+    for (size_t i = 0; i < k.count; i++)
+#pragma omp simd
+        for (size_t c = 0; c < run; c++) sum[c] += x[i * run + c];
+    for (size_t i = 0; i < k.count; i++)
+#pragma omp simd
+        for (size_t c = 0; c < run; c++) {
+            real e = x[i * run + c] - sum[c] * part;
             square[c] += e * e;
         }
 }
@@ -58,11 +70,11 @@ static void group_moments(const Work *w, size_t group) {
     const GroupNormArgs *a = w->a;
     size_t width = a->channels / a->groups, first = group * width;
     double count = 0, mean = 0, square = 0;
-    for (size_t chunk = 0; chunk < w->chunks; chunk++)
+    for (size_t part = 0; part < w->parts; part++)
         for (size_t c = first; c < first + width; c++) {
-            double n = (double)chunk_size(w->pixels, CHUNK, chunk), sum = (double)w->sums[chunk * 2 * a->channels + c];
+            double n = (double)chunk_size(w->pixels, CHUNK_PIXELS, part), sum = (double)w->sums[part * 2 * a->channels + c];
             double difference = sum / n - mean, all = count + n;
-            square += (double)w->sums[(chunk * 2 + 1) * a->channels + c] + difference * difference * count * n / all;
+            square += (double)w->sums[(part * 2 + 1) * a->channels + c] + difference * difference * count * n / all;
             mean += difference * n / all;
             count = all;
         }
@@ -81,48 +93,74 @@ static void spread_moments(const Work *w) {
     }
 }
 
-static inline void apply(Activation act, const Work *w, size_t chunk) {
-    size_t channels = w->a->channels, n = chunk_size(w->pixels, CHUNK, chunk), start = chunk_start(w, chunk);
-    const real *restrict x = w->a->x + start, *restrict mean = w->mean, *restrict factor = w->factor, *restrict offset = w->a->offset;
-    real *restrict y = w->a->y + start;
-    for (size_t i = 0; i < n; i++, x += channels, y += channels)
+CPU_INLINE void apply(size_t run, Activation act, const Work *w, Chunk k) {
+    const real *restrict x = w->a->x + k.start, *restrict mean = w->mean + k.channel, *restrict factor = w->factor + k.channel;
+    const real *restrict offset = w->a->offset + k.channel;
+    real *restrict y = w->a->y + k.start;
+    for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
-        for (size_t c = 0; c < channels; c++) y[c] = act_value(act, (x[c] - mean[c]) * factor[c] + offset[c]);
-}
-
-static void chunk_apply(const Work *w, size_t chunk) {
-    if (w->a->act == ACTIVATION_SILU) apply(ACTIVATION_SILU, w, chunk);
-    else if (w->a->act == ACTIVATION_RELU) apply(ACTIVATION_RELU, w, chunk);
-    else apply(ACTIVATION_NONE, w, chunk);
+        for (size_t c = 0; c < run; c++) y[i * run + c] = act_value(act, (x[i * run + c] - mean[c]) * factor[c] + offset[c]);
 }
 
 // d loss / d (gain n + offset), with n the normalised x.
 static inline real slope_at(Activation act, real n, real gain, real offset, real dy) { return act == ACTIVATION_NONE ? dy : dy * act_slope(act, n * gain + offset); }
 
 // Per channel: sums of that slope and of slope times n. A new dx keeps the slopes for the second pass.
-static inline void sum_slopes(Activation act, bool keep, const Work *w, size_t chunk) {
+CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w, Chunk k) {
     const GroupNormArgs *a = w->a;
-    size_t channels = a->channels, n = chunk_size(w->pixels, CHUNK, chunk), start = chunk_start(w, chunk);
-    const real *restrict x = a->x + start, *restrict dy = a->dy + start, *restrict mean = w->mean, *restrict rate = w->rate;
-    const real *restrict gain = a->gain, *restrict offset = a->offset;
-    real *restrict sum = w->sums + chunk * 2 * channels, *restrict product = sum + channels, *restrict kept = keep ? a->dx + start : NULL;
-    memset(sum, 0, 2 * channels * sizeof *sum);
-    for (size_t i = 0; i < n; i++, x += channels, dy += channels)
+    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel, *restrict rate = w->rate + k.channel;
+    const real *restrict gain = a->gain + k.channel, *restrict offset = a->offset + k.channel;
+    real *restrict sum = k.sum, *restrict product = k.other, *restrict kept = keep ? a->dx + k.start : NULL;
+    for (size_t c = 0; c < run; c++) sum[c] = product[c] = 0;
+    for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
-        for (size_t c = 0; c < channels; c++) {
-            real normal = (x[c] - mean[c]) * rate[c], g = slope_at(act, normal, gain[c], offset[c], dy[c]);
+        for (size_t c = 0; c < run; c++) {
+            real normal = (x[i * run + c] - mean[c]) * rate[c], g = slope_at(act, normal, gain[c], offset[c], dy[i * run + c]);
             sum[c] += g;
             product[c] += g * normal;
-            if (keep) kept[i * channels + c] = g;
+            if (keep) kept[i * run + c] = g;
         }
 }
 
-static void chunk_slopes(const Work *w, size_t chunk) {
-    bool keep = w->a->dx && w->a->dx_is_new;
-    if (w->a->act == ACTIVATION_SILU && keep) sum_slopes(ACTIVATION_SILU, true, w, chunk);
-    else if (w->a->act == ACTIVATION_SILU) sum_slopes(ACTIVATION_SILU, false, w, chunk);
-    else if (w->a->act == ACTIVATION_RELU) sum_slopes(ACTIVATION_RELU, keep, w, chunk);
-    else sum_slopes(ACTIVATION_NONE, keep, w, chunk);
+// dx = rate (g - mean(g) - n mean(g n)), g = slope * gain.
+CPU_INLINE void add_dx(size_t run, Activation act, bool is_new, const Work *w, Chunk k) {
+    const GroupNormArgs *a = w->a;
+    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel, *restrict rate = w->rate + k.channel;
+    const real *restrict gain = a->gain + k.channel, *restrict offset = a->offset + k.channel, *restrict lean = w->lean + k.channel, *restrict tilt = w->tilt + k.channel;
+    real *restrict dx = a->dx + k.start;
+    for (size_t i = 0; i < k.count; i++)
+#pragma omp simd
+        for (size_t c = 0; c < run; c++) {
+            size_t at = i * run + c;
+            real normal = (x[at] - mean[c]) * rate[c], g = is_new ? dx[at] : slope_at(act, normal, gain[c], offset[c], dy[at]);
+            dx[at] = (is_new ? 0 : dx[at]) + rate[c] * (g * gain[c] - lean[c] - normal * tilt[c]);
+        }
+}
+
+// What is done with every chunk. The loops above are made once for each length of run and activation that matters.
+typedef enum Pass { PASS_MOMENTS, PASS_APPLY, PASS_SLOPES, PASS_DX } Pass;
+
+CPU_INLINE void run_pass(size_t run, Activation act, Pass pass, const Work *w, Chunk k) {
+    bool is_new = w->a->dx && w->a->dx_is_new;
+    if (pass == PASS_MOMENTS) sum_moments(run, w, k);
+    else if (pass == PASS_APPLY) apply(run, act, w, k);
+    else if (pass == PASS_SLOPES && is_new) sum_slopes(run, act, true, w, k);
+    else if (pass == PASS_SLOPES) sum_slopes(run, act, false, w, k);
+    else if (is_new) add_dx(run, act, true, w, k);
+    else add_dx(run, act, false, w, k);
+}
+
+CPU_INLINE void run_act(size_t run, Pass pass, const Work *w, Chunk k) {
+    if (w->a->act == ACTIVATION_SILU) run_pass(run, ACTIVATION_SILU, pass, w, k);
+    else if (w->a->act == ACTIVATION_RELU) run_pass(run, ACTIVATION_RELU, pass, w, k);
+    else run_pass(run, w->a->act, pass, w, k);
+}
+
+static void chunk_pass(Pass pass, const Work *w, size_t index) {
+    Chunk k = chunk_at(w, index);
+    if (w->run == 8) run_act(8, pass, w, k);
+    else if (w->run == 16) run_act(16, pass, w, k);
+    else run_act(w->run, pass, w, k);
 }
 
 // Adds the chunks up into the image's row of parameter gradients (2, channels), and finds lean and tilt.
@@ -130,8 +168,8 @@ static void join_slopes(const Work *w, real *total) {
     const GroupNormArgs *a = w->a;
     size_t channels = a->channels, width = channels / a->groups;
     memset(total, 0, 2 * channels * sizeof *total);
-    for (size_t chunk = 0; chunk < w->chunks; chunk++)
-        for (size_t c = 0; c < 2 * channels; c++) total[c] += w->sums[chunk * 2 * channels + c];
+    for (size_t part = 0; part < w->parts; part++)
+        for (size_t c = 0; c < 2 * channels; c++) total[c] += w->sums[part * 2 * channels + c];
     for (size_t first = 0; first < channels; first += width) {
         double sum = 0, product = 0, count = (double)w->pixels * (double)width;
         for (size_t c = first; c < first + width; c++) {
@@ -145,47 +183,23 @@ static void join_slopes(const Work *w, real *total) {
     }
 }
 
-// dx = rate (g - mean(g) - n mean(g n)), g = slope * gain.
-static inline void add_dx(Activation act, const Work *w, size_t chunk) {
-    const GroupNormArgs *a = w->a;
-    size_t channels = a->channels, n = chunk_size(w->pixels, CHUNK, chunk), start = chunk_start(w, chunk);
-    const real *restrict x = a->x + start, *restrict dy = a->dy + start, *restrict mean = w->mean, *restrict rate = w->rate;
-    const real *restrict gain = a->gain, *restrict offset = a->offset, *restrict lean = w->lean, *restrict tilt = w->tilt;
-    real *restrict dx = a->dx + start;
-    bool is_new = a->dx_is_new;
-    for (size_t i = 0; i < n; i++, x += channels, dy += channels, dx += channels)
-#pragma omp simd
-        for (size_t c = 0; c < channels; c++) {
-            real normal = (x[c] - mean[c]) * rate[c], g = is_new ? dx[c] : slope_at(act, normal, gain[c], offset[c], dy[c]);
-            dx[c] = (is_new ? 0 : dx[c]) + rate[c] * (g * gain[c] - lean[c] - normal * tilt[c]);
-        }
-}
-
-static void chunk_dx(const Work *w, size_t chunk) {
-    if (w->a->act == ACTIVATION_SILU) add_dx(ACTIVATION_SILU, w, chunk);
-    else if (w->a->act == ACTIVATION_RELU) add_dx(ACTIVATION_RELU, w, chunk);
-    else add_dx(ACTIVATION_NONE, w, chunk);
-}
-
-typedef void (*ChunkFunction)(const Work *, size_t chunk);
-
-static void each_chunk(const Work *w, int threads, ChunkFunction function) {
+static void each_chunk(Pass pass, const Work *w, int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (size_t chunk = 0; chunk < w->chunks; chunk++) function(w, chunk);
+    for (size_t index = 0; index < w->a->channels / w->run * w->parts; index++) chunk_pass(pass, w, index);
 }
 
 static void image_forward(const Work *w, int threads) {
-    each_chunk(w, threads, chunk_moments);
+    each_chunk(PASS_MOMENTS, w, threads);
     for (size_t group = 0; group < w->a->groups; group++) group_moments(w, group);
     spread_moments(w);
-    each_chunk(w, threads, chunk_apply);
+    each_chunk(PASS_APPLY, w, threads);
 }
 
 static void image_backward(const Work *w, int threads, real *total) {
     spread_moments(w);
-    each_chunk(w, threads, chunk_slopes);
+    each_chunk(PASS_SLOPES, w, threads);
     join_slopes(w, total);
-    if (w->a->dx) each_chunk(w, threads, chunk_dx);
+    if (w->a->dx) each_chunk(PASS_DX, w, threads);
 }
 
 // `totals` NULL: forward.
