@@ -119,14 +119,29 @@ Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, R
     return mean;
 }
 
-bool report_has(const Report *report, ReportMethod method) {
+static bool step_has_pictures(const Report *report, ReportMethod method, int step) {
     for (int g = 0; g < GROUP_COUNT; g++) {
-        for (int step = 0; step <= report->steps; step++) {
-            Mean mean = report_mean(report, method, g, REGION_WHOLE, METRIC_PSNR, step, -1);
-            if (mean.count || mean.rejected) return true;
-        }
+        Mean mean = report_mean(report, method, (ReportGroup)g, REGION_WHOLE, METRIC_PSNR, step, -1);
+        if (mean.count || mean.rejected) return true;
     }
     return false;
+}
+
+bool report_has(const Report *report, ReportMethod method) {
+    for (int step = 0; step <= report->steps; step++)
+        if (step_has_pictures(report, method, step)) return true;
+    return false;
+}
+
+int report_last_step(const Report *report) {
+    for (int step = report->steps; step > 0; step--) {
+        for (int m = 0; m < METHOD_COUNT; m++) {
+            const MotionTally *tally = report->motion + m * (report->steps + 1) + step;
+            if (step_has_pictures(report, (ReportMethod)m, step) || tally->error.count || tally->floor_drift.count)
+                return step;
+        }
+    }
+    return 0;
 }
 
 int report_choose_steps(int steps, bool all, int *chosen, int capacity) {

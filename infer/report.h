@@ -74,6 +74,7 @@ void report_merge(Report *into, const Report *from);
 Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,
                  int step, int view);
 bool report_has(const Report *report, ReportMethod method); // anything added for it
+int report_last_step(const Report *report);                 // the last one that anything was added for; 0 when none
 
 // Aligned text. Few steps are chosen when there are many, all with `all_steps`.
 void report_print(const Report *report, bool all_steps, FILE *out);

@@ -156,7 +156,7 @@ static void print_heading(const Report *report, FILE *out) {
 
 void report_print(const Report *report, bool all_steps, FILE *out) {
     Columns columns;
-    columns.count = report_choose_steps(report->steps, all_steps, columns.step, STEPS_SHOWN);
+    columns.count = report_choose_steps(report_last_step(report), all_steps, columns.step, STEPS_SHOWN);
     print_heading(report, out);
     print_pictures(report, &columns, GROUP_INPUT, out);
     print_pictures(report, &columns, GROUP_HELDOUT, out);

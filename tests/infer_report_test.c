@@ -57,6 +57,7 @@ static void test_places(void **state) {
     make_pictures(&p);
     assert_status_ok(report_init(&report, STEPS, VIEWS, &err), err);
     assert_false(report_has(&report, METHOD_MODEL));
+    assert_int_equal(report_last_step(&report), 0);
     add(&report, &p, METHOD_MODEL, 1, 0, p.near, p.moving);
     add(&report, &p, METHOD_MODEL, 1, 1, p.far, p.moving);
     add(&report, &p, METHOD_MODEL, 1, 2, p.truth, p.moving);
@@ -73,6 +74,7 @@ static void test_places(void **state) {
     assert_close(psnr(&report, METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, 1), METRICS_PSNR_MAX, 0, 0);
     assert_close(psnr(&report, METHOD_COPY, GROUP_INPUT, REGION_MOVING, 1), far, 1e-5, 0);
     assert_true(isnan(psnr(&report, METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, 2)));
+    assert_int_equal(report_last_step(&report), 1);
     Mean depth = report_mean(&report, METHOD_MODEL, GROUP_INPUT, REGION_MOVING, METRIC_DEPTH, 1, 0);
     assert_close(mean_value(&depth), 0.5, 1e-6, 0);
     report_free(&report);
