@@ -77,10 +77,12 @@ static void round_trip(int F, int V, int H, int W, int flags, bool u16, bool mas
     assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.episode = 1, .count = F}, &frames, &err), err);
     assert_true((frames.mask != NULL) == mask);
     check_frames(&scene, &frames);
+    const void *rgb = frames.rgb; // warm: the same memory again
     int views[1] = {V - 1};
     FrameRequest part = {.episode = 1, .first = F > 2, .count = F > 2 ? (F - 1) / 2 : 1, .stride = 2, .views = views, .view_count = 1};
     assert_status_ok(dataset_read_frames(dataset, part, &frames, &err), err);
     check_frames(&scene, &frames);
+    assert_true((uintptr_t)frames.rgb <= (uintptr_t)rgb);
     frames_free(&frames);
     dataset_close(dataset);
     scene_free(&scene);
@@ -423,6 +425,28 @@ static void test_full_disk(void **state) {
     scene_free(&scene);
 }
 
+// SIGKILL at any moment of a save: the old file or the new one is there, whole.
+static void test_killed(void **state) {
+    (void)state;
+    Error err = {0};
+    Scene scene = scene_make(4, 3, 24, 32, 0);
+    scene_finish(&scene);
+    assert_status_ok(scene_write(path, &scene, 1, &err), err);
+    for (int i = 0; i < 12; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            for (int count = 1; scene_write(path, &scene, 1 + count % 3, NULL) == STATUS_OK; count++) {}
+            _exit(1);
+        }
+        usleep(5000 + 2700 * (useconds_t)i);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        int status;
+        assert_true(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+        dataset_close(open_good(path));
+    }
+    scene_free(&scene);
+}
+
 // The comparison that everything above leans on sees one wrong bit.
 static void test_planted_error(void **state) {
     (void)state;
@@ -447,7 +471,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_round_trip), TEST(test_info),   TEST(test_folder),        TEST(test_bad_requests), TEST(test_layouts),
         TEST(test_depth_values), TEST(test_damage), TEST(test_loader),      TEST(test_loader_errors), TEST(test_crash_safety),
-        TEST(test_full_disk),  TEST(test_planted_error),
+        TEST(test_full_disk),  TEST(test_killed), TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
