@@ -330,8 +330,8 @@ static void memory_may_run_out(void **state) {
             for (size_t t = 0; t < config.T; t++) // inputs stand outside the scarce memory
                 sets.set[t] = (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t]};
             for (size_t t = 0; t < config.T; t++) {
-                *sets.set[t].x = (Tensor){scene->x[t], NULL, scene->count[t], 3, true};
-                *sets.set[t].f = (Tensor){scene->f[t], NULL, scene->count[t], scene->D, true};
+                *sets.set[t].x = (Tensor){.value = scene->x[t], .rows = scene->count[t], .cols = 3, .wants_grad = true};
+                *sets.set[t].f = (Tensor){.value = scene->f[t], .rows = scene->count[t], .cols = scene->D, .wants_grad = true};
             }
             GnnPlanInput input = scene_plan_input(scene, &sets, 0);
             GnnPlan plan;
