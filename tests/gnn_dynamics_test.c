@@ -366,7 +366,7 @@ static void memory_is_linear(void **state) {
     assert_status_ok(device_open("cpu", 2, &device, &err), err);
     for (int full = 0; full < 2; full++) {
         double before = 0;
-        for (size_t N = 1 << 12; N <= 1 << 14; N *= 2) {
+        for (size_t N = 1 << 11; N <= 1 << 13; N *= 2) {
             GnnConfig config = dynamics_bench_config(N / 16, full, full ? VELOCITY_NODE : VELOCITY_NONE);
             DynamicsBench bench;
             config.C = 8;
