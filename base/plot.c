@@ -64,11 +64,7 @@ static void put_line(FILE *out, double x0, double y0, double x1, double y1, doub
 
 static void format_tick(double value, char out[32]) {
     if (fabs(value) < 1e-12) value = 0;
-    snprintf(out, 32, "%.6g", value);
-    if (out[0] == '-') { // a minus sign rather than a hyphen
-        memmove(out + 3, out + 1, strlen(out));
-        memcpy(out, "\xE2\x88\x92", 3);
-    }
+    snprintf(out, 32, "%s%.6g", value < 0 ? "\xE2\x88\x92" : "", fabs(value)); // a minus sign rather than a hyphen
 }
 
 // ---- axes

@@ -244,7 +244,7 @@ static bool close_parts(Page *page) {
 Status page_finish(Page *page, const char *path, Error *err) {
     char *text = NULL;
     size_t size = 0;
-    Status status = page->status;
+    Status status;
     FILE *out = NULL;
     if (!close_parts(page) || !(out = open_memstream(&text, &size)))
         page_fail(page, STATUS_FAILED, "no memory for a page");

@@ -15,7 +15,7 @@ void page_put_png(Page *page, const uint8_t *rgb, int H, int W) {
     unsigned char *bytes = NULL;
     size_t size = 0;
     Error err;
-    const Image image = {H, W, 3, PIXEL_U8, (void *)(uintptr_t)rgb};
+    const Image image = {H, W, 3, PIXEL_U8, (uint8_t *)rgb};
     Status status = image_encode_png(&image, &bytes, &size, &err);
     if (status != STATUS_OK) page_fail(page, status, err.text);
     fputs("data:image/png;base64,", page->body);

@@ -127,7 +127,7 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
 static Status take_rollout(const H5Place *file, RolloutFile *out, Error *err) {
     H5Place group = {0};
     bool found;
-    hsize_t dims[H5_RANK_MAX];
+    hsize_t dims[H5_RANK_MAX] = {0};
     size_t N = out->sets[0].N, D = out->sets[0].D;
     Status status = h5_open_group(file, "rollout", false, &group, &found, err);
     if (status != STATUS_OK || !found) return status;
@@ -186,7 +186,7 @@ static Status check_cameras(const H5Place *group, const RolloutFile *r, Error *e
 }
 
 static Status take_camera_arrays(const H5Place *group, RolloutFile *out, Error *err) {
-    hsize_t dims[H5_RANK_MAX];
+    hsize_t dims[H5_RANK_MAX] = {0};
     void *size = NULL;
     H5Expect expect = {.kinds = H5_F64, .rank = 3, .dims = {0, 3, 3}, .dims_max = CAMERAS_MAX, .letters = "V,3,3"};
     Status status = take_array(group, "intrinsics", false, &expect, H5_F64, dims, (void **)&out->intrinsics, err);
@@ -277,7 +277,7 @@ static Status take_words(const H5Place *file, RolloutFile *out, Error *err) {
 
 // Text of many lines, with a NUL put behind it.
 static Status take_lines(const H5Place *file, const char *name, char **out, Error *err) {
-    hsize_t dims[H5_RANK_MAX];
+    hsize_t dims[H5_RANK_MAX] = {0};
     void *bytes = NULL;
     H5Expect expect = {.kinds = H5_U8, .rank = 1, .dims_max = TEXT_BYTES_MAX, .letters = "bytes"};
     Status status = take_array(file, name, false, &expect, H5_U8, dims, &bytes, err);

@@ -68,7 +68,7 @@ static void enlarge_axis(const float *in, float *out, const Axis *axis) {
 static bool enlarge_lanczos(const uint8_t *rgb, int H, int W, int factor, uint8_t *out) {
     size_t h = (size_t)H, w = (size_t)W, f = (size_t)factor;
     float *small = malloc(3 * h * w * sizeof *small), *wide = malloc(3 * h * w * f * sizeof *wide);
-    float *large = malloc(3 * h * w * f * f * sizeof *large);
+    float *large = calloc(3 * h * w * f * f, sizeof *large);
     bool good = small && wide && large;
     if (good) {
         for (size_t i = 0; i < 3 * h * w; i++) small[i] = rgb[i];
