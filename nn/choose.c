@@ -5,18 +5,65 @@
 #include <string.h>
 
 enum { FIRST_LEVEL = -8, LAST_LEVEL = 64, LEVELS = LAST_LEVEL - FIRST_LEVEL + 1, NESTING = 4, CELL_BITS = 21 };
+#define EMPTY UINT64_MAX // no cell: they have 63 bits
+enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, FEW = 32, AHEAD = 32 };
 
-static int compare_keyed(const void *a, const void *b) {
-    const Keyed *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+static bool before(Keyed a, Keyed b) { return a.key < b.key || (a.key == b.key && a.index < b.index); }
+
+static void sort_few(Keyed *items, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        Keyed item = items[i];
+        size_t at = i;
+        for (; at > 0 && before(item, items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
 }
 
-void choose_sort(Keyed *items, size_t count) { qsort(items, count, sizeof *items, compare_keyed); }
+static int compare_index(const void *a, const void *b) {
+    int32_t x = ((const Keyed *)a)->index, y = ((const Keyed *)b)->index;
+    return x < y ? -1 : x > y;
+}
+
+static int digit_of(Keyed item, int shift) { return (int)(item.key >> shift & (DIGITS - 1)); }
+
+// Sorts items that agree in the bits of the key above `shift` + 8: into place by the next eight bits (each item moves once),
+// then each digit's items apart.
+static void sort_digits(Keyed *items, size_t count, int shift) {
+    size_t next[DIGITS] = {0}, end[DIGITS], first = 0;
+    if (count <= FEW) {
+        sort_few(items, count);
+        return;
+    }
+    if (shift < 0) { // equal keys
+        qsort(items, count, sizeof *items, compare_index);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) next[digit_of(items[i], shift)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        end[d] = first + next[d];
+        next[d] = first;
+        first = end[d];
+    }
+    for (int d = 0; d < DIGITS; d++)
+        while (next[d] < end[d]) {
+            Keyed item = items[next[d]];
+            for (int to = digit_of(item, shift); to != d; to = digit_of(item, shift)) {
+                Keyed other = items[next[to]];
+                items[next[to]++] = item;
+                item = other;
+            }
+            items[next[d]++] = item;
+        }
+    for (int d = 0; d < DIGITS; d++) {
+        size_t begin = d ? end[d - 1] : 0;
+        if (end[d] > begin + 1) sort_digits(items + begin, end[d] - begin, shift - DIGIT_BITS);
+    }
+}
+
+void choose_sort(Keyed *items, size_t count) { sort_digits(items, count, 64 - DIGIT_BITS); }
 
 void voxel_table_free(VoxelTable *table) {
-    free(table->cell);
-    free(table->item);
+    free(table->slots);
     *table = (VoxelTable){0};
 }
 
@@ -25,69 +72,64 @@ static Status reserve(VoxelTable *table, size_t points, Error *err) {
     while (capacity < 2 * points) capacity *= 2;
     if (capacity <= table->capacity) return STATUS_OK;
     voxel_table_free(table);
-    table->cell = malloc(capacity * sizeof *table->cell);
-    table->item = malloc(capacity * sizeof *table->item);
-    if (!table->cell || !table->item) {
-        voxel_table_free(table);
-        return error_set(err, STATUS_FAILED, "out of memory for %zu voxels", capacity);
-    }
+    table->slots = malloc(capacity * sizeof *table->slots);
+    if (!table->slots) return error_set(err, STATUS_FAILED, "out of memory for %zu voxels", capacity);
     table->capacity = capacity;
     return STATUS_OK;
 }
 
 // floor(x / a) of the three coordinates in 21 bits each; cells beyond +-2^20 share the outermost.
 static uint64_t pack_cell(const real *x, double edge) {
+    const double limit = 1 << (CELL_BITS - 1);
     uint64_t packed = 0;
     for (int c = 0; c < 3; c++) {
-        double cell = floor((double)x[c] / edge), limit = 1 << (CELL_BITS - 1);
-        cell = cell < -limit ? -limit : cell > limit - 1 ? limit - 1 : cell;
-        packed = packed << CELL_BITS | (uint64_t)(int64_t)(cell + limit);
+        double place = (double)x[c] / edge;
+        place = place < -limit ? -limit : place > limit - 1 ? limit - 1 : place;
+        int64_t cell = (int64_t)place;
+        cell -= (double)cell > place; // down, not towards 0; without a call of floor
+        packed = packed << CELL_BITS | (uint64_t)(cell + (1 << (CELL_BITS - 1)));
     }
     return packed;
 }
 
-// The slot of a cell: the one that holds it, else an empty one.
-static size_t find_slot(const VoxelTable *table, uint64_t cell) {
-    size_t slot = (size_t)((cell * 0x9E3779B97F4A7C15ull) >> 20) & (table->capacity - 1);
-    while (table->item[slot] >= 0 && table->cell[slot] != cell) slot = (slot + 1) & (table->capacity - 1);
-    return slot;
+static size_t home_slot(const VoxelTable *table, uint64_t cell) { return (size_t)((cell * 0x9E3779B97F4A7C15ull) >> 20) & (table->capacity - 1); }
+
+// False when the cell is already there.
+static bool take_cell(VoxelTable *table, uint64_t cell) {
+    size_t slot = home_slot(table, cell);
+    while (table->slots[slot] != EMPTY && table->slots[slot] != cell) slot = (slot + 1) & (table->capacity - 1);
+    bool is_new = table->slots[slot] == EMPTY;
+    table->slots[slot] = cell;
+    return is_new;
 }
 
-// How many voxels the points occupy; stops at `enough`.
-static size_t count_voxels(VoxelTable *table, const Keyed *items, size_t count, const real *position, double edge, size_t enough) {
+// How many voxels the items occupy, counted up to `enough`. With `keep` the first item of each voxel is moved to the front:
+// items are sorted, so these have the smallest keys. Cells are computed some way ahead, so that their slots have
+// come from memory when they are asked for.
+static size_t count_voxels(VoxelTable *table, Keyed *items, size_t count, const real *position, double edge, size_t enough, bool keep) {
     size_t occupied = 0;
-    memset(table->item, 0xff, table->capacity * sizeof *table->item);
-    for (size_t i = 0; i < count && occupied < enough; i++) {
-        uint64_t cell = pack_cell(position + 3 * items[i].index, edge);
-        size_t slot = find_slot(table, cell);
-        if (table->item[slot] >= 0) continue;
-        table->item[slot] = (int32_t)i;
-        table->cell[slot] = cell;
-        occupied++;
+    memset(table->slots, 0xff, table->capacity * sizeof *table->slots); // EMPTY
+    for (size_t first = 0; first < count && occupied < enough; first += AHEAD) {
+        uint64_t cells[AHEAD];
+        size_t n = count - first < AHEAD ? count - first : AHEAD;
+        for (size_t i = 0; i < n; i++) {
+            cells[i] = pack_cell(position + 3 * items[first + i].index, edge);
+            __builtin_prefetch(&table->slots[home_slot(table, cells[i])], 1);
+        }
+        for (size_t i = 0; i < n && occupied < enough; i++) {
+            if (!take_cell(table, cells[i])) continue;
+            if (keep) items[occupied] = items[first + i];
+            occupied++;
+        }
     }
     return occupied;
-}
-
-// Keeps the first item of each voxel, up to n: items are sorted, so these have the smallest keys.
-static size_t keep_first(VoxelTable *table, Keyed *items, size_t count, size_t n, const real *position, double edge) {
-    size_t kept = 0;
-    memset(table->item, 0xff, table->capacity * sizeof *table->item);
-    for (size_t i = 0; i < count && kept < n; i++) {
-        uint64_t cell = pack_cell(position + 3 * items[i].index, edge);
-        size_t slot = find_slot(table, cell);
-        if (table->item[slot] >= 0) continue;
-        table->item[slot] = (int32_t)i;
-        table->cell[slot] = cell;
-        items[kept++] = items[i];
-    }
-    return kept;
 }
 
 static double level_edge(double extent, int level) { return extent * exp2(-level / (double)NESTING); }
 
 typedef struct LevelSearch {
     VoxelTable *table;
-    const Keyed *items;
+    Keyed *items;
     size_t count, n;
     const real *position;
     double extent;
@@ -96,7 +138,7 @@ typedef struct LevelSearch {
 
 static bool level_is_enough(LevelSearch *s, int level) {
     signed char *known = &s->known[level - FIRST_LEVEL];
-    if (!*known) *known = count_voxels(s->table, s->items, s->count, s->position, level_edge(s->extent, level), s->n) >= s->n ? 2 : 1;
+    if (!*known) *known = count_voxels(s->table, s->items, s->count, s->position, level_edge(s->extent, level), s->n, false) >= s->n ? 2 : 1;
     return *known == 2;
 }
 
@@ -119,6 +161,6 @@ Status choose_voxel(VoxelTable *table, Keyed *items, size_t count, size_t n, con
     Status status = reserve(table, count, err);
     if (status != STATUS_OK) return status;
     table->level = find_level(&(LevelSearch){table, items, count, n, position, extent, {0}}, table->level);
-    *chosen = keep_first(table, items, count, n, position, level_edge(extent, table->level));
+    *chosen = count_voxels(table, items, count, position, level_edge(extent, table->level), n, true);
     return STATUS_OK;
 }

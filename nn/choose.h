@@ -22,10 +22,9 @@ static inline uint64_t choose_key(RandomKey key, uint64_t index) {
 
 void choose_sort(Keyed *items, size_t count);
 
-// Hash table of voxels, grown as needed and kept between calls.
+// Set of voxels, grown as needed and kept between calls.
 typedef struct VoxelTable {
-    uint64_t *cell; // (capacity) packed coordinates
-    int32_t *item;  // (capacity) first item in the cell, -1 = empty slot
+    uint64_t *slots; // (capacity) packed coordinates, hashed
     size_t capacity;
     int level;      // that the last call came to: where the next one looks first
 } VoxelTable;
