@@ -211,6 +211,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     CHECK(input->rollout <= MAX_ROLLOUT && input->frames->F == e.T + input->rollout);
     schedule_step_weights(&model->config.train, input->rollout, weights);
     tape_reset(tape);
+    arena_reset(&tape->device->scratch); // joins its blocks
     Observation history = history_of(&e);
     if (tape->device->failed) return device_status(tape->device, err);
     EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale};
