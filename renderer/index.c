@@ -5,7 +5,7 @@
 #include "renderer/backend.h"
 #include "renderer/renderer.h"
 
-// Edge of a cell in units of r, and buckets per particle: measured (docs/performance.md); any value gives the same result.
+// Edge of a cell in units of r, and buckets per particle: measured; any value gives the same result.
 static const double CELL_PER_RADIUS = 2.5;
 enum { BUCKETS_PER_PARTICLE = 4, SMALLEST_TABLE = 256 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search structure over particles and their reach. Space is cut into cells of edge about 2 r; every cell that a particle's reach
+// Search structure over particles and their reach. Space is cut into cells of edge 2.5 r; every cell that a particle's reach
 // touches lists it. Cells are kept by hash: different cells may share a list, which costs candidates, never
 // correctness, so memory is linear in N wherever particles are. Coarser levels (edges x 4) only say "nothing here": rays cross
 // empty space in large steps, however far away an outlier is.

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp and log for the elements, without calls, branches and floating-point selections, so that loops over them become vector code
-// (`#pragma omp simd`). Include before renderer/elements.h.
+// (VECTOR_LOOP). Include before renderer/elements.h.
 #ifndef VPD_RENDERER_CPU_FAST_MATH_H
 #define VPD_RENDERER_CPU_FAST_MATH_H
 
 #include "nn/real.h"
 
 #include <string.h>
+
+// Before a loop that is to become vector code. (clang does so by itself, and warns about the request where it may not, at -O1.)
+#ifdef __clang__
+#define VECTOR_LOOP
+#else
+#define VECTOR_LOOP _Pragma("omp simd")
+#endif
 
 #ifdef VPD_DOUBLE
 #define ELEMENT_EXP exp

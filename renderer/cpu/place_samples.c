@@ -83,6 +83,9 @@ static void find_nearest(March *m, uint32_t bucket, const real q[3], Nearest *ne
     Candidates *c = m->candidates;
     int32_t first = c->index->start[bucket], last = c->index->start[bucket + 1];
     m->tested += (size_t)(last - first);
+    near->count = 0;
+    near->limit = LARGEST_U2;
+    near->last = -1;
     if (last - first <= BLOCK) { // the next sample is often in the same cell
         if (c->bucket != (int64_t)bucket) {
             c->bucket = bucket;
@@ -174,38 +177,50 @@ static bool start_march(March *m, const PlaceSamplesArgs *a, size_t ray) {
     return fine && clip(m, a->near, a->far);
 }
 
+// Finds the next sample that has neighbours; false when the ray has no more.
+static bool next_sample(March *m, real *z, Nearest *near) {
+    const PlaceSamplesArgs *a = m->args;
+    int32_t here[3] = {INT32_MAX, 0, 0}; // the last cell that was not empty: most samples are where the one before them was
+    uint32_t bucket = 0;
+    while (m->j <= m->last) {
+        int32_t cell[3];
+        real q[3];
+        *z = element_sample_z(m->j, m->xi, m->step);
+        for (int c = 0; c < 3; c++) {
+            q[c] = element_along(m->o[c], *z, m->d[c]);
+            cell[c] = INDEX_CELL(a->index, q[c]);
+        }
+        if (cell[0] != here[0] || cell[1] != here[1] || cell[2] != here[2]) {
+            bucket = index_hash(cell[0], cell[1], cell[2]) & a->index->mask;
+            int level = empty_level(m, cell, bucket);
+            if (level >= 0) {
+                m->j = first_outside(m, cell, level);
+                continue;
+            }
+            memcpy(here, cell, sizeof here);
+        }
+        m->j++;
+        if (*z < a->near || *z > a->far) continue;
+        find_nearest(m, bucket, q, near);
+        if (near->count > 0) return true;
+    }
+    return false;
+}
+
 // Writes the ray's samples from *at on.
 static void place_ray(March *m, size_t ray, size_t *at) {
     const PlaceSamplesArgs *a = m->args;
     RendererSamples *out = a->samples;
+    size_t K = (size_t)out->neighbours, end = *at + (size_t)a->keep;
     if (!start_march(m, a, ray)) return;
     Nearest near;
     near.room = out->neighbours;
-    for (int kept = 0; m->j <= m->last && kept < a->keep;) {
-        real z = element_sample_z(m->j, m->xi, m->step), q[3];
-        int32_t cell[3];
-        for (int c = 0; c < 3; c++) {
-            q[c] = element_along(m->o[c], z, m->d[c]);
-            cell[c] = INDEX_CELL(a->index, q[c]);
-        }
-        uint32_t bucket = index_hash(cell[0], cell[1], cell[2]) & a->index->mask;
-        int level = empty_level(m, cell, bucket);
-        if (level >= 0) {
-            m->j = first_outside(m, cell, level);
-            continue;
-        }
-        m->j++;
-        if (z < a->near || z > a->far) continue;
-        near.count = 0;
-        near.limit = LARGEST_U2;
-        near.last = -1;
-        find_nearest(m, bucket, q, &near);
-        if (near.count == 0) continue;
-        int32_t *list = out->neighbour + *at * (size_t)out->neighbours;
-        for (int k = 0; k < out->neighbours; k++) list[k] = k < near.count ? near.particle[k] : -1;
+    for (real z; *at < end && next_sample(m, &z, &near); (*at)++) {
+        int32_t *list = out->neighbour + *at * K;
+        memcpy(list, near.particle, (size_t)near.count * sizeof *list);
+        memset(list + near.count, 0xff, (K - (size_t)near.count) * sizeof *list); // -1
         out->z[*at] = z;
-        out->ray[(*at)++] = (int32_t)ray;
-        kept++;
+        out->ray[*at] = (int32_t)ray;
     }
 }
 

@@ -71,7 +71,7 @@ static inline void gather_neighbours(const ShadeArgs *a, size_t s, Rings *r) {
 static inline void ring_weights(Rings *r) {
     Lanes sum[RENDERER_RINGS] = {{0}}, cuts = {0};
     for (int b = 0; b < r->count; b += LANES) {
-#pragma omp simd
+        VECTOR_LOOP
         for (int i = b; i < b + LANES; i++) {
             real u2 = element_u2(r->dx[i], r->dy[i], r->dz[i], r->inverse_R2[i]);
             r->u[i] = real_sqrt(u2);
@@ -80,7 +80,7 @@ static inline void ring_weights(Rings *r) {
         }
         cuts += lanes_load(r->cut + b);
         for (int k = 0; k < RENDERER_RINGS; k++) {
-#pragma omp simd
+            VECTOR_LOOP
             for (int i = b; i < b + LANES; i++) {
                 r->ring[k][i] = element_ring(r->u[i], (real)k * RING_SPACING);
                 r->w[k][i] = r->ring[k][i] * r->cut[i];

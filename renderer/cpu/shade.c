@@ -101,7 +101,7 @@ static void fill_inputs(const ShadeArgs *a, const Layout *l, Chunk *c) {
         memcpy(c->logs + 4 * r, rings.sum, sizeof rings.sum);
         if (a->view_direction) unit_direction(a, c->first + r, in + sums + 4);
     }
-#pragma omp simd
+    VECTOR_LOOP
     for (size_t i = 0; i < 4 * ROWS; i++) c->logs[i] = ELEMENT_LOG(1 + c->logs[i]);
     for (size_t r = 0; r < c->n; r++) memcpy(c->in + r * l->width[0] + sums, c->logs + 4 * r, 4 * sizeof(real));
 }
@@ -109,14 +109,14 @@ static void fill_inputs(const ShadeArgs *a, const Layout *l, Chunk *c) {
 // h = act(h + bias) for a row; slope too when it is asked for.
 static void activate_row(Activation kind, size_t width, const real *restrict bias, real *restrict h, real *restrict slope) {
     if (kind == ACTIVATION_SILU && slope) {
-#pragma omp simd
+        VECTOR_LOOP
         for (size_t j = 0; j < width; j++) {
             real x = h[j] + bias[j], s = element_sigmoid(x);
             h[j] = x * s;
             slope[j] = s * (1 + x * (1 - s));
         }
     } else if (kind == ACTIVATION_SILU) {
-#pragma omp simd
+        VECTOR_LOOP
         for (size_t j = 0; j < width; j++) {
             real x = h[j] + bias[j];
             h[j] = x * element_sigmoid(x);
