@@ -162,7 +162,6 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
 static Status eval_folder(const CommandLine *line, const Dataset *dataset, const Episodes *episodes, IntList starts,
                           long steps, Report *report, Error *err) {
     long stride = 1;
-    int splits = 0;
     EvalFramesOptions options = {.folder = command_text(line, "frames", NULL),
                                  .last_input = starts.count ? starts.v[0] : 1,
                                  .steps = steps > 0 ? (int)steps : 0};
@@ -172,11 +171,7 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (command_has(line, of_models[i]))
             return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --frames", of_models[i]);
-    for (int s = 0; s < SPLIT_COUNT; s++) {
-        if (episodes->split[s]) options.split = (Split)s;
-        splits += episodes->split[s];
-    }
-    options.all_splits = splits > 1;
+    memcpy(options.splits, episodes->split, sizeof options.splits);
     Status status = command_int(line, "stride", 1, 100000, &stride, err);
     options.stride = (int)stride;
     return status == STATUS_OK ? eval_frames(dataset, &options, report, err) : status;

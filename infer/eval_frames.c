@@ -22,7 +22,19 @@ typedef struct Evaluation {
 } Evaluation;
 
 static bool wanted(const Evaluation *e, const EpisodeInfo *info) {
-    return (e->options->all_splits || info->split == e->options->split) && info->F > e->options->last_input;
+    const bool *splits = e->options->splits;
+    bool all = true;
+    for (int s = 0; s < SPLIT_COUNT; s++) all = all && !splits[s];
+    return (all || splits[info->split]) && info->F > e->options->last_input;
+}
+
+// "val,test", or "all".
+static void split_words(const EvalFramesOptions *options, char out[64]) {
+    size_t used = 0;
+    for (int s = 0; s < SPLIT_COUNT; s++)
+        if (options->splits[s])
+            used += (size_t)snprintf(out + used, 64 - used, "%s%s", used ? "," : "", split_name((Split)s));
+    if (used == 0) snprintf(out, 64, "all");
 }
 
 // ---- pictures of the other system
@@ -117,7 +129,8 @@ static Status measure_view(Evaluation *e, const EpisodeInfo *info, int view, int
     measured.method = METHOD_COPY;
     measured.predicted = e->before.rgb + 3 * at;
     measured.predicted_depth = e->before.depth + at;
-    if (status == STATUS_OK) status = report_add_image(e->report, &measured, err);
+    // At step 0 that would be the truth itself.
+    if (status == STATUS_OK && step > 0) status = report_add_image(e->report, &measured, err);
     e->found += status == STATUS_OK;
 done:
     image_free(&image);
@@ -177,7 +190,7 @@ static void write_heading(const Evaluation *e) {
     Report *report = e->report;
     snprintf(report->model, sizeof report->model, "pictures in %.480s", e->options->folder);
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
-    snprintf(report->split, sizeof report->split, "%s", e->options->all_splits ? "all" : split_name(e->options->split));
+    split_words(e->options, report->split);
     char change[80];
     snprintf(change, sizeof change, "change against the last input frame by more than %g", e->threshold);
     snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
@@ -192,9 +205,10 @@ static Status nothing_found(const Evaluation *e, Error *err) {
                              "%s: expected pictures such as %s/view_0/frame_%04d.png, found none", e->options->folder,
                              info->name, e->options->last_input + e->stride);
     }
-    return error_set(err, STATUS_BAD_INPUT, "%s: has no episode of split %s that is longer than %d frames",
-                     dataset_info(e->dataset)->path, e->options->all_splits ? "any" : split_name(e->options->split),
-                     e->options->last_input);
+    char splits[64];
+    split_words(e->options, splits);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected an episode of split %s with more than %d frames, found none",
+                     dataset_info(e->dataset)->path, splits, e->options->last_input);
 }
 
 Status eval_frames(const Dataset *dataset, const EvalFramesOptions *options, Report *report, Error *err) {

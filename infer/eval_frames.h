@@ -12,12 +12,11 @@
 
 typedef struct EvalFramesOptions {
     const char *folder;
-    int last_input;          // frame of the episode that is step 0
-    int steps;               // steps to measure; 0: to the end of the episodes
-    int stride;              // frames per step; 0 counts as 1
-    double change_threshold; // for data sets without masks; 0: METRICS_CHANGE_THRESHOLD
-    bool all_splits;         // else only the episodes of `split`
-    Split split;
+    int last_input;           // frame of the episode that is step 0
+    int steps;                // steps to measure; 0: to the end of the episodes
+    int stride;               // frames per step; 0 counts as 1
+    double change_threshold;  // for data sets without masks; 0: METRICS_CHANGE_THRESHOLD
+    bool splits[SPLIT_COUNT]; // episodes of these splits; none set: of all
 } EvalFramesOptions;
 
 // `report` is filled by report_init here. Not one picture found is STATUS_BAD_INPUT.

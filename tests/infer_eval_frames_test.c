@@ -78,7 +78,7 @@ static void test_pictures(void **state) {
         for (int view = 0; view < V; view++) write_picture(&setup, "000002", frame, view, view == 2 ? 0 : 51, SIDE);
     }
     write_depth(&setup, 3, 0, 0.05);
-    EvalFramesOptions options = {.folder = setup.frames, .last_input = LAST, .split = SPLIT_TEST};
+    EvalFramesOptions options = {.folder = setup.frames, .last_input = LAST, .splits = {[SPLIT_TEST] = true}};
     assert_status_ok(eval_frames(setup.dataset, &options, &report, &err), err);
     assert_int_equal(report.steps, F - 1 - LAST);
     assert_int_equal(report.rollouts, 1);
@@ -108,8 +108,7 @@ static void test_change_and_gaps(void **state) {
     open_setup(&setup, false);
     write_picture(&setup, "000000", 3, 1, 51, SIDE);
     write_picture(&setup, "000001", 3, 1, 51, SIDE);
-    EvalFramesOptions options = {
-        .folder = setup.frames, .last_input = LAST, .steps = 1, .stride = 2, .all_splits = true};
+    EvalFramesOptions options = {.folder = setup.frames, .last_input = LAST, .steps = 1, .stride = 2};
     assert_status_ok(eval_frames(setup.dataset, &options, &report, &err), err);
     assert_int_equal(report.steps, 1);
     assert_int_equal(report.rollouts, 2);
@@ -128,7 +127,7 @@ static void test_errors(void **state) {
     Report report;
     Error err;
     open_setup(&setup, true);
-    EvalFramesOptions options = {.folder = setup.frames, .last_input = LAST, .split = SPLIT_TEST};
+    EvalFramesOptions options = {.folder = setup.frames, .last_input = LAST, .splits = {[SPLIT_TEST] = true}};
     assert_status_error(eval_frames(setup.dataset, &options, &report, &err), STATUS_BAD_INPUT, err,
                         "expected pictures such as 000002/view_0/frame_0002.png");
     write_picture(&setup, "000002", 2, 0, 0, SIDE / 2);
@@ -136,7 +135,7 @@ static void test_errors(void **state) {
                         "view_0/frame_0002.png: expected 32 x 32 pixels as in the data set, found 16 x 16");
     options.last_input = F;
     assert_status_error(eval_frames(setup.dataset, &options, &report, &err), STATUS_BAD_INPUT, err,
-                        "no episode of split test");
+                        "expected an episode of split test with more than 6 frames");
     options.last_input = LAST;
     char path[256];
     snprintf(path, sizeof path, "%s/000002/view_0/frame_0002.png", setup.frames);

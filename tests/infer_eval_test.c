@@ -128,7 +128,7 @@ static void pictures_are_the_rollouts(void **state) {
     free(rgb);
 
     // Read back as another system's pictures, they measure the same; depth was rounded to millimetres.
-    EvalFramesOptions frames = {.folder = from, .last_input = 2, .all_splits = true, .steps = 5};
+    EvalFramesOptions frames = {.folder = from, .last_input = 2, .steps = 5};
     assert_status_ok(eval_frames(world.dataset, &frames, &again, &err), err);
     for (int step = 0; step <= 5; step++) {
         for (int i = 0; i < GROUP_COUNT * REGION_COUNT * METRIC_COUNT; i++) {
