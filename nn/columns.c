@@ -24,7 +24,9 @@ static void concat_backward(Tape *tape, void *context) {
     size_t at = 0, width = node->y->cols;
     for (size_t i = 0; i < node->count && node->y->grad; i++) {
         Tensor *x = node->x[i];
-        copy_columns(tape->device, x->rows, x->cols, node->y->grad + at, width, tape_grad(tape, x), x->cols, true);
+        bool is_new;
+        real *dx = tape_grad_or_new(tape, x, &is_new);
+        copy_columns(tape->device, x->rows, x->cols, node->y->grad + at, width, dx, x->cols, !is_new);
         at += x->cols;
     }
 }

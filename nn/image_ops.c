@@ -12,11 +12,11 @@ typedef struct ImageOpNode {
 
 // skip's part of y is copied, or its gradient added: channels lie together within a pixel, or within an image where they lie in
 // blocks.
-static void copy_skip(Device *device, const ImageOpNode *node, const real *from, real *to, bool back) {
+static void copy_skip(Device *device, const ImageOpNode *node, const real *from, real *to, bool back, bool add) {
     const ImageOpArgs *a = &node->args;
     size_t pixels = a->to.h * a->to.w, whole = image_run(a->y_block, a->y_channels) == a->y_channels;
     size_t rows = whole ? node->y->rows : a->to.n, factor = whole ? 1 : pixels, skip = node->skip->cols * factor, all = node->y->cols * factor;
-    CopyColumnsArgs args = {.rows = rows, .cols = skip, .from = from, .from_stride = back ? all : skip, .to = to, .to_stride = back ? skip : all, .add = back};
+    CopyColumnsArgs args = {.rows = rows, .cols = skip, .from = from, .from_stride = back ? all : skip, .to = to, .to_stride = back ? skip : all, .add = add};
     device->nn->copy_columns(device, &args);
 }
 
@@ -25,10 +25,11 @@ static void image_op_backward_node(Tape *tape, void *context) {
     ImageOpArgs *args = &node->args;
     args->dy = node->y->grad;
     if (!args->dy) return;
-    args->dx = tape_grad(tape, node->x);
+    args->dx = tape_grad_or_new(tape, node->x, &args->dx_is_new);
     if (args->dx) tape->device->nn->image_op_backward(tape->device, args);
-    real *dskip = tape_grad(tape, node->skip);
-    if (dskip) copy_skip(tape->device, node, args->dy, dskip, true);
+    bool is_new;
+    real *dskip = tape_grad_or_new(tape, node->skip, &is_new);
+    if (dskip) copy_skip(tape->device, node, args->dy, dskip, true, !is_new);
 }
 
 static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from, ImageShape to, Tensor *skip, size_t block) {
@@ -52,7 +53,7 @@ static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from
                            .y = y->value},
                           x, skip, y};
     tape->device->nn->image_op_forward(tape->device, &node->args);
-    if (skip) copy_skip(tape->device, node, skip->value, y->value, false);
+    if (skip) copy_skip(tape->device, node, skip->value, y->value, false, false);
     if (y->wants_grad) tape_record(tape, image_op_backward_node, node);
     return y;
 }

@@ -22,6 +22,7 @@ typedef struct ImageOpArgs {
     real *y;                           // (to, y_channels): x's channels are overwritten
     const real *dy;                    // as y
     real *dx;                          // added into
+    bool dx_is_new;                    // dx is overwritten
 } ImageOpArgs;
 
 // All keep x's block (nn/image_shape.h).

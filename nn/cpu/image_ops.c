@@ -86,6 +86,7 @@ static void rows_from(const ImageOpArgs *a, size_t i, size_t *first, size_t *las
 
 CPU_INLINE void backward_row(const ImageOpArgs *a, const Plane *p, size_t run) {
     size_t first = 0, last = 0;
+    if (a->dx_is_new) memset(a->dx + p->x_first + p->row * a->from.w * run, 0, a->from.w * run * sizeof *a->dx);
     if (a->kind == IMAGE_AVERAGE_POOL) unpool_row(a, p, run);
     else rows_from(a, p->row, &first, &last);
     for (size_t i = first; i < last; i++) gather_row(a, p, i, run);
