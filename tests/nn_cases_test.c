@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every case of every op of nn in float: the same bits again, the same bits for other numbers of threads where the op
+// promises them, no allocation once warm, an error wherever memory ends.
+#include "tests/test.h"
+
+#include "nn/cases.h"
+
+static Device *open_device(int threads) {
+    Device *device = NULL;
+    Error err = {0};
+    assert_status_ok(device_open("cpu", threads, &device, &err), err);
+    return device;
+}
+
+typedef void Check(const OpCase *c, const char *op, void *context);
+
+static void each_case(Check *check, void *context) {
+    for (size_t t = 0; t < nn_case_table_count; t++)
+        for (size_t i = 0; i < nn_case_tables[t]->count; i++)
+            if (!nn_case_tables[t]->cases[i].bench) check(&nn_case_tables[t]->cases[i], nn_case_tables[t]->op, context);
+}
+
+static CaseRun run_case(Device *device, const OpCase *c) {
+    CaseRun run;
+    Error err = {0};
+    if (case_run(device, c, -1, NULL, 0, true, &run, &err) != STATUS_OK) fail_msg("%s: %s", c->name, err.text);
+    return run;
+}
+
+static bool same(const Tensor *a, const Tensor *b, bool grads) {
+    size_t bytes = a->rows * a->cols * sizeof(real);
+    if (!grads) return !memcmp(a->value, b->value, bytes);
+    return !a->grad == !b->grad && (!a->grad || !memcmp(a->grad, b->grad, bytes));
+}
+
+static void check_same_bits(const OpCase *c, Device *first, Device *second) {
+    CaseRun a = run_case(first, c), b = run_case(second, c);
+    if (!same(a.output, b.output, false)) fail_msg("%s: other values", c->name);
+    for (size_t i = 0; i < a.input_count; i++)
+        if (!same(a.inputs[i], b.inputs[i], true)) fail_msg("%s: another gradient of %s", c->name, c->inputs[i].name);
+    case_run_free(&a);
+    case_run_free(&b);
+}
+
+static void check_repeats(const OpCase *c, const char *op, void *context) {
+    (void)op;
+    Device **devices = context;
+    check_same_bits(c, devices[0], devices[1]);
+}
+
+static void the_same_bits_again(void **state) {
+    (void)state;
+    Device *devices[] = {open_device(2), open_device(2)};
+    each_case(check_repeats, devices);
+    for (int i = 0; i < 2; i++) device_close(devices[i]);
+}
+
+// Weight gradients of products are summed by thread.
+static bool depends_on_threads(const char *op) { return !strcmp(op, "linear") || !strcmp(op, "conv2d"); }
+
+static void check_threads(const OpCase *c, const char *op, void *context) {
+    Device **devices = context;
+    if (!depends_on_threads(op)) check_same_bits(c, devices[0], devices[1]);
+}
+
+static void any_number_of_threads(void **state) {
+    (void)state;
+    Device *devices[] = {open_device(1), open_device(3)};
+    each_case(check_threads, devices);
+    for (int i = 0; i < 2; i++) device_close(devices[i]);
+}
+
+// A source of blocks that ends.
+static void *allocate_some(void *owner, size_t bytes) {
+    int *left = owner;
+    return (*left)-- > 0 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+}
+
+static void release_some(void *owner, void *memory, size_t bytes) {
+    (void)owner;
+    (void)bytes;
+    free(memory);
+}
+
+// Blocks of 1 MiB hold a whole small case: the tape's first block, then the scratch memory's.
+static void check_memory(const OpCase *c, const char *op, void *context) {
+    (void)op;
+    Device *device = context;
+    int left, *owner = device->source.owner;
+    for (left = 0; left < 100; left++) {
+        CaseRun run;
+        Error err = {0};
+        int blocks = left;
+        *owner = blocks;
+        arena_free(&device->scratch);
+        Status status = case_run(device, c, -1, NULL, 0, true, &run, &err);
+        case_run_free(&run);
+        if (status == STATUS_OK) return;
+        if (status != STATUS_FAILED || !strstr(err.text, "out of memory")) fail_msg("%s with %d blocks: %s", c->name, blocks, err.text);
+    }
+    fail_msg("%s: never enough memory", c->name);
+}
+
+static void no_memory_is_an_error(void **state) {
+    (void)state;
+    int left = 0;
+    Device *device = open_device(2);
+    ArenaSource usual = device->source;
+    device->source = (ArenaSource){allocate_some, release_some, &left};
+    arena_free(&device->scratch);
+    arena_init(&device->scratch, device->source);
+    each_case(check_memory, device);
+    arena_free(&device->scratch);
+    arena_init(&device->scratch, usual);
+    device->source = usual;
+    device_close(device);
+}
+
+// The same op again and again on one tape.
+static void check_warm(const OpCase *c, const char *op, void *context) {
+    (void)op;
+    Device *device = context;
+    Tape tape;
+    tape_init(&tape, device);
+    size_t warm = 0;
+    for (int round = 0; round < 5; round++) {
+        tape_reset(&tape);
+        arena_reset(&device->scratch);
+        Tensor *inputs[CASE_INPUTS];
+        for (size_t i = 0; i < case_input_count(c); i++) {
+            inputs[i] = tape_tensor(&tape, c->inputs[i].rows, c->inputs[i].cols, c->inputs[i].wants_grad);
+            for (size_t j = 0; j < inputs[i]->rows * inputs[i]->cols; j++) inputs[i]->value[j] = (real)0.5;
+        }
+        Tensor *y = c->run(&tape, inputs, c);
+        real *grad = tape_grad(&tape, y);
+        for (size_t j = 0; grad && j < y->rows * y->cols; j++) grad[j] = 1;
+        tape_backward_from_grads(&tape);
+        size_t now = tape_allocations(&tape) + device->scratch.allocations;
+        if (round > 2 && now != warm) fail_msg("%s allocates when warm", c->name);
+        warm = now;
+    }
+    tape_free(&tape);
+}
+
+static void warm_ops_allocate_nothing(void **state) {
+    (void)state;
+    Device *device = open_device(2);
+    each_case(check_warm, device);
+    device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_again), cmocka_unit_test(any_number_of_threads), cmocka_unit_test(no_memory_is_an_error),
+                                       cmocka_unit_test(warm_ops_allocate_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
