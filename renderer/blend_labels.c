@@ -5,8 +5,9 @@
 #include "renderer/elements.h"
 #include "renderer/renderer.h"
 
-Tensor *renderer_blend_labels(Tape *tape, const Renderer *renderer, const RendererParticles *particles, const RendererRays *rays,
-                              const RendererSamples *samples, const RendererOutput *output, const int32_t *label, int labels) {
+Tensor *renderer_blend_labels(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
+                              const RendererRays *rays, const RendererSamples *samples, const RendererOutput *output,
+                              const int32_t *label, int labels) {
     Tensor *out = tape_tensor(tape, samples->rays, (size_t)labels, false);
     BlendLabelsArgs args = {.rays = samples->rays,
                             .neighbours = samples->neighbours,

@@ -40,7 +40,8 @@ static void fill_list(size_t sample, int neighbours, size_t particles, int32_t *
 RendererSamples *case_samples(Tape *tape, size_t rays, size_t count, int neighbours, size_t particles) {
     size_t lists = count * (size_t)neighbours;
     RendererSamples *samples = tape_context(tape, sizeof *samples);
-    int32_t *start = tape_context(tape, (rays + 1 + count + lists) * sizeof *start), *ray = start + rays + 1, *list = ray + count;
+    int32_t *start = tape_context(tape, (rays + 1 + count + lists) * sizeof *start), *ray = start + rays + 1,
+            *list = ray + count;
     real *z = tape_context(tape, (count + 1) * sizeof *z);
     CHECK(samples && start && z);
     for (size_t s = 0; s < count; s++) {

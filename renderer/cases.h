@@ -11,8 +11,8 @@ extern const size_t renderer_case_table_count;
 
 // Rays near the origin of the world.
 RendererRays *case_rays(Tape *tape, size_t count);
-// `count` samples spread over the rays (some rays may get none), each with 1 .. K of `particles` as neighbours, at random: an
-// op's derivative must be right for any list.
+// `count` samples spread over the rays (some rays may get none), each with 1 .. K of `particles` as neighbours, at
+// random: an op's derivative must be right for any list.
 RendererSamples *case_samples(Tape *tape, size_t rays, size_t count, int neighbours, size_t particles);
 
 #endif

@@ -22,14 +22,16 @@ static void composite_backward_node(Tape *tape, void *context) {
     if (!tape->device->failed) tape->device->renderer->composite_backward(tape->device, args);
 }
 
-CompositeOutput composite(Tape *tape, const RendererSamples *samples, Tensor *shaded, Tensor *background, bool logits, real delta) {
+CompositeOutput composite(Tape *tape, const RendererSamples *samples, Tensor *shaded, Tensor *background, bool logits,
+                          real delta) {
     size_t rays = samples->rays;
     TAPE_CHECK_EQ(tape, shaded->rows, samples->count);
     bool per_ray = background && background->rows * background->cols != 3;
     if (per_ray) TAPE_CHECK_EQ(tape, background->rows, rays);
     Tensor *inputs[] = {shaded, background};
     bool wants = tape_wants(tape, 2, inputs);
-    CompositeOutput out = {tape_tensor(tape, rays, 3, wants), tape_tensor(tape, rays, 1, wants), tape_tensor(tape, rays, 1, wants)};
+    CompositeOutput out = {tape_tensor(tape, rays, 3, wants), tape_tensor(tape, rays, 1, wants),
+                           tape_tensor(tape, rays, 1, wants)};
     CompositeNode *node = tape_context(tape, sizeof *node);
     if (!node) return out;
     *node = (CompositeNode){{.rays = rays,
@@ -43,7 +45,9 @@ CompositeOutput composite(Tape *tape, const RendererSamples *samples, Tensor *sh
                              .colour = out.colour->value,
                              .opacity = out.opacity->value,
                              .depth = out.depth->value},
-                            shaded, background, out};
+                            shaded,
+                            background,
+                            out};
     tape->device->renderer->composite_forward(tape->device, &node->args);
     if (wants) tape_record(tape, composite_backward_node, node);
     return out;

@@ -13,10 +13,12 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 }
 
 // Densities and colours in [low, high]; the spacing is 2.
-#define COMPOSITE_CASE(label, rays, n, low, high, background_rows, logits, output, is_bench)       \
-    {.name = "composite " label,                                                                   \
-     .inputs = {{"shaded", n, 4, low, high, true}, {"background", background_rows, 3, -1, 1, true}}, \
-     .run = run, .sizes = {rays, logits, output}, .bench = is_bench}
+#define COMPOSITE_CASE(label, rays, n, low, high, background_rows, logits, output, is_bench)                           \
+    {                                                                                                                  \
+        .name = "composite " label,                                                                                    \
+        .inputs = {{"shaded", n, 4, low, high, true}, {"background", background_rows, 3, -1, 1, true}}, .run = run,    \
+        .sizes = {rays, logits, output}, .bench = is_bench                                                             \
+    }
 
 static const OpCase cases[] = {
     COMPOSITE_CASE("no rays", 0, 0, 0.1, 1, 1, 0, COLOUR, false),
@@ -25,7 +27,10 @@ static const OpCase cases[] = {
     COMPOSITE_CASE("colour", 17, 90, 0.1, 1, 1, 0, COLOUR, false),
     COMPOSITE_CASE("colour, logits", 17, 90, 0.1, 1, 1, 1, COLOUR, false),
     COMPOSITE_CASE("colour, background per ray", 17, 90, 0.1, 1, 17, 1, COLOUR, false),
-    {.name = "composite colour, black", .inputs = {{"shaded", 40, 4, 0.1, 1, true}}, .run = run, .sizes = {9, 0, COLOUR}},
+    {.name = "composite colour, black",
+     .inputs = {{"shaded", 40, 4, 0.1, 1, true}},
+     .run = run,
+     .sizes = {9, 0, COLOUR}},
     COMPOSITE_CASE("opacity", 17, 90, 0.1, 1, 1, 0, OPACITY, false),
     COMPOSITE_CASE("depth", 17, 90, 0.1, 1, 1, 0, DEPTH, false),
     COMPOSITE_CASE("thin", 17, 90, 0.02, 0.04, 1, 0, DEPTH, false),

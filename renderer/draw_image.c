@@ -54,11 +54,15 @@ static void draw_tile(const Drawing *d, size_t first, size_t count) {
     store_floats(tape, out.depth, first, frame->depth);
     store_floats(tape, out.opacity, first, frame->opacity);
     if (frame->label)
-        store_floats(tape, renderer_blend_labels(tape, d->renderer, d->particles, rays, samples, &out, frame->labels, frame->label_count), first, frame->label);
+        store_floats(tape,
+                     renderer_blend_labels(tape, d->renderer, d->particles, rays, samples, &out, frame->labels,
+                                           frame->label_count),
+                     first, frame->label);
 }
 
-Status renderer_draw_image(Tape *tape, const Renderer *renderer, const RendererParticles *particles, const real background[3],
-                           const RendererCamera *camera, const RendererFrame *frame, Error *err) {
+Status renderer_draw_image(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
+                           const real background[3], const RendererCamera *camera, const RendererFrame *frame,
+                           Error *err) {
     CHECK(!tape->recording);
     ArenaMark host = arena_mark(&tape->host), memory = arena_mark(&tape->memory);
     Drawing d = {tape, renderer, particles, renderer_index_build(tape, renderer, particles), camera, frame, background};

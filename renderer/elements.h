@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mathematics of one element of the renderer, each function beside its derivative (docs/model.md, "Renderer"). Compiles as C
-// and as CUDA; no branches where the CPU vectorises. Operation order is part of the contract: neighbour lists are the
-// same on every back end (compile with -ffp-contract=off, --fmad=false).
+// The mathematics of one element of the renderer, each function beside its derivative (docs/model.md, "Renderer").
+// Compiles as C and as CUDA; no branches where the CPU vectorises. Operation order is part of the contract: neighbour
+// lists are the same on every back end (compile with -ffp-contract=off, --fmad=false).
 #ifndef VPD_RENDERER_ELEMENTS_H
 #define VPD_RENDERER_ELEMENTS_H
 
@@ -22,24 +22,26 @@
 
 enum { RENDERER_RINGS = 4, RENDERER_MAX_NEIGHBOURS = 64 };
 
-#define RING_SPACING ((real)0.25)       // rho_k = k / 4
-#define RING_SHARPNESS ((real)16)       // 1 / sigma^2, sigma = 1/4
-#define RING_MEAN_OFFSET ((real)0.01)   // a_k = sum w f / (0.01 + sum w)
-#define SAMPLE_SPACING 0.4              // delta / r
-#define DISTANCE_OFFSET ((real)1e-12)   // |d| = sqrt(d^2 + 1e-12)
+#define RING_SPACING ((real)0.25)     // rho_k = k / 4
+#define RING_SHARPNESS ((real)16)     // 1 / sigma^2, sigma = 1/4
+#define RING_MEAN_OFFSET ((real)0.01) // a_k = sum w f / (0.01 + sum w)
+#define SAMPLE_SPACING 0.4            // delta / r
+#define DISTANCE_OFFSET ((real)1e-12) // |d| = sqrt(d^2 + 1e-12)
 #ifdef VPD_DOUBLE
-#define LARGEST_U2 (1 - 0x1p-53)        // u^2 < 1 is u^2 <= this
+#define LARGEST_U2 (1 - 0x1p-53) // u^2 < 1 is u^2 <= this
 #else
 #define LARGEST_U2 (1 - 0x1p-24f)
 #endif
-#define SMALLEST_OPACITY ((real)1e-6)   // in the division of depth
+#define SMALLEST_OPACITY ((real)1e-6) // in the division of depth
 
 // Where samples stand: z_j = (j + xi) step with step = delta / |d|, q = o + z d.
 ELEMENT real element_sample_z(long j, real xi, real step) { return ((real)j + xi) * step; }
 ELEMENT real element_along(real o, real z, real d) { return o + z * d; }
 
-// u^2 of a particle for the offset (dx,dy,dz) from it to the sample; neighbours have u^2 < 1. A macro: vectors go through it too.
-#define ELEMENT_U2(dx, dy, dz, inverse_R2) (((((dx) * (dx) + (dy) * (dy)) + (dz) * (dz)) + DISTANCE_OFFSET) * (inverse_R2))
+// u^2 of a particle for the offset (dx,dy,dz) from it to the sample; neighbours have u^2 < 1. A macro: vectors go
+// through it too.
+#define ELEMENT_U2(dx, dy, dz, inverse_R2)                                                                             \
+    (((((dx) * (dx) + (dy) * (dy)) + (dz) * (dz)) + DISTANCE_OFFSET) * (inverse_R2))
 ELEMENT real element_u2(real dx, real dy, real dz, real inverse_R2) { return ELEMENT_U2(dx, dy, dz, inverse_R2); }
 ELEMENT real element_inverse_R2(real R) { return 1 / (R * R); }
 

@@ -44,7 +44,8 @@ RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const 
     if (tape->device->failed) return index;
     tape->device->renderer->index_measure(tape->device, &args);
     if (index->entries > INT32_MAX)
-        device_fail(tape->device, STATUS_FAILED, "%zu particles reach %zu cells: too many; raise renderer.radius", index->count, index->entries);
+        device_fail(tape->device, STATUS_FAILED, "%zu particles reach %zu cells: too many; raise renderer.radius",
+                    index->count, index->entries);
     index->entry = tape_memory(tape, index->entries, sizeof(int32_t));
     if (index->entry) tape->device->renderer->index_fill(tape->device, &args);
     return index;

@@ -6,7 +6,8 @@
 #include "renderer/elements.h"
 #include "renderer/renderer.h"
 
-RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, const RendererIndex *index, const RendererRays *rays) {
+RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, const RendererIndex *index,
+                                        const RendererRays *rays) {
     static const RendererSamples nothing;
     const RendererConfig *config = &renderer->config;
     size_t capacity = rays->count * (size_t)config->samples, neighbours = (size_t)config->neighbours;

@@ -25,8 +25,8 @@ typedef struct PlaceSamplesArgs {
     const real *jitter;             // (R) or NULL = 0.5
     real delta;                     // spacing in metres along the ray
     real near, far;
-    int keep;                       // S
-    RendererSamples *samples;       // arrays hold R*S samples; counts are filled in
+    int keep;                 // S
+    RendererSamples *samples; // arrays hold R*S samples; counts are filled in
 } PlaceSamplesArgs;
 
 #endif

@@ -14,19 +14,24 @@ Status renderer_config_check(const RendererConfig *c, Error *err) {
     if (c->features < (c->carry_rgb ? 3 : 1) || c->features > 1024)
         return error_set(err, STATUS_BAD_INPUT, "model.D = %d: expected %d to 1024", c->features, c->carry_rgb ? 3 : 1);
     if (c->neighbours < 1 || c->neighbours > RENDERER_MAX_NEIGHBOURS)
-        return error_set(err, STATUS_BAD_INPUT, "renderer.K = %d: expected 1 to %d", c->neighbours, RENDERER_MAX_NEIGHBOURS);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.K = %d: expected 1 to %d", c->neighbours,
+                         RENDERER_MAX_NEIGHBOURS);
     if (c->samples < 1 || c->samples > 1024)
         return error_set(err, STATUS_BAD_INPUT, "renderer.S = %d: expected 1 to 1024", c->samples);
     if (c->hidden[0] < 1 || c->hidden[1] < 1 || c->hidden[0] > 4096 || c->hidden[1] > 4096)
-        return error_set(err, STATUS_BAD_INPUT, "renderer.widths = %d, %d: expected 1 to 4096", c->hidden[0], c->hidden[1]);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.widths = %d, %d: expected 1 to 4096", c->hidden[0],
+                         c->hidden[1]);
     if (!(c->radius > 0) || !isfinite(c->radius))
-        return error_set(err, STATUS_BAD_INPUT, "renderer.radius = %g: expected a positive length in metres", c->radius);
+        return error_set(err, STATUS_BAD_INPUT, "renderer.radius = %g: expected a positive length in metres",
+                         c->radius);
     if (!(c->near >= 0) || !(c->far > c->near) || !isfinite(c->far))
-        return error_set(err, STATUS_BAD_INPUT, "renderer.near = %g, renderer.far = %g: expected 0 <= near < far, metres", c->near, c->far);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "renderer.near = %g, renderer.far = %g: expected 0 <= near < far, metres", c->near, c->far);
     return STATUS_OK;
 }
 
-static void add_mlp(Parameters *set, const char *name, const size_t widths[4], bool zero_last, Tensor *weight[3], Tensor *bias[3]) {
+static void add_mlp(Parameters *set, const char *name, const size_t widths[4], bool zero_last, Tensor *weight[3],
+                    Tensor *bias[3]) {
     for (int i = 0; i < 3; i++) {
         ParameterInit init = zero_last && i == 2 ? INIT_ZERO : INIT_UNIFORM;
         weight[i] = parameters_add(set, init, (double)widths[i], 2, widths + i, "%s.weight%d", name, i);

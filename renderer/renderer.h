@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ray renderer (docs/model.md, "Renderer"): particles and rays in, colour, opacity and depth out, with gradients to
-// particle positions and features, to the weights and to a learned background. After Point-NeRF (Xu et al., CVPR 2022) as
-// used by VPD (Whitney et al., ICLR 2024).
+// particle positions and features, to the weights and to a learned background. After Point-NeRF (Xu et al., CVPR 2022)
+// as used by VPD (Whitney et al., ICLR 2024).
 //
 //   index   = renderer_index_build(tape, renderer, particles)          once per particle set
 //   samples = renderer_place_samples(tape, renderer, index, rays)      integers and depths, outside differentiation
@@ -25,14 +25,14 @@ typedef enum RendererBackground {
 } RendererBackground;
 
 typedef struct RendererConfig {
-    int features;         // D
-    int neighbours;       // K, 1 .. RENDERER_MAX_NEIGHBOURS
-    int samples;          // S, samples kept per ray
-    int hidden[2];        // widths of the MLP
-    double radius;        // r, metres: spacing of samples .4 r, unit of density 4 / r
-    double near, far;     // metres along the camera's z
-    bool view_direction;  // the MLP sees the ray's direction
-    bool carry_rgb;       // features 0..2 are rgb
+    int features;        // D
+    int neighbours;      // K, 1 .. RENDERER_MAX_NEIGHBOURS
+    int samples;         // S, samples kept per ray
+    int hidden[2];       // widths of the MLP
+    double radius;       // r, metres: spacing of samples .4 r, unit of density 4 / r
+    double near, far;    // metres along the camera's z
+    bool view_direction; // the MLP sees the ray's direction
+    bool carry_rgb;      // features 0..2 are rgb
     RendererBackground background;
     Activation activation;
 } RendererConfig;
@@ -82,14 +82,16 @@ RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const 
 void renderer_jitter(RandomKey key, size_t count, real *out);
 
 RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const RendererParticles *particles);
-RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, const RendererIndex *index, const RendererRays *rays);
+RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, const RendererIndex *index,
+                                        const RendererRays *rays);
 RendererOutput renderer_forward(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
                                 const RendererRays *rays, const RendererSamples *samples);
 
-// Share of each label in each pixel (R,labels), without gradient: sum_j T_j alpha_j of the neighbours' labels, weighted by cut(u). Rows sum to
-// the opacity. label (N) device memory, 0 <= label < labels; others count for none.
-Tensor *renderer_blend_labels(Tape *tape, const Renderer *renderer, const RendererParticles *particles, const RendererRays *rays,
-                              const RendererSamples *samples, const RendererOutput *output, const int32_t *label, int labels);
+// Share of each label in each pixel (R,labels), without gradient: sum_j T_j alpha_j of the neighbours' labels, weighted
+// by cut(u). Rows sum to the opacity. label (N) device memory, 0 <= label < labels; others count for none.
+Tensor *renderer_blend_labels(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
+                              const RendererRays *rays, const RendererSamples *samples, const RendererOutput *output,
+                              const int32_t *label, int labels);
 
 // A pinhole camera in double precision (base/camera.h).
 typedef struct RendererCamera {
@@ -111,9 +113,10 @@ typedef struct RendererFrame {
     int label_count;
 } RendererFrame;
 
-// Draws any camera at any resolution in tiles: memory beyond the index does not grow with the frame. The tape must not record; what
-// stands on it stays, what drawing needs is released.
-Status renderer_draw_image(Tape *tape, const Renderer *renderer, const RendererParticles *particles, const real background[3],
-                           const RendererCamera *camera, const RendererFrame *frame, Error *err);
+// Draws any camera at any resolution in tiles: memory beyond the index does not grow with the frame. The tape must not
+// record; what stands on it stays, what drawing needs is released.
+Status renderer_draw_image(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
+                           const real background[3], const RendererCamera *camera, const RendererFrame *frame,
+                           Error *err);
 
 #endif

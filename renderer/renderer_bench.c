@@ -25,8 +25,15 @@ typedef struct Bench {
 } Bench;
 
 RendererConfig renderer_bench_config(void) {
-    return (RendererConfig){.features = 16, .neighbours = 8, .samples = 16, .hidden = {64, 64}, .radius = 0.05, .near = 0.05, .far = 50,
-                            .carry_rgb = true, .activation = ACTIVATION_SILU};
+    return (RendererConfig){.features = 16,
+                            .neighbours = 8,
+                            .samples = 16,
+                            .hidden = {64, 64},
+                            .radius = 0.05,
+                            .near = 0.05,
+                            .far = 50,
+                            .carry_rgb = true,
+                            .activation = ACTIVATION_SILU};
 }
 
 static RendererTime now(const Device *device) {
@@ -49,8 +56,10 @@ static double uniform(uint32_t stream, size_t i) {
 static void fill_particles(Bench *b) {
     size_t D = (size_t)b->renderer.config.features;
     for (size_t i = 0; i < b->N; i++) {
-        double angle = 6.283185307 * uniform(0, i), height = 2 * uniform(1, i) - 1, flat = sqrt(1 - height * height), size = 0.25;
-        double ball[3] = {-0.5 + 0.5 * (double)(i / 4 % 3) + size * flat * cos(angle), size * flat * sin(angle), 0.3 + size * height};
+        double angle = 6.283185307 * uniform(0, i), height = 2 * uniform(1, i) - 1, flat = sqrt(1 - height * height),
+               size = 0.25;
+        double ball[3] = {-0.5 + 0.5 * (double)(i / 4 % 3) + size * flat * cos(angle), size * flat * sin(angle),
+                          0.3 + size * height};
         double floor[3] = {2 * uniform(0, i) - 1, height, 0};
         for (size_t c = 0; c < 3; c++) b->x[3 * i + c] = (real)(i % 4 ? floor[c] : ball[c]);
         for (size_t d = 0; d < D; d++) b->f[D * i + d] = (real)uniform(2, D * i + d);
@@ -58,7 +67,8 @@ static void fill_particles(Bench *b) {
 }
 
 static bool camera_at(int number, int side, RendererCamera *camera) {
-    double angle = 1.57 * number + 0.4, eye[3] = {1.6 * cos(angle), 1.6 * sin(angle), 1.1}, target[3] = {0, 0, 0.1}, up[3] = {0, 0, 1};
+    double angle = 1.57 * number + 0.4, eye[3] = {1.6 * cos(angle), 1.6 * sin(angle), 1.1}, target[3] = {0, 0, 0.1},
+           up[3] = {0, 0, 1};
     *camera = (RendererCamera){.H = side, .W = side};
     camera_intrinsics_from_fov(1, side, side, camera->K);
     return camera_look_at(eye, target, up, camera->world_from_camera);
@@ -68,11 +78,14 @@ static void fill_rays(Bench *b) {
     for (size_t i = 0; i < b->rays; i++) {
         RendererCamera camera;
         camera_at((int)(i % 4), VIEW_SIDE, &camera);
-        renderer_camera_rays(&camera, (size_t)(uniform(3, i) * VIEW_SIDE * VIEW_SIDE), 1, b->origin + 3 * i, b->direction + 3 * i);
+        renderer_camera_rays(&camera, (size_t)(uniform(3, i) * VIEW_SIDE * VIEW_SIDE), 1, b->origin + 3 * i,
+                             b->direction + 3 * i);
     }
 }
 
-static int compare_reals(const void *a, const void *b) { return (*(const real *)a > *(const real *)b) - (*(const real *)a < *(const real *)b); }
+static int compare_reals(const void *a, const void *b) {
+    return (*(const real *)a > *(const real *)b) - (*(const real *)a < *(const real *)b);
+}
 
 static Status set_radius(Bench *b, Error *err) {
     Device *device = b->device;
@@ -83,7 +96,14 @@ static Status set_radius(Bench *b, Error *err) {
         for (size_t i = 0; i < b->N; i++) own[i] = (int32_t)i;
         device->nn->upload(device, x, b->x, 3 * b->N * sizeof *x);
         device->nn->upload(device, self, own, b->N * sizeof *own);
-        knn(device, &(KnnArgs){.points = b->N, .queries = b->N, .point = x, .query = x, .self = self, .k = 1, .index = index, .distance2 = d2});
+        knn(device, &(KnnArgs){.points = b->N,
+                               .queries = b->N,
+                               .point = x,
+                               .query = x,
+                               .self = self,
+                               .k = 1,
+                               .index = index,
+                               .distance2 = d2});
         device->nn->download(device, b->radius, d2, b->N * sizeof *d2);
         qsort(b->radius, b->N, sizeof *b->radius, compare_reals);
         b->renderer.config.radius = 2.1 * sqrt((double)b->radius[b->N / 2]);
@@ -99,7 +119,8 @@ static Tensor *on_device(Bench *b, Tape *tape, const real *host, size_t rows, si
 }
 
 static RendererParticles particles_on(Bench *b, Tape *tape) {
-    return (RendererParticles){on_device(b, tape, b->x, b->N, 3), on_device(b, tape, b->f, b->N, (size_t)b->renderer.config.features),
+    return (RendererParticles){on_device(b, tape, b->x, b->N, 3),
+                               on_device(b, tape, b->f, b->N, (size_t)b->renderer.config.features),
                                on_device(b, tape, b->radius, b->N, 1)->value};
 }
 
@@ -112,7 +133,7 @@ static void count_work(const Bench *b, const RendererIndex *index, const Rendere
     out->candidates = samples->candidates;
     out->forward_flops = 2 * (double)samples->count * (inputs * h0 + h0 * h1 + h1 * 4);
     size_t lists = samples->count * (size_t)samples->neighbours, found = 0;
-    int32_t *host = malloc((lists + 1) * sizeof *host);
+    int32_t *host = calloc(lists + 1, sizeof *host);
     if (host && !b->device->failed) b->device->nn->download(b->device, host, samples->neighbour, lists * sizeof *host);
     for (size_t i = 0; host && i < lists; i++) found += host[i] >= 0;
     out->neighbours = samples->count ? (double)found / (double)samples->count : 0;
@@ -170,7 +191,8 @@ static RendererTime median(const RendererTime *times, int phase, int count, doub
     return m;
 }
 
-static Status bench_open(Bench *b, Device *device, const RendererConfig *config, size_t N, size_t rays, int side, Error *err) {
+static Status bench_open(Bench *b, Device *device, const RendererConfig *config, size_t N, size_t rays, int side,
+                         Error *err) {
     *b = (Bench){.device = device, .N = N, .rays = rays};
     parameters_init(&b->parameters, device);
     tape_init(&b->tape, device);
@@ -182,7 +204,8 @@ static Status bench_open(Bench *b, Device *device, const RendererConfig *config,
     b->origin = malloc((3 * rays + 1) * sizeof(real));
     b->direction = malloc((3 * rays + 1) * sizeof(real));
     b->rgb = malloc((size_t)side * (size_t)side * 3 + 1);
-    if (!b->x || !b->f || !b->radius || !b->origin || !b->direction || !b->rgb) return error_set(err, STATUS_FAILED, "out of memory for %zu particles", N);
+    if (!b->x || !b->f || !b->radius || !b->origin || !b->direction || !b->rgb)
+        return error_set(err, STATUS_FAILED, "out of memory for %zu particles", N);
     camera_at(5, side, &b->camera);
     fill_particles(b);
     fill_rays(b);
@@ -202,8 +225,8 @@ static void bench_close(Bench *b) {
     free(b->rgb);
 }
 
-Status renderer_bench(Device *device, const RendererConfig *config, size_t N, size_t rays, int side, int repetitions, RendererBench *out,
-                      Error *err) {
+Status renderer_bench(Device *device, const RendererConfig *config, size_t N, size_t rays, int side, int repetitions,
+                      RendererBench *out, Error *err) {
     Bench b;
     *out = (RendererBench){.side = side};
     Status status = renderer_config_check(config, err);

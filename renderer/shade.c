@@ -23,7 +23,8 @@ static void shade_backward_node(Tape *tape, void *context) {
     if (!tape->device->failed) tape->device->renderer->shade_backward(tape->device, args);
 }
 
-static void check_shapes(Tape *tape, const RendererConfig *config, const RendererParticles *particles, Tensor *const weight[3], Tensor *const bias[3]) {
+static void check_shapes(Tape *tape, const RendererConfig *config, const RendererParticles *particles,
+                         Tensor *const weight[3], Tensor *const bias[3]) {
     size_t widths[4] = {shade_inputs(particles->f->cols, config->view_direction), weight[0]->cols, weight[1]->cols, 4};
     TAPE_CHECK_EQ(tape, particles->x->rows, particles->f->rows);
     for (int i = 0; i < 3; i++) {
@@ -59,7 +60,11 @@ Tensor *shade(Tape *tape, const RendererConfig *config, const RendererParticles 
                          .f = particles->f->value,
                          .R = particles->radius,
                          .shaded = y->value},
-                        particles->x, particles->f, {weight[0], weight[1], weight[2]}, {bias[0], bias[1], bias[2]}, y};
+                        particles->x,
+                        particles->f,
+                        {weight[0], weight[1], weight[2]},
+                        {bias[0], bias[1], bias[2]},
+                        y};
     for (int i = 0; i < 3; i++) {
         node->args.weight[i] = weight[i]->value;
         node->args.bias[i] = bias[i]->value;

@@ -12,21 +12,25 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
                              .activation = (Activation)sizes[KIND]};
     RendererParticles particles = {in[0], in[1], in[2]->value};
     RendererRays *rays = case_rays(tape, (size_t)sizes[RAYS]);
-    RendererSamples *samples = case_samples(tape, rays->count, (size_t)sizes[SAMPLES], (int)sizes[NEIGHBOURS], in[0]->rows);
+    RendererSamples *samples =
+        case_samples(tape, rays->count, (size_t)sizes[SAMPLES], (int)sizes[NEIGHBOURS], in[0]->rows);
     Tensor *weight[3] = {in[3], in[5], in[7]}, *bias[3] = {in[4], in[6], in[8]};
     return shade(tape, &config, &particles, rays, samples, weight, bias);
 }
 
 #define INPUTS(D, view) (4 * (D) + 4 + 3 * (view))
 // Reaches so large that most neighbours are within them, positions so close to samples that no weight vanishes.
-#define SHADE_CASE(label, rays, n, K, N, D, H0, H1, view, rgb, kind, moving, is_bench)             \
-    {.name = "shade " label,                                                                       \
-     .inputs = {{"x", N, 3, -0.4, 0.4, moving}, {"f", N, D, -1, 1, true}, {"R", N, 1, 0.8, 1.2, false}, \
-                {"weight0", INPUTS(D, view), H0, -0.3, 0.3, true}, {"bias0", 1, H0, -0.3, 0.3, true}, \
-                {"weight1", H0, H1, -0.4, 0.4, true}, {"bias1", 1, H1, -0.3, 0.3, true},           \
-                {"weight2", H1, 4, -0.4, 0.4, true}, {"bias2", 1, 4, -0.3, 0.3, true}},            \
-     .run = run, .sizes = {rays, n, K, view, rgb, kind},                                           \
-     .flops = 6.0 * (n) * (INPUTS(D, view) * (H0) + (H0) * (H1) + (H1) * 4), .bench = is_bench}
+#define SHADE_CASE(label, rays, n, K, N, D, H0, H1, view, rgb, kind, moving, is_bench)                                 \
+    {                                                                                                                  \
+        .name = "shade " label,                                                                                        \
+        .inputs = {{"x", N, 3, -0.4, 0.4, moving},    {"f", N, D, -1, 1, true},                                        \
+                   {"R", N, 1, 0.8, 1.2, false},      {"weight0", INPUTS(D, view), H0, -0.3, 0.3, true},               \
+                   {"bias0", 1, H0, -0.3, 0.3, true}, {"weight1", H0, H1, -0.4, 0.4, true},                            \
+                   {"bias1", 1, H1, -0.3, 0.3, true}, {"weight2", H1, 4, -0.4, 0.4, true},                             \
+                   {"bias2", 1, 4, -0.3, 0.3, true}},                                                                  \
+        .run = run, .sizes = {rays, n, K, view, rgb, kind},                                                            \
+        .flops = 6.0 * (n) * (INPUTS(D, view) * (H0) + (H0) * (H1) + (H1)*4), .bench = is_bench                        \
+    }
 
 static const OpCase cases[] = {
     SHADE_CASE("none", 3, 0, 4, 5, 5, 8, 8, 0, 1, ACTIVATION_SILU, true, false),

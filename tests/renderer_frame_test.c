@@ -107,7 +107,8 @@ static void awkward_frames(void **state) {
 
 // The colour of a point of the room, and which thing it belongs to.
 static int room_colour(const double p[3], double rgb[3]) {
-    static const double balls[3][7] = {{0.3, 0.2, 0.25, 0.9, 0.2, 0.15}, {-0.4, -0.1, 0.2, 0.2, 0.7, 0.25}, {0, -0.6, 0.3, 0.95, 0.8, 0.2}};
+    static const double balls[3][7] = {
+        {0.3, 0.2, 0.25, 0.9, 0.2, 0.15}, {-0.4, -0.1, 0.2, 0.2, 0.7, 0.25}, {0, -0.6, 0.3, 0.95, 0.8, 0.2}};
     static const double reach[3] = {0.25, 0.2, 0.15};
     for (int b = 0; b < 3; b++) {
         double d[3] = {p[0] - balls[b][0], p[1] - balls[b][1], p[2] - balls[b][2]};
@@ -133,7 +134,9 @@ typedef struct Quality {
     double psnr, depth, label; // dB; median error in units of r; share of right labels
 } Quality;
 
-static int compare_doubles(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int compare_doubles(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 static Quality judge(const Scene *s, const RendererCamera *camera, const Frame *f, uint8_t *truth) {
     size_t pixels = (size_t)f->H * (size_t)f->W, seen = 0, right = 0;
@@ -141,7 +144,8 @@ static Quality judge(const Scene *s, const RendererCamera *camera, const Frame *
     for (size_t i = 0; i < pixels; i++) {
         real origin[3], direction[3];
         renderer_camera_rays(camera, i, 1, origin, direction);
-        double o[3] = {origin[0], origin[1], origin[2]}, d[3] = {direction[0], direction[1], direction[2]}, slope, rgb[3];
+        double o[3] = {origin[0], origin[1], origin[2]}, d[3] = {direction[0], direction[1], direction[2]}, slope,
+               rgb[3];
         double z = scene_room_hit(o, d, &slope), p[3] = {o[0] + z * d[0], o[1] + z * d[1], o[2] + z * d[2]};
         if (z == 0) continue;
         int label = room_colour(p, rgb), best = 0;
@@ -171,7 +175,8 @@ static void keep_picture(const Frame *f, const uint8_t *truth) {
     for (size_t i = 0; i < (size_t)f->H * (size_t)f->W; i++)
         for (size_t c = 0; c < 3; c++) {
             grey[3 * i + c] = (uint8_t)fmin(255, 60 * (double)f->depth[i]);
-            labels[3 * i + c] = (uint8_t)(255 * fmin(1, (double)f->label[4 * i + 1 + c] + 0.4 * (double)f->label[4 * i]));
+            labels[3 * i + c] =
+                (uint8_t)(255 * fmin(1, (double)f->label[4 * i + 1 + c] + 0.4 * (double)f->label[4 * i]));
         }
     draw_picture(&canvas, 0, 0, truth, f->H, f->W);
     draw_picture(&canvas, f->W, 0, f->rgb, f->H, f->W);
@@ -220,7 +225,8 @@ static Quality room_draw(Room *r, const char *what) {
     RendererFrame all = parts(&r->f, on_device, 4);
     draw(s, &particles, &r->camera, &all);
     Quality q = judge(s, &r->camera, &r->f, r->truth);
-    print_message("%s, %zu particles: %.1f dB, median depth error %.2f r, labels right %.3f\n", what, s->N, q.psnr, q.depth, q.label);
+    print_message("%s, %zu particles: %.1f dB, median depth error %.2f r, labels right %.3f\n", what, s->N, q.psnr,
+                  q.depth, q.label);
     return q;
 }
 
@@ -249,7 +255,8 @@ static void a_known_room_is_recognised(void **state) {
 static void true_colours(const Scene *s, real *out) {
     for (size_t i = 0; i < s->R; i++) {
         double o[3], d[3], slope, rgb[3];
-        for (size_t c = 0; c < 3; c++) o[c] = s->origin[3 * i + c], d[c] = s->direction[3 * i + c], rgb[c] = s->background[c];
+        for (size_t c = 0; c < 3; c++)
+            o[c] = s->origin[3 * i + c], d[c] = s->direction[3 * i + c], rgb[c] = s->background[c];
         double z = scene_room_hit(o, d, &slope), p[3] = {o[0] + z * d[0], o[1] + z * d[1], o[2] + z * d[2]};
         if (z > 0) room_colour(p, rgb);
         for (size_t c = 0; c < 3; c++) out[3 * i + c] = (real)rgb[c];
@@ -295,10 +302,8 @@ static void a_room_is_learned(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frame_equals_its_rays),
-        cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(awkward_frames),
-        cmocka_unit_test(a_known_room_is_recognised),
+        cmocka_unit_test(frame_equals_its_rays), cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(awkward_frames),        cmocka_unit_test(a_known_room_is_recognised),
         cmocka_unit_test(a_room_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where samples are placed and what their neighbours are, against testing every sample with every particle: equal, entry by entry.
+// Where samples are placed and what their neighbours are, against testing every sample with every particle: equal,
+// entry by entry.
 #include "tests/renderer_scene.h"
 
 typedef struct Placed {
@@ -141,11 +142,14 @@ static void awkward_rays(void **state) {
         for (size_t c = 0; c < 3; c++) {
             bool along = i % 3 == c;
             d[c] = along ? (i % 2 ? (real)1.5 : (real)-0.7) : i % 5 == 0 ? (real)1e-9 : 0;
-            o[c] = along ? (i % 2 ? -2 : 2) : i % 4 == 0 ? cell * (real)(long)(i % 7) : (real)scene_uniform(30, 3 * i + c, -0.6, 0.6);
+            o[c] = along        ? (i % 2 ? -2 : 2)
+                   : i % 4 == 0 ? cell * (real)(long)(i % 7)
+                                : (real)scene_uniform(30, 3 * i + c, -0.6, 0.6);
         }
     }
     assert_true(check_placement(&s, "along axes") > 50);
-    for (size_t i = 0; i < s.R; i++) s.origin[3 * i] += (real)(i % 2 ? 900 : -900); // from afar: nothing within reach of `far`
+    for (size_t i = 0; i < s.R; i++)
+        s.origin[3 * i] += (real)(i % 2 ? 900 : -900); // from afar: nothing within reach of `far`
     s.renderer.config.far = 950;
     s.R = 20;
     check_placement(&s, "from afar");
@@ -221,10 +225,16 @@ static void planted_error_is_caught(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(surfaces),          cmocka_unit_test(small_and_large_reach), cmocka_unit_test(outliers),
-        cmocka_unit_test(one_heap),          cmocka_unit_test(awkward_rays),          cmocka_unit_test(near_and_far),
-        cmocka_unit_test(few_or_none),       cmocka_unit_test(broken_values_are_left_out),
-        cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(planted_error_is_caught),
+        cmocka_unit_test(surfaces),
+        cmocka_unit_test(small_and_large_reach),
+        cmocka_unit_test(outliers),
+        cmocka_unit_test(one_heap),
+        cmocka_unit_test(awkward_rays),
+        cmocka_unit_test(near_and_far),
+        cmocka_unit_test(few_or_none),
+        cmocka_unit_test(broken_values_are_left_out),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of the renderer whatever its weights: background where nothing is, locality, symmetries, repeatability, cost.
+// What must hold of the renderer whatever its weights: background where nothing is, locality, symmetries,
+// repeatability, cost.
 #include "tests/renderer_scene.h"
 
 // A host copy of the outputs (and gradients) of one pass.
@@ -15,9 +16,15 @@ static real *keep(const real *from, size_t count) {
 }
 
 static Copy copy_outputs(const Scene *s, const Drawn *d) {
-    return (Copy){keep(d->out.colour->value, 3 * s->R), keep(d->out.opacity->value, s->R), keep(d->out.depth->value, s->R),
-                  keep(d->particles.x->grad, 3 * s->N), keep(d->particles.f->grad, (size_t)s->D * s->N),
-                  keep(s->set.grads, s->set.size), s->R, s->N, s->set.size};
+    return (Copy){keep(d->out.colour->value, 3 * s->R),
+                  keep(d->out.opacity->value, s->R),
+                  keep(d->out.depth->value, s->R),
+                  keep(d->particles.x->grad, 3 * s->N),
+                  keep(d->particles.f->grad, (size_t)s->D * s->N),
+                  keep(s->set.grads, s->set.size),
+                  s->R,
+                  s->N,
+                  s->set.size};
 }
 
 static void free_copy(Copy *c) {
@@ -64,7 +71,8 @@ static void nothing_there_is_exactly_background(void **state) {
         assert_memory_equal(d.out.colour->value + 3 * i, s.background, sizeof s.background);
     }
     assert_in_range(empty, 50, 190);
-    for (size_t i = 0; i < d.samples->count; i++) assert_true(d.samples->neighbour[8 * i] >= 0); // never evaluated without neighbours
+    for (size_t i = 0; i < d.samples->count; i++)
+        assert_true(d.samples->neighbour[8 * i] >= 0); // never evaluated without neighbours
     scene_close(&s);
 }
 
@@ -92,7 +100,8 @@ static void density_is_continuous_at_the_reach(void **state) {
 
 static double distance_to_ray(const real *x, const real *o, const real *d) {
     double v[3], t = 0, dd = 0, sum = 0;
-    for (int c = 0; c < 3; c++) v[c] = (double)x[c] - (double)o[c], t += v[c] * (double)d[c], dd += (double)d[c] * (double)d[c];
+    for (int c = 0; c < 3; c++)
+        v[c] = (double)x[c] - (double)o[c], t += v[c] * (double)d[c], dd += (double)d[c] * (double)d[c];
     t = fmax(0, t / dd);
     for (int c = 0; c < 3; c++) sum += (v[c] - t * (double)d[c]) * (v[c] - t * (double)d[c]);
     return sqrt(sum);
@@ -103,7 +112,8 @@ static void remove_ball(Scene *s, bool *passes) {
     size_t kept = 0;
     for (size_t i = 0; i < s->N; i++) {
         for (size_t r = 0; r < s->R && i % 3 == 0; r++)
-            if (distance_to_ray(s->x + 3 * i, s->origin + 3 * r, s->direction + 3 * r) < (double)s->radius[i] * 1.0001) passes[r] = true;
+            if (distance_to_ray(s->x + 3 * i, s->origin + 3 * r, s->direction + 3 * r) < (double)s->radius[i] * 1.0001)
+                passes[r] = true;
         if (i % 3 == 0) continue;
         memmove(s->x + 3 * kept, s->x + 3 * i, 3 * sizeof(real));
         memmove(s->f + (size_t)s->D * kept, s->f + (size_t)s->D * i, (size_t)s->D * sizeof(real));
@@ -125,8 +135,8 @@ static void removing_an_object_keeps_other_rays(void **state) {
     Copy after = run(&s);
     size_t kept = 0, changed = 0;
     for (size_t i = 0; i < s.R; i++) {
-        bool same = !memcmp(before.colour + 3 * i, after.colour + 3 * i, 3 * sizeof(real)) && before.opacity[i] == after.opacity[i] &&
-                    before.depth[i] == after.depth[i];
+        bool same = !memcmp(before.colour + 3 * i, after.colour + 3 * i, 3 * sizeof(real)) &&
+                    before.opacity[i] == after.opacity[i] && before.depth[i] == after.depth[i];
         if (!passes[i] && !same) fail_msg("ray %zu passes nothing that was removed, but changed", i);
         kept += !passes[i] && before.opacity[i] > 0;
         changed += passes[i] && !same;
@@ -155,7 +165,8 @@ static void parts_of_a_batch_add_up(void **state) {
         Tensor *out[3] = {d.out.colour, d.out.opacity, d.out.depth};
         for (int o = 0; o < 3; o++) {
             real *grad = tape_grad(&p.tape, out[o]);
-            for (size_t i = 0; i < p.R * out[o]->cols; i++) grad[i] = (real)scene_upstream(o, bounds[part] * out[o]->cols + i);
+            for (size_t i = 0; i < p.R * out[o]->cols; i++)
+                grad[i] = (real)scene_upstream(o, bounds[part] * out[o]->cols + i);
         }
         tape_backward_from_grads(&p.tape);
         for (size_t i = 0; i < 3 * s.N; i++) dx[i] += d.particles.x->grad[i];
@@ -166,14 +177,16 @@ static void parts_of_a_batch_add_up(void **state) {
     for (size_t i = 0; i < 3 * s.N; i++) size = fmax(size, fabs((double)whole.dx[i]));
     assert_true(largest_difference(dx, whole.dx, 3 * s.N) < 1e-5 * size); // another order of a float sum
     assert_true(largest_difference(df, whole.df, D * s.N) < 1e-5);
-    assert_true(largest_difference(s.set.grads, whole.dweight, s.set.size) < 1e-4); // sums of some thousand terms of order 1
+    assert_true(largest_difference(s.set.grads, whole.dweight, s.set.size) <
+                1e-4); // sums of some thousand terms of order 1
     free(dx);
     free(df);
     free_copy(&whole);
     scene_close(&s);
 }
 
-// Rounding of positions at 3 m is 1e-7 m, 1e-6 of the reach; K and S are so large that no sample or neighbour drops out by it.
+// Rounding of positions at 3 m is 1e-7 m, 1e-6 of the reach; K and S are so large that no sample or neighbour drops out
+// by it.
 static void translation_keeps_the_picture(void **state) {
     (void)state;
     Scene s;
@@ -307,10 +320,11 @@ static Cost cost_of(int side) {
     scene_unproject_room(&s, side);
     scene_room_rays(&s, 600, 128, 4);
     Drawn d = scene_draw(&s);
-    Cost cost = {(double)d.samples->candidates, (double)d.samples->cells, (double)d.index->entries, (double)s.tape.memory.used};
+    Cost cost = {(double)d.samples->candidates, (double)d.samples->cells, (double)d.index->entries,
+                 (double)s.tape.memory.used};
     if (getenv("VPD_SHOW"))
-        print_message("N %zu: candidates %.0f, cells %.0f, entries %.0f, bytes %.0f, samples %zu\n", s.N, cost.candidates, cost.cells,
-                      cost.entries, cost.bytes, d.samples->count);
+        print_message("N %zu: candidates %.0f, cells %.0f, entries %.0f, bytes %.0f, samples %zu\n", s.N,
+                      cost.candidates, cost.cells, cost.entries, cost.bytes, d.samples->count);
     scene_close(&s);
     return cost;
 }
@@ -362,12 +376,18 @@ static void planted_error_is_caught(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_there_is_exactly_background), cmocka_unit_test(density_is_continuous_at_the_reach),
-        cmocka_unit_test(removing_an_object_keeps_other_rays), cmocka_unit_test(parts_of_a_batch_add_up),
-        cmocka_unit_test(translation_keeps_the_picture),       cmocka_unit_test(permutation_keeps_the_picture),
-        cmocka_unit_test(awkward_sizes_give_numbers),          cmocka_unit_test(extreme_values_give_numbers),
-        cmocka_unit_test(runs_repeat_bit_for_bit),             cmocka_unit_test(warm_steps_allocate_nothing),
-        cmocka_unit_test(cost_is_linear),                      cmocka_unit_test(empty_space_costs_little),
+        cmocka_unit_test(nothing_there_is_exactly_background),
+        cmocka_unit_test(density_is_continuous_at_the_reach),
+        cmocka_unit_test(removing_an_object_keeps_other_rays),
+        cmocka_unit_test(parts_of_a_batch_add_up),
+        cmocka_unit_test(translation_keeps_the_picture),
+        cmocka_unit_test(permutation_keeps_the_picture),
+        cmocka_unit_test(awkward_sizes_give_numbers),
+        cmocka_unit_test(extreme_values_give_numbers),
+        cmocka_unit_test(runs_repeat_bit_for_bit),
+        cmocka_unit_test(warm_steps_allocate_nothing),
+        cmocka_unit_test(cost_is_linear),
+        cmocka_unit_test(empty_space_costs_little),
         cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The renderer against PyTorch's values: placement, shading, compositing and the whole, forward and gradients. Included by a test in
-// float and one in double, which say how close is close.
+// The renderer against PyTorch's values: placement, shading, compositing and the whole, forward and gradients. Included
+// by a test in float and one in double, which say how close is close.
 #ifndef VPD_TESTS_RENDERER_REFERENCE_H
 #define VPD_TESTS_RENDERER_REFERENCE_H
 
@@ -15,7 +15,7 @@
 static const double OUT_TOLERANCE = 1e-8;  // stored in double, but inputs (a unit direction) in float32
 static const double GRAD_TOLERANCE = 1e-6; // stored in float32
 #else
-static const double OUT_TOLERANCE = 2e-5;  // some ten roundings of 6e-8, exponents multiply them by up to 30
+static const double OUT_TOLERANCE = 2e-5; // some ten roundings of 6e-8, exponents multiply them by up to 30
 static const double GRAD_TOLERANCE = 2e-4;
 #endif
 
@@ -36,7 +36,8 @@ static void *put(Bench *b, const char *name, size_t *rows, size_t *cols, bool in
     real *reals = tape_context(&b->tape, (count + 1) * sizeof *reals);
     for (size_t i = 0; i < count; i++) ints[i] = (int32_t)(integers ? a.v[i] : 0), reals[i] = (real)a.v[i];
     void *memory = tape_memory(&b->tape, count, integers ? sizeof *ints : sizeof *reals);
-    b->device->nn->upload(b->device, memory, integers ? (void *)ints : reals, count * (integers ? sizeof *ints : sizeof *reals));
+    b->device->nn->upload(b->device, memory, integers ? (void *)ints : reals,
+                          count * (integers ? sizeof *ints : sizeof *reals));
     *rows = a.rows;
     *cols = a.cols;
     reference_free(&a);
@@ -141,7 +142,8 @@ static RendererParticles read_particles(Bench *b, bool features) {
 
 static RendererRays *read_rays(Bench *b, bool background) {
     size_t R, one;
-    real *origin = read_reals(b, "origin", &R), *direction = read_reals(b, "direction", &R), *jitter = read_reals(b, "jitter", &R);
+    real *origin = read_reals(b, "origin", &R), *direction = read_reals(b, "direction", &R),
+         *jitter = read_reals(b, "jitter", &R);
     return renderer_rays(&b->tape, R, origin, direction, jitter, background ? read_reals(b, "background", &one) : NULL);
 }
 
@@ -153,7 +155,8 @@ static void shade_case(Reference *file, void *context) {
     RendererConfig config = read_config(b, particles.f->cols);
     config.view_direction = reference_number(file, "view_direction") != 0;
     size_t n, K;
-    real *q = read_reals(b, "q", &n), *dir = read_reals(b, "dir", &n), *zeros = tape_context(&b->tape, n * sizeof *zeros);
+    real *q = read_reals(b, "q", &n), *dir = read_reals(b, "dir", &n),
+         *zeros = tape_context(&b->tape, n * sizeof *zeros);
     RendererSamples samples = {.rays = n, .count = n, .neighbours = config.neighbours};
     samples.neighbour = put(b, "neighbour", &n, &K, true);
     int32_t *ray = tape_context(&b->tape, n * sizeof *ray);
@@ -176,26 +179,32 @@ static void composite_case(Reference *file, void *context) {
     Bench *b = context;
     b->file = file;
     size_t n, R, one;
-    Tensor *density = read_tensor(b, "density"), *colour = read_tensor(b, "colour"), *background = read_tensor(b, "background");
+    Tensor *density = read_tensor(b, "density"), *colour = read_tensor(b, "colour"),
+           *background = read_tensor(b, "background");
     RendererSamples samples = {.z = read_reals(b, "z", &n), .start = put(b, "start", &R, &one, true)};
     samples.rays = R - 1;
     samples.count = n;
     Tensor *shaded = tape_tensor(&b->tape, n, 4, true);
-    for (size_t i = 0; i < 4 * n; i++) shaded->value[i] = i % 4 ? colour->value[i / 4 * 3 + i % 4 - 1] : density->value[i / 4];
-    CompositeOutput out = composite(&b->tape, &samples, shaded, background, false, (real)reference_number(file, "delta"));
+    for (size_t i = 0; i < 4 * n; i++)
+        shaded->value[i] = i % 4 ? colour->value[i / 4 * 3 + i % 4 - 1] : density->value[i / 4];
+    CompositeOutput out =
+        composite(&b->tape, &samples, shaded, background, false, (real)reference_number(file, "delta"));
     Tensor *parts[] = {out.colour, out.opacity, out.depth};
     compare_joined(b, parts, 3);
     set_upstream(b, parts, 3);
     tape_grad(&b->tape, density);
     tape_grad(&b->tape, colour);
-    for (size_t i = 0; i < 4 * n; i++) *(i % 4 ? &colour->grad[i / 4 * 3 + i % 4 - 1] : &density->grad[i / 4]) = shaded->grad[i];
+    for (size_t i = 0; i < 4 * n; i++)
+        *(i % 4 ? &colour->grad[i / 4 * 3 + i % 4 - 1] : &density->grad[i / 4]) = shaded->grad[i];
     compare_tensor(b, "density", density);
     compare_tensor(b, "colour", colour);
     compare_tensor(b, "background", background);
     tape_reset(&b->tape);
 }
 
-static int ascending(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
+static int ascending(const void *a, const void *b) {
+    return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
 
 static void place_case(Reference *file, void *context) {
     Bench *b = context;
@@ -203,13 +212,16 @@ static void place_case(Reference *file, void *context) {
     RendererParticles particles = read_particles(b, false);
     Renderer renderer = {.config = read_config(b, 3)};
     RendererRays *rays = read_rays(b, false);
-    RendererSamples *got = renderer_place_samples(&b->tape, &renderer, renderer_index_build(&b->tape, &renderer, &particles), rays);
+    RendererSamples *got =
+        renderer_place_samples(&b->tape, &renderer, renderer_index_build(&b->tape, &renderer, &particles), rays);
     ReferenceArray want = reference_read(file, "out");
     size_t K = (size_t)got->neighbours;
-    if (got->count != want.rows || want.cols != K + 2) fail_msg("%s: %zu samples, expected %zu", file->group, got->count, want.rows);
+    if (got->count != want.rows || want.cols != K + 2)
+        fail_msg("%s: %zu samples, expected %zu", file->group, got->count, want.rows);
     for (size_t s = 0; s < got->count; s++) {
         int32_t row[RENDERER_MAX_NEIGHBOURS], theirs[RENDERER_MAX_NEIGHBOURS]; // as sets: the order has no meaning
-        for (size_t k = 0; k < K; k++) row[k] = got->neighbour[s * K + k], theirs[k] = (int32_t)want.v[s * want.cols + 2 + k];
+        for (size_t k = 0; k < K; k++)
+            row[k] = got->neighbour[s * K + k], theirs[k] = (int32_t)want.v[s * want.cols + 2 + k];
         qsort(row, K, sizeof *row, ascending);
         qsort(theirs, K, sizeof *theirs, ascending);
         bool same = !memcmp(row, theirs, K * sizeof *row) && got->ray[s] == (int32_t)want.v[s * want.cols] &&
@@ -231,7 +243,8 @@ static void render_case(Reference *file, void *context) {
     renderer.config.view_direction = reference_number(file, "view_direction") != 0;
     read_mlp(b, renderer.weight, renderer.bias);
     RendererRays *rays = read_rays(b, true);
-    RendererSamples *samples = renderer_place_samples(&b->tape, &renderer, renderer_index_build(&b->tape, &renderer, &particles), rays);
+    RendererSamples *samples =
+        renderer_place_samples(&b->tape, &renderer, renderer_index_build(&b->tape, &renderer, &particles), rays);
     RendererOutput out = renderer_forward(&b->tape, &renderer, &particles, rays, samples);
     Tensor *parts[] = {out.colour, out.opacity, out.depth};
     compare_joined(b, parts, 3);
@@ -281,8 +294,9 @@ static void planted_case(Reference *file, void *context) {
 static void planted_error_is_caught(void **state) { (void)state, run_op("render", planted_case); }
 
 static int run_reference_tests(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(placement), cmocka_unit_test(shading), cmocka_unit_test(compositing),
-                                       cmocka_unit_test(whole), cmocka_unit_test(planted_error_is_caught)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(placement), cmocka_unit_test(shading),
+                                       cmocka_unit_test(compositing), cmocka_unit_test(whole),
+                                       cmocka_unit_test(planted_error_is_caught)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -17,7 +17,7 @@ typedef struct Scene {
     Tape tape;
     size_t N, R;
     int D;
-    real *x, *f, *radius;                // host copies, the test's to change
+    real *x, *f, *radius; // host copies, the test's to change
     real *origin, *direction, *jitter;
     real background[3];
 } Scene;
@@ -28,7 +28,13 @@ static inline double scene_uniform(uint32_t stream, size_t index, double low, do
 }
 
 static inline RendererConfig scene_config(void) {
-    return (RendererConfig){.features = 6, .neighbours = 8, .samples = 16, .hidden = {12, 12}, .radius = 0.08, .near = 0.05, .far = 6,
+    return (RendererConfig){.features = 6,
+                            .neighbours = 8,
+                            .samples = 16,
+                            .hidden = {12, 12},
+                            .radius = 0.08,
+                            .near = 0.05,
+                            .far = 6,
                             .carry_rgb = true};
 }
 
@@ -99,7 +105,8 @@ static inline void scene_close(Scene *s) {
     device_close(s->device);
 }
 
-// Distance along d from o to a room of a floor, a wall and three balls; 0 when nothing is hit. `slope` = cosine at the surface.
+// Distance along d from o to a room of a floor, a wall and three balls; 0 when nothing is hit. `slope` = cosine at the
+// surface.
 static inline double scene_room_hit(const double o[3], const double d[3], double *slope) {
     static const double balls[3][4] = {{0.3, 0.2, 0.25, 0.25}, {-0.4, -0.1, 0.2, 0.2}, {0, -0.6, 0.3, 0.15}};
     double best = 1e9, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
@@ -109,7 +116,8 @@ static inline double scene_room_hit(const double o[3], const double d[3], double
         if (fabs(o[0] + t * d[0]) < 2 && fabs(o[1] + t * d[1]) < 2) best = t, *slope = -d[2] / length;
     }
     double wall = (2 - o[1]) / d[1];
-    if (wall > 0 && wall < best && o[2] + wall * d[2] < 1 && fabs(o[0] + wall * d[0]) < 2) best = wall, *slope = fabs(d[1]) / length;
+    if (wall > 0 && wall < best && o[2] + wall * d[2] < 1 && fabs(o[0] + wall * d[0]) < 2)
+        best = wall, *slope = fabs(d[1]) / length;
     for (int b = 0; b < 3; b++) {
         double v[3] = {o[0] - balls[b][0], o[1] - balls[b][1], o[2] - balls[b][2]};
         double B = v[0] * d[0] + v[1] * d[1] + v[2] * d[2], A = length * length;
@@ -122,14 +130,15 @@ static inline double scene_room_hit(const double o[3], const double d[3], double
 
 static inline RendererCamera scene_camera(int number, int H, int W) {
     RendererCamera camera = {.H = H, .W = W};
-    double angle = 1.57 * number + 0.4, eye[3] = {1.6 * cos(angle), 1.6 * sin(angle), 1.1}, target[3] = {0, 0, 0.1}, up[3] = {0, 0, 1};
+    double angle = 1.57 * number + 0.4, eye[3] = {1.6 * cos(angle), 1.6 * sin(angle), 1.1}, target[3] = {0, 0, 0.1},
+           up[3] = {0, 0, 1};
     camera_intrinsics_from_fov(1.0, H, W, camera.K);
     if (!camera_look_at(eye, target, up, camera.world_from_camera)) fail_msg("camera %d", number);
     return camera;
 }
 
-// Replaces the particles by the unprojected pixels of four cameras in that room, 4 side^2 at most, in random order; reach follows the
-// spacing of the pixels on the surface, within [0.6, 2.3] r with r its median.
+// Replaces the particles by the unprojected pixels of four cameras in that room, 4 side^2 at most, in random order;
+// reach follows the spacing of the pixels on the surface, within [0.6, 2.3] r with r its median.
 static inline void scene_unproject_room(Scene *s, int side) {
     size_t pixels = (size_t)side * (size_t)side, most = 4 * pixels;
     s->x = realloc(s->x, 3 * most * sizeof(real));
@@ -210,7 +219,8 @@ static inline double scene_objective(const Drawn *d) {
     const Tensor *parts[3] = {d->out.colour, d->out.opacity, d->out.depth};
     double sum = 0;
     for (int p = 0; p < 3; p++)
-        for (size_t i = 0; i < parts[p]->rows * parts[p]->cols; i++) sum += (double)parts[p]->value[i] * scene_upstream(p, i);
+        for (size_t i = 0; i < parts[p]->rows * parts[p]->cols; i++)
+            sum += (double)parts[p]->value[i] * scene_upstream(p, i);
     return sum;
 }
 

@@ -11,7 +11,8 @@ static void add_sample(const BlendLabelsArgs *a, size_t ray, size_t s, real weig
     int count = 0;
     for (; count < a->neighbours && list[count] >= 0; count++) {
         const real *x = a->x + 3 * (size_t)list[count];
-        cut[count] = element_cut(element_u2(q[0] - x[0], q[1] - x[1], q[2] - x[2], element_inverse_R2(a->R[list[count]])));
+        cut[count] =
+            element_cut(element_u2(q[0] - x[0], q[1] - x[1], q[2] - x[2], element_inverse_R2(a->R[list[count]])));
         sum += cut[count];
     }
     for (int i = 0; i < count && sum > 0; i++) {

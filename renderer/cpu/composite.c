@@ -11,7 +11,8 @@ static void background_colour(const CompositeArgs *a, size_t ray, real out[3]) {
     for (int c = 0; c < 3; c++) out[c] = !b ? 0 : a->background_logits ? element_sigmoid(b[c]) : b[c];
 }
 
-// What a ray's samples add up to. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is small.
+// What a ray's samples add up to. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is
+// small.
 typedef struct RaySums {
     real colour[3], depth, opacity, T_end, mean_depth;
 } RaySums;
@@ -46,14 +47,16 @@ void CPU_FN(composite_forward)(Device *device, const CompositeArgs *a) {
 // Once for the sums, then front to back with what is left behind each sample. Adds dL/dbackground to dback.
 static void ray_backward(const CompositeArgs *a, size_t ray, real dback[3]) {
     RaySums sums = march(a, ray);
-    real background[3], dcolour[3] = {0}, dopacity = a->dopacity ? a->dopacity[ray] : 0, ddepth = a->ddepth ? a->ddepth[ray] : 0;
+    real background[3], dcolour[3] = {0}, dopacity = a->dopacity ? a->dopacity[ray] : 0,
+                        ddepth = a->ddepth ? a->ddepth[ray] : 0;
     background_colour(a, ray, background);
     if (a->dcolour) memcpy(dcolour, a->dcolour + 3 * ray, sizeof dcolour);
     // d depth / d weight_j = (z_j - depth) / opacity, or z_j / 1e-6 below that opacity.
     bool seen = sums.opacity > SMALLEST_OPACITY;
     real centre = seen ? sums.mean_depth : 0;
     ddepth /= seen ? sums.opacity : SMALLEST_OPACITY;
-    real behind = dopacity * sums.opacity + ddepth * (sums.depth - centre * sums.opacity); // sum of v weight, v = dL / d weight
+    real behind =
+        dopacity * sums.opacity + ddepth * (sums.depth - centre * sums.opacity); // sum of v weight, v = dL / d weight
     for (int c = 0; c < 3; c++) {
         behind += dcolour[c] * (sums.colour[c] + background[c] * sums.T_end);
         dback[c] += sums.T_end * dcolour[c] * (a->background_logits ? background[c] * (1 - background[c]) : 1);

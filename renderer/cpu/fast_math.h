@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and log for the elements, without calls, branches and floating-point selections, so that loops over them become vector code
-// (VECTOR_LOOP). Include before renderer/elements.h.
+// exp and log for the elements, without calls, branches and floating-point selections, so that loops over them become
+// vector code (VECTOR_LOOP). Include before renderer/elements.h.
 #ifndef VPD_RENDERER_CPU_FAST_MATH_H
 #define VPD_RENDERER_CPU_FAST_MATH_H
 
@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-// Before a loop that is to become vector code. (clang does so by itself, and warns about the request where it may not, at -O1.)
+// Before a loop that is to become vector code. (clang does so by itself, and warns about the request where it may not,
+// at -O1.)
 #ifdef __clang__
 #define VECTOR_LOOP
 #else
@@ -40,7 +41,8 @@ static inline float bits_float(int32_t bits) {
     return x;
 }
 
-// exp(x) to 2 ulp or so for |x| <= 87, exp(+-87) beyond; NaN stays NaN. x = n ln 2 + r, |r| <= ln 2 / 2, exp(r) by its Taylor polynomial.
+// exp(x) to 2 ulp or so for |x| <= 87, exp(+-87) beyond; NaN stays NaN. x = n ln 2 + r, |r| <= ln 2 / 2, exp(r) by its
+// Taylor polynomial.
 static inline float quick_exp(float x) {
     const int32_t sign = (int32_t)0x80000000, limit = 0x42AE0000; // 87
     int32_t size = float_bits(x) & ~sign;
@@ -74,7 +76,8 @@ static inline float quick_log(float x) {
     p = MULTIPLY_ADD(p, m, -2.4999993993e-1f);
     p = MULTIPLY_ADD(p, m, 3.3333331174e-1f);
     float tail = MULTIPLY_ADD(p * m, square, MULTIPLY_ADD(e, -2.12194440e-4f, -0.5f * square));
-    return MULTIPLY_ADD(e, 0.693359375f, m + tail) + (x - x); // the last term keeps NaN and infinity from looking finite
+    return MULTIPLY_ADD(e, 0.693359375f, m + tail) +
+           (x - x); // the last term keeps NaN and infinity from looking finite
 }
 
 #define ELEMENT_EXP quick_exp

@@ -60,7 +60,8 @@ static void mark_levels(RendererIndex *index, const CellBox *box) {
 
 static void set_levels(RendererIndex *index) {
     real extent = 0;
-    for (int c = 0; c < 3; c++) extent = index->high[c] - index->low[c] > extent ? index->high[c] - index->low[c] : extent;
+    for (int c = 0; c < 3; c++)
+        extent = index->high[c] - index->low[c] > extent ? index->high[c] - index->low[c] : extent;
     real edge = index->edge;
     index->levels = 0;
     while (index->levels < INDEX_LEVELS && 2 * edge < extent) {
@@ -101,7 +102,8 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     set_levels(index);
 }
 
-// Adds (entry NULL) or fills the entries of particles [first, last); `next` is this part's count or place in each bucket.
+// Adds (entry NULL) or fills the entries of particles [first, last); `next` is this part's count or place in each
+// bucket.
 static void scatter(const IndexArgs *a, size_t first, size_t last, int32_t *next, int32_t *entry) {
     RendererIndex *index = a->index;
     for (size_t p = first; p < last; p++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marches rays through the index: empty cells of every size are crossed at once, samples in the others are tested against the
-// particles that their cell lists.
+// Marches rays through the index: empty cells of every size are crossed at once, samples in the others are tested
+// against the particles that their cell lists.
 #include "renderer/place_samples.h"
 #include "nn/cpu/lanes.h"
 #include "renderer/cpu/functions.h"
@@ -20,7 +20,7 @@ typedef struct Candidates {
 // The K nearest so far, by (u^2, index).
 typedef struct Nearest {
     int count, room;
-    real limit; // the largest u^2 that may still enter
+    real limit;   // the largest u^2 that may still enter
     int32_t last; // offered
     real u2[RENDERER_MAX_NEIGHBOURS];
     int32_t particle[RENDERER_MAX_NEIGHBOURS];
@@ -35,7 +35,8 @@ typedef struct March {
     size_t tested, cells; // counted for tests of the cost
 } March;
 
-// Lists ascend by index: an equal u2 goes behind. A particle that two cells of one bucket list is offered twice in a row.
+// Lists ascend by index: an equal u2 goes behind. A particle that two cells of one bucket list is offered twice in a
+// row.
 static void offer(Nearest *near, real u2, int32_t particle) {
     if (particle == near->last || (near->count == near->room && u2 >= near->u2[near->room - 1])) return;
     near->last = particle;
@@ -180,7 +181,8 @@ static bool start_march(March *m, const PlaceSamplesArgs *a, size_t ray) {
 // Finds the next sample that has neighbours; false when the ray has no more.
 static bool next_sample(March *m, real *z, Nearest *near) {
     const PlaceSamplesArgs *a = m->args;
-    int32_t here[3] = {INT32_MAX, 0, 0}; // the last cell that was not empty: most samples are where the one before them was
+    int32_t here[3] = {INT32_MAX, 0,
+                       0}; // the last cell that was not empty: most samples are where the one before them was
     uint32_t bucket = 0;
     while (m->j <= m->last) {
         int32_t cell[3];

@@ -8,17 +8,18 @@
 #include "renderer/elements.h" // after fast_math.h, which chooses the exp
 #include "renderer/shade.h"
 
-// What the neighbours of a sample give, kept for its derivative. Entries from `count` to the next multiple of LANES have u = 1.
+// What the neighbours of a sample give, kept for its derivative. Entries from `count` to the next multiple of LANES
+// have u = 1.
 typedef struct Rings {
-    int count;                                     // neighbours
+    int count; // neighbours
     int32_t particle[RENDERER_MAX_NEIGHBOURS];
     real dx[RENDERER_MAX_NEIGHBOURS], dy[RENDERER_MAX_NEIGHBOURS], dz[RENDERER_MAX_NEIGHBOURS]; // sample - particle
     real inverse_R2[RENDERER_MAX_NEIGHBOURS];
     real u[RENDERER_MAX_NEIGHBOURS], cut[RENDERER_MAX_NEIGHBOURS], cut_slope[RENDERER_MAX_NEIGHBOURS];
     real ring[RENDERER_RINGS][RENDERER_MAX_NEIGHBOURS]; // exp(-((u - rho)/sigma)^2)
     real w[RENDERER_RINGS][RENDERER_MAX_NEIGHBOURS];    // ring cut
-    real sum[RENDERER_RINGS];                      // of w
-    real cuts;                                     // sum of cuts
+    real sum[RENDERER_RINGS];                           // of w
+    real cuts;                                          // sum of cuts
 } Rings;
 
 static inline int padded_count(int count) { return (count + LANES - 1) / LANES * LANES; }
@@ -113,14 +114,16 @@ static inline void feature_products(const ShadeArgs *a, int32_t p, const real *g
     Lanes sum[RENDERER_RINGS] = {{0}};
     for (size_t first = 0; first < D; first += LANES) {
         Lanes f = load_lanes(a->f + (size_t)p * D + first, D - first);
-        for (int k = 0; k < RENDERER_RINGS; k++) sum[k] = lanes_multiply_add(f, load_lanes(g + (size_t)k * D + first, D - first), sum[k]);
+        for (int k = 0; k < RENDERER_RINGS; k++)
+            sum[k] = lanes_multiply_add(f, load_lanes(g + (size_t)k * D + first, D - first), sum[k]);
     }
     for (int k = 0; k < RENDERER_RINGS; k++) t[k] = sum_lanes(sum[k]);
 }
 
-// From g_k = (dL/da_k) / (0.01 + sum w_k), the means a, dL/dlog_k and dL/dcuts: the weights w_ik (count x 4) and dL/dx_i (count x 3).
-static inline void ring_backward(const ShadeArgs *a, const Rings *r, const real *g, const real *means, const real *dlog, real dcuts,
-                                 real *w, real *dx) {
+// From g_k = (dL/da_k) / (0.01 + sum w_k), the means a, dL/dlog_k and dL/dcuts: the weights w_ik (count x 4) and
+// dL/dx_i (count x 3).
+static inline void ring_backward(const ShadeArgs *a, const Rings *r, const real *g, const real *means, const real *dlog,
+                                 real dcuts, real *w, real *dx) {
     size_t D = a->features;
     real own[RENDERER_RINGS]; // what a weight changes beside its own feature
     for (int k = 0; k < RENDERER_RINGS; k++) {

@@ -7,8 +7,8 @@
 
 #include <omp.h>
 
-// A chunk always has as many rows (the rest is padding), so that a row's bits do not depend on how many others there are.
-// Weight gradients are summed in GROUPS groups of chunks, whatever the number of threads.
+// A chunk always has as many rows (the rest is padding), so that a row's bits do not depend on how many others there
+// are. Weight gradients are summed in GROUPS groups of chunks, whatever the number of threads.
 enum { ROWS = 128, GROUPS = 16 };
 
 typedef struct Layout {
@@ -19,13 +19,13 @@ typedef struct Layout {
 
 // One chunk of samples. The first part is what the backward pass needs again: it is kept when the tape records.
 typedef struct Chunk {
-    size_t first, n;           // its samples
-    real *in;                  // (ROWS, width[0])
-    real *h[2], *slope[2];     // (ROWS, hidden) activations and their slopes; slope NULL when nothing is kept
-    real *raw;                 // (ROWS, 4)
-    real *logs;                // (ROWS, 4)
-    real *mean;                // (ROWS, 3) mean colour
-    real *cuts;                // (ROWS)
+    size_t first, n;       // its samples
+    real *in;              // (ROWS, width[0])
+    real *h[2], *slope[2]; // (ROWS, hidden) activations and their slopes; slope NULL when nothing is kept
+    real *raw;             // (ROWS, 4)
+    real *logs;            // (ROWS, 4)
+    real *mean;            // (ROWS, 3) mean colour
+    real *cuts;            // (ROWS)
     real *draw, *dh[2], *din, *dcuts;
 } Chunk;
 
@@ -78,7 +78,8 @@ static void set_chunk(const ShadeArgs *a, Chunk *c, size_t index) {
 static void mean_colour(const ShadeArgs *a, const real *in, real mean[3]) {
     for (int c = 0; c < 3; c++) {
         mean[c] = 0;
-        for (size_t k = 0; k < RENDERER_RINGS && a->carry_rgb; k++) mean[c] += in[k * a->features + (size_t)c] / RENDERER_RINGS;
+        for (size_t k = 0; k < RENDERER_RINGS && a->carry_rgb; k++)
+            mean[c] += in[k * a->features + (size_t)c] / RENDERER_RINGS;
     }
 }
 
@@ -107,7 +108,8 @@ static void fill_inputs(const ShadeArgs *a, const Layout *l, Chunk *c) {
 }
 
 // h = act(h + bias) for a row; slope too when it is asked for.
-static void activate_row(Activation kind, size_t width, const real *restrict bias, real *restrict h, real *restrict slope) {
+static void activate_row(Activation kind, size_t width, const real *restrict bias, real *restrict h,
+                         real *restrict slope) {
     if (kind == ACTIVATION_SILU && slope) {
         VECTOR_LOOP
         for (size_t j = 0; j < width; j++) {
@@ -136,7 +138,9 @@ static bool run_mlp(const ShadeArgs *a, const Layout *l, Chunk *c) {
     const real *x = c->in;
     bool ok = true;
     for (int i = 0; i < 2; i++) {
-        ok = matmul(PLAIN, PLAIN, ROWS, l->width[i + 1], l->width[i], x, l->width[i], a->weight[i], l->width[i + 1], 0, c->h[i], l->width[i + 1]) && ok;
+        ok = matmul(PLAIN, PLAIN, ROWS, l->width[i + 1], l->width[i], x, l->width[i], a->weight[i], l->width[i + 1], 0,
+                    c->h[i], l->width[i + 1]) &&
+             ok;
         activate(a->activation, l->width[i + 1], a->bias[i], c->h[i], c->slope[i]);
         x = c->h[i];
     }
@@ -149,7 +153,8 @@ static void finish(const ShadeArgs *a, const Chunk *c) {
         const real *raw = c->raw + 4 * r, *bias = a->bias[2];
         real *out = a->shaded + 4 * (c->first + r);
         out[0] = element_softplus(raw[0] + bias[0]) * (4 / a->radius) * element_presence(c->cuts[r]);
-        for (int k = 0; k < 3; k++) out[1 + k] = element_sigmoid(raw[1 + k] + bias[1 + k] + 3 * c->mean[3 * r + (size_t)k]);
+        for (int k = 0; k < 3; k++)
+            out[1 + k] = element_sigmoid(raw[1 + k] + bias[1 + k] + 3 * c->mean[3 * r + (size_t)k]);
     }
 }
 
@@ -169,7 +174,8 @@ void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
     real *memory = a->saved ? a->saved : device_scratch(device, size * (size_t)device->threads);
     if (!memory) return;
     // Rows that no sample fills must hold numbers: any will do.
-    memset(a->saved ? memory + size * (chunks - 1) : memory, 0, size * (a->saved ? 1 : (size_t)device->threads) * sizeof *memory);
+    memset(a->saved ? memory + size * (chunks - 1) : memory, 0,
+           size * (a->saved ? 1 : (size_t)device->threads) * sizeof *memory);
     bool ok = true;
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
@@ -191,9 +197,9 @@ void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
 
 // What the backward pass keeps for all samples between its two parts.
 typedef struct Pairs {
-    real *g;       // (n, 4 D) (dL/da_k) / (0.01 + sum w_k)
-    real *w;       // (n, K, 4) ring weights
-    real *dx;      // (n, K, 3)
+    real *g;        // (n, 4 D) (dL/da_k) / (0.01 + sum w_k)
+    real *w;        // (n, K, 4) ring weights
+    real *dx;       // (n, K, 3)
     int32_t *start; // (N+1) of each particle in `pair`
     int32_t *pair;  // (n K) sample * K + place, by particle, ascending
 } Pairs;
@@ -213,7 +219,8 @@ static void start_backward(const ShadeArgs *a, Chunk *c) {
 }
 
 // Adds to `partial` the gradients of weight and bias of layer i, and makes dL/dx (NULL = not wanted).
-static bool layer_backward(const ShadeArgs *a, const Layout *l, const Chunk *c, int i, const real *x, const real *dy, real *partial, real *dx) {
+static bool layer_backward(const ShadeArgs *a, const Layout *l, const Chunk *c, int i, const real *x, const real *dy,
+                           real *partial, real *dx) {
     size_t in = l->width[i], out = l->width[i + 1];
     bool ok = matmul(TRANSPOSED, PLAIN, in, out, c->n, x, in, dy, out, 1, partial + l->weight[i], out);
     real *dbias = partial + l->bias[i];
@@ -245,15 +252,18 @@ static void inputs_backward(const ShadeArgs *a, const Layout *l, const Chunk *c,
         ring_weights(&rings);
         for (size_t k = 0; k < RENDERER_RINGS; k++) {
             // colour = sigmoid(raw + 3 mean_k a_k[0:3])
-            for (size_t i = 0; i < 3 && a->carry_rgb; i++) din[k * D + i] += c->draw[4 * r + 1 + i] * ((real)3 / RENDERER_RINGS);
+            for (size_t i = 0; i < 3 && a->carry_rgb; i++)
+                din[k * D + i] += c->draw[4 * r + 1 + i] * ((real)3 / RENDERER_RINGS);
             real scale = 1 / (RING_MEAN_OFFSET + rings.sum[k]);
             for (size_t d = 0; d < D; d++) g[k * D + d] = din[k * D + d] * scale;
         }
-        ring_backward(a, &rings, g, in, din + RENDERER_RINGS * D, c->dcuts[r], pairs->w + s * K * 4, pairs->dx + s * K * 3);
+        ring_backward(a, &rings, g, in, din + RENDERER_RINGS * D, c->dcuts[r], pairs->w + s * K * 4,
+                      pairs->dx + s * K * 3);
     }
 }
 
-// Sorts (sample, neighbour) pairs by particle, so that each particle's gradient is summed by one thread in the order of samples.
+// Sorts (sample, neighbour) pairs by particle, so that each particle's gradient is summed by one thread in the order of
+// samples.
 static void sort_pairs(const ShadeArgs *a, Pairs *pairs) {
     size_t N = a->particles, count = a->samples * (size_t)a->neighbours;
     int32_t *start = pairs->start;
@@ -273,7 +283,8 @@ static void particle_features(const ShadeArgs *a, const Pairs *pairs, size_t p) 
         for (int32_t j = pairs->start[p]; j < pairs->start[p + 1]; j++) {
             size_t pair = (size_t)pairs->pair[j];
             const real *g = pairs->g + pair / K * RENDERER_RINGS * D + first, *w = pairs->w + 4 * pair;
-            for (size_t k = 0; k < RENDERER_RINGS; k++) sum = lanes_multiply_add(load_lanes(g + k * D, D - first), lanes_all(w[k]), sum);
+            for (size_t k = 0; k < RENDERER_RINGS; k++)
+                sum = lanes_multiply_add(load_lanes(g + k * D, D - first), lanes_all(w[k]), sum);
         }
         real *df = a->df + p * D + first;
         store_lanes(df, D - first, load_lanes(df, D - first) + sum);
@@ -297,21 +308,24 @@ static void add_to_weights(const ShadeArgs *a, const Layout *l, const real *part
     for (int i = 0; i < 3; i++)
         for (size_t g = 0; g < groups; g++) {
             const real *from = partial + g * l->weights;
-            for (size_t j = 0; a->dweight[i] && j < l->width[i] * l->width[i + 1]; j++) a->dweight[i][j] += from[l->weight[i] + j];
+            for (size_t j = 0; a->dweight[i] && j < l->width[i] * l->width[i + 1]; j++)
+                a->dweight[i][j] += from[l->weight[i] + j];
             for (size_t j = 0; a->dbias[i] && j < l->width[i + 1]; j++) a->dbias[i][j] += from[l->bias[i] + j];
         }
 }
 
 static bool make_pairs(Device *device, const ShadeArgs *a, Pairs *pairs) {
     size_t n = a->samples, K = (size_t)a->neighbours;
-    *pairs = (Pairs){device_scratch(device, n * RENDERER_RINGS * a->features), device_scratch(device, n * K * 4),
-                     device_scratch(device, n * K * 3), device_scratch_bytes(device, (a->particles + 2) * sizeof(int32_t)),
-                     device_scratch_bytes(device, n * K * sizeof(int32_t))};
+    *pairs =
+        (Pairs){device_scratch(device, n * RENDERER_RINGS * a->features), device_scratch(device, n * K * 4),
+                device_scratch(device, n * K * 3), device_scratch_bytes(device, (a->particles + 2) * sizeof(int32_t)),
+                device_scratch_bytes(device, n * K * sizeof(int32_t))};
     return !device->failed;
 }
 
 // One group of chunks: their weight gradients go to `partial`, what particles get to `pairs`.
-static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, size_t last, Chunk *chunk, real *partial, const Pairs *pairs) {
+static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, size_t last, Chunk *chunk, real *partial,
+                           const Pairs *pairs) {
     bool ok = true;
     memset(partial, 0, l->weights * sizeof *partial);
     for (size_t c = first; c < last; c++) {
@@ -327,8 +341,10 @@ static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, si
 void CPU_FN(shade_backward)(Device *device, const ShadeArgs *a) {
     Layout layout = make_layout(a);
     ArenaMark mark = arena_mark(&device->scratch);
-    size_t chunks = chunk_count(a->samples, ROWS), groups = chunks < GROUPS ? chunks : GROUPS, size = backward_reals(&layout);
-    real *memory = device_scratch(device, size * (size_t)device->threads), *partial = device_scratch(device, groups * layout.weights);
+    size_t chunks = chunk_count(a->samples, ROWS), groups = chunks < GROUPS ? chunks : GROUPS,
+           size = backward_reals(&layout);
+    real *memory = device_scratch(device, size * (size_t)device->threads),
+         *partial = device_scratch(device, groups * layout.weights);
     Pairs pairs = {0};
     bool inputs = a->dx || a->df, ok = true;
     if (!memory || !partial || (inputs && !make_pairs(device, a, &pairs))) return;
@@ -343,7 +359,9 @@ void CPU_FN(shade_backward)(Device *device, const ShadeArgs *a) {
         for (size_t g = 0; g < groups; g++) {
             size_t first, last;
             thread_range(chunks, (int)g, (int)groups, &first, &last);
-            ok = group_backward(a, &layout, first, last, &chunk, partial + g * layout.weights, inputs ? &pairs : NULL) && ok;
+            ok =
+                group_backward(a, &layout, first, last, &chunk, partial + g * layout.weights, inputs ? &pairs : NULL) &&
+                ok;
         }
     }
     if (inputs) add_to_particles(device, a, &pairs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole renderer in double precision: gradients of a loss on colour, opacity and depth against central differences with frozen
-// samples, for positions, features, every weight and the background, each on its own.
+// The whole renderer in double precision: gradients of a loss on colour, opacity and depth against central differences
+// with frozen samples, for positions, features, every weight and the background, each on its own.
 #include "tests/renderer_scene.h"
 
 // Step 1e-6 on values of order 0.1 to 1: truncation ~1e-8 relative where density is steep, rounding ~1e-10.
@@ -38,7 +38,8 @@ static double directional_error(const Loss *loss, Tensor *tensor, uint32_t strea
         for (size_t i = 0; i < count; i++) tensor->value[i] -= (real)(move * direction(stream, only, i));
     }
     double numeric = (sides[0] - sides[1]) / (2 * STEP);
-    double error = fabs(numeric - analytic) / fmax(fmax(fabs(numeric), fabs(analytic)), fmax(1e-2 * size, 1e-6)); // sums that cancel
+    double error = fabs(numeric - analytic) /
+                   fmax(fmax(fabs(numeric), fabs(analytic)), fmax(1e-2 * size, 1e-6)); // sums that cancel
     return isnan(error) ? INFINITY : error;
 }
 
@@ -165,9 +166,12 @@ static void planted_error_is_caught(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published),          cmocka_unit_test(direction_and_learned_background),
-        cmocka_unit_test(sky_without_rgb),    cmocka_unit_test(single_coordinates),
-        cmocka_unit_test(untouched_particles_have_no_gradient), cmocka_unit_test(planted_error_is_caught),
+        cmocka_unit_test(published),
+        cmocka_unit_test(direction_and_learned_background),
+        cmocka_unit_test(sky_without_rgb),
+        cmocka_unit_test(single_coordinates),
+        cmocka_unit_test(untouched_particles_have_no_gradient),
+        cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
