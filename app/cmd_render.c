@@ -237,6 +237,6 @@ const Command command_render = {
     .flags = flags,
     .details = "FILE.h5 is what \"vpd rollout\" wrote. Truth stands beside the prediction where the video goes on that "
                "far. MP4 needs the\n"
-               "program ffmpeg. A file of cameras is described in docs/data.md.",
+               "program ffmpeg. docs/rollouts.md describes a file of cameras.",
     .run = run_render,
 };

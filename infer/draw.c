@@ -6,6 +6,7 @@
 #include "base/draw.h"
 #include "nn/backend.h"
 
+#include <math.h>
 #include <string.h>
 
 // Reaches of the particles; the model's r for a file without.
@@ -78,6 +79,6 @@ void draw_label_colours(const float *share, int labels, size_t pixels, uint8_t *
             sum[0] += s * colour.r, sum[1] += s * colour.g, sum[2] += s * colour.b;
         }
         for (int c = 0; c < 3; c++)
-            rgb[3 * i + (size_t)c] = sum[c] >= 255 ? 255 : sum[c] > 0 ? (uint8_t)(sum[c] + 0.5f) : 0;
+            rgb[3 * i + (size_t)c] = sum[c] >= 255 ? 255 : sum[c] > 0 ? (uint8_t)lrintf(sum[c]) : 0;
     }
 }

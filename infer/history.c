@@ -27,7 +27,7 @@ static int default_episode(const Dataset *dataset) {
 // "NAME", or "FILE:NAME" where FILE is the path or its end.
 static bool episode_is(const EpisodeInfo *info, const char *text) {
     size_t name = strlen(info->name), length = strlen(text), file = strlen(info->file);
-    if (length < name || strcmp(text + length - name, info->name)) return false;
+    if (length < name || strcmp(text + length - name, info->name) != 0) return false;
     if (length == name) return true;
     size_t given = length - name - 1;
     return text[given] == ':' && given > 0 && given <= file && !strncmp(info->file + file - given, text, given);

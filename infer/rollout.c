@@ -130,7 +130,7 @@ static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *e
     double interval = r->time_step > 0 ? r->time_step : 1;
     for (size_t j = 0; j <= r->steps; j++) {
         size_t frame = (size_t)r->first_frame + j * (size_t)r->frame_stride, last = (size_t)info->F - 1;
-        time[j] = frame <= last ? info->time[frame] : time[j - 1] + interval;
+        time[j] = frame <= last || j == 0 ? info->time[frame] : time[j - 1] + interval;
         for (size_t v = 0; v < V && j < frames; v++)
             memcpy(poses + 16 * (j * V + v), episode_pose(info, (int)(frame < last ? frame : last), (int)v),
                    16 * sizeof *poses);
