@@ -14,7 +14,8 @@ static const Flag flags[] = {
 
 static void print_flags(const EpisodeInfo *info, char *out, size_t size) {
     snprintf(out, size, "%s%s%s%s%s", info->has_mask ? " mask" : "", info->object_position ? " state" : "",
-             info->actions ? " actions" : "", info->bounds ? " bounds" : "", info->moving_cameras ? " moving-cameras" : "");
+             info->actions ? " actions" : "", info->bounds ? " bounds" : "",
+             info->moving_cameras ? " moving-cameras" : "");
 }
 
 static void print_episode(const EpisodeInfo *info) {
@@ -22,8 +23,8 @@ static void print_episode(const EpisodeInfo *info) {
     print_flags(info, has, sizeof has);
     if (info->heldout_count == 1) snprintf(held, sizeof held, "%d", info->heldout_views[0]);
     else if (info->heldout_count > 1) snprintf(held, sizeof held, "%d views", info->heldout_count);
-    printf("%-8s %-5s %-12.12s %5d %5d %9.4g %5dx%-5d %-8s %3d %s\n", info->name, split_name(info->split), info->scene, info->F,
-           info->V, info->time_step, info->W, info->H, held, info->O, has);
+    printf("%-8s %-5s %-12.12s %5d %5d %9.4g %5dx%-5d %-8s %3d %s\n", info->name, split_name(info->split), info->scene,
+           info->F, info->V, info->time_step, info->W, info->H, held, info->O, has);
 }
 
 static void print_table(const Dataset *dataset) {
@@ -38,8 +39,8 @@ static void print_table(const Dataset *dataset) {
     printf("  episodes   %d (train %d, val %d, test %d)\n", info->episode_count, info->split_count[SPLIT_TRAIN],
            info->split_count[SPLIT_VAL], info->split_count[SPLIT_TEST]);
     printf("  no depth   %s\n\n", info->missing_depth == MISSING_SKY ? "sky" : "unknown");
-    printf("%-8s %-5s %-12s %5s %5s %9s %11s %-8s %3s %s\n", "episode", "split", "scene", "F", "V", "step s", "WxH", "held out",
-           "O", " has");
+    printf("%-8s %-5s %-12s %5s %5s %9s %11s %-8s %3s %s\n", "episode", "split", "scene", "F", "V", "step s", "WxH",
+           "held out", "O", " has");
     for (int i = 0; i < info->episode_count; i++) print_episode(dataset_episode(dataset, i));
 }
 
@@ -48,24 +49,26 @@ static json_t *episode_json(const EpisodeInfo *info) {
     for (int i = 0; i < info->heldout_count; i++) json_array_append_new(held, json_integer(info->heldout_views[i]));
     for (int i = 0; i < info->property_count; i++)
         json_object_set_new(properties, info->properties[i].name, json_finite(info->properties[i].value));
-    return json_pack("{s:s s:s s:s s:s s:s s:i s:i s:i s:i s:i s:i s:o s:b s:b s:b s:b s:b s:o s:o}", "file", info->file, "name",
-                     info->name, "split", split_name(info->split), "scene", info->scene, "source", info->source, "frames",
-                     info->F, "views", info->V, "height", info->H, "width", info->W, "actions", info->A, "objects", info->O,
-                     "time_step", json_finite(info->time_step), "even_time", info->even_time, "moving_cameras",
-                     info->moving_cameras, "mask", info->has_mask, "bounds", info->bounds != NULL, "depth_is_u16",
-                     info->depth_is_u16, "heldout_views", held, "properties", properties);
+    return json_pack("{s:s s:s s:s s:s s:s s:i s:i s:i s:i s:i s:i s:o s:b s:b s:b s:b s:b s:o s:o}", "file",
+                     info->file, "name", info->name, "split", split_name(info->split), "scene", info->scene, "source",
+                     info->source, "frames", info->F, "views", info->V, "height", info->H, "width", info->W, "actions",
+                     info->A, "objects", info->O, "time_step", json_finite(info->time_step), "even_time",
+                     info->even_time, "moving_cameras", info->moving_cameras, "mask", info->has_mask, "bounds",
+                     info->bounds != NULL, "depth_is_u16", info->depth_is_u16, "heldout_views", held, "properties",
+                     properties);
 }
 
 static json_t *dataset_json(const Dataset *dataset) {
     const DatasetInfo *info = dataset_info(dataset);
     json_t *episodes = json_array();
-    for (int i = 0; i < info->episode_count; i++) json_array_append_new(episodes, episode_json(dataset_episode(dataset, i)));
-    return json_pack("{s:s s:s s:s s:s s:s s:[i,i] s:s s:i s:{s:i s:i s:i} s:o}", "path", info->path, "name", info->name,
-                     "generator", info->generator, "created", info->created, "licence", info->licence, "format_version",
-                     (int)info->version_major, (int)info->version_minor, "missing_depth",
-                     info->missing_depth == MISSING_SKY ? "sky" : "unknown", "files", info->file_count, "splits", "train",
-                     info->split_count[SPLIT_TRAIN], "val", info->split_count[SPLIT_VAL], "test", info->split_count[SPLIT_TEST],
-                     "episodes", episodes);
+    for (int i = 0; i < info->episode_count; i++)
+        json_array_append_new(episodes, episode_json(dataset_episode(dataset, i)));
+    return json_pack("{s:s s:s s:s s:s s:s s:[i,i] s:s s:i s:{s:i s:i s:i} s:o}", "path", info->path, "name",
+                     info->name, "generator", info->generator, "created", info->created, "licence", info->licence,
+                     "format_version", (int)info->version_major, (int)info->version_minor, "missing_depth",
+                     info->missing_depth == MISSING_SKY ? "sky" : "unknown", "files", info->file_count, "splits",
+                     "train", info->split_count[SPLIT_TRAIN], "val", info->split_count[SPLIT_VAL], "test",
+                     info->split_count[SPLIT_TEST], "episodes", episodes);
 }
 
 // All frames of all episodes, in runs of a few.
@@ -94,20 +97,22 @@ static Status measure_speed(const Dataset *dataset, int threads, Error *err) {
     Loader *loader;
     const Frames *frames = NULL;
     double images = 0, bytes = 0, started = clock_now();
-    LoaderOptions options = {.threads = threads < LOADER_THREADS_MAX ? threads : LOADER_THREADS_MAX, .source = next_run, .owner = &all};
+    LoaderOptions options = {
+        .threads = threads < LOADER_THREADS_MAX ? threads : LOADER_THREADS_MAX, .source = next_run, .owner = &all};
     Status status = loader_open(dataset, options, &loader, err);
     if (status) return status;
     do {
         status = loader_next(loader, &frames, err);
         double count = frames ? (double)frames->F * frames->V : 0;
         images += count;
-        bytes += frames ? count * frames->H * frames->W * (3 + sizeof(float) + (frames->mask ? sizeof(uint16_t) : 0)) : 0;
+        bytes +=
+            frames ? count * frames->H * frames->W * (3 + sizeof(float) + (frames->mask ? sizeof(uint16_t) : 0)) : 0;
     } while (!status && frames);
     double seconds = clock_now() - started;
     loader_close(loader);
     if (!status)
-        printf("\n%.0f images in %.2f s with %d threads: %.0f images/s, %.0f MB/s of pixels\n", images, seconds, options.threads,
-               images / seconds, 1e-6 * bytes / seconds);
+        printf("\n%.0f images in %.2f s with %d threads: %.0f images/s, %.0f MB/s of pixels\n", images, seconds,
+               options.threads, images / seconds, 1e-6 * bytes / seconds);
     return status;
 }
 
@@ -117,7 +122,8 @@ static Status run_info(const CommandLine *line, Error *err) {
     if (status) return status;
     if (command_has(line, "json")) status = json_write_line(stdout, dataset_json(dataset), err);
     else print_table(dataset);
-    if (!status && command_has(line, "speed") && !command_has(line, "json")) status = measure_speed(dataset, line->threads, err);
+    if (!status && command_has(line, "speed") && !command_has(line, "json"))
+        status = measure_speed(dataset, line->threads, err);
     dataset_close(dataset);
     return status;
 }

@@ -20,8 +20,9 @@ static void print_pair(const PairStats *pair) {
     double tested = pair->tested ? (double)pair->tested : 1;
     if (pair->a < 0) printf("  %-9s", "all");
     else printf("  %3d->%-4d", pair->a, pair->b);
-    printf(" %9zu %9.2f %9.2f %9.2f %8.1f%% %9.1f%% %8.1f%%\n", pair->tested, 1e3 * pair->median, 1e3 * pair->p90, 1e3 * pair->p99,
-           100 * pair->agree, 100 * (double)pair->occluded / tested, 100 * (double)pair->through / tested);
+    printf(" %9zu %9.2f %9.2f %9.2f %8.1f%% %9.1f%% %8.1f%%\n", pair->tested, 1e3 * pair->median, 1e3 * pair->p90,
+           1e3 * pair->p99, 100 * pair->agree, 100 * (double)pair->occluded / tested,
+           100 * (double)pair->through / tested);
 }
 
 static int by_median(const void *a, const void *b) {
@@ -32,20 +33,22 @@ static int by_median(const void *a, const void *b) {
 // Few pairs: all of them. Many: the best and the worst of those that share enough points.
 static void print_pairs(const CheckReport *report) {
     printf("Reprojection error per ordered pair of views, mm\n");
-    printf("  %-9s %9s %9s %9s %9s %9s %10s %9s\n", "a->b", "points", "median", "90 %", "99 %", "agree", "occluded", "through");
+    printf("  %-9s %9s %9s %9s %9s %9s %10s %9s\n", "a->b", "points", "median", "90 %", "99 %", "agree", "occluded",
+           "through");
     if (report->pair_count <= PAIRS_SHOWN) {
         for (int i = 0; i < report->pair_count; i++) print_pair(&report->pairs[i]);
     } else {
         PairStats *sorted = calloc((size_t)report->pair_count, sizeof *sorted);
         int count = 0;
         for (int i = 0; sorted && i < report->pair_count; i++) {
-            if (report->pairs[i].tested >= PAIR_POINTS_MIN && isfinite(report->pairs[i].median)) sorted[count++] = report->pairs[i];
+            if (report->pairs[i].tested >= PAIR_POINTS_MIN && isfinite(report->pairs[i].median))
+                sorted[count++] = report->pairs[i];
         }
         if (count) qsort(sorted, (size_t)count, sizeof *sorted, by_median);
         int shown = count < 2 * EXTREMES_SHOWN ? count / 2 : EXTREMES_SHOWN;
         for (int i = 0; i < shown; i++) print_pair(&sorted[i]);
-        printf("  ... %d pairs share at least %d points; the median of their medians is %.2f mm\n", count, PAIR_POINTS_MIN,
-               count ? 1e3 * sorted[count / 2].median : NAN);
+        printf("  ... %d pairs share at least %d points; the median of their medians is %.2f mm\n", count,
+               PAIR_POINTS_MIN, count ? 1e3 * sorted[count / 2].median : NAN);
         for (int i = count - shown; i < count; i++) print_pair(&sorted[i]);
         free(sorted);
     }
@@ -69,37 +72,41 @@ static void print_report(const Dataset *dataset, const CheckReport *report) {
     for (int i = 0; i < report->finding_count; i++)
         printf("%s %s\n", report->findings[i].wrong ? "WRONG" : "note ", report->findings[i].text);
     if (report->all.tested)
-        printf("%s: median reprojection error %.2f mm; the floor is %.1f mm (1 %% of the median depth + 2 mm), with at most "
-               "20 %% of the points seen through\n", check_report_passes(report) ? "pass" : "FAIL", 1e3 * report->all.median,
-               1e3 * report->pass);
+        printf("%s: median reprojection error %.2f mm; the floor is %.1f mm (1 %% of the median depth + 2 mm), with at "
+               "most "
+               "20 %% of the points seen through\n",
+               check_report_passes(report) ? "pass" : "FAIL", 1e3 * report->all.median, 1e3 * report->pass);
     else printf("%s: no reprojection error (nothing to compare)\n", check_report_passes(report) ? "pass" : "FAIL");
 }
 
 static json_t *pair_json(const PairStats *pair) {
-    return json_pack("{s:i s:i s:I s:I s:I s:o s:o s:o s:o}", "a", pair->a, "b", pair->b, "points", (json_int_t)pair->tested,
-                     "occluded", (json_int_t)pair->occluded, "through", (json_int_t)pair->through, "median_mm",
-                     json_finite(1e3 * pair->median), "p90_mm", json_finite(1e3 * pair->p90), "p99_mm",
-                     json_finite(1e3 * pair->p99), "agree", json_finite(pair->agree));
+    return json_pack("{s:i s:i s:I s:I s:I s:o s:o s:o s:o}", "a", pair->a, "b", pair->b, "points",
+                     (json_int_t)pair->tested, "occluded", (json_int_t)pair->occluded, "through",
+                     (json_int_t)pair->through, "median_mm", json_finite(1e3 * pair->median), "p90_mm",
+                     json_finite(1e3 * pair->p90), "p99_mm", json_finite(1e3 * pair->p99), "agree",
+                     json_finite(pair->agree));
 }
 
 static json_t *report_json(const Dataset *dataset, const CheckReport *report) {
     json_t *pairs = json_array(), *episodes = json_array(), *findings = json_array(), *guesses = json_object();
     for (int i = 0; i < report->pair_count; i++) json_array_append_new(pairs, pair_json(&report->pairs[i]));
-    for (int g = 0; g < GUESS_COUNT; g++) json_object_set_new(guesses, guess_name((Guess)g), pair_json(&report->guesses[g]));
+    for (int g = 0; g < GUESS_COUNT; g++)
+        json_object_set_new(guesses, guess_name((Guess)g), pair_json(&report->guesses[g]));
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
-        json_array_append_new(episodes, json_pack("{s:s s:o s:o s:o s:o s:o}", "name", dataset_episode(dataset, i)->name,
-                                                  "median_mm", json_finite(1e3 * check->median), "depth_p1_m",
-                                                  json_finite(check->depth_low), "depth_median_m",
-                                                  json_finite(check->depth_median), "depth_p99_m",
-                                                  json_finite(check->depth_high), "valid", json_finite(check->valid)));
+        json_array_append_new(
+            episodes, json_pack("{s:s s:o s:o s:o s:o s:o}", "name", dataset_episode(dataset, i)->name, "median_mm",
+                                json_finite(1e3 * check->median), "depth_p1_m", json_finite(check->depth_low),
+                                "depth_median_m", json_finite(check->depth_median), "depth_p99_m",
+                                json_finite(check->depth_high), "valid", json_finite(check->valid)));
     }
     for (int i = 0; i < report->finding_count; i++)
-        json_array_append_new(findings, json_pack("{s:b s:s}", "wrong", report->findings[i].wrong, "text", report->findings[i].text));
+        json_array_append_new(
+            findings, json_pack("{s:b s:s}", "wrong", report->findings[i].wrong, "text", report->findings[i].text));
     return json_pack("{s:s s:b s:o s:o s:s s:o s:o s:o s:o}", "path", dataset_info(dataset)->path, "pass",
-                     check_report_passes(report), "floor_mm", json_finite(1e3 * report->pass), "all", pair_json(&report->all),
-                     "guess", guess_name(report->guess), "guesses", guesses, "pairs", pairs, "episodes", episodes, "findings",
-                     findings);
+                     check_report_passes(report), "floor_mm", json_finite(1e3 * report->pass), "all",
+                     pair_json(&report->all), "guess", guess_name(report->guess), "guesses", guesses, "pairs", pairs,
+                     "episodes", episodes, "findings", findings);
 }
 
 static Status draw(const CommandLine *line, const Dataset *dataset, const CheckReport *report, Error *err) {
@@ -124,7 +131,8 @@ static Status run_check(const CommandLine *line, Error *err) {
     if (!status && command_has(line, "json")) status = json_write_line(stdout, report_json(dataset, &report), err);
     else if (!status) print_report(dataset, &report);
     if (!status && !check_report_passes(&report))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: the check found what is wrong with it (above)", dataset_info(dataset)->path);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: the check found what is wrong with it (above)",
+                           dataset_info(dataset)->path);
     check_report_free(&report);
     dataset_close(dataset);
     return status;
@@ -137,8 +145,10 @@ const Command command_data_check = {
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details = "Reads every image, and holds all views against each other: unprojects view a, projects into view b and compares\n"
-               "depth there. Tries what usual mistakes would look like (OpenGL cameras, camera-from-world poses, ray length,\n"
-               "millimetres, half a pixel, mirrored pictures). Exit status 2 when something is wrong.",
+    .details =
+        "Reads every image, and holds all views against each other: unprojects view a, projects into view b and "
+        "compares\n"
+        "depth there. Tries what usual mistakes would look like (OpenGL cameras, camera-from-world poses, ray length,\n"
+        "millimetres, half a pixel, mirrored pictures). Exit status 2 when something is wrong.",
     .run = run_check,
 };

@@ -29,7 +29,9 @@ static Status parse_size(const char *text, ImportOptions *options, Error *err) {
 }
 
 static Status run_import(const CommandLine *line, Error *err) {
-    ImportOptions options = {.format = command_text(line, "format", NULL), .near = NAN, .far = NAN,
+    ImportOptions options = {.format = command_text(line, "format", NULL),
+                             .near = NAN,
+                             .far = NAN,
                              .name = command_text(line, "name", NULL)};
     const char *path;
     long every = 1, holdout = 0;

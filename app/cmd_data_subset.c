@@ -10,7 +10,9 @@ enum { VIEWS_MAX = 4096 };
 
 static const Flag flags[] = {
     {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o'},
-    {.name = "split", .value = "LIST", .help = "how many episodes of each split, as train:16,val:2,test:2 (all of those named alone)"},
+    {.name = "split",
+     .value = "LIST",
+     .help = "how many episodes of each split, as train:16,val:2,test:2 (all of those named alone)"},
     {.name = "first", .value = "N", .help = "first frame of each episode (0)"},
     {.name = "frames", .value = "N", .help = "how many frames (all)"},
     {.name = "stride", .value = "N", .help = "take every Nth frame (1)"},
@@ -21,7 +23,8 @@ static const Flag flags[] = {
 };
 
 static Status wrong_split(const char *text, Error *err) {
-    return error_set(err, STATUS_BAD_INPUT, "--split: expected a list such as train:16,val:2,test:2, found \"%.100s\"", text);
+    return error_set(err, STATUS_BAD_INPUT, "--split: expected a list such as train:16,val:2,test:2, found \"%.100s\"",
+                     text);
 }
 
 // One "train:16" or "train"; ends at a comma or the end.
@@ -60,8 +63,10 @@ static Status parse_views(const char *text, int *views, SubsetOptions *options, 
         char *end;
         long view = strtol(item, &end, 10);
         bool rising = options->view_count == 0 || view > views[options->view_count - 1];
-        if (end == item || (*end && *end != ',') || view < 0 || view > INT_MAX || !rising || options->view_count == VIEWS_MAX)
-            return error_set(err, STATUS_BAD_INPUT, "--views: expected rising numbers such as 0,1,4, found \"%.100s\"", text);
+        if (end == item || (*end && *end != ',') || view < 0 || view > INT_MAX || !rising ||
+            options->view_count == VIEWS_MAX)
+            return error_set(err, STATUS_BAD_INPUT, "--views: expected rising numbers such as 0,1,4, found \"%.100s\"",
+                             text);
         views[options->view_count++] = (int)view;
         item = end;
         if (!*item) break;
@@ -78,7 +83,8 @@ static Status parse_number(const CommandLine *line, const char *flag, long min, 
 }
 
 static Status run_subset(const CommandLine *line, Error *err) {
-    SubsetOptions options = {.episodes = {-1, -1, -1}, .stride = 1, .deflate_level = 4, .name = command_text(line, "name", NULL)};
+    SubsetOptions options = {
+        .episodes = {-1, -1, -1}, .stride = 1, .deflate_level = 4, .name = command_text(line, "name", NULL)};
     const char *path, *split = command_text(line, "split", NULL), *views = command_text(line, "views", NULL);
     int kept[VIEWS_MAX];
     Dataset *dataset;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinhole cameras in double precision. Intrinsics Kc are 3x3, poses 4x4, both row-major; camera axes are OpenCV's (x right,
-// y down, z forward), pixel centres lie at (u + 0.5, v + 0.5), depth is along the camera's z axis in metres.
+// Pinhole cameras in double precision. Intrinsics Kc are 3x3, poses 4x4, both row-major; camera axes are OpenCV's (x
+// right, y down, z forward), pixel centres lie at (u + 0.5, v + 0.5), depth is along the camera's z axis in metres.
 //   pixel (x, y) with depth d: p_camera = d Kc^-1 [x, y, 1];  p_world = world_from_camera p_camera
 #ifndef VPD_BASE_CAMERA_H
 #define VPD_BASE_CAMERA_H

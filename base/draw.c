@@ -12,7 +12,8 @@
 Status canvas_create(int H, int W, Colour background, Canvas *out, Error *err) {
     *out = (Canvas){0};
     if (H < 1 || W < 1 || H > IMAGE_SIDE_MAX || W > IMAGE_SIDE_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "picture of %d x %d pixels: expected sides of 1 to %d", W, H, IMAGE_SIDE_MAX);
+        return error_set(err, STATUS_BAD_INPUT, "picture of %d x %d pixels: expected sides of 1 to %d", W, H,
+                         IMAGE_SIDE_MAX);
     size_t count = (size_t)H * (size_t)W;
     Canvas canvas = {.H = H, .W = W, .rgb = malloc(3 * count), .z = malloc(count * sizeof(float))};
     if (!canvas.rgb || !canvas.z) {

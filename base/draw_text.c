@@ -50,7 +50,6 @@ static void draw_character(Canvas *canvas, int x, int y, int scale, Colour colou
 }
 
 int draw_text(Canvas *canvas, int x, int y, int scale, Colour colour, const char *text) {
-    for (; *text; text++, x += DRAW_FONT_W * scale)
-        draw_character(canvas, x, y, scale, colour, (unsigned char)*text);
+    for (; *text; text++, x += DRAW_FONT_W * scale) draw_character(canvas, x, y, scale, colour, (unsigned char)*text);
     return x;
 }

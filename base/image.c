@@ -21,8 +21,10 @@ Status image_create(int H, int W, int channels, PixelType type, Image *out, Erro
     CHECK(channels >= 1 && channels <= 4);
     *out = (Image){0};
     if (H < 1 || W < 1 || H > IMAGE_SIDE_MAX || W > IMAGE_SIDE_MAX || (size_t)H * (size_t)W > IMAGE_PIXELS_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "expected a picture with sides of 1 to %d and at most %zu pixels, found %d x "
-                         "%d", IMAGE_SIDE_MAX, IMAGE_PIXELS_MAX, W, H);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "expected a picture with sides of 1 to %d and at most %zu pixels, found %d x "
+                         "%d",
+                         IMAGE_SIDE_MAX, IMAGE_PIXELS_MAX, W, H);
     Image image = {H, W, channels, type, NULL};
     image.pixels = calloc(1, image_bytes(&image));
     if (!image.pixels) return error_set(err, STATUS_FAILED, "no memory for a picture of %d x %d", W, H);
@@ -38,7 +40,8 @@ Status image_decode(const void *bytes, size_t size, const char *name, Image *out
     else if (size >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0) status = image_decode_jpeg(b, size, out, err);
     else if (size >= 4 && (memcmp(b, "II*\0", 4) == 0 || memcmp(b, "MM\0*", 4) == 0))
         status = image_decode_tiff(b, size, out, err);
-    else return error_set(err, STATUS_BAD_INPUT, "%s: expected a PNG, JPEG or TIFF picture, found another format", name);
+    else
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a PNG, JPEG or TIFF picture, found another format", name);
     if (status) {
         image_free(out);
         error_prefix(err, "%s", name);
@@ -72,7 +75,8 @@ static uint8_t sample_to_u8(const Image *image, size_t index) {
 
 Status image_to_rgb8(const Image *image, Image *out, Error *err) {
     *out = (Image){0};
-    if (image->type == PIXEL_F32) return error_set(err, STATUS_BAD_INPUT, "expected a colour picture, found 32-bit floats");
+    if (image->type == PIXEL_F32)
+        return error_set(err, STATUS_BAD_INPUT, "expected a colour picture, found 32-bit floats");
     Status status = image_create(image->H, image->W, 3, PIXEL_U8, out, err);
     if (status) return status;
     uint8_t *rgb = out->pixels;

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 enum { IMAGE_SIDE_MAX = 16384 };
-#define IMAGE_PIXELS_MAX ((size_t)1 << 26)      // 8192 x 8192
-#define IMAGE_FILE_MAX ((size_t)1 << 29)        // bytes of a picture's file
+#define IMAGE_PIXELS_MAX ((size_t)1 << 26) // 8192 x 8192
+#define IMAGE_FILE_MAX ((size_t)1 << 29)   // bytes of a picture's file
 
 typedef enum PixelType { PIXEL_U8 = 1, PIXEL_U16 = 2, PIXEL_F32 = 4 } PixelType; // value = bytes
 
@@ -30,7 +30,8 @@ Status image_create(int H, int W, int channels, PixelType type, Image *out, Erro
 Status image_read(const char *path, Image *out, Error *err);
 Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err);
 
-// 8 or 16 bit PNG (PIXEL_U8, PIXEL_U16). image_encode_png gives malloc'ed bytes; image_write_png replaces the file at once.
+// 8 or 16 bit PNG (PIXEL_U8, PIXEL_U16). image_encode_png gives malloc'ed bytes; image_write_png replaces the file at
+// once.
 Status image_encode_png(const Image *image, unsigned char **bytes, size_t *size, Error *err);
 Status image_write_png(const Image *image, const char *path, Error *err);
 
@@ -39,8 +40,8 @@ Status image_to_rgb8(const Image *image, Image *out, Error *err);
 
 // Colour: area average when smaller, bilinear when larger, with pixel centres at halves; any u8 image.
 Status image_resize(const Image *image, int H, int W, Image *out, Error *err);
-// Depth (u16 or f32, one channel, 0 = missing): the median of the valid values that the new pixel covers, never a mixture of
-// two surfaces (5 % apart or more); 0 when fewer than half of them are valid; the nearest pixel when larger.
+// Depth (u16 or f32, one channel, 0 = missing): the median of the valid values that the new pixel covers, never a
+// mixture of two surfaces (5 % apart or more); 0 when fewer than half of them are valid; the nearest pixel when larger.
 Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *err);
 
 #endif

@@ -33,7 +33,8 @@ static Status read_header(struct jpeg_decompress_struct *jpeg, size_t size, Imag
     jpeg_read_header(jpeg, TRUE);
     int channels = jpeg->num_components == 1 ? 1 : 3;
     if (jpeg->num_components != 1 && jpeg->num_components != 3)
-        return error_set(err, STATUS_BAD_INPUT, "expected a grey or colour JPEG, found %d components", jpeg->num_components);
+        return error_set(err, STATUS_BAD_INPUT, "expected a grey or colour JPEG, found %d components",
+                         jpeg->num_components);
     size_t pixels = (size_t)jpeg->image_width * jpeg->image_height;
     if (pixels / JPEG_RATIO_MAX > size)
         return error_set(err, STATUS_BAD_INPUT, "declares %u x %u pixels, more than its %zu bytes can hold",
@@ -42,8 +43,8 @@ static Status read_header(struct jpeg_decompress_struct *jpeg, size_t size, Imag
     return image_create((int)jpeg->image_height, (int)jpeg->image_width, channels, PIXEL_U8, out, err);
 }
 
-static Status decode(struct jpeg_decompress_struct *jpeg, JpegJob *job, const unsigned char *bytes, size_t size, Image *out,
-                     Error *err) {
+static Status decode(struct jpeg_decompress_struct *jpeg, JpegJob *job, const unsigned char *bytes, size_t size,
+                     Image *out, Error *err) {
     if (setjmp(job->jump)) return error_set(err, STATUS_BAD_INPUT, "the JPEG is damaged (%s)", job->message);
     jpeg_mem_src(jpeg, bytes, (unsigned long)size);
     Status status = read_header(jpeg, size, out, err);

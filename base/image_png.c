@@ -48,21 +48,20 @@ static Status prepare(png_structp png, png_infop info, PngJob *job, Image *out, 
     PixelType type = png_get_bit_depth(png, info) == 16 ? PIXEL_U16 : PIXEL_U8;
     Image shape = {H, W, png_get_channels(png, info), type, NULL};
     if (image_bytes(&shape) / DEFLATE_RATIO_MAX > job->size)
-        return error_set(err, STATUS_BAD_INPUT, "declares %d x %d pixels, more than its %zu bytes can hold", W, H, job->size);
+        return error_set(err, STATUS_BAD_INPUT, "declares %d x %d pixels, more than its %zu bytes can hold", W, H,
+                         job->size);
     Status status = image_create(H, W, shape.channels, type, out, err);
     if (status) return status;
     if (png_get_rowbytes(png, info) != image_bytes(out) / (size_t)H)
         return error_set(err, STATUS_BAD_INPUT, "expected a PNG of whole bytes, found %d bits a sample", depth);
     job->rows = malloc((size_t)H * sizeof *job->rows);
     if (!job->rows) return error_set(err, STATUS_FAILED, "no memory for a picture of %d x %d", W, H);
-    for (int y = 0; y < H; y++)
-        job->rows[y] = (png_bytep)out->pixels + (size_t)y * (image_bytes(out) / (size_t)H);
+    for (int y = 0; y < H; y++) job->rows[y] = (png_bytep)out->pixels + (size_t)y * (image_bytes(out) / (size_t)H);
     return STATUS_OK;
 }
 
 static Status decode(png_structp png, png_infop info, PngJob *job, Image *out, Error *err) {
-    if (setjmp(png_jmpbuf(png)))
-        return error_set(err, STATUS_BAD_INPUT, "the PNG is damaged (%s)", job->message);
+    if (setjmp(png_jmpbuf(png))) return error_set(err, STATUS_BAD_INPUT, "the PNG is damaged (%s)", job->message);
     png_set_user_limits(png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
     png_set_chunk_malloc_max(png, ANCILLARY_BYTES_MAX);
     png_set_read_fn(png, job, read_bytes);
@@ -111,13 +110,14 @@ static void write_bytes(png_structp png, png_bytep bytes, size_t count) {
 static void flush_nothing(png_structp png) { (void)png; }
 
 static Status encode(png_structp png, png_infop info, const Image *image, PngBuffer *buffer, Error *err) {
-    static const int COLOURS[5] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGBA};
+    static const int COLOURS[5] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                   PNG_COLOR_TYPE_RGBA};
     if (setjmp(png_jmpbuf(png)))
         return error_set(err, STATUS_FAILED, "a picture of %d x %d cannot be encoded (%s)", image->W, image->H,
                          buffer->message);
     png_set_write_fn(png, buffer, write_bytes, flush_nothing);
-    png_set_IHDR(png, info, (png_uint_32)image->W, (png_uint_32)image->H, 8 * (int)image->type, COLOURS[image->channels],
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, (png_uint_32)image->W, (png_uint_32)image->H, 8 * (int)image->type,
+                 COLOURS[image->channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     if (image->type == PIXEL_U16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(png);
     size_t stride = image_bytes(image) / (size_t)image->H;
@@ -132,7 +132,8 @@ Status image_encode_png(const Image *image, unsigned char **bytes, size_t *size,
     PngBuffer buffer = {0};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &buffer, take_write_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    Status status = info ? encode(png, info, image, &buffer, err) : error_set(err, STATUS_FAILED, "no memory for libpng");
+    Status status =
+        info ? encode(png, info, image, &buffer, err) : error_set(err, STATUS_FAILED, "no memory for libpng");
     png_destroy_write_struct(&png, &info);
     if (status) free(buffer.bytes);
     *bytes = status ? NULL : buffer.bytes;

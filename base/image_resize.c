@@ -42,7 +42,8 @@ static double tap_weight(const Taps *taps, int k, bool averaging) {
     return k == taps->count - 1 ? taps->weight[1] : averaging ? 1 : 0;
 }
 
-static uint8_t mix(const Image *in, const Taps *rows, const Taps *columns, bool average_rows, bool average_columns, int c) {
+static uint8_t mix(const Image *in, const Taps *rows, const Taps *columns, bool average_rows, bool average_columns,
+                   int c) {
     const uint8_t *pixels = in->pixels;
     double sum = 0, total = 0;
     for (int j = 0; j < rows->count; j++) {
@@ -92,8 +93,8 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Median of the valid values in the block, 0 when fewer than half of them are valid. The two in the middle of an even number
-// are averaged when they lie on one surface, else the nearer one stands.
+// Median of the valid values in the block, 0 when fewer than half of them are valid. The two in the middle of an even
+// number are averaged when they lie on one surface, else the nearer one stands.
 static double block_depth(const Image *image, const int rows[2], const int columns[2], double *scratch) {
     size_t count = 0, all = (size_t)(rows[1] - rows[0]) * (size_t)(columns[1] - columns[0]);
     for (int y = rows[0]; y < rows[1]; y++) {

@@ -56,8 +56,8 @@ static TIFF *open_memory(TiffFile *file) {
     if (!options) return NULL;
     TIFFOpenOptionsSetErrorHandlerExtR(options, say_nothing, NULL);
     TIFFOpenOptionsSetWarningHandlerExtR(options, say_nothing, NULL);
-    TIFF *tiff = TIFFClientOpenExt("picture", "rm", file, read_some, write_nothing, seek_to, close_nothing, size_of, NULL,
-                                   NULL, options);
+    TIFF *tiff = TIFFClientOpenExt("picture", "rm", file, read_some, write_nothing, seek_to, close_nothing, size_of,
+                                   NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return tiff;
 #else
@@ -78,16 +78,21 @@ static Status read_shape(TIFF *tiff, size_t size, Image *shape, Error *err) {
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
-    bool is_float = format == SAMPLEFORMAT_IEEEFP && bits == 32, is_uint = format == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
+    bool is_float = format == SAMPLEFORMAT_IEEEFP && bits == 32,
+         is_uint = format == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
     // Few codecs: every other one is a larger surface than it is worth.
-    bool packed = compression == COMPRESSION_NONE || compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||
-                  compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_DEFLATE;
-    if ((!is_float && !is_uint) || samples < 1 || samples > 4 || planar != PLANARCONFIG_CONTIG || !packed || TIFFIsTiled(tiff))
-        return error_set(err, STATUS_BAD_INPUT, "expected a TIFF in strips, interleaved, of 8 or 16 bit or float32, plain, "
-                         "LZW, deflate or packbits; found %u bit, %u samples, compression %u%s", bits, samples, compression,
-                         TIFFIsTiled(tiff) ? ", tiles" : "");
+    bool packed = compression == COMPRESSION_NONE || compression == COMPRESSION_LZW ||
+                  compression == COMPRESSION_PACKBITS || compression == COMPRESSION_ADOBE_DEFLATE ||
+                  compression == COMPRESSION_DEFLATE;
+    if ((!is_float && !is_uint) || samples < 1 || samples > 4 || planar != PLANARCONFIG_CONTIG || !packed ||
+        TIFFIsTiled(tiff))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "expected a TIFF in strips, interleaved, of 8 or 16 bit or float32, plain, "
+                         "LZW, deflate or packbits; found %u bit, %u samples, compression %u%s",
+                         bits, samples, compression, TIFFIsTiled(tiff) ? ", tiles" : "");
     if (W < 1 || H < 1 || W > IMAGE_SIDE_MAX || H > IMAGE_SIDE_MAX || (size_t)W * H / TIFF_RATIO_MAX > size)
-        return error_set(err, STATUS_BAD_INPUT, "declares %u x %u pixels, none or more than its %zu bytes can hold", W, H, size);
+        return error_set(err, STATUS_BAD_INPUT, "declares %u x %u pixels, none or more than its %zu bytes can hold", W,
+                         H, size);
     *shape = (Image){(int)H, (int)W, samples, is_float ? PIXEL_F32 : bits == 16 ? PIXEL_U16 : PIXEL_U8, NULL};
     return STATUS_OK;
 }
@@ -98,7 +103,8 @@ static Status decode(TIFF *tiff, size_t size, Image *out, Error *err) {
     if (!status) status = image_create(shape.H, shape.W, shape.channels, shape.type, out, err);
     if (status) return status;
     size_t stride = image_bytes(out) / (size_t)out->H;
-    if ((size_t)TIFFScanlineSize(tiff) != stride) return error_set(err, STATUS_BAD_INPUT, "the TIFF is damaged (row length)");
+    if ((size_t)TIFFScanlineSize(tiff) != stride)
+        return error_set(err, STATUS_BAD_INPUT, "the TIFF is damaged (row length)");
     for (int y = 0; y < out->H; y++) {
         if (TIFFReadScanline(tiff, (char *)out->pixels + (size_t)y * stride, (uint32_t)y, 0) != 1)
             return error_set(err, STATUS_BAD_INPUT, "the TIFF is damaged or cut short at row %d", y);

@@ -10,22 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_COMPARED = 3, PAIR_VIEWS_MAX = 100, POINTS_MIN = 256, POINTS_MAX = 4096, FINDINGS_MAX = 200, SAMPLE_MAX = 1 << 16,
-       OBJECT_POINTS_MIN = 30, OBJECTS_CHECKED_MAX = 256 };
+enum {
+    FRAMES_COMPARED = 3,
+    PAIR_VIEWS_MAX = 100,
+    POINTS_MIN = 256,
+    POINTS_MAX = 4096,
+    FINDINGS_MAX = 200,
+    SAMPLE_MAX = 1 << 16,
+    OBJECT_POINTS_MIN = 30,
+    OBJECTS_CHECKED_MAX = 256
+};
 #define POINTS_TOTAL 5e6
 #define OBJECT_DISTANCE_MAX 4.0 // spreads; a half sphere has 0.7
-#define DEPTH_FAR 100.0  // metres; a median beyond it is taken for another unit
+#define DEPTH_FAR 100.0         // metres; a median beyond it is taken for another unit
 #define DEPTH_NEAR 0.005
 
 typedef struct Work {
     const Dataset *dataset;
     CheckReport *report;
-    ErrorList *pairs;              // (pair_views, pair_views)
+    ErrorList *pairs; // (pair_views, pair_views)
     ErrorList guesses[GUESS_COUNT];
-    int pair_views;                // views that take part in pairs: the first ones
-    size_t points;                 // per pair of images
+    int pair_views; // views that take part in pairs: the first ones
+    size_t points;  // per pair of images
     Frames frames;
-    float *sample;                 // (SAMPLE_MAX) depths of the episode under way
+    float *sample; // (SAMPLE_MAX) depths of the episode under way
     size_t sample_count, sample_seen;
 } Work;
 
@@ -117,19 +125,21 @@ static void judge_values(CheckReport *report, const EpisodeInfo *info, const Epi
         add_finding(report, true, "episode %s: mask ids above the %d objects of state/object_position in %zu images",
                     info->name, info->O, check->bad_masks);
     if (check->depth_median > DEPTH_FAR || check->depth_median < DEPTH_NEAR)
-        add_finding(report, true, "episode %s: the median depth is %.4g m; is depth in %s taken for metres?", info->name,
-                    check->depth_median, check->depth_median > DEPTH_FAR ? "millimetres" : "kilometres");
+        add_finding(report, true, "episode %s: the median depth is %.4g m; is depth in %s taken for metres?",
+                    info->name, check->depth_median, check->depth_median > DEPTH_FAR ? "millimetres" : "kilometres");
     if (!info->even_time)
         add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones", info->name,
                     info->time_step);
     for (int v = 0; v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (K[2] < 0 || K[2] > info->W || K[5] < 0 || K[5] > info->H)
-            add_finding(report, false, "episode %s: view %d has its principal point (%.1f, %.1f) outside the %d x %d image",
+            add_finding(report, false,
+                        "episode %s: view %d has its principal point (%.1f, %.1f) outside the %d x %d image",
                         info->name, v, K[2], K[5], info->W, info->H);
         if (K[0] / K[4] > 1.5 || K[4] / K[0] > 1.5)
-            add_finding(report, false, "episode %s: view %d has focal lengths %.1f and %.1f; was only one side resized?",
-                        info->name, v, K[0], K[4]);
+            add_finding(report, false,
+                        "episode %s: view %d has focal lengths %.1f and %.1f; was only one side resized?", info->name,
+                        v, K[0], K[4]);
     }
     if (info->V == 1 && !info->moving_cameras)
         add_finding(report, false, "episode %s: one camera that stands still: nothing to compare it with", info->name);
@@ -183,7 +193,8 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     EpisodeCheck *check = &work->report->episodes[episode];
     ErrorList all = {0};
     Status status = STATUS_OK;
-    int count = info->F < FRAMES_COMPARED ? info->F : FRAMES_COMPARED, stride = count > 1 ? (info->F - 1) / (count - 1) : 1;
+    int count = info->F < FRAMES_COMPARED ? info->F : FRAMES_COMPARED,
+        stride = count > 1 ? (info->F - 1) / (count - 1) : 1;
     if (info->V == 1 && info->moving_cameras && count > 1) {
         FrameRequest request = {.episode = episode, .count = count, .stride = stride};
         status = dataset_read_frames(work->dataset, request, &work->frames, err);
@@ -201,7 +212,8 @@ static Status compare_episode(Work *work, int episode, Error *err) {
 
 // ---- masks against known positions
 
-// How far the mean of object k's points lies from its known position, in units of their spread; NaN without enough points.
+// How far the mean of object k's points lies from its known position, in units of their spread; NaN without enough
+// points.
 static double object_distance(const Frames *frames, int k) {
     size_t pixels = (size_t)frames->H * (size_t)frames->W, count = 0;
     double mean[3] = {0}, square = 0, distance = 0;
@@ -210,7 +222,8 @@ static double object_distance(const Frames *frames, int k) {
         double point[3];
         if (frames->mask[at] != k + 1 || !(frames->depth[at] > 0)) continue;
         camera_unproject_world(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v,
-                               (double)(i % (size_t)frames->W) + 0.5, (double)(i / (size_t)frames->W) + 0.5, frames->depth[at], point);
+                               (double)(i % (size_t)frames->W) + 0.5, (double)(i / (size_t)frames->W) + 0.5,
+                               frames->depth[at], point);
         for (int c = 0; c < 3; c++) {
             mean[c] += point[c];
             square += point[c] * point[c];
@@ -231,7 +244,8 @@ static Status check_objects(Work *work, int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(work->dataset, episode);
     int seen = 0, off = 0;
     if (!info->has_mask || !info->O || info->O > OBJECTS_CHECKED_MAX) return STATUS_OK;
-    Status status = dataset_read_frames(work->dataset, (FrameRequest){.episode = episode, .count = 1}, &work->frames, err);
+    Status status =
+        dataset_read_frames(work->dataset, (FrameRequest){.episode = episode, .count = 1}, &work->frames, err);
     if (status) return status;
     for (int k = 0; k < info->O; k++) {
         double distance = object_distance(&work->frames, k);
@@ -239,8 +253,10 @@ static Status check_objects(Work *work, int episode, Error *err) {
         off += distance > OBJECT_DISTANCE_MAX;
     }
     if (2 * off > seen)
-        add_finding(work->report, true, "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
-                    "mask id k + 1 object k, are pictures mirrored or cameras wrong?", info->name, off, seen);
+        add_finding(work->report, true,
+                    "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
+                    "mask id k + 1 object k, are pictures mirrored or cameras wrong?",
+                    info->name, off, seen);
     return STATUS_OK;
 }
 
@@ -265,8 +281,9 @@ static Status collect_pairs(Work *work, Error *err) {
 
 // ---- verdict
 
-// A guess is taken when it makes a larger share of points agree, or the error much smaller, and loses no points; or when it
-// lets views see the same places that hardly did before (points a thousand times too far away agree about a floor).
+// A guess is taken when it makes a larger share of points agree, or the error much smaller, and loses no points; or
+// when it lets views see the same places that hardly did before (points a thousand times too far away agree about a
+// floor).
 static void choose_guess(CheckReport *report) {
     const PairStats *none = &report->guesses[GUESS_NONE];
     double best = none->tested ? none->agree : 0, best_median = none->tested ? none->median : INFINITY;
@@ -301,23 +318,28 @@ static void judge_pairs(const Dataset *dataset, CheckReport *report) {
     report->pass = CHECK_PASS_ABSOLUTE + CHECK_PASS_RELATIVE * median_depth(report);
     choose_guess(report);
     if (report->guess)
-        add_finding(report, true, "the views agree far better (%.1f mm median, %.0f %% of points) as \"%s\" than as they stand "
-                    "(%.1f mm, %.0f %%): %s", 1e3 * report->guesses[report->guess].median,
-                    100 * report->guesses[report->guess].agree, guess_name(report->guess),
-                    1e3 * report->guesses[GUESS_NONE].median, 100 * report->guesses[GUESS_NONE].agree,
-                    guess_advice(report->guess));
+        add_finding(report, true,
+                    "the views agree far better (%.1f mm median, %.0f %% of points) as \"%s\" than as they stand "
+                    "(%.1f mm, %.0f %%): %s",
+                    1e3 * report->guesses[report->guess].median, 100 * report->guesses[report->guess].agree,
+                    guess_name(report->guess), 1e3 * report->guesses[GUESS_NONE].median,
+                    100 * report->guesses[GUESS_NONE].agree, guess_advice(report->guess));
     if (all->tested == 0) {
         bool several = dataset_episode(dataset, 0)->V > 1;
         if (several) add_finding(report, false, "no two views see the same place: their cameras cannot be compared");
         return;
     }
     if (!(all->median <= report->pass))
-        add_finding(report, true, "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
-                    "depth + 2 mm): cameras, depth or both are off", 1e3 * all->median, 1e3 * report->pass);
+        add_finding(report, true,
+                    "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
+                    "depth + 2 mm): cameras, depth or both are off",
+                    1e3 * all->median, 1e3 * report->pass);
     double through = (double)all->through / (double)all->tested;
     if (through > CHECK_PASS_THROUGH)
-        add_finding(report, true, "%.0f %% of the compared points lie more than 5 %% in front of what the other view sees: "
-                    "cameras, depth or both are off", 100 * through);
+        add_finding(report, true,
+                    "%.0f %% of the compared points lie more than 5 %% in front of what the other view sees: "
+                    "cameras, depth or both are off",
+                    100 * through);
 }
 
 static void plan(Work *work) {
@@ -360,7 +382,8 @@ Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, E
     work.pairs = calloc(cells, sizeof *work.pairs);
     work.sample = calloc(SAMPLE_MAX, sizeof *work.sample);
     Status status = STATUS_FAILED;
-    if (!out->episodes || !work.pairs || !work.sample) error_set(err, status, "%s: no memory to check it", dataset_info(dataset)->path);
+    if (!out->episodes || !work.pairs || !work.sample)
+        error_set(err, status, "%s: no memory to check it", dataset_info(dataset)->path);
     else status = check_all(&work, log, err);
     for (size_t i = 0; work.pairs && i < cells; i++) error_list_free(&work.pairs[i]);
     for (int g = 0; g < GUESS_COUNT; g++) error_list_free(&work.guesses[g]);
@@ -376,8 +399,9 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
     [GUESS_RAY_LENGTH] = {"ray length", "depth is the length of the ray; divide it by |Kc^-1 (u, v, 1)|"},
     [GUESS_OPENGL] = {"OpenGL cameras", "multiply world_from_camera by diag(1, -1, -1, 1) from the right"},
     [GUESS_INVERSE] = {"camera from world", "invert world_from_camera"},
-    [GUESS_INVERSE_OPENGL] = {"camera from world, OpenGL", "invert world_from_camera, then multiply by diag(1, -1, -1, 1) "
-                                                           "from the right"},
+    [GUESS_INVERSE_OPENGL] = {"camera from world, OpenGL",
+                              "invert world_from_camera, then multiply by diag(1, -1, -1, 1) "
+                              "from the right"},
     [GUESS_HALF_PIXEL_LESS] = {"half a pixel less", "subtract 0.5 from cx and cy"},
     [GUESS_HALF_PIXEL_MORE] = {"half a pixel more", "pixel centres lie at whole numbers; add 0.5 to cx and cy"},
     [GUESS_MILLIMETRES] = {"millimetres", "depth is in millimetres; store metres, or u16 with scale 0.001"},

@@ -60,7 +60,8 @@ static Status measure(Scene *scene, Error *err) {
         sort_floats(axis, count);
         double pose = frames->world_from_camera[4 * i + 3];
         scene->centre[i] = count ? sorted_quantile(axis, count, 0.5) : pose;
-        double low = count ? sorted_quantile(axis, count, 0.05) : pose, high = count ? sorted_quantile(axis, count, 0.95) : pose;
+        double low = count ? sorted_quantile(axis, count, 0.05) : pose,
+               high = count ? sorted_quantile(axis, count, 0.95) : pose;
         scene->extent = fmax(scene->extent, 0.5 * (high - low));
     }
     free(axis);
@@ -103,7 +104,8 @@ static Status open_panel(const Scene *scene, bool above, Panel *panel, Error *er
     if (status) return status;
     double eye[3], across[3], pose[16], up[3];
     for (int i = 0; i < 3; i++)
-        across[i] = scene->up[(i + 1) % 3] * scene->side[(i + 2) % 3] - scene->up[(i + 2) % 3] * scene->side[(i + 1) % 3];
+        across[i] =
+            scene->up[(i + 1) % 3] * scene->side[(i + 2) % 3] - scene->up[(i + 2) % 3] * scene->side[(i + 1) % 3];
     for (int i = 0; i < 3; i++) {
         double sideways = 2.3 * scene->side[i] + 1.5 * across[i] + 1.6 * scene->up[i];
         eye[i] = scene->centre[i] + scene->extent * (above ? 4.2 * scene->up[i] : 1.25 * sideways);
@@ -131,7 +133,8 @@ static void draw_edge(Panel *panel, const double a[3], const double b[3], Colour
 
 static void draw_points(Panel *panel, const Scene *scene) {
     const Frames *frames = scene->frames;
-    size_t pixels = (size_t)frames->H * (size_t)frames->W, total = pixels * (size_t)frames->V, step = total / POINTS_MAX + 1;
+    size_t pixels = (size_t)frames->H * (size_t)frames->W, total = pixels * (size_t)frames->V,
+           step = total / POINTS_MAX + 1;
     int size = total < 100000 ? 3 : 2;
     for (size_t at = 0; at < total; at += step) {
         double point[3], xyz[3];
@@ -194,8 +197,9 @@ static Status draw_scene(const Scene *scene, const char *title, const char *path
     char line[256];
     Status status = canvas_create(PANEL + HEADER, 2 * PANEL + 2, BACKGROUND, &page, err);
     if (status) return status;
-    snprintf(line, sizeof line, "episode %s, %d views of %d x %d at %.3f s; scale of the picture %.2f m", scene->info->name,
-             scene->frames->V, scene->frames->W, scene->frames->H, scene->frames->time[0], 2 * scene->extent);
+    snprintf(line, sizeof line, "episode %s, %d views of %d x %d at %.3f s; scale of the picture %.2f m",
+             scene->info->name, scene->frames->V, scene->frames->W, scene->frames->H, scene->frames->time[0],
+             2 * scene->extent);
     draw_text(&page, 8, 6, 2, TEXT, title);
     draw_text(&page, 8, 28, 1, TEXT, line);
     status = draw_panel(scene, false, &page, err);
@@ -205,10 +209,12 @@ static Status draw_scene(const Scene *scene, const char *title, const char *path
     return status;
 }
 
-Status dataset_check_picture(const Dataset *dataset, int episode, int frame, const char *title, const char *path, Error *err) {
+Status dataset_check_picture(const Dataset *dataset, int episode, int frame, const char *title, const char *path,
+                             Error *err) {
     Frames frames = {0};
     Scene scene = {.frames = &frames, .info = dataset_episode(dataset, episode)};
-    Status status = dataset_read_frames(dataset, (FrameRequest){.episode = episode, .first = frame, .count = 1}, &frames, err);
+    Status status =
+        dataset_read_frames(dataset, (FrameRequest){.episode = episode, .first = frame, .count = 1}, &frames, err);
     if (!status) status = measure(&scene, err);
     if (!status) {
         orient(&scene);

@@ -76,8 +76,8 @@ static Status check_constant(const H5Place *file, const char *name, const char *
     char text[TEXT_SIZE];
     Status status = h5_attribute_text(file, name, true, text, sizeof text, NULL, err);
     if (status || strcmp(text, wanted) == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s \"%s\", found \"%.100s\"", file->text, name, wanted,
-                     text);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s \"%s\", found \"%.100s\"", file->text, name,
+                     wanted, text);
 }
 
 static Status check_format(const H5Place *file, unsigned version[2], Error *err) {
@@ -88,12 +88,15 @@ static Status check_format(const H5Place *file, unsigned version[2], Error *err)
     status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, numbers, 2, &count, err);
     if (status) return status;
     if (count != 2 || numbers[0] < 0 || numbers[1] < 0 || numbers[0] > 1e9 || numbers[1] > 1e9)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute format_version to hold major and minor", file->text);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute format_version to hold major and minor",
+                         file->text);
     version[0] = (unsigned)numbers[0];
     version[1] = (unsigned)numbers[1];
     if (version[0] != DATASET_MAJOR)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected format_version %d.x, found %u.%u; this program is too old or "
-                         "too new for the file", file->text, DATASET_MAJOR, version[0], version[1]);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected format_version %d.x, found %u.%u; this program is too old or "
+                         "too new for the file",
+                         file->text, DATASET_MAJOR, version[0], version[1]);
     status = check_constant(file, "camera_convention", "opencv", err);
     return status ? status : check_constant(file, "length_unit", "m", err);
 }
@@ -104,8 +107,8 @@ static Status read_missing_depth(const H5Place *file, MissingDepth *out, Error *
     Status status = h5_attribute_text(file, "missing_depth", false, text, sizeof text, &found, err);
     *out = found && strcmp(text, "sky") == 0 ? MISSING_SKY : MISSING_UNKNOWN;
     if (status || !found || *out == MISSING_SKY || strcmp(text, "unknown") == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute missing_depth \"sky\" or \"unknown\", found \"%.100s\"",
-                     file->text, text);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected attribute missing_depth \"sky\" or \"unknown\", found \"%.100s\"", file->text, text);
 }
 
 static Status read_root_bounds(DataFile *file, Error *err) {
@@ -150,8 +153,10 @@ static Status visit_episode(void *owner, const char *name, Error *err) {
     EpisodeVisit *visit = owner;
     for (const char *c = name; *c; c++) {
         if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected episode names of letters, digits, _, - and ., found "
-                             "another character", visit->group->text);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected episode names of letters, digits, _, - and ., found "
+                             "another character",
+                             visit->group->text);
     }
     return dataset_add_episode(visit->dataset, visit->file, visit->group, name, err);
 }
@@ -184,14 +189,16 @@ static Status open_and_read(Dataset *dataset, int index, Error *err) {
 static bool has_dataset_suffix(const char *name) {
     size_t length = strlen(name);
     if (name[0] == '.') return false;
-    return (length > 3 && strcmp(name + length - 3, ".h5") == 0) || (length > 5 && strcmp(name + length - 5, ".hdf5") == 0);
+    return (length > 3 && strcmp(name + length - 3, ".h5") == 0) ||
+           (length > 5 && strcmp(name + length - 5, ".hdf5") == 0);
 }
 
 // Joins folder and name for every data file of the folder, by name.
 static Status add_folder(Dataset *dataset, const char *path, const FileList *list, Error *err) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) count += has_dataset_suffix(list->names[i]);
-    if (count == 0) return error_set(err, STATUS_BAD_INPUT, "%s: expected a folder with .h5 files, found none in it", path);
+    if (count == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a folder with .h5 files, found none in it", path);
     if (count > FILES_MAX)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d files, found %zu", path, FILES_MAX, count);
     dataset->files = arena_array(&dataset->arena, count, sizeof *dataset->files);

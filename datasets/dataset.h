@@ -28,10 +28,10 @@ typedef struct Property {
 
 // All of an episode but its images. Pointers live as long as the Dataset; NULL where the file has none.
 typedef struct EpisodeInfo {
-    const char *file, *name;     // "scenes/a.h5", "000003"
-    const char *source, *scene;  // "" when absent
+    const char *file, *name;    // "scenes/a.h5", "000003"
+    const char *source, *scene; // "" when absent
     Split split;
-    int F, V, H, W, A, O;        // A and O are 0 when there are no actions, no object positions
+    int F, V, H, W, A, O; // A and O are 0 when there are no actions, no object positions
     bool has_mask, moving_cameras;
     bool depth_is_u16;
     double depth_scale;              // metres per unit of the stored depth; 1 for f32

@@ -13,7 +13,7 @@ enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX =
 
 typedef struct DataFile {
     char *path;
-    H5Place place;     // open, unless the folder has too many files to keep them all open
+    H5Place place; // open, unless the folder has too many files to keep them all open
     double bounds[6];
     bool has_bounds;
     MissingDepth missing_depth;
@@ -21,12 +21,12 @@ typedef struct DataFile {
 
 typedef struct Episode {
     EpisodeInfo info;
-    int file;             // index in Dataset.files
-    size_t first_image;   // number of the images of all episodes before it: index of the image cache
+    int file;           // index in Dataset.files
+    size_t first_image; // number of the images of all episodes before it: index of the image cache
 } Episode;
 
 struct Dataset {
-    Arena arena;          // every string and array of info and episodes
+    Arena arena; // every string and array of info and episodes
     DatasetInfo info;
     DataFile *files;
     Episode *episodes;
@@ -50,8 +50,8 @@ Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool
 // Opens the group of an episode.
 Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, bool *own, H5Place *group, Error *err);
 
-// Decoded images as they are stored (depth in u16 or f32), kept up to a bound and never given up before the end: entries
-// need no counting and may be read without a lock.
+// Decoded images as they are stored (depth in u16 or f32), kept up to a bound and never given up before the end:
+// entries need no counting and may be read without a lock.
 typedef struct ImageCache ImageCache;
 ImageCache *image_cache_create(size_t image_count, size_t bytes_max);
 void image_cache_free(ImageCache *cache); // accepts NULL

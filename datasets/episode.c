@@ -50,8 +50,9 @@ static Status read_texts(Dataset *dataset, const H5Place *group, EpisodeInfo *in
     if (!status) status = keep_text(dataset, group, "source", false, &info->source, err);
     if (!status) status = keep_text(dataset, group, "scene", false, &info->scene, err);
     if (status || split_parse(split, &info->split)) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute split \"train\", \"val\" or \"test\", found \"%.100s\"",
-                     group->text, split);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected attribute split \"train\", \"val\" or \"test\", found \"%.100s\"", group->text,
+                     split);
 }
 
 // rgb fixes F, V, H and W for everything else.
@@ -62,14 +63,18 @@ static Status read_image_shapes(const H5Place *group, EpisodeInfo *info, Error *
     h5_array_close(&array);
     if (status) return status;
     if (array.dims[1] > VIEWS_MAX || array.dims[2] > SIDE_MAX || array.dims[3] > SIDE_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d views and sides of %d pixels, found %llu, %llu x "
-                         "%llu", array.text, VIEWS_MAX, SIDE_MAX, (unsigned long long)array.dims[1],
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected at most %d views and sides of %d pixels, found %llu, %llu x "
+                         "%llu",
+                         array.text, VIEWS_MAX, SIDE_MAX, (unsigned long long)array.dims[1],
                          (unsigned long long)array.dims[3], (unsigned long long)array.dims[2]);
     info->F = (int)array.dims[0];
     info->V = (int)array.dims[1];
     info->H = (int)array.dims[2];
     info->W = (int)array.dims[3];
-    H5Expect mask = {.kinds = H5_U16, .rank = 4, .dims = {array.dims[0], array.dims[1], array.dims[2], array.dims[3]},
+    H5Expect mask = {.kinds = H5_U16,
+                     .rank = 4,
+                     .dims = {array.dims[0], array.dims[1], array.dims[2], array.dims[3]},
                      .letters = "F,V,H,W"};
     status = h5_open_array(group, "mask", false, &mask, &array, &info->has_mask, err);
     h5_array_close(&array);
@@ -79,7 +84,8 @@ static Status read_image_shapes(const H5Place *group, EpisodeInfo *info, Error *
 static Status read_depth_scale(const H5Array *array, EpisodeInfo *info, Error *err) {
     double scale = 1;
     int count;
-    Status status = h5_attribute_numbers(array->id, array->text, "scale", info->depth_is_u16, false, &scale, 1, &count, err);
+    Status status =
+        h5_attribute_numbers(array->id, array->text, "scale", info->depth_is_u16, false, &scale, 1, &count, err);
     if (status) return status;
     info->depth_scale = count == 1 ? scale : 1;
     if (count == 0 && info->depth_is_u16)
@@ -88,14 +94,18 @@ static Status read_depth_scale(const H5Array *array, EpisodeInfo *info, Error *e
         return error_set(err, STATUS_BAD_INPUT, "%s: expected f32 metres without a scale, found scale %g; store metres",
                          array->text, scale);
     if (!(info->depth_scale > 0 && info->depth_scale <= 1))
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute scale in metres per unit, above 0 and at most 1, "
-                         "found %g", array->text, scale);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected attribute scale in metres per unit, above 0 and at most 1, "
+                         "found %g",
+                         array->text, scale);
     return STATUS_OK;
 }
 
 static Status read_depth_shape(const H5Place *group, EpisodeInfo *info, Error *err) {
     H5Array array;
-    H5Expect depth = {.kinds = H5_F32 | H5_U16, .rank = 4, .letters = "F,V,H,W",
+    H5Expect depth = {.kinds = H5_F32 | H5_U16,
+                      .rank = 4,
+                      .letters = "F,V,H,W",
                       .dims = {(hsize_t)info->F, (hsize_t)info->V, (hsize_t)info->H, (hsize_t)info->W}};
     Status status = h5_open_array(group, "depth", true, &depth, &array, NULL, err);
     info->depth_is_u16 = !status && array.kind == H5_U16;
@@ -107,8 +117,8 @@ static Status read_depth_shape(const H5Place *group, EpisodeInfo *info, Error *e
 static Status check_finite(const H5Place *group, const char *name, const double *values, size_t count, Error *err) {
     for (size_t i = 0; values && i < count; i++) {
         if (!isfinite(values[i]))
-            return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected finite numbers, found %g at element %zu", group->text,
-                             name, values[i], i);
+            return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected finite numbers, found %g at element %zu",
+                             group->text, name, values[i], i);
     }
     return STATUS_OK;
 }
@@ -118,11 +128,15 @@ static Status check_intrinsics(const H5Place *group, const EpisodeInfo *info, Er
     for (int v = 0; !status && v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (!(K[0] > 0 && K[4] > 0))
-            return error_set(err, STATUS_BAD_INPUT, "%s/intrinsics: expected positive focal lengths, found %g and %g in view "
-                             "%d; a negative one mirrors the scene", group->text, K[0], K[4], v);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/intrinsics: expected positive focal lengths, found %g and %g in view "
+                             "%d; a negative one mirrors the scene",
+                             group->text, K[0], K[4], v);
         if (K[3] != 0 || K[6] != 0 || K[7] != 0 || K[8] != 1)
-            return error_set(err, STATUS_BAD_INPUT, "%s/intrinsics: expected [fx s cx; 0 fy cy; 0 0 1], found another form "
-                             "in view %d; is it transposed?", group->text, v);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/intrinsics: expected [fx s cx; 0 fy cy; 0 0 1], found another form "
+                             "in view %d; is it transposed?",
+                             group->text, v);
     }
     return status;
 }
@@ -131,11 +145,15 @@ static Status check_pose(const H5Place *group, const double *pose, int frame, in
     double error = 0, determinant = 1;
     bool form = pose_rotation_error(pose, &error, &determinant);
     if (form && determinant < 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s/world_from_camera: expected a rotation with determinant +1, found %.3f in "
-                         "frame %d, view %d: the camera is mirrored", group->text, determinant, frame, view);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s/world_from_camera: expected a rotation with determinant +1, found %.3f in "
+                         "frame %d, view %d: the camera is mirrored",
+                         group->text, determinant, frame, view);
     if (form && error <= ROTATION_TOLERANCE) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s/world_from_camera: expected finite [R t; 0 0 0 1] with R orthonormal within "
-                     "%g, found %s%.3g in frame %d, view %d", group->text, ROTATION_TOLERANCE,
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s/world_from_camera: expected finite [R t; 0 0 0 1] with R orthonormal within "
+                     "%g, found %s%.3g in frame %d, view %d",
+                     group->text, ROTATION_TOLERANCE,
                      form ? "an error of " : "another form or a number that is not finite; error ", error, frame, view);
 }
 
@@ -150,8 +168,10 @@ static Status read_cameras(Dataset *dataset, const H5Place *group, EpisodeInfo *
     info->intrinsics = K;
     // Four dimensions mean moving cameras; any other shape is reported against the fixed form.
     Error ignored;
-    info->moving_cameras = keep_array(dataset, group, "world_from_camera", true, moving, H5_F64, &poses, NULL, &ignored) == 0;
-    if (!info->moving_cameras) status = keep_array(dataset, group, "world_from_camera", true, fixed, H5_F64, &poses, NULL, err);
+    info->moving_cameras =
+        keep_array(dataset, group, "world_from_camera", true, moving, H5_F64, &poses, NULL, &ignored) == 0;
+    if (!info->moving_cameras)
+        status = keep_array(dataset, group, "world_from_camera", true, fixed, H5_F64, &poses, NULL, err);
     if (status) return status;
     info->world_from_camera = poses;
     status = check_intrinsics(group, info, err);
@@ -171,8 +191,10 @@ static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *inf
     info->time = time;
     for (int f = 1; f < info->F; f++) {
         if (!(info->time[f] > info->time[f - 1]))
-            return error_set(err, STATUS_BAD_INPUT, "%s/time: expected strictly increasing seconds, found %g after %g at "
-                             "frame %d", group->text, info->time[f], info->time[f - 1], f);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/time: expected strictly increasing seconds, found %g after %g at "
+                             "frame %d",
+                             group->text, info->time[f], info->time[f - 1], f);
     }
     info->time_step = info->F > 1 ? (info->time[info->F - 1] - info->time[0]) / (info->F - 1) : 0;
     info->even_time = true;
@@ -192,14 +214,17 @@ static Status read_bounds(Dataset *dataset, const DataFile *file, const H5Place 
     for (int i = 0; info->bounds && i < 3; i++) {
         double low = info->bounds[i], high = info->bounds[3 + i];
         if (!(isfinite(low) && isfinite(high) && low < high))
-            return error_set(err, STATUS_BAD_INPUT, "%s/bounds: expected [lower, upper] corners in metres with lower < upper, "
-                             "found %g and %g", group->text, low, high);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/bounds: expected [lower, upper] corners in metres with lower < upper, "
+                             "found %g and %g",
+                             group->text, low, high);
     }
     return STATUS_OK;
 }
 
 static Status read_actions(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
-    H5Expect expect = {.kinds = H5_F32, .rank = 2, .dims = {(hsize_t)info->F, 0}, .dims_max = ACTIONS_MAX, .letters = "F,A"};
+    H5Expect expect = {
+        .kinds = H5_F32, .rank = 2, .dims = {(hsize_t)info->F, 0}, .dims_max = ACTIONS_MAX, .letters = "F,A"};
     hsize_t dims[H5_RANK_MAX] = {0};
     const void *actions;
     Status status = keep_array(dataset, group, "actions", false, expect, H5_F32, &actions, dims, err);
@@ -208,8 +233,8 @@ static Status read_actions(Dataset *dataset, const H5Place *group, EpisodeInfo *
     info->A = (int)dims[1];
     for (size_t i = 0; i < (size_t)info->F * (size_t)info->A; i++) {
         if (!isfinite(info->actions[i]))
-            return error_set(err, STATUS_BAD_INPUT, "%s/actions: expected finite numbers, found %g in frame %zu", group->text,
-                             info->actions[i], i / (size_t)info->A);
+            return error_set(err, STATUS_BAD_INPUT, "%s/actions: expected finite numbers, found %g in frame %zu",
+                             group->text, info->actions[i], i / (size_t)info->A);
     }
     return STATUS_OK;
 }
@@ -246,24 +271,26 @@ static Status read_heldout(Dataset *dataset, const H5Place *group, EpisodeInfo *
     double *numbers = calloc((size_t)info->V, sizeof *numbers);
     int count;
     if (!numbers) return no_memory(group, err);
-    Status status = h5_attribute_numbers(group->id, group->text, "heldout_views", false, true, numbers, info->V, &count, err);
+    Status status =
+        h5_attribute_numbers(group->id, group->text, "heldout_views", false, true, numbers, info->V, &count, err);
     int *views = status ? NULL : arena_array(&dataset->arena, (size_t)count, sizeof *views);
     if (!status && !views) status = no_memory(group, err);
     for (int i = 0; !status && i < count; i++) {
         if (numbers[i] >= 0 && numbers[i] < info->V) views[i] = (int)numbers[i];
-        else status = error_set(err, STATUS_BAD_INPUT, "%s: expected heldout_views below the %d views, found %g", group->text,
-                                info->V, numbers[i]);
+        else
+            status = error_set(err, STATUS_BAD_INPUT, "%s: expected heldout_views below the %d views, found %g",
+                               group->text, info->V, numbers[i]);
     }
     free(numbers);
     if (status) return status;
     if (count == info->V)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a view that is not held out, found all %d in heldout_views",
-                         group->text, count);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a view that is not held out, found all %d in heldout_views", group->text, count);
     qsort(views, (size_t)count, sizeof *views, compare_ints);
     for (int i = 1; i < count; i++) {
         if (views[i] == views[i - 1])
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected each of heldout_views once, found %d twice", group->text,
-                             views[i]);
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected each of heldout_views once, found %d twice",
+                             group->text, views[i]);
     }
     info->heldout_views = count ? views : NULL;
     info->heldout_count = count;
@@ -289,7 +316,8 @@ static Status visit_property(void *owner, const char *name, Error *err) {
                          visit->group->text, PROPERTIES_MAX, sizeof property->name);
     snprintf(property->name, sizeof property->name, "%s", short_name);
     visit->count++;
-    return h5_attribute_numbers(visit->group->id, visit->group->text, name, true, false, &property->value, 1, &count, err);
+    return h5_attribute_numbers(visit->group->id, visit->group->text, name, true, false, &property->value, 1, &count,
+                                err);
 }
 
 static Status read_properties(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
@@ -322,7 +350,8 @@ static Status append(Dataset *dataset, int file, const EpisodeInfo *info, const 
     return STATUS_OK;
 }
 
-static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info, Error *err) {
+static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info,
+                           Error *err) {
     Status status = read_texts(dataset, group, info, err);
     if (!status) status = read_image_shapes(group, info, err);
     if (!status) status = read_depth_shape(group, info, err);

@@ -15,7 +15,7 @@ typedef struct PixelArrays {
 } PixelArrays;
 
 struct FramesPrivate {
-    char *block;   // every array of Frames
+    char *block; // every array of Frames
     size_t capacity;
     uint8_t *image; // one image as stored: rgb, depth, mask
     size_t image_capacity;
@@ -57,8 +57,8 @@ static bool lay_out(const EpisodeInfo *info, size_t F, size_t V, FramesLayout *a
 }
 
 static Status no_memory(const EpisodeInfo *info, size_t bytes, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s:/episodes/%s: no memory for %zu bytes of frames; ask for fewer", info->file,
-                     info->name, bytes);
+    return error_set(err, STATUS_FAILED, "%s:/episodes/%s: no memory for %zu bytes of frames; ask for fewer",
+                     info->file, info->name, bytes);
 }
 
 // Makes room and points every array of `frames` into the block.
@@ -96,8 +96,9 @@ static Status reserve(const EpisodeInfo *info, size_t F, size_t V, size_t image_
 static Status check_request(const EpisodeInfo *info, FrameRequest request, Error *err) {
     long long last = request.first + (long long)(request.count - 1) * request.stride;
     if (request.count < 1 || request.first < 0 || request.stride < 1 || last >= info->F)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected frames within 0 to %d, asked for %d from %d by %d",
-                         info->file, info->name, info->F - 1, request.count, request.first, request.stride);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: expected frames within 0 to %d, asked for %d from %d by %d", info->file,
+                         info->name, info->F - 1, request.count, request.first, request.stride);
     for (int i = 0; request.views && i < request.view_count; i++) {
         if (request.views[i] < 0 || request.views[i] >= info->V)
             return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected views within 0 to %d, asked for %d",
@@ -111,12 +112,14 @@ static Status check_request(const EpisodeInfo *info, FrameRequest request, Error
 // Everything but the pixels comes from the episode's description.
 static void copy_small(const EpisodeInfo *info, Frames *out) {
     size_t A = (size_t)info->A, O = (size_t)info->O, V = (size_t)out->V;
-    for (size_t v = 0; v < V; v++) memcpy(out->intrinsics + 9 * v, info->intrinsics + 9 * out->views[v], 9 * sizeof(double));
+    for (size_t v = 0; v < V; v++)
+        memcpy(out->intrinsics + 9 * v, info->intrinsics + 9 * out->views[v], 9 * sizeof(double));
     for (size_t i = 0; i < (size_t)out->F; i++) {
         size_t f = (size_t)out->first + i * (size_t)out->stride;
         out->time[i] = info->time[f];
         for (size_t v = 0; v < V; v++)
-            memcpy(out->world_from_camera + 16 * (i * V + v), episode_pose(info, (int)f, out->views[v]), 16 * sizeof(double));
+            memcpy(out->world_from_camera + 16 * (i * V + v), episode_pose(info, (int)f, out->views[v]),
+                   16 * sizeof(double));
         if (info->actions) memcpy(out->actions + i * A, info->actions + f * A, A * sizeof(float));
         if (info->object_position)
             memcpy(out->object_position + 3 * i * O, info->object_position + 3 * f * O, 3 * O * sizeof(double));
@@ -125,11 +128,13 @@ static void copy_small(const EpisodeInfo *info, Frames *out) {
     }
 }
 
-static Status open_pixels(const H5Place *group, const char *name, unsigned kinds, const EpisodeInfo *info, PixelArray *out,
-                          Error *err) {
+static Status open_pixels(const H5Place *group, const char *name, unsigned kinds, const EpisodeInfo *info,
+                          PixelArray *out, Error *err) {
     H5Array array;
     int rank = kinds == H5_U8 ? 5 : 4;
-    H5Expect expect = {.kinds = kinds, .rank = rank, .letters = rank == 5 ? "F,V,H,W,3" : "F,V,H,W",
+    H5Expect expect = {.kinds = kinds,
+                       .rank = rank,
+                       .letters = rank == 5 ? "F,V,H,W,3" : "F,V,H,W",
                        .dims = {(hsize_t)info->F, (hsize_t)info->V, (hsize_t)info->H, (hsize_t)info->W, 3}};
     Status status = h5_open_array(group, name, true, &expect, &array, NULL, err);
     if (!status) pixel_array_init(out, &array);
@@ -141,7 +146,8 @@ static Status open_arrays(const Dataset *dataset, int episode, PixelArrays *arra
     arrays->open = true;
     Status status = dataset_open_episode(dataset, episode, &arrays->file, &arrays->own_file, &arrays->group, err);
     if (!status) status = open_pixels(&arrays->group, "rgb", H5_U8, info, &arrays->rgb, err);
-    if (!status) status = open_pixels(&arrays->group, "depth", info->depth_is_u16 ? H5_U16 : H5_F32, info, &arrays->depth, err);
+    if (!status)
+        status = open_pixels(&arrays->group, "depth", info->depth_is_u16 ? H5_U16 : H5_F32, info, &arrays->depth, err);
     if (!status && info->has_mask) status = open_pixels(&arrays->group, "mask", H5_U16, info, &arrays->mask, err);
     return status;
 }
@@ -155,8 +161,8 @@ static void close_arrays(PixelArrays *arrays) {
 }
 
 // One image from the file into own->image as stored: rgb, depth, mask.
-static Status fetch(const Dataset *dataset, int episode, PixelArrays *arrays, struct FramesPrivate *own, int frame, int view,
-                    Error *err) {
+static Status fetch(const Dataset *dataset, int episode, PixelArrays *arrays, struct FramesPrivate *own, int frame,
+                    int view, Error *err) {
     const EpisodeInfo *info = &dataset->episodes[episode].info;
     size_t pixels = (size_t)info->H * (size_t)info->W;
     uint8_t *depth = own->image + 3 * pixels, *mask = depth + pixels * (info->depth_is_u16 ? 2 : 4);
@@ -173,15 +179,17 @@ static Status convert_f32(const EpisodeInfo *info, const uint8_t *from, size_t p
     for (size_t i = 0; i < pixels; i++) {
         if (!isfinite(out[i])) out[i] = 0;
         if (out[i] < 0)
-            return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/depth: expected metres >= 0 with 0 for missing, found %g "
-                             "in frame %d, view %d, row %zu, column %zu", info->file, info->name, out[i], frame, view,
-                             i / (size_t)info->W, i % (size_t)info->W);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s:/episodes/%s/depth: expected metres >= 0 with 0 for missing, found %g "
+                             "in frame %d, view %d, row %zu, column %zu",
+                             info->file, info->name, out[i], frame, view, i / (size_t)info->W, i % (size_t)info->W);
     }
     return STATUS_OK;
 }
 
 // Stored image to image number `at` of `out`.
-static Status convert(const EpisodeInfo *info, const uint8_t *stored, size_t at, int frame, int view, Frames *out, Error *err) {
+static Status convert(const EpisodeInfo *info, const uint8_t *stored, size_t at, int frame, int view, Frames *out,
+                      Error *err) {
     size_t pixels = (size_t)info->H * (size_t)info->W;
     const uint8_t *depth = stored + 3 * pixels;
     float *metres = out->depth + at * pixels;
@@ -222,7 +230,8 @@ Status dataset_read_cached(const Dataset *dataset, FrameRequest request, ImageCa
     Status status = check_request(info, request, err);
     if (status) return status;
     size_t F = (size_t)request.count, V = request.views ? (size_t)request.view_count : (size_t)info->V;
-    size_t image_bytes = (size_t)info->H * (size_t)info->W * (3 + (info->depth_is_u16 ? 2 : 4) + (info->has_mask ? 2 : 0));
+    size_t image_bytes =
+        (size_t)info->H * (size_t)info->W * (3 + (info->depth_is_u16 ? 2 : 4) + (info->has_mask ? 2 : 0));
     status = reserve(info, F, V, image_bytes, out, err);
     if (status) return status;
     out->episode = request.episode;

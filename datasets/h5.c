@@ -68,8 +68,8 @@ static hid_t access_list(void) {
 static Status open_failed(const char *name, Error *err) {
     char cause[256];
     h5_cause(cause, sizeof cause);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one that is damaged or cut short (%s)", name,
-                     cause);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one that is damaged or cut short (%s)",
+                     name, cause);
 }
 
 static hid_t open_path(const void *path) {
@@ -162,8 +162,9 @@ hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_
     int link = find_hard_link(parent, name, text, err);
     if (link < 0) return -1;
     if (link == 0) {
-        if (required) error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found nothing of that name", text,
-                                type == H5I_GROUP ? "a" : "an", kind);
+        if (required)
+            error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found nothing of that name", text,
+                      type == H5I_GROUP ? "a" : "an", kind);
         return required ? -1 : 0;
     }
     hid_t id = H5Oopen(parent->id, name, H5P_DEFAULT);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one guarded way to HDF5 files, for data sets, checkpoints and rollouts alike: nothing in a file is believed before it
-// is checked. Hard links only; layout compact, contiguous or chunked, never virtual or external; filters shuffle, deflate
-// and fletcher32 only, never a plug-in; types, signs, ranks and dimensions exact; declared bytes against stored bytes.
-// HDF5 has process-wide state, so one process-wide lock guards every call into it (the one exception to "no globals"):
-// hold h5_lock around every H5* call of your own. The functions here take it themselves; it may be taken twice.
+// The one guarded way to HDF5 files, for data sets, checkpoints and rollouts alike: nothing in a file is believed
+// before it is checked. Hard links only; layout compact, contiguous or chunked, never virtual or external; filters
+// shuffle, deflate and fletcher32 only, never a plug-in; types, signs, ranks and dimensions exact; declared bytes
+// against stored bytes. HDF5 has process-wide state, so one process-wide lock guards every call into it (the one
+// exception to "no globals"): hold h5_lock around every H5* call of your own. The functions here take it themselves; it
+// may be taken twice.
 #ifndef VPD_DATASETS_H5_H
 #define VPD_DATASETS_H5_H
 
@@ -46,8 +47,17 @@ Status h5_each_attribute(const H5Place *group, size_t count_max, H5Visit *visit,
 
 // Exact types. The masks below say which of them are allowed.
 typedef enum H5Kind {
-    H5_U8 = 1, H5_U16 = 2, H5_U32 = 4, H5_U64 = 8, H5_I8 = 16, H5_I16 = 32, H5_I32 = 64, H5_I64 = 128,
-    H5_F16 = 256, H5_F32 = 512, H5_F64 = 1024,
+    H5_U8 = 1,
+    H5_U16 = 2,
+    H5_U32 = 4,
+    H5_U64 = 8,
+    H5_I8 = 16,
+    H5_I16 = 32,
+    H5_I32 = 64,
+    H5_I64 = 128,
+    H5_F16 = 256,
+    H5_F32 = 512,
+    H5_F64 = 1024,
     H5_REALS = H5_F32 | H5_F64,
     H5_INTEGERS = H5_U8 | H5_U16 | H5_U32 | H5_U64 | H5_I8 | H5_I16 | H5_I32 | H5_I64
 } H5Kind;
@@ -62,18 +72,18 @@ typedef struct H5Expect {
     unsigned kinds;
     int rank;
     hsize_t dims[H5_RANK_MAX];
-    hsize_t dims_max;     // 0 counts as 2^31 - 1
-    size_t bytes_max;     // declared bytes of the whole; 0 = whatever storage allows
-    const char *letters;  // "F,V,H,W" for messages
+    hsize_t dims_max;    // 0 counts as 2^31 - 1
+    size_t bytes_max;    // declared bytes of the whole; 0 = whatever storage allows
+    const char *letters; // "F,V,H,W" for messages
 } H5Expect;
 
 typedef struct H5Array {
     hid_t id;
     H5Kind kind;
-    bool native_order;    // stored in this machine's byte order
+    bool native_order; // stored in this machine's byte order
     int rank;
     hsize_t dims[H5_RANK_MAX];
-    size_t bytes;         // declared
+    size_t bytes; // declared
     bool chunked;
     hsize_t chunk[H5_RANK_MAX];
     int filter_count;
@@ -88,7 +98,8 @@ void h5_array_close(H5Array *array); // accepts {0}
 // The whole array as `kind` in native order; `out` has room for its elements.
 Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err);
 
-// Attributes. Absent: as h5_open_group. Text: fixed or variable length, trailing padding cut; longer than `size` is an error.
+// Attributes. Absent: as h5_open_group. Text: fixed or variable length, trailing padding cut; longer than `size` is an
+// error.
 Status h5_attribute_text(const H5Place *place, const char *name, bool required, char *out, size_t size, bool *found,
                          Error *err);
 // Scalars or lists of numbers, of any integer (`integers` true) or also floating type, as double; at most `capacity`.

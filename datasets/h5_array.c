@@ -15,8 +15,9 @@ typedef struct KindRow {
 } KindRow;
 
 static const KindRow KINDS[] = {
-    {H5_U8, "u8", 1},   {H5_U16, "u16", 2}, {H5_U32, "u32", 4}, {H5_U64, "u64", 8}, {H5_I8, "i8", 1},   {H5_I16, "i16", 2},
-    {H5_I32, "i32", 4}, {H5_I64, "i64", 8}, {H5_F16, "f16", 2}, {H5_F32, "f32", 4}, {H5_F64, "f64", 8},
+    {H5_U8, "u8", 1},   {H5_U16, "u16", 2}, {H5_U32, "u32", 4}, {H5_U64, "u64", 8},
+    {H5_I8, "i8", 1},   {H5_I16, "i16", 2}, {H5_I32, "i32", 4}, {H5_I64, "i64", 8},
+    {H5_F16, "f16", 2}, {H5_F32, "f32", 4}, {H5_F64, "f64", 8},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
 
@@ -80,7 +81,8 @@ static void kinds_text(unsigned kinds, char *out, size_t size) {
     size_t used = 0;
     out[0] = 0;
     for (int i = 0; i < KIND_COUNT && used < size; i++) {
-        if (kinds & KINDS[i].kind) used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " or " : "", KINDS[i].name);
+        if (kinds & KINDS[i].kind)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " or " : "", KINDS[i].name);
     }
 }
 
@@ -91,7 +93,9 @@ static void dims_text(int rank, const hsize_t *dims, const char *letters, char *
         const char *comma = i ? "," : "";
         int length = letters ? (int)strcspn(letters, ",") : 0;
         if (dims[i]) used += (size_t)snprintf(out + used, size - used, "%s%llu", comma, (unsigned long long)dims[i]);
-        else used += (size_t)snprintf(out + used, size - used, "%s%.*s", comma, letters ? length : 1, letters ? letters : "n");
+        else
+            used += (size_t)snprintf(out + used, size - used, "%s%.*s", comma, letters ? length : 1,
+                                     letters ? letters : "n");
         if (letters) letters += letters[length] ? length + 1 : length;
     }
     if (used < size) snprintf(out + used, size - used, "]");
@@ -122,7 +126,8 @@ static Status read_shape(H5Array *array, const H5Expect *expect, Error *err) {
     if (rank > 0 && rank <= H5_RANK_MAX) array->rank = H5Sget_simple_extent_dims(space, array->dims, NULL);
     if (array->rank != expect->rank || !(array->kind & expect->kinds)) status = wrong_shape(array, expect, err);
     for (int i = 0; !status && i < expect->rank; i++) {
-        bool fits = expect->dims[i] ? array->dims[i] == expect->dims[i] : array->dims[i] >= 1 && array->dims[i] <= dims_max;
+        bool fits =
+            expect->dims[i] ? array->dims[i] == expect->dims[i] : array->dims[i] >= 1 && array->dims[i] <= dims_max;
         if (!fits) status = wrong_shape(array, expect, err);
     }
     if (type >= 0) H5Tclose(type);
@@ -134,8 +139,8 @@ static Status declared_bytes(H5Array *array, const H5Expect *expect, Error *err)
     size_t bytes = h5_kind_bytes(array->kind);
     for (int i = 0; i < array->rank; i++) {
         if (!size_mul(bytes, (size_t)array->dims[i], &bytes))
-            return error_set(err, STATUS_BAD_INPUT, "%s: its dimensions multiply to more bytes than a machine can count",
-                             array->text);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: its dimensions multiply to more bytes than a machine can count", array->text);
     }
     if (expect->bytes_max && bytes > expect->bytes_max)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %zu bytes, found %zu", array->text,
@@ -153,8 +158,10 @@ static Status read_filters(H5Array *array, hid_t plist, Error *err) {
         size_t value_count = 0;
         H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)i, &flags, &value_count, NULL, 0, NULL, NULL);
         if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_FLETCHER32)
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected the filters shuffle, deflate and fletcher32 only, found "
-                             "filter %d; write the file again without it", array->text, (int)filter);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected the filters shuffle, deflate and fletcher32 only, found "
+                             "filter %d; write the file again without it",
+                             array->text, (int)filter);
         array->filters[i] = filter;
     }
     array->filter_count = count;
@@ -167,8 +174,10 @@ static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", array->text);
     for (int i = 0; i < array->rank; i++) {
         if (!size_mul(bytes, (size_t)array->chunk[i], &bytes) || bytes > CHUNK_BYTES_MAX)
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected chunks of at most %zu bytes, found larger ones; use one "
-                             "image a chunk", array->text, CHUNK_BYTES_MAX);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected chunks of at most %zu bytes, found larger ones; use one "
+                             "image a chunk",
+                             array->text, CHUNK_BYTES_MAX);
     }
     return read_filters(array, plist, err);
 }
@@ -180,8 +189,10 @@ static Status check_storage(const H5Array *array, size_t file_bytes, Error *err)
         if (array->filters[i] == H5Z_FILTER_DEFLATE && !size_mul(reach, DEFLATE_RATIO_MAX, &reach)) reach = SIZE_MAX;
     }
     if (stored <= file_bytes && reach >= array->bytes) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: declares %zu bytes but the file (%zu bytes) stores %zu for it; was it cut "
-                     "short or never filled?", array->text, array->bytes, file_bytes, stored);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: declares %zu bytes but the file (%zu bytes) stores %zu for it; was it cut "
+                     "short or never filled?",
+                     array->text, array->bytes, file_bytes, stored);
 }
 
 // First of all: the size of a virtual array would be looked up in other files.

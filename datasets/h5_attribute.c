@@ -99,7 +99,8 @@ static Status read_text(hid_t object, const char *text, const char *name, char *
     Status status;
     if (!load_attribute(object, name, &attribute) || attribute.count != 1 || H5Tget_class(attribute.type) != H5T_STRING)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to be one text", text, name);
-    else if (H5Tis_variable_str(attribute.type) > 0) status = read_variable_text(&attribute, text, name, out, size, err);
+    else if (H5Tis_variable_str(attribute.type) > 0)
+        status = read_variable_text(&attribute, text, name, out, size, err);
     else status = read_fixed_text(&attribute, text, name, out, size, err);
     close_attribute(&attribute);
     return status;
@@ -126,8 +127,8 @@ static Status read_numbers(hid_t object, const char *text, const char *name, boo
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to hold %s", text, name,
                            integers ? "whole numbers" : "numbers");
     else if (attribute.count > (hsize_t)capacity || attribute.count > NUMBERS_MAX)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to hold at most %d numbers, found %llu", text,
-                           name, capacity, (unsigned long long)attribute.count);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to hold at most %d numbers, found %llu",
+                           text, name, capacity, (unsigned long long)attribute.count);
     else if (attribute.count > 0 && H5Aread(attribute.id, H5T_NATIVE_DOUBLE, out) < 0)
         status = error_set(err, STATUS_BAD_INPUT, "%s: attribute %s cannot be read", text, name);
     else *count = (int)attribute.count;

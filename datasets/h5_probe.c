@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 itself stumbles over some damaged files (1.10 reads and writes out of bounds in its heaps and object headers). So a
-// child process looks at the file first, with the library alone; if that kills the child, the parent never opens it.
+// HDF5 itself stumbles over some damaged files (1.10 reads and writes out of bounds in its heaps and object headers).
+// So a child process looks at the file first, with the library alone; if that kills the child, the parent never opens
+// it.
 #include "datasets/h5_private.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ static size_t small_bytes(hid_t space, hid_t type) {
 static herr_t probe_attribute(hid_t object, const char *name, const H5A_info_t *info, void *owner) {
     (void)info;
     (void)owner;
-    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
+          space = H5Aget_space(attribute);
     H5T_class_t class = H5Tget_class(type);
     size_t bytes = small_bytes(space, type);
     bool plain = class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_STRING;
@@ -45,7 +47,8 @@ static bool filters_are_plain(hid_t plist) {
         unsigned flags;
         size_t values = 0;
         H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
-        if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_FLETCHER32) return false;
+        if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_FLETCHER32)
+            return false;
     }
     return count >= 0;
 }
@@ -53,7 +56,8 @@ static bool filters_are_plain(hid_t plist) {
 static void probe_array(hid_t array) {
     hid_t plist = H5Dget_create_plist(array);
     H5D_layout_t layout = H5Pget_layout(plist);
-    if ((layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) && H5Pget_external_count(plist) == 0) {
+    if ((layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
+        H5Pget_external_count(plist) == 0) {
         hid_t type = H5Dget_type(array), space = H5Dget_space(array);
         size_t bytes = small_bytes(space, type);
         bool plain = h5_kind_of(type) != 0 && filters_are_plain(plist);
@@ -100,8 +104,7 @@ static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const
     _exit(write(done, "", 1) == 1 ? 0 : 1);
 }
 
-Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner,
-                Error *err) {
+Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, Error *err) {
     int ends[2], state = 0;
     char byte;
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -114,11 +117,13 @@ Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const v
     do got = child > 0 ? read(ends[0], &byte, 1) : -1;
     while (child > 0 && got < 0 && errno == EINTR);
     close(ends[0]);
-    if (child < 0) return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
+    if (child < 0)
+        return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
     do ended = waitpid(child, &state, 0);
     while (ended < 0 && errno == EINTR);
     if (got == 1) return STATUS_OK;
     bool endless = ended == child && WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it",
-                     name, endless ? "finds no end" : "crashes");
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it", name,
+                     endless ? "finds no end" : "crashes");
 }

@@ -19,8 +19,9 @@ static Status check_name(Walk *walk, const char *name) {
         return error_set(walk->err, STATUS_BAD_INPUT, "%s: expected at most %zu %s, found more", walk->place->text,
                          walk->count_max, walk->what);
     if (length == 0 || length >= H5_NAME_SIZE)
-        return error_set(walk->err, STATUS_BAD_INPUT, "%s: expected names of 1 to %d bytes, found a longer or empty one",
-                         walk->place->text, H5_NAME_SIZE - 1);
+        return error_set(walk->err, STATUS_BAD_INPUT,
+                         "%s: expected names of 1 to %d bytes, found a longer or empty one", walk->place->text,
+                         H5_NAME_SIZE - 1);
     return STATUS_OK;
 }
 
@@ -29,8 +30,10 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
     Walk *walk = owner;
     walk->status = check_name(walk, name);
     if (walk->status == STATUS_OK && info->type != H5L_TYPE_HARD)
-        walk->status = error_set(walk->err, STATUS_BAD_INPUT, "%s/%s: expected an object of this file, found a soft or "
-                                 "external link", walk->place->text, name);
+        walk->status = error_set(walk->err, STATUS_BAD_INPUT,
+                                 "%s/%s: expected an object of this file, found a soft or "
+                                 "external link",
+                                 walk->place->text, name);
     if (walk->status == STATUS_OK) walk->status = walk->visit(walk->owner, name, walk->err);
     return walk->status == STATUS_OK ? 0 : 1;
 }
@@ -61,6 +64,7 @@ Status h5_each_child(const H5Place *group, size_t count_max, H5Visit *visit, voi
 }
 
 Status h5_each_attribute(const H5Place *group, size_t count_max, H5Visit *visit, void *owner, Error *err) {
-    Walk walk = {.place = group, .what = "attributes", .count_max = count_max, .visit = visit, .owner = owner, .err = err};
+    Walk walk = {
+        .place = group, .what = "attributes", .count_max = count_max, .visit = visit, .owner = owner, .err = err};
     return walk_all(&walk, false);
 }

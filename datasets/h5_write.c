@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/h5_write.h"
 
-
 // Files depend on what is in them alone: no time of creation in object headers.
 static hid_t timeless(hid_t class) {
     hid_t plist = H5Pcreate(class);
@@ -44,7 +43,8 @@ void h5_close_id(hid_t id) {
     h5_unlock();
 }
 
-static bool write_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type, hid_t space, const void *value) {
+static bool write_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type, hid_t space,
+                            const void *value) {
     hid_t attribute = space >= 0 ? H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
     bool good = attribute >= 0 && H5Awrite(attribute, memory_type, value) >= 0;
     if (attribute >= 0) good = H5Aclose(attribute) >= 0 && good;
@@ -63,7 +63,8 @@ bool h5_write_text(hid_t object, const char *name, const char *text) {
     return good;
 }
 
-static bool write_list(hid_t object, const char *name, hid_t file_type, hid_t memory_type, size_t count, const void *values) {
+static bool write_list(hid_t object, const char *name, hid_t file_type, hid_t memory_type, size_t count,
+                       const void *values) {
     hsize_t dims[1] = {count};
     h5_lock();
     bool good = write_attribute(object, name, file_type, memory_type, H5Screate_simple(1, dims, NULL), values);
@@ -128,7 +129,8 @@ hid_t h5_create_chunked(hid_t parent, const char *name, H5Kind kind, int rank, c
     h5_lock();
     hid_t space = H5Screate_simple(rank, wide, NULL), plist = timeless(H5P_DATASET_CREATE), array = -1;
     bool good = space >= 0 && plist >= 0 && H5Pset_chunk(plist, rank, wide_chunk) >= 0;
-    if (good && deflate_level > 0) good = H5Pset_shuffle(plist) >= 0 && H5Pset_deflate(plist, (unsigned)deflate_level) >= 0;
+    if (good && deflate_level > 0)
+        good = H5Pset_shuffle(plist) >= 0 && H5Pset_deflate(plist, (unsigned)deflate_level) >= 0;
     if (good) good = H5Pset_fletcher32(plist) >= 0;
     if (good) array = H5Dcreate2(parent, name, file_type(kind), space, H5P_DEFAULT, plist, H5P_DEFAULT);
     if (plist >= 0) H5Pclose(plist);

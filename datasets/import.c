@@ -78,7 +78,7 @@ typedef struct Job {
     EpisodeInfo info;
     double *K, *poses, still; // (V,3,3), (F,V,4,4); the one time of a still scene
     int *heldout;
-    uint8_t *seen;            // (F,V) each image once
+    uint8_t *seen; // (F,V) each image once
     bool is_f32;
 } Job;
 
@@ -119,16 +119,19 @@ static Status gather(Job *job, Error *err) {
     for (size_t i = 0; i < set->count; i++) {
         const PosedImage *image = &set->images[i];
         CHECK(image->view >= 0 && image->view < set->V && image->frame >= 0 && image->frame < set->F);
-        memcpy(job->poses + 16 * ((size_t)image->frame * (size_t)set->V + (size_t)image->view), image->world_from_camera,
-               16 * sizeof(double));
+        memcpy(job->poses + 16 * ((size_t)image->frame * (size_t)set->V + (size_t)image->view),
+               image->world_from_camera, 16 * sizeof(double));
         job->seen[(size_t)image->frame * (size_t)set->V + (size_t)image->view] = 1;
     }
     for (size_t i = 0; i < cells; i++) {
         if (!job->seen[i])
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected a picture of every view at every time, found none of view %zu at "
-                             "frame %zu", job->folder, i % (size_t)set->V, i / (size_t)set->V);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected a picture of every view at every time, found none of view %zu at "
+                             "frame %zu",
+                             job->folder, i % (size_t)set->V, i / (size_t)set->V);
     }
-    for (int v = 0; job->options->holdout && v < set->V; v += job->options->holdout) job->heldout[info->heldout_count++] = v;
+    for (int v = 0; job->options->holdout && v < set->V; v += job->options->holdout)
+        job->heldout[info->heldout_count++] = v;
     if (info->heldout_count == set->V)
         return error_set(err, STATUS_BAD_INPUT, "%s: %d views are too few to hold any out", job->folder, set->V);
     return STATUS_OK;
@@ -199,7 +202,8 @@ static Status read_colour(const Job *job, const PosedImage *image, Image *out, E
     Image read = {0}, rgb = {0};
     Status status = image_read(image->colour, &read, err);
     if (!status) status = image_to_rgb8(&read, &rgb, err);
-    if (!status && (rgb.H != job->info.H || rgb.W != job->info.W)) status = image_resize(&rgb, job->info.H, job->info.W, out, err);
+    if (!status && (rgb.H != job->info.H || rgb.W != job->info.W))
+        status = image_resize(&rgb, job->info.H, job->info.W, out, err);
     else *out = rgb, rgb = (Image){0};
     image_free(&read);
     image_free(&rgb);
@@ -227,7 +231,8 @@ static Status write_images(Job *job, Error *err) {
         status = read_colour(job, image, &colour, err);
         if (!status) status = read_depth(job, image, &depth, err);
         if (!status)
-            status = dataset_writer_put_image(job->writer, image->frame, image->view, colour.pixels, depth.pixels, NULL, err);
+            status = dataset_writer_put_image(job->writer, image->frame, image->view, colour.pixels, depth.pixels, NULL,
+                                              err);
         image_free(&colour);
         image_free(&depth);
         progress_update(&progress, i + 1, NULL);
@@ -242,7 +247,8 @@ static Status import_episode(Job *job, const Importer *importer, int episode, Er
     Status status = importer->run(job->folder, episode, job->log, set, err);
     if (status) return status;
     if (set->count == 0 || set->V > VIEWS_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d posed pictures, found %zu", job->folder, VIEWS_MAX, set->count);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d posed pictures, found %zu", job->folder,
+                         VIEWS_MAX, set->count);
     if (options->every > 1) thin(set, options->every);
     if (!isnan(options->near)) set->near = options->near;
     if (!isnan(options->far)) set->far = options->far;
@@ -266,10 +272,12 @@ static Status find_importer(const char *folder, const char *format, const Import
         if (wanted && (*i)->detect(folder)) return STATUS_OK;
         snprintf(known + used, sizeof known - used, "%s%s (%s)", used ? ", " : "", (*i)->name, (*i)->layout);
         if (wanted)
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected the layout of %s: %s", folder, (*i)->name, (*i)->layout);
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected the layout of %s: %s", folder, (*i)->name,
+                             (*i)->layout);
     }
     if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected a folder in one of these layouts, found none of them: %s", folder, known);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected a folder in one of these layouts, found none of them: %s",
+                     folder, known);
 }
 
 // The folder's own name, without slashes at its end.

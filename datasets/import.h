@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings in other layouts to one vpd-dataset file. An importer only says which pictures there are, with which cameras
-// (PosedSet); reading, resizing and writing is done here for all of them. To add a layout: write datasets/import_NAME.c
-// with one `const Importer`, and name it in the table of datasets/import.c.
+// Recordings in other layouts to one vpd-dataset file. An importer only says which pictures there are, with which
+// cameras (PosedSet); reading, resizing and writing is done here for all of them. To add a layout: write
+// datasets/import_NAME.c with one `const Importer`, and name it in the table of datasets/import.c.
 //   in: folder      out: episodes of rgb and depth (F,V,H,W); a static scene is one frame with one view per picture
 #ifndef VPD_DATASETS_IMPORT_H
 #define VPD_DATASETS_IMPORT_H
@@ -10,26 +10,26 @@
 #include "datasets/dataset.h"
 
 typedef struct ImportOptions {
-    const char *format;    // name of an importer; NULL: guess from the folder
-    int H, W;              // resample to this size and scale K; 0: as the first colour picture is
-    int every;             // take every Nth picture; 0 counts as 1
-    int holdout;           // of those taken, hold out every Nth view, the first included; 0: none
-    double near, far;      // depth outside is dropped, metres; NAN: the importer's own
+    const char *format; // name of an importer; NULL: guess from the folder
+    int H, W;           // resample to this size and scale K; 0: as the first colour picture is
+    int every;          // take every Nth picture; 0 counts as 1
+    int holdout;        // of those taken, hold out every Nth view, the first included; 0: none
+    double near, far;   // depth outside is dropped, metres; NAN: the importer's own
     Split split;
-    const char *name;      // of the data set; NULL: the folder's
+    const char *name; // of the data set; NULL: the folder's
 } ImportOptions;
 
 // How a depth picture's numbers become metres: units * scale, 0 = missing.
 typedef enum DepthCoding {
-    DEPTH_PLAIN,   // u16 or f32 as they are
-    DEPTH_ROTATED  // u16, rotated right by three bits first
+    DEPTH_PLAIN,  // u16 or f32 as they are
+    DEPTH_ROTATED // u16, rotated right by three bits first
 } DepthCoding;
 
 typedef struct PosedImage {
-    char *colour, *depth;  // paths, malloc'ed
+    char *colour, *depth; // paths, malloc'ed
     int frame, view;
     double K[9], world_from_camera[16]; // OpenCV, pixel centres at halves
-    int K_H, K_W;          // size of the picture that K belongs to; 0: the colour picture's
+    int K_H, K_W;                       // size of the picture that K belongs to; 0: the colour picture's
 } PosedImage;
 
 // One episode: exactly one image for each (frame, view).
@@ -37,7 +37,7 @@ typedef struct PosedSet {
     PosedImage *images;
     size_t count, capacity;
     int F, V;
-    double *time;          // (F), malloc'ed; NULL for F = 1
+    double *time; // (F), malloc'ed; NULL for F = 1
     DepthCoding coding;
     double depth_scale, near, far; // metres per unit; metres
     char source[128], scene[64];

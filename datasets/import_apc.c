@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Amazon Picking Challenge (apc-vision-toolbox): scene-NNNN/cam.info.txt with the colour camera's K and one camera-to-world
-// matrix per picture (OpenCV axes), frame-NNNNNN.color.png, and frame-NNNNNN.depth.png registered to it: u16 words rotated
-// by three bits, in 0.1 mm. Nearer than 0.25 m is the gripper, which moves with the camera: that depth is dropped.
+// Amazon Picking Challenge (apc-vision-toolbox): scene-NNNN/cam.info.txt with the colour camera's K and one
+// camera-to-world matrix per picture (OpenCV axes), frame-NNNNNN.color.png, and frame-NNNNNN.depth.png registered to
+// it: u16 words rotated by three bits, in 0.1 mm. Nearer than 0.25 m is the gripper, which moves with the camera: that
+// depth is dropped.
 #include "base/file.h"
 #include "datasets/import.h"
 #include "datasets/import_text.h"
@@ -26,7 +27,8 @@ static int find_scene(const char *folder, int wanted, char out[FILE_PATH_SIZE]) 
     if (!file_is_folder(folder) || file_list(folder, &list, NULL) != STATUS_OK) return 0;
     for (size_t i = 0; i < list.count; i++) {
         char path[FILE_PATH_SIZE];
-        if (strncmp(list.names[i], "scene-", 6) != 0 || file_join(path, sizeof path, folder, list.names[i], NULL) != STATUS_OK)
+        if (strncmp(list.names[i], "scene-", 6) != 0 ||
+            file_join(path, sizeof path, folder, list.names[i], NULL) != STATUS_OK)
             continue;
         if (!is_scene(path)) continue;
         if (count++ == wanted) memcpy(out, path, sizeof path);
@@ -42,7 +44,8 @@ static int count_episodes(const char *folder) {
 
 static bool detect(const char *folder) { return count_episodes(folder) > 0; }
 
-static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out, Error *err) {
+static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out,
+                          Error *err) {
     char colour[64], depth[64];
     PosedImage image = {.view = (int)out->count};
     snprintf(colour, sizeof colour, "%.20s.color.png", frame);
@@ -78,7 +81,8 @@ static Status read_matrices(TextFile *text, const char *scene, PosedSet *out, Er
             K[5] += 0.5;
         } else if (strstr(line, "# Camera-to-world") && frame_of(line, frame)) {
             if (K[0] == 0)
-                return error_set(err, STATUS_BAD_INPUT, "%s: expected \"# Color camera intrinsic matrix\" before the poses", text->path);
+                return error_set(err, STATUS_BAD_INPUT,
+                                 "%s: expected \"# Color camera intrinsic matrix\" before the poses", text->path);
             status = text_matrix(text, 4, 4, pose, err);
             if (!status) status = add_picture(scene, frame, K, pose, out, err);
         }

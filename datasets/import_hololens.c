@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// K.txt (3x3), poses.txt (one camera-to-world 4x4 a line, OpenCV axes), images/NAME.png, depth/NAME.png (u16 millimetres,
-// registered, 0 = missing), and frames.txt with the names in the order of the poses (else all of images/, by name). Static
-// scene, one moving camera. Pixel centres of K are whole numbers.
+// K.txt (3x3), poses.txt (one camera-to-world 4x4 a line, OpenCV axes), images/NAME.png, depth/NAME.png (u16
+// millimetres, registered, 0 = missing), and frames.txt with the names in the order of the poses (else all of images/,
+// by name). Static scene, one moving camera. Pixel centres of K are whole numbers.
 #include "base/camera.h"
 #include "base/file.h"
 #include "datasets/import.h"
@@ -51,8 +51,8 @@ static Status resolve(const char *folder, const char *part, const char *name, ch
 }
 
 // One picture with the pose of its line. A pose that is not finite (lost tracking) leaves the picture out.
-static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16], const Log *log,
-                          PosedSet *out, Error *err) {
+static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16],
+                          const Log *log, PosedSet *out, Error *err) {
     for (int i = 0; i < 16; i++) {
         if (isfinite(pose[i])) continue;
         log_warning(log, "%s: %s has no finite pose and is left out", folder, name);
@@ -90,7 +90,8 @@ static Status read_names(const char *folder, FileList *names, Error *err) {
     return names->names ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory", path);
 }
 
-static Status read_poses(const char *folder, const FileList *names, const double K[9], const Log *log, PosedSet *out, Error *err) {
+static Status read_poses(const char *folder, const FileList *names, const double K[9], const Log *log, PosedSet *out,
+                         Error *err) {
     char path[FILE_PATH_SIZE], *line;
     TextFile text = {0};
     size_t count = 0;
@@ -99,13 +100,14 @@ static Status read_poses(const char *folder, const FileList *names, const double
     while (!status && text_next_line(&text, &line)) {
         double pose[16];
         if (count == names->count)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found more", path, count);
+            status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found more",
+                               path, count);
         if (!status) status = text_numbers(&text, line, pose, 16, err);
         if (!status) status = add_picture(folder, names->names[count++], K, pose, log, out, err);
     }
     if (!status && count != names->count)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found %zu", path, names->count,
-                           count);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found %zu", path,
+                           names->count, count);
     text_close(&text);
     return status;
 }

@@ -43,7 +43,8 @@ Status text_numbers(const TextFile *file, const char *line, double *out, int cou
         char *end;
         out[i] = strtod(at, &end);
         if (end == at)
-            return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected %d numbers, found %d", file->path, file->line, count, i);
+            return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected %d numbers, found %d", file->path, file->line,
+                             count, i);
         at = end + strspn(end, " \t,;");
     }
     if (*at)
@@ -56,8 +57,9 @@ Status text_matrix(TextFile *file, int rows, int columns, double *out, Error *er
     for (int row = 0; row < rows; row++) {
         char *line;
         if (!text_next_line(file, &line))
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected %d rows of %d numbers, found the end of the file after %d",
-                             file->path, rows, columns, row);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected %d rows of %d numbers, found the end of the file after %d", file->path, rows,
+                             columns, row);
         Status status = text_numbers(file, line, out + row * columns, columns, err);
         if (status) return status;
     }

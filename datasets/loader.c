@@ -38,7 +38,8 @@ static void read_item(Loader *loader, Slot *slot, bool has_request, const FrameR
     slot->end = !has_request;
     slot->status = STATUS_OK;
     slot->err.text[0] = 0;
-    if (has_request) slot->status = dataset_read_cached(loader->dataset, *request, loader->cache, &slot->frames, &slot->err);
+    if (has_request)
+        slot->status = dataset_read_cached(loader->dataset, *request, loader->cache, &slot->frames, &slot->err);
 }
 
 // Under the lock: the request of the next item, so that the source is called in order and by one thread at a time.

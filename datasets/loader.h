@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads frames ahead of their use: worker threads read, inflate and check; the caller takes items in the order of its
-// requests, whatever the number of threads. Decoded images stay in memory up to a bound, so a small data set is read once.
+// requests, whatever the number of threads. Decoded images stay in memory up to a bound, so a small data set is read
+// once.
 //   in:  request number i = 0, 1, 2, ... -> (episode, first frame, count, stride), from the caller's function
 //   out: Frames of request i, valid until the next call of loader_next
 // The function is called in order, from worker threads, one call at a time; make it depend on i (and a seed) alone, so

@@ -52,8 +52,10 @@ uint32_t pixel_fletcher32(const uint8_t *bytes, size_t size) {
 }
 
 static Status damaged(const PixelArray *pixels, int frame, int view, const char *how, Error *err) {
-    return error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %d, view %d %s; the file is damaged or was never "
-                     "finished", pixels->array.text, frame, view, how);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: the image of frame %d, view %d %s; the file is damaged or was never "
+                     "finished",
+                     pixels->array.text, frame, view, how);
 }
 
 static Status reserve(PixelDecoder *decoder, size_t bytes, const PixelArray *pixels, Error *err) {
@@ -81,7 +83,8 @@ static bool inflate_all(PixelDecoder *decoder, const uint8_t *in, size_t size, u
     return true;
 }
 
-// Byte k of all elements, then byte k + 1 of all: back to whole elements. What is left over stands at the end as it was.
+// Byte k of all elements, then byte k + 1 of all: back to whole elements. What is left over stands at the end as it
+// was.
 static void unshuffle(const uint8_t *in, size_t size, size_t width, uint8_t *out) {
     size_t count = size / width;
     for (size_t k = 0; k < width; k++) {
@@ -123,8 +126,8 @@ static const char *unfilter(const PixelArray *pixels, PixelDecoder *decoder, uin
 }
 
 // The chunk as stored, into decoder->a.
-static const char *read_raw(const PixelArray *pixels, const PixelDecoder *decoder, const hsize_t *offset, uint32_t *skipped,
-                            size_t *size) {
+static const char *read_raw(const PixelArray *pixels, const PixelDecoder *decoder, const hsize_t *offset,
+                            uint32_t *skipped, size_t *size) {
     hsize_t stored = 0;
     const char *wrong = NULL;
     h5_lock();
@@ -137,7 +140,8 @@ static const char *read_raw(const PixelArray *pixels, const PixelDecoder *decode
     return wrong;
 }
 
-static Status read_direct(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out, Error *err) {
+static Status read_direct(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out,
+                          Error *err) {
     hsize_t offset[H5_RANK_MAX] = {(hsize_t)frame, (hsize_t)view};
     uint32_t skipped = 0;
     size_t size;
@@ -166,7 +170,8 @@ static Status read_slab(const PixelArray *pixels, int frame, int view, uint8_t *
     return good ? STATUS_OK : damaged(pixels, frame, view, "cannot be read", err);
 }
 
-Status pixel_array_read(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out, Error *err) {
+Status pixel_array_read(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out,
+                        Error *err) {
     CHECK(frame >= 0 && (hsize_t)frame < pixels->array.dims[0] && view >= 0 && (hsize_t)view < pixels->array.dims[1]);
     return pixels->direct ? read_direct(pixels, decoder, frame, view, out, err)
                           : read_slab(pixels, frame, view, out, err);

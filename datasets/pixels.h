@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads single images out of rgb, depth and mask arrays. An array whose chunks are images is read raw under the HDF5 lock
-// and unfiltered outside it, so that threads share the work; any other layout goes through H5Dread under the lock.
+// Reads single images out of rgb, depth and mask arrays. An array whose chunks are images is read raw under the HDF5
+// lock and unfiltered outside it, so that threads share the work; any other layout goes through H5Dread under the lock.
 //   in: open array (F,V,H,W[,3]), frame, view      out: the image's bytes as stored, in native order
 #ifndef VPD_DATASETS_PIXELS_H
 #define VPD_DATASETS_PIXELS_H

@@ -15,7 +15,10 @@ enum { JUMP = 1000003 }; // a prime: walks through the pixels in scattered order
 
 Shot shot_of(const Frames *frames, int frame, int view) {
     size_t pixels = (size_t)frames->H * (size_t)frames->W, image = (size_t)frame * (size_t)frames->V + (size_t)view;
-    Shot shot = {.H = frames->H, .W = frames->W, .depth = frames->depth + image * pixels, .depth_scale = 1,
+    Shot shot = {.H = frames->H,
+                 .W = frames->W,
+                 .depth = frames->depth + image * pixels,
+                 .depth_scale = 1,
                  .mask = frames->mask ? frames->mask + image * pixels : NULL};
     memcpy(shot.K, frames->intrinsics + 9 * view, sizeof shot.K);
     memcpy(shot.pose, frames->world_from_camera + 16 * image, sizeof shot.pose);
@@ -107,7 +110,8 @@ Status reproject_add(const Shot *a, const Shot *b, size_t points, ErrorList *lis
     if (points > pixels) points = pixels;
     Status status = reserve(list, points, err);
     if (status) return status;
-    // When all pixels are wanted their order does not matter; a jump that shares no factor with their number visits each once.
+    // When all pixels are wanted their order does not matter; a jump that shares no factor with their number visits
+    // each once.
     if (points == pixels) jump = 1;
     for (size_t n = 0, at = 0; n < points; n++, at = (at + jump) % pixels)
         add_point(a, b, (int)(at % (size_t)a->W), (int)(at / (size_t)a->W), list);
@@ -146,8 +150,13 @@ double sorted_quantile(const float *sorted, size_t count, double q) {
 
 PairStats error_list_stats(ErrorList *list, int a, int b) {
     sort_floats(list->errors, list->count);
-    return (PairStats){a, b, list->tested, list->occluded, list->through,
-                       sorted_quantile(list->errors, list->count, 0.5), sorted_quantile(list->errors, list->count, 0.9),
+    return (PairStats){a,
+                       b,
+                       list->tested,
+                       list->occluded,
+                       list->through,
+                       sorted_quantile(list->errors, list->count, 0.5),
+                       sorted_quantile(list->errors, list->count, 0.9),
                        sorted_quantile(list->errors, list->count, 0.99),
                        list->tested ? (double)list->agreeing / (double)list->tested : NAN};
 }

@@ -20,7 +20,7 @@ Shot shot_under(const Shot *shot, Guess guess);
 
 // Errors gathered for one pair of views, or for all.
 typedef struct ErrorList {
-    float *errors;        // metres, of tested points that are neither occluded nor seen through
+    float *errors; // metres, of tested points that are neither occluded nor seen through
     size_t count, capacity, tested, occluded, through, agreeing;
 } ErrorList;
 

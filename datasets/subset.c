@@ -27,8 +27,8 @@ static Status no_memory(const Dataset *dataset, Error *err) {
 static Status plan_frames(const SubsetOptions *options, const EpisodeInfo *info, FrameRequest *request, Error *err) {
     int stride = options->stride ? options->stride : 1, left = info->F - options->first;
     if (left <= 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected a first frame below %d, found %d", info->file,
-                         info->name, info->F, options->first);
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected a first frame below %d, found %d",
+                         info->file, info->name, info->F, options->first);
     request->first = options->first;
     request->stride = stride;
     request->count = options->count ? options->count : (left - 1) / stride + 1;
@@ -65,8 +65,8 @@ static Status describe(Cut *cut, const EpisodeInfo *from, EpisodeInfo *to, Error
     to->heldout_views = cut->heldout;
     to->heldout_count = map_heldout(from, frames, cut->heldout);
     if (to->heldout_count == to->V)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: every view that is kept is held out; keep another", from->file,
-                         from->name);
+        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: every view that is kept is held out; keep another",
+                         from->file, from->name);
     return STATUS_OK;
 }
 
@@ -77,9 +77,11 @@ static Status put_images(Cut *cut, const EpisodeInfo *info, Error *err) {
     for (size_t i = 0; !status && i < (size_t)frames->F * (size_t)frames->V; i++) {
         const float *depth = frames->depth + i * pixels;
         // Back to the stored units: exact, since metres came from them by one product.
-        for (size_t p = 0; info->depth_is_u16 && p < pixels; p++) cut->units[p] = (uint16_t)lrint(depth[p] / info->depth_scale);
+        for (size_t p = 0; info->depth_is_u16 && p < pixels; p++)
+            cut->units[p] = (uint16_t)lrint(depth[p] / info->depth_scale);
         status = dataset_writer_put_image(cut->writer, (int)(i / (size_t)frames->V), (int)(i % (size_t)frames->V),
-                                          frames->rgb + 3 * i * pixels, info->depth_is_u16 ? (const void *)cut->units : depth,
+                                          frames->rgb + 3 * i * pixels,
+                                          info->depth_is_u16 ? (const void *)cut->units : depth,
                                           frames->mask ? frames->mask + i * pixels : NULL, err);
     }
     return status;
@@ -117,19 +119,24 @@ static Status check_counts(const Dataset *dataset, const SubsetOptions *options,
     const DatasetInfo *info = dataset_info(dataset);
     for (int s = 0; s < SPLIT_COUNT; s++) {
         if (options->episodes[s] > info->split_count[s])
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected %d %s episodes, found %d", info->path, options->episodes[s],
-                             split_name((Split)s), info->split_count[s]);
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected %d %s episodes, found %d", info->path,
+                             options->episodes[s], split_name((Split)s), info->split_count[s]);
     }
     if (chosen == 0) return error_set(err, STATUS_BAD_INPUT, "%s: no episode is left of it", info->path);
     return STATUS_OK;
 }
 
-Status dataset_write_subset(const Dataset *dataset, const SubsetOptions *options, const char *path, const Log *log, Error *err) {
+Status dataset_write_subset(const Dataset *dataset, const SubsetOptions *options, const char *path, const Log *log,
+                            Error *err) {
     const DatasetInfo *info = dataset_info(dataset);
     char generator[256];
     snprintf(generator, sizeof generator, "vpd %s data subset; %.150s", version_number(), info->generator);
-    WriterOptions writing = {.name = options->name ? options->name : info->name[0] ? info->name : NULL, .generator = generator,
-                             .licence = info->licence[0] ? info->licence : NULL, .missing_depth = info->missing_depth,
+    WriterOptions writing = {.name = options->name   ? options->name
+                                     : info->name[0] ? info->name
+                                                     : NULL,
+                             .generator = generator,
+                             .licence = info->licence[0] ? info->licence : NULL,
+                             .missing_depth = info->missing_depth,
                              .deflate_level = options->deflate_level};
     Cut cut = {.dataset = dataset, .options = options};
     Progress progress;

@@ -12,10 +12,11 @@ typedef struct SubsetOptions {
     int first, count, stride;  // frames of each episode; count 0 = all that are left, stride 0 = 1
     const int *views;          // (view_count) to keep, increasing; NULL = all
     int view_count;
-    const char *name;          // of the new data set; NULL = the old one
-    int deflate_level;         // 1..9; 0 = 4
+    const char *name;  // of the new data set; NULL = the old one
+    int deflate_level; // 1..9; 0 = 4
 } SubsetOptions;
 
-Status dataset_write_subset(const Dataset *dataset, const SubsetOptions *options, const char *path, const Log *log, Error *err);
+Status dataset_write_subset(const Dataset *dataset, const SubsetOptions *options, const char *path, const Log *log,
+                            Error *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "datasets/h5_write.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 struct DatasetWriter {
@@ -72,10 +72,12 @@ static bool write_small(DatasetWriter *writer, const EpisodeInfo *info) {
     bool good = h5_write_text(group, "split", split_name(info->split)) &&
                 h5_write_text(group, "source", info->source ? info->source : "");
     if (good && info->scene && info->scene[0]) good = h5_write_text(group, "scene", info->scene);
-    if (good && info->heldout_count) good = h5_write_i32s(group, "heldout_views", info->heldout_views, (size_t)info->heldout_count);
+    if (good && info->heldout_count)
+        good = h5_write_i32s(group, "heldout_views", info->heldout_views, (size_t)info->heldout_count);
     if (good) good = h5_write_array(group, "intrinsics", H5_F64, 3, (size_t[]){V, 3, 3}, info->intrinsics);
-    if (good) good = h5_write_array(group, "world_from_camera", H5_F64, info->moving_cameras ? 4 : 3,
-                                    info->moving_cameras ? moving : fixed, info->world_from_camera);
+    if (good)
+        good = h5_write_array(group, "world_from_camera", H5_F64, info->moving_cameras ? 4 : 3,
+                              info->moving_cameras ? moving : fixed, info->world_from_camera);
     if (good) good = h5_write_array(group, "time", H5_F64, 1, &F, info->time);
     if (good && info->actions) good = h5_write_array(group, "actions", H5_F32, 2, (size_t[]){F, A}, info->actions);
     if (good && info->bounds) good = h5_write_array(group, "bounds", H5_F64, 2, (size_t[]){2, 3}, info->bounds);
@@ -96,9 +98,11 @@ static bool open_state(DatasetWriter *writer) {
 static bool write_objects(DatasetWriter *writer, const EpisodeInfo *info) {
     size_t F = (size_t)info->F, O = (size_t)info->O;
     if (!info->object_position) return true;
-    bool good = open_state(writer) && h5_write_array(writer->state, "object_position", H5_F64, 3, (size_t[]){F, O, 3}, info->object_position);
+    bool good = open_state(writer) &&
+                h5_write_array(writer->state, "object_position", H5_F64, 3, (size_t[]){F, O, 3}, info->object_position);
     if (good && info->object_quaternion)
-        good = h5_write_array(writer->state, "object_quaternion", H5_F64, 3, (size_t[]){F, O, 4}, info->object_quaternion);
+        good =
+            h5_write_array(writer->state, "object_quaternion", H5_F64, 3, (size_t[]){F, O, 4}, info->object_quaternion);
     return good;
 }
 
@@ -107,7 +111,8 @@ static bool create_pixels(DatasetWriter *writer, const EpisodeInfo *info) {
     size_t dims[5] = {(size_t)info->F, (size_t)info->V, H, W, 3}, chunk[5] = {1, 1, H, W, 3};
     int level = writer->deflate_level;
     writer->rgb = h5_create_chunked(writer->group, "rgb", H5_U8, 5, dims, chunk, level);
-    writer->depth = h5_create_chunked(writer->group, "depth", info->depth_is_u16 ? H5_U16 : H5_F32, 4, dims, chunk, level);
+    writer->depth =
+        h5_create_chunked(writer->group, "depth", info->depth_is_u16 ? H5_U16 : H5_F32, 4, dims, chunk, level);
     if (info->has_mask) writer->mask = h5_create_chunked(writer->group, "mask", H5_U16, 4, dims, chunk, level);
     if (writer->rgb < 0 || writer->depth < 0 || writer->mask < 0) return false;
     return !info->depth_is_u16 || h5_write_double(writer->depth, "scale", info->depth_scale);
@@ -125,8 +130,7 @@ Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *in
     writer->W = info->W;
     writer->depth_is_u16 = info->depth_is_u16;
     writer->group = h5_create_group(writer->episodes, name);
-    if (writer->group < 0 || !write_small(writer, info) || !write_objects(writer, info) ||
-        !create_pixels(writer, info))
+    if (writer->group < 0 || !write_small(writer, info) || !write_objects(writer, info) || !create_pixels(writer, info))
         return write_failed(writer, err);
     return STATUS_OK;
 }
@@ -144,8 +148,8 @@ Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, cons
     return STATUS_OK;
 }
 
-Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims, const float *values,
-                                Error *err) {
+Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,
+                                const float *values, Error *err) {
     CHECK(writer->group > 0 && rank >= 1 && rank <= H5_RANK_MAX);
     bool good = open_state(writer) && h5_write_array(writer->state, name, H5_F32, rank, dims, values);
     return good ? STATUS_OK : write_failed(writer, err);
@@ -167,8 +171,9 @@ Status dataset_writer_end_episode(DatasetWriter *writer, Error *err) {
     size_t V = (size_t)writer->V;
     for (size_t i = 0; !status && i < (size_t)writer->F * V; i++) {
         if (!writer->put[i])
-            status = error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %zu, view %zu of episode %d was never given",
-                               writer->draft.path, i / V, i % V, writer->episode_count);
+            status =
+                error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %zu, view %zu of episode %d was never given",
+                          writer->draft.path, i / V, i % V, writer->episode_count);
     }
     close_episode(writer);
     writer->episode_count++;

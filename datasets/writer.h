@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes "vpd-dataset" files (docs/data.md), crash-safe: under a temporary name, synced, renamed at the end. In goes one
-// episode after the other, image by image; no more than one image is held in memory.
+// Writes "vpd-dataset" files (docs/data.md), crash-safe: under a temporary name, synced, renamed at the end. In goes
+// one episode after the other, image by image; no more than one image is held in memory.
 //   writer_open; { episode_begin; put_image for every (frame, view); [put_state]; episode_end } ...; finish or discard
 // Shapes as in datasets/dataset.h. Chunk = one image; filters shuffle + deflate + fletcher32.
 #ifndef VPD_DATASETS_WRITER_H
@@ -16,8 +16,8 @@ typedef struct WriterOptions {
     int deflate_level; // 1..9; 0 counts as 4
 } WriterOptions;
 
-// All of an episode but its pixels. `info` uses F V H W A O, split, source, scene, has_mask, moving_cameras, depth_is_u16,
-// depth_scale, and the arrays; `file`, `name`, `time_step` and `even_time` are ignored.
+// All of an episode but its pixels. `info` uses F V H W A O, split, source, scene, has_mask, moving_cameras,
+// depth_is_u16, depth_scale, and the arrays; `file`, `name`, `time_step` and `even_time` are ignored.
 Status dataset_writer_open(const char *path, const WriterOptions *options, DatasetWriter **out, Error *err);
 Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *info, Error *err);
 
@@ -26,8 +26,8 @@ Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, cons
                                 const uint16_t *mask, Error *err);
 
 // Extra ground truth under state/: `rank` dimensions of float.
-Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims, const float *values,
-                                Error *err);
+Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,
+                                const float *values, Error *err);
 
 // Every image must have been put.
 Status dataset_writer_end_episode(DatasetWriter *writer, Error *err);

@@ -52,7 +52,7 @@ static void test_exact_scene(void **state) {
     assert_int_equal(report.pair_count, 12);
     assert_true(report.all.tested > 10000);
     assert_true(report.all.median < 1e-5); // f32 depth of a plane: rounding, 10 micrometres
-    assert_true(report.all.agree > 0.9); // the ball hides some of the floor
+    assert_true(report.all.agree > 0.9);   // the ball hides some of the floor
     assert_int_equal(report.guess, GUESS_NONE);
     assert_true(report.pass > 0.01 && report.pass < 0.05);
     check_report_free(&report);
@@ -124,14 +124,21 @@ static void test_guesses(void **state) {
         Spoil *spoil;
         Guess guess;
     } cases[] = {
-        {ray_length, GUESS_RAY_LENGTH}, {millimetres, GUESS_MILLIMETRES},       {opengl, GUESS_OPENGL},
-        {inverse, GUESS_INVERSE},       {inverse_opengl, GUESS_INVERSE_OPENGL}, {pose_millimetres, GUESS_POSE_MILLIMETRES},
-        {mirrored, GUESS_MIRRORED},     {upside_down, GUESS_UPSIDE_DOWN},       {half_pixel, GUESS_HALF_PIXEL_MORE},
+        {ray_length, GUESS_RAY_LENGTH},
+        {millimetres, GUESS_MILLIMETRES},
+        {opengl, GUESS_OPENGL},
+        {inverse, GUESS_INVERSE},
+        {inverse_opengl, GUESS_INVERSE_OPENGL},
+        {pose_millimetres, GUESS_POSE_MILLIMETRES},
+        {mirrored, GUESS_MIRRORED},
+        {upside_down, GUESS_UPSIDE_DOWN},
+        {half_pixel, GUESS_HALF_PIXEL_MORE},
         {half_pixel_more, GUESS_HALF_PIXEL_LESS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CheckReport report = check_spoiled(2, 4, 0, cases[i].spoil);
-        if (report.guess != cases[i].guess) fail_msg("\"%s\" is taken for \"%s\"", guess_name(cases[i].guess), guess_name(report.guess));
+        if (report.guess != cases[i].guess)
+            fail_msg("\"%s\" is taken for \"%s\"", guess_name(cases[i].guess), guess_name(report.guess));
         assert_false(check_report_passes(&report));
         assert_true(mentions(&report, guess_advice(cases[i].guess)));
         check_report_free(&report);
@@ -193,8 +200,8 @@ static void test_picture(void **state) {
     for (size_t i = 0; i < (size_t)image.H * (size_t)image.W; i++) red += rgb[3 * i] == 220 && rgb[3 * i + 1] == 40;
     assert_true(red > 500);
     image_free(&image);
-    assert_status_error(dataset_check_picture(dataset, 0, 1, "title", "/nonexistent/a.png", &err), STATUS_BAD_INPUT, err,
-                        "/nonexistent");
+    assert_status_error(dataset_check_picture(dataset, 0, 1, "title", "/nonexistent/a.png", &err), STATUS_BAD_INPUT,
+                        err, "/nonexistent");
     dataset_close(dataset);
     scene_free(&scene);
 }
@@ -215,12 +222,14 @@ static void test_subset(void **state) {
     assert_status_ok(scene_write(path, &scene, 6, &err), err);
     assert_status_ok(dataset_open(path, &dataset, &err), err);
     snprintf(out, sizeof out, "%s/b.h5", folder);
-    SubsetOptions options = {.episodes = {1, -1, 0}, .first = 1, .count = 3, .stride = 2, .views = views, .view_count = 2};
+    SubsetOptions options = {
+        .episodes = {1, -1, 0}, .first = 1, .count = 3, .stride = 2, .views = views, .view_count = 2};
     assert_status_ok(dataset_write_subset(dataset, &options, out, NULL, &err), err);
     assert_status_ok(dataset_open(out, &part, &err), err);
     assert_int_equal(dataset_episode_count(part), 3);
     const EpisodeInfo *info = dataset_episode(part, 2);
-    assert_true(info->F == 3 && info->V == 2 && info->split == SPLIT_VAL && info->heldout_count == 1 && info->heldout_views[0] == 1);
+    assert_true(info->F == 3 && info->V == 2 && info->split == SPLIT_VAL && info->heldout_count == 1 &&
+                info->heldout_views[0] == 1);
     assert_string_equal(dataset_info(part)->name, "scene");
     FrameRequest request = {.episode = 4, .first = 1, .count = 3, .stride = 2, .views = views, .view_count = 2};
     assert_status_ok(dataset_read_frames(dataset, request, &whole, &err), err);
@@ -231,11 +240,14 @@ static void test_subset(void **state) {
     assert_memory_equal(cut.object_position, whole.object_position, 3 * 3 * sizeof(double));
     dataset_close(part);
     options.episodes[SPLIT_TEST] = 9;
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err, "expected 9 test episodes, found 2");
+    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+                        "expected 9 test episodes, found 2");
     options = (SubsetOptions){.episodes = {1, 0, 0}, .first = 7};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err, "expected a first frame below 7");
+    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+                        "expected a first frame below 7");
     options = (SubsetOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err, "every view that is kept is held out");
+    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+                        "every view that is kept is held out");
     assert_status_ok(dataset_open(out, &part, &err), err); // the failures left the first result in place
     dataset_close(part);
     frames_free(&whole);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files from strangers: each broken in one way, each refused with one sentence that says where and what. Nothing is written
-// to, and what stays legal is still read.
+// Files from strangers: each broken in one way, each refused with one sentence that says where and what. Nothing is
+// written to, and what stays legal is still read.
 #include "datasets/h5_write.h"
 #include "tests/dataset_scene.h"
 
@@ -45,7 +45,8 @@ static void drop_attribute(hid_t where, const char *name) {
     if (H5Aexists(where, name) > 0) H5Adelete(where, name);
 }
 
-static void replace_array(hid_t where, const char *name, H5Kind kind, int rank, const size_t *dims, const void *values) {
+static void replace_array(hid_t where, const char *name, H5Kind kind, int rank, const size_t *dims,
+                          const void *values) {
     drop(where, name);
     h5_write_array(where, name, kind, rank, dims, values);
 }
@@ -143,18 +144,28 @@ static void heldout_below(Broken b) { heldout(b, (const int32_t[]){-1}, 1); }
 static void heldout_twice(Broken b) { heldout(b, (const int32_t[]){1, 1}, 2); }
 static void heldout_all(Broken b) { heldout(b, (const int32_t[]){0, 1, 2}, 3); }
 static void heldout_many(Broken b) { heldout(b, (const int32_t[]){0, 1, 2, 0}, 4); }
-static void heldout_real(Broken b) { drop_attribute(b.episode, "heldout_views"), h5_write_double(b.episode, "heldout_views", 1); }
+static void heldout_real(Broken b) {
+    drop_attribute(b.episode, "heldout_views"), h5_write_double(b.episode, "heldout_views", 1);
+}
 static void actions_short(Broken b) { replace_array(b.episode, "actions", H5_F32, 2, DIMS(2, 2), ZEROS); }
 static void actions_nan(Broken b) {
     const float values[6] = {0, 0, 0, NAN, 0, 0};
     replace_array(b.episode, "actions", H5_F32, 2, DIMS(3, 2), values);
 }
-static void objects_short(Broken b) { replace_array(b.episode, "state/object_position", H5_F64, 3, DIMS(2, 1, 3), ZEROS); }
+static void objects_short(Broken b) {
+    replace_array(b.episode, "state/object_position", H5_F64, 3, DIMS(2, 1, 3), ZEROS);
+}
 static void objects_nan(Broken b) { poke(b.episode, "state/object_position", 4, NAN); }
-static void quaternions_few(Broken b) { replace_array(b.episode, "state/object_quaternion", H5_F64, 3, DIMS(3, 2, 4), ZEROS); }
+static void quaternions_few(Broken b) {
+    replace_array(b.episode, "state/object_quaternion", H5_F64, 3, DIMS(3, 2, 4), ZEROS);
+}
 
-static void soft_rgb(Broken b) { drop(b.episode, "rgb"), H5Lcreate_soft("/episodes/000001/rgb", b.episode, "rgb", 0, 0); }
-static void external_rgb(Broken b) { drop(b.episode, "rgb"), H5Lcreate_external("/etc/passwd", "/rgb", b.episode, "rgb", 0, 0); }
+static void soft_rgb(Broken b) {
+    drop(b.episode, "rgb"), H5Lcreate_soft("/episodes/000001/rgb", b.episode, "rgb", 0, 0);
+}
+static void external_rgb(Broken b) {
+    drop(b.episode, "rgb"), H5Lcreate_external("/etc/passwd", "/rgb", b.episode, "rgb", 0, 0);
+}
 static void soft_episode(Broken b) { H5Lcreate_soft("/episodes/000000", b.file, "/episodes/000002", 0, 0); }
 static void odd_name(Broken b) { H5Gclose(H5Gcreate2(b.file, "/episodes/a\nb", 0, 0, 0)); }
 

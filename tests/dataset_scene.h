@@ -11,9 +11,9 @@
 
 typedef struct Scene {
     EpisodeInfo info;
-    uint8_t *rgb;    // (F,V,H,W,3)
-    float *depth;    // (F,V,H,W) metres, 0 beyond the floor
-    uint16_t *mask;  // (F,V,H,W) 1 on the ball
+    uint8_t *rgb;                                                // (F,V,H,W,3)
+    float *depth;                                                // (F,V,H,W) metres, 0 beyond the floor
+    uint16_t *mask;                                              // (F,V,H,W) 1 on the ball
     double *K, *poses, *time, *position, *quaternion, bounds[6]; // poses (F,V,4,4) when moving, else (V,4,4)
     float *actions;
     int heldout[1];
@@ -23,8 +23,8 @@ enum { SCENE_MOVING = 1 };
 static const double SCENE_BALL_RADIUS = 0.3;
 
 static inline void scene_free(Scene *scene) {
-    void *all[] = {scene->rgb, scene->depth, scene->mask, scene->K, scene->poses, scene->time, scene->position,
-                   scene->quaternion, scene->actions};
+    void *all[] = {scene->rgb,  scene->depth,    scene->mask,       scene->K,      scene->poses,
+                   scene->time, scene->position, scene->quaternion, scene->actions};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     *scene = (Scene){0};
 }
@@ -34,7 +34,8 @@ static inline void scene_shade(const double *K, const double *pose, const double
                                float *depth, uint16_t *mask) {
     double camera[3], d[3], eye[3] = {pose[3], pose[7], pose[11]}, z = 0, b = 0, c = 0, a = 0;
     camera_unproject(K, x + 0.5, y + 0.5, 1, camera); // z = 1, so the ray's parameter is depth
-    for (int i = 0; i < 3; i++) d[i] = pose[4 * i] * camera[0] + pose[4 * i + 1] * camera[1] + pose[4 * i + 2] * camera[2];
+    for (int i = 0; i < 3; i++)
+        d[i] = pose[4 * i] * camera[0] + pose[4 * i + 1] * camera[1] + pose[4 * i + 2] * camera[2];
     *mask = 0;
     rgb[0] = rgb[1] = rgb[2] = 200;
     if (d[2] < 0) {
@@ -81,8 +82,17 @@ static inline void scene_render(Scene *scene) {
 }
 
 static inline Scene scene_make(int F, int V, int H, int W, int flags) {
-    Scene scene = {.info = {.F = F, .V = V, .H = H, .W = W, .A = 2, .O = 1, .source = "test", .scene = "ball", .has_mask = true,
-                            .moving_cameras = flags & SCENE_MOVING, .depth_scale = 1}};
+    Scene scene = {.info = {.F = F,
+                            .V = V,
+                            .H = H,
+                            .W = W,
+                            .A = 2,
+                            .O = 1,
+                            .source = "test",
+                            .scene = "ball",
+                            .has_mask = true,
+                            .moving_cameras = flags & SCENE_MOVING,
+                            .depth_scale = 1}};
     size_t images = (size_t)F * (size_t)V, pixels = images * (size_t)H * (size_t)W;
     scene.rgb = calloc(pixels, 3);
     scene.depth = calloc(pixels, sizeof(float));
@@ -129,7 +139,8 @@ static inline Status scene_put(DatasetWriter *writer, const Scene *scene, Error 
     Status status = dataset_writer_begin_episode(writer, info, err);
     for (size_t i = 0; !status && i < (size_t)info->F * (size_t)info->V; i++) {
         const float *depth = scene->depth + i * pixels;
-        for (size_t p = 0; p < pixels && info->depth_is_u16; p++) units[p] = (uint16_t)(depth[p] / info->depth_scale + 0.5);
+        for (size_t p = 0; p < pixels && info->depth_is_u16; p++)
+            units[p] = (uint16_t)(depth[p] / info->depth_scale + 0.5);
         status = dataset_writer_put_image(writer, (int)i / info->V, (int)i % info->V, scene->rgb + 3 * i * pixels,
                                           info->depth_is_u16 ? (const void *)units : depth,
                                           info->has_mask ? scene->mask + i * pixels : NULL, err);

@@ -43,13 +43,15 @@ static void check_frames(const Scene *scene, const Frames *frames) {
         assert_memory_equal(frames->rgb + 3 * to, scene->rgb + 3 * from, 3 * pixels);
         if (frames->mask) assert_memory_equal(frames->mask + to, scene->mask + from, 2 * pixels);
         for (size_t p = 0; p < pixels; p++)
-            assert_close(frames->depth[to + p], scene->depth[from + p], info->depth_is_u16 ? 0.51 * info->depth_scale : 0, 0);
+            assert_close(frames->depth[to + p], scene->depth[from + p],
+                         info->depth_is_u16 ? 0.51 * info->depth_scale : 0, 0);
         assert_memory_equal(frames->world_from_camera + 16 * i, episode_pose(info, f, v), 16 * sizeof(double));
         assert_memory_equal(frames->intrinsics + 9 * (i % frames->V), info->intrinsics + 9 * v, 9 * sizeof(double));
         assert_true(frames->time[i / frames->V] == scene->time[f]);
         assert_memory_equal(frames->actions + 2 * (i / frames->V), scene->actions + 2 * f, 2 * sizeof(float));
         assert_memory_equal(frames->object_position + 3 * (i / frames->V), scene->position + 3 * f, 3 * sizeof(double));
-        assert_memory_equal(frames->object_quaternion + 4 * (i / frames->V), scene->quaternion + 4 * f, 4 * sizeof(double));
+        assert_memory_equal(frames->object_quaternion + 4 * (i / frames->V), scene->quaternion + 4 * f,
+                            4 * sizeof(double));
     }
 }
 
@@ -79,7 +81,8 @@ static void round_trip(int F, int V, int H, int W, int flags, bool u16, bool mas
     check_frames(&scene, &frames);
     const void *rgb = frames.rgb; // warm: the same memory again
     int views[1] = {V - 1};
-    FrameRequest part = {.episode = 1, .first = F > 2, .count = F > 2 ? (F - 1) / 2 : 1, .stride = 2, .views = views, .view_count = 1};
+    FrameRequest part = {
+        .episode = 1, .first = F > 2, .count = F > 2 ? (F - 1) / 2 : 1, .stride = 2, .views = views, .view_count = 1};
     assert_status_ok(dataset_read_frames(dataset, part, &frames, &err), err);
     check_frames(&scene, &frames);
     assert_true((uintptr_t)frames.rgb <= (uintptr_t)rgb);
@@ -158,20 +161,21 @@ static void test_bad_requests(void **state) {
     scene_finish(&scene);
     assert_status_ok(scene_write(path, &scene, 1, &err), err);
     Dataset *dataset = open_good(path);
-    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.first = 1, .count = 4}, &frames, &err), STATUS_BAD_INPUT,
-                        err, "expected frames within 0 to 3");
-    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 2, .stride = 4}, &frames, &err), STATUS_BAD_INPUT,
-                        err, "expected frames within 0 to 3");
-    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 1, .views = views, .view_count = 1}, &frames, &err),
-                        STATUS_BAD_INPUT, err, "expected views within 0 to 1");
+    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.first = 1, .count = 4}, &frames, &err),
+                        STATUS_BAD_INPUT, err, "expected frames within 0 to 3");
+    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 2, .stride = 4}, &frames, &err),
+                        STATUS_BAD_INPUT, err, "expected frames within 0 to 3");
+    assert_status_error(
+        dataset_read_frames(dataset, (FrameRequest){.count = 1, .views = views, .view_count = 1}, &frames, &err),
+        STATUS_BAD_INPUT, err, "expected views within 0 to 1");
     frames_free(&frames);
     dataset_close(dataset);
     scene_free(&scene);
 }
 
 // Writes the pixels of a scene in another layout over those of the file.
-static void rewrite(const char *name, H5Kind kind, const Scene *scene, const void *values, hid_t type, const hsize_t *chunk,
-                    bool deflate) {
+static void rewrite(const char *name, H5Kind kind, const Scene *scene, const void *values, hid_t type,
+                    const hsize_t *chunk, bool deflate) {
     const EpisodeInfo *info = &scene->info;
     hsize_t dims[5] = {(hsize_t)info->F, (hsize_t)info->V, (hsize_t)info->H, (hsize_t)info->W, 3};
     int rank = kind == H5_U8 ? 5 : 4;
@@ -202,7 +206,8 @@ static void test_layouts(void **state) {
     assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 3}, &frames, &err), err);
     check_frames(&scene, &frames);
     dataset_close(dataset);
-    rewrite("rgb", H5_U8, &scene, scene.rgb, H5T_STD_U8LE, (hsize_t[]){1, 1, 10, 12, 3}, true); // checksum below deflate
+    rewrite("rgb", H5_U8, &scene, scene.rgb, H5T_STD_U8LE, (hsize_t[]){1, 1, 10, 12, 3},
+            true); // checksum below deflate
     rewrite("depth", H5_F32, &scene, scene.depth, H5T_IEEE_F32LE, (hsize_t[]){1, 1, 10, 12}, true);
     dataset = open_good(path);
     assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 3}, &frames, &err), err);
@@ -240,10 +245,12 @@ static void test_damage(void **state) {
     Scene scene = scene_make(1, 1, 16, 16, 0);
     Frames frames = {0};
     scene_finish(&scene);
-    for (int i = 0; i < 16 * 16 * 3; i++) scene.rgb[i] = (uint8_t)random4((RandomKey){1, RANDOM_TEST, 0, 0}, (uint64_t)i).v[0];
+    for (int i = 0; i < 16 * 16 * 3; i++)
+        scene.rgb[i] = (uint8_t)random4((RandomKey){1, RANDOM_TEST, 0, 0}, (uint64_t)i).v[0];
     assert_status_ok(scene_write(path, &scene, 1, &err), err);
     h5_lock();
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), array = H5Dopen2(file, "/episodes/000000/rgb", H5P_DEFAULT);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+          array = H5Dopen2(file, "/episodes/000000/rgb", H5P_DEFAULT);
     haddr_t address;
     hsize_t size, offset[5] = {0};
     unsigned mask;
@@ -259,8 +266,8 @@ static void test_damage(void **state) {
         fputc(byte ^ 4, raw);
         fclose(raw);
         Dataset *dataset = open_good(path);
-        assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), STATUS_BAD_INPUT, err,
-                            "rgb: the image of frame 0, view 0 does not match its checksum");
+        assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), STATUS_BAD_INPUT,
+                            err, "rgb: the image of frame 0, view 0 does not match its checksum");
         dataset_close(dataset);
         raw = fopen(path, "r+b");
         fseek(raw, (long)(address + at), SEEK_SET);
@@ -291,7 +298,8 @@ static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
 
 static uint64_t hash_frames(const Frames *frames, uint64_t hash) {
     size_t pixels = (size_t)(frames->F * frames->V * frames->H * frames->W);
-    for (size_t i = 0; i < pixels; i++) hash = (hash ^ frames->rgb[3 * i] ^ (uint64_t)(frames->depth[i] * 1e6)) * 1099511628211u;
+    for (size_t i = 0; i < pixels; i++)
+        hash = (hash ^ frames->rgb[3 * i] ^ (uint64_t)(frames->depth[i] * 1e6)) * 1099511628211u;
     return (hash ^ (uint64_t)frames->episode ^ (uint64_t)frames->first << 8) * 1099511628211u;
 }
 
@@ -302,7 +310,8 @@ static uint64_t run_loader(const Dataset *dataset, int threads, size_t cache, ui
     Loader *loader;
     const Frames *frames;
     uint64_t hash = 1, count = 0;
-    LoaderOptions options = {.threads = threads, .cache_bytes = cache, .first_index = first, .source = next_request, .owner = &source};
+    LoaderOptions options = {
+        .threads = threads, .cache_bytes = cache, .first_index = first, .source = next_request, .owner = &source};
     assert_status_ok(loader_open(dataset, options, &loader, &err), err);
     while (true) {
         assert_status_ok(loader_next(loader, &frames, &err), err);
@@ -354,7 +363,9 @@ static void test_loader_errors(void **state) {
         LoaderOptions options = {.threads = threads, .prefetch = 3, .source = next_request, .owner = &source};
         assert_status_ok(loader_open(dataset, options, &loader, &err), err);
         for (int i = 0; i < 8; i++) {
-            if (i == 5) assert_status_error(loader_next(loader, &frames, &err), STATUS_BAD_INPUT, err, "expected frames within");
+            if (i == 5)
+                assert_status_error(loader_next(loader, &frames, &err), STATUS_BAD_INPUT, err,
+                                    "expected frames within");
             else assert_status_ok(loader_next(loader, &frames, &err), err);
         }
         loader_close(loader);
@@ -381,7 +392,8 @@ static void test_crash_safety(void **state) {
     // An episode that lacks an image is no episode.
     assert_status_ok(dataset_writer_open(path, &options, &writer, &err), err);
     assert_status_ok(dataset_writer_begin_episode(writer, &scene.info, &err), err);
-    assert_status_error(dataset_writer_end_episode(writer, &err), STATUS_BAD_INPUT, err, "frame 0, view 0 of episode 0");
+    assert_status_error(dataset_writer_end_episode(writer, &err), STATUS_BAD_INPUT, err,
+                        "frame 0, view 0 of episode 0");
     dataset_writer_discard(writer);
     // Nor is a camera that readers would refuse.
     scene.K[0] = -scene.K[0];
@@ -469,9 +481,10 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(test_info),   TEST(test_folder),        TEST(test_bad_requests), TEST(test_layouts),
-        TEST(test_depth_values), TEST(test_damage), TEST(test_loader),      TEST(test_loader_errors), TEST(test_crash_safety),
-        TEST(test_full_disk),  TEST(test_killed), TEST(test_planted_error),
+        TEST(test_round_trip),    TEST(test_info),         TEST(test_folder),    TEST(test_bad_requests),
+        TEST(test_layouts),       TEST(test_depth_values), TEST(test_damage),    TEST(test_loader),
+        TEST(test_loader_errors), TEST(test_crash_safety), TEST(test_full_disk), TEST(test_killed),
+        TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures: PNG round trips, every decoder against files that libpng, libjpeg and libtiff made, damaged and hostile files,
-// resizing, drawing.
+// Pictures: PNG round trips, every decoder against files that libpng, libjpeg and libtiff made, damaged and hostile
+// files, resizing, drawing.
 #include "base/draw.h"
 #include "base/image.h"
 #include "base/random.h"
@@ -196,11 +196,13 @@ static void batter(const char *name) {
     unsigned char whole[20000], bytes[20000];
     size_t size = fread(whole, 1, sizeof whole, file);
     fclose(file);
-    for (size_t cut = 0; cut < size - 16; cut += 7) assert_int_equal(image_decode(whole, cut, name, &image, &err), STATUS_BAD_INPUT);
+    for (size_t cut = 0; cut < size - 16; cut += 7)
+        assert_int_equal(image_decode(whole, cut, name, &image, &err), STATUS_BAD_INPUT);
     for (uint64_t i = 0; i < 2000; i++) {
         Random4 r = random4((RandomKey){9, RANDOM_TEST, 0, 0}, i);
         memcpy(bytes, whole, size);
-        for (uint32_t n = 0; n <= r.v[0] % 3; n++) bytes[(r.v[1] + n * 977) % size] ^= (unsigned char)(1 + r.v[2] % 255);
+        for (uint32_t n = 0; n <= r.v[0] % 3; n++)
+            bytes[(r.v[1] + n * 977) % size] ^= (unsigned char)(1 + r.v[2] % 255);
         Status status = image_decode(bytes, size, name, &image, &err);
         assert_true(status == STATUS_OK || (err.text[0] && !image.pixels));
         image_free(&image);
@@ -252,7 +254,8 @@ static void test_resize(void **state) {
     image_free(&out);
     assert_status_ok(image_resize(&image, 2, 16, &out, &err), err);
     const uint8_t *wide = out.pixels;
-    assert_true(wide[0] == 0 && wide[1] == 3 && wide[2] == 8 && wide[15] == 70 && wide[16] == 0); // quarters between centres
+    assert_true(wide[0] == 0 && wide[1] == 3 && wide[2] == 8 && wide[15] == 70 &&
+                wide[16] == 0); // quarters between centres
     image_free(&out);
 }
 
@@ -311,9 +314,9 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_png_round_trip), TEST(test_png_kinds), TEST(test_jpeg),   TEST(test_tiff),         TEST(test_foreign),
-        TEST(test_damaged),        TEST(test_to_rgb8),   TEST(test_resize), TEST(test_resize_depth), TEST(test_draw),
-        TEST(test_planted_error),
+        TEST(test_png_round_trip), TEST(test_png_kinds), TEST(test_jpeg),          TEST(test_tiff),
+        TEST(test_foreign),        TEST(test_damaged),   TEST(test_to_rgb8),       TEST(test_resize),
+        TEST(test_resize_depth),   TEST(test_draw),      TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Importers against small recordings made here in the foreign layouts: what was seen comes back in metres, OpenCV axes and
-// pixel centres at halves; wrong folders are refused with a sentence and leave no file.
+// Importers against small recordings made here in the foreign layouts: what was seen comes back in metres, OpenCV axes
+// and pixel centres at halves; wrong folders are refused with a sentence and leave no file.
 #include "base/file.h"
 #include "base/image.h"
 #include "datasets/check.h"
@@ -37,7 +37,8 @@ static void write_pictures(int v, const char *colour, const char *depth, double 
     size_t pixels = (size_t)scene.info.H * (size_t)scene.info.W;
     Image rgb = {scene.info.H, scene.info.W, 3, PIXEL_U8, scene.rgb + 3 * (size_t)v * pixels}, words;
     assert_status_ok(image_create(scene.info.H, scene.info.W, 1, PIXEL_U16, &words, &err), err);
-    for (size_t i = 0; i < pixels; i++) ((uint16_t *)words.pixels)[i] = code((uint16_t)lrint(scene.depth[(size_t)v * pixels + i] / unit));
+    for (size_t i = 0; i < pixels; i++)
+        ((uint16_t *)words.pixels)[i] = code((uint16_t)lrint(scene.depth[(size_t)v * pixels + i] / unit));
     snprintf(path, sizeof path, "%s/%s", source, colour);
     assert_status_ok(image_write_png(&rgb, path, &err), err);
     snprintf(path, sizeof path, "%s/%s", source, depth);

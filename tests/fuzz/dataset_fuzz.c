@@ -18,7 +18,8 @@ static void read_episode(const Dataset *dataset, int episode, Frames *frames) {
     Error err = {0};
     int views[1] = {info->V - 1}, count = info->F < FRAMES_READ ? info->F : FRAMES_READ;
     if ((size_t)info->H * (size_t)info->W > PIXELS_MAX) return;
-    FrameRequest request = {.episode = episode, .first = info->F - count, .count = count, .views = views, .view_count = 1};
+    FrameRequest request = {
+        .episode = episode, .first = info->F - count, .count = count, .views = views, .view_count = 1};
     if (dataset_read_frames(dataset, request, frames, &err)) {
         CHECK(err.text[0] && !strchr(err.text, '\n'));
         return;
