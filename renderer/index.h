@@ -12,6 +12,7 @@ enum { INDEX_LEVELS = 7 };
 
 typedef struct RendererIndex {
     size_t count;            // particles
+    size_t left_out;         // of them: not finite, without reach, or too far away (a diverged model shows here)
     real edge, inverse_edge; // of a cell, metres
     real low[3], high[3];    // box around every particle's reach; low > high when there is none
     real *packed;            // (N,4) x, y, z, 1/R^2

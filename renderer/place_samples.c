@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/place_samples.h"
 
-#include "base/check.h"
 #include "renderer/backend.h"
 #include "renderer/elements.h"
 #include "renderer/renderer.h"
@@ -11,7 +10,9 @@ RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, co
     static const RendererSamples nothing;
     const RendererConfig *config = &renderer->config;
     size_t capacity = rays->count * (size_t)config->samples, neighbours = (size_t)config->neighbours;
-    CHECK(capacity < INT32_MAX);
+    if (capacity > INT32_MAX / neighbours)
+        device_fail(tape->device, STATUS_FAILED, "%zu rays of %d samples are too many for one pass; use fewer rays",
+                    rays->count, config->samples);
     RendererSamples *samples = tape_context(tape, sizeof *samples);
     if (!samples) return (RendererSamples *)&nothing; // the device has failed: nobody reads it
     // Room for every ray to keep S samples; what they do not use is never touched.

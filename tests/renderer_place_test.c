@@ -186,12 +186,15 @@ static void broken_values_are_left_out(void **state) {
     scene_open(&s, 300, 100);
     for (size_t i = 0; i < s.N; i += 7) s.x[3 * i + i % 3] = i % 2 ? (real)NAN : (real)INFINITY;
     for (size_t i = 3; i < s.N; i += 11) s.radius[i] = i % 2 ? 0 : (real)NAN;
+    size_t broken = 0;
+    for (size_t i = 0; i < s.N; i++) broken += i % 7 == 0 || i % 11 == 3;
     for (size_t i = 0; i < s.R; i += 9) s.direction[3 * i] = s.direction[3 * i + 1] = s.direction[3 * i + 2] = 0;
     assert_true(check_placement(&s, "broken values") > 50);
     for (size_t i = 0; i < s.R; i++) s.direction[3 * i + i % 3] = i % 2 ? (real)NAN : (real)INFINITY;
     Drawn d = {0};
     scene_place(&s, &d);
     assert_int_equal(d.samples->count, 0);
+    assert_int_equal(d.index->left_out, broken);
     scene_close(&s);
 }
 

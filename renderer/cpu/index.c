@@ -79,13 +79,14 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     index->inverse_edge = 1 / index->edge;
     real limit = index->edge * INDEX_CELL_LIMIT, inf = (real)INFINITY;
     real x0 = inf, y0 = inf, z0 = inf, x1 = -inf, y1 = -inf, z1 = -inf;
-    size_t entries = 0;
-#pragma omp parallel for schedule(static) num_threads(device->threads) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1) reduction(+ : entries)
+    size_t entries = 0, left_out = 0;
+#pragma omp parallel for schedule(static) num_threads(device->threads) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1) reduction(+ : entries, left_out)
     for (size_t i = 0; i < a->count; i++) {
         const real *x = a->x + 3 * i;
         real R = a->radius[i], *packed = index->packed + 4 * i;
         memcpy(packed, x, 3 * sizeof(real));
         packed[3] = finite_particle(a, i, limit) ? element_inverse_R2(R) : 0; // 0 = left out
+        left_out += packed[3] == 0;
         if (packed[3] == 0) continue;
         x0 = x[0] - R < x0 ? x[0] - R : x0;
         y0 = x[1] - R < y0 ? x[1] - R : y0;
@@ -99,6 +100,7 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     memcpy(index->low, (real[]){x0, y0, z0}, sizeof index->low);
     memcpy(index->high, (real[]){x1, y1, z1}, sizeof index->high);
     index->entries = entries;
+    index->left_out = left_out;
     set_levels(index);
 }
 
