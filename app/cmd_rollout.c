@@ -66,8 +66,8 @@ static Status run_rollout(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = roll_out(line, &session, dataset, views, &rollout, err);
     if (status == STATUS_OK) status = rollout_file_write(&rollout, out, err);
     if (status == STATUS_OK)
-        printf("%s: episode %s from frame %d, %zu particles, %zu steps of %.4g s\n", out, rollout.episode,
-               rollout.first_frame, rollout.sets[0].N, rollout.steps, rollout.time_step);
+        printf("%s: episode %s from frame %d, %zu particles, %zu step%s of %.4g s\n", out, rollout.episode,
+               rollout.first_frame, rollout.sets[0].N, rollout.steps, rollout.steps == 1 ? "" : "s", rollout.time_step);
     rollout_file_free(&rollout);
     dataset_close(dataset);
     session_close(&session);
