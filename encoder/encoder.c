@@ -11,8 +11,10 @@
 
 static size_t input_channels(const EncoderConfig *config) { return config->depth_input ? 4 : 3; }
 
-static void create_block(EncoderBlock *block, Parameters *set, size_t in, size_t out, const char *stage, int level, int i) {
-    block->weight = parameters_add(set, INIT_UNIFORM, 9.0 * (double)in, 4, (size_t[]){3, 3, in, out}, "encoder.%s%d.conv%d.weight", stage, level, i);
+static void create_block(EncoderBlock *block, Parameters *set, size_t in, size_t out, const char *stage, int level,
+                         int i) {
+    block->weight = parameters_add(set, INIT_UNIFORM, 9.0 * (double)in, 4, (size_t[]){3, 3, in, out},
+                                   "encoder.%s%d.conv%d.weight", stage, level, i);
     block->bias = parameters_add(set, INIT_ZERO, 0, 1, &out, "encoder.%s%d.conv%d.bias", stage, level, i);
     block->gain = parameters_add(set, INIT_ONE, 0, 1, &out, "encoder.%s%d.norm%d.gain", stage, level, i);
     block->offset = parameters_add(set, INIT_ZERO, 0, 1, &out, "encoder.%s%d.norm%d.offset", stage, level, i);
@@ -30,7 +32,8 @@ void encoder_create(Encoder *encoder, Parameters *set, const EncoderConfig *conf
         create_block(&encoder->up[l][0], set, widths[l] + widths[l + 1], widths[l], "up", l, 0);
         create_block(&encoder->up[l][1], set, widths[l], widths[l], "up", l, 1);
     }
-    encoder->out_weight = parameters_add(set, INIT_UNIFORM, (double)widths[0], 2, (size_t[]){widths[0], config->latent}, "encoder.out.weight");
+    encoder->out_weight = parameters_add(set, INIT_UNIFORM, (double)widths[0], 2, (size_t[]){widths[0], config->latent},
+                                         "encoder.out.weight");
     encoder->out_bias = parameters_add(set, INIT_ZERO, 0, 1, &config->latent, "encoder.out.bias");
 }
 
@@ -48,7 +51,8 @@ Tensor *encoder_input(Tape *tape, const Encoder *encoder, const Observation *o, 
     return images;
 }
 
-static Tensor *block_forward(Tape *tape, const Encoder *encoder, const EncoderBlock *block, Tensor *x, ImageShape shape) {
+static Tensor *block_forward(Tape *tape, const Encoder *encoder, const EncoderBlock *block, Tensor *x,
+                             ImageShape shape) {
     x = conv2d(tape, x, shape, block->weight, block->bias);
     return group_norm(tape, x, shape, block->gain, block->offset, encoder->config.activation);
 }

@@ -16,7 +16,7 @@ typedef struct EncoderConfig {
     size_t widths[ENCODER_MAX_LEVELS]; // channels of each level
     size_t latent;                     // outputs per pixel: D, or D - 3 when the colour is carried
     bool depth_input;
-    double extent;                     // X, metres: unit of the depth input
+    double extent; // X, metres: unit of the depth input
     Activation activation;
 } EncoderConfig;
 

@@ -10,8 +10,8 @@ void selection_free(Selection *selection) {
     *selection = (Selection){0};
 }
 
-// Every point with its pixel's key; the pixel is numbered by the view's index in the data set, so that the choice does not
-// depend on which other views are given.
+// Every point with its pixel's key; the pixel is numbered by the view's index in the data set, so that the choice does
+// not depend on which other views are given.
 static void fill_keys(const Observation *o, const PointCloud *cloud, const SampleOptions *options, Keyed *items) {
     RandomKey key = {options->seed, RANDOM_PARTICLES, options->step, options->episode};
     int64_t pixels = (int64_t)o->H * o->W;
@@ -38,16 +38,19 @@ static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options
     size_t want_in = (size_t)llrint(options->inside_share * (double)options->N), want_out = options->N - want_in;
     size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
     size_t chosen_in = 0, chosen_out = 0;
-    Status status = choose_voxel(&out->voxels, out->items, inside, want_in + spare_out, cloud->position, options->extent, &chosen_in, err);
+    Status status = choose_voxel(&out->voxels, out->items, inside, want_in + spare_out, cloud->position,
+                                 options->extent, &chosen_in, err);
     if (status == STATUS_OK)
-        status = choose_voxel(&out->voxels, out->items + inside, outside, want_out + spare_in, cloud->position, options->extent, &chosen_out, err);
+        status = choose_voxel(&out->voxels, out->items + inside, outside, want_out + spare_in, cloud->position,
+                              options->extent, &chosen_out, err);
     memmove(out->items + chosen_in, out->items + inside, chosen_out * sizeof *out->items);
     out->count = chosen_in + chosen_out;
     choose_sort(out->items, out->count);
     return status;
 }
 
-Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
+Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options,
+                        Selection *out, Error *err) {
     if (2 * cloud->count > out->capacity) {
         free(out->items);
         out->capacity = 2 * cloud->count; // the second half is scratch

@@ -24,7 +24,8 @@ typedef struct Selection {
     VoxelTable voxels;
 } Selection;
 
-Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err);
+Status sample_particles(const Observation *observation, const PointCloud *cloud, const SampleOptions *options,
+                        Selection *out, Error *err);
 void selection_free(Selection *selection); // accepts {0}
 
 #endif

@@ -94,7 +94,13 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
     out->count = 0;
     for (int view = 0; view < o->V; view++) {
         size_t image = (size_t)(frame * o->V + view), other_image = (size_t)(other * o->V + view);
-        View v = {.K = o->intrinsics + 9 * view, .pose = o->world_from_camera + 16 * image, .bounds = o->bounds, .depth = o->depth + pixels * image, .rgb = o->rgb + 3 * pixels * image, .H = o->H, .W = o->W};
+        View v = {.K = o->intrinsics + 9 * view,
+                  .pose = o->world_from_camera + 16 * image,
+                  .bounds = o->bounds,
+                  .depth = o->depth + pixels * image,
+                  .rgb = o->rgb + 3 * pixels * image,
+                  .H = o->H,
+                  .W = o->W};
         if (flags) {
             const double *pose = o->world_from_camera + 16 * other_image;
             v.other_depth = o->depth + pixels * other_image;

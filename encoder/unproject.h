@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From posed RGB-D pixels to points: x = world_from_camera (z Kc^-1 [u+0.5, v+0.5, 1]) for every pixel with depth, with its
-// colour and moving flag (docs/model.md, "Encoder"). Host memory.
+// From posed RGB-D pixels to points: x = world_from_camera (z Kc^-1 [u+0.5, v+0.5, 1]) for every pixel with depth, with
+// its colour and moving flag (docs/model.md, "Encoder"). Host memory.
 #ifndef VPD_ENCODER_UNPROJECT_H
 #define VPD_ENCODER_UNPROJECT_H
 
@@ -25,7 +25,8 @@ typedef struct UnprojectOptions {
     double moving_threshold; // zm in metres; 0: every flag is 0
 } UnprojectOptions;
 
-Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out, Error *err);
+Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out,
+                       Error *err);
 void point_cloud_free(PointCloud *cloud); // accepts {0}
 
 #endif

@@ -2,10 +2,15 @@
 #include "nn/activation.h"
 #include "nn/cases.h"
 
-static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) { return activation(tape, in[0], (Activation)c->sizes[0]); }
+static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
+    return activation(tape, in[0], (Activation)c->sizes[0]);
+}
 
-#define ACTIVATION_CASE(label, kind, rows, cols, range, is_bench) \
-    {.name = "activation " label, .inputs = {{"x", rows, cols, -range, range, true}}, .run = run, .sizes = {kind}, .bench = is_bench}
+#define ACTIVATION_CASE(label, kind, rows, cols, range, is_bench)                                                      \
+    {                                                                                                                  \
+        .name = "activation " label, .inputs = {{"x", rows, cols, -range, range, true}}, .run = run, .sizes = {kind},  \
+        .bench = is_bench                                                                                              \
+    }
 
 static const OpCase cases[] = {
     ACTIVATION_CASE("silu", ACTIVATION_SILU, 13, 7, 5, false),

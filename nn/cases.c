@@ -7,8 +7,11 @@
 
 #include <string.h>
 
-extern const OpCases activation_cases, columns_cases, combine_cases, conv2d_cases, group_norm_cases, image_ops_cases, layer_norm_cases, linear_cases, reduce_cases, rows_cases, ssim_loss_cases;
-const OpCases *const nn_case_tables[] = {&linear_cases, &conv2d_cases, &group_norm_cases, &image_ops_cases, &activation_cases, &combine_cases, &columns_cases, &rows_cases, &reduce_cases, &layer_norm_cases, &ssim_loss_cases};
+extern const OpCases activation_cases, columns_cases, combine_cases, conv2d_cases, group_norm_cases, image_ops_cases,
+    layer_norm_cases, linear_cases, reduce_cases, rows_cases, ssim_loss_cases;
+const OpCases *const nn_case_tables[] = {&linear_cases,     &conv2d_cases,     &group_norm_cases, &image_ops_cases,
+                                         &activation_cases, &combine_cases,    &columns_cases,    &rows_cases,
+                                         &reduce_cases,     &layer_norm_cases, &ssim_loss_cases};
 const size_t nn_case_table_count = sizeof nn_case_tables / sizeof *nn_case_tables;
 
 enum { UPSTREAM = CASE_INPUTS, DIRECTION }; // keys of the random streams beside the inputs'
@@ -52,7 +55,8 @@ static void start_backward(CaseRun *run, const OpCase *c) {
     tape_backward_from_grads(&run->tape);
 }
 
-Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward, CaseRun *run, Error *err) {
+Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
+                CaseRun *run, Error *err) {
     memset(run, 0, sizeof *run);
     tape_init(&run->tape, device);
     run->input_count = case_input_count(c);
@@ -68,11 +72,13 @@ double case_objective(const CaseRun *run, const OpCase *c) {
     const Tensor *y = run->output;
     RandomKey key = case_key(c, UPSTREAM);
     double sum = 0;
-    for (size_t i = 0; i < y->rows * y->cols; i++) sum += (double)y->value[i] * (2 * (double)random_uniform(key, i) - 1);
+    for (size_t i = 0; i < y->rows * y->cols; i++)
+        sum += (double)y->value[i] * (2 * (double)random_uniform(key, i) - 1);
     return sum;
 }
 
-static Status objective_at(Device *device, const OpCase *c, int moved, const real *direction, real step, double *out, Error *err) {
+static Status objective_at(Device *device, const OpCase *c, int moved, const real *direction, real step, double *out,
+                           Error *err) {
     CaseRun run;
     Status status = case_run(device, c, moved, direction, step, false, &run, err);
     if (status == STATUS_OK) *out = case_objective(&run, c);
@@ -81,7 +87,8 @@ static Status objective_at(Device *device, const OpCase *c, int moved, const rea
 }
 
 // |analytic - central difference| relative to the larger of them and to the size of the gradient.
-static Status input_gradient_error(Device *device, const OpCase *c, const CaseRun *base, int i, double *error, Error *err) {
+static Status input_gradient_error(Device *device, const OpCase *c, const CaseRun *base, int i, double *error,
+                                   Error *err) {
     const double step = 1e-5; // truncation ~1e-10, rounding ~1e-11 in double
     size_t count = c->inputs[i].rows * c->inputs[i].cols;
     real *direction = malloc((count + 1) * sizeof *direction);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each op has one table of cases (NAME_cases.c beside it): shapes, awkward sizes, expected work. Four things read it: the
-// finite-difference check (in double), the comparison with stored PyTorch values, the comparison of back ends
-// (`vpd selftest`), and the benchmark (`vpd bench ops`). To add an op is one header, glue, one file per back end, one table.
+// Each op has one table of cases (NAME_cases.c beside it): shapes, awkward sizes, expected work. Four things read it:
+// the finite-difference check (in double), the comparison with stored PyTorch values, the comparison of back ends
+// (`vpd selftest`), and the benchmark (`vpd bench ops`). To add an op is one header, glue, one file per back end, one
+// table.
 #ifndef VPD_NN_CASES_H
 #define VPD_NN_CASES_H
 
@@ -18,13 +19,13 @@ typedef struct CaseInput {
 
 typedef struct OpCase OpCase;
 struct OpCase {
-    const char *name;                // "odd 7x5x3"
-    CaseInput inputs[CASE_INPUTS];   // up to the first without a name
+    const char *name;              // "odd 7x5x3"
+    CaseInput inputs[CASE_INPUTS]; // up to the first without a name
     // Runs the op; integer inputs (lists, segments) are made here from `sizes`.
     Tensor *(*run)(Tape *tape, Tensor *const *inputs, const OpCase *c);
-    long sizes[CASE_SIZES];          // the op's own
-    double flops;                    // useful work forward + backward; 0 = bound by memory
-    bool bench;                      // a size worth timing; left out of finite differences
+    long sizes[CASE_SIZES]; // the op's own
+    double flops;           // useful work forward + backward; 0 = bound by memory
+    bool bench;             // a size worth timing; left out of finite differences
 };
 
 typedef struct OpCases {
@@ -47,9 +48,10 @@ typedef struct CaseRun {
     size_t input_count;
 } CaseRun;
 
-// Makes the inputs (values moved by `step` * `direction` in input `moved`, for finite differences; direction NULL = none),
-// runs forward and, when `backward`, backward from the keyed upstream gradient.
-Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward, CaseRun *run, Error *err);
+// Makes the inputs (values moved by `step` * `direction` in input `moved`, for finite differences; direction NULL =
+// none), runs forward and, when `backward`, backward from the keyed upstream gradient.
+Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
+                CaseRun *run, Error *err);
 void case_run_free(CaseRun *run);
 
 // The scalar that finite differences are taken of: sum of output * upstream gradient, summed in double.

@@ -37,7 +37,8 @@ static void segment_backward(Tape *tape, void *context) {
     for (size_t i = 0; i < node->output_count; i++) {
         Tensor *output = outputs[i];
         real *grad = node->outputs[i]->grad ? tape_grad(again, output) : NULL;
-        CopyColumnsArgs add = {output->rows, output->cols, node->outputs[i]->grad, output->cols, grad, output->cols, true};
+        CopyColumnsArgs add = {output->rows, output->cols, node->outputs[i]->grad, output->cols, grad,
+                               output->cols, true};
         if (grad) tape->device->nn->copy_columns(tape->device, &add);
     }
     tape_backward_from_grads(again);
@@ -62,7 +63,8 @@ void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t inpu
         Tensor *inner = outputs[i];
         outputs[i] = node->outputs[i] = tape_tensor(tape, inner->rows, inner->cols, true);
         if (inner->value && outputs[i]->value)
-            tape->device->nn->copy(tape->device, outputs[i]->value, inner->value, inner->rows * inner->cols * sizeof(real));
+            tape->device->nn->copy(tape->device, outputs[i]->value, inner->value,
+                                   inner->rows * inner->cols * sizeof(real));
     }
     tape_record(tape, segment_backward, node);
 }

@@ -26,8 +26,8 @@ static int compare_index(const void *a, const void *b) {
 
 static int digit_of(Keyed item, int shift) { return (int)(item.key >> shift & (DIGITS - 1)); }
 
-// Sorts items that agree in the bits of the key above `shift` + 8: into place by the next eight bits (each item moves once),
-// then each digit's items apart.
+// Sorts items that agree in the bits of the key above `shift` + 8: into place by the next eight bits (each item moves
+// once), then each digit's items apart.
 static void sort_digits(Keyed *items, size_t count, int shift) {
     size_t next[DIGITS] = {0}, end[DIGITS], first = 0;
     if (count <= FEW) {
@@ -92,7 +92,9 @@ static uint64_t pack_cell(const real *x, double edge) {
     return packed;
 }
 
-static size_t home_slot(const VoxelTable *table, uint64_t cell) { return (size_t)((cell * 0x9E3779B97F4A7C15ull) >> 20) & (table->capacity - 1); }
+static size_t home_slot(const VoxelTable *table, uint64_t cell) {
+    return (size_t)((cell * 0x9E3779B97F4A7C15ull) >> 20) & (table->capacity - 1);
+}
 
 // False when the cell is already there.
 static bool take_cell(VoxelTable *table, uint64_t cell) {
@@ -103,10 +105,11 @@ static bool take_cell(VoxelTable *table, uint64_t cell) {
     return is_new;
 }
 
-// How many voxels the items occupy, counted up to `enough`. With `keep` the first item of each voxel is moved to the front:
-// items are sorted, so these have the smallest keys. Cells are computed some way ahead, so that their slots have
+// How many voxels the items occupy, counted up to `enough`. With `keep` the first item of each voxel is moved to the
+// front: items are sorted, so these have the smallest keys. Cells are computed some way ahead, so that their slots have
 // come from memory when they are asked for.
-static size_t count_voxels(VoxelTable *table, Keyed *items, size_t count, const real *position, double edge, size_t enough, bool keep) {
+static size_t count_voxels(VoxelTable *table, Keyed *items, size_t count, const real *position, double edge,
+                           size_t enough, bool keep) {
     size_t occupied = 0;
     memset(table->slots, 0xff, table->capacity * sizeof *table->slots); // EMPTY
     for (size_t first = 0; first < count && occupied < enough; first += AHEAD) {
@@ -138,7 +141,11 @@ typedef struct LevelSearch {
 
 static bool level_is_enough(LevelSearch *s, int level) {
     signed char *known = &s->known[level - FIRST_LEVEL];
-    if (!*known) *known = count_voxels(s->table, s->items, s->count, s->position, level_edge(s->extent, level), s->n, false) >= s->n ? 2 : 1;
+    if (!*known)
+        *known =
+            count_voxels(s->table, s->items, s->count, s->position, level_edge(s->extent, level), s->n, false) >= s->n
+                ? 2
+                : 1;
     return *known == 2;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing some of many points by random keys, at random or one per voxel (docs/model.md, "Choice of N particles"). Host
-// memory; the same choice on every machine.
+// Choosing some of many points by random keys, at random or one per voxel (docs/model.md, "Choice of N particles").
+// Host memory; the same choice on every machine.
 #ifndef VPD_NN_CHOOSE_H
 #define VPD_NN_CHOOSE_H
 
@@ -26,14 +26,14 @@ void choose_sort(Keyed *items, size_t count);
 typedef struct VoxelTable {
     uint64_t *slots; // (capacity) packed coordinates, hashed
     size_t capacity;
-    int level;      // that the last call came to: where the next one looks first
+    int level; // that the last call came to: where the next one looks first
 } VoxelTable;
 
 void voxel_table_free(VoxelTable *table); // accepts {0}
 
-// items must be sorted. Moves the chosen ones to the front, still sorted, and returns how many in *chosen: all if count <= n;
-// else one point (smallest key) per voxel of edge X 2^(-j/4), j the smallest in -8..64 with at least n occupied voxels, and
-// of these the n of smallest key. position (.., 3) in metres is indexed by item.index.
+// items must be sorted. Moves the chosen ones to the front, still sorted, and returns how many in *chosen: all if count
+// <= n; else one point (smallest key) per voxel of edge X 2^(-j/4), j the smallest in -8..64 with at least n occupied
+// voxels, and of these the n of smallest key. position (.., 3) in metres is indexed by item.index.
 Status choose_voxel(VoxelTable *table, Keyed *items, size_t count, size_t n, const real *position, double extent,
                     size_t *chosen, Error *err);
 

@@ -14,7 +14,8 @@ typedef struct ColumnsNode {
     Tensor *x[]; // (count)
 } ColumnsNode;
 
-static void copy_columns(Device *device, size_t rows, size_t cols, const real *from, size_t from_stride, real *to, size_t to_stride, bool add) {
+static void copy_columns(Device *device, size_t rows, size_t cols, const real *from, size_t from_stride, real *to,
+                         size_t to_stride, bool add) {
     CopyColumnsArgs args = {rows, cols, from, from_stride, to, to_stride, add};
     if (from && to && !device->failed) device->nn->copy_columns(device, &args);
 }

@@ -2,21 +2,29 @@
 #include "nn/cases.h"
 #include "nn/columns.h"
 
-static Tensor *run_concat(Tape *tape, Tensor *const *in, const OpCase *c) { return concat_columns(tape, case_input_count(c), in); }
+static Tensor *run_concat(Tape *tape, Tensor *const *in, const OpCase *c) {
+    return concat_columns(tape, case_input_count(c), in);
+}
 
 static Tensor *run_slice(Tape *tape, Tensor *const *in, const OpCase *c) {
     return slice_columns(tape, in[0], (size_t)c->sizes[0], (size_t)c->sizes[1]);
 }
 
-#define X(name, rows, cols) {name, rows, cols, -1, 1, true}
+#define X(name, rows, cols)                                                                                            \
+    { name, rows, cols, -1, 1, true }
 
 static const OpCase cases[] = {
     {.name = "concat none", .inputs = {X("a", 0, 3), X("b", 0, 2)}, .run = run_concat},
     {.name = "concat one", .inputs = {X("a", 4, 3)}, .run = run_concat},
-    {.name = "concat", .inputs = {X("a", 6, 3), X("b", 6, 0), {"constant", 6, 2, -1, 1, false}, X("d", 6, 5)}, .run = run_concat},
+    {.name = "concat",
+     .inputs = {X("a", 6, 3), X("b", 6, 0), {"constant", 6, 2, -1, 1, false}, X("d", 6, 5)},
+     .run = run_concat},
     {.name = "slice none", .inputs = {X("x", 6, 3)}, .run = run_slice, .sizes = {1, 0}},
     {.name = "slice", .inputs = {X("x", 6, 9)}, .run = run_slice, .sizes = {2, 4}},
-    {.name = "concat 65536x(64+64)", .inputs = {X("a", 65536, 64), X("b", 65536, 64)}, .run = run_concat, .bench = true},
+    {.name = "concat 65536x(64+64)",
+     .inputs = {X("a", 65536, 64), X("b", 65536, 64)},
+     .run = run_concat,
+     .bench = true},
 };
 
 const OpCases columns_cases = {"columns", cases, sizeof cases / sizeof *cases};

@@ -32,7 +32,9 @@ static Tensor *combine(Tape *tape, Tensor *a, real alpha, Tensor *b, size_t firs
                            .a = a->value,
                            .b = b ? b->value : NULL,
                            .y = y->value},
-                          a, b, y};
+                          a,
+                          b,
+                          y};
     tape->device->nn->combine_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, combine_backward_node, node);
     return y;

@@ -10,10 +10,10 @@ typedef struct CombineArgs {
     size_t first, width; // columns of y that b (rows, width) is added to
     real alpha, beta;
     const real *a;
-    const real *b;       // or NULL
-    real *y;             // overwritten
+    const real *b; // or NULL
+    real *y;       // overwritten
     const real *dy;
-    real *da, *db;       // added into; NULL = not wanted
+    real *da, *db; // added into; NULL = not wanted
 } CombineArgs;
 
 Tensor *tensor_add(Tape *tape, Tensor *a, Tensor *b);

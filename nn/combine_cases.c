@@ -22,7 +22,8 @@ static Tensor *run_twice(Tape *tape, Tensor *const *in, const OpCase *c) {
     return tensor_add_scaled(tape, tensor_add(tape, in[0], in[0]), in[0], -3);
 }
 
-#define X(name, rows, cols) {name, rows, cols, -1, 1, true}
+#define X(name, rows, cols)                                                                                            \
+    { name, rows, cols, -1, 1, true }
 
 static const OpCase cases[] = {
     {.name = "add none", .inputs = {X("a", 0, 3), X("b", 0, 3)}, .run = run_add},

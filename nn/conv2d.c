@@ -29,7 +29,18 @@ Tensor *conv2d(Tape *tape, Tensor *x, ImageShape shape, Tensor *weight, Tensor *
     y->block = x->block;
     Conv2dNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
-    *node = (Conv2dNode){{.shape = shape, .in = x->cols, .block = x->block, .out = weight->cols, .x = x->value, .weight = weight->value, .bias = bias->value, .y = y->value}, x, weight, bias, y};
+    *node = (Conv2dNode){{.shape = shape,
+                          .in = x->cols,
+                          .block = x->block,
+                          .out = weight->cols,
+                          .x = x->value,
+                          .weight = weight->value,
+                          .bias = bias->value,
+                          .y = y->value},
+                         x,
+                         weight,
+                         bias,
+                         y};
     if (x->rows > 0) tape->device->nn->conv2d_forward(tape->device, &node->args);
     if (y->wants_grad && x->rows > 0) tape_record(tape, conv2d_backward_node, node);
     return y;

@@ -9,15 +9,15 @@
 
 typedef struct Conv2dArgs {
     ImageShape shape;
-    size_t in, out;     // channels
-    size_t block;       // layout of x, y and their gradients
-    const real *x;      // (n*h*w, in)
-    const real *weight; // (3,3,in,out)
-    const real *bias;   // (out)
-    real *y;            // (n*h*w, out), overwritten
-    const real *dy;     // (n*h*w, out)
-    real *dx;           // (n*h*w, in); NULL = not wanted
-    bool dx_is_new;     // dx is overwritten, not added to
+    size_t in, out;        // channels
+    size_t block;          // layout of x, y and their gradients
+    const real *x;         // (n*h*w, in)
+    const real *weight;    // (3,3,in,out)
+    const real *bias;      // (out)
+    real *y;               // (n*h*w, out), overwritten
+    const real *dy;        // (n*h*w, out)
+    real *dx;              // (n*h*w, in); NULL = not wanted
+    bool dx_is_new;        // dx is overwritten, not added to
     real *dweight, *dbias; // added into; NULL = not wanted
 } Conv2dArgs;
 

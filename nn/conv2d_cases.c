@@ -7,10 +7,14 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     return conv2d(tape, in[0], shape, in[1], in[2]);
 }
 
-#define CONV2D_CASE(label, n, h, w, in, out, x_wants_grad, is_bench)                               \
-    {.name = "conv2d " label,                                                                      \
-     .inputs = {{"x", (n) * (h) * (w), in, -1, 1, x_wants_grad}, {"weight", 9 * (in), out, -1, 1, true}, {"bias", 1, out, -1, 1, true}}, \
-     .run = run, .sizes = {n, h, w}, .flops = 6.0 * 9 * (n) * (h) * (w) * (in) * (out), .bench = is_bench}
+#define CONV2D_CASE(label, n, h, w, in, out, x_wants_grad, is_bench)                                                   \
+    {                                                                                                                  \
+        .name = "conv2d " label,                                                                                       \
+        .inputs = {{"x", (n) * (h) * (w), in, -1, 1, x_wants_grad},                                                    \
+                   {"weight", 9 * (in), out, -1, 1, true},                                                             \
+                   {"bias", 1, out, -1, 1, true}},                                                                     \
+        .run = run, .sizes = {n, h, w}, .flops = 6.0 * 9 * (n) * (h) * (w) * (in) * (out), .bench = is_bench           \
+    }
 
 static const OpCase cases[] = {
     CONV2D_CASE("no image", 0, 4, 4, 2, 3, true, false),

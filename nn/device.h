@@ -16,19 +16,20 @@ struct GnnBackend;
 struct RendererBackend;
 
 typedef struct Device {
-    char name[64];                          // "cpu avx2, 2 threads"
+    char name[64]; // "cpu avx2, 2 threads"
     const struct NnBackend *nn;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
-    ArenaSource source;                     // the device's memory
-    Arena scratch;                          // temporaries of one op: mark, use, release
-    int threads;                            // of parallel loops on the CPU
+    ArenaSource source; // the device's memory
+    Arena scratch;      // temporaries of one op: mark, use, release
+    int threads;        // of parallel loops on the CPU
     bool failed;
     Error error;
-    void *state;                            // the back end's own
+    void *state; // the back end's own
 } Device;
 
-// spec: "auto", "cpu", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces a CPU table.
+// spec: "auto", "cpu", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces a CPU
+// table.
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
 
@@ -37,7 +38,8 @@ void device_fail(Device *device, Status status, const char *format, ...) __attri
 // Reports and clears the failure.
 Status device_status(Device *device, Error *err);
 
-// `count` reals of scratch memory, or NULL with the device failed. Callers mark and release device->scratch around an op.
+// `count` reals of scratch memory, or NULL with the device failed. Callers mark and release device->scratch around an
+// op.
 real *device_scratch(Device *device, size_t count);
 void *device_scratch_bytes(Device *device, size_t bytes);
 

@@ -37,7 +37,21 @@ Tensor *group_norm(Tape *tape, Tensor *x, ImageShape shape, Tensor *gain, Tensor
     y->block = x->block;
     GroupNormNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
-    *node = (GroupNormNode){{.shape = shape, .channels = x->cols, .block = x->block, .groups = groups, .act = act, .x = x->value, .gain = gain->value, .offset = offset->value, .mean = statistics, .rstd = statistics + shape.n * groups, .y = y->value}, x, gain, offset, y};
+    *node = (GroupNormNode){{.shape = shape,
+                             .channels = x->cols,
+                             .block = x->block,
+                             .groups = groups,
+                             .act = act,
+                             .x = x->value,
+                             .gain = gain->value,
+                             .offset = offset->value,
+                             .mean = statistics,
+                             .rstd = statistics + shape.n * groups,
+                             .y = y->value},
+                            x,
+                            gain,
+                            offset,
+                            y};
     if (x->rows > 0) tape->device->nn->group_norm_forward(tape->device, &node->args);
     if (y->wants_grad && x->rows > 0) tape_record(tape, group_norm_backward_node, node);
     return y;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group normalisation (Wu & He, ECCV 2018) followed by an activation, per image over pixels and the channels of a group:
+// Group normalisation (Wu & He, ECCV 2018) followed by an activation, per image over pixels and the channels of a
+// group:
 //   y = act(gain * (x - mean) / sqrt(variance + 1e-5) + offset)
 #ifndef VPD_NN_GROUP_NORM_H
 #define VPD_NN_GROUP_NORM_H
@@ -12,16 +13,16 @@ enum { GROUP_NORM_GROUPS = 8 };
 typedef struct GroupNormArgs {
     ImageShape shape;
     size_t channels, groups;
-    size_t block;              // layout of x, y and their gradients
+    size_t block; // layout of x, y and their gradients
     Activation act;
     const real *x;             // (n*h*w, channels)
     const real *gain, *offset; // (channels)
     real *mean, *rstd;         // (n, groups), written by forward and read by backward
     real *y;                   // (n*h*w, channels), overwritten
     const real *dy;
-    real *dx;                  // NULL = not wanted
-    bool dx_is_new;            // dx is overwritten, not added to
-    real *dgain, *doffset;     // added into; NULL = not wanted
+    real *dx;              // NULL = not wanted
+    bool dx_is_new;        // dx is overwritten, not added to
+    real *dgain, *doffset; // added into; NULL = not wanted
 } GroupNormArgs;
 
 // The largest number of groups, at most GROUP_NORM_GROUPS, that divides the channels.

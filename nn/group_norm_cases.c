@@ -14,10 +14,14 @@ static Tensor *run_twice(Tape *tape, Tensor *const *in, const OpCase *c) {
     return tensor_add(tape, once, run(tape, again, c));
 }
 
-#define GROUP_NORM_CASE(label, n, h, w, channels, act, is_bench)                                   \
-    {.name = "group_norm " label,                                                                  \
-     .inputs = {{"x", (n) * (h) * (w), channels, -2, 3, true}, {"gain", 1, channels, 0.5, 1.5, true}, {"offset", 1, channels, -1, 1, true}}, \
-     .run = run, .sizes = {n, h, w, act}, .bench = is_bench}
+#define GROUP_NORM_CASE(label, n, h, w, channels, act, is_bench)                                                       \
+    {                                                                                                                  \
+        .name = "group_norm " label,                                                                                   \
+        .inputs = {{"x", (n) * (h) * (w), channels, -2, 3, true},                                                      \
+                   {"gain", 1, channels, 0.5, 1.5, true},                                                              \
+                   {"offset", 1, channels, -1, 1, true}},                                                              \
+        .run = run, .sizes = {n, h, w, act}, .bench = is_bench                                                         \
+    }
 
 static const OpCase cases[] = {
     GROUP_NORM_CASE("no image", 0, 4, 4, 8, ACTIVATION_SILU, false),
@@ -28,7 +32,8 @@ static const OpCase cases[] = {
     GROUP_NORM_CASE("relu", 1, 5, 6, 8, ACTIVATION_RELU, false),
     {.name = "group_norm twice",
      .inputs = {{"x", 24, 8, -2, 3, true}, {"gain", 1, 8, 0.5, 1.5, true}, {"offset", 1, 8, -1, 1, true}},
-     .run = run_twice, .sizes = {2, 3, 4, ACTIVATION_SILU}},
+     .run = run_twice,
+     .sizes = {2, 3, 4, ACTIVATION_SILU}},
     GROUP_NORM_CASE("8x128x128x32", 8, 128, 128, 32, ACTIVATION_SILU, true),
 };
 

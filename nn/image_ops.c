@@ -10,13 +10,20 @@ typedef struct ImageOpNode {
     Tensor *x, *skip, *y; // skip: the first channels of y, or NULL
 } ImageOpNode;
 
-// skip's part of y is copied, or its gradient added: channels lie together within a pixel, or within an image where they lie in
-// blocks.
+// skip's part of y is copied, or its gradient added: channels lie together within a pixel, or within an image where
+// they lie in blocks.
 static void copy_skip(Device *device, const ImageOpNode *node, const real *from, real *to, bool back, bool add) {
     const ImageOpArgs *a = &node->args;
     size_t pixels = a->to.h * a->to.w, whole = image_run(a->y_block, a->y_channels) == a->y_channels;
-    size_t rows = whole ? node->y->rows : a->to.n, factor = whole ? 1 : pixels, skip = node->skip->cols * factor, all = node->y->cols * factor;
-    CopyColumnsArgs args = {.rows = rows, .cols = skip, .from = from, .from_stride = back ? all : skip, .to = to, .to_stride = back ? skip : all, .add = add};
+    size_t rows = whole ? node->y->rows : a->to.n, factor = whole ? 1 : pixels, skip = node->skip->cols * factor,
+           all = node->y->cols * factor;
+    CopyColumnsArgs args = {.rows = rows,
+                            .cols = skip,
+                            .from = from,
+                            .from_stride = back ? all : skip,
+                            .to = to,
+                            .to_stride = back ? skip : all,
+                            .add = add};
     device->nn->copy_columns(device, &args);
 }
 
@@ -32,7 +39,8 @@ static void image_op_backward_node(Tape *tape, void *context) {
     if (dskip) copy_skip(tape->device, node, args->dy, dskip, true, !is_new);
 }
 
-static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from, ImageShape to, Tensor *skip, size_t block) {
+static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from, ImageShape to, Tensor *skip,
+                        size_t block) {
     TAPE_CHECK_EQ(tape, x->rows, image_pixels(from));
     if (skip) TAPE_CHECK_EQ(tape, skip->rows, image_pixels(to));
     Tensor *inputs[] = {x, skip};
@@ -51,7 +59,9 @@ static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from
                            .y_block = block,
                            .x = x->value,
                            .y = y->value},
-                          x, skip, y};
+                          x,
+                          skip,
+                          y};
     tape->device->nn->image_op_forward(tape->device, &node->args);
     if (skip) copy_skip(tape->device, node, skip->value, y->value, false, false);
     if (y->wants_grad) tape_record(tape, image_op_backward_node, node);
@@ -60,7 +70,8 @@ static Tensor *image_op(Tape *tape, ImageOpKind kind, Tensor *x, ImageShape from
 
 Tensor *average_pool_2x2(Tape *tape, Tensor *x, ImageShape shape) {
     TAPE_CHECK_EQ(tape, shape.h % 2 + shape.w % 2, 0);
-    return image_op(tape, IMAGE_AVERAGE_POOL, x, shape, (ImageShape){shape.n, shape.h / 2, shape.w / 2}, NULL, x->block);
+    return image_op(tape, IMAGE_AVERAGE_POOL, x, shape, (ImageShape){shape.n, shape.h / 2, shape.w / 2}, NULL,
+                    x->block);
 }
 
 Tensor *upsample_concat(Tape *tape, Tensor *skip, Tensor *x, ImageShape shape) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact k nearest neighbours. Points are halved across their longest side until eight are left: a leaf; boxes around eight
-// leaves, eight such groups, and so on, tell what a query may skip. Unlike a grid this needs no cell size, so dense and thin
-// parts of a surface, far outliers and coincident points cost the same, and further coordinates prune too. The number of
-// points looked at by a query does not grow with their number (test: tests/nn_knn_test.c); sorting them adds N log N cheap steps.
+// Exact k nearest neighbours. Points are halved across their longest side until eight are left: a leaf; boxes around
+// eight leaves, eight such groups, and so on, tell what a query may skip. Unlike a grid this needs no cell size, so
+// dense and thin parts of a surface, far outliers and coincident points cost the same, and further coordinates prune
+// too. The number of points looked at by a query does not grow with their number (test: tests/nn_knn_test.c); sorting
+// them adds N log N cheap steps.
 //
 // The result is the same on every back end and for every number of threads, entry by entry: d^2 is summed over the
 // coordinates in order, x first, without fused multiply-add, and ties go to the smaller index.
@@ -17,16 +18,16 @@ enum { KNN_MAX_EXTRA = 4 };
 // their lengths). All coordinates are finite.
 typedef struct KnnArgs {
     size_t points, queries;
-    const real *point;         // (points, 3) metres
-    const real *query;         // (queries, 3)
-    size_t extra;              // 0 .. KNN_MAX_EXTRA
-    const real *point_extra;   // (points, extra) or NULL
-    const real *query_extra;   // (queries, extra) or NULL
-    const int32_t *self;       // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
+    const real *point;       // (points, 3) metres
+    const real *query;       // (queries, 3)
+    size_t extra;            // 0 .. KNN_MAX_EXTRA
+    const real *point_extra; // (points, extra) or NULL
+    const real *query_extra; // (queries, extra) or NULL
+    const int32_t *self;     // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
     int k;
-    int32_t *index;            // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
-    real *distance2;           // (queries, k) or NULL; infinity where there are fewer
-    uint64_t *visited;         // host; or NULL. Grows by the number of points whose distance was computed
+    int32_t *index;    // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
+    real *distance2;   // (queries, k) or NULL; infinity where there are fewer
+    uint64_t *visited; // host; or NULL. Grows by the number of points whose distance was computed
 } KnnArgs;
 
 // Sorted points for several searches.
@@ -37,8 +38,8 @@ typedef struct KnnIndex {
 
 // All run on device memory and fail the device when there is no memory.
 void knn(Device *device, const KnnArgs *args);
-// Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The points
-// need not outlive the call.
+// Sorts args' points into `memory` (an arena of the device's memory, or &device->scratch); queries are not read. The
+// points need not outlive the call.
 void knn_index(Device *device, Arena *memory, const KnnArgs *args, KnnIndex *index);
 // Searches an index; args' points are not read.
 void knn_search(Device *device, const KnnIndex *index, const KnnArgs *args);

@@ -28,7 +28,11 @@ Tensor *layer_norm(Tape *tape, Tensor *x, Tensor *gain, Tensor *offset) {
     LayerNormNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
     *node = (LayerNormNode){
-        {.rows = x->rows, .cols = x->cols, .x = x->value, .gain = gain->value, .offset = offset->value, .y = y->value}, x, gain, offset, y};
+        {.rows = x->rows, .cols = x->cols, .x = x->value, .gain = gain->value, .offset = offset->value, .y = y->value},
+        x,
+        gain,
+        offset,
+        y};
     tape->device->nn->layer_norm_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, layer_norm_backward_node, node);
     return y;

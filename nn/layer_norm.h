@@ -10,10 +10,10 @@
 typedef struct LayerNormArgs {
     size_t rows, cols;
     const real *x;
-    const real *gain, *offset;     // (cols)
-    real *y;                       // overwritten
+    const real *gain, *offset; // (cols)
+    real *y;                   // overwritten
     const real *dy;
-    real *dx, *dgain, *doffset;    // added into; NULL = not wanted
+    real *dx, *dgain, *doffset; // added into; NULL = not wanted
 } LayerNormArgs;
 
 Tensor *layer_norm(Tape *tape, Tensor *x, Tensor *gain, Tensor *offset);

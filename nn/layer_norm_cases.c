@@ -7,10 +7,14 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     return layer_norm(tape, in[0], in[1], in[2]);
 }
 
-#define LAYER_NORM_CASE(label, rows, cols, range, is_bench)                                                                     \
-    {.name = "layer norm " label,                                                                                               \
-     .inputs = {{"x", rows, cols, -range, range, true}, {"gain", 1, cols, .5, 1.5, true}, {"offset", 1, cols, -1, 1, true}},    \
-     .run = run, .bench = is_bench}
+#define LAYER_NORM_CASE(label, rows, cols, range, is_bench)                                                            \
+    {                                                                                                                  \
+        .name = "layer norm " label,                                                                                   \
+        .inputs = {{"x", rows, cols, -range, range, true},                                                             \
+                   {"gain", 1, cols, .5, 1.5, true},                                                                   \
+                   {"offset", 1, cols, -1, 1, true}},                                                                  \
+        .run = run, .bench = is_bench                                                                                  \
+    }
 
 static const OpCase cases[] = {
     LAYER_NORM_CASE("none", 0, 3, 1, false),

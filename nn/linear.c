@@ -34,7 +34,10 @@ Tensor *linear(Tape *tape, Tensor *x, Tensor *weight, Tensor *bias) {
                           .weight = weight->value,
                           .bias = bias ? bias->value : NULL,
                           .y = y->value},
-                         x, weight, bias, y};
+                         x,
+                         weight,
+                         bias,
+                         y};
     tape->device->nn->linear_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, linear_backward_node, node);
     return y;

@@ -7,11 +7,11 @@
 
 typedef struct LinearArgs {
     size_t rows, in, out;
-    const real *x;      // (rows, in)
-    const real *weight; // (in, out)
-    const real *bias;   // (out), or NULL
-    real *y;            // (rows, out), overwritten
-    const real *dy;     // (rows, out)
+    const real *x;              // (rows, in)
+    const real *weight;         // (in, out)
+    const real *bias;           // (out), or NULL
+    real *y;                    // (rows, out), overwritten
+    const real *dy;             // (rows, out)
     real *dx, *dweight, *dbias; // added into; NULL = not wanted
 } LinearArgs;
 

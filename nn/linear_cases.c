@@ -2,12 +2,16 @@
 #include "nn/cases.h"
 #include "nn/linear.h"
 
-static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) { return linear(tape, in[0], in[1], c->inputs[2].name ? in[2] : NULL); }
+static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
+    return linear(tape, in[0], in[1], c->inputs[2].name ? in[2] : NULL);
+}
 
-#define LINEAR_CASE(label, rows, in, out, is_bench)                                                     \
-    {.name = "linear " label,                                                                      \
-     .inputs = {{"x", rows, in, -1, 1, true}, {"weight", in, out, -1, 1, true}, {"bias", 1, out, -1, 1, true}}, \
-     .run = run, .flops = 6.0 * rows * in * out, .bench = is_bench}
+#define LINEAR_CASE(label, rows, in, out, is_bench)                                                                    \
+    {                                                                                                                  \
+        .name = "linear " label,                                                                                       \
+        .inputs = {{"x", rows, in, -1, 1, true}, {"weight", in, out, -1, 1, true}, {"bias", 1, out, -1, 1, true}},     \
+        .run = run, .flops = 6.0 * rows * in * out, .bench = is_bench                                                  \
+    }
 
 static const OpCase cases[] = {
     LINEAR_CASE("none", 0, 3, 4, false),

@@ -32,7 +32,8 @@ static void desc_free(Desc d) { (void)d; }
 typedef enum Kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, KIND_COUNT } Kind;
 typedef enum Operand { X, WEIGHT, Y, BIAS, OPERAND_COUNT } Operand;
 
-// One operand: as the caller lays it out and as oneDNN wants it, which is faster than NHWC by more than the way there costs.
+// One operand: as the caller lays it out and as oneDNN wants it, which is faster than NHWC by more than the way there
+// costs.
 typedef struct Slot {
     dnnl_memory_t given, wanted;
     dnnl_primitive_t reorder; // NULL: both are the same
@@ -74,16 +75,21 @@ static dnnl_format_tag_t image_tag(size_t block, size_t channels) {
 
 static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT], Desc any[OPERAND_COUNT]) {
     dnnl_format_tag_t x_tag = image_tag(c->block, c->in), y_tag = image_tag(c->block, c->out);
-    dnnl_dim_t n = (dnnl_dim_t)c->shape.n, h = (dnnl_dim_t)c->shape.h, w = (dnnl_dim_t)c->shape.w, in = (dnnl_dim_t)c->in, out = (dnnl_dim_t)c->out;
+    dnnl_dim_t n = (dnnl_dim_t)c->shape.n, h = (dnnl_dim_t)c->shape.h, w = (dnnl_dim_t)c->shape.w,
+               in = (dnnl_dim_t)c->in, out = (dnnl_dim_t)c->out;
     const struct {
         int rank;
         dnnl_dims_t dims;
         dnnl_format_tag_t tag;
-    } operands[OPERAND_COUNT] = {[X] = {4, {n, in, h, w}, x_tag}, [WEIGHT] = {4, {out, in, 3, 3}, dnnl_hwio}, [Y] = {4, {n, out, h, w}, y_tag}, [BIAS] = {1, {out}, dnnl_x}};
+    } operands[OPERAND_COUNT] = {[X] = {4, {n, in, h, w}, x_tag},
+                                 [WEIGHT] = {4, {out, in, 3, 3}, dnnl_hwio},
+                                 [Y] = {4, {n, out, h, w}, y_tag},
+                                 [BIAS] = {1, {out}, dnnl_x}};
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < OPERAND_COUNT && !status; i++) {
         status = desc_make(&given[i], operands[i].rank, operands[i].dims, operands[i].tag);
-        if (!status) status = desc_make(&any[i], operands[i].rank, operands[i].dims, i == BIAS ? dnnl_x : dnnl_format_tag_any);
+        if (!status)
+            status = desc_make(&any[i], operands[i].rank, operands[i].dims, i == BIAS ? dnnl_x : dnnl_format_tag_any);
     }
     return status;
 }
@@ -91,24 +97,33 @@ static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT],
 static const dnnl_dims_t ones = {1, 1};
 
 #if DNNL_VERSION_MAJOR >= 3
-static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
+static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
     static const dnnl_dims_t none = {0, 0};
     if (kind == FORWARD)
-        return dnnl_convolution_forward_primitive_desc_create(out, s->engine, dnnl_forward_training, dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y], ones, none, ones, ones, attr);
+        return dnnl_convolution_forward_primitive_desc_create(out, s->engine, dnnl_forward_training,
+                                                              dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y],
+                                                              ones, none, ones, ones, attr);
     if (kind == BACKWARD_DATA)
-        return dnnl_convolution_backward_data_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[Y], ones, none, ones, ones, hint, attr);
-    return dnnl_convolution_backward_weights_primitive_desc_create(out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y], ones, none, ones, ones, hint, attr);
+        return dnnl_convolution_backward_data_primitive_desc_create(
+            out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[Y], ones, none, ones, ones, hint, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(
+        out, s->engine, dnnl_convolution_direct, d[X], d[WEIGHT], d[BIAS], d[Y], ones, none, ones, ones, hint, attr);
 }
 #else
-static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
+static dnnl_status_t describe(State *s, Kind kind, const Desc *d, dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out) {
     dnnl_convolution_desc_t c;
     dnnl_status_t status;
     if (kind == FORWARD)
-        status = dnnl_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[BIAS], &d[Y], ones, ones, ones);
+        status = dnnl_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d[X],
+                                                    &d[WEIGHT], &d[BIAS], &d[Y], ones, ones, ones);
     else if (kind == BACKWARD_DATA)
-        status = dnnl_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[Y], ones, ones, ones);
+        status = dnnl_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[Y], ones,
+                                                          ones, ones);
     else
-        status = dnnl_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[BIAS], &d[Y], ones, ones, ones);
+        status = dnnl_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d[X], &d[WEIGHT], &d[BIAS],
+                                                             &d[Y], ones, ones, ones);
     return status ? status : dnnl_primitive_desc_create(out, &c, attr, s->engine, hint);
 }
 #endif
@@ -142,7 +157,8 @@ static dnnl_status_t make_slots(State *s, Kind kind, const Desc *given, Primitiv
     };
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < OPERAND_COUNT && !status; i++) {
-        DescView wanted = i == BIAS ? DESC_ARG(given[BIAS]) : dnnl_primitive_desc_query_md(p->description, queries[kind][i], 0);
+        DescView wanted =
+            i == BIAS ? DESC_ARG(given[BIAS]) : dnnl_primitive_desc_query_md(p->description, queries[kind][i], 0);
         status = make_slot(s, &p->slots[i], DESC_ARG(given[i]), wanted, i == (int)output_of(kind));
     }
     DescView scratch = dnnl_primitive_desc_query_md(p->description, dnnl_query_scratchpad_md, 0);
@@ -188,7 +204,8 @@ static dnnl_status_t make_primitive(State *s, Convolution *c, Kind kind) {
 static State *get_state(Device *device) {
     if (device->state) return device->state;
     State *s = calloc(1, sizeof *s);
-    if (!s || dnnl_engine_create(&s->engine, dnnl_cpu, 0) || dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags)) {
+    if (!s || dnnl_engine_create(&s->engine, dnnl_cpu, 0) ||
+        dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags)) {
         device_fail(device, STATUS_FAILED, "oneDNN: no engine for the CPU");
         if (s && s->engine) dnnl_engine_destroy(s->engine);
         free(s);
@@ -217,7 +234,8 @@ static Convolution *find(State *s, const Conv2dArgs *a) {
 static void report(Device *device, const Conv2dArgs *a, Kind kind, dnnl_status_t status) {
     static const char *const names[] = {"forward", "gradient of x", "gradient of the weights"};
     if (status)
-        device_fail(device, STATUS_FAILED, "oneDNN: convolution (%s) of %zux%zux%zu, %zu to %zu channels: error %d", names[kind], a->shape.n, a->shape.h, a->shape.w, a->in, a->out, (int)status);
+        device_fail(device, STATUS_FAILED, "oneDNN: convolution (%s) of %zux%zux%zu, %zu to %zu channels: error %d",
+                    names[kind], a->shape.n, a->shape.h, a->shape.w, a->in, a->out, (int)status);
 }
 
 static Primitive *get_primitive(Device *device, const Conv2dArgs *a, Kind kind) {
@@ -245,7 +263,9 @@ void onednn_close(Device *device) {
 
 // ---- running
 
-static dnnl_status_t set(dnnl_memory_t memory, const void *data) { return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)data); }
+static dnnl_status_t set(dnnl_memory_t memory, const void *data) {
+    return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)data);
+}
 
 static dnnl_status_t reorder(State *s, const Slot *slot, dnnl_memory_t from, dnnl_memory_t to) {
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
@@ -304,7 +324,8 @@ static void backward_data(Device *device, const Conv2dArgs *a) {
     size_t count = image_pixels(a->shape) * a->in;
     ArenaMark mark = arena_mark(&device->scratch);
     real *dx = a->dx_is_new ? a->dx : device_scratch(device, count);
-    if (dx && run(device, a, BACKWARD_DATA, (const void *[]){dx, a->weight, a->dy, NULL}) && dx != a->dx) add(device, count, dx, a->dx);
+    if (dx && run(device, a, BACKWARD_DATA, (const void *[]){dx, a->weight, a->dy, NULL}) && dx != a->dx)
+        add(device, count, dx, a->dx);
     arena_release(&device->scratch, mark);
 }
 

@@ -52,9 +52,11 @@ static Status gradient_norm(const Optimizer *optimizer, double *norm, Error *err
         const Parameter *item = set->items[i];
         double one = 0;
         if (item->frozen) continue;
-        set->device->nn->sum_squares(set->device, &(SumSquaresArgs){item->tensor.rows * item->tensor.cols, item->tensor.grad, &one});
+        set->device->nn->sum_squares(set->device,
+                                     &(SumSquaresArgs){item->tensor.rows * item->tensor.cols, item->tensor.grad, &one});
         if (!isfinite(one))
-            return error_set(err, STATUS_FAILED, "the gradient of %s is not finite; try a lower train.rate or train.clip", item->name);
+            return error_set(err, STATUS_FAILED,
+                             "the gradient of %s is not finite; try a lower train.rate or train.clip", item->name);
         sum += one;
     }
     *norm = sqrt(sum);
@@ -74,7 +76,8 @@ Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *er
                      .grad_scale = config->clip > 0 && *norm > config->clip ? config->clip / *norm : 1,
                      .correct1 = 1 - pow(config->beta1, (double)optimizer->step),
                      .correct2 = 1 - pow(config->beta2, (double)optimizer->step),
-                     .ema_decay = fmin(config->ema, (1.0 + (double)optimizer->step) / (10.0 + (double)optimizer->step))};
+                     .ema_decay =
+                         fmin(config->ema, (1.0 + (double)optimizer->step) / (10.0 + (double)optimizer->step))};
     for (size_t i = 0; i < set->count; i++) {
         const Parameter *item = set->items[i];
         if (item->frozen) continue;

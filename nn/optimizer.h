@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam (Kingma & Ba, ICLR 2015) with decoupled weight decay (Loshchilov & Hutter, ICLR 2019), clipping of the gradient's
-// norm, and an exponential moving average (EMA) of the weights. Moments and EMA are blocks laid out like Parameters.values.
+// Adam (Kingma & Ba, ICLR 2015) with decoupled weight decay (Loshchilov & Hutter, ICLR 2019), clipping of the
+// gradient's norm, and an exponential moving average (EMA) of the weights. Moments and EMA are blocks laid out like
+// Parameters.values.
 #ifndef VPD_NN_OPTIMIZER_H
 #define VPD_NN_OPTIMIZER_H
 
@@ -28,8 +29,8 @@ void optimizer_free(Optimizer *optimizer); // accepts {0}
 // The average starts as the weights are now (after loading a checkpoint to start from).
 void optimizer_restart_ema(Optimizer *optimizer);
 
-// One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the gradient's norm before
-// clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.
+// One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the
+// gradient's norm before clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err);
 
 // Exchanges weights and average, for evaluation; call it again to go back. Does nothing without an EMA.
@@ -40,7 +41,7 @@ void optimizer_swap_ema(Optimizer *optimizer);
 typedef struct AdamArgs {
     size_t count;
     real *value, *m, *v;
-    real *ema;         // or NULL
+    real *ema; // or NULL
     const real *grad;
     double rate, beta1, beta2, epsilon, decay;
     double grad_scale;         // from clipping

@@ -90,9 +90,7 @@ Status parameters_allocate(Parameters *set, uint32_t seed, Error *err) {
     return device_status(set->device, err);
 }
 
-void parameters_zero_grad(Parameters *set) {
-    set->device->nn->zero(set->device, set->grads, set->size * sizeof(real));
-}
+void parameters_zero_grad(Parameters *set) { set->device->nn->zero(set->device, set->grads, set->size * sizeof(real)); }
 
 size_t parameters_freeze(Parameters *set, const char *prefix) {
     size_t frozen = 0;

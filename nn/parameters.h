@@ -21,7 +21,7 @@ typedef struct Parameter {
     size_t offset;                   // first element in the blocks
     ParameterInit init;
     double fan_in;
-    bool frozen;                     // no gradient, no update
+    bool frozen; // no gradient, no update
     Tensor tensor;
 } Parameter;
 
@@ -29,16 +29,16 @@ typedef struct Parameters {
     Device *device;
     Parameter **items; // stable addresses: models keep &item->tensor
     size_t count, capacity;
-    size_t size;       // elements of all parameters, each padded to 16
+    size_t size; // elements of all parameters, each padded to 16
     real *values, *grads;
-    bool failed;       // an allocation failed while adding
+    bool failed; // an allocation failed while adding
 } Parameters;
 
 void parameters_init(Parameters *set, Device *device);
 void parameters_free(Parameters *set);
 
-// Declares a parameter; its tensor gets memory in parameters_allocate. Never NULL (see `failed`). rank 1: (n); rank 2: (in, out);
-// rank 4: (kh, kw, in, out).
+// Declares a parameter; its tensor gets memory in parameters_allocate. Never NULL (see `failed`). rank 1: (n); rank 2:
+// (in, out); rank 4: (kh, kw, in, out).
 Tensor *parameters_add(Parameters *set, ParameterInit init, double fan_in, int rank, const size_t *dims,
                        const char *format, ...) __attribute__((format(printf, 6, 7)));
 

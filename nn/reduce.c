@@ -15,7 +15,8 @@ static void reduce_backward_node(Tape *tape, void *context) {
     if (node->args.dx) tape->device->nn->reduce_backward(tape->device, &node->args);
 }
 
-static Tensor *reduce_rows(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double huber, double scale) {
+static Tensor *reduce_rows(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double huber,
+                           double scale) {
     Tensor *y = tape_tensor(tape, 1, 1, tape_wants(tape, 1, &x));
     ReduceNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
@@ -28,7 +29,8 @@ static Tensor *reduce_rows(Tape *tape, Tensor *x, ReduceKind kind, const real *t
                           .scale = scale,
                           .huber = huber,
                           .y = y->value},
-                         x, y};
+                         x,
+                         y};
     tape->device->nn->reduce_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, reduce_backward_node, node);
     return y;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over all elements, weighted by row: y = scale * sum_i w_i sum_j f(x_ij - t_ij), y (1,1). Summed in double in a fixed
-// order, the same for any number of threads.
+// Sums over all elements, weighted by row: y = scale * sum_i w_i sum_j f(x_ij - t_ij), y (1,1). Summed in double in a
+// fixed order, the same for any number of threads.
 #ifndef VPD_NN_REDUCE_H
 #define VPD_NN_REDUCE_H
 
@@ -20,10 +20,10 @@ typedef struct ReduceArgs {
     const real *target; // (rows, cols) device memory, or NULL: 0
     const real *weight; // (rows) device memory, or NULL: 1
     double scale;
-    double huber;       // h, REDUCE_HUBER alone
-    real *y;            // (1), overwritten
-    const real *dy;     // (1)
-    real *dx;           // added into
+    double huber;   // h, REDUCE_HUBER alone
+    real *y;        // (1), overwritten
+    const real *dy; // (1)
+    real *dx;       // added into
 } ReduceArgs;
 
 Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double scale);

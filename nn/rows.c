@@ -19,7 +19,8 @@ Tensor *gather_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *index) {
     Tensor *y = tape_tensor(tape, rows, x->cols, tape_wants(tape, 1, &x));
     GatherNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
-    *node = (GatherNode){{.rows = rows, .cols = x->cols, .from_rows = x->rows, .index = index, .x = x->value, .y = y->value}, x, y};
+    *node = (GatherNode){
+        {.rows = rows, .cols = x->cols, .from_rows = x->rows, .index = index, .x = x->value, .y = y->value}, x, y};
     tape->device->nn->gather_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, gather_backward_node, node);
     return y;
@@ -41,11 +42,16 @@ static Tensor *segment(Tape *tape, Tensor *x, size_t segments, const int32_t *st
     Tensor *y = tape_tensor(tape, segments, x->cols, tape_wants(tape, 1, &x));
     SegmentNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
-    *node = (SegmentNode){{.segments = segments, .cols = x->cols, .start = start, .mean = mean, .x = x->value, .y = y->value}, x, y};
+    *node = (SegmentNode){
+        {.segments = segments, .cols = x->cols, .start = start, .mean = mean, .x = x->value, .y = y->value}, x, y};
     tape->device->nn->segment_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, segment_backward_node, node);
     return y;
 }
 
-Tensor *segment_sum(Tape *tape, Tensor *x, size_t segments, const int32_t *start) { return segment(tape, x, segments, start, false); }
-Tensor *segment_mean(Tape *tape, Tensor *x, size_t segments, const int32_t *start) { return segment(tape, x, segments, start, true); }
+Tensor *segment_sum(Tape *tape, Tensor *x, size_t segments, const int32_t *start) {
+    return segment(tape, x, segments, start, false);
+}
+Tensor *segment_mean(Tape *tape, Tensor *x, size_t segments, const int32_t *start) {
+    return segment(tape, x, segments, start, true);
+}

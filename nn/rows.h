@@ -11,7 +11,7 @@ typedef struct GatherArgs {
     const real *x;        // (from_rows, cols)
     real *y;              // (rows, cols), overwritten
     const real *dy;
-    real *dx;             // added into, for each row of x in the order of the list
+    real *dx; // added into, for each row of x in the order of the list
 } GatherArgs;
 
 // y_i = x_index[i]
@@ -21,10 +21,10 @@ typedef struct SegmentArgs {
     size_t segments, cols;
     const int32_t *start; // (segments + 1), growing: segment s holds rows start[s] .. start[s + 1)
     bool mean;
-    const real *x;        // (start[segments], cols)
-    real *y;              // (segments, cols), overwritten; 0 for an empty segment
+    const real *x; // (start[segments], cols)
+    real *y;       // (segments, cols), overwritten; 0 for an empty segment
     const real *dy;
-    real *dx;             // added into
+    real *dx; // added into
 } SegmentArgs;
 
 // y_s = sum or mean over the segment's rows of x

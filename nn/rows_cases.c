@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes: gather: rows picked, every how many-th is absent (0: none). segments: number, then whether the mean is taken; the
-// rows are shared out by random cuts, so that some segments are empty.
+// sizes: gather: rows picked, every how many-th is absent (0: none). segments: number, then whether the mean is taken;
+// the rows are shared out by random cuts, so that some segments are empty.
 #include "nn/cases.h"
 #include "nn/rows.h"
 
@@ -37,7 +37,8 @@ static Tensor *run_segments(Tape *tape, Tensor *const *in, const OpCase *c) {
     return c->sizes[1] ? segment_mean(tape, in[0], segments, start) : segment_sum(tape, in[0], segments, start);
 }
 
-#define X(rows, cols) {"x", rows, cols, -1, 1, true}
+#define X(rows, cols)                                                                                                  \
+    { "x", rows, cols, -1, 1, true }
 
 static const OpCase cases[] = {
     {.name = "gather none", .inputs = {X(4, 3)}, .run = run_gather, .sizes = {0, 0}},
@@ -49,7 +50,11 @@ static const OpCase cases[] = {
     {.name = "segment sum", .inputs = {X(40, 3)}, .run = run_segments, .sizes = {17, 0}},
     {.name = "segment mean", .inputs = {X(40, 5)}, .run = run_segments, .sizes = {33, 1}},
     {.name = "gather 65536x128", .inputs = {X(16384, 128)}, .run = run_gather, .sizes = {65536, 0}, .bench = true},
-    {.name = "segment mean 65536x128", .inputs = {X(65536, 128)}, .run = run_segments, .sizes = {1024, 1}, .bench = true},
+    {.name = "segment mean 65536x128",
+     .inputs = {X(65536, 128)},
+     .run = run_segments,
+     .sizes = {1024, 1},
+     .bench = true},
 };
 
 const OpCases rows_cases = {"rows", cases, sizeof cases / sizeof *cases};

@@ -19,7 +19,8 @@ Tensor *ssim_loss(Tape *tape, Tensor *x, const real *target, size_t patches, con
     Tensor *y = tape_tensor(tape, 1, 1, tape_wants(tape, 1, &x));
     SsimLossNode *node = tape_context(tape, sizeof *node);
     if (!node) return y;
-    *node = (SsimLossNode){{.patches = patches, .cols = x->cols, .first = first, .x = x->value, .target = target, .y = y->value}, x, y};
+    *node = (SsimLossNode){
+        {.patches = patches, .cols = x->cols, .first = first, .x = x->value, .target = target, .y = y->value}, x, y};
     tape->device->nn->ssim_loss_forward(tape->device, &node->args);
     if (y->wants_grad) tape_record(tape, ssim_loss_backward_node, node);
     return y;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nn/backend.h"
 #include "nn/cases.h"
 #include "nn/ssim_loss.h"
-#include "nn/backend.h"
 
 enum { ROWS = SSIM_SIDE * SSIM_SIDE };
 
@@ -15,8 +15,14 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 
 static const OpCase cases[] = {
     {.name = "ssim_loss none", .inputs = {{"x", 3, 3, 0, 1, true}, {"target", 3, 3, 0, 1, false}}, .run = run},
-    {.name = "ssim_loss one patch", .inputs = {{"x", ROWS, 3, 0, 1, true}, {"target", ROWS, 3, 0, 1, false}}, .run = run, .sizes = {1, 0}},
-    {.name = "ssim_loss patches that overlap", .inputs = {{"x", ROWS + 20, 1, 0, 1, true}, {"target", ROWS + 20, 1, 0, 1, false}}, .run = run, .sizes = {3, 7}},
+    {.name = "ssim_loss one patch",
+     .inputs = {{"x", ROWS, 3, 0, 1, true}, {"target", ROWS, 3, 0, 1, false}},
+     .run = run,
+     .sizes = {1, 0}},
+    {.name = "ssim_loss patches that overlap",
+     .inputs = {{"x", ROWS + 20, 1, 0, 1, true}, {"target", ROWS + 20, 1, 0, 1, false}},
+     .run = run,
+     .sizes = {3, 7}},
 };
 
 const OpCases ssim_loss_cases = {"ssim_loss", cases, sizeof cases / sizeof *cases};

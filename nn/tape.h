@@ -11,11 +11,11 @@
 
 // A matrix; images are (n*h*w, channels) with an ImageShape beside them (nn/image_shape.h).
 typedef struct Tensor {
-    real *value;     // (rows, cols), device memory
-    real *grad;      // (rows, cols), or NULL while nothing has flowed into it
+    real *value; // (rows, cols), device memory
+    real *grad;  // (rows, cols), or NULL while nothing has flowed into it
     size_t rows, cols;
     bool wants_grad;
-    size_t block;    // layout of images (nn/image_shape.h); 0 in all other tensors
+    size_t block; // layout of images (nn/image_shape.h); 0 in all other tensors
 } Tensor;
 
 typedef struct Tape Tape;
@@ -29,12 +29,12 @@ typedef struct TapeNode {
 
 struct Tape {
     Device *device;
-    Arena host;      // tensors, nodes, contexts
-    Arena memory;    // device memory: values, gradients, what ops save for backward
+    Arena host;   // tensors, nodes, contexts
+    Arena memory; // device memory: values, gradients, what ops save for backward
     TapeNode *last;
-    bool recording;  // false: values only
-    Tape *segment;   // where tape_checkpoint runs its segment (made at first use)
-    Tensor dead;     // handed out when there is no memory left
+    bool recording; // false: values only
+    Tape *segment;  // where tape_checkpoint runs its segment (made at first use)
+    Tensor dead;    // handed out when there is no memory left
 };
 
 void tape_init(Tape *tape, Device *device);
@@ -66,17 +66,17 @@ void tape_backward(Tape *tape, Tensor *loss);
 // The same from gradients that are already in place.
 void tape_backward_from_grads(Tape *tape);
 
-// Runs `segment` keeping only its inputs and outputs, and again in the backward pass. The function must be repeatable: the
-// same inputs give the same outputs. It fills outputs[0..output_count). Gradients reach `inputs` and parameters, not
-// other tensors from outside.
+// Runs `segment` keeping only its inputs and outputs, and again in the backward pass. The function must be repeatable:
+// the same inputs give the same outputs. It fills outputs[0..output_count). Gradients reach `inputs` and parameters,
+// not other tensors from outside.
 typedef void (*TapeSegment)(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs);
 void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t input_count, Tensor *const *inputs,
                      size_t output_count, Tensor **outputs);
 
 // Shape checks that keep quiet once the device has failed.
-#define TAPE_CHECK_EQ(tape, a, b)                                                                  \
-    do {                                                                                           \
-        if (!(tape)->device->failed) CHECK_EQ(a, b);                                               \
+#define TAPE_CHECK_EQ(tape, a, b)                                                                                      \
+    do {                                                                                                               \
+        if (!(tape)->device->failed) CHECK_EQ(a, b);                                                                   \
     } while (0)
 
 #endif

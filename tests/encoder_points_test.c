@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From pixels to points and from points to particles: missing depth, boxes, moving cameras, few points, keys. Values are compared
-// with numpy in nn_reference_test.
+// From pixels to points and from points to particles: missing depth, boxes, moving cameras, few points, keys. Values
+// are compared with numpy in nn_reference_test.
 #include "tests/test.h"
 
 #include "base/camera.h"
@@ -23,14 +23,23 @@ static void scene_make(Scene *s) {
         s->views[v] = 3 * v;
         camera_intrinsics_from_fov(0.9, H, W, s->K + 9 * v);
         for (int f = 0; f < F; f++)
-            assert_true(camera_look_at((double[]){v, 0.2, 2}, (double[]){0.5 * v, 0, 0}, (double[]){0, 1, 0}, s->pose + 16 * (f * V + v)));
+            assert_true(camera_look_at((double[]){v, 0.2, 2}, (double[]){0.5 * v, 0, 0}, (double[]){0, 1, 0},
+                                       s->pose + 16 * (f * V + v)));
     }
     for (int i = 0; i < F * V * PIXELS; i++) {
         s->depth[i] = 1.8f + 0.01f * (float)(i % PIXELS % W) + 0.013f * (float)(i % PIXELS / W);
         for (int c = 0; c < 3; c++) s->rgb[3 * i + c] = (uint8_t)(i * (c + 3));
     }
     memcpy(s->bounds, (double[]){-0.5, -0.5, -1, 0.3, 0.5, 1}, sizeof s->bounds);
-    s->o = (Observation){.F = F, .V = V, .H = H, .W = W, .views = s->views, .rgb = s->rgb, .depth = s->depth, .intrinsics = s->K, .world_from_camera = s->pose};
+    s->o = (Observation){.F = F,
+                         .V = V,
+                         .H = H,
+                         .W = W,
+                         .views = s->views,
+                         .rgb = s->rgb,
+                         .depth = s->depth,
+                         .intrinsics = s->K,
+                         .world_from_camera = s->pose};
 }
 
 static PointCloud unproject(const Scene *s, int frame, UnprojectOptions options) {
@@ -77,7 +86,11 @@ static void missing_depth_gives_no_point(void **state) {
     assert_status_ok(unproject_frame(&s.o, 1, (UnprojectOptions){0}, &cloud, &err), err);
     assert_int_equal(cloud.count, 0);
     Selection chosen = {0};
-    assert_status_ok(sample_particles(&s.o, &cloud, &(SampleOptions){.sampling = SAMPLING_VOXEL, .N = 10, .inside_share = 0.7, .extent = 1}, &chosen, &err), err);
+    assert_status_ok(
+        sample_particles(&s.o, &cloud,
+                         &(SampleOptions){.sampling = SAMPLING_VOXEL, .N = 10, .inside_share = 0.7, .extent = 1},
+                         &chosen, &err),
+        err);
     assert_int_equal(chosen.count, 0);
     selection_free(&chosen);
     point_cloud_free(&cloud);
@@ -88,7 +101,8 @@ static void crop_keeps_the_box(void **state) {
     Scene s;
     scene_make(&s);
     s.o.bounds = s.bounds;
-    PointCloud all = unproject(&s, 0, (UnprojectOptions){0}), cropped = unproject(&s, 0, (UnprojectOptions){.crop = true});
+    PointCloud all = unproject(&s, 0, (UnprojectOptions){0}),
+               cropped = unproject(&s, 0, (UnprojectOptions){.crop = true});
     size_t inside = 0;
     for (size_t i = 0; i < all.count; i++) {
         if (!all.inside[i]) continue;
@@ -113,7 +127,8 @@ static void flags_mark_what_changed(void **state) {
     for (int p = 3 * W; p < 5 * W; p++) s.depth[p] -= 0.3f;
     for (int frame = 0; frame < 2; frame++) {
         PointCloud cloud = unproject(&s, frame, (UnprojectOptions){.moving_threshold = 0.05});
-        for (size_t i = 0; i < cloud.count; i++) assert_true(cloud.moving[i] == (cloud.pixel[i] >= 3 * W && cloud.pixel[i] < 5 * W));
+        for (size_t i = 0; i < cloud.count; i++)
+            assert_true(cloud.moving[i] == (cloud.pixel[i] >= 3 * W && cloud.pixel[i] < 5 * W));
         point_cloud_free(&cloud);
     }
     // Depth that is missing at the other time counts as change; a threshold above the change does not.
@@ -173,7 +188,8 @@ static void uniform_takes_the_smallest_keys(void **state) {
     // The same pixels at the other time; other ones in another step.
     PointCloud later = unproject(&s, 1, (UnprojectOptions){0});
     Selection again = choose(&s, &later, options);
-    for (size_t i = 0; i < 50; i++) assert_int_equal(later.pixel[again.items[i].index], cloud.pixel[chosen.items[i].index]);
+    for (size_t i = 0; i < 50; i++)
+        assert_int_equal(later.pixel[again.items[i].index], cloud.pixel[chosen.items[i].index]);
     options.step++;
     Selection other = choose(&s, &cloud, options);
     assert_memory_not_equal(other.items, chosen.items, 50 * sizeof *other.items);
@@ -252,7 +268,8 @@ static double mean_gap(const PointCloud *cloud, const Selection *chosen) {
     for (size_t i = 0; i < chosen->count; i++) {
         double nearest = INFINITY;
         for (size_t j = 0; j < chosen->count; j++) {
-            const real *a = cloud->position + 3 * chosen->items[i].index, *b = cloud->position + 3 * chosen->items[j].index;
+            const real *a = cloud->position + 3 * chosen->items[i].index,
+                       *b = cloud->position + 3 * chosen->items[j].index;
             double d = hypot(hypot((double)(a[0] - b[0]), (double)(a[1] - b[1])), (double)(a[2] - b[2]));
             if (j != i) nearest = fmin(nearest, d);
         }
@@ -271,7 +288,10 @@ static void voxels_spread_particles(void **state) {
     double mean[2] = {0};
     for (uint32_t seed = 0; seed < 20; seed++)
         for (int sampling = 0; sampling < 2; sampling++) {
-            Selection chosen = choose(&s, &cloud, (SampleOptions){.sampling = (Sampling)sampling, .N = 40, .inside_share = 0.7, .extent = 1, .seed = seed});
+            Selection chosen =
+                choose(&s, &cloud,
+                       (SampleOptions){
+                           .sampling = (Sampling)sampling, .N = 40, .inside_share = 0.7, .extent = 1, .seed = seed});
             mean[sampling] += mean_gap(&cloud, &chosen) / 20;
             selection_free(&chosen);
         }
@@ -282,10 +302,14 @@ static void voxels_spread_particles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_project_back_into_their_pixels), cmocka_unit_test(missing_depth_gives_no_point),
-        cmocka_unit_test(crop_keeps_the_box),                    cmocka_unit_test(flags_mark_what_changed),
-        cmocka_unit_test(moving_camera_marks_nothing_on_a_wall), cmocka_unit_test(uniform_takes_the_smallest_keys),
-        cmocka_unit_test(order_within_a_view_is_its_own),        cmocka_unit_test(voxels_share_between_box_and_rest),
+        cmocka_unit_test(points_project_back_into_their_pixels),
+        cmocka_unit_test(missing_depth_gives_no_point),
+        cmocka_unit_test(crop_keeps_the_box),
+        cmocka_unit_test(flags_mark_what_changed),
+        cmocka_unit_test(moving_camera_marks_nothing_on_a_wall),
+        cmocka_unit_test(uniform_takes_the_smallest_keys),
+        cmocka_unit_test(order_within_a_view_is_its_own),
+        cmocka_unit_test(voxels_share_between_box_and_rest),
         cmocka_unit_test(voxels_spread_particles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The UNet as a whole: parameters by name, every image on its own, same bits again, no allocation once warm, no crash without
-// memory. Values are compared in nn_reference_test.
+// The UNet as a whole: parameters by name, every image on its own, same bits again, no allocation once warm, no crash
+// without memory. Values are compared in nn_reference_test.
 #include "tests/test.h"
 
 #include "encoder/encoder.h"
 #include "nn/backend.h"
 
-static const EncoderConfig SMALL = {.levels = 3, .widths = {8, 16, 24}, .latent = 5, .depth_input = true, .extent = 2, .activation = ACTIVATION_SILU};
+static const EncoderConfig SMALL = {
+    .levels = 3, .widths = {8, 16, 24}, .latent = 5, .depth_input = true, .extent = 2, .activation = ACTIVATION_SILU};
 
 typedef struct Model {
     Device *device;
@@ -46,7 +47,8 @@ static Tensor *run(Model *m, const Observation *o, int32_t *pick, size_t count) 
     tape_reset(&m->tape);
     parameters_zero_grad(&m->set);
     Tensor *images = encoder_input(&m->tape, &m->encoder, o, 0, 1);
-    Tensor *hidden = encoder_pixels(&m->tape, &m->encoder, images, (ImageShape){(size_t)o->V, (size_t)o->H, (size_t)o->W});
+    Tensor *hidden =
+        encoder_pixels(&m->tape, &m->encoder, images, (ImageShape){(size_t)o->V, (size_t)o->H, (size_t)o->W});
     Tensor *y = encoder_latents(&m->tape, &m->encoder, hidden, count, pick);
     real *grad = tape_grad(&m->tape, y);
     for (size_t i = 0; grad && i < y->rows * y->cols; i++) grad[i] = (real)sin(0.7 * (double)i);
@@ -69,8 +71,10 @@ static void pictures_make(Pictures *p) {
 
 static void names_and_order_are_the_documented(void **state) {
     (void)state;
-    static const char *const expected[] = {"encoder.down0.conv0.weight", "encoder.down0.conv0.bias", "encoder.down0.norm0.gain", "encoder.down0.norm0.offset",
-                                           "encoder.down0.conv1.weight", "encoder.down0.conv1.bias", "encoder.down0.norm1.gain", "encoder.down0.norm1.offset"};
+    static const char *const expected[] = {"encoder.down0.conv0.weight", "encoder.down0.conv0.bias",
+                                           "encoder.down0.norm0.gain",   "encoder.down0.norm0.offset",
+                                           "encoder.down0.conv1.weight", "encoder.down0.conv1.bias",
+                                           "encoder.down0.norm1.gain",   "encoder.down0.norm1.offset"};
     Model m;
     model_open(&m, &SMALL, 1);
     assert_int_equal(m.set.count, 8 * (3 + 2) + 2);
@@ -115,7 +119,8 @@ static void images_do_not_see_each_other(void **state) {
         one.rgb += 3 * v * H * W;
         one.depth += v * H * W;
         Tensor *alone = run(&m, &one, p.pick, H * W);
-        for (size_t i = 0; i < part; i++) assert_close(alone->value[i], kept[(size_t)v * part + i], 2e-5, 0); // outputs of order 1
+        for (size_t i = 0; i < part; i++)
+            assert_close(alone->value[i], kept[(size_t)v * part + i], 2e-5, 0); // outputs of order 1
     }
     free(kept);
     model_close(&m);
@@ -174,7 +179,8 @@ static void release_some(void *owner, void *memory, size_t bytes) {
 // Wherever memory ends, the step ends with one sentence, and works once there is memory again.
 static void no_memory_is_an_error(void **state) {
     (void)state;
-    static const EncoderConfig wide = {.levels = 2, .widths = {96, 96}, .latent = 5, .activation = ACTIVATION_RELU}; // several blocks of 1 MiB
+    static const EncoderConfig wide = {
+        .levels = 2, .widths = {96, 96}, .latent = 5, .activation = ACTIVATION_RELU}; // several blocks of 1 MiB
     Pictures p;
     pictures_make(&p);
     int left = 1 << 20, failures = 0;

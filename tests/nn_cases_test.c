@@ -96,7 +96,8 @@ static void check_memory(const OpCase *c, const char *op, void *context) {
         Status status = case_run(device, c, -1, NULL, 0, true, &run, &err);
         case_run_free(&run);
         if (status == STATUS_OK) return;
-        if (status != STATUS_FAILED || !strstr(err.text, "out of memory")) fail_msg("%s with %d blocks: %s", c->name, blocks, err.text);
+        if (status != STATUS_FAILED || !strstr(err.text, "out of memory"))
+            fail_msg("%s with %d blocks: %s", c->name, blocks, err.text);
     }
     fail_msg("%s: never enough memory", c->name);
 }
@@ -150,7 +151,8 @@ static void warm_ops_allocate_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_again), cmocka_unit_test(any_number_of_threads), cmocka_unit_test(no_memory_is_an_error),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_again), cmocka_unit_test(any_number_of_threads),
+                                       cmocka_unit_test(no_memory_is_an_error),
                                        cmocka_unit_test(warm_ops_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

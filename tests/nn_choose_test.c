@@ -32,7 +32,8 @@ static size_t choose_plainly(const real *x, const Keyed *items, size_t n, double
         int32_t first[POINTS];
         for (size_t i = 0; i < POINTS; i++) {
             bool taken = false;
-            for (size_t k = 0; k < kept && !taken; k++) taken = same_voxel(x + 3 * items[i].index, x + 3 * first[k], edge);
+            for (size_t k = 0; k < kept && !taken; k++)
+                taken = same_voxel(x + 3 * items[i].index, x + 3 * first[k], edge);
             if (!taken) first[kept++] = items[i].index;
         }
         if (kept < n && j < 64) continue;
@@ -77,6 +78,7 @@ static void coincident_points_give_one(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choice_is_that_of_a_plain_search), cmocka_unit_test(coincident_points_give_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choice_is_that_of_a_plain_search),
+                                       cmocka_unit_test(coincident_points_give_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images whose channels lie in blocks give what NHWC gives: convolution, group norm, pooling, upsampling with skip, padding and
-// cropping, forward and backward.
+// Images whose channels lie in blocks give what NHWC gives: convolution, group norm, pooling, upsampling with skip,
+// padding and cropping, forward and backward.
 #include "tests/test.h"
 
 #include "base/random.h"
@@ -13,7 +13,9 @@ enum { N = 2, HEIGHT = 6, WIDTH = 4, CHANNELS = 32, SKIPPED = 16, OUT = 48 };
 
 static const ImageShape SHAPE = {N, HEIGHT, WIDTH};
 
-static real number(uint32_t stream, size_t i) { return 2 * random_uniform((RandomKey){21, RANDOM_TEST, stream, 0}, i) - 1; }
+static real number(uint32_t stream, size_t i) {
+    return 2 * random_uniform((RandomKey){21, RANDOM_TEST, stream, 0}, i) - 1;
+}
 
 static size_t place(ImageShape s, size_t block, size_t channels, size_t row, size_t c) {
     size_t run = image_run(block, channels), pixels = s.h * s.w, image = row / pixels, pixel = row % pixels;
@@ -25,7 +27,8 @@ static Tensor *input(Tape *tape, ImageShape s, size_t channels, size_t block, ui
     Tensor *x = tape_tensor(tape, image_pixels(s), channels, true);
     x->block = block;
     for (size_t i = 0; i < x->rows; i++)
-        for (size_t c = 0; c < channels; c++) x->value[place(s, block, channels, i, c)] = number(stream, i * channels + c);
+        for (size_t c = 0; c < channels; c++)
+            x->value[place(s, block, channels, i, c)] = number(stream, i * channels + c);
     return x;
 }
 
@@ -116,7 +119,8 @@ static void check(Op *op, const char *name, size_t block) {
         y[t] = op(&tapes[t], in[t], t ? block : 0, &shape);
         real *grad = tape_grad(&tapes[t], y[t]);
         for (size_t i = 0; i < y[t]->rows; i++)
-            for (size_t c = 0; c < y[t]->cols; c++) grad[place(shape, y[t]->block, y[t]->cols, i, c)] = number(9, i * y[t]->cols + c);
+            for (size_t c = 0; c < y[t]->cols; c++)
+                grad[place(shape, y[t]->block, y[t]->cols, i, c)] = number(9, i * y[t]->cols + c);
         tape_backward_from_grads(&tapes[t]);
     }
     assert_status_ok(device_status(device, &err), err);
@@ -125,7 +129,8 @@ static void check(Op *op, const char *name, size_t block) {
     worst = fmax(worst, largest_difference(in[0][0]->grad, in[1][0]->grad, SHAPE, in[0][0]->cols, block));
     if (in[0][1]) worst = fmax(worst, largest_difference(in[0][1]->grad, in[1][1]->grad, shape, in[0][1]->cols, block));
     for (int i = 2; i < 4 && in[0][i]; i++)
-        for (size_t j = 0; j < in[0][i]->rows * in[0][i]->cols; j++) worst = fmax(worst, fabs((double)(in[0][i]->grad[j] - in[1][i]->grad[j])));
+        for (size_t j = 0; j < in[0][i]->rows * in[0][i]->cols; j++)
+            worst = fmax(worst, fabs((double)(in[0][i]->grad[j] - in[1][i]->grad[j])));
     if (!(worst < 1e-4)) fail_msg("%s in blocks of %zu: off by %g", name, block, worst);
     for (int t = 0; t < 2; t++) tape_free(&tapes[t]);
     device_close(device);
@@ -136,7 +141,9 @@ static void blocks_equal_rows(void **state) {
     static const struct {
         Op *op;
         const char *name;
-    } ops[] = {{op_conv, "conv2d"}, {op_first_conv, "first conv2d"}, {op_norm, "group norm"}, {op_pool, "pool"}, {op_upsample, "upsample"}, {op_pad, "pad"}, {op_crop, "crop"}, {op_to_rows, "to rows"}};
+    } ops[] = {{op_conv, "conv2d"}, {op_first_conv, "first conv2d"}, {op_norm, "group norm"},
+               {op_pool, "pool"},   {op_upsample, "upsample"},       {op_pad, "pad"},
+               {op_crop, "crop"},   {op_to_rows, "to rows"}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (size_t block = 8; block <= 16; block *= 2) check(ops[i].op, ops[i].name, block);
 }

@@ -10,7 +10,9 @@ typedef struct Cloud {
     real *x, *e;
 } Cloud;
 
-static float number(uint32_t stream, size_t i) { return 2 * random_uniform((RandomKey){7, RANDOM_TEST, stream, 0}, i) - 1; }
+static float number(uint32_t stream, size_t i) {
+    return 2 * random_uniform((RandomKey){7, RANDOM_TEST, stream, 0}, i) - 1;
+}
 
 static Cloud cloud_new(size_t count, size_t extra) {
     Cloud cloud = {count, extra, calloc(3 * count + 1, sizeof(real)), calloc(extra * count + 1, sizeof(real))};
@@ -23,10 +25,18 @@ static void cloud_free(Cloud cloud) {
     free(cloud.e);
 }
 
-typedef enum Shape { SHAPE_BOX, SHAPE_LATTICE, SHAPE_ONE_PLACE, SHAPE_LINE, SHAPE_OUTLIERS, SHAPE_CLUSTERS, SHAPE_COUNT } Shape;
+typedef enum Shape {
+    SHAPE_BOX,
+    SHAPE_LATTICE,
+    SHAPE_ONE_PLACE,
+    SHAPE_LINE,
+    SHAPE_OUTLIERS,
+    SHAPE_CLUSTERS,
+    SHAPE_COUNT
+} Shape;
 
-// Lattice: many equal distances and coincident points. Outliers: one in fifty is up to 10^6 away. Clusters: half the points
-// lie within 10^-4.
+// Lattice: many equal distances and coincident points. Outliers: one in fifty is up to 10^6 away. Clusters: half the
+// points lie within 10^-4.
 static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) {
     Cloud cloud = cloud_new(count, extra);
     for (size_t i = 0; i < 3 * count; i++) {
@@ -39,17 +49,21 @@ static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) 
         if (shape == SHAPE_CLUSTERS && i / 3 % 2) *x = (real)1.5 + u * (real)1e-4;
     }
     for (size_t i = 0; i < extra * count; i++)
-        cloud.e[i] = shape == SHAPE_BOX || shape == SHAPE_OUTLIERS ? (real)0.3 * number(stream + 1, i) : real_floor(2 * number(stream + 1, i));
+        cloud.e[i] = shape == SHAPE_BOX || shape == SHAPE_OUTLIERS ? (real)0.3 * number(stream + 1, i)
+                                                                   : real_floor(2 * number(stream + 1, i));
     return cloud;
 }
 
 // A floor with spheres and a wall 12 m away, seen by two cameras of count / 2 pixels each, in random order.
 static void unproject_camera(int camera, size_t rows, size_t cols, real *out) {
-    double angle = camera ? 2.0 : 0.3, eye[3] = {2.2 * cos(angle), 2.2 * sin(angle), 1.6}, length = sqrt(2.2 * 2.2 + 1.6 * 1.6);
+    double angle = camera ? 2.0 : 0.3, eye[3] = {2.2 * cos(angle), 2.2 * sin(angle), 1.6},
+           length = sqrt(2.2 * 2.2 + 1.6 * 1.6);
     double z[3] = {-eye[0] / length, -eye[1] / length, -eye[2] / length}, side = hypot(z[0], z[1]);
-    double x[3] = {z[1] / side, -z[0] / side, 0}, y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
+    double x[3] = {z[1] / side, -z[0] / side, 0},
+           y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
     for (size_t i = 0; i < rows * cols; i++) {
-        double u = 0.6 * (2 * ((double)(i % cols) + 0.5) / (double)cols - 1), v = 0.6 * (2 * ((double)(i / cols) + 0.5) / (double)rows - 1), d[3];
+        double u = 0.6 * (2 * ((double)(i % cols) + 0.5) / (double)cols - 1),
+               v = 0.6 * (2 * ((double)(i / cols) + 0.5) / (double)rows - 1), d[3];
         for (int k = 0; k < 3; k++) d[k] = u * x[k] + v * y[k] + z[k];
         double depth = d[2] < -1e-3 ? fmin(-eye[2] / d[2], 12) : 12;
         for (int ball = 0; ball < 12; ball++) {
@@ -69,7 +83,8 @@ static void unproject_camera(int camera, size_t rows, size_t cols, real *out) {
 static Cloud surfaces(int log2_count) {
     size_t cols = (size_t)1 << log2_count / 2, rows = ((size_t)1 << log2_count) / cols / 2;
     Cloud cloud = cloud_new((size_t)1 << log2_count, 0);
-    for (int camera = 0; camera < 2; camera++) unproject_camera(camera, rows, cols, cloud.x + 3 * (size_t)camera * rows * cols);
+    for (int camera = 0; camera < 2; camera++)
+        unproject_camera(camera, rows, cols, cloud.x + 3 * (size_t)camera * rows * cols);
     for (size_t i = cloud.count; i-- > 1;) {
         size_t j = random_below((RandomKey){9, RANDOM_TEST, 3, 0}, i, (uint32_t)i + 1);
         for (size_t k = 0; k < 3; k++) {
@@ -97,9 +112,18 @@ typedef struct Answer {
 static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
     size_t count = queries->count * (size_t)k + 1;
     Answer out = {malloc(count * sizeof *out.index), malloc(count * sizeof *out.distance2), 0};
-    KnnArgs args = {.points = points->count, .queries = queries->count, .point = points->x, .query = queries->x, .extra = points->extra,
-                    .point_extra = points->e, .query_extra = queries->e, .self = self, .k = k, .index = out.index,
-                    .distance2 = out.distance2, .visited = &out.visited};
+    KnnArgs args = {.points = points->count,
+                    .queries = queries->count,
+                    .point = points->x,
+                    .query = queries->x,
+                    .extra = points->extra,
+                    .point_extra = points->e,
+                    .query_extra = queries->e,
+                    .self = self,
+                    .k = k,
+                    .index = out.index,
+                    .distance2 = out.distance2,
+                    .visited = &out.visited};
     Error err = {0};
     knn(device, &args);
     assert_status_ok(device_status(device, &err), err);
@@ -113,8 +137,10 @@ static void answer_free(Answer answer) {
 
 static real distance2(const Cloud *points, size_t i, const Cloud *queries, size_t j) {
     real sum = 0;
-    for (size_t d = 0; d < 3; d++) sum += (points->x[3 * i + d] - queries->x[3 * j + d]) * (points->x[3 * i + d] - queries->x[3 * j + d]);
-    for (size_t d = 0, n = points->extra; d < n; d++) sum += (points->e[n * i + d] - queries->e[n * j + d]) * (points->e[n * i + d] - queries->e[n * j + d]);
+    for (size_t d = 0; d < 3; d++)
+        sum += (points->x[3 * i + d] - queries->x[3 * j + d]) * (points->x[3 * i + d] - queries->x[3 * j + d]);
+    for (size_t d = 0, n = points->extra; d < n; d++)
+        sum += (points->e[n * i + d] - queries->e[n * j + d]) * (points->e[n * i + d] - queries->e[n * j + d]);
     return sum;
 }
 
@@ -151,7 +177,9 @@ static void check_case(Device *const *devices, Shape shape, size_t points, size_
         const int32_t *mine = with_self ? self : NULL;
         Answer one = search(devices[0], &cloud, queries, mine, k), three = search(devices[1], &cloud, queries, mine, k);
         size_t wrong = count_wrong(&cloud, queries, mine, k, &one);
-        if (wrong) fail_msg("shape %d, %zu points, %zu extra, k %d, self %d: %zu wrong", shape, points, extra, k, with_self, wrong);
+        if (wrong)
+            fail_msg("shape %d, %zu points, %zu extra, k %d, self %d: %zu wrong", shape, points, extra, k, with_self,
+                     wrong);
         assert_memory_equal(one.index, three.index, queries->count * (size_t)k * sizeof *one.index);
         assert_memory_equal(one.distance2, three.distance2, queries->count * (size_t)k * sizeof *one.distance2);
         answer_free(one);
@@ -170,7 +198,8 @@ static void equals_search_through_all(void **state) {
     for (int shape = 0; shape < SHAPE_COUNT; shape++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
-                check_case(devices, (Shape)shape, counts[c], (c + i) % (KNN_MAX_EXTRA + 1), ks[i], counts[c] < 600 && i % 2 == 0);
+                check_case(devices, (Shape)shape, counts[c], (c + i) % (KNN_MAX_EXTRA + 1), ks[i],
+                           counts[c] < 600 && i % 2 == 0);
     device_close(devices[0]);
     device_close(devices[1]);
 }
@@ -254,8 +283,8 @@ static void no_memory_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_search_through_all),        cmocka_unit_test(wrong_entry_is_found),
-        cmocka_unit_test(visits_do_not_grow_with_points),   cmocka_unit_test(visits_stay_few_in_uneven_clouds),
+        cmocka_unit_test(equals_search_through_all),      cmocka_unit_test(wrong_entry_is_found),
+        cmocka_unit_test(visits_do_not_grow_with_points), cmocka_unit_test(visits_stay_few_in_uneven_clouds),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of nn, choices, points and the encoder against the values of PyTorch and numpy in tests/reference/ops.h5. Included by a test
-// in float and one in double, which say how close is close.
+// Ops of nn, choices, points and the encoder against the values of PyTorch and numpy in tests/reference/ops.h5.
+// Included by a test in float and one in double, which say how close is close.
 #ifndef VPD_TESTS_NN_REFERENCE_H
 #define VPD_TESTS_NN_REFERENCE_H
 
@@ -21,7 +21,7 @@
 static const double OUT_TOLERANCE = 1e-9;  // stored in double; another order of summation
 static const double GRAD_TOLERANCE = 2e-7; // stored in float
 #else
-static const double OUT_TOLERANCE = 3e-5;  // a few hundred roundings of 6e-8, and norms that divide by small spreads
+static const double OUT_TOLERANCE = 3e-5; // a few hundred roundings of 6e-8, and norms that divide by small spreads
 static const double GRAD_TOLERANCE = 2e-4;
 #endif
 
@@ -87,11 +87,13 @@ static real *read_reals(const Bench *b, const char *name, size_t *rows) {
 }
 
 static Activation read_activation(const Bench *b) {
-    return reference_is(b->file, "act", "silu") ? ACTIVATION_SILU : reference_is(b->file, "act", "relu") ? ACTIVATION_RELU : ACTIVATION_NONE;
+    return reference_is(b->file, "act", "silu")   ? ACTIVATION_SILU
+           : reference_is(b->file, "act", "relu") ? ACTIVATION_RELU
+                                                  : ACTIVATION_NONE;
 }
 
-// Largest difference from a dataset, relative to its largest entry; entries that cancel to 0 (a bias before a norm) have the
-// rounding of the terms, which are of order 1.
+// Largest difference from a dataset, relative to its largest entry; entries that cancel to 0 (a bias before a norm)
+// have the rounding of the terms, which are of order 1.
 static void compare(Bench *b, const char *name, const real *found, size_t count, double tolerance) {
     ReferenceArray a = reference_read(b->file, name);
     double largest = 0.3, worst = a.v && a.rows * a.cols == count ? 0 : INFINITY;
@@ -188,16 +190,27 @@ static void check_knn(Reference *file, void *context) {
     points = data.rows;
     queries = from->rows;
     size_t extra = dims[3] - 3;
-    real *x = malloc(sizeof *x * points * 3), *e = malloc(sizeof *e * (points * extra + 1)), *qx = malloc(sizeof *qx * queries * 3), *qe = malloc(sizeof *qe * (queries * extra + 1));
+    real *x = malloc(sizeof *x * points * 3), *e = malloc(sizeof *e * (points * extra + 1)),
+         *qx = malloc(sizeof *qx * queries * 3), *qe = malloc(sizeof *qe * (queries * extra + 1));
     int32_t *self = malloc(queries * sizeof *self), *index = malloc(queries * k * sizeof *index);
     for (size_t i = 0; i < points; i++)
-        for (size_t d = 0; d < dims[3]; d++) *(d < 3 ? &x[3 * i + d] : &e[extra * i + d - 3]) = (real)data.v[i * dims[3] + d];
+        for (size_t d = 0; d < dims[3]; d++)
+            *(d < 3 ? &x[3 * i + d] : &e[extra * i + d - 3]) = (real)data.v[i * dims[3] + d];
     for (size_t i = 0; i < queries; i++) {
         self[i] = (int32_t)i;
-        for (size_t d = 0; d < dims[3]; d++) *(d < 3 ? &qx[3 * i + d] : &qe[extra * i + d - 3]) = (real)from->v[i * dims[3] + d];
+        for (size_t d = 0; d < dims[3]; d++)
+            *(d < 3 ? &qx[3 * i + d] : &qe[extra * i + d - 3]) = (real)from->v[i * dims[3] + d];
     }
-    KnnArgs args = {.points = points, .queries = queries, .point = x, .query = qx, .extra = extra, .point_extra = e, .query_extra = qe,
-                    .self = others ? self : NULL, .k = (int)k, .index = index};
+    KnnArgs args = {.points = points,
+                    .queries = queries,
+                    .point = x,
+                    .query = qx,
+                    .extra = extra,
+                    .point_extra = e,
+                    .query_extra = qe,
+                    .self = others ? self : NULL,
+                    .k = (int)k,
+                    .index = index};
     knn(b->device, &args);
     for (size_t i = 0; i < queries * k; i++) {
         size_t q = i / k, j = i % k;
@@ -246,7 +259,9 @@ static void check_voxel(Reference *file, void *context) {
     Keyed *items = read_keys(b, &count);
     real *x = read_reals(b, "x", &points);
     choose_sort(items, count);
-    assert_status_ok(choose_voxel(&table, items, count, (size_t)reference_number(file, "n"), x, reference_number(file, "X"), &chosen, &err), err);
+    assert_status_ok(choose_voxel(&table, items, count, (size_t)reference_number(file, "n"), x,
+                                  reference_number(file, "X"), &chosen, &err),
+                     err);
     compare_choice(b, items, chosen);
     voxel_table_free(&table);
     free(items);
@@ -265,11 +280,16 @@ typedef struct Scene {
 static Scene read_scene(const Bench *b) {
     size_t dims[4];
     read_dims(b, "depth", dims);
-    ReferenceArray depth[] = {read_input(b, "depth"), read_input(b, "other_depth")}, pose[] = {read_input(b, "pose"), read_input(b, "other_pose")};
+    ReferenceArray depth[] = {read_input(b, "depth"), read_input(b, "other_depth")},
+                   pose[] = {read_input(b, "pose"), read_input(b, "other_pose")};
     ReferenceArray K = read_input(b, "Kc");
     int F = depth[1].v ? 2 : 1, V = (int)dims[1];
     size_t pixels = dims[1] * dims[2] * dims[3];
-    Scene s = {.views = calloc(dims[1], sizeof(int)), .rgb = calloc(3 * pixels * 2, 1), .depth = calloc(pixels * 2, sizeof(float)), .intrinsics = K.v, .pose = calloc(32 * dims[1], sizeof(double))};
+    Scene s = {.views = calloc(dims[1], sizeof(int)),
+               .rgb = calloc(3 * pixels * 2, 1),
+               .depth = calloc(pixels * 2, sizeof(float)),
+               .intrinsics = K.v,
+               .pose = calloc(32 * dims[1], sizeof(double))};
     for (int f = 0; f < F; f++) {
         for (size_t i = 0; i < pixels; i++) s.depth[(size_t)f * pixels + i] = (float)depth[f].v[i];
         memcpy(s.pose + 16 * V * f, pose[f].v, sizeof(double) * 16 * dims[1]);
@@ -277,7 +297,15 @@ static Scene read_scene(const Bench *b) {
         reference_free(&pose[f]);
     }
     for (int v = 0; v < V; v++) s.views[v] = v;
-    s.o = (Observation){.F = F, .V = V, .H = (int)dims[2], .W = (int)dims[3], .views = s.views, .rgb = s.rgb, .depth = s.depth, .intrinsics = s.intrinsics, .world_from_camera = s.pose};
+    s.o = (Observation){.F = F,
+                        .V = V,
+                        .H = (int)dims[2],
+                        .W = (int)dims[3],
+                        .views = s.views,
+                        .rgb = s.rgb,
+                        .depth = s.depth,
+                        .intrinsics = s.intrinsics,
+                        .world_from_camera = s.pose};
     return s;
 }
 
@@ -303,7 +331,8 @@ static void check_unproject(Reference *file, void *context) {
     for (size_t p = 0; p < pixels; p++) {
         if (out.v[4 * p + 3] == 0) continue;
         if (next >= cloud.count || cloud.pixel[next] != (int32_t)p) fail_msg("pixel %zu has no point", p);
-        for (size_t d = 0; d < 3; d++) worst = fmax(worst, fabs((double)cloud.position[3 * next + d] - out.v[4 * p + d]));
+        for (size_t d = 0; d < 3; d++)
+            worst = fmax(worst, fabs((double)cloud.position[3 * next + d] - out.v[4 * p + d]));
         next++;
     }
     assert_int_equal(next, cloud.count);
@@ -321,7 +350,9 @@ static void check_moving_flag(Reference *file, void *context) {
     Scene s = read_scene(b);
     PointCloud cloud = {0};
     ReferenceArray out = reference_read(file, "out"); // (V,H,W)
-    assert_status_ok(unproject_frame(&s.o, 0, (UnprojectOptions){.moving_threshold = reference_number(file, "zm")}, &cloud, &err), err);
+    assert_status_ok(
+        unproject_frame(&s.o, 0, (UnprojectOptions){.moving_threshold = reference_number(file, "zm")}, &cloud, &err),
+        err);
     for (size_t i = 0; i < cloud.count; i++) {
         if ((double)cloud.moving[i] == out.v[cloud.pixel[i]]) continue;
         print_message("%s: pixel %d has flag %g\n", file->group, cloud.pixel[i], (double)cloud.moving[i]);
@@ -342,8 +373,11 @@ static void copy_parameter(Bench *b, const Parameter *item) {
 }
 
 static EncoderConfig read_encoder_config(const Bench *b) {
-    EncoderConfig config = {.levels = (int)reference_number(b->file, "levels"), .latent = (size_t)reference_number(b->file, "D") - 3,
-                            .depth_input = reference_number(b->file, "depth_input") != 0, .extent = reference_number(b->file, "X"), .activation = read_activation(b)};
+    EncoderConfig config = {.levels = (int)reference_number(b->file, "levels"),
+                            .latent = (size_t)reference_number(b->file, "D") - 3,
+                            .depth_input = reference_number(b->file, "depth_input") != 0,
+                            .extent = reference_number(b->file, "X"),
+                            .activation = read_activation(b)};
     int widths[ENCODER_MAX_LEVELS] = {0};
     hid_t attribute = H5Aopen_by_name(b->file->file, b->file->group, "widths", H5P_DEFAULT, H5P_DEFAULT);
     assert_true(H5Aread(attribute, H5T_NATIVE_INT, widths) >= 0);
@@ -370,7 +404,8 @@ static void check_encoder(Reference *file, void *context) {
     Scene s = {.rgb = malloc(3 * pixels), .depth = malloc(pixels * sizeof(float))};
     for (size_t i = 0; i < 3 * pixels; i++) s.rgb[i] = (uint8_t)rgb.v[i];
     for (size_t i = 0; i < pixels; i++) s.depth[i] = (float)depth.v[i];
-    s.o = (Observation){.F = 1, .V = (int)dims[1], .H = (int)dims[2], .W = (int)dims[3], .rgb = s.rgb, .depth = s.depth};
+    s.o =
+        (Observation){.F = 1, .V = (int)dims[1], .H = (int)dims[2], .W = (int)dims[3], .rgb = s.rgb, .depth = s.depth};
     int32_t *all = malloc(pixels * sizeof *all);
     for (size_t i = 0; i < pixels; i++) all[i] = (int32_t)i;
     Tensor *images = encoder_input(&b->tape, &encoder, &s.o, 0, 1);
@@ -404,8 +439,10 @@ static void check_all(const char *const *ops, void (*const *functions)(Reference
 
 static void ops_equal_reference(void **state) {
     (void)state;
-    static const char *const ops[] = {"linear", "conv2d", "group_norm", "layer_norm", "average_pool", "upsample", "knn"};
-    static void (*const functions[])(Reference *, void *) = {check_linear, check_conv2d, check_group_norm, check_layer_norm, check_pool, check_upsample, check_knn};
+    static const char *const ops[] = {"linear",       "conv2d",   "group_norm", "layer_norm",
+                                      "average_pool", "upsample", "knn"};
+    static void (*const functions[])(Reference *, void *) = {
+        check_linear, check_conv2d, check_group_norm, check_layer_norm, check_pool, check_upsample, check_knn};
     check_all(ops, functions, 7);
 }
 
@@ -435,7 +472,8 @@ static void check_flipped(Reference *file, void *context) {
         in[1]->value[3 * size + i] = swap;
     }
     int before = b->wrong;
-    compare(b, "out", conv2d(&b->tape, in[0], read_shape(b), in[1], in[2])->value, in[0]->rows * in[1]->cols, OUT_TOLERANCE);
+    compare(b, "out", conv2d(&b->tape, in[0], read_shape(b), in[1], in[2])->value, in[0]->rows * in[1]->cols,
+            OUT_TOLERANCE);
     if (in[0]->rows > 1) assert_true(b->wrong > before);
 }
 
@@ -449,8 +487,8 @@ static void flipped_kernel_is_caught(void **state) {
     bench_close(&b);
 }
 
-#define NN_REFERENCE_TESTS                                                                                      \
-    cmocka_unit_test(ops_equal_reference), cmocka_unit_test(choices_and_points_equal_reference),                \
+#define NN_REFERENCE_TESTS                                                                                             \
+    cmocka_unit_test(ops_equal_reference), cmocka_unit_test(choices_and_points_equal_reference),                       \
         cmocka_unit_test(encoder_equals_reference), cmocka_unit_test(flipped_kernel_is_caught)
 
 #endif

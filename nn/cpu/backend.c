@@ -15,7 +15,8 @@ static void cpu_zero(Device *device, void *memory, size_t bytes) {
 static void cpu_copy(Device *device, void *to, const void *from, size_t bytes) {
 #pragma omp parallel for schedule(static) num_threads(device->threads) if (bytes > MEMORY_CHUNK)
     for (size_t c = 0; c < chunk_count(bytes, MEMORY_CHUNK); c++)
-        memcpy((char *)to + c * MEMORY_CHUNK, (const char *)from + c * MEMORY_CHUNK, chunk_size(bytes, MEMORY_CHUNK, c));
+        memcpy((char *)to + c * MEMORY_CHUNK, (const char *)from + c * MEMORY_CHUNK,
+               chunk_size(bytes, MEMORY_CHUNK, c));
 }
 
 // What oneDNN asks for with AVX-512, and with what comes before it; elsewhere and in double NHWC.

@@ -10,7 +10,6 @@ void CPU_FN(copy_columns)(Device *device, const CopyColumnsArgs *a) {
         real *to = a->to + i * a->to_stride;
         if (a->add)
             for (size_t j = 0; j < a->cols; j++) to[j] += from[j];
-        else
-            memcpy(to, from, a->cols * sizeof *to);
+        else memcpy(to, from, a->cols * sizeof *to);
     }
 }

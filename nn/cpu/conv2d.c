@@ -26,7 +26,8 @@ static void forward_pixel(const Conv2dArgs *a, size_t n, size_t i, size_t j) {
     for (size_t tap = 0; tap < 9; tap++) {
         ptrdiff_t row = tap_row(a->shape, n, i, j, tap / 3, tap % 3);
         for (size_t c = 0; row >= 0 && c < a->in; c++)
-            for (size_t o = 0; o < a->out; o++) y[o] += a->x[(size_t)row * a->in + c] * a->weight[(tap * a->in + c) * a->out + o];
+            for (size_t o = 0; o < a->out; o++)
+                y[o] += a->x[(size_t)row * a->in + c] * a->weight[(tap * a->in + c) * a->out + o];
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU back end's files share. They are compiled once per instruction set (VPD_ISA = base, avx2, avx512; f64 for
-// the tests), so each function that other files see is named through CPU_FN.
+// What the CPU back end's files share. They are compiled once per instruction set (VPD_ISA = base, avx2, avx512; f64
+// for the tests), so each function that other files see is named through CPU_FN.
 #ifndef VPD_NN_CPU_CPU_H
 #define VPD_NN_CPU_CPU_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels are taken in chunks of fixed size, and what chunks give is added in their order: the result does not depend on the
-// number of threads. Enough images: a thread takes one after the other, which then stays in its cache between the passes. Few
-// images: the threads share the chunks of one.
+// Pixels are taken in chunks of fixed size, and what chunks give is added in their order: the result does not depend on
+// the number of threads. Enough images: a thread takes one after the other, which then stays in its cache between the
+// passes. Few images: the threads share the chunks of one.
 #include "nn/group_norm.h"
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
@@ -30,7 +30,11 @@ static size_t work_size(const GroupNormArgs *a) {
 }
 
 static Work work_on(const GroupNormArgs *a, size_t image, real *memory) {
-    Work w = {.a = a, .image = image, .pixels = a->shape.h * a->shape.w, .run = image_run(a->block, a->channels), .sums = memory};
+    Work w = {.a = a,
+              .image = image,
+              .pixels = a->shape.h * a->shape.w,
+              .run = image_run(a->block, a->channels),
+              .sums = memory};
     w.parts = chunk_count(w.pixels, CHUNK_PIXELS);
     w.mean = memory + w.parts * 2 * a->channels;
     w.rate = w.mean + a->channels;
@@ -72,7 +76,8 @@ static void group_moments(const Work *w, size_t group) {
     double count = 0, mean = 0, square = 0;
     for (size_t part = 0; part < w->parts; part++)
         for (size_t c = first; c < first + width; c++) {
-            double n = (double)chunk_size(w->pixels, CHUNK_PIXELS, part), sum = (double)w->sums[part * 2 * a->channels + c];
+            double n = (double)chunk_size(w->pixels, CHUNK_PIXELS, part),
+                   sum = (double)w->sums[part * 2 * a->channels + c];
             double difference = sum / n - mean, all = count + n;
             square += (double)w->sums[(part * 2 + 1) * a->channels + c] + difference * difference * count * n / all;
             mean += difference * n / all;
@@ -94,28 +99,34 @@ static void spread_moments(const Work *w) {
 }
 
 CPU_INLINE void apply(size_t run, Activation act, const Work *w, Chunk k) {
-    const real *restrict x = w->a->x + k.start, *restrict mean = w->mean + k.channel, *restrict factor = w->factor + k.channel;
+    const real *restrict x = w->a->x + k.start, *restrict mean = w->mean + k.channel,
+                         *restrict factor = w->factor + k.channel;
     const real *restrict offset = w->a->offset + k.channel;
     real *restrict y = w->a->y + k.start;
     for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
-        for (size_t c = 0; c < run; c++) y[i * run + c] = act_value(act, (x[i * run + c] - mean[c]) * factor[c] + offset[c]);
+        for (size_t c = 0; c < run; c++)
+            y[i * run + c] = act_value(act, (x[i * run + c] - mean[c]) * factor[c] + offset[c]);
 }
 
 // d loss / d (gain n + offset), with n the normalised x.
-static inline real slope_at(Activation act, real n, real gain, real offset, real dy) { return act == ACTIVATION_NONE ? dy : dy * act_slope(act, n * gain + offset); }
+static inline real slope_at(Activation act, real n, real gain, real offset, real dy) {
+    return act == ACTIVATION_NONE ? dy : dy * act_slope(act, n * gain + offset);
+}
 
 // Per channel: sums of that slope and of slope times n. A new dx keeps the slopes for the second pass.
 CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w, Chunk k) {
     const GroupNormArgs *a = w->a;
-    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel, *restrict rate = w->rate + k.channel;
+    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel,
+                         *restrict rate = w->rate + k.channel;
     const real *restrict gain = a->gain + k.channel, *restrict offset = a->offset + k.channel;
     real *restrict sum = k.sum, *restrict product = k.other, *restrict kept = keep ? a->dx + k.start : NULL;
     for (size_t c = 0; c < run; c++) sum[c] = product[c] = 0;
     for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
         for (size_t c = 0; c < run; c++) {
-            real normal = (x[i * run + c] - mean[c]) * rate[c], g = slope_at(act, normal, gain[c], offset[c], dy[i * run + c]);
+            real normal = (x[i * run + c] - mean[c]) * rate[c],
+                 g = slope_at(act, normal, gain[c], offset[c], dy[i * run + c]);
             sum[c] += g;
             product[c] += g * normal;
             if (keep) kept[i * run + c] = g;
@@ -125,14 +136,17 @@ CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w,
 // dx = rate (g - mean(g) - n mean(g n)), g = slope * gain.
 CPU_INLINE void add_dx(size_t run, Activation act, bool is_new, const Work *w, Chunk k) {
     const GroupNormArgs *a = w->a;
-    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel, *restrict rate = w->rate + k.channel;
-    const real *restrict gain = a->gain + k.channel, *restrict offset = a->offset + k.channel, *restrict lean = w->lean + k.channel, *restrict tilt = w->tilt + k.channel;
+    const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel,
+                         *restrict rate = w->rate + k.channel;
+    const real *restrict gain = a->gain + k.channel, *restrict offset = a->offset + k.channel,
+                         *restrict lean = w->lean + k.channel, *restrict tilt = w->tilt + k.channel;
     real *restrict dx = a->dx + k.start;
     for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
         for (size_t c = 0; c < run; c++) {
             size_t at = i * run + c;
-            real normal = (x[at] - mean[c]) * rate[c], g = is_new ? dx[at] : slope_at(act, normal, gain[c], offset[c], dy[at]);
+            real normal = (x[at] - mean[c]) * rate[c],
+                 g = is_new ? dx[at] : slope_at(act, normal, gain[c], offset[c], dy[at]);
             dx[at] = (is_new ? 0 : dx[at]) + rate[c] * (g * gain[c] - lean[c] - normal * tilt[c]);
         }
 }

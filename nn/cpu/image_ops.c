@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks are rows of one plane (nn/image_shape.h): a plane is an image, or some channels of it where these lie in blocks.
+// Tasks are rows of one plane (nn/image_shape.h): a plane is an image, or some channels of it where these lie in
+// blocks.
 #include "nn/image_ops.h"
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
@@ -14,7 +15,8 @@ typedef struct Plane {
 
 // Task t of planes x rows.
 static Plane plane_at(const ImageOpArgs *a, size_t rows, size_t t) {
-    size_t run = image_run(a->block, a->channels), y_run = image_run(a->y_block, a->y_channels), per_image = a->channels / run;
+    size_t run = image_run(a->block, a->channels), y_run = image_run(a->y_block, a->y_channels),
+           per_image = a->channels / run;
     size_t image = t / rows / per_image, channel = t / rows % per_image * run, y_channel = a->first + channel;
     size_t x_pixels = a->from.h * a->from.w, y_pixels = a->to.h * a->to.w;
     return (Plane){.run = run,
@@ -30,7 +32,9 @@ static size_t plane_count(const ImageOpArgs *a) { return a->from.n * (a->channel
 static size_t at_most(size_t x, size_t limit) { return x < limit ? x : limit; }
 
 // Row and column of x that row or column i of y repeats.
-static size_t source(const ImageOpArgs *a, size_t i, size_t size) { return a->kind == IMAGE_UPSAMPLE ? i / 2 : at_most(i, size - 1); }
+static size_t source(const ImageOpArgs *a, size_t i, size_t size) {
+    return a->kind == IMAGE_UPSAMPLE ? i / 2 : at_most(i, size - 1);
+}
 
 CPU_INLINE void pool_row(const ImageOpArgs *a, const Plane *p, size_t run) {
     const real *restrict x = a->x + p->x_first + 2 * p->row * a->from.w * run, *restrict below = x + a->from.w * run;
@@ -42,7 +46,8 @@ CPU_INLINE void pool_row(const ImageOpArgs *a, const Plane *p, size_t run) {
 CPU_INLINE void copy_row(const ImageOpArgs *a, const Plane *p, size_t run) {
     const real *x = a->x + p->x_first + source(a, p->row, a->from.h) * a->from.w * run;
     real *y = a->y + p->y_first + p->row * a->to.w * p->y_stride;
-    for (size_t j = 0; j < a->to.w; j++, y += p->y_stride) memcpy(y, x + source(a, j, a->from.w) * run, run * sizeof *y);
+    for (size_t j = 0; j < a->to.w; j++, y += p->y_stride)
+        memcpy(y, x + source(a, j, a->from.w) * run, run * sizeof *y);
 }
 
 CPU_INLINE void forward_row(const ImageOpArgs *a, const Plane *p, size_t run) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the tree of knn_tree.h. A set of points is halved three times across its longest side, which gives the eight members
-// of a group; members are whole subtrees but for the last, so that no pointers are needed. Boxes follow from the leaves
-// upwards. Halves are tasks: each works on its own part of one array, so any number of threads builds the same tree.
+// Builds the tree of knn_tree.h. A set of points is halved three times across its longest side, which gives the eight
+// members of a group; members are whole subtrees but for the last, so that no pointers are needed. Boxes follow from
+// the leaves upwards. Halves are tasks: each works on its own part of one array, so any number of threads builds the
+// same tree.
 #include "nn/cpu/functions.h"
 #include "nn/cpu/knn_tree.h"
 
@@ -18,9 +19,12 @@ typedef struct Pivot {
     LaneBits id;
 } Pivot;
 
-static inline bool before(real key, LaneBits id, Pivot pivot) { return (key < pivot.key) | ((key == pivot.key) & (id < pivot.id)); }
+static inline bool before(real key, LaneBits id, Pivot pivot) {
+    return (key < pivot.key) | ((key == pivot.key) & (id < pivot.id));
+}
 
-// A pivot near rank `middle`, a little on its far side seen from the nearer end: the next round then works on a small rest.
+// A pivot near rank `middle`, a little on its far side seen from the nearer end: the next round then works on a small
+// rest.
 static Pivot choose_pivot(const Item *items, size_t count, size_t middle, size_t side, uint32_t *random) {
     Pivot sample[SAMPLE];
     size_t n = count < SAMPLE_POINTS ? 3 : SAMPLE;
@@ -97,7 +101,8 @@ static void sort_points(Device *device, const KnnArgs *a, const KnnTree *tree, I
 #pragma omp for schedule(static)
         for (size_t i = 0; i < a->points; i++) {
             items[i] = (Item){.id = (LaneBits)i};
-            for (size_t d = 0; d < 3 + a->extra; d++) items[i].x[d] = knn_coordinate(a->point, a->point_extra, a->extra, i, d);
+            for (size_t d = 0; d < 3 + a->extra; d++)
+                items[i].x[d] = knn_coordinate(a->point, a->point_extra, a->extra, i, d);
         }
 #pragma omp single
         split(items, a->points, part, (size_t)tree->dims);
@@ -117,7 +122,8 @@ static bool allocate(Device *device, Arena *memory, KnnTree *tree) {
         tree->first[tree->levels] = arena_array(memory, members * LANES, sizeof(int32_t));
         ok = tree->box[tree->levels] && tree->first[tree->levels];
     }
-    if (!ok) device_fail(device, STATUS_FAILED, "out of memory for the neighbour search among %zu points", tree->points);
+    if (!ok)
+        device_fail(device, STATUS_FAILED, "out of memory for the neighbour search among %zu points", tree->points);
     return ok;
 }
 

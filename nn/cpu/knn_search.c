@@ -3,8 +3,8 @@
 // computed by the same operations in the same order as a point's, and rounding is monotone, so it never exceeds
 // that of a point inside: what is skipped is certain, in floating point too.
 //
-// Up to eight queries that lie in the same leaf walk the tree together, as one box; at a leaf one vector tells which of them
-// need it.
+// Up to eight queries that lie in the same leaf walk the tree together, as one box; at a leaf one vector tells which of
+// them need it.
 #include "nn/cpu/functions.h"
 #include "nn/cpu/knn_tree.h"
 
@@ -28,12 +28,12 @@ typedef struct Branch {
 
 // Queries that walk together, one a lane.
 typedef struct Packet {
-    int count, listed;                       // listed: neighbours wanted, one more than k where a query may meet itself
+    int count, listed; // listed: neighbours wanted, one more than k where a query may meet itself
     Lanes q[KNN_MAX_DIMS];
     real low[KNN_MAX_DIMS], high[KNN_MAX_DIMS];
-    real limit[LANES];                       // distance of the last listed; -1 in empty lanes
-    real limit_all;                          // the largest of them
-    int32_t last_all;                        // the largest index of a last listed
+    real limit[LANES]; // distance of the last listed; -1 in empty lanes
+    real limit_all;    // the largest of them
+    int32_t last_all;  // the largest index of a last listed
     Nearest near[LANES];
 } Packet;
 
@@ -62,11 +62,13 @@ static inline bool nearest_takes(const Nearest *near, real d2, int32_t id) {
 static void nearest_insert(Nearest *near, real d2, int32_t id) {
     int v = 0;
     while (v + 1 < near->vectors && near->d2[v * LANES + LANES - 1] < d2) v++;
-    Lanes *list = (Lanes *)near->d2 + v, *end = (Lanes *)near->d2 + near->vectors, last = lanes_all(-1), new_d2 = lanes_all(d2);
+    Lanes *list = (Lanes *)near->d2 + v, *end = (Lanes *)near->d2 + near->vectors, last = lanes_all(-1),
+          new_d2 = lanes_all(d2);
     LaneMask *ids = (LaneMask *)near->id + v, last_id = {0}, last_later = {0}, new_id = last_id + id;
     for (; list < end; list++, ids++) {
         Lanes now = *list;
-        LaneMask now_id = *ids, later = (now > new_d2) | ((now == new_d2) & (now_id > new_id)), moved = LANES_SHIFT(last_later, later);
+        LaneMask now_id = *ids, later = (now > new_d2) | ((now == new_d2) & (now_id > new_id)),
+                 moved = LANES_SHIFT(last_later, later);
         *list = lanes_select(later, lanes_select(moved, LANES_SHIFT(last, now), new_d2), now);
         *ids = (later & ((moved & LANES_SHIFT(last_id, now_id)) | (~moved & new_id))) | (~later & now_id);
         last = now;
@@ -99,7 +101,9 @@ static inline Lanes box_distances(int dims, const real *q, const real *low) {
 static inline Lanes packet_distances(int dims, const Packet *p, const real *low) {
     Lanes sum = {0}, zero = {0};
     for (int d = 0; d < dims; d++) {
-        Lanes e = lanes_max(lanes_max(lanes_load(low + d * LANES) - p->high[d], p->low[d] - lanes_load(low + (dims + d) * LANES)), zero);
+        Lanes e = lanes_max(
+            lanes_max(lanes_load(low + d * LANES) - p->high[d], p->low[d] - lanes_load(low + (dims + d) * LANES)),
+            zero);
         sum += e * e;
     }
     return sum;
@@ -147,9 +151,13 @@ static inline int visit_leaf(const KnnTree *tree, int dims, size_t leaf, Packet 
     return __builtin_popcount(needed);
 }
 
-static inline bool packet_needs(const Packet *p, real d2, int32_t first) { return d2 < p->limit_all || (d2 == p->limit_all && first < p->last_all); }
+static inline bool packet_needs(const Packet *p, real d2, int32_t first) {
+    return d2 < p->limit_all || (d2 == p->limit_all && first < p->last_all);
+}
 
-static inline bool branch_after(Branch a, real d2, int32_t first) { return a.d2 < d2 || (a.d2 == d2 && a.first < first); }
+static inline bool branch_after(Branch a, real d2, int32_t first) {
+    return a.d2 < d2 || (a.d2 == d2 && a.first < first);
+}
 
 // Puts the members of a group that may hold a neighbour on the stack, nearest on top; returns the stack's new size.
 static inline int open_group(const KnnTree *tree, int dims, Branch group, const Packet *p, Branch *stack, int size) {
@@ -189,8 +197,8 @@ static size_t search_dims(const KnnTree *tree, Packet *p) {
     }
 }
 
-// The k-th neighbour of query i is no further than that of the packet's former last query, `far2`, plus the way between them.
-// The margin covers rounding.
+// The k-th neighbour of query i is no further than that of the packet's former last query, `far2`, plus the way between
+// them. The margin covers rounding.
 static real limit_from(const real *last, real far2, int dims, const Packet *p, int i) {
     real way2 = 0;
     for (int d = 0; d < dims; d++) way2 += (p->q[d][i] - last[d]) * (p->q[d][i] - last[d]);
@@ -199,7 +207,8 @@ static real limit_from(const real *last, real far2, int dims, const Packet *p, i
 }
 
 // Loads the next queries; `far2` is infinite where there is no former packet.
-static void packet_fill(Packet *p, const KnnTree *tree, const KnnArgs *a, const int32_t *query, int count, const real *last, real far2) {
+static void packet_fill(Packet *p, const KnnTree *tree, const KnnArgs *a, const int32_t *query, int count,
+                        const real *last, real far2) {
     p->count = count;
     for (int d = 0; d < tree->dims; d++) {
         real low = INFINITY, high = -INFINITY;
@@ -227,13 +236,16 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
     while (before < a->k && near->id[before] != self) before++;
     for (int part = 0; part < 2; part++) { // before and behind the own point
         int first = part ? before : 0, last = part ? a->k : before;
-        for (int i = first; i < last; i++) index[i] = near->id[i + part] == INT32_MAX ? -1 : (int32_t)near->id[i + part];
-        for (int i = first; distance2 && i < last; i++) distance2[i] = near->id[i + part] == INT32_MAX ? (real)INFINITY : near->d2[i + part];
+        for (int i = first; i < last; i++)
+            index[i] = near->id[i + part] == INT32_MAX ? -1 : (int32_t)near->id[i + part];
+        for (int i = first; distance2 && i < last; i++)
+            distance2[i] = near->id[i + part] == INT32_MAX ? (real)INFINITY : near->d2[i + part];
     }
 }
 
 // Answers `count` queries, those with the same home leaf together; returns how often one looked at a leaf.
-static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const int32_t *order, const uint32_t *home, size_t count, Packet *p) {
+static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const int32_t *order, const uint32_t *home,
+                           size_t count, Packet *p) {
     real last[KNN_MAX_DIMS] = {0}, far2 = INFINITY;
     size_t looks = 0;
     for (size_t i = 0; i < count;) {
@@ -264,8 +276,8 @@ static uint32_t home_leaf(const KnnTree *tree, const KnnArgs *a, size_t query) {
     return number;
 }
 
-// Queries in the order of their home leaves (counting sort), and those leaves in the same order, so that each packet finds the
-// tree in the cache and starts from its predecessor's distance. False without memory.
+// Queries in the order of their home leaves (counting sort), and those leaves in the same order, so that each packet
+// finds the tree in the cache and starts from its predecessor's distance. False without memory.
 static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, int32_t *order, uint32_t *home) {
     if (a->query == tree->point && a->queries == tree->points) { // the queries are the points
         memcpy(order, tree->id, a->queries * sizeof *order);
@@ -300,7 +312,8 @@ void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a)
     for (size_t c = 0; c < chunk_count(a->queries, CHUNK); c++) {
         Packet packet = {.listed = listed};
         char *memory = lists + (size_t)omp_get_thread_num() * each;
-        for (int i = 0; i < LANES; i++) nearest_place(&packet.near[i], listed, memory + (size_t)i * nearest_bytes(listed));
+        for (int i = 0; i < LANES; i++)
+            nearest_place(&packet.near[i], listed, memory + (size_t)i * nearest_bytes(listed));
         looks += answer_chunk(tree, a, order + c * CHUNK, home + c * CHUNK, chunk_size(a->queries, CHUNK, c), &packet);
     }
     if (a->visited) *a->visited += looks * LANES;

@@ -10,14 +10,16 @@
 enum { KNN_MAX_DIMS = 3 + KNN_MAX_EXTRA, KNN_MAX_LEVELS = 10 }; // 8^(levels + 1) points: more than an int32 counts
 
 typedef struct KnnTree {
-    const real *point;               // as given; compared with the queries' address, never read after knn_index
+    const real *point; // as given; compared with the queries' address, never read after knn_index
     int dims, levels;
     size_t points, leaves;
-    real *leaf;                      // (leaves, dims, 8) coordinates, infinity beyond the last point
-    int32_t *id;                     // (leaves, 8) index of the point, INT32_MAX beyond the last
-    size_t groups[KNN_MAX_LEVELS];   // level 0: groups of eight leaves; level l: of eight groups of level l - 1; the last has one
-    real *box[KNN_MAX_LEVELS];       // (groups, 2 low and high, dims, 8) boxes of the eight members, low = infinity where there is none
-    int32_t *first[KNN_MAX_LEVELS];  // (groups, 8) smallest index in each member, INT32_MAX where there is none
+    real *leaf;                    // (leaves, dims, 8) coordinates, infinity beyond the last point
+    int32_t *id;                   // (leaves, 8) index of the point, INT32_MAX beyond the last
+    size_t groups[KNN_MAX_LEVELS]; // level 0: groups of eight leaves; level l: of eight groups of level l - 1; the last
+                                   // has one
+    real *box[KNN_MAX_LEVELS];     // (groups, 2 low and high, dims, 8) boxes of the eight members, low = infinity where
+                                   // there is none
+    int32_t *first[KNN_MAX_LEVELS]; // (groups, 8) smallest index in each member, INT32_MAX where there is none
 } KnnTree;
 
 // The coordinates of row i of x (rows of three) and extra (rows of `count`).

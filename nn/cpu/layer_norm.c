@@ -42,7 +42,8 @@ static void row_backward(const LayerNormArgs *a, size_t i, real *restrict dgain,
     }
     if (!a->dx) return;
     real *restrict dx = a->dx + i * a->cols;
-    for (size_t j = 0; j < a->cols; j++) dx[j] += rate * (dy[j] * a->gain[j] - sum / count - (x[j] - mean) * rate * (product / count));
+    for (size_t j = 0; j < a->cols; j++)
+        dx[j] += rate * (dy[j] * a->gain[j] - sum / count - (x[j] - mean) * rate * (product / count));
 }
 
 void CPU_FN(layer_norm_backward)(Device *device, const LayerNormArgs *a) {

@@ -19,7 +19,8 @@ void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
 
 static void update(const AdamArgs *a, size_t first, size_t last) {
     real beta1 = (real)a->beta1, beta2 = (real)a->beta2, scale = (real)a->grad_scale, epsilon = (real)a->epsilon;
-    real rate = (real)(a->rate / a->correct1), root = (real)(1 / sqrt(a->correct2)), keep = (real)(1 - a->rate * a->decay);
+    real rate = (real)(a->rate / a->correct1), root = (real)(1 / sqrt(a->correct2)),
+         keep = (real)(1 - a->rate * a->decay);
     real average = (real)a->ema_decay;
     for (size_t i = first; i < last; i++) {
         real g = a->grad[i] * scale;

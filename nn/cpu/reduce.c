@@ -4,7 +4,9 @@
 #include "nn/cpu/functions.h"
 
 // REDUCE_HUBER sums squares; huber_of makes the row's value of them.
-static inline double term(ReduceKind kind, double e) { return kind == REDUCE_VALUE ? e : kind == REDUCE_ABS ? fabs(e) : e * e; }
+static inline double term(ReduceKind kind, double e) {
+    return kind == REDUCE_VALUE ? e : kind == REDUCE_ABS ? fabs(e) : e * e;
+}
 
 static inline double huber_of(double squares, double h) { return sqrt(squares + h * h) - h; }
 

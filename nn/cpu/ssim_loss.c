@@ -3,7 +3,11 @@
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
 
-enum { PER_SIDE = (SSIM_SIDE - SSIM_BLOCK) / SSIM_STRIDE + 1, WINDOWS = PER_SIDE * PER_SIDE, PIXELS = SSIM_BLOCK * SSIM_BLOCK };
+enum {
+    PER_SIDE = (SSIM_SIDE - SSIM_BLOCK) / SSIM_STRIDE + 1,
+    WINDOWS = PER_SIDE * PER_SIDE,
+    PIXELS = SSIM_BLOCK * SSIM_BLOCK
+};
 static const double C1 = 0.01 * 0.01, C2 = 0.03 * 0.03;
 
 // Means, variances and covariance of one channel of one window.
@@ -54,11 +58,13 @@ void CPU_FN(ssim_loss_forward)(Device *device, const SsimLossArgs *a) {
 // d SSIM / dx_i = S (2 my / A1 - 2 mx / B1 + 2 (y_i - my) / A2 - 2 (x_i - mx) / B2) / n, with S = A1 A2 / (B1 B2).
 static void window_backward(const SsimLossArgs *a, size_t patch, size_t w, size_t channel, double scale) {
     Moments m = window_moments(a, patch, w, channel);
-    double s = window_ssim(&m) * scale / PIXELS, of_covariance = 2 / (2 * m.xy + C2), of_variance = 2 / (m.xx + m.yy + C2);
+    double s = window_ssim(&m) * scale / PIXELS, of_covariance = 2 / (2 * m.xy + C2),
+           of_variance = 2 / (m.xx + m.yy + C2);
     double of_mean = 2 * m.y / (2 * m.x * m.y + C1) - 2 * m.x / (m.x * m.x + m.y * m.y + C1);
     for (size_t p = 0; p < PIXELS; p++) {
         size_t i = element(a, patch, w, p, channel);
-        a->dx[i] += (real)(s * (of_mean + of_covariance * ((double)a->target[i] - m.y) - of_variance * ((double)a->x[i] - m.x)));
+        a->dx[i] += (real)(s * (of_mean + of_covariance * ((double)a->target[i] - m.y) -
+                                of_variance * ((double)a->x[i] - m.x)));
     }
 }
 

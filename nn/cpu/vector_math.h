@@ -10,8 +10,8 @@
 #ifdef VPD_DOUBLE
 static inline double fast_exp(double x) { return exp(x); }
 #else
-// exp(x) to 2 ulp or so in [-87, 88], clamped outside: 2^n * p(f), x = (n + f) ln 2, |f| <= 1/2; p is the Taylor polynomial in
-// f ln 2 up to degree 6 (its remainder at |f| = 1/2 is 1.2e-7 relative).
+// exp(x) to 2 ulp or so in [-87, 88], clamped outside: 2^n * p(f), x = (n + f) ln 2, |f| <= 1/2; p is the Taylor
+// polynomial in f ln 2 up to degree 6 (its remainder at |f| = 1/2 is 1.2e-7 relative).
 static inline float fast_exp(float x) {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
@@ -65,8 +65,7 @@ static inline void act_rows(Activation kind, size_t n, const real *x, real *y) {
         for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_SILU, x[i]);
     else if (kind == ACTIVATION_RELU)
         for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_RELU, x[i]);
-    else if (kind == ACTIVATION_NONE && y != x)
-        memcpy(y, x, n * sizeof *y);
+    else if (kind == ACTIVATION_NONE && y != x) memcpy(y, x, n * sizeof *y);
     else if (kind != ACTIVATION_NONE)
         for (size_t i = 0; i < n; i++) y[i] = act_value(kind, x[i]);
 }
