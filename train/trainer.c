@@ -149,7 +149,8 @@ static Status loop(Trainer *t, Error *err) {
         progress_update(&progress, (size_t)t->step, detail);
         warn_of_collapse(t, &parts);
         status = leave_behind(t, &parts, norm, 1 / (clock_now() - before), err);
-        if (status == STATUS_OK && stop_requested()) {
+        // A validation that a signal cut short is left unfinished; the step itself is whole.
+        if ((status == STATUS_OK || status == STATUS_INTERRUPTED) && stop_requested()) {
             status = save(t, false, err);
             if (status == STATUS_OK) status = stop_error(err);
         }

@@ -26,6 +26,8 @@ expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --s
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 
 # Damage: cut short, and each of many bytes overwritten. Never a crash, always a sentence, never another status.
+# HDF5 itself leaks on damaged files; under AddressSanitizer that is not what is looked for here.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 size=$(stat -c %s "$part")
 head -c $((size * 2 / 3)) "$part" >"$folder/cut.h5"
 expect 2 "" "cut.h5: expected an HDF5 file, found one that is damaged or cut short" "$VPD" data info "$folder/cut.h5"

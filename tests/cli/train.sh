@@ -1,0 +1,67 @@
+# `vpd train`: a stopped run goes on bit for bit, a killed one loses at most the steps since its checkpoint, and wrong input is one sentence.
+. "$VPD_SOURCE/tests/cli/common"
+
+data=$folder/data.h5
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:2,val:1,test:0 --frames 9 -o "$data"
+cat >"$folder/config.yaml" <<E2
+model: {C: 8, D: 6}
+encoder: {N: 300, widths: [4, 6]}
+gnn: {M: 16, L: 1}
+renderer: {widths: [8, 8]}
+train: {steps: 8, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2}
+E2
+train() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 "$@"; }
+# Losses by step, without times and speeds.
+losses() { sed -n 's/.*"step":\([0-9]*\),"kind":"train","loss":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"; }
+# What stands behind the header, which names the run's folder.
+weights() {
+  "$VPD" export -q --raw "$1" --safetensors "$folder/w.safetensors" || return 1
+  tail -c +$(($(od -An -tu8 -N8 "$folder/w.safetensors") + 9)) "$folder/w.safetensors" | cksum
+}
+
+expect 0 "" "*" train -o "$folder/whole"
+[ "$(losses "$folder/whole" | wc -l)" = 8 ] || fail "8 lines of losses expected: $(losses "$folder/whole")"
+
+# Stopped by a signal after 3 steps or so: a checkpoint of the last whole step, exit status 1, the same losses after --resume.
+lines() { local n; n=$(losses "$1" 2>/dev/null | wc -l); echo "${n:-0}"; }
+"$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 -o "$folder/stopped" 2>"$folder/stderr" &
+pid=$!
+while [ "$(lines "$folder/stopped")" -lt 3 ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -TERM $pid 2>/dev/null
+wait $pid
+[ $? = 1 ] || fail "a stopped run must exit with 1: $(cat "$folder/stderr")"
+grep -q SIGTERM "$folder/stderr" || fail "the message must name the signal: $(cat "$folder/stderr")"
+expect 0 "" "*" train -o "$folder/stopped" --resume
+[ "$(losses "$folder/stopped")" = "$(losses "$folder/whole")" ] || fail "losses differ after a stop: $(losses "$folder/stopped" | diff - <(losses "$folder/whole"))"
+[ "$(weights "$folder/stopped/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] || fail "weights differ after a stop"
+
+# Killed: goes on from the newest checkpoint.
+"$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 -o "$folder/killed" 2>/dev/null &
+pid=$!
+while [ ! -e "$folder/killed/checkpoints/latest" ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+expect 0 "" "*" train -o "$folder/killed" --resume
+[ "$(losses "$folder/killed")" = "$(losses "$folder/whole")" ] || fail "losses differ after a kill"
+
+# The planted difference: another seed.
+expect 0 "" "*" train -o "$folder/other" --set train.seed=2
+[ "$(losses "$folder/other")" = "$(losses "$folder/whole")" ] && fail "another seed gives the same losses"
+[ "$(weights "$folder/other/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] && fail "another seed gives the same weights"
+
+# Other uses.
+expect 0 "seconds_per_step" "*" train --dry-run
+[ -e "$folder/dry" ] && fail "a dry run left something behind"
+expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
+
+# Wrong input: exit status 2 and one sentence.
+expect 2 "" "train.out" train
+expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
+expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
+expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2
+expect 2 "" "metrics" train -o "$folder/whole"
+expect 2 "" "data.path" "$VPD" train "$folder/config.yaml" -o "$folder/x"
+expect 2 "" "*" train -o "$folder/x" --init "$data"
+expect 2 "" "*" "$VPD" train "$folder/config.yaml" -d "$folder/missing.h5" -o "$folder/x"
+expect 2 "" "*" train -o /proc/nowhere
+finish
