@@ -60,6 +60,12 @@ static bool point_moves(const View *v, const double point[3], int pixel, double 
     return !is_depth(stored) || fabs((double)stored - z) > threshold;
 }
 
+static bool same_pose(const double *a, const double *b) {
+    for (int i = 0; i < 16; i++)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+
 static bool point_is_inside(const double *bounds, const double p[3]) {
     for (int c = 0; bounds && c < 3; c++)
         if (!(p[c] >= bounds[c] && p[c] <= bounds[3 + c])) return false;
@@ -70,7 +76,8 @@ static void add_points(PointCloud *cloud, const View *v, int first_pixel, Unproj
     for (int p = 0; p < v->H * v->W; p++) {
         if (!is_depth(v->depth[p])) continue;
         double point[3];
-        camera_unproject_world(v->K, v->pose, p % v->W + 0.5, p / v->W + 0.5, (double)v->depth[p], point);
+        int row = p / v->W, column = p % v->W;
+        camera_unproject_world(v->K, v->pose, column + 0.5, row + 0.5, (double)v->depth[p], point);
         bool inside = point_is_inside(v->bounds, point);
         if (options.crop && !inside) continue;
         size_t i = cloud->count++;
@@ -93,7 +100,8 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
     bool flags = options.moving_threshold > 0 && other < o->F;
     out->count = 0;
     for (int view = 0; view < o->V; view++) {
-        size_t image = (size_t)(frame * o->V + view), other_image = (size_t)(other * o->V + view);
+        size_t V = (size_t)o->V, image = (size_t)frame * V + (size_t)view,
+               other_image = (size_t)other * V + (size_t)view;
         View v = {.K = o->intrinsics + 9 * view,
                   .pose = o->world_from_camera + 16 * image,
                   .bounds = o->bounds,
@@ -104,7 +112,7 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
         if (flags) {
             const double *pose = o->world_from_camera + 16 * other_image;
             v.other_depth = o->depth + pixels * other_image;
-            v.fixed = memcmp(pose, v.pose, 16 * sizeof *pose) == 0;
+            v.fixed = same_pose(pose, v.pose);
             pose_inverse(pose, v.other_from_world);
         }
         add_points(out, &v, view * (int)pixels, options);

@@ -8,8 +8,8 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 
 #define ACTIVATION_CASE(label, kind, rows, cols, range, is_bench)                                                      \
     {                                                                                                                  \
-        .name = "activation " label, .inputs = {{"x", rows, cols, -range, range, true}}, .run = run, .sizes = {kind},  \
-        .bench = is_bench                                                                                              \
+        .name = "activation " label, .inputs = {{"x", rows, cols, -(range), range, true}}, .run = run,                 \
+        .sizes = {kind}, .bench = (is_bench)                                                                           \
     }
 
 static const OpCase cases[] = {

@@ -12,7 +12,7 @@ extern const OpCases activation_cases, columns_cases, combine_cases, conv2d_case
 const OpCases *const nn_case_tables[] = {&linear_cases,     &conv2d_cases,     &group_norm_cases, &image_ops_cases,
                                          &activation_cases, &combine_cases,    &columns_cases,    &rows_cases,
                                          &reduce_cases,     &layer_norm_cases, &ssim_loss_cases};
-const size_t nn_case_table_count = sizeof nn_case_tables / sizeof *nn_case_tables;
+const size_t nn_case_table_count = sizeof nn_case_tables / sizeof(OpCases *);
 
 enum { UPSTREAM = CASE_INPUTS, DIRECTION }; // keys of the random streams beside the inputs'
 
@@ -91,7 +91,7 @@ static Status input_gradient_error(Device *device, const OpCase *c, const CaseRu
                                    Error *err) {
     const double step = 1e-5; // truncation ~1e-10, rounding ~1e-11 in double
     size_t count = c->inputs[i].rows * c->inputs[i].cols;
-    real *direction = malloc((count + 1) * sizeof *direction);
+    real *direction = calloc(count + 1, sizeof *direction);
     if (!direction) return error_set(err, STATUS_FAILED, "out of memory for a direction");
     fill(c, DIRECTION + (uint32_t)i, -1, 1, count, direction);
     double analytic = 0, scale = 0, ahead = 0, behind = 0;

@@ -26,7 +26,7 @@ static Tape *segment_tape(Tape *tape) {
 static void segment_backward(Tape *tape, void *context) {
     SegmentNode *node = context;
     Tape *again = segment_tape(tape);
-    Tensor **outputs = tape_context(tape, node->output_count * sizeof *outputs);
+    Tensor **outputs = tape_context(tape, node->output_count * sizeof(Tensor *));
     if (!again || !outputs) return;
     // Gradients of the inputs must outlive the segment's memory.
     for (size_t i = 0; i < node->input_count; i++) tape_grad(tape, node->inputs[i]);
@@ -47,14 +47,14 @@ static void segment_backward(Tape *tape, void *context) {
 void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t input_count, Tensor *const *inputs,
                      size_t output_count, Tensor **outputs) {
     SegmentNode *node = tape_context(tape, sizeof *node);
-    Tensor **kept = tape_context(tape, (input_count + output_count) * sizeof *kept);
+    Tensor **kept = tape_context(tape, (input_count + output_count) * sizeof(Tensor *));
     Tape *once = segment_tape(tape);
     if (!node || !kept || !once) {
         for (size_t i = 0; i < output_count; i++) outputs[i] = tape_tensor(tape, 0, 0, false);
         return;
     }
     *node = (SegmentNode){segment, context, input_count, output_count, kept, kept + input_count};
-    memcpy(node->inputs, inputs, input_count * sizeof *inputs);
+    memcpy(node->inputs, inputs, input_count * sizeof(Tensor *));
     tape_reset(once);
     once->recording = false;
     segment(once, context, inputs, outputs);

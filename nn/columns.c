@@ -39,10 +39,10 @@ Tensor *concat_columns(Tape *tape, size_t count, Tensor *const *x) {
         cols += x[i]->cols;
     }
     Tensor *y = tape_tensor(tape, x[0]->rows, cols, tape_wants(tape, count, x));
-    ColumnsNode *node = tape_context(tape, sizeof *node + count * sizeof *x);
+    ColumnsNode *node = tape_context(tape, sizeof *node + count * sizeof(Tensor *));
     if (!node) return y;
     *node = (ColumnsNode){.y = y, .count = count};
-    memcpy(node->x, x, count * sizeof *x);
+    memcpy(node->x, x, count * sizeof(Tensor *));
     for (size_t i = 0; i < count; i++) {
         copy_columns(tape->device, y->rows, x[i]->cols, x[i]->value, x[i]->cols, y->value + at, cols, false);
         at += x[i]->cols;
@@ -61,7 +61,7 @@ static void slice_backward(Tape *tape, void *context) {
 Tensor *slice_columns(Tape *tape, Tensor *x, size_t first, size_t cols) {
     if (!tape->device->failed) CHECK(first + cols <= x->cols);
     Tensor *y = tape_tensor(tape, x->rows, cols, tape_wants(tape, 1, &x));
-    ColumnsNode *node = tape_context(tape, sizeof *node + sizeof x);
+    ColumnsNode *node = tape_context(tape, sizeof *node + sizeof(Tensor *));
     if (!node) return y;
     *node = (ColumnsNode){.y = y, .first = first, .count = 1};
     node->x[0] = x;

@@ -13,7 +13,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
         .inputs = {{"x", (n) * (h) * (w), in, -1, 1, x_wants_grad},                                                    \
                    {"weight", 9 * (in), out, -1, 1, true},                                                             \
                    {"bias", 1, out, -1, 1, true}},                                                                     \
-        .run = run, .sizes = {n, h, w}, .flops = 6.0 * 9 * (n) * (h) * (w) * (in) * (out), .bench = is_bench           \
+        .run = run, .sizes = {n, h, w}, .flops = 6.0 * 9 * (n) * (h) * (w) * (in) * (out), .bench = (is_bench)         \
     }
 
 static const OpCase cases[] = {

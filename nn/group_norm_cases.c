@@ -20,7 +20,7 @@ static Tensor *run_twice(Tape *tape, Tensor *const *in, const OpCase *c) {
         .inputs = {{"x", (n) * (h) * (w), channels, -2, 3, true},                                                      \
                    {"gain", 1, channels, 0.5, 1.5, true},                                                              \
                    {"offset", 1, channels, -1, 1, true}},                                                              \
-        .run = run, .sizes = {n, h, w, act}, .bench = is_bench                                                         \
+        .run = run, .sizes = {n, h, w, act}, .bench = (is_bench)                                                       \
     }
 
 static const OpCase cases[] = {

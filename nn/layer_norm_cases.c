@@ -10,10 +10,10 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 #define LAYER_NORM_CASE(label, rows, cols, range, is_bench)                                                            \
     {                                                                                                                  \
         .name = "layer norm " label,                                                                                   \
-        .inputs = {{"x", rows, cols, -range, range, true},                                                             \
+        .inputs = {{"x", rows, cols, -(range), range, true},                                                           \
                    {"gain", 1, cols, .5, 1.5, true},                                                                   \
                    {"offset", 1, cols, -1, 1, true}},                                                                  \
-        .run = run, .bench = is_bench                                                                                  \
+        .run = run, .bench = (is_bench)                                                                                \
     }
 
 static const OpCase cases[] = {

@@ -10,7 +10,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     {                                                                                                                  \
         .name = "linear " label,                                                                                       \
         .inputs = {{"x", rows, in, -1, 1, true}, {"weight", in, out, -1, 1, true}, {"bias", 1, out, -1, 1, true}},     \
-        .run = run, .flops = 6.0 * rows * in * out, .bench = is_bench                                                  \
+        .run = run, .flops = 6.0 * (rows) * (in) * (out), .bench = (is_bench)                                          \
     }
 
 static const OpCase cases[] = {

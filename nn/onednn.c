@@ -263,8 +263,13 @@ void onednn_close(Device *device) {
 
 // ---- running
 
+// oneDNN writes outputs alone; its C API takes every operand without const.
 static dnnl_status_t set(dnnl_memory_t memory, const void *data) {
-    return dnnl_memory_set_data_handle(memory, (void *)(uintptr_t)data);
+    union {
+        const void *given;
+        void *taken;
+    } handle = {data};
+    return dnnl_memory_set_data_handle(memory, handle.taken);
 }
 
 static dnnl_status_t reorder(State *s, const Slot *slot, dnnl_memory_t from, dnnl_memory_t to) {

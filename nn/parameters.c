@@ -26,7 +26,7 @@ void parameters_free(Parameters *set) {
 static bool reserve(Parameters *set) {
     if (set->count < set->capacity) return true;
     size_t capacity = set->capacity ? 2 * set->capacity : 64;
-    Parameter **items = realloc(set->items, capacity * sizeof *items);
+    Parameter **items = realloc(set->items, capacity * sizeof(Parameter *));
     if (!items) return false;
     set->items = items;
     set->capacity = capacity;
@@ -95,7 +95,7 @@ void parameters_zero_grad(Parameters *set) { set->device->nn->zero(set->device, 
 size_t parameters_freeze(Parameters *set, const char *prefix) {
     size_t frozen = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (strncmp(set->items[i]->name, prefix, strlen(prefix))) continue;
+        if (strncmp(set->items[i]->name, prefix, strlen(prefix)) != 0) continue;
         set->items[i]->frozen = true;
         set->items[i]->tensor.wants_grad = false;
         frozen++;

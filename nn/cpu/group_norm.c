@@ -161,7 +161,7 @@ CPU_INLINE void run_pass(size_t run, Activation act, Pass pass, const Work *w, C
     else if (pass == PASS_SLOPES && is_new) sum_slopes(run, act, true, w, k);
     else if (pass == PASS_SLOPES) sum_slopes(run, act, false, w, k);
     else if (is_new) add_dx(run, act, true, w, k);
-    else add_dx(run, act, false, w, k);
+    else if (w->a->dx) add_dx(run, act, false, w, k);
 }
 
 CPU_INLINE void run_act(size_t run, Pass pass, const Work *w, Chunk k) {
@@ -239,7 +239,8 @@ void CPU_FN(group_norm_forward)(Device *device, const GroupNormArgs *a) {
 void CPU_FN(group_norm_backward)(Device *device, const GroupNormArgs *a) {
     ArenaMark mark = arena_mark(&device->scratch);
     real *totals = device_scratch(device, a->shape.n * 2 * a->channels);
-    if (totals) each_image(device, a, totals);
+    if (!totals) return;
+    each_image(device, a, totals);
     for (size_t image = 0; image < a->shape.n && !device->failed; image++)
         for (size_t c = 0; c < a->channels; c++) {
             if (a->doffset) a->doffset[c] += totals[image * 2 * a->channels + c];
