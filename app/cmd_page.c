@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd page`: one self-contained HTML page that shows what a run has learned, beside a checkpoint that was trained for longer.
+// `vpd page`: one self-contained HTML page that shows what a run has learned, beside a checkpoint that was trained for
+// longer.
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/story.h"
@@ -31,13 +32,18 @@ static int unseen_episodes(const Dataset *dataset, int *episodes, int capacity) 
     return 0;
 }
 
-static Status show_model(const CommandLine *line, Page *page, const char *title, const char *checkpoint, StoryOptions *story, Error *err) {
+static Status show_model(const CommandLine *line, Page *page, const char *title, const char *checkpoint,
+                         StoryOptions *story, Error *err) {
     char text[512], spent[64];
     Session session = {0};
     Status status = command_open_session(line, checkpoint, &session, err);
     if (status != STATUS_OK) return status;
     clock_format(session.meta.seconds, spent, sizeof spent);
-    snprintf(text, sizeof text, "%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was never shown these episodes.", session.meta.step, spent, session.meta.commit, session.model->config.model.T, "all cameras but the held-out one");
+    snprintf(text, sizeof text,
+             "%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was "
+             "never shown these episodes.",
+             session.meta.step, spent, session.meta.commit, session.model->config.model.T,
+             "all cameras but the held-out one");
     page_section(page, title);
     page_text(page, text);
     status = story_moving(page, &session, story, err);
@@ -47,14 +53,18 @@ static Status show_model(const CommandLine *line, Page *page, const char *title,
 }
 
 static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story, Error *err) {
-    const char *run = command_text(line, "run", NULL), *carried = command_text(line, "carried", NULL), *commands_text = command_text(line, "commands", NULL);
+    const char *run = command_text(line, "run", NULL), *carried = command_text(line, "carried", NULL),
+               *commands_text = command_text(line, "commands", NULL);
     Status status = STATUS_OK;
-    page_text(page, "Videos of several cameras with depth become particles; a network moves the particles, step by step; a renderer draws them from any camera. Everything was learned from the videos alone: no object models, no tracks, no physics.");
+    page_text(page, "Videos of several cameras with depth become particles; a network moves the particles, step by "
+                    "step; a renderer draws them from any camera. Everything was learned from the videos alone: no "
+                    "object models, no tracks, no physics.");
     if (run) {
         status = show_model(line, page, "What minutes give", run, story, err);
         if (status == STATUS_OK) status = story_curves(page, run, err);
     }
-    if (status == STATUS_OK && carried) status = show_model(line, page, run ? "What hours give" : "The model", carried, story, err);
+    if (status == STATUS_OK && carried)
+        status = show_model(line, page, run ? "What hours give" : "The model", carried, story, err);
     if (commands_text) {
         page_section(page, "The commands");
         page_command(page, NULL, commands_text);
@@ -68,7 +78,8 @@ static Status run_page(const CommandLine *line, Error *err) {
     long start = 3, steps = 16;
     Dataset *dataset = NULL;
     Page *page = NULL;
-    if (!command_has(line, "run") && !command_has(line, "carried")) return error_set(err, STATUS_BAD_INPUT, "expected --run FOLDER or --carried CHECKPOINT");
+    if (!command_has(line, "run") && !command_has(line, "carried"))
+        return error_set(err, STATUS_BAD_INPUT, "expected --run FOLDER or --carried CHECKPOINT");
     Status status = command_int(line, "start", 0, 1000000, &start, err);
     if (status == STATUS_OK) status = command_int(line, "steps", 1, 1023, &steps, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
@@ -78,10 +89,18 @@ static Status run_page(const CommandLine *line, Error *err) {
         episodes = calloc((size_t)capacity + 1, sizeof *episodes);
         if (!episodes) status = error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
     }
-    if (status == STATUS_OK) status = page_create("Visual Particle Dynamics", "A 3D simulator learned from video", &page, err);
+    if (status == STATUS_OK)
+        status = page_create("Visual Particle Dynamics", "A 3D simulator learned from video", &page, err);
     if (status == STATUS_OK) {
         int count = unseen_episodes(dataset, episodes, capacity);
-        StoryOptions story = {.dataset = dataset, .episodes = episodes, .episode_count = count < SHOWN ? count : SHOWN, .measured = episodes, .measured_count = count, .start = (int)start, .steps = (int)steps, .log = &line->log};
+        StoryOptions story = {.dataset = dataset,
+                              .episodes = episodes,
+                              .episode_count = count < SHOWN ? count : SHOWN,
+                              .measured = episodes,
+                              .measured_count = count,
+                              .start = (int)start,
+                              .steps = (int)steps,
+                              .log = &line->log};
         status = fill_page(line, page, &story, err);
         Status written = page_finish(page, status == STATUS_OK ? out : NULL, status == STATUS_OK ? err : NULL);
         if (status == STATUS_OK) status = written;

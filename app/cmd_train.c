@@ -29,7 +29,8 @@ static Status read_config(const CommandLine *line, Config *config, Error *err) {
     const char *pair;
     config_defaults(config);
     Status status = config_load(config, command_argument(line, 0), err);
-    for (int i = 0; status == STATUS_OK && (pair = command_repeated(line, "set", i)); i++) status = config_set(config, 1, &pair, err);
+    for (int i = 0; status == STATUS_OK && (pair = command_repeated(line, "set", i)); i++)
+        status = config_set(config, 1, &pair, err);
     if (status == STATUS_OK) status = set_text(config, line, "out", "train.out", err);
     if (status == STATUS_OK) status = set_text(config, line, "data", "data.path", err);
     if (status == STATUS_OK) status = set_text(config, line, "init", "train.init", err);
@@ -42,7 +43,10 @@ static Status run_train(const CommandLine *line, Error *err) {
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
-    TrainOptions train = {.resume = command_has(line, "resume"), .dry_run = command_has(line, "dry-run"), .log = &line->log, .hooks = train_hooks()};
+    TrainOptions train = {.resume = command_has(line, "resume"),
+                          .dry_run = command_has(line, "dry-run"),
+                          .log = &line->log,
+                          .hooks = train_hooks()};
     if (status == STATUS_OK) status = train_run(&config, device, &train, err);
     device_close(device);
     return status;

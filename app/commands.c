@@ -4,6 +4,7 @@
 #include <string.h>
 
 const Command *const commands[] = {
+    &command_bench,
     &command_completion,
     &command_data_check,
     &command_data_import,

@@ -5,6 +5,7 @@
 
 #include "app/command.h"
 
+extern const Command command_bench;
 extern const Command command_completion;
 extern const Command command_data_check;
 extern const Command command_data_import;

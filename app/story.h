@@ -4,9 +4,9 @@
 #define VPD_APP_STORY_H
 
 #include "base/log.h"
+#include "datasets/dataset.h"
 #include "infer/page.h"
 #include "infer/session.h"
-#include "datasets/dataset.h"
 
 typedef struct StoryOptions {
     const Dataset *dataset;
@@ -14,8 +14,8 @@ typedef struct StoryOptions {
     int episode_count;
     const int *measured; // (measured_count) evaluated for the table
     int measured_count;
-    int start;           // present frame of the moving pictures
-    int steps;           // predicted in them
+    int start; // present frame of the moving pictures
+    int steps; // predicted in them
     const Log *log;
 } StoryOptions;
 

@@ -61,9 +61,12 @@ static void add_table(Page *page, Report *report) {
 
 static void add_large_figures(Page *page, Report *report) {
     int mid = report->steps < 6 ? report->steps : 6;
-    double values[FIGURES] = {row_value(report, &table_rows[0], report->steps < 1 ? 0 : 1), row_value(report, &table_rows[1], mid), row_value(report, &table_rows[5], mid), row_value(report, &table_rows[6], mid)};
+    double values[FIGURES] = {row_value(report, &table_rows[0], report->steps < 1 ? 0 : 1),
+                              row_value(report, &table_rows[1], mid), row_value(report, &table_rows[5], mid),
+                              row_value(report, &table_rows[6], mid)};
     static const char *const formats[FIGURES] = {"%.1f dB", "%.1f dB", "%.1f cm", "%.1f cm"};
-    static const char *const labels[FIGURES] = {"whole image, step 1", "moving pixels, step %d", "error of object motion, step %d", "true object motion, step %d"};
+    static const char *const labels[FIGURES] = {"whole image, step 1", "moving pixels, step %d",
+                                                "error of object motion, step %d", "true object motion, step %d"};
     char value_text[FIGURES][CELL], label_text[FIGURES][64];
     PageFigure figures[FIGURES];
     int count = 0;
@@ -81,9 +84,14 @@ Status story_figures(Page *page, const Session *session, const StoryOptions *opt
     EvalPlan plan = {0};
     Report report = {0};
     ReportPlots plots = {0};
-    EvalChoice choice = {.episodes = options->measured, .episode_count = options->measured_count, .steps = EVAL_STEPS, .time_step = session->meta.time_step};
+    EvalChoice choice = {.episodes = options->measured,
+                         .episode_count = options->measured_count,
+                         .steps = EVAL_STEPS,
+                         .time_step = session->meta.time_step};
     Status status = eval_plan_make(session->model, options->dataset, &choice, &plan, err);
-    if (status == STATUS_OK) status = eval_run(session->model, options->dataset, &plan, &(EvalOptions){.time_step = session->meta.time_step, .log = options->log}, &report, err);
+    if (status == STATUS_OK)
+        status = eval_run(session->model, options->dataset, &plan,
+                          &(EvalOptions){.time_step = session->meta.time_step, .log = options->log}, &report, err);
     if (status == STATUS_OK) status = report_plots(&report, &plots, err);
     if (status == STATUS_OK) {
         add_large_figures(page, &report);
@@ -126,7 +134,8 @@ static bool read_line(char *line, Curve *curves) {
     const char *kind = object ? json_string_value(json_object_get(object, "kind")) : NULL;
     for (int i = 0; kind && !strcmp(kind, "train") && i < CURVES && ok; i++) {
         json_t *value = json_object_get(object, curve_keys[i]);
-        if (json_is_number(value)) ok = curve_add(&curves[i], json_number_value(json_object_get(object, "step")), json_number_value(value));
+        if (json_is_number(value))
+            ok = curve_add(&curves[i], json_number_value(json_object_get(object, "step")), json_number_value(value));
     }
     json_decref(object);
     return ok;
@@ -154,11 +163,19 @@ Status story_curves(Page *page, const char *folder, Error *err) {
     Status status = file_join(path, sizeof path, folder, "metrics.jsonl", err);
     if (status == STATUS_OK) status = file_read_all(path, METRICS_BYTES, &text, &length, err);
     if (status != STATUS_OK) return status;
-    for (char *line = strtok_r(text, "\n", &rest); line && ok; line = strtok_r(NULL, "\n", &rest)) ok = read_line(line, curves);
+    for (char *line = strtok_r(text, "\n", &rest); line && ok; line = strtok_r(NULL, "\n", &rest))
+        ok = read_line(line, curves);
     for (int i = 0; i < CURVES; i++) smooth(&curves[i]);
     PlotSeries loss = {.name = "loss", .x = curves[0].x, .y = curves[0].y, .count = curves[0].count};
-    PlotSeries psnr[2] = {{.name = "step 0", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count}, {.name = "last step", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .colour = 1}};
-    Plot plots[2] = {{.title = "Loss", .x_label = "training step", .series = &loss, .series_count = 1, .log_y = true}, {.title = "PSNR of training rays", .x_label = "training step", .y_label = "dB", .series = psnr, .series_count = 2}};
+    PlotSeries psnr[2] = {
+        {.name = "step 0", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count},
+        {.name = "last step", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .colour = 1}};
+    Plot plots[2] = {{.title = "Loss", .x_label = "training step", .series = &loss, .series_count = 1, .log_y = true},
+                     {.title = "PSNR of training rays",
+                      .x_label = "training step",
+                      .y_label = "dB",
+                      .series = psnr,
+                      .series_count = 2}};
     if (ok) page_plots(page, plots, 2, "The run, averaged over 15 lines of its log");
     else status = error_set(err, STATUS_FAILED, "out of memory for the curves of %s", path);
     for (int i = 0; i < CURVES; i++) {

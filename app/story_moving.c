@@ -27,7 +27,8 @@ static uint8_t **slot(Reel *reel, int row, int column, int frame) {
 }
 
 static void reel_free(Reel *reel) {
-    for (int i = reel->view_count * reel->frames; i < ROWS * reel->view_count * reel->frames; i++) free(reel->pictures[i]);
+    for (int i = reel->view_count * reel->frames; i < ROWS * reel->view_count * reel->frames; i++)
+        free(reel->pictures[i]);
     frames_free(&reel->truth); // the first row points into it
     free(reel);
 }
@@ -35,11 +36,17 @@ static void reel_free(Reel *reel) {
 static Status read_truth(Reel *reel, const StoryOptions *options, int episode, int stride, Error *err) {
     const EpisodeInfo *info = dataset_episode(options->dataset, episode);
     int there = (info->F - 1 - options->start) / stride + 1, count = there < reel->frames ? there : reel->frames;
-    FrameRequest request = {.episode = episode, .first = options->start, .count = count, .stride = stride, .views = reel->views, .view_count = reel->view_count};
+    FrameRequest request = {.episode = episode,
+                            .first = options->start,
+                            .count = count,
+                            .stride = stride,
+                            .views = reel->views,
+                            .view_count = reel->view_count};
     Status status = dataset_read_frames(options->dataset, request, &reel->truth, err);
     size_t image = (size_t)info->H * (size_t)info->W * 3;
     for (int c = 0; c < reel->view_count && status == STATUS_OK; c++)
-        for (int f = 0; f < count; f++) *slot(reel, 0, c, f) = reel->truth.rgb + image * (size_t)(f * reel->view_count + c);
+        for (int f = 0; f < count; f++)
+            *slot(reel, 0, c, f) = reel->truth.rgb + image * (size_t)(f * reel->view_count + c);
     return status;
 }
 
@@ -63,20 +70,38 @@ static void add_to_page(Page *page, Reel *reel, const RolloutFile *rollout, cons
     char column_text[VIEWS][48], frame_text[1024][48], caption[192];
     const char *rows[ROWS] = {"truth", "prediction"}, *columns[VIEWS], *frames[1024];
     for (int c = 0; c < reel->view_count; c++) {
-        snprintf(column_text[c], sizeof column_text[c], "camera %d%s", reel->views[c] + 1, episode_view_is_heldout(info, reel->views[c]) ? " (never an input)" : "");
+        snprintf(column_text[c], sizeof column_text[c], "camera %d%s", reel->views[c] + 1,
+                 episode_view_is_heldout(info, reel->views[c]) ? " (never an input)" : "");
         columns[c] = column_text[c];
     }
     for (int f = 0; f < reel->frames; f++) {
-        snprintf(frame_text[f], sizeof frame_text[f], "step %d of %d, %.2f s", f, reel->frames - 1, f * rollout->time_step);
+        snprintf(frame_text[f], sizeof frame_text[f], "step %d of %d, %.2f s", f, reel->frames - 1,
+                 f * rollout->time_step);
         frames[f] = frame_text[f];
     }
-    snprintf(caption, sizeof caption, "%s episode %s, from frame %d%s", split_name(info->split), info->name, rollout->first_frame, reel->truth.F < reel->frames ? "; the video ends before the prediction" : "");
-    page_moving(page, &(PageMoving){.caption = caption, .alt = "Video of the scene above, the model's prediction from its first frames below.", .rows = ROWS, .columns = reel->view_count, .frames = reel->frames, .H = reel->H, .W = reel->W, .row_names = rows, .column_names = columns, .frame_names = frames, .pictures = (const uint8_t *const *)reel->pictures, .fps = 8});
+    snprintf(caption, sizeof caption, "%s episode %s, from frame %d%s", split_name(info->split), info->name,
+             rollout->first_frame, reel->truth.F < reel->frames ? "; the video ends before the prediction" : "");
+    page_moving(page,
+                &(PageMoving){.caption = caption,
+                              .alt = "Video of the scene above, the model's prediction from its first frames below.",
+                              .rows = ROWS,
+                              .columns = reel->view_count,
+                              .frames = reel->frames,
+                              .H = reel->H,
+                              .W = reel->W,
+                              .row_names = rows,
+                              .column_names = columns,
+                              .frame_names = frames,
+                              .pictures = (const uint8_t *const *)reel->pictures,
+                              .fps = 8});
 }
 
-static Status show_episode(Page *page, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options, int episode, Error *err) {
+static Status show_episode(Page *page, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
+                           int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(options->dataset, episode);
-    RolloutRequest request = {.history = {.episode = episode, .start = options->start, .time_step = session->meta.time_step}, .steps = options->steps};
+    RolloutRequest request = {
+        .history = {.episode = episode, .start = options->start, .time_step = session->meta.time_step},
+        .steps = options->steps};
     RolloutFile rollout = {0};
     Reel *reel = calloc(1, sizeof *reel);
     if (!reel) return error_set(err, STATUS_FAILED, "out of memory for pictures");
@@ -98,9 +123,11 @@ static Status show_episode(Page *page, RolloutWorkspace *workspace, const Sessio
 Status story_moving(Page *page, const Session *session, const StoryOptions *options, Error *err) {
     RolloutWorkspace workspace = {0};
     Status status = STATUS_OK;
-    if (options->steps + 1 > 1024) return error_set(err, STATUS_BAD_INPUT, "--steps: expected at most 1023, found %d", options->steps);
+    if (options->steps + 1 > 1024)
+        return error_set(err, STATUS_BAD_INPUT, "--steps: expected at most 1023, found %d", options->steps);
     rollout_workspace_init(&workspace, session->model);
-    for (int i = 0; i < options->episode_count && status == STATUS_OK; i++) status = show_episode(page, &workspace, session, options, options->episodes[i], err);
+    for (int i = 0; i < options->episode_count && status == STATUS_OK; i++)
+        status = show_episode(page, &workspace, session, options, options->episodes[i], err);
     rollout_workspace_free(&workspace);
     return status;
 }

@@ -52,20 +52,25 @@ static double score_of(const Report *report) {
     return count ? -sum / count : NAN;
 }
 
-static Status validate(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score, Error *err) {
+static Status validate(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score,
+                       Error *err) {
     (void)owner;
     int episodes[HOOK_EPISODES];
     const char *split;
     EvalPlan plan = {0};
     Report report = {0};
-    EvalChoice choice = {.episodes = episodes, .episode_count = choose_episodes(data->dataset, episodes, &split), .steps = -1, .time_step = data->time_step};
+    EvalChoice choice = {.episodes = episodes,
+                         .episode_count = choose_episodes(data->dataset, episodes, &split),
+                         .steps = -1,
+                         .time_step = data->time_step};
     Status status = eval_plan_make(model, data->dataset, &choice, &plan, err);
     if (status == STATUS_OK && plan.steps > HOOK_STEPS) {
         eval_plan_free(&plan);
         choice.steps = HOOK_STEPS;
         status = eval_plan_make(model, data->dataset, &choice, &plan, err);
     }
-    if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step}, &report, err);
+    if (status == STATUS_OK)
+        status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step}, &report, err);
     if (status == STATUS_OK) {
         *score = score_of(&report);
         run_log_begin(log, "eval", step);
@@ -94,7 +99,8 @@ static Status film(RolloutWorkspace *workspace, const TrainData *data, int episo
     Film shots = {0};
     int views[2], stride = (int)data->config->data.stride, start = (int)(data->config->model.T - 1) * stride;
     int steps = (info->F - 1 - start) / stride;
-    RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = data->time_step}, .steps = steps < HOOK_STEPS ? steps : HOOK_STEPS};
+    RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = data->time_step},
+                              .steps = steps < HOOK_STEPS ? steps : HOOK_STEPS};
     Status status = rollout_run(workspace, data->dataset, &request, &rollout, err);
     if (status == STATUS_OK) status = film_of_views(&rollout, views, choose_views(info, views), -1, 0, 0, &shots, err);
     FilmOptions options = {.truth = data->dataset, .episode = episode, .difference = true};
@@ -104,7 +110,8 @@ static Status film(RolloutWorkspace *workspace, const TrainData *data, int episo
     return status;
 }
 
-static Status draw(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log, Error *err) {
+static Status draw(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
+                   Error *err) {
     int episodes[HOOK_EPISODES];
     const char *split;
     char path[FILE_PATH_SIZE], name[64];

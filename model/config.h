@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every option of a model and its training in one struct, described by one table (docs/training.md, `vpd train --help`).
-// Sections: data, model, encoder, gnn, renderer, train. Lengths of 0 mean "derive from the data" (model/lengths.h).
+// Every option of a model and its training in one struct, described by one table (docs/training.md, `vpd train
+// --help`). Sections: data, model, encoder, gnn, renderer, train. Lengths of 0 mean "derive from the data"
+// (model/lengths.h).
 #ifndef VPD_MODEL_CONFIG_H
 #define VPD_MODEL_CONFIG_H
 
@@ -40,15 +41,16 @@ typedef struct GnnOptions {
     int graph; // hierarchical|flat|none
     long M, L;
     long k_particle_to_node, k_node_to_node, k_node_to_particle;
-    int nodes;    // auto|random|farthest|voxel|moving
-    int distance; // auto|position|appearance
-    int velocity; // auto|none|particle|node
-    int decode;   // auto|particle|node
+    int nodes;                            // auto|random|farthest|voxel|moving
+    int distance;                         // auto|position|appearance
+    int velocity;                         // auto|none|particle|node
+    int decode;                           // auto|particle|node
     int moving_flag, node_extras, smooth; // auto|off|on
     long cross_edges;                     // -1 = auto
     bool rotation;
     double feature_change;
-    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width, moving_threshold; // metres
+    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,
+        moving_threshold; // metres
 } GnnOptions;
 
 typedef struct RendererOptions {
@@ -62,23 +64,23 @@ typedef struct RendererOptions {
 
 typedef struct TrainConfig {
     char out[OPTION_TEXT_SIZE];
-    long steps;                      // optimiser steps
-    long batch;                      // B episodes a step
-    IntList rollout;                 // rollout lengths of the schedule: [3, 6]
-    RealList rollout_from;           // share of the steps at which each begins: [0, 0.67]
-    long rays;                       // rays per image and step
-    double moving_rays;              // share of the rays on pixels that change
-    RealList step_weights;           // empty = equal
+    long steps;            // optimiser steps
+    long batch;            // B episodes a step
+    IntList rollout;       // rollout lengths of the schedule: [3, 6]
+    RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
+    long rays;             // rays per image and step
+    double moving_rays;    // share of the rays on pixels that change
+    RealList step_weights; // empty = equal
     double rate, rate_end, weight_decay, beta1, beta2;
     long warmup;
-    double clip;                     // largest gradient norm; 0 = off
-    double ema;                      // decay of the moving average of weights; 0 = off
-    double position_noise;           // in units of s
+    double clip;           // largest gradient norm; 0 = off
+    double ema;            // decay of the moving average of weights; 0 = off
+    double position_noise; // in units of s
     double displacement_penalty, nearest_term, depth_term, ssim_term;
-    bool checkpoint_steps;           // run each rollout step again in the backward pass
+    bool checkpoint_steps; // run each rollout step again in the backward pass
     long seed;
-    char init[OPTION_TEXT_SIZE];     // checkpoint to start from
-    char freeze[OPTION_TEXT_SIZE];   // comma-separated parameter prefixes
+    char init[OPTION_TEXT_SIZE];                                       // checkpoint to start from
+    char freeze[OPTION_TEXT_SIZE];                                     // comma-separated parameter prefixes
     long log_every, eval_every, picture_every, checkpoint_every, keep; // steps; 0 = off
 } TrainConfig;
 
@@ -103,7 +105,8 @@ Status config_set(Config *config, size_t count, const char *const *pairs, Error 
 Status config_resolve(Config *config, Error *err);
 // Takes every derived length of `from` that `config` leaves at 0.
 void config_take_lengths(Config *config, const Config *from);
-// Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all differences at once.
+// Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all
+// differences at once.
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err);
 
 #endif

@@ -17,11 +17,12 @@ typedef struct CpuTable {
     const RendererBackend *renderer;
 } CpuTable;
 
-#define DECLARE_CPU_TABLE(isa)                 \
-    extern const NnBackend nn_backend_##isa;   \
-    extern const GnnBackend gnn_backend_##isa; \
+#define DECLARE_CPU_TABLE(isa)                                                                                         \
+    extern const NnBackend nn_backend_##isa;                                                                           \
+    extern const GnnBackend gnn_backend_##isa;                                                                         \
     extern const RendererBackend renderer_backend_##isa;
-#define CPU_TABLE(isa) {#isa, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa}
+#define CPU_TABLE(isa)                                                                                                 \
+    { #isa, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
 
 #ifdef VPD_DOUBLE
 DECLARE_CPU_TABLE(f64)
@@ -39,8 +40,8 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
 static bool cpu_runs(const char *isa) {
 #ifdef VPD_HAS_X86_ISAS
     if (!strcmp(isa, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
     if (!strcmp(isa, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     (void)isa;
@@ -54,7 +55,8 @@ static const CpuTable *choose_cpu_table(Error *err) {
         const CpuTable *table = &cpu_tables[i];
         if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
     }
-    error_set(err, STATUS_BAD_INPUT, "VPD_ISA=%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", wanted);
+    error_set(err, STATUS_BAD_INPUT,
+              "VPD_ISA=%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", wanted);
     return NULL;
 }
 
@@ -70,7 +72,8 @@ static Status open_cpu(int threads, Device **out, Error *err) {
     omp_set_num_threads(device->threads); // oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);
-    snprintf(device->name, sizeof device->name, "cpu %s, %d thread%s", table->isa, device->threads, device->threads == 1 ? "" : "s");
+    snprintf(device->name, sizeof device->name, "cpu %s, %d thread%s", table->isa, device->threads,
+             device->threads == 1 ? "" : "s");
     *out = device;
     return STATUS_OK;
 }

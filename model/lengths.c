@@ -43,16 +43,23 @@ static Status derive_extent(Config *config, size_t count, const Observation *obs
     Status status = STATUS_OK;
     double extent = 0;
     for (size_t i = 0; i < count && extent == 0; i++)
-        for (int c = 0; observations[i].bounds && c < 3; c++) extent = fmax(extent, observations[i].bounds[3 + c] - observations[i].bounds[c]);
+        for (int c = 0; observations[i].bounds && c < 3; c++)
+            extent = fmax(extent, observations[i].bounds[3 + c] - observations[i].bounds[c]);
     for (size_t i = 0; i < count && extent == 0 && status == STATUS_OK; i++) {
         status = unproject_frame(&observations[i], observations[i].F - 1, (UnprojectOptions){0}, &cloud, err);
-        for (size_t j = 0; j < 3 * cloud.count && status == STATUS_OK; j++) status = append(&axis[j % 3], cloud.position[j], err);
+        for (size_t j = 0; j < 3 * cloud.count && status == STATUS_OK; j++)
+            status = append(&axis[j % 3], cloud.position[j], err);
     }
     if (extent == 0 && status == STATUS_OK) {
-        if (axis[0].count == 0) status = error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image; depth is metres along the camera's z axis, 0 = missing");
-        for (int c = 0; c < 3 && status == STATUS_OK; c++) extent = fmax(extent, percentile(&axis[c], 0.95) - percentile(&axis[c], 0.05));
+        if (axis[0].count == 0)
+            status =
+                error_set(err, STATUS_BAD_INPUT,
+                          "no valid depth in any input image; depth is metres along the camera's z axis, 0 = missing");
+        for (int c = 0; c < 3 && status == STATUS_OK; c++)
+            extent = fmax(extent, percentile(&axis[c], 0.95) - percentile(&axis[c], 0.05));
     }
-    if (status == STATUS_OK && !(extent > 0)) status = error_set(err, STATUS_BAD_INPUT, "the points have no extent; set data.extent");
+    if (status == STATUS_OK && !(extent > 0))
+        status = error_set(err, STATUS_BAD_INPUT, "the points have no extent; set data.extent");
     if (status == STATUS_OK) config->data.extent = extent;
     for (int c = 0; c < 3; c++) free(axis[c].v);
     point_cloud_free(&cloud);
@@ -60,18 +67,26 @@ static Status derive_extent(Config *config, size_t count, const Observation *obs
 }
 
 // Distances to the nearest other of the chosen particles inside the box of one observation.
-static Status append_spacing(const Config *config, Device *device, const Observation *o, uint32_t episode, PointCloud *cloud, Selection *selection, Values *out, Error *err) {
+static Status append_spacing(const Config *config, Device *device, const Observation *o, uint32_t episode,
+                             PointCloud *cloud, Selection *selection, Values *out, Error *err) {
     Status status = unproject_frame(o, o->F - 1, (UnprojectOptions){.crop = config->data.crop}, cloud, err);
-    SampleOptions options = {.sampling = (Sampling)config->encoder.sampling, .N = (size_t)config->encoder.N, .inside_share = config->encoder.inside_share, .extent = config->data.extent, .seed = (uint32_t)config->train.seed, .episode = episode};
+    SampleOptions options = {.sampling = (Sampling)config->encoder.sampling,
+                             .N = (size_t)config->encoder.N,
+                             .inside_share = config->encoder.inside_share,
+                             .extent = config->data.extent,
+                             .seed = (uint32_t)config->train.seed,
+                             .episode = episode};
     if (status == STATUS_OK) status = sample_particles(o, cloud, &options, selection, err);
     if (status != STATUS_OK) return status;
     ArenaMark mark = arena_mark(&device->scratch);
     size_t n = selection->count, inside = 0;
     real *x = device_scratch(device, 3 * n + 1), *distance2 = device_scratch(device, n + 1);
-    int32_t *self = device_scratch_bytes(device, (n + 1) * sizeof *self), *index = device_scratch_bytes(device, (n + 1) * sizeof *index);
+    int32_t *self = device_scratch_bytes(device, (n + 1) * sizeof *self),
+            *index = device_scratch_bytes(device, (n + 1) * sizeof *index);
     real *host = malloc((3 * n + 1) * sizeof *host);
     int32_t *numbers = malloc((n + 1) * sizeof *numbers);
-    if (!x || !distance2 || !self || !index || !host || !numbers) status = error_set(err, STATUS_FAILED, "out of memory for the spacing of %zu particles", n);
+    if (!x || !distance2 || !self || !index || !host || !numbers)
+        status = error_set(err, STATUS_FAILED, "out of memory for the spacing of %zu particles", n);
     for (size_t i = 0; i < n && status == STATUS_OK; i++) {
         size_t from = (size_t)selection->items[i].index;
         if (!cloud->inside[from]) continue;
@@ -82,7 +97,14 @@ static Status append_spacing(const Config *config, Device *device, const Observa
     if (status == STATUS_OK && inside > 1) {
         device->nn->upload(device, x, host, 3 * inside * sizeof *x);
         device->nn->upload(device, self, numbers, inside * sizeof *self);
-        knn(device, &(KnnArgs){.points = inside, .queries = inside, .point = x, .query = x, .self = self, .k = 1, .index = index, .distance2 = distance2});
+        knn(device, &(KnnArgs){.points = inside,
+                               .queries = inside,
+                               .point = x,
+                               .query = x,
+                               .self = self,
+                               .k = 1,
+                               .index = index,
+                               .distance2 = distance2});
         device->nn->download(device, host, distance2, inside * sizeof *host);
         for (size_t i = 0; i < inside && status == STATUS_OK; i++) status = append(out, real_sqrt(host[i]), err);
     }
@@ -97,10 +119,15 @@ static Status derive_radius(Config *config, Device *device, size_t count, const 
     PointCloud cloud = {0};
     Selection selection = {0};
     Status status = STATUS_OK;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) status = append_spacing(config, device, &observations[i], (uint32_t)i, &cloud, &selection, &spacing, err);
-    if (status == STATUS_OK && spacing.count == 0) status = error_set(err, STATUS_BAD_INPUT, "no two points with depth within the workspace box: check bounds and depth, or set renderer.radius");
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = append_spacing(config, device, &observations[i], (uint32_t)i, &cloud, &selection, &spacing, err);
+    if (status == STATUS_OK && spacing.count == 0)
+        status = error_set(
+            err, STATUS_BAD_INPUT,
+            "no two points with depth within the workspace box: check bounds and depth, or set renderer.radius");
     if (status == STATUS_OK) config->renderer.radius = 2.1 * percentile(&spacing, 0.5);
-    if (status == STATUS_OK && !(config->renderer.radius > 0)) status = error_set(err, STATUS_BAD_INPUT, "most points coincide; set renderer.radius");
+    if (status == STATUS_OK && !(config->renderer.radius > 0))
+        status = error_set(err, STATUS_BAD_INPUT, "most points coincide; set renderer.radius");
     free(spacing.v);
     point_cloud_free(&cloud);
     selection_free(&selection);
@@ -126,7 +153,9 @@ Status lengths_derive(Config *config, Device *device, size_t count, const Observ
 }
 
 void lengths_print(const Config *config, FILE *out) {
-    static const char *const keys[] = {"data.extent", "gnn.length_scale", "gnn.displacement_scale", "gnn.colour_length", "gnn.moving_length", "gnn.decode_width", "gnn.smooth_width", "gnn.moving_threshold", "renderer.radius"};
+    static const char *const keys[] = {"data.extent",       "gnn.length_scale",     "gnn.displacement_scale",
+                                       "gnn.colour_length", "gnn.moving_length",    "gnn.decode_width",
+                                       "gnn.smooth_width",  "gnn.moving_threshold", "renderer.radius"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         for (size_t i = 0; i < config_options.count; i++) {
             char text[64];

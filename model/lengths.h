@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths that the config leaves at 0 are derived from the data, once, before the model is built (docs/model.md, "Lengths").
+// Lengths that the config leaves at 0 are derived from the data, once, before the model is built (docs/model.md,
+// "Lengths").
 #ifndef VPD_MODEL_LENGTHS_H
 #define VPD_MODEL_LENGTHS_H
 
@@ -7,8 +8,8 @@
 #include "model/config.h"
 #include "nn/device.h"
 
-// Observations of some training episodes: the last frame of each is looked at. Fills every length of `config` that is 0.
-// STATUS_BAD_INPUT when there is no valid depth in any of them.
+// Observations of some training episodes: the last frame of each is looked at. Fills every length of `config` that is
+// 0. STATUS_BAD_INPUT when there is no valid depth in any of them.
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err);
 
 // One line for each length: "gnn.length_scale  0.1 m".

@@ -11,7 +11,11 @@
 // ---- building
 
 static EncoderConfig encoder_config(const Config *c) {
-    EncoderConfig out = {.levels = c->encoder.widths.count, .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)), .depth_input = c->encoder.depth_input, .extent = c->data.extent, .activation = (Activation)c->model.activation};
+    EncoderConfig out = {.levels = c->encoder.widths.count,
+                         .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)),
+                         .depth_input = c->encoder.depth_input,
+                         .extent = c->data.extent,
+                         .activation = (Activation)c->model.activation};
     for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
     return out;
 }
@@ -132,13 +136,23 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *se
 static void add_noise(const Chosen *chosen, EncodeOptions options) {
     RandomKey key = {options.key.seed, RANDOM_NOISE, options.key.step, options.key.episode};
     for (size_t i = 0; options.position_noise > 0 && i < chosen->count; i++)
-        for (size_t c = 0; c < 3; c++) chosen->position[3 * i + c] += (real)(options.position_noise * random_normal(key, 3 * (uint64_t)chosen->pixel[i] + c));
+        for (size_t c = 0; c < 3; c++)
+            chosen->position[3 * i + c] +=
+                (real)(options.position_noise * random_normal(key, 3 * (uint64_t)chosen->pixel[i] + c));
 }
 
-static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame, EncodeOptions options, Chosen *out, Error *err) {
+static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
+                           EncodeOptions options, Chosen *out, Error *err) {
     const Config *c = &model->config;
-    UnprojectOptions unproject = {.crop = c->data.crop, .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
-    SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling, .N = (size_t)c->encoder.N, .inside_share = c->encoder.inside_share, .extent = c->data.extent, .seed = options.key.seed, .step = options.key.step, .episode = options.key.episode};
+    UnprojectOptions unproject = {.crop = c->data.crop,
+                                  .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
+    SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
+                            .N = (size_t)c->encoder.N,
+                            .inside_share = c->encoder.inside_share,
+                            .extent = c->data.extent,
+                            .seed = options.key.seed,
+                            .step = options.key.step,
+                            .episode = options.key.episode};
     PointCloud *cloud = &workspace->cloud[frame];
     Status status = unproject_frame(o, frame, unproject, cloud, err);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
@@ -155,13 +169,16 @@ static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
 }
 
 // f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it.
-static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t, const Chosen *chosen, const real *colour) {
+static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
+                               const Chosen *chosen, const real *colour) {
     int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
     for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
-    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count, upload(tape, rows, chosen->count, sizeof *rows));
+    Tensor *latent =
+        encoder_latents(tape, &model->encoder, pixels, chosen->count, upload(tape, rows, chosen->count, sizeof *rows));
     if (!model->config.encoder.carry_rgb) return latent;
     Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
-    if (!tape->device->failed) tape->device->nn->copy(tape->device, rgb->value, colour, 3 * chosen->count * sizeof(real));
+    if (!tape->device->failed)
+        tape->device->nn->copy(tape->device, rgb->value, colour, 3 * chosen->count * sizeof(real));
     return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
 }
 
@@ -189,9 +206,17 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     if (host && model->config.renderer.radius_per_particle && count > 1) {
         int32_t *self = tape_context(tape, count * sizeof *self);
         for (size_t i = 0; self && i < count; i++) self[i] = (int32_t)i;
-        KnnArgs args = {.points = count, .queries = count, .point = position, .query = position, .self = upload(tape, self, count, sizeof *self), .k = (int)k, .index = tape_memory(tape, count * k, sizeof(int32_t)), .distance2 = tape_memory(tape, count * k, sizeof(real))};
+        KnnArgs args = {.points = count,
+                        .queries = count,
+                        .point = position,
+                        .query = position,
+                        .self = upload(tape, self, count, sizeof *self),
+                        .k = (int)k,
+                        .index = tape_memory(tape, count * k, sizeof(int32_t)),
+                        .distance2 = tape_memory(tape, count * k, sizeof(real))};
         if (!tape->device->failed) knn(tape->device, &args);
-        if (!tape->device->failed) tape->device->nn->download(tape->device, distance2, args.distance2, count * k * sizeof(real));
+        if (!tape->device->failed)
+            tape->device->nn->download(tape->device, distance2, args.distance2, count * k * sizeof(real));
         for (size_t i = 0; !tape->device->failed && i < count; i++) {
             double reach = 1.25 * sqrt((double)distance2[i * k + k - 1]);
             host[i] = (real)fmin(fmax(reach, 0.6 * r), 2.3 * r);
@@ -206,7 +231,8 @@ static void set_cloud(Tape *tape, const PointCloud *cloud, size_t *count, const 
     *c = upload(tape, cloud->colour, 3 * cloud->count, sizeof(real));
 }
 
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options, Scene *scene, Error *err) {
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
+                  Scene *scene, Error *err) {
     int T = (int)model->config.model.T;
     CHECK_EQ(history->F, T);
     Chosen chosen[GNN_MAX_SETS] = {{0}};
@@ -217,7 +243,8 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
         if (status != STATUS_OK) return status;
     }
     if (chosen[T - 1].count == 0)
-        return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s", model->config.data.crop ? " within the workspace box (data.crop)" : "");
+        return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
+                         model->config.data.crop ? " within the workspace box (data.crop)" : "");
     // A latent for every pixel of every input image.
     ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
@@ -225,9 +252,12 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     for (int t = 0; t < T; t++) {
         const real *colour = upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
         scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
-                                      .m = model->dynamics->config.moving_flag ? upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
+                                      .m = model->dynamics->config.moving_flag
+                                               ? upload(tape, chosen[t].moving, chosen[t].count, sizeof(real))
+                                               : NULL,
                                       .c = colour,
-                                      .f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, (size_t)t, &chosen[t], colour)};
+                                      .f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w,
+                                                           (size_t)t, &chosen[t], colour)};
     }
     if (gnn_has_node_velocity(&model->dynamics->config)) {
         set_cloud(tape, &workspace->cloud[T - 1], &scene->cloud.now_count, &scene->cloud.now_x, &scene->cloud.now_c);
@@ -244,7 +274,12 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
 // ---- one step
 
 void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
-    GnnPlanInput input = {.sets = scene->sets, .cloud = scene->cloud, .seed = scene->key.seed, .step = scene->key.step, .episode = scene->key.episode, .rollout_step = scene->rollout_step};
+    GnnPlanInput input = {.sets = scene->sets,
+                          .cloud = scene->cloud,
+                          .seed = scene->key.seed,
+                          .step = scene->key.step,
+                          .episode = scene->key.episode,
+                          .rollout_step = scene->rollout_step};
     gnn_plan_make(tape, &model->dynamics->config, &workspace->planner, &input, plan);
 }
 
@@ -269,7 +304,8 @@ static void run_segment(Tape *tape, void *context, Tensor *const *inputs, Tensor
     outputs[2] = out.f;
 }
 
-static void run_checkpointed(Tape *tape, const Vpd *model, const Scene *scene, const GnnPlan *plan, DynamicsOutput *out) {
+static void run_checkpointed(Tape *tape, const Vpd *model, const Scene *scene, const GnnPlan *plan,
+                             DynamicsOutput *out) {
     Tensor *inputs[2 * GNN_MAX_SETS], *outputs[3];
     StepSegment *segment = tape_context(tape, sizeof *segment);
     GnnPlan *kept = tape_context(tape, sizeof *kept);
@@ -319,11 +355,14 @@ RendererParticles vpd_particles(const Scene *scene) {
     return (RendererParticles){present->x, present->f, scene->radius};
 }
 
-RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin, const real *direction, const real *jitter, RendererSamples **samples) {
+RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
+                          const real *direction, const real *jitter, RendererSamples **samples) {
     RendererParticles particles = vpd_particles(scene);
     RendererRays *rays = renderer_rays(tape, count, origin, direction, jitter, scene->background);
     RendererSamples *placed = samples ? *samples : NULL;
-    if (!placed) placed = renderer_place_samples(tape, &model->renderer, renderer_index_build(tape, &model->renderer, &particles), rays);
+    if (!placed)
+        placed = renderer_place_samples(tape, &model->renderer,
+                                        renderer_index_build(tape, &model->renderer, &particles), rays);
     if (samples) *samples = placed;
     return renderer_forward(tape, &model->renderer, &particles, rays, placed);
 }

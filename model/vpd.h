@@ -22,8 +22,8 @@ typedef struct Vpd {
     Renderer renderer;
 } Vpd;
 
-// Builds the model and its initial weights from a resolved config whose lengths are known (model/lengths.h). The device must
-// outlive it.
+// Builds the model and its initial weights from a resolved config whose lengths are known (model/lengths.h). The device
+// must outlive it.
 Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err);
 void vpd_free(Vpd *model); // accepts NULL
 
@@ -48,12 +48,13 @@ typedef struct SceneKey {
 
 // The state of a rollout, on a tape.
 typedef struct Scene {
-    GnnSets sets;       // oldest first; the last is the present
-    GnnCloud cloud;     // all input points, for velocities at step 0
-    real *radius;       // (N) device, of the present particles
-    int32_t *pixel;     // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
+    GnnSets sets;   // oldest first; the last is the present
+    GnnCloud cloud; // all input points, for velocities at step 0
+    real *radius;   // (N) device, of the present particles
+    int32_t
+        *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
     const real *colour, *moving; // (N,3), (N) host: of the present particles
-    real background[3]; // mean colour of the input pixels without depth
+    real background[3];          // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;
 } Scene;
@@ -66,7 +67,8 @@ typedef struct EncodeOptions {
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options, Scene *scene, Error *err);
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
+                  Scene *scene, Error *err);
 
 // What a step found out beside the new sets.
 typedef struct StepOutput {
@@ -83,7 +85,9 @@ StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *s
 bool vpd_has_dynamics(const Vpd *model);
 
 RendererParticles vpd_particles(const Scene *scene);
-// Rays in host memory; jitter (R) NULL = 0.5. *samples, if given and not NULL, is used instead of placing samples anew, and is set.
-RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin, const real *direction, const real *jitter, RendererSamples **samples);
+// Rays in host memory; jitter (R) NULL = 0.5. *samples, if given and not NULL, is used instead of placing samples anew,
+// and is set.
+RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
+                          const real *direction, const real *jitter, RendererSamples **samples);
 
 #endif

@@ -2,6 +2,7 @@
 #include "nn/cases.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "nn/backend.h"
 
@@ -52,7 +53,9 @@ static void start_backward(CaseRun *run, const OpCase *c) {
     if (!grad || !host) return;
     fill(c, UPSTREAM, -1, 1, count, host);
     run->tape.device->nn->upload(run->tape.device, grad, host, count * sizeof(real));
+    double before = clock_now();
     tape_backward_from_grads(&run->tape);
+    run->backward_seconds = clock_now() - before;
 }
 
 Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
@@ -61,7 +64,9 @@ Status case_run(Device *device, const OpCase *c, int moved, const real *directio
     tape_init(&run->tape, device);
     run->input_count = case_input_count(c);
     for (size_t i = 0; i < run->input_count; i++) make_input(run, c, i, (int)i == moved ? direction : NULL, step);
+    double before = clock_now();
     run->output = c->run(&run->tape, run->inputs, c);
+    run->forward_seconds = clock_now() - before;
     if (backward && !device->failed) start_backward(run, c);
     return device_status(device, err);
 }

@@ -46,6 +46,7 @@ typedef struct CaseRun {
     Tensor *inputs[CASE_INPUTS];
     Tensor *output;
     size_t input_count;
+    double forward_seconds, backward_seconds; // of the op alone
 } CaseRun;
 
 // Makes the inputs (values moved by `step` * `direction` in input `moved`, for finite differences; direction NULL =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small made-up scene for tests of the whole model: a floor and a ball that moves, seen by a few cameras. Everything is
-// computed from formulas, in double, so that a shifted world gives exactly shifted points.
+// A small made-up scene for tests of the whole model: a floor and a ball that moves, seen by a few cameras. Everything
+// is computed from formulas, in double, so that a shifted world gives exactly shifted points.
 #ifndef VPD_TESTS_MODEL_SCENE_H
 #define VPD_TESTS_MODEL_SCENE_H
 
@@ -64,14 +64,30 @@ static inline void scene_make(ModelScene *s, const double shift[3]) {
     }
     const double bounds[6] = {-1, -1, -0.05, 1, 1, 1};
     for (int c = 0; c < 6; c++) s->bounds[c] = bounds[c] + shift[c % 3];
-    s->observation = (Observation){SCENE_FRAMES, SCENE_VIEWS, SCENE_H, SCENE_W, s->views, s->rgb, s->depth, s->intrinsics, s->pose, s->bounds};
+    s->observation = (Observation){SCENE_FRAMES, SCENE_VIEWS, SCENE_H,       SCENE_W, s->views,
+                                   s->rgb,       s->depth,    s->intrinsics, s->pose, s->bounds};
 }
 
 // A model small enough for finite differences. `pairs` are further options, NULL-terminated.
 static inline void scene_config(Config *config, const char *const *pairs) {
-    static const char *const small[] = {"model.C=8", "model.D=6", "encoder.N=60", "encoder.widths=[4,6]", "gnn.M=12", "gnn.L=2", "gnn.k_node_to_node=4",
-                                        "renderer.widths=[8,8]", "renderer.S=6", "data.extent=2", "gnn.length_scale=0.1", "gnn.displacement_scale=0.05", "gnn.colour_length=1", "gnn.moving_length=0.3",
-                                        "gnn.decode_width=0.2", "gnn.smooth_width=0.3", "gnn.moving_threshold=0.005", "renderer.radius=0.25"};
+    static const char *const small[] = {"model.C=8",
+                                        "model.D=6",
+                                        "encoder.N=60",
+                                        "encoder.widths=[4,6]",
+                                        "gnn.M=12",
+                                        "gnn.L=2",
+                                        "gnn.k_node_to_node=4",
+                                        "renderer.widths=[8,8]",
+                                        "renderer.S=6",
+                                        "data.extent=2",
+                                        "gnn.length_scale=0.1",
+                                        "gnn.displacement_scale=0.05",
+                                        "gnn.colour_length=1",
+                                        "gnn.moving_length=0.3",
+                                        "gnn.decode_width=0.2",
+                                        "gnn.smooth_width=0.3",
+                                        "gnn.moving_threshold=0.005",
+                                        "renderer.radius=0.25"};
     Error err = {0};
     config_defaults(config);
     assert_status_ok(config_set(config, sizeof small / sizeof *small, small, &err), err);

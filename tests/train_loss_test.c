@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training step as a whole: a warm one asks the system for no memory, repeats bit for bit, adds up over episodes, and learns.
+// A training step as a whole: a warm one asks the system for no memory, repeats bit for bit, adds up over episodes, and
+// learns.
 #include "nn/optimizer.h"
 #include "tests/model_scene.h"
 #include "train/loss.h"
@@ -64,7 +65,8 @@ static void two_runs_give_the_same_bits(void **state) {
     run(&b, 4, 1);
     assert_memory_equal(a.model->parameters.grads, b.model->parameters.grads, a.model->parameters.size * sizeof(real));
     run(&b, 5, 1); // other rays, other particles: the planted difference
-    assert_true(memcmp(a.model->parameters.grads, b.model->parameters.grads, a.model->parameters.size * sizeof(real)) != 0);
+    assert_true(memcmp(a.model->parameters.grads, b.model->parameters.grads, a.model->parameters.size * sizeof(real)) !=
+                0);
     teardown(&a);
     teardown(&b);
 }
@@ -98,7 +100,8 @@ static void it_learns_one_episode(void **state) {
     Error err = {0};
     double norm;
     setup(&f, (const char *[]){"encoder.N=400", "renderer.radius=0.2", "train.rays=120", NULL});
-    assert_status_ok(optimizer_create(&optimizer, &f.model->parameters, (OptimizerConfig){0.9, 0.99, 1e-8, 0, 1, 0}, &err), err);
+    assert_status_ok(
+        optimizer_create(&optimizer, &f.model->parameters, (OptimizerConfig){0.9, 0.99, 1e-8, 0, 1, 0}, &err), err);
     run(&f, 0, 1);
     double first = f.parts.pixels;
     for (uint32_t i = 0; i < 250; i++) {
@@ -106,7 +109,8 @@ static void it_learns_one_episode(void **state) {
         run(&f, i, 1);
         assert_status_ok(optimizer_step(&optimizer, 5e-3, &norm, &err), err);
     }
-    print_message("squared error %.4f before, %.4f after 250 steps (%.1f dB)\n", first, f.parts.pixels, -10 * log10(f.parts.pixels));
+    print_message("squared error %.4f before, %.4f after 250 steps (%.1f dB)\n", first, f.parts.pixels,
+                  -10 * log10(f.parts.pixels));
     assert_true(f.parts.pixels < 0.01); // 20 dB: far above the best constant colour's 13 dB
     optimizer_free(&optimizer);
     teardown(&f);

@@ -51,7 +51,7 @@ typedef struct Episode {
     Scene scene;
     int T;
     Tensor *pixels, *displacement, *nearest, *depth, *ssim; // (1,1) weighted sums so far, or NULL
-    Tensor *step0, *last;                            // mean squared errors of single steps
+    Tensor *step0, *last;                                   // mean squared errors of single steps
     Tensor *h, *dx;
 } Episode;
 
@@ -74,7 +74,8 @@ static Observation history_of(Episode *e) {
     size_t pixels = (size_t)o->H * (size_t)o->W, V = (size_t)in->input_view_count, images = (size_t)e->T * V;
     uint8_t *rgb = tape_context(e->tape, 3 * pixels * images);
     float *depth = tape_context(e->tape, pixels * images * sizeof *depth);
-    double *intrinsics = tape_context(e->tape, 9 * V * sizeof *intrinsics), *pose = tape_context(e->tape, 16 * images * sizeof *pose);
+    double *intrinsics = tape_context(e->tape, 9 * V * sizeof *intrinsics),
+           *pose = tape_context(e->tape, 16 * images * sizeof *pose);
     int *views = tape_context(e->tape, V * sizeof *views);
     Observation out = {e->T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->bounds};
     if (e->tape->device->failed) return out;
@@ -117,7 +118,8 @@ static Tensor *depth_term(Episode *e, const RendererOutput *output) {
     for (size_t r = 0; r < n; r++) valid += rays->depth[r] > 0 && opacity[r] > 0;
     for (size_t r = 0; r < n; r++) weight[r] = rays->depth[r] > 0 ? opacity[r] : 0;
     if (valid == 0) return NULL;
-    return reduce(e->tape, output->depth, REDUCE_ABS, upload(e->tape, rays->depth, n, sizeof(real)), upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
+    return reduce(e->tape, output->depth, REDUCE_ABS, upload(e->tape, rays->depth, n, sizeof(real)),
+                  upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
 }
 
 // Patches stand behind the single rays of each view.
@@ -127,8 +129,10 @@ static Tensor *ssim_term(Episode *e, const RendererOutput *output, const real *t
     size_t patches = (per_view - singles) / side2;
     int32_t *first = tape_context(e->tape, (views * patches + 1) * sizeof *first);
     if (!first || patches == 0) return NULL;
-    for (size_t i = 0; i < views * patches; i++) first[i] = (int32_t)(i / patches * per_view + singles + i % patches * side2);
-    return ssim_loss(e->tape, output->colour, target, views * patches, upload(e->tape, first, views * patches, sizeof *first));
+    for (size_t i = 0; i < views * patches; i++)
+        first[i] = (int32_t)(i / patches * per_view + singles + i % patches * side2);
+    return ssim_loss(e->tape, output->colour, target, views * patches,
+                     upload(e->tape, first, views * patches, sizeof *first));
 }
 
 // Draws rays of one frame and adds their error.
@@ -138,18 +142,27 @@ static Status draw_and_compare(Episode *e, int step, double weight, Error *err) 
     RayBatch *rays = &e->workspace->rays;
     int all[256], count = frames->V < 256 ? frames->V : 256;
     for (int v = 0; v < count; v++) all[v] = v;
-    RayBatchOptions options = {all, count, train->rays, train->ssim_term > 0 ? SSIM_PATCHES : 0, train->moving_rays, e->input->key.seed, e->input->key.step, e->input->key.episode};
+    RayBatchOptions options = {all,
+                               count,
+                               train->rays,
+                               train->ssim_term > 0 ? SSIM_PATCHES : 0,
+                               train->moving_rays,
+                               e->input->key.seed,
+                               e->input->key.step,
+                               e->input->key.episode};
     // Change is counted against the last input frame; the last input frame's own against the one before.
     int frame = e->T - 1 + step, reference = step > 0 ? e->T - 1 : e->T > 1 ? e->T - 2 : 0;
     Status status = ray_batch_draw(rays, frames, frame, reference, step, &options, err);
     if (status != STATUS_OK) return status;
-    RendererOutput output = vpd_render(e->tape, e->model, &e->scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
+    RendererOutput output =
+        vpd_render(e->tape, e->model, &e->scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
     const real *target = upload(e->tape, rays->colour, 3 * rays->count, sizeof(real)), *weights = crop_weights(e);
     if (e->tape->device->failed) return device_status(e->tape->device, err);
     Tensor *error = reduce(e->tape, output.colour, REDUCE_SQUARE, target, weights, 1 / (3.0 * (double)rays->count));
     add_term(e, &e->pixels, error, weight);
     if (train->depth_term > 0) add_term(e, &e->depth, depth_term(e, &output), train->depth_term * weight);
-    if (train->ssim_term > 0) add_term(e, &e->ssim, ssim_term(e, &output, target, (size_t)count), train->ssim_term * weight);
+    if (train->ssim_term > 0)
+        add_term(e, &e->ssim, ssim_term(e, &output, target, (size_t)count), train->ssim_term * weight);
     if (step == 0) e->step0 = error;
     e->last = error;
     return STATUS_OK;
@@ -164,10 +177,12 @@ static Status move_and_compare(Episode *e, int step, Error *err) {
     e->dx = out.dx;
     if (e->tape->device->failed || !out.dx) return device_status(e->tape->device, err);
     if (train->displacement_penalty > 0)
-        add_term(e, &e->displacement, reduce(e->tape, out.dx, REDUCE_ABS, NULL, NULL, 1 / ((double)out.dx->rows * s)), train->displacement_penalty * share);
+        add_term(e, &e->displacement, reduce(e->tape, out.dx, REDUCE_ABS, NULL, NULL, 1 / ((double)out.dx->rows * s)),
+                 train->displacement_penalty * share);
     if (train->nearest_term > 0) {
         Error problem = {STATUS_OK, ""};
-        Tensor *term = nearest_term(e->tape, e->model, &e->scene, e->input->frames, e->T - 1 + step, e->T - 1, &e->workspace->cloud, &problem);
+        Tensor *term = nearest_term(e->tape, e->model, &e->scene, e->input->frames, e->T - 1 + step, e->T - 1,
+                                    &e->workspace->cloud, &problem);
         if (problem.status != STATUS_OK) return error_set(err, problem.status, "%s", problem.text);
         add_term(e, &e->nearest, term, train->nearest_term * share);
     }
@@ -186,13 +201,22 @@ static double mean_motion(Tape *tape, const Tensor *dx) {
     if (!host) return 0;
     tape->device->nn->download(tape->device, host, dx->value, 3 * dx->rows * sizeof *host);
     double sum = 0;
-    for (size_t i = 0; i < dx->rows; i++) sum += sqrt((double)(host[3 * i] * host[3 * i] + host[3 * i + 1] * host[3 * i + 1] + host[3 * i + 2] * host[3 * i + 2]));
+    for (size_t i = 0; i < dx->rows; i++)
+        sum += sqrt((double)(host[3 * i] * host[3 * i] + host[3 * i + 1] * host[3 * i + 1] +
+                             host[3 * i + 2] * host[3 * i + 2]));
     return sum / (double)dx->rows;
 }
 
 static void read_parts(Episode *e, LossParts *parts) {
     Tape *tape = e->tape;
-    *parts = (LossParts){.pixels = value_of(tape, e->pixels), .displacement = value_of(tape, e->displacement), .nearest = value_of(tape, e->nearest), .depth = value_of(tape, e->depth), .ssim = value_of(tape, e->ssim), .step0 = value_of(tape, e->step0), .last = value_of(tape, e->last), .particles = scene_present(&e->scene)->x->rows};
+    *parts = (LossParts){.pixels = value_of(tape, e->pixels),
+                         .displacement = value_of(tape, e->displacement),
+                         .nearest = value_of(tape, e->nearest),
+                         .depth = value_of(tape, e->depth),
+                         .ssim = value_of(tape, e->ssim),
+                         .step0 = value_of(tape, e->step0),
+                         .last = value_of(tape, e->last),
+                         .particles = scene_present(&e->scene)->x->rows};
     parts->total = parts->pixels + parts->displacement + parts->nearest + parts->depth + parts->ssim;
     parts->spread = e->h && !tape->device->failed ? dynamics_spread(tape->device, e->h) : 0;
     parts->motion = mean_motion(tape, e->dx);
@@ -205,7 +229,8 @@ static void run_backward(Episode *e) {
     tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
 }
 
-Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts, Error *err) {
+Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts,
+                     Error *err) {
     Episode e = {.tape = tape, .model = model, .input = input, .workspace = workspace, .T = (int)model->config.model.T};
     double weights[MAX_ROLLOUT + 1];
     CHECK(input->rollout <= MAX_ROLLOUT && input->frames->F == e.T + input->rollout);

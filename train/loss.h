@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of one episode (docs/model.md, "Loss"): encode the history, roll out, draw rays of the training views at every step, and
-// compare with the video.
+// The loss of one episode (docs/model.md, "Loss"): encode the history, roll out, draw rays of the training views at
+// every step, and compare with the video.
 #ifndef VPD_TRAIN_LOSS_H
 #define VPD_TRAIN_LOSS_H
 
@@ -10,10 +10,10 @@
 // Parts of the loss, each already weighted; they add up to `total`.
 typedef struct LossParts {
     double total, pixels, displacement, nearest, depth, ssim;
-    double step0, last;  // mean squared error of rays at step 0 and at the last step, not weighted
-    double spread;       // of the abstract nodes' hidden state at the first step; 0 when there are none
-    double motion;       // mean |dx| over particles of the last step, metres
-    size_t particles;    // of the present set
+    double step0, last; // mean squared error of rays at step 0 and at the last step, not weighted
+    double spread;      // of the abstract nodes' hidden state at the first step; 0 when there are none
+    double motion;      // mean |dx| over particles of the last step, metres
+    size_t particles;   // of the present set
 } LossParts;
 
 // sum += weight * one; `particles` becomes that of `one`.
@@ -31,15 +31,17 @@ typedef struct LossWorkspace {
 void loss_workspace_free(LossWorkspace *workspace);
 
 typedef struct LossInput {
-    const Observation *frames; // T + rollout frames: the history, then what is to be predicted; all views but the held-out ones
-    const int *input_views;    // positions in frames->views that the encoder sees
+    const Observation
+        *frames; // T + rollout frames: the history, then what is to be predicted; all views but the held-out ones
+    const int *input_views; // positions in frames->views that the encoder sees
     int input_view_count;
-    int rollout;               // steps
+    int rollout; // steps
     SceneKey key;
-    double scale;              // the loss is multiplied by this before backward (1 / batch)
+    double scale; // the loss is multiplied by this before backward (1 / batch)
 } LossInput;
 
 // Records on the tape and runs backward into the parameters' gradients. The tape is reset first.
-Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts, Error *err);
+Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts,
+                     Error *err);
 
 #endif

@@ -16,13 +16,15 @@ typedef struct NearestTerm {
     Tape *tape;
     const Vpd *model;
     const Scene *scene;
-    Tensor *x;                // (N,3) present positions
+    Tensor *x; // (N,3) present positions
     size_t moving_count;
-    const PointCloud *cloud;  // of the later frame
+    const PointCloud *cloud; // of the later frame
     double X, colour_length, huber;
 } NearestTerm;
 
-static bool particle_moves(const NearestTerm *t, size_t i) { return t->model->config.gnn.moving_flag != 2 || t->scene->moving[i] > 0; }
+static bool particle_moves(const NearestTerm *t, size_t i) {
+    return t->model->config.gnn.moving_flag != 2 || t->scene->moving[i] > 0;
+}
 
 static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
     void *memory = host ? tape_memory(tape, count, size) : NULL;
@@ -36,7 +38,8 @@ static real *appearance(const NearestTerm *t, const real *colour, size_t count, 
     real *host = tape_context(t->tape, (count * width + 1) * sizeof *host);
     for (size_t i = 0; host && i < count; i++) {
         size_t row = rows ? (size_t)rows[i] : i;
-        for (size_t c = 0; c < COLOUR; c++) host[i * width + c] = (real)(t->colour_length * (double)colour[3 * row + c]);
+        for (size_t c = 0; c < COLOUR; c++)
+            host[i * width + c] = (real)(t->colour_length * (double)colour[3 * row + c]);
         if (flags) host[i * width + COLOUR] = !rows && !particle_moves(t, i) ? (real)(1e3 * t->X) : 0;
     }
     return upload(t->tape, host, count * width, sizeof *host);
@@ -46,14 +49,25 @@ static real *appearance(const NearestTerm *t, const real *colour, size_t count, 
 static Tensor *particles_to_points(const NearestTerm *t) {
     size_t n = t->x->rows, points = t->cloud->count;
     int32_t *index = tape_memory(t->tape, n, sizeof *index);
-    real *weight = tape_context(t->tape, n * sizeof *weight), *place = upload(t->tape, t->cloud->position, 3 * points, sizeof(real));
-    const real *point_extra = appearance(t, t->cloud->colour, points, NULL, false), *query_extra = appearance(t, t->scene->colour, n, NULL, false);
+    real *weight = tape_context(t->tape, n * sizeof *weight),
+         *place = upload(t->tape, t->cloud->position, 3 * points, sizeof(real));
+    const real *point_extra = appearance(t, t->cloud->colour, points, NULL, false),
+               *query_extra = appearance(t, t->scene->colour, n, NULL, false);
     if (t->tape->device->failed) return NULL;
-    knn(t->tape->device, &(KnnArgs){.points = points, .queries = n, .point = place, .query = t->x->value, .extra = COLOUR, .point_extra = point_extra, .query_extra = query_extra, .k = 1, .index = index});
+    knn(t->tape->device, &(KnnArgs){.points = points,
+                                    .queries = n,
+                                    .point = place,
+                                    .query = t->x->value,
+                                    .extra = COLOUR,
+                                    .point_extra = point_extra,
+                                    .query_extra = query_extra,
+                                    .k = 1,
+                                    .index = index});
     for (size_t i = 0; i < n; i++) weight[i] = particle_moves(t, i) ? 1 / (real)t->moving_count : 0;
     Tensor target = {.value = place, .rows = points, .cols = 3};
     Tensor *nearest = gather_rows(t->tape, &target, n, index);
-    return reduce_huber(t->tape, t->x, nearest->value, upload(t->tape, weight, n, sizeof *weight), t->huber, 1 / t->model->config.gnn.displacement_scale);
+    return reduce_huber(t->tape, t->x, nearest->value, upload(t->tape, weight, n, sizeof *weight), t->huber,
+                        1 / t->model->config.gnn.displacement_scale);
 }
 
 // Points of fixed cameras whose depth came closer than at the last input frame by at least 0.01 X, fewest keys first.
@@ -64,8 +78,10 @@ static size_t closer_points(const NearestTerm *t, const Observation *o, int fram
     RandomKey key = {scene->seed, RANDOM_NEAREST, scene->step * 64 + t->scene->rollout_step, scene->episode};
     for (size_t i = 0; items && i < t->cloud->count; i++) {
         size_t p = (size_t)t->cloud->pixel[i], view = p / pixels;
-        const double *now_pose = o->world_from_camera + 16 * ((size_t)(frame * o->V) + view), *then_pose = o->world_from_camera + 16 * ((size_t)(last_input * o->V) + view);
-        double now = (double)o->depth[image * (size_t)frame + p], then = (double)o->depth[image * (size_t)last_input + p];
+        const double *now_pose = o->world_from_camera + 16 * ((size_t)(frame * o->V) + view),
+                     *then_pose = o->world_from_camera + 16 * ((size_t)(last_input * o->V) + view);
+        double now = (double)o->depth[image * (size_t)frame + p],
+               then = (double)o->depth[image * (size_t)last_input + p];
         if (!(then > 0) || then - now < 0.01 * t->X || memcmp(now_pose, then_pose, 16 * sizeof(double))) continue;
         items[found++] = (Keyed){choose_key(key, (uint64_t)o->views[view] * pixels + p % pixels), (int32_t)i};
     }
@@ -83,18 +99,37 @@ static Tensor *points_to_particles(const NearestTerm *t, const Observation *o, i
     if (count == 0) return NULL;
     real *place = tape_context(t->tape, 3 * count * sizeof *place);
     int32_t *index = tape_memory(t->tape, count, sizeof *index);
-    for (size_t i = 0; place && i < count; i++) memcpy(place + 3 * i, t->cloud->position + 3 * rows[i], 3 * sizeof *place);
+    for (size_t i = 0; place && i < count; i++)
+        memcpy(place + 3 * i, t->cloud->position + 3 * rows[i], 3 * sizeof *place);
     const real *query = upload(t->tape, place, 3 * count, sizeof *place);
-    const real *point_extra = appearance(t, t->scene->colour, t->x->rows, NULL, true), *query_extra = appearance(t, t->cloud->colour, count, rows, true);
+    const real *point_extra = appearance(t, t->scene->colour, t->x->rows, NULL, true),
+               *query_extra = appearance(t, t->cloud->colour, count, rows, true);
     if (t->tape->device->failed) return NULL;
-    knn(t->tape->device, &(KnnArgs){.points = t->x->rows, .queries = count, .point = t->x->value, .query = query, .extra = APPEARANCE, .point_extra = point_extra, .query_extra = query_extra, .k = 1, .index = index});
+    knn(t->tape->device, &(KnnArgs){.points = t->x->rows,
+                                    .queries = count,
+                                    .point = t->x->value,
+                                    .query = query,
+                                    .extra = APPEARANCE,
+                                    .point_extra = point_extra,
+                                    .query_extra = query_extra,
+                                    .k = 1,
+                                    .index = index});
     double scale = 1 / ((double)count * t->model->config.gnn.displacement_scale);
     return reduce_huber(t->tape, gather_rows(t->tape, t->x, count, index), query, NULL, t->huber, scale);
 }
 
-Tensor *nearest_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, int frame, int last_input, PointCloud *cloud, Error *err) {
+Tensor *nearest_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, int frame,
+                     int last_input, PointCloud *cloud, Error *err) {
     const Config *c = &model->config;
-    NearestTerm t = {tape, model, scene, scene->sets.set[scene->sets.count - 1].x, 0, cloud, c->data.extent, c->gnn.colour_length, 0.01 * c->data.extent};
+    NearestTerm t = {tape,
+                     model,
+                     scene,
+                     scene->sets.set[scene->sets.count - 1].x,
+                     0,
+                     cloud,
+                     c->data.extent,
+                     c->gnn.colour_length,
+                     0.01 * c->data.extent};
     if (unproject_frame(frames, frame, (UnprojectOptions){.crop = c->data.crop}, cloud, err) != STATUS_OK) return NULL;
     for (size_t i = 0; i < t.x->rows; i++) t.moving_count += particle_moves(&t, i);
     if (cloud->count == 0 || t.moving_count == 0) return NULL;

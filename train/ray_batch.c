@@ -71,7 +71,8 @@ static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, 
 }
 
 // Pixel of the index-th draw of a view: on a changed pixel for the moving share, anywhere otherwise.
-static int draw_pixel(const RayBatch *batch, size_t changes, int pixels, double moving_share, RandomKey key, uint64_t index) {
+static int draw_pixel(const RayBatch *batch, size_t changes, int pixels, double moving_share, RandomKey key,
+                      uint64_t index) {
     Random4 random = random4(key, index);
     bool moving = changes > 0 && (double)random_to_unit(random.v[1]) < moving_share;
     uint32_t below = moving ? (uint32_t)changes : (uint32_t)pixels;
@@ -95,7 +96,8 @@ Status ray_batch_draw(RayBatch *batch, const Observation *o, int frame, int refe
     size_t per_view = (size_t)options->rays + (size_t)patches * SSIM_SIDE * SSIM_SIDE;
     Status status = reserve(batch, per_view * (size_t)options->view_count, (size_t)pixels, err);
     if (status != STATUS_OK) return status;
-    RandomKey key = {options->seed, RANDOM_RAYS, options->step * ROLLOUT_KEYS + (uint32_t)rollout_step, options->episode};
+    RandomKey key = {options->seed, RANDOM_RAYS, options->step * ROLLOUT_KEYS + (uint32_t)rollout_step,
+                     options->episode};
     batch->count = 0;
     for (int i = 0; i < options->view_count; i++) {
         int view = options->views[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training rays of one rollout step: random pixels of the training views, a share of them on pixels that change, and
-// square patches of pixels for the SSIM term. Keyed by (seed, step, episode, rollout step, view): the same on every machine.
+// square patches of pixels for the SSIM term. Keyed by (seed, step, episode, rollout step, view): the same on every
+// machine.
 #ifndef VPD_TRAIN_RAY_BATCH_H
 #define VPD_TRAIN_RAY_BATCH_H
 
@@ -14,7 +15,7 @@
 enum { CHANGE_THRESHOLD = 8 }; // levels of 255 that count as a change of a channel
 
 typedef struct RayBatchOptions {
-    const int *views;    // (view_count) positions in the observation's views that are rendered
+    const int *views; // (view_count) positions in the observation's views that are rendered
     int view_count;
     long rays;           // single rays per view
     int patches;         // patches per view
@@ -22,8 +23,8 @@ typedef struct RayBatchOptions {
     uint32_t seed, step, episode;
 } RayBatchOptions;
 
-// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. Arrays are owned by the
-// batch and reused by the next call.
+// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. Arrays are owned by
+// the batch and reused by the next call.
 typedef struct RayBatch {
     size_t count, capacity;
     real *origin;    // (count,3) metres, world
@@ -36,7 +37,8 @@ typedef struct RayBatch {
     size_t candidate_capacity;
 } RayBatch;
 
-// Rays of frame `frame` of the observation; `reference` is the frame that changes are counted against, `rollout_step` keys the choice.
+// Rays of frame `frame` of the observation; `reference` is the frame that changes are counted against, `rollout_step`
+// keys the choice.
 Status ray_batch_draw(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
                       const RayBatchOptions *options, Error *err);
 void ray_batch_free(RayBatch *batch);

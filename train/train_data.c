@@ -24,14 +24,18 @@ static bool view_is_wanted(const DataConfig *data, int view) {
 static Status choose_views(const EpisodeInfo *info, const DataConfig *data, TrainEpisode *out, Error *err) {
     out->views = malloc((size_t)info->V * sizeof *out->views);
     out->input_views = malloc((size_t)info->V * sizeof *out->input_views);
-    if (!out->views || !out->input_views) return error_set(err, STATUS_FAILED, "out of memory for the views of an episode");
+    if (!out->views || !out->input_views)
+        return error_set(err, STATUS_FAILED, "out of memory for the views of an episode");
     for (int v = 0; v < info->V; v++) {
         if (episode_view_is_heldout(info, v)) continue;
         if (view_is_wanted(data, v)) out->input_views[out->input_view_count++] = out->view_count;
         out->views[out->view_count++] = v;
     }
     if (out->input_view_count == 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: no view to give to the encoder: it has %d, of which %d are held out; check data.input_views", info->file, info->name, info->V, info->heldout_count);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: no view to give to the encoder: it has %d, of which %d are held out; check "
+                         "data.input_views",
+                         info->file, info->name, info->V, info->heldout_count);
     return STATUS_OK;
 }
 
@@ -39,10 +43,15 @@ static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
     double step = info->time_step * (double)data->config->data.stride, wanted = data->config->data.time_step;
     if (info->F < 2) return STATUS_OK;
     if (!info->even_time)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: the frames are unevenly spaced; resample them to a constant time step", info->file, info->name);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s/time: the frames are unevenly spaced; resample them to a constant time step",
+                         info->file, info->name);
     if (data->time_step == 0) data->time_step = wanted > 0 ? wanted : step;
     if (fabs(step - data->time_step) > 0.01 * data->time_step)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; set data.stride or resample", info->file, info->name, data->time_step, step);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s/time: expected %.6g s between the frames that the model sees, found %.6g s; "
+                         "set data.stride or resample",
+                         info->file, info->name, data->time_step, step);
     return STATUS_OK;
 }
 
@@ -50,7 +59,11 @@ static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err
     long rollout = schedule_longest_rollout(&data->config->train);
     int needed = frames_needed(data->config, rollout);
     if (info->F < needed)
-        return error_set(err, STATUS_BAD_INPUT, "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; shorten train.rollout", info->file, info->name, needed, data->config->model.T, rollout, data->config->data.stride, info->F);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found "
+                         "%d; shorten train.rollout",
+                         info->file, info->name, needed, data->config->model.T, rollout, data->config->data.stride,
+                         info->F);
     return check_time(data, info, err);
 }
 
@@ -67,18 +80,23 @@ static Status add_episodes(TrainData *data, const Log *log, Error *err) {
         actions |= info->A > 0;
     }
     if (data->episode_count == 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected episodes with split \"train\", found none among %d", data->config->data.path, dataset_episode_count(data->dataset));
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected episodes with split \"train\", found none among %d",
+                         data->config->data.path, dataset_episode_count(data->dataset));
     if (actions) log_warning(log, "the data have actions, which the model does not use");
     return STATUS_OK;
 }
 
 Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err) {
     *out = (TrainData){.config = config};
-    if (!config->data.path[0]) return error_set(err, STATUS_BAD_INPUT, "data.path: expected an HDF5 file or a folder of them, found nothing; set it in the config or with --set data.path=FILE");
+    if (!config->data.path[0])
+        return error_set(err, STATUS_BAD_INPUT,
+                         "data.path: expected an HDF5 file or a folder of them, found nothing; set it in the config or "
+                         "with --set data.path=FILE");
     Status status = dataset_open(config->data.path, &out->dataset, err);
     if (status != STATUS_OK) return status;
     out->episodes = calloc((size_t)dataset_episode_count(out->dataset) + 1, sizeof *out->episodes);
-    status = out->episodes ? add_episodes(out, log, err) : error_set(err, STATUS_FAILED, "out of memory for the episodes");
+    status =
+        out->episodes ? add_episodes(out, log, err) : error_set(err, STATUS_FAILED, "out of memory for the episodes");
     if (status != STATUS_OK) train_data_close(out);
     return status;
 }
@@ -100,7 +118,8 @@ void train_data_close(TrainData *data) {
 static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, int *first, long *rollout) {
     const TrainConfig *train = &data->config->train;
     uint64_t step = index / (uint64_t)train->batch;
-    Random4 random = random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, index % (uint64_t)train->batch);
+    Random4 random =
+        random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, index % (uint64_t)train->batch);
     const TrainEpisode *episode = &data->episodes[((uint64_t)random.v[0] * (uint64_t)data->episode_count) >> 32];
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
@@ -114,13 +133,22 @@ static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
     int first;
     long rollout;
     const TrainEpisode *episode = item_episode(data, index, &first, &rollout);
-    *request = (FrameRequest){.episode = episode->episode, .first = first, .count = (int)(data->config->model.T + rollout), .stride = (int)data->config->data.stride, .views = episode->views, .view_count = episode->view_count};
+    *request = (FrameRequest){.episode = episode->episode,
+                              .first = first,
+                              .count = (int)(data->config->model.T + rollout),
+                              .stride = (int)data->config->data.stride,
+                              .views = episode->views,
+                              .view_count = episode->view_count};
     return true;
 }
 
 Status train_data_start(TrainData *data, uint64_t first, Error *err) {
     const DataConfig *config = &data->config->data;
-    LoaderOptions options = {.threads = (int)config->threads, .cache_bytes = (size_t)(config->cache_mib * (1 << 20)), .first_index = first, .source = next_request, .owner = data};
+    LoaderOptions options = {.threads = (int)config->threads,
+                             .cache_bytes = (size_t)(config->cache_mib * (1 << 20)),
+                             .first_index = first,
+                             .source = next_request,
+                             .owner = data};
     loader_close(data->loader);
     data->loader = NULL;
     return loader_open(data->dataset, options, &data->loader, err);
@@ -139,12 +167,25 @@ Status train_data_samples(const TrainData *data, int count, Frames *out, Error *
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         const TrainEpisode *episode = &data->episodes[(int64_t)i * data->episode_count / count];
-        FrameRequest request = {.episode = episode->episode, .count = (int)data->config->model.T, .stride = (int)data->config->data.stride, .views = episode->views, .view_count = episode->view_count};
+        FrameRequest request = {.episode = episode->episode,
+                                .count = (int)data->config->model.T,
+                                .stride = (int)data->config->data.stride,
+                                .views = episode->views,
+                                .view_count = episode->view_count};
         status = dataset_read_frames(data->dataset, request, &out[i], err);
     }
     return status;
 }
 
 Observation observation_of(const Dataset *dataset, const Frames *frames) {
-    return (Observation){frames->F, frames->V, frames->H, frames->W, frames->views, frames->rgb, frames->depth, frames->intrinsics, frames->world_from_camera, dataset_episode(dataset, frames->episode)->bounds};
+    return (Observation){frames->F,
+                         frames->V,
+                         frames->H,
+                         frames->W,
+                         frames->views,
+                         frames->rgb,
+                         frames->depth,
+                         frames->intrinsics,
+                         frames->world_from_camera,
+                         dataset_episode(dataset, frames->episode)->bounds};
 }

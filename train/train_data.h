@@ -11,8 +11,8 @@
 
 // Views of one episode: the training views (all but the held-out ones) and which of them the encoder sees.
 typedef struct TrainEpisode {
-    int episode;      // in the data set
-    int *views;       // (view_count) indices in the episode
+    int episode; // in the data set
+    int *views;  // (view_count) indices in the episode
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;

@@ -48,13 +48,23 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
         Status status = train_data_next(&t->data, &frames, &episode, err);
         if (status != STATUS_OK) return status;
         Observation observation = observation_of(t->data.dataset, frames);
-        LossInput input = {.frames = &observation, .input_views = episode->input_views, .input_view_count = episode->input_view_count, .rollout = frames->F - (int)t->config.model.T, .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)}, .scale = 1.0 / (double)train->batch};
+        LossInput input = {
+            .frames = &observation,
+            .input_views = episode->input_views,
+            .input_view_count = episode->input_view_count,
+            .rollout = frames->F - (int)t->config.model.T,
+            .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
+            .scale = 1.0 / (double)train->batch};
         status = loss_backward(&t->tape, t->model, &t->workspace, &input, &one, err);
         if (status != STATUS_OK) return status;
         loss_parts_add(parts, &one, 1.0 / (double)train->batch);
     }
     const char *broken = loss_parts_not_finite(parts);
-    if (broken) return error_set(err, STATUS_FAILED, "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the data with \"vpd data check\"", t->step, broken);
+    if (broken)
+        return error_set(err, STATUS_FAILED,
+                         "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the "
+                         "data with \"vpd data check\"",
+                         t->step, broken);
     Status status = optimizer_step(&t->optimizer, schedule_rate(train, t->step), norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
     t->step++;
@@ -90,8 +100,13 @@ static Status write_log(Trainer *t, const LossParts *parts, double norm, double 
 
 static Status save(Trainer *t, bool is_best, Error *err) {
     CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
-    CheckpointMeta meta = {.config = t->config, .step = t->step, .best_score = t->best, .time_step = t->data.time_step, .seconds = spent(t)};
-    return checkpoint_save_in(t->checkpoints, &t->model->parameters, &blocks, &meta, is_best, t->config.train.keep, err);
+    CheckpointMeta meta = {.config = t->config,
+                           .step = t->step,
+                           .best_score = t->best,
+                           .time_step = t->data.time_step,
+                           .seconds = spent(t)};
+    return checkpoint_save_in(t->checkpoints, &t->model->parameters, &blocks, &meta, is_best, t->config.train.keep,
+                              err);
 }
 
 // Validation and pictures with the averaged weights.
@@ -124,15 +139,18 @@ static Status leave_behind(Trainer *t, const LossParts *parts, double norm, doub
     Status status = STATUS_OK;
     if (due(train->log_every, t->step) || last) status = write_log(t, parts, norm, rate, err);
     if (status == STATUS_OK && (due(train->eval_every, t->step) || last)) status = evaluate(t, &is_best, err);
-    if (status == STATUS_OK && (due(train->picture_every, t->step) || (last && train->picture_every > 0))) status = draw(t, err);
-    if (status == STATUS_OK && (due(train->checkpoint_every, t->step) || last || is_best)) status = save(t, is_best, err);
+    if (status == STATUS_OK && (due(train->picture_every, t->step) || (last && train->picture_every > 0)))
+        status = draw(t, err);
+    if (status == STATUS_OK && (due(train->checkpoint_every, t->step) || last || is_best))
+        status = save(t, is_best, err);
     return status;
 }
 
 // Nodes that all say the same move floor and objects together: the rate was too high.
 static void warn_of_collapse(const Trainer *t, const LossParts *parts) {
     if (due(t->config.train.log_every * 10, t->step) && parts->spread > 0 && parts->spread < 0.05)
-        log_warning(t->options->log, "step %ld: the abstract nodes have become alike (spread %.3f); lower train.rate", t->step, parts->spread);
+        log_warning(t->options->log, "step %ld: the abstract nodes have become alike (spread %.3f); lower train.rate",
+                    t->step, parts->spread);
 }
 
 static Status loop(Trainer *t, Error *err) {
@@ -166,7 +184,8 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     Observation observations[LENGTH_SAMPLES];
     int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
     Status status = train_data_samples(&t->data, count, frames, err);
-    for (int i = 0; i < count && status == STATUS_OK; i++) observations[i] = observation_of(t->data.dataset, &frames[i]);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        observations[i] = observation_of(t->data.dataset, &frames[i]);
     if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
     for (int c = 0; c < 3; c++) background[c] = 0;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
@@ -196,7 +215,8 @@ static void freeze(Trainer *t) {
     char list[OPTION_TEXT_SIZE], *rest = list;
     snprintf(list, sizeof list, "%s", t->config.train.freeze);
     for (char *prefix = strtok_r(rest, ", ", &rest); prefix; prefix = strtok_r(NULL, ", ", &rest))
-        if (parameters_freeze(&t->model->parameters, prefix) == 0) log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
+        if (parameters_freeze(&t->model->parameters, prefix) == 0)
+            log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
 }
 
 static Status build_model(Trainer *t, Error *err) {
@@ -210,7 +230,8 @@ static Status build_model(Trainer *t, Error *err) {
     renderer_set_background(&t->model->renderer, t->device, background);
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
     freeze(t);
-    OptimizerConfig optimizer = {train->beta1, train->beta2, ADAM_EPSILON, train->weight_decay, train->clip, train->ema};
+    OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
+                                 train->weight_decay, train->clip,  train->ema};
     return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
 }
 
@@ -249,7 +270,10 @@ static Status write_config(const Trainer *t, Error *err) {
 }
 
 static Status make_folders(Trainer *t, Error *err) {
-    if (!t->config.train.out[0]) return error_set(err, STATUS_BAD_INPUT, "train.out: expected a folder for the run, found nothing; set it in the config or with -o FOLDER");
+    if (!t->config.train.out[0])
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "train.out: expected a folder for the run, found nothing; set it in the config or with -o FOLDER");
     snprintf(t->folder, sizeof t->folder, "%s", t->config.train.out);
     Status status = file_join(t->checkpoints, sizeof t->checkpoints, t->folder, "checkpoints", err);
     if (status == STATUS_OK) status = file_join(t->pictures, sizeof t->pictures, t->folder, "pictures", err);
@@ -259,7 +283,8 @@ static Status make_folders(Trainer *t, Error *err) {
 
 static void print_model(const Trainer *t) {
     const Log *log = t->options->log;
-    log_note(log, "%zu weights on %s; %d training episodes", parameters_element_count(&t->model->parameters), t->device->name, t->data.episode_count);
+    log_note(log, "%zu weights on %s; %d training episodes", parameters_element_count(&t->model->parameters),
+             t->device->name, t->data.episode_count);
     if (log && !log->quiet) lengths_print(&t->config, log->out);
 }
 
@@ -297,7 +322,9 @@ static Status dry_run(Trainer *t, Error *err) {
     char eta[64];
     print_model(t);
     clock_format(best * (double)t->config.train.steps, eta, sizeof eta);
-    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nseconds_per_step %.4f\neta %s\n", parameters_element_count(&t->model->parameters), parts.particles, (double)tape_peak_bytes(&t->tape) / (1 << 20), best, eta);
+    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nseconds_per_step %.4f\neta %s\n",
+           parameters_element_count(&t->model->parameters), parts.particles,
+           (double)tape_peak_bytes(&t->tape) / (1 << 20), best, eta);
     return STATUS_OK;
 }
 

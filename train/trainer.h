@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training run: data and config in; a folder with the resolved config, metrics, sample pictures and checkpoints out.
 //   FOLDER/config.yaml  metrics.jsonl  events.out.tfevents.*  pictures/  checkpoints/step_00001000.h5 .. latest best
-// The same seed, config, machine and number of threads give the same losses bit for bit, also across a stop and a resume.
+// The same seed, config, machine and number of threads give the same losses bit for bit, also across a stop and a
+// resume.
 #ifndef VPD_TRAIN_TRAINER_H
 #define VPD_TRAIN_TRAINER_H
 
@@ -14,9 +15,11 @@
 typedef struct TrainHooks {
     void *owner;
     // Validation after `step` steps: *score is what "best" means, smaller is better.
-    Status (*evaluate)(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score, Error *err);
+    Status (*evaluate)(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score,
+                       Error *err);
     // Sample renderings into `folder`.
-    Status (*draw)(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log, Error *err);
+    Status (*draw)(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
+                   Error *err);
 } TrainHooks;
 
 typedef struct TrainOptions {
@@ -26,7 +29,8 @@ typedef struct TrainOptions {
     TrainHooks hooks;
 } TrainOptions;
 
-// config->train.out names the folder. STATUS_INTERRUPTED after a signal: the checkpoint of the last whole step is written.
+// config->train.out names the folder. STATUS_INTERRUPTED after a signal: the checkpoint of the last whole step is
+// written.
 Status train_run(const Config *config, Device *device, const TrainOptions *options, Error *err);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole model: directional derivatives of the loss of a two-step rollout, for the weights of each module, against central
-// differences in double. Plans (nodes, edges, velocities) and ray samples are kept fixed, so the loss is smooth.
+// The whole model: directional derivatives of the loss of a two-step rollout, for the weights of each module, against
+// central differences in double. Plans (nodes, edges, velocities) and ray samples are kept fixed, so the loss is
+// smooth.
 #include "base/random.h"
 #include "model/vpd.h"
 #include "nn/combine.h"
@@ -27,7 +28,8 @@ static void make_rays(Fixture *f) {
         int image = SCENE_VIEWS + (int)(r % SCENE_VIEWS), p = (int)random_below(key, r, SCENE_PIXELS);
         const double *pose = f->scene.pose + 16 * image;
         double point[3];
-        camera_unproject_world(f->scene.intrinsics + 9 * (r % SCENE_VIEWS), pose, p % SCENE_W + 0.5, p / SCENE_W + 0.5, 1, point);
+        camera_unproject_world(f->scene.intrinsics + 9 * (r % SCENE_VIEWS), pose, p % SCENE_W + 0.5, p / SCENE_W + 0.5,
+                               1, point);
         for (size_t c = 0; c < 3; c++) {
             f->origin[3 * r + c] = (real)pose[4 * c + 3];
             f->direction[3 * r + c] = (real)(point[c] - pose[4 * c + 3]);
@@ -42,7 +44,8 @@ static void stir(Vpd *model) {
     for (size_t i = 0; i < model->parameters.count; i++) {
         const Parameter *p = model->parameters.items[i];
         for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++)
-            if (p->init == INIT_ZERO) p->tensor.value[j] = (real)(0.2 * (2 * (double)random_uniform(key, p->offset + j) - 1));
+            if (p->init == INIT_ZERO)
+                p->tensor.value[j] = (real)(0.2 * (2 * (double)random_uniform(key, p->offset + j) - 1));
     }
 }
 
@@ -70,7 +73,8 @@ static void teardown(Fixture *f) {
 }
 
 static Tensor *draw(Fixture *f, const Scene *scene, int step) {
-    RendererOutput output = vpd_render(f->frozen ? &f->tape : &f->kept, f->model, scene, RAYS, f->origin, f->direction, NULL, &f->samples[step]);
+    RendererOutput output = vpd_render(f->frozen ? &f->tape : &f->kept, f->model, scene, RAYS, f->origin, f->direction,
+                                       NULL, &f->samples[step]);
     return mean_squared_error(f->frozen ? &f->tape : &f->kept, output.colour, f->colour);
 }
 
@@ -80,10 +84,13 @@ static Tensor *loss_of(Fixture *f) {
     Scene scene;
     Error err = {0};
     tape_reset(tape);
-    assert_status_ok(vpd_encode(tape, f->model, &f->workspace, &f->scene.observation, (EncodeOptions){.key = {3, 0, 0}}, &scene, &err), err);
+    assert_status_ok(vpd_encode(tape, f->model, &f->workspace, &f->scene.observation, (EncodeOptions){.key = {3, 0, 0}},
+                                &scene, &err),
+                     err);
     Tensor *loss = draw(f, &scene, 0);
     for (int step = 1; step <= STEPS; step++) {
-        if (!f->frozen && vpd_has_dynamics(f->model)) vpd_plan(tape, f->model, &f->workspace, &scene, &f->plans[step - 1]);
+        if (!f->frozen && vpd_has_dynamics(f->model))
+            vpd_plan(tape, f->model, &f->workspace, &scene, &f->plans[step - 1]);
         StepOutput out = vpd_move(tape, f->model, &scene, &f->plans[step - 1]);
         loss = tensor_add(tape, loss, draw(f, &scene, step));
         if (out.dx) loss = tensor_add_scaled(tape, loss, reduce(tape, out.dx, REDUCE_SQUARE, NULL, NULL, 1), 3);
@@ -92,13 +99,16 @@ static Tensor *loss_of(Fixture *f) {
     return loss;
 }
 
-static double direction_of(size_t at) { return 2 * (double)random_uniform((RandomKey){.seed = 11, .purpose = RANDOM_TEST}, at) - 1; }
+static double direction_of(size_t at) {
+    return 2 * (double)random_uniform((RandomKey){.seed = 11, .purpose = RANDOM_TEST}, at) - 1;
+}
 
 static void move_weights(Fixture *f, const char *prefix, double step) {
     for (size_t i = 0; i < f->model->parameters.count; i++) {
         const Parameter *p = f->model->parameters.items[i];
         if (strncmp(p->name, prefix, strlen(prefix))) continue;
-        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++) p->tensor.value[j] += (real)(step * direction_of(p->offset + j));
+        for (size_t j = 0; j < p->tensor.rows * p->tensor.cols; j++)
+            p->tensor.value[j] += (real)(step * direction_of(p->offset + j));
     }
 }
 
@@ -132,7 +142,8 @@ static void check_module(Fixture *f, const char *prefix) {
     double numeric = (value_at(f, prefix, step) - value_at(f, prefix, -step)) / (2 * step);
     if (size < 1e-9) fail_msg("%s has no gradient at all (%g)", prefix, size);
     // Rounding of a sum of that many products is relative to their absolute sum.
-    if (!(fabs(analytic - numeric) <= 1e-6 * fmax(fabs(numeric), 1e-2 * size) + 1e-11)) fail_msg("%s: %.12g by the tape, %.12g by differences", prefix, analytic, numeric);
+    if (!(fabs(analytic - numeric) <= 1e-6 * fmax(fabs(numeric), 1e-2 * size) + 1e-11))
+        fail_msg("%s: %.12g by the tape, %.12g by differences", prefix, analytic, numeric);
 }
 
 static void check_modules(const char *const *options, const char *const *modules) {
@@ -148,18 +159,25 @@ static void check_modules(const char *const *options, const char *const *modules
 
 static void the_full_form(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.rotation=true", "gnn.feature_change=0.1", NULL}, (const char *[]){"encoder.down", "encoder.up", "encoder.out", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.round1", "gnn.decode", "renderer.", NULL});
+    check_modules((const char *[]){"gnn.rotation=true", "gnn.feature_change=0.1", NULL},
+                  (const char *[]){"encoder.down", "encoder.up", "encoder.out", "gnn.encode", "gnn.edge", "gnn.round0",
+                                   "gnn.round1", "gnn.decode", "renderer.", NULL});
 }
 
 static void the_published_form(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=published", "encoder.sampling=uniform", "encoder.carry_rgb=false", "encoder.depth_input=true", "renderer.background=learned", "renderer.view_direction=true", "gnn.feature_change=0.1", NULL},
-                  (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.decode.edge", "gnn.decode.node", "renderer.weight", "renderer.background", NULL});
+    check_modules((const char *[]){"gnn.form=published", "encoder.sampling=uniform", "encoder.carry_rgb=false",
+                                   "encoder.depth_input=true", "renderer.background=learned",
+                                   "renderer.view_direction=true", "gnn.feature_change=0.1", NULL},
+                  (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.decode.edge",
+                                   "gnn.decode.node", "renderer.weight", "renderer.background", NULL});
 }
 
 static void the_published_form_with_velocity(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=published", "gnn.velocity=particle", "renderer.background=direction", NULL}, (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
+    check_modules(
+        (const char *[]){"gnn.form=published", "gnn.velocity=particle", "renderer.background=direction", NULL},
+        (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
 }
 
 static void the_flat_graph(void **state) {
@@ -169,7 +187,8 @@ static void the_flat_graph(void **state) {
 
 static void steps_run_again_in_the_backward_pass(void **state) {
     (void)state;
-    check_modules((const char *[]){"train.checkpoint_steps=true", NULL}, (const char *[]){"encoder.", "gnn.encode", "gnn.round1", "gnn.decode", "renderer.", NULL});
+    check_modules((const char *[]){"train.checkpoint_steps=true", NULL},
+                  (const char *[]){"encoder.", "gnn.encode", "gnn.round1", "gnn.decode", "renderer.", NULL});
 }
 
 // The planted error: a gradient that is off by a thousandth must not pass.
@@ -181,7 +200,8 @@ static void a_wrong_gradient_is_caught(void **state) {
     f.frozen = true;
     parameters_zero_grad(&f.model->parameters);
     tape_backward(&f.tape, loss_of(&f));
-    double size, numeric = (value_at(&f, "gnn.", 1e-5) - value_at(&f, "gnn.", -1e-5)) / 2e-5, analytic = 1.001 * analytic_derivative(&f, "gnn.", &size);
+    double size, numeric = (value_at(&f, "gnn.", 1e-5) - value_at(&f, "gnn.", -1e-5)) / 2e-5,
+                 analytic = 1.001 * analytic_derivative(&f, "gnn.", &size);
     assert_true(fabs(analytic - numeric) > 1e-6 * fmax(fabs(numeric), 1e-2 * size));
     teardown(&f);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of the whole model: translation of world and cameras changes no picture, an untrained model moves nothing,
-// few particles, one view and one input time are no errors.
+// What must hold of the whole model: translation of world and cameras changes no picture, an untrained model moves
+// nothing, few particles, one view and one input time are no errors.
 #include "base/random.h"
 #include "model/vpd.h"
 #include "tests/model_scene.h"
@@ -16,7 +16,8 @@ typedef struct Outcome {
 
 static void stir(Vpd *model) {
     RandomKey key = {.seed = 9, .purpose = RANDOM_TEST};
-    for (size_t i = 0; i < model->parameters.size; i++) model->parameters.values[i] += (real)(0.2 * (2 * (double)random_uniform(key, i) - 1));
+    for (size_t i = 0; i < model->parameters.size; i++)
+        model->parameters.values[i] += (real)(0.2 * (2 * (double)random_uniform(key, i) - 1));
 }
 
 static void pixel_rays(const ModelScene *s, int view, real *origin, real *direction) {
@@ -32,7 +33,8 @@ static void pixel_rays(const ModelScene *s, int view, real *origin, real *direct
 }
 
 // Encodes `observation`, steps, and draws the scene's view 0.
-static void simulate(const ModelScene *s, const Observation *observation, const char *const *options, bool stirred, Outcome *out) {
+static void simulate(const ModelScene *s, const Observation *observation, const char *const *options, bool stirred,
+                     Outcome *out) {
     static real origin[3 * RAYS], direction[3 * RAYS];
     Config config;
     Device *device;
@@ -48,10 +50,12 @@ static void simulate(const ModelScene *s, const Observation *observation, const 
     tape_init(&tape, device);
     tape.recording = false;
     pixel_rays(s, 0, origin, direction);
-    out->status = vpd_encode(&tape, model, &workspace, observation, (EncodeOptions){.key = {3, 0, 0}}, &scene, &out->err);
+    out->status =
+        vpd_encode(&tape, model, &workspace, observation, (EncodeOptions){.key = {3, 0, 0}}, &scene, &out->err);
     for (int step = 0; step < STEPS && out->status == STATUS_OK; step++) {
         StepOutput moved = vpd_step(&tape, model, &workspace, &scene);
-        for (size_t i = 0; moved.dx && i < 3 * moved.dx->rows; i++) out->motion = real_fabs(moved.dx->value[i]) > out->motion ? real_fabs(moved.dx->value[i]) : out->motion;
+        for (size_t i = 0; moved.dx && i < 3 * moved.dx->rows; i++)
+            out->motion = real_fabs(moved.dx->value[i]) > out->motion ? real_fabs(moved.dx->value[i]) : out->motion;
     }
     if (out->status == STATUS_OK) {
         out->particles = scene_present(&scene)->x->rows;
@@ -77,7 +81,9 @@ static void a_shifted_world_gives_the_same_picture(void **state) {
     static Outcome a, b;
     const double none[3] = {0, 0, 0}, shift[3] = {3.7, -11.3, 0.9};
     // Voxels are fixed to the world: particles and nodes are chosen without them.
-    const char *const *forms[] = {(const char *[]){"encoder.sampling=uniform", "gnn.rotation=true", NULL}, (const char *[]){"encoder.sampling=uniform", "gnn.form=published", "gnn.velocity=particle", NULL}};
+    const char *const *forms[] = {
+        (const char *[]){"encoder.sampling=uniform", "gnn.rotation=true", NULL},
+        (const char *[]){"encoder.sampling=uniform", "gnn.form=published", "gnn.velocity=particle", NULL}};
     scene_make(&here, none);
     scene_make(&there, shift);
     for (int i = 0; i < 2; i++) {
@@ -88,7 +94,8 @@ static void a_shifted_world_gives_the_same_picture(void **state) {
         assert_true(largest_difference(&a, &b) < 1e-9);
     }
     // The planted difference: another seed of the world is not the same picture.
-    simulate(&here, &here.observation, (const char *[]){"encoder.sampling=uniform", "gnn.displacement_scale=0.06", NULL}, true, &b);
+    simulate(&here, &here.observation,
+             (const char *[]){"encoder.sampling=uniform", "gnn.displacement_scale=0.06", NULL}, true, &b);
     assert_true(largest_difference(&a, &b) > 1e-6);
 }
 
@@ -97,7 +104,9 @@ static void an_untrained_model_moves_nothing(void **state) {
     static ModelScene s;
     static Outcome out;
     const double none[3] = {0, 0, 0};
-    const char *const *forms[] = {NULL, (const char *[]){"gnn.form=published", NULL}, (const char *[]){"gnn.form=published", "gnn.velocity=particle", NULL}, (const char *[]){"gnn.graph=flat", NULL}};
+    const char *const *forms[] = {NULL, (const char *[]){"gnn.form=published", NULL},
+                                  (const char *[]){"gnn.form=published", "gnn.velocity=particle", NULL},
+                                  (const char *[]){"gnn.graph=flat", NULL}};
     scene_make(&s, none);
     for (int i = 0; i < 4; i++) {
         simulate(&s, &s.observation, forms[i], false, &out);
@@ -129,7 +138,8 @@ static void little_input_is_no_error(void **state) {
     memcpy(single.rgb + 3 * SCENE_PIXELS, s.rgb + 3 * SCENE_PIXELS * SCENE_VIEWS, 3 * SCENE_PIXELS);
     memcpy(single.depth + SCENE_PIXELS, s.depth + SCENE_PIXELS * SCENE_VIEWS, SCENE_PIXELS * sizeof(float));
     memcpy(single.pose + 16, s.pose + 16 * SCENE_VIEWS, 16 * sizeof(double));
-    one_view = (Observation){SCENE_FRAMES, 1, SCENE_H, SCENE_W, single.views, single.rgb, single.depth, single.intrinsics, single.pose, NULL};
+    one_view = (Observation){SCENE_FRAMES,      1,           SCENE_H, SCENE_W, single.views, single.rgb, single.depth,
+                             single.intrinsics, single.pose, NULL};
     simulate(&s, &one_view, NULL, true, &out);
     assert_int_equal(out.status, STATUS_OK);
 }

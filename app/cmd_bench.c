@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd bench`: time of the hot parts at the reference shapes, and of every op at the sizes of its case table that are
+// worth timing.
+#include "app/commands.h"
+#include "gnn/cases.h"
+#include "gnn/dynamics_bench.h"
+#include "renderer/cases.h"
+#include "renderer/renderer_bench.h"
+
+#include <string.h>
+
+static const Flag flags[] = {
+    {.name = "preset", .value = "NAME", .help = "tiny, small or paper: N, M and rays (default paper)"},
+    {.name = "repeat", .value = "N", .help = "measurements, of which the median is given (default 5)"},
+    {.name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)"},
+    {0},
+};
+
+enum { TINY, SMALL, PAPER, PRESETS };
+static const size_t preset_N[PRESETS] = {2048, 4096, 16384}, preset_M[PRESETS] = {128, 256, 1024},
+                    preset_rays[PRESETS] = {256, 1024, 1024};
+static const int preset_side[PRESETS] = {64, 64, 128};
+
+// ---- dynamics
+
+typedef struct Form {
+    const char *name;
+    bool full;
+    GnnVelocity velocity;
+} Form;
+
+static Status bench_dynamics(Device *device, int preset, int repeat, Error *err) {
+    static const Form forms[] = {{"published", false, VELOCITY_NONE},
+                                 {"published, velocity", false, VELOCITY_PARTICLE},
+                                 {"full", true, VELOCITY_NODE}};
+    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", preset_N[preset],
+           preset_M[preset]);
+    printf("%-22s %9s %9s %9s %10s %10s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak", "share",
+           "tape MiB");
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        DynamicsBench b;
+        GnnConfig config = dynamics_bench_config(preset_M[preset], forms[i].full, forms[i].velocity);
+        Status status = dynamics_bench(device, &config, preset_N[preset], 1, repeat, &b, err);
+        if (status != STATUS_OK) return status;
+        double seconds = b.plan.wall + b.forward.wall + b.backward.wall, rate = b.useful_flops / seconds,
+               peak = b.peak_flops / b.peak.wall;
+        printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %9.0f\n", forms[i].name, 1e3 * b.plan.wall,
+               1e3 * b.forward.wall, 1e3 * b.backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak,
+               (double)b.peak_bytes / (1 << 20));
+    }
+    return STATUS_OK;
+}
+
+// ---- renderer
+
+static Status bench_renderer(Device *device, int preset, int repeat, Error *err) {
+    RendererBench b;
+    RendererConfig config = renderer_bench_config();
+    Status status =
+        renderer_bench(device, &config, preset_N[preset], preset_rays[preset], preset_side[preset], repeat, &b, err);
+    if (status != STATUS_OK) return status;
+    double seconds = b.index.wall + b.place.wall + b.forward.wall + b.backward.wall;
+    printf("\nrenderer: N %zu, %zu rays, %zu samples with %.1f neighbours each, D 16, K 8, S 16, hidden 64-64\n",
+           b.particles, b.rays, b.samples, b.neighbours);
+    printf("index %.2f ms, place %.2f ms, forward %.2f ms, backward %.2f ms: %.2f million samples/s, %.0f MiB\n",
+           1e3 * b.index.wall, 1e3 * b.place.wall, 1e3 * b.forward.wall, 1e3 * b.backward.wall,
+           1e-6 * (double)b.samples / seconds, (double)b.tape_bytes / (1 << 20));
+    printf("a frame of %dx%d: %.1f ms, index included\n", b.side, b.side, 1e3 * b.frame.wall);
+    return STATUS_OK;
+}
+
+// ---- ops
+
+static double median(double *values, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && values[j] < values[j - 1]; j--) {
+            double held = values[j];
+            values[j] = values[j - 1];
+            values[j - 1] = held;
+        }
+    return values[count / 2];
+}
+
+static Status bench_case(Device *device, const OpCase *c, int repeat, Error *err) {
+    double forward[64] = {0}, backward[64] = {0};
+    for (int i = 0; i < repeat; i++) {
+        CaseRun run;
+        Status status = case_run(device, c, -1, NULL, 0, true, &run, err);
+        forward[i] = run.forward_seconds;
+        backward[i] = run.backward_seconds;
+        case_run_free(&run);
+        if (status != STATUS_OK) return status;
+    }
+    double ahead = median(forward, repeat), back = median(backward, repeat);
+    printf("%-44s %10.2f %10.2f", c->name, 1e3 * ahead, 1e3 * back);
+    if (c->flops > 0) printf(" %10.0f", c->flops / (ahead + back) * 1e-9);
+    putchar('\n');
+    return STATUS_OK;
+}
+
+static Status bench_tables(Device *device, const OpCases *const *tables, size_t count, int repeat, Error *err) {
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (!tables[t]->cases[i].bench) continue;
+            Status status = bench_case(device, &tables[t]->cases[i], repeat, err);
+            if (status != STATUS_OK) return status;
+        }
+    return STATUS_OK;
+}
+
+static Status bench_ops(Device *device, int preset, int repeat, Error *err) {
+    (void)preset;
+    printf("\nops, from cold memory\n%-44s %10s %10s %10s\n", "case", "fwd ms", "bwd ms", "GFLOP/s");
+    Status status = bench_tables(device, nn_case_tables, nn_case_table_count, repeat, err);
+    if (status == STATUS_OK) status = bench_tables(device, gnn_case_tables, gnn_case_table_count, repeat, err);
+    return status == STATUS_OK ? bench_tables(device, renderer_case_tables, renderer_case_table_count, repeat, err)
+                               : status;
+}
+
+// ---- the command
+
+typedef Status Bench(Device *device, int preset, int repeat, Error *err);
+
+static Status run_bench(const CommandLine *line, Error *err) {
+    static const struct {
+        const char *name;
+        Bench *run;
+    } parts[] = {{"dynamics", bench_dynamics}, {"renderer", bench_renderer}, {"ops", bench_ops}};
+    const char *wanted = command_argument(line, 0);
+    int preset = PAPER, found = 0;
+    long repeat = 5;
+    Device *device = NULL;
+    Status status = command_choice(line, "preset", "tiny|small|paper", &preset, err);
+    if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
+    if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK) printf("device %s\n", device->name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++) {
+        if (wanted ? strcmp(wanted, parts[i].name) != 0 : parts[i].run == bench_ops) continue;
+        status = parts[i].run(device, preset, (int)repeat, err);
+        found++;
+    }
+    device_close(device);
+    if (status == STATUS_OK && !found)
+        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer or ops, found \"%.40s\"", wanted);
+    return status;
+}
+
+const Command command_bench = {
+    .name = "bench",
+    .summary = "time the hot parts on this machine",
+    .arguments = "[dynamics|renderer|ops]",
+    .max_arguments = 1,
+    .flags = flags,
+    .details =
+        "Without an argument: dynamics and renderer. Medians of wall time; docs/performance.md says what is counted.",
+    .run = run_bench,
+};
