@@ -186,16 +186,10 @@ Status rollout_begin(RolloutWorkspace *w, const Dataset *dataset, const History 
 
 // ---- one step: from the host to the device and back
 
-static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
-    void *memory = host ? tape_memory(tape, count, size) : NULL;
-    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
-    return memory;
-}
-
 static const real *upload_bytes(Tape *tape, const uint8_t *bytes, size_t count, real scale) {
     real *values = bytes ? tape_context(tape, (count + 1) * sizeof *values) : NULL;
     for (size_t i = 0; values && i < count; i++) values[i] = (real)bytes[i] / scale;
-    return upload(tape, values, count, sizeof *values);
+    return tape_upload(tape, values, count, sizeof *values);
 }
 
 // The set that is `back` steps before the present one.
@@ -214,7 +208,7 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
 
 static void load_cloud(Tape *tape, const RolloutSet *set, size_t *count, const real **x, const real **colour) {
     *count = set->P;
-    *x = upload(tape, set->cloud_positions, 3 * set->P, sizeof(real));
+    *x = tape_upload(tape, set->cloud_positions, 3 * set->P, sizeof(real));
     *colour = upload_bytes(tape, set->cloud_colour, 3 * set->P, 255);
 }
 

@@ -162,19 +162,13 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     return STATUS_OK;
 }
 
-static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
-    void *memory = tape_memory(tape, count, size);
-    if (memory && host) tape->device->nn->upload(tape->device, memory, host, count * size);
-    return memory;
-}
-
 // f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it.
 static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
                                const Chosen *chosen, const real *colour) {
     int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
     for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
-    Tensor *latent =
-        encoder_latents(tape, &model->encoder, pixels, chosen->count, upload(tape, rows, chosen->count, sizeof *rows));
+    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count,
+                                     tape_upload(tape, rows, chosen->count, sizeof *rows));
     if (!model->config.encoder.carry_rgb) return latent;
     Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
     if (!tape->device->failed)
@@ -210,7 +204,7 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
                         .queries = count,
                         .point = position,
                         .query = position,
-                        .self = upload(tape, self, count, sizeof *self),
+                        .self = tape_upload(tape, self, count, sizeof *self),
                         .k = (int)k,
                         .index = tape_memory(tape, count * k, sizeof(int32_t)),
                         .distance2 = tape_memory(tape, count * k, sizeof(real))};
@@ -222,13 +216,13 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
             host[i] = (real)fmin(fmax(reach, 0.6 * r), 2.3 * r);
         }
     }
-    return upload(tape, host, count, sizeof *host);
+    return tape_upload(tape, host, count, sizeof *host);
 }
 
 static void set_cloud(Tape *tape, const PointCloud *cloud, size_t *count, const real **x, const real **c) {
     *count = cloud->count;
-    *x = upload(tape, cloud->position, 3 * cloud->count, sizeof(real));
-    *c = upload(tape, cloud->colour, 3 * cloud->count, sizeof(real));
+    *x = tape_upload(tape, cloud->position, 3 * cloud->count, sizeof(real));
+    *c = tape_upload(tape, cloud->colour, 3 * cloud->count, sizeof(real));
 }
 
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
@@ -250,10 +244,10 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     Tensor *pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
     scene->sets.count = (size_t)T;
     for (int t = 0; t < T; t++) {
-        const real *colour = upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
+        const real *colour = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
         scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
                                       .m = model->dynamics->config.moving_flag
-                                               ? upload(tape, chosen[t].moving, chosen[t].count, sizeof(real))
+                                               ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real))
                                                : NULL,
                                       .c = colour,
                                       .f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w,

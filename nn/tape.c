@@ -51,6 +51,12 @@ void *tape_memory(Tape *tape, size_t count, size_t size) {
     return memory;
 }
 
+void *tape_upload(Tape *tape, const void *host, size_t count, size_t size) {
+    void *memory = host ? tape_memory(tape, count, size) : NULL;
+    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
+    return memory;
+}
+
 void *tape_context(Tape *tape, size_t bytes) {
     if (tape->device->failed) return NULL;
     void *context = arena_alloc(&tape->host, bytes);

@@ -53,6 +53,8 @@ Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host);
 void *tape_context(Tape *tape, size_t bytes);
 // Device memory that lives as long as the tape's tensors; NULL once the device has failed. Not initialised.
 void *tape_memory(Tape *tape, size_t count, size_t size);
+// The same, filled from host memory; NULL also when `host` is.
+void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
 // True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
 bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
 

@@ -61,12 +61,6 @@ static void add_term(Episode *e, Tensor **sum, Tensor *term, double weight) {
     else *sum = tensor_scale(e->tape, term, (real)weight);
 }
 
-static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
-    void *memory = tape_memory(tape, count, size);
-    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
-    return memory;
-}
-
 // The history is the first T frames, of the input views alone.
 static Observation history_of(Episode *e) {
     const LossInput *in = e->input;
@@ -105,7 +99,7 @@ static const real *crop_weights(Episode *e) {
             if (x < bounds[c] || x > bounds[3 + c]) weight[r] = 0;
         }
     }
-    return weight ? upload(e->tape, weight, rays->count, sizeof *weight) : NULL;
+    return weight ? tape_upload(e->tape, weight, rays->count, sizeof *weight) : NULL;
 }
 
 // Mean of |opacity (depth - truth)| / X over rays with depth; opacity is taken as it is, without a gradient.
@@ -118,8 +112,8 @@ static Tensor *depth_term(Episode *e, const RendererOutput *output) {
     for (size_t r = 0; r < n; r++) valid += rays->depth[r] > 0 && opacity[r] > 0;
     for (size_t r = 0; r < n; r++) weight[r] = rays->depth[r] > 0 ? opacity[r] : 0;
     if (valid == 0) return NULL;
-    return reduce(e->tape, output->depth, REDUCE_ABS, upload(e->tape, rays->depth, n, sizeof(real)),
-                  upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
+    return reduce(e->tape, output->depth, REDUCE_ABS, tape_upload(e->tape, rays->depth, n, sizeof(real)),
+                  tape_upload(e->tape, weight, n, sizeof *weight), 1 / ((double)valid * e->model->config.data.extent));
 }
 
 // Patches stand behind the single rays of each view.
@@ -132,7 +126,7 @@ static Tensor *ssim_term(Episode *e, const RendererOutput *output, const real *t
     for (size_t i = 0; i < views * patches; i++)
         first[i] = (int32_t)(i / patches * per_view + singles + i % patches * side2);
     return ssim_loss(e->tape, output->colour, target, views * patches,
-                     upload(e->tape, first, views * patches, sizeof *first));
+                     tape_upload(e->tape, first, views * patches, sizeof *first));
 }
 
 // Draws rays of one frame and adds their error.
@@ -156,7 +150,7 @@ static Status draw_and_compare(Episode *e, int step, double weight, Error *err) 
     if (status != STATUS_OK) return status;
     RendererOutput output =
         vpd_render(e->tape, e->model, &e->scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
-    const real *target = upload(e->tape, rays->colour, 3 * rays->count, sizeof(real)), *weights = crop_weights(e);
+    const real *target = tape_upload(e->tape, rays->colour, 3 * rays->count, sizeof(real)), *weights = crop_weights(e);
     if (e->tape->device->failed) return device_status(e->tape->device, err);
     Tensor *error = reduce(e->tape, output.colour, REDUCE_SQUARE, target, weights, 1 / (3.0 * (double)rays->count));
     add_term(e, &e->pixels, error, weight);

@@ -26,12 +26,6 @@ static bool particle_moves(const NearestTerm *t, size_t i) {
     return t->model->config.gnn.moving_flag != 2 || t->scene->moving[i] > 0;
 }
 
-static void *upload(Tape *tape, const void *host, size_t count, size_t size) {
-    void *memory = host ? tape_memory(tape, count, size) : NULL;
-    if (memory) tape->device->nn->upload(tape->device, memory, host, count * size);
-    return memory;
-}
-
 // Colours in metres, and in a fourth column (with `flags`) how far a particle that stands still is out of reach.
 static real *appearance(const NearestTerm *t, const real *colour, size_t count, const int32_t *rows, bool flags) {
     size_t width = flags ? APPEARANCE : COLOUR;
@@ -42,7 +36,7 @@ static real *appearance(const NearestTerm *t, const real *colour, size_t count, 
             host[i * width + c] = (real)(t->colour_length * (double)colour[3 * row + c]);
         if (flags) host[i * width + COLOUR] = !rows && !particle_moves(t, i) ? (real)(1e3 * t->X) : 0;
     }
-    return upload(t->tape, host, count * width, sizeof *host);
+    return tape_upload(t->tape, host, count * width, sizeof *host);
 }
 
 // (a) every moving particle to the nearest point of the later frame.
@@ -50,7 +44,7 @@ static Tensor *particles_to_points(const NearestTerm *t) {
     size_t n = t->x->rows, points = t->cloud->count;
     int32_t *index = tape_memory(t->tape, n, sizeof *index);
     real *weight = tape_context(t->tape, n * sizeof *weight),
-         *place = upload(t->tape, t->cloud->position, 3 * points, sizeof(real));
+         *place = tape_upload(t->tape, t->cloud->position, 3 * points, sizeof(real));
     const real *point_extra = appearance(t, t->cloud->colour, points, NULL, false),
                *query_extra = appearance(t, t->scene->colour, n, NULL, false);
     if (t->tape->device->failed) return NULL;
@@ -66,7 +60,7 @@ static Tensor *particles_to_points(const NearestTerm *t) {
     for (size_t i = 0; i < n; i++) weight[i] = particle_moves(t, i) ? 1 / (real)t->moving_count : 0;
     Tensor target = {.value = place, .rows = points, .cols = 3};
     Tensor *nearest = gather_rows(t->tape, &target, n, index);
-    return reduce_huber(t->tape, t->x, nearest->value, upload(t->tape, weight, n, sizeof *weight), t->huber,
+    return reduce_huber(t->tape, t->x, nearest->value, tape_upload(t->tape, weight, n, sizeof *weight), t->huber,
                         1 / t->model->config.gnn.displacement_scale);
 }
 
@@ -101,7 +95,7 @@ static Tensor *points_to_particles(const NearestTerm *t, const Observation *o, i
     int32_t *index = tape_memory(t->tape, count, sizeof *index);
     for (size_t i = 0; place && i < count; i++)
         memcpy(place + 3 * i, t->cloud->position + 3 * rows[i], 3 * sizeof *place);
-    const real *query = upload(t->tape, place, 3 * count, sizeof *place);
+    const real *query = tape_upload(t->tape, place, 3 * count, sizeof *place);
     const real *point_extra = appearance(t, t->scene->colour, t->x->rows, NULL, true),
                *query_extra = appearance(t, t->cloud->colour, count, rows, true);
     if (t->tape->device->failed) return NULL;
