@@ -20,7 +20,7 @@ static const Flag flags[] = {
      .help = "cameras from a JSON file instead: one stands still, several are a path"},
     {.name = "ride", .value = "N", .help = "with --cameras: N frames from the first camera to the last"},
     {.name = "step", .value = "J", .help = "this step alone, time stands still"},
-    {.name = "size", .value = "HxW", .help = "rows x columns of each picture (default: those of the cameras)"},
+    {.name = "size", .value = "WxH", .help = "width x height of each picture (default: those of the cameras)"},
     {.name = "out", .value = "PATH", .help = ".gif, .mp4, or a folder for PNG (default: FILE.gif)", .letter = 'o'},
     {.name = "fps", .value = "X", .help = "frames per second (default 8)"},
     {.name = "data",

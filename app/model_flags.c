@@ -16,9 +16,9 @@ Status command_size(const CommandLine *line, const char *flag, int *H, int *W, E
     const char *value = command_text(line, flag, NULL);
     int h = 0, w = 0, used = 0;
     if (!value) return STATUS_OK;
-    bool read = sscanf(value, "%5dx%5d%n", &h, &w, &used) == 2 && !value[used];
+    bool read = sscanf(value, "%5dx%5d%n", &w, &h, &used) == 2 && !value[used];
     if (!read || h < 1 || w < 1 || h > IMAGE_SIDE_MAX || w > IMAGE_SIDE_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "--%s: expected HEIGHTxWIDTH in pixels such as 96x128, found \"%.40s\"",
+        return error_set(err, STATUS_BAD_INPUT, "--%s: expected WIDTHxHEIGHT in pixels such as 128x96, found \"%.40s\"",
                          flag, value);
     *H = h;
     *W = w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags that the commands on trained models share: rollout, render, eval.
+// Flags that several commands share: rollout, render, eval; data import.
 #ifndef VPD_APP_MODEL_FLAGS_H
 #define VPD_APP_MODEL_FLAGS_H
 
@@ -15,7 +15,8 @@
 
 // "3,7" into a list of integers; *out keeps its value when the flag was not given.
 Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err);
-// "96x128" (rows x columns); both stay as they are when the flag was not given.
+// "128x96" (width x height, as in every flag and table of the program); both stay as they are when the flag was not
+// given.
 Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err);
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);

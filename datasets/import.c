@@ -75,15 +75,16 @@ typedef struct Job {
     const Log *log;
     DatasetWriter *writer;
     PosedSet set;
+    int first; // of the views that go into the episode: those from here on, info.V of them
     EpisodeInfo info;
     double *K, *poses, still; // (V,3,3), (F,V,4,4); the one time of a still scene
     int *heldout;
-    uint8_t *seen; // (F,V) each image once
+    uint8_t *seen;  // (F,V) each image once
+    size_t written; // pictures so far
     bool is_f32;
 } Job;
 
-static void job_free(Job *job) {
-    posed_set_free(&job->set);
+static void job_free_episode(Job *job) {
     free(job->K);
     free(job->poses);
     free(job->heldout);
@@ -91,6 +92,17 @@ static void job_free(Job *job) {
     job->K = job->poses = NULL;
     job->heldout = NULL;
     job->seen = NULL;
+}
+
+static void job_free(Job *job) {
+    posed_set_free(&job->set);
+    job_free_episode(job);
+}
+
+// The picture's view within the episode, -1 when it goes into another one.
+static int view_of(const Job *job, const PosedImage *image) {
+    int view = image->view - job->first;
+    return view < job->info.V ? view : -1;
 }
 
 // The first pictures fix the size and the kind of depth.
@@ -106,34 +118,41 @@ static Status look_at_first(Job *job, Error *err) {
     return status;
 }
 
+static void choose_heldout(Job *job) {
+    const ImportOptions *options = job->options;
+    for (int v = 0; options->holdout && v < job->info.V; v++)
+        if ((job->first + v) % options->holdout == options->holdout_first) job->heldout[job->info.heldout_count++] = v;
+}
+
 static Status gather(Job *job, Error *err) {
     PosedSet *set = &job->set;
     EpisodeInfo *info = &job->info;
-    size_t cells = (size_t)set->F * (size_t)set->V;
-    job->K = calloc(9 * (size_t)set->V, sizeof *job->K);
+    size_t V = (size_t)info->V, cells = (size_t)set->F * V;
+    job->K = calloc(9 * V, sizeof *job->K);
     job->poses = calloc(16 * cells, sizeof *job->poses);
-    job->heldout = calloc((size_t)set->V, sizeof *job->heldout);
+    job->heldout = calloc(V, sizeof *job->heldout);
     job->seen = calloc(cells, 1);
     if (!job->K || !job->poses || !job->heldout || !job->seen)
         return error_set(err, STATUS_FAILED, "%s: no memory to import it", job->folder);
     for (size_t i = 0; i < set->count; i++) {
         const PosedImage *image = &set->images[i];
         CHECK(image->view >= 0 && image->view < set->V && image->frame >= 0 && image->frame < set->F);
-        memcpy(job->poses + 16 * ((size_t)image->frame * (size_t)set->V + (size_t)image->view),
-               image->world_from_camera, 16 * sizeof(double));
-        job->seen[(size_t)image->frame * (size_t)set->V + (size_t)image->view] = 1;
+        int view = view_of(job, image);
+        if (view < 0) continue;
+        size_t cell = (size_t)image->frame * V + (size_t)view;
+        memcpy(job->poses + 16 * cell, image->world_from_camera, 16 * sizeof(double));
+        job->seen[cell] = 1;
     }
     for (size_t i = 0; i < cells; i++) {
         if (!job->seen[i])
             return error_set(err, STATUS_BAD_INPUT,
                              "%s: expected a picture of every view at every time, found none of view %zu at "
                              "frame %zu",
-                             job->folder, i % (size_t)set->V, i / (size_t)set->V);
+                             job->folder, i % V + (size_t)job->first, i / V);
     }
-    for (int v = 0; job->options->holdout && v < set->V; v += job->options->holdout)
-        job->heldout[info->heldout_count++] = v;
-    if (info->heldout_count == set->V)
-        return error_set(err, STATUS_BAD_INPUT, "%s: %d views are too few to hold any out", job->folder, set->V);
+    choose_heldout(job);
+    if (info->heldout_count == info->V)
+        return error_set(err, STATUS_BAD_INPUT, "%s: %d views are too few to hold any out", job->folder, info->V);
     return STATUS_OK;
 }
 
@@ -141,6 +160,8 @@ static Status gather(Job *job, Error *err) {
 static Status take_intrinsics(Job *job, Error *err) {
     for (size_t i = 0; i < job->set.count; i++) {
         PosedImage *image = &job->set.images[i];
+        int view = view_of(job, image);
+        if (view < 0) continue;
         if (image->K_H == 0) {
             Image colour;
             Status status = image_read(image->colour, &colour, err);
@@ -149,7 +170,7 @@ static Status take_intrinsics(Job *job, Error *err) {
             image->K_W = colour.W;
             image_free(&colour);
         }
-        camera_resize_intrinsics(image->K, image->K_H, image->K_W, job->info.H, job->info.W, job->K + 9 * image->view);
+        camera_resize_intrinsics(image->K, image->K_H, image->K_W, job->info.H, job->info.W, job->K + 9 * view);
     }
     return STATUS_OK;
 }
@@ -160,7 +181,6 @@ static void describe(Job *job) {
     info->source = job->set.source;
     info->scene = job->set.scene;
     info->F = job->set.F;
-    info->V = job->set.V;
     info->moving_cameras = job->set.F > 1;
     info->depth_is_u16 = !job->is_f32;
     info->depth_scale = job->is_f32 ? 1 : job->set.depth_scale;
@@ -221,21 +241,53 @@ static Status read_depth(const Job *job, const PosedImage *image, Image *out, Er
     return status;
 }
 
-static Status write_images(Job *job, Error *err) {
+static Status write_images(Job *job, Progress *progress, Error *err) {
     Status status = STATUS_OK;
-    Progress progress;
-    progress_start(&progress, job->log, "import", "pictures", 0, job->set.count);
     for (size_t i = 0; !status && i < job->set.count; i++) {
         const PosedImage *image = &job->set.images[i];
+        int view = view_of(job, image);
+        if (view < 0) continue;
         Image colour = {0}, depth = {0};
         status = read_colour(job, image, &colour, err);
         if (!status) status = read_depth(job, image, &depth, err);
         if (!status)
-            status = dataset_writer_put_image(job->writer, image->frame, image->view, colour.pixels, depth.pixels, NULL,
-                                              err);
+            status = dataset_writer_put_image(job->writer, image->frame, view, colour.pixels, depth.pixels, NULL, err);
         image_free(&colour);
         image_free(&depth);
-        progress_update(&progress, i + 1, NULL);
+        progress_update(progress, ++job->written, NULL);
+    }
+    return status;
+}
+
+// The views [first, first + count) as one episode.
+static Status write_episode(Job *job, int first, int count, Progress *progress, Error *err) {
+    job->first = first;
+    job->info.V = count;
+    job->info.heldout_count = 0;
+    Status status = gather(job, err);
+    if (!status) status = take_intrinsics(job, err);
+    if (status) return status;
+    describe(job);
+    status = dataset_writer_begin_episode(job->writer, &job->info, err);
+    if (!status) status = write_images(job, progress, err);
+    if (!status) status = dataset_writer_end_episode(job->writer, err);
+    return status;
+}
+
+// One episode of all views, or one for each window of consecutive ones; what is left over joins the last window.
+static Status write_windows(Job *job, Error *err) {
+    int V = job->set.V, window = job->options->window;
+    int count = window && window < V ? V / window : 1;
+    Status status = STATUS_OK;
+    Progress progress;
+    if (window && job->set.F > 1)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a still scene to cut into windows of views, found %d frames", job->folder,
+                         job->set.F);
+    progress_start(&progress, job->log, "import", "pictures", 0, job->set.count);
+    for (int i = 0; i < count && !status; i++) {
+        job_free_episode(job);
+        status = write_episode(job, i * window, i + 1 < count ? window : V - i * window, &progress, err);
     }
     return status;
 }
@@ -244,6 +296,7 @@ static Status import_episode(Job *job, const Importer *importer, int episode, Er
     const ImportOptions *options = job->options;
     PosedSet *set = &job->set;
     job->info = (EpisodeInfo){0};
+    job->written = 0;
     Status status = importer->run(job->folder, episode, job->log, set, err);
     if (status) return status;
     if (set->count == 0 || set->V > VIEWS_MAX)
@@ -253,14 +306,7 @@ static Status import_episode(Job *job, const Importer *importer, int episode, Er
     if (!isnan(options->near)) set->near = options->near;
     if (!isnan(options->far)) set->far = options->far;
     status = look_at_first(job, err);
-    if (!status) status = gather(job, err);
-    if (!status) status = take_intrinsics(job, err);
-    if (status) return status;
-    describe(job);
-    status = dataset_writer_begin_episode(job->writer, &job->info, err);
-    if (!status) status = write_images(job, err);
-    if (!status) status = dataset_writer_end_episode(job->writer, err);
-    return status;
+    return status ? status : write_windows(job, err);
 }
 
 static Status find_importer(const char *folder, const char *format, const Importer **out, Error *err) {

@@ -13,7 +13,9 @@ typedef struct ImportOptions {
     const char *format; // name of an importer; NULL: guess from the folder
     int H, W;           // resample to this size and scale K; 0: as the first colour picture is
     int every;          // take every Nth picture; 0 counts as 1
-    int holdout;        // of those taken, hold out every Nth view, the first included; 0: none
+    int holdout;        // of those taken, hold out every Nth view; 0: none
+    int holdout_first;  // the first of them, 0 .. holdout - 1
+    int window;         // cut a still scene into episodes of so many consecutive views; 0: one episode of all
     double near, far;   // depth outside is dropped, metres; NAN: the importer's own
     Split split;
     const char *name; // of the data set; NULL: the folder's

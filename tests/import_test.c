@@ -150,6 +150,37 @@ static void test_hololens(void **state) {
     dataset_close(dataset);
 }
 
+// 9 views in windows of 4: what is left over joins the last; held-out views are counted through the whole recording.
+static void test_windows(void **state) {
+    (void)state;
+    Error err = {0};
+    Frames frames = {0};
+    ImportOptions options = usual();
+    write_hololens();
+    options.window = 4;
+    options.holdout = 3;
+    options.holdout_first = 2;
+    Dataset *dataset = import_good(options);
+    size_t pixels = 24 * 32;
+    assert_int_equal(dataset_episode_count(dataset), 2);
+    for (int e = 0; e < 2; e++) {
+        const EpisodeInfo *info = dataset_episode(dataset, e);
+        assert_int_equal(info->V, e ? 5 : 4);
+        assert_int_equal(info->heldout_count, e ? 2 : 1); // 2 | 5 and 8
+        assert_int_equal(info->heldout_views[0], e ? 1 : 2);
+        if (e) assert_int_equal(info->heldout_views[1], 4);
+        assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.episode = e, .count = 1}, &frames, &err), err);
+        assert_memory_equal(frames.rgb, scene.rgb + 3 * 4 * pixels * (size_t)e, 3 * (size_t)info->V * pixels);
+        for (int i = 0; i < 16 * info->V; i++)
+            assert_close(frames.world_from_camera[i], scene.poses[16 * 4 * e + i], 1e-15, 1e-15);
+    }
+    frames_free(&frames);
+    dataset_close(dataset);
+    options.window = 1; // every third episode would have no input
+    assert_int_equal(dataset_import(source, &options, target, NULL, &err), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err.text, "1 views are too few to hold any out"));
+}
+
 static void test_apc(void **state) {
     (void)state;
     ImportOptions options = usual();
@@ -302,8 +333,14 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_hololens),  TEST(test_apc),           TEST(test_resize),        TEST(test_depth_of_other_size),
-        TEST(test_lost_pose), TEST(test_wrong_folders), TEST(test_planted_error),
+        TEST(test_hololens),
+        TEST(test_windows),
+        TEST(test_apc),
+        TEST(test_resize),
+        TEST(test_depth_of_other_size),
+        TEST(test_lost_pose),
+        TEST(test_wrong_folders),
+        TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ done
 
 expect 2 "" "expected a folder in one of these layouts, found none of them: hololens" \
   "$VPD" data import "$folder" -o "$folder/x.h5"
-expect 2 "" '--size: expected WxH such as 270x180, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
+expect 2 "" '--size: expected WIDTHxHEIGHT in pixels such as 128x96, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
 expect 2 "" "-o" "$VPD" data import "$folder"
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 finish

@@ -20,8 +20,8 @@ diff -r "$folder/png" "$folder/again" >/dev/null || fail "two equal rollouts loo
 expect 0 "*" "" "$VPD" render -q "$folder/default.h5" --views 0,1,4 --difference -o "$folder/other"
 diff -r "$folder/png" "$folder/other" >/dev/null && fail "two different rollouts look equal"
 
-expect 0 "1 frame of" "" "$VPD" render -q "$out" --labels --step 8 --size 32x48 --no-truth -o "$folder/labels"
-expect 0 "5 frames of" "" "$VPD" render -q "$out" --orbit 5 --size 24x32 -o "$folder/orbit"
+expect 0 "1 frame of" "" "$VPD" render -q "$out" --labels --step 8 --size 48x32 --no-truth -o "$folder/labels"
+expect 0 "5 frames of" "" "$VPD" render -q "$out" --orbit 5 --size 32x24 -o "$folder/orbit"
 echo '{"width": 32, "height": 24, "cameras": [{"eye": [2,0,1], "target": [0,0,0]}, {"eye": [0,2,1], "target": [0,0,0]}]}' >"$folder/cameras.json"
 expect 0 "4 frames of" "" "$VPD" render -q "$out" --cameras "$folder/cameras.json" --ride 4 -o "$folder/ride.gif"
 expect 0 "*" "" "$VPD" render -q "$folder/raw.h5" -o "$folder/raw.gif"
@@ -66,7 +66,7 @@ wrong_rollout "expected frames every 0.04167 s as the model learned" "$run" "$fo
 expect 2 "" "--views, --orbit, --cameras: expected one of them" "$VPD" render "$out" --views 0 --orbit 3
 expect 2 "" "there is no view 5" "$VPD" render "$out" --views 5
 expect 2 "" "steps 0 to 8, not 9" "$VPD" render "$out" --step 9
-expect 2 "" "expected HEIGHTxWIDTH" "$VPD" render "$out" --size 64
+expect 2 "" "expected WIDTHxHEIGHT" "$VPD" render "$out" --size 64
 expect 2 "" "expected format \"vpd-rollout\", found \"vpd-dataset\"" "$VPD" render "$data"
 expect 2 "" "expected the checkpoint" "$VPD" render "$folder/raw.h5" --checkpoint "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5"
 expect 2 "" "absent.json" "$VPD" render "$out" --cameras "$folder/absent.json"
