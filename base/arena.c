@@ -4,8 +4,9 @@
 #include "base/check.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20 };
+enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, HUGE_BLOCK = 4 * HUGE_PAGE };
 
 // Block headers live on the host, since the memory itself may be a device's.
 struct ArenaBlock {
@@ -14,10 +15,18 @@ struct ArenaBlock {
     size_t size, used;
 };
 
+// Large blocks ask for huge pages: a five-hundredth of the page faults, and fewer misses when addresses are looked up.
 static void *host_allocate(void *owner, size_t bytes) {
     (void)owner;
+    size_t alignment = bytes < HUGE_BLOCK ? ALIGNMENT : HUGE_PAGE;
+    if (bytes > SIZE_MAX - alignment) return NULL;
     // Whole multiples of the alignment: C11 asks for it, and sanitizers insist.
-    return bytes > SIZE_MAX - ALIGNMENT ? NULL : aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, bytes);
+#ifdef MADV_HUGEPAGE
+    if (memory && alignment == HUGE_PAGE) (void)madvise(memory, bytes, MADV_HUGEPAGE); // a wish; refusal costs nothing
+#endif
+    return memory;
 }
 
 static void host_release(void *owner, void *memory, size_t bytes) {

@@ -21,10 +21,11 @@ static real *term_weight_grad(Tape *tape, const MessageTerm *term) {
     return grad ? grad + term->weight_row * term->weight->cols : NULL;
 }
 
-// The residual's gradient is that of the rows and what the terms add. Where nothing has flowed into it yet it takes over the memory of
-// the rows' gradient, which nobody reads after this.
+// The residual's gradient is that of the rows and what the terms add. Where nothing has flowed into it yet it takes
+// over the memory of the rows' gradient, which nobody reads after this.
 static real *residual_grad(Tape *tape, Tensor *residual, const Tensor *rows) {
-    if (residual && residual->wants_grad && !residual->grad && rows) residual->grad = rows->grad;
+    bool alike = residual && rows && residual->wants_grad && residual->stage == rows->stage;
+    if (alike && !residual->grad) residual->grad = rows->grad;
     return tape_grad(tape, residual);
 }
 
@@ -105,19 +106,22 @@ static MessageArgs message_args(const MessageCall *call, size_t hidden, size_t o
     for (size_t i = 0; i < call->term_count; i++) {
         const MessageTerm *term = &call->terms[i];
         const real *weight = term->weight ? term->weight->value + term->weight_row * term->weight->cols : NULL;
-        a.terms[i] = (MessageTermArgs){.kind = term->kind, .width = term->x->cols, .x = term->x->value, .weight = weight};
+        a.terms[i] =
+            (MessageTermArgs){.kind = term->kind, .width = term->x->cols, .x = term->x->value, .weight = weight};
     }
     return a;
 }
 
-// Memory for what the backward pass would compute again. The first layer is kept only where it holds a wide product.
+// Memory for what the backward pass would compute again, as far as the step's limit goes. The first layer is kept only
+// where it holds a wide product.
 static void allocate_kept(Tape *tape, MessageArgs *a) {
     size_t rows = edge_rows(&a->edges), widest = 0;
     for (size_t i = 0; i < a->term_count; i++)
-        if (a->terms[i].kind == TERM_ROW && a->terms[i].weight && a->terms[i].width > widest) widest = a->terms[i].width;
-    if (2 * widest >= a->hidden) a->kept_a = tape_memory(tape, rows * a->hidden, sizeof(real));
-    if (a->weight2) a->kept_b = tape_memory(tape, rows * a->hidden, sizeof(real));
-    if (a->gain) a->kept_y = tape_memory(tape, rows * a->out, sizeof(real));
+        if (a->terms[i].kind == TERM_ROW && a->terms[i].weight && a->terms[i].width > widest)
+            widest = a->terms[i].width;
+    if (2 * widest >= a->hidden) a->kept_a = tape_keep(tape, rows * a->hidden, sizeof(real));
+    if (a->weight2) a->kept_b = tape_keep(tape, rows * a->hidden, sizeof(real));
+    if (a->gain) a->kept_y = tape_keep(tape, rows * a->out, sizeof(real));
 }
 
 MessageOutput message(Tape *tape, const MessageCall *call) {

@@ -7,10 +7,10 @@
 //     y = LN(y)        with gain           eps 1e-5
 //     y = y + residual with residual
 //
-// Outputs: the rows y themselves, and their mean over the rows of a group or over the rows that share another end (0 where there
-// are none; absent rows never count). Work runs in chunks of rows that stay in the L2 cache; nothing of size rows x hidden is
-// written to main memory except what `keep` asks for. Means over the other end are summed per thread and added in thread
-// order: no atomics, the same bits with the same number of threads.
+// Outputs: the rows y themselves, and their mean over the rows of a group or over the rows that share another end (0
+// where there are none; absent rows never count). Work runs in chunks of rows that stay in the L2 cache; nothing of
+// size rows x hidden is written to main memory except what `keep` asks for. Means over the other end are summed per
+// thread and added in thread order: no atomics, the same bits with the same number of threads.
 #ifndef VPD_GNN_MESSAGE_H
 #define VPD_GNN_MESSAGE_H
 
@@ -31,12 +31,13 @@ typedef enum MessageMean { MEAN_NONE, MEAN_GROUP, MEAN_OTHER } MessageMean;
 // What forward writes for backward to read.
 typedef enum MessageKeep {
     KEEP_NOTHING, // everything is computed again
-    KEEP_HIDDEN   // the products in front of activations and norm: rows x (1 to 2 hidden + out) values instead of half the products
+    KEEP_HIDDEN   // the products in front of activations and norm: rows x (1 to 2 hidden + out) values instead of half
+                // the products, as far as the tape's keep_limit goes
 } MessageKeep;
 
 typedef struct MessageTermArgs {
     TermKind kind;
-    size_t width;       // columns of x
+    size_t width; // columns of x
     const real *x;
     const real *weight; // (width, hidden), or NULL: width = hidden, x is added as it is
     real *dx, *dweight; // added into; NULL = not wanted
@@ -48,24 +49,25 @@ typedef struct MessageArgs {
     size_t hidden, out;
     size_t term_count;
     MessageTermArgs terms[MESSAGE_MAX_TERMS];
-    const real *bias0;            // (hidden)
-    const real *weight1, *bias1;  // (hidden, hidden); with one hidden layer (hidden, out). bias1 may be NULL
-    const real *weight2, *bias2;  // (hidden, out), or NULL
-    const real *gain, *offset;    // (out), or NULL: no norm
-    const real *residual;         // (rows, out), or NULL
+    const real *bias0;           // (hidden)
+    const real *weight1, *bias1; // (hidden, hidden); with one hidden layer (hidden, out). bias1 may be NULL
+    const real *weight2, *bias2; // (hidden, out), or NULL
+    const real *gain, *offset;   // (out), or NULL: no norm
+    const real *residual;        // (rows, out), or NULL
     MessageMean mean_kind;
-    real *rows;                   // (rows, out), overwritten, or NULL
-    real *mean;                   // (groups | others, out), overwritten, or NULL
-    real *kept_a, *kept_b, *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
-    const real *drows, *dmean;    // NULL = no gradient has come
+    real *rows; // (rows, out), overwritten, or NULL
+    real *mean; // (groups | others, out), overwritten, or NULL
+    real *kept_a, *kept_b,
+        *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
+    const real *drows, *dmean;                                              // NULL = no gradient has come
     real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset; // added into; NULL = not wanted
-    real *dresidual;              // the same; or drows itself: then each row is replaced once it has been read
+    real *dresidual; // the same; or drows itself: then each row is replaced once it has been read
 } MessageArgs;
 
 typedef struct MessageTerm {
     TermKind kind;
     Tensor *x;
-    Tensor *weight;    // rows weight_row .. weight_row + x->cols - 1 of it are used; NULL: x is projected already
+    Tensor *weight; // rows weight_row .. weight_row + x->cols - 1 of it are used; NULL: x is projected already
     size_t weight_row;
 } MessageTerm;
 
@@ -80,7 +82,7 @@ typedef struct MessageCall {
     MessageLayers layers;
     size_t term_count;
     MessageTerm terms[MESSAGE_MAX_TERMS];
-    Tensor *residual;  // (rows, out) or NULL
+    Tensor *residual; // (rows, out) or NULL
     bool wants_rows;
     MessageMean mean;
     MessageKeep keep;

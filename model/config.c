@@ -136,6 +136,9 @@ static const Option options[] = {
      "Weight of 1 - SSIM on patches of rays."},
     {"train.checkpoint_steps", OPTION_BOOL, AT(train.checkpoint_steps), 0, 0, "", "false", NULL,
      "Rollout steps are run again in the backward pass: less memory, more time."},
+    {"train.keep_mib", OPTION_REAL, AT(train.keep_mib), 0, 1e7, "MiB", "1024", NULL,
+     "Memory for products of the dynamics that the backward pass needs; beyond it they are computed again, to the same "
+     "bits."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Key of every random number."},
     {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "", NULL, "Checkpoint whose weights to start from."},
     {"train.freeze", OPTION_TEXT, AT(train.freeze), 0, 0, "", "", NULL,

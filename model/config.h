@@ -78,6 +78,7 @@ typedef struct TrainConfig {
     double position_noise; // in units of s
     double displacement_penalty, nearest_term, depth_term, ssim_term;
     bool checkpoint_steps; // run each rollout step again in the backward pass
+    double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
     long seed;
     char init[OPTION_TEXT_SIZE];                                       // checkpoint to start from
     char freeze[OPTION_TEXT_SIZE];                                     // comma-separated parameter prefixes

@@ -7,9 +7,10 @@
 #include <string.h>
 
 void tape_init(Tape *tape, Device *device) {
-    *tape = (Tape){.device = device, .recording = true};
+    *tape = (Tape){.device = device, .recording = true, .keep_limit = SIZE_MAX};
     arena_init(&tape->host, arena_host_source());
     arena_init(&tape->memory, device->source);
+    arena_init(&tape->early, device->source);
 }
 
 void tape_free(Tape *tape) {
@@ -19,23 +20,27 @@ void tape_free(Tape *tape) {
     }
     arena_free(&tape->host);
     arena_free(&tape->memory);
+    arena_free(&tape->early);
     *tape = (Tape){0};
 }
 
 void tape_reset(Tape *tape) {
     arena_reset(&tape->host);
     arena_reset(&tape->memory);
+    arena_reset(&tape->early);
     tape->last = NULL;
+    tape->stage = 0;
+    tape->kept = 0;
     if (tape->segment) tape_reset(tape->segment);
 }
 
 size_t tape_allocations(const Tape *tape) {
-    size_t own = tape->host.allocations + tape->memory.allocations;
+    size_t own = tape->host.allocations + tape->memory.allocations + tape->early.allocations;
     return own + (tape->segment ? tape_allocations(tape->segment) : 0);
 }
 
 size_t tape_peak_bytes(const Tape *tape) {
-    size_t own = tape->host.peak + tape->memory.peak;
+    size_t own = tape->host.peak + tape->memory.peak + tape->early.peak;
     return own + (tape->segment ? tape_peak_bytes(tape->segment) : 0);
 }
 
@@ -44,11 +49,20 @@ static void fail_for_memory(Tape *tape, size_t count, size_t size) {
                 size, (double)tape->memory.used / (1 << 20));
 }
 
-void *tape_memory(Tape *tape, size_t count, size_t size) {
+static void *memory_of(Tape *tape, Arena *arena, size_t count, size_t size) {
     if (tape->device->failed) return NULL;
-    void *memory = arena_array(&tape->memory, count, size);
+    void *memory = arena_array(arena, count, size);
     if (!memory) fail_for_memory(tape, count, size);
     return memory;
+}
+
+void *tape_memory(Tape *tape, size_t count, size_t size) { return memory_of(tape, &tape->memory, count, size); }
+
+void *tape_keep(Tape *tape, size_t count, size_t size) {
+    size_t bytes;
+    if (!size_mul(count, size, &bytes) || bytes > tape->keep_limit - tape->kept) return NULL;
+    tape->kept += bytes;
+    return tape_memory(tape, count, size);
 }
 
 void *tape_upload(Tape *tape, const void *host, size_t count, size_t size) {
@@ -70,7 +84,7 @@ Tensor *tape_tensor(Tape *tape, size_t rows, size_t cols, bool wants_grad) {
     if (!tensor) tensor = &tape->dead;
     size_t count = 0;
     if (!size_mul(rows, cols, &count)) count = SIZE_MAX;
-    *tensor = (Tensor){.rows = rows, .cols = cols, .wants_grad = wants_grad && tape->recording};
+    *tensor = (Tensor){.rows = rows, .cols = cols, .wants_grad = wants_grad && tape->recording, .stage = tape->stage};
     tensor->value = tape_memory(tape, count, sizeof(real));
     return tensor;
 }
@@ -95,11 +109,26 @@ void tape_record(Tape *tape, TapeBackward backward, void *context) {
     tape->last = node;
 }
 
+static void stage_backward(Tape *tape, void *context) {
+    const ArenaMark *begin = context;
+    arena_release(&tape->memory, *begin);
+    tape->stage--;
+}
+
+void tape_stage(Tape *tape) {
+    ArenaMark *begin = tape->recording ? tape_context(tape, sizeof *begin) : NULL;
+    if (!begin) return;
+    *begin = arena_mark(&tape->memory);
+    tape->stage++;
+    tape_record(tape, stage_backward, begin);
+}
+
 real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new) {
     *is_new = false;
     if (!tensor || !tensor->wants_grad) return NULL;
     if (!tensor->grad) {
-        tensor->grad = tape_memory(tape, tensor->rows * tensor->cols, sizeof(real));
+        Arena *arena = tensor->stage < tape->stage ? &tape->early : &tape->memory;
+        tensor->grad = memory_of(tape, arena, tensor->rows * tensor->cols, sizeof(real));
         *is_new = tensor->grad;
     }
     return tensor->grad;

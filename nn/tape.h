@@ -9,13 +9,16 @@
 
 #include "nn/device.h"
 
+#include <stdint.h>
+
 // A matrix; images are (n*h*w, channels) with an ImageShape beside them (nn/image_shape.h).
 typedef struct Tensor {
     real *value; // (rows, cols), device memory
     real *grad;  // (rows, cols), or NULL while nothing has flowed into it
     size_t rows, cols;
     bool wants_grad;
-    size_t block; // layout of images (nn/image_shape.h); 0 in all other tensors
+    uint32_t stage; // of the tape in which it was made
+    size_t block;   // layout of images (nn/image_shape.h); 0 in all other tensors
 } Tensor;
 
 typedef struct Tape Tape;
@@ -31,10 +34,14 @@ struct Tape {
     Device *device;
     Arena host;   // tensors, nodes, contexts
     Arena memory; // device memory: values, gradients, what ops save for backward
+    Arena early;  // gradients of tensors that are older than the stage which asks for them
     TapeNode *last;
-    bool recording; // false: values only
-    Tape *segment;  // where tape_checkpoint runs its segment (made at first use)
-    Tensor dead;    // handed out when there is no memory left
+    bool recording;    // false: values only
+    uint32_t stage;    // begun so far; in the backward pass the one that is under way
+    size_t keep_limit; // bytes a step may spend on what could be computed again (tape_keep); SIZE_MAX to begin with
+    size_t kept;       // bytes spent
+    Tape *segment;     // where tape_checkpoint runs its segment (made at first use)
+    Tensor dead;       // handed out when there is no memory left
 };
 
 void tape_init(Tape *tape, Device *device);
@@ -53,8 +60,14 @@ Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host);
 void *tape_context(Tape *tape, size_t bytes);
 // Device memory that lives as long as the tape's tensors; NULL once the device has failed. Not initialised.
 void *tape_memory(Tape *tape, size_t count, size_t size);
-// The same, filled from host memory; NULL also when `host` is.
+// The same for what an op's backward could compute again: NULL also when the step has spent its keep_limit.
+void *tape_keep(Tape *tape, size_t count, size_t size);
+// The same as tape_memory, filled from host memory; NULL also when `host` is.
 void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
+// Begins a stage: a part of the step that only tensors lead out of. Once the backward pass is through with it, all
+// memory handed out since is used again for the gradients of the stages before it, so values must be read before the
+// backward pass. A tape without stages is one stage.
+void tape_stage(Tape *tape);
 // True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
 bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
 

@@ -39,7 +39,7 @@ static void teardown(Fixture *f) {
 static void run(Fixture *f, uint32_t step, double scale) {
     Error err = {0};
     int T = (int)f->model->config.model.T;
-    LossInput input = {&f->scene.observation, input_views, SCENE_VIEWS, SCENE_FRAMES - T, {1, step, 0}, scale};
+    LossInput input = {&f->scene.observation, input_views, SCENE_VIEWS, SCENE_FRAMES - T, {1, step, 0}, scale, NULL};
     assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &f->parts, &err), err);
 }
 
@@ -69,6 +69,46 @@ static void two_runs_give_the_same_bits(void **state) {
                 0);
     teardown(&a);
     teardown(&b);
+}
+
+// What is kept for the backward pass decides about memory and time, never about a bit; and it stays within its limit.
+static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
+    (void)state;
+    const size_t limits[] = {SIZE_MAX, 20000, 0};
+    size_t used[3];
+    Fixture f[3];
+    for (int i = 0; i < 3; i++) {
+        Error err = {0};
+        setup(&f[i], (const char *[]){"model.T=2", NULL});
+        f[i].tape.keep_limit = limits[i];
+        // The two frames twice: a rollout of two steps.
+        ModelScene *s = &f[i].scene;
+        size_t pixels = SCENE_IMAGES * SCENE_PIXELS;
+        uint8_t *rgb = malloc(6 * pixels);
+        float *depth = malloc(2 * pixels * sizeof *depth);
+        double pose[2 * SCENE_IMAGES * 16];
+        for (size_t half = 0; half < 2; half++) {
+            memcpy(rgb + half * 3 * pixels, s->rgb, 3 * pixels);
+            memcpy(depth + half * pixels, s->depth, pixels * sizeof *depth);
+            memcpy(pose + half * SCENE_IMAGES * 16, s->pose, sizeof s->pose);
+        }
+        Observation twice = s->observation;
+        twice.F = 2 * SCENE_FRAMES;
+        twice.rgb = rgb;
+        twice.depth = depth;
+        twice.world_from_camera = pose;
+        LossInput input = {&twice, input_views, SCENE_VIEWS, 2, {1, 7, 0}, 1, NULL};
+        assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &f[i].parts, &err), err);
+        used[i] = f[i].tape.kept;
+        assert_true(used[i] <= limits[i]);
+        free(rgb);
+        free(depth);
+    }
+    assert_true(used[0] > used[1] && used[1] > 0 && used[2] == 0);
+    for (int i = 1; i < 3; i++)
+        assert_memory_equal(f[0].model->parameters.grads, f[i].model->parameters.grads,
+                            f[0].model->parameters.size * sizeof(real));
+    for (int i = 0; i < 3; i++) teardown(&f[i]);
 }
 
 static void gradients_of_a_split_batch_add_up(void **state) {
@@ -120,6 +160,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_warm_step_allocates_nothing),
         cmocka_unit_test(two_runs_give_the_same_bits),
+        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit),
         cmocka_unit_test(gradients_of_a_split_batch_add_up),
         cmocka_unit_test(it_learns_one_episode),
     };

@@ -229,6 +229,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     double weights[MAX_ROLLOUT + 1];
     CHECK(input->rollout <= MAX_ROLLOUT && input->frames->F == e.T + input->rollout);
     schedule_step_weights(&model->config.train, input->rollout, weights);
+    step_clock_start(input->clock);
     tape_reset(tape);
     arena_reset(&tape->device->scratch); // joins its blocks
     Observation history = history_of(&e);
@@ -236,13 +237,20 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale};
     // Encode, draw; then step, draw, step, draw, ...
     Status status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
+    step_clock_part(input->clock, tape, PART_ENCODER);
     for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {
-        if (step > 0) status = move_and_compare(&e, step, err);
+        if (step > 0) {
+            tape_stage(tape);
+            status = move_and_compare(&e, step, err);
+            step_clock_part(input->clock, tape, PART_DYNAMICS);
+        }
         if (status == STATUS_OK) status = draw_and_compare(&e, step, weights[step], err);
+        step_clock_part(input->clock, tape, PART_RENDERER);
     }
     if (status == STATUS_OK) {
         read_parts(&e, parts);
         run_backward(&e);
+        step_clock_end(input->clock);
     }
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }

@@ -6,6 +6,7 @@
 
 #include "model/vpd.h"
 #include "train/ray_batch.h"
+#include "train/step_clock.h"
 
 // Parts of the loss, each already weighted; they add up to `total`.
 typedef struct LossParts {
@@ -37,7 +38,8 @@ typedef struct LossInput {
     int input_view_count;
     int rollout; // steps
     SceneKey key;
-    double scale; // the loss is multiplied by this before backward (1 / batch)
+    double scale;     // the loss is multiplied by this before backward (1 / batch)
+    StepClock *clock; // NULL: nobody asks what takes how long
 } LossInput;
 
 // Records on the tape and runs backward into the parameters' gradients. The tape is reset first.

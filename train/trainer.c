@@ -337,6 +337,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->best = NAN;
     t->started = clock_now();
     tape_init(&t->tape, device);
+    t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
     Status status = options->dry_run ? dry_run(t, err) : run(t, err);
     run_log_close(&t->run_log);
     tape_free(&t->tape);

@@ -89,6 +89,7 @@ static Tensor *loss_of(Fixture *f) {
                      err);
     Tensor *loss = draw(f, &scene, 0);
     for (int step = 1; step <= STEPS; step++) {
+        tape_stage(tape);
         if (!f->frozen && vpd_has_dynamics(f->model))
             vpd_plan(tape, f->model, &f->workspace, &scene, &f->plans[step - 1]);
         StepOutput out = vpd_move(tape, f->model, &scene, &f->plans[step - 1]);

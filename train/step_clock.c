@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/step_clock.h"
+
+#include "base/clock.h"
+
+typedef struct ClockNode {
+    StepClock *clock;
+    StepPart part;
+} ClockNode;
+
+static double lap(StepClock *clock) {
+    double before = clock->last;
+    clock->last = clock_now();
+    return clock->last - before;
+}
+
+void step_clock_start(StepClock *clock) {
+    if (!clock) return;
+    *clock = (StepClock){0};
+    lap(clock);
+}
+
+// The end of a part on the way forward is its beginning on the way back.
+static void begin_backward(Tape *tape, void *context) {
+    (void)tape;
+    const ClockNode *node = context;
+    node->clock->backward[node->clock->running] += lap(node->clock);
+    node->clock->running = node->part;
+}
+
+void step_clock_part(StepClock *clock, Tape *tape, StepPart part) {
+    ClockNode *node = clock ? tape_context(tape, sizeof *node) : NULL;
+    if (!node) return;
+    clock->forward[part] += lap(clock);
+    clock->running = part;
+    *node = (ClockNode){clock, part};
+    tape_record(tape, begin_backward, node);
+}
+
+void step_clock_end(StepClock *clock) {
+    if (clock) clock->backward[clock->running] += lap(clock);
+}
