@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd bench`: time of the hot parts at the reference shapes, and of every op at the sizes of its case table that are
-// worth timing.
+// `vpd bench`: time of the hot parts at the reference shapes, of whole training steps, and of every op at the sizes of
+// its case table that are worth timing.
+#include "app/bench_step.h"
 #include "app/commands.h"
 #include "gnn/cases.h"
 #include "gnn/dynamics_bench.h"
 #include "renderer/cases.h"
 #include "renderer/renderer_bench.h"
+#include "train/step_bench.h"
 
 #include <string.h>
 
 static const Flag flags[] = {
     {.name = "preset", .value = "NAME", .help = "tiny, small or paper: N, M and rays (default paper)"},
     {.name = "repeat", .value = "N", .help = "measurements, of which the median is given (default 5)"},
+    {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
+    {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
+    {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
+    {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
+    {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)"},
     {0},
 };
-
-enum { TINY, SMALL, PAPER, PRESETS };
-static const size_t preset_N[PRESETS] = {2048, 4096, 16384}, preset_M[PRESETS] = {128, 256, 1024},
-                    preset_rays[PRESETS] = {256, 1024, 1024};
-static const int preset_side[PRESETS] = {64, 64, 128};
 
 // ---- dynamics
 
@@ -29,35 +31,39 @@ typedef struct Form {
     GnnVelocity velocity;
 } Form;
 
-static Status bench_dynamics(Device *device, int preset, int repeat, Error *err) {
+static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
     static const Form forms[] = {{"published", false, VELOCITY_NONE},
                                  {"published, velocity", false, VELOCITY_PARTICLE},
                                  {"full", true, VELOCITY_NODE}};
-    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", preset_N[preset],
-           preset_M[preset]);
-    printf("%-22s %9s %9s %9s %10s %10s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak", "share",
-           "tape MiB");
+    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", shape->N,
+           shape->M);
+    printf("%-22s %9s %9s %9s %10s %10s %8s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak",
+           "share", "cpu shr", "tape MiB");
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         DynamicsBench b;
-        GnnConfig config = dynamics_bench_config(preset_M[preset], forms[i].full, forms[i].velocity);
-        Status status = dynamics_bench(device, &config, preset_N[preset], 1, repeat, &b, err);
+        GnnConfig config = dynamics_bench_config(shape->M, forms[i].full, forms[i].velocity);
+        Status status = dynamics_bench(device, &config, shape->N, 1, options->repeat, &b, err);
         if (status != STATUS_OK) return status;
         double seconds = b.plan.wall + b.forward.wall + b.backward.wall, rate = b.useful_flops / seconds,
                peak = b.peak_flops / b.peak.wall;
-        printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %9.0f\n", forms[i].name, 1e3 * b.plan.wall,
+        double work = b.plan.cpu + b.forward.cpu + b.backward.cpu;
+        double cpu_share = b.useful_flops / work / (b.peak_flops / b.peak.cpu);
+        printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", forms[i].name, 1e3 * b.plan.wall,
                1e3 * b.forward.wall, 1e3 * b.backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak,
-               (double)b.peak_bytes / (1 << 20));
+               100 * cpu_share, (double)b.peak_bytes / (1 << 20));
     }
     return STATUS_OK;
 }
 
 // ---- renderer
 
-static Status bench_renderer(Device *device, int preset, int repeat, Error *err) {
+static Status bench_renderer(Device *device, const BenchOptions *options, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
     RendererBench b;
     RendererConfig config = renderer_bench_config();
-    Status status =
-        renderer_bench(device, &config, preset_N[preset], preset_rays[preset], preset_side[preset], repeat, &b, err);
+    Status status = renderer_bench(device, &config, shape->N, (size_t)(shape->rays * shape->views), shape->W,
+                                   options->repeat, &b, err);
     if (status != STATUS_OK) return status;
     double seconds = b.index.wall + b.place.wall + b.forward.wall + b.backward.wall;
     printf("\nrenderer: N %zu, %zu rays, %zu samples with %.1f neighbours each, D 16, K 8, S 16, hidden 64-64\n",
@@ -108,8 +114,8 @@ static Status bench_tables(Device *device, const OpCases *const *tables, size_t 
     return STATUS_OK;
 }
 
-static Status bench_ops(Device *device, int preset, int repeat, Error *err) {
-    (void)preset;
+static Status bench_ops(Device *device, const BenchOptions *options, Error *err) {
+    int repeat = options->repeat;
     printf("\nops, from cold memory\n%-44s %10s %10s %10s\n", "case", "fwd ms", "bwd ms", "GFLOP/s");
     Status status = bench_tables(device, nn_case_tables, nn_case_table_count, repeat, err);
     if (status == STATUS_OK) status = bench_tables(device, gnn_case_tables, gnn_case_table_count, repeat, err);
@@ -119,39 +125,62 @@ static Status bench_ops(Device *device, int preset, int repeat, Error *err) {
 
 // ---- the command
 
-typedef Status Bench(Device *device, int preset, int repeat, Error *err);
+typedef Status Bench(Device *device, const BenchOptions *options, Error *err);
+
+static Status read_options(const CommandLine *line, BenchOptions *out, Error *err) {
+    long repeat = 5;
+    *out = (BenchOptions){.preset = STEP_PAPER,
+                          .form = STEP_FORMS,
+                          .data = command_text(line, "data", NULL),
+                          .keep_mib = 1024,
+                          .from = 1 << 12,
+                          .to = 1 << 20};
+    Status status = command_choice(line, "preset", "tiny|small|paper", &out->preset, err);
+    if (status == STATUS_OK) status = command_choice(line, "form", "published|velocity|full|all", &out->form, err);
+    if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
+    if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
+    if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);
+    if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);
+    out->repeat = (int)repeat;
+    return status;
+}
 
 static Status run_bench(const CommandLine *line, Error *err) {
     static const struct {
         const char *name;
         Bench *run;
-    } parts[] = {{"dynamics", bench_dynamics}, {"renderer", bench_renderer}, {"ops", bench_ops}};
+        bool on_request;
+    } parts[] = {{"dynamics", bench_dynamics, false},
+                 {"renderer", bench_renderer, false},
+                 {"step", bench_step, false},
+                 {"doubling", bench_doubling, true},
+                 {"ops", bench_ops, true}};
     const char *wanted = command_argument(line, 0);
-    int preset = PAPER, found = 0;
-    long repeat = 5;
+    int found = 0;
+    BenchOptions options;
     Device *device = NULL;
-    Status status = command_choice(line, "preset", "tiny|small|paper", &preset, err);
-    if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
+    Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
     if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++) {
-        if (wanted ? strcmp(wanted, parts[i].name) != 0 : parts[i].run == bench_ops) continue;
-        status = parts[i].run(device, preset, (int)repeat, err);
+        if (wanted ? strcmp(wanted, parts[i].name) != 0 : parts[i].on_request) continue;
+        status = parts[i].run(device, &options, err);
         found++;
     }
     device_close(device);
     if (status == STATUS_OK && !found)
-        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer or ops, found \"%.40s\"", wanted);
+        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer, step, doubling or ops, found \"%.40s\"",
+                         wanted);
     return status;
 }
 
 const Command command_bench = {
     .name = "bench",
     .summary = "time the hot parts on this machine",
-    .arguments = "[dynamics|renderer|ops]",
+    .arguments = "[dynamics|renderer|step|doubling|ops]",
     .max_arguments = 1,
     .flags = flags,
-    .details =
-        "Without an argument: dynamics and renderer. Medians of wall time; docs/performance.md says what is counted.",
+    .details = "Without an argument: dynamics, renderer and step. Medians of wall time; docs/performance.md says what "
+               "is counted.",
     .run = run_bench,
 };

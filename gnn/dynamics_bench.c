@@ -3,13 +3,11 @@
 
 #include "base/random.h"
 #include "nn/backend.h"
-#include "nn/matmul.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { PEAK_ROWS = 512, PEAK_WIDTH = 128, PEAK_PRODUCTS = 64, WARM_UP = 2 };
+enum { WARM_UP = 2 };
 
 GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
     return (GnnConfig){.T = 2,
@@ -62,40 +60,10 @@ double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
     if (c->L > 0) work += among * (gnn_has_node_velocity(c) ? 7 : 4) * C + message_work(among, C);
     work += (double)c->L * (2 * M * C * C + 3 * among * C * C + 4 * M * C * C);
     if (c->graph == GRAPH_FLAT) work += 2 * N * C * C + N * C * out;
-    else if (c->decode == DECODE_PARTICLE) work += M * C * C + N * S * C + to * 4 * C + message_work(to, C) + N * (S + 2 * C) * C + N * C * out;
+    else if (c->decode == DECODE_PARTICLE)
+        work += M * C * C + N * S * C + to * 4 * C + message_work(to, C) + N * (S + 2 * C) * C + N * C * out;
     else work += M * C * C + M * C * (out + (c->rotation ? 3 : 0)) + M * C * 32 + N * S * 32 + to * 5 * 32;
     return 6 * work;
-}
-
-static double clock_of(clockid_t id) {
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static BenchTime now(const Device *device) {
-    return (BenchTime){clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_PROCESS_CPUTIME_ID) / device->threads};
-}
-
-static BenchTime since(const Device *device, BenchTime start) {
-    BenchTime end = now(device);
-    return (BenchTime){end.wall - start.wall, end.cpu - start.cpu};
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static BenchTime median(const BenchTime *times, int count, double *room) {
-    BenchTime m;
-    for (int i = 0; i < count; i++) room[i] = times[i].wall;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
-    m.wall = room[count / 2];
-    for (int i = 0; i < count; i++) room[i] = times[i].cpu;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
-    m.cpu = room[count / 2];
-    return m;
 }
 
 // Particles of a floor and a few boxes, moved a little between the sets.
@@ -121,7 +89,8 @@ static void fill_scene(BenchScene *s, size_t D) {
         for (size_t t = 0; t < s->T; t++)
             for (size_t c = 0; c < 3; c++) s->x[t][i * 3 + c] = (real)(p[c] - (box && c == 2 ? 0.02 * (double)t : 0));
         s->m[i] = box;
-        for (size_t c = 0; c < 3; c++) s->c[i * 3 + c] = (real)(0.8 * (double)(box ? number + 1 : 0) / 6 + 0.2 * uniform(3 + (uint32_t)c, i));
+        for (size_t c = 0; c < 3; c++)
+            s->c[i * 3 + c] = (real)(0.8 * (double)(box ? number + 1 : 0) / 6 + 0.2 * uniform(3 + (uint32_t)c, i));
         for (size_t j = 0; j < D; j++) s->f[i * D + j] = (real)(2 * uniform(10, i * D + j) - 1);
     }
 }
@@ -153,7 +122,7 @@ typedef struct Bench {
     GnnPlanner planner;
     Tape tape;
     BenchScene scene;
-    real *peak_memory; // a, c (threads * PEAK_ROWS, PEAK_WIDTH), b (PEAK_WIDTH, PEAK_WIDTH)
+    real *peak_memory; // bench_peak
     const real *device_m, *device_c;
 } Bench;
 
@@ -175,41 +144,27 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
     input.cloud = (GnnCloud){s->N, s->N, input.sets.set[s->T - 1].x->value, c, input.sets.set[0].x->value, c};
     GnnPlan plan;
     DynamicsOutput out = {0};
-    BenchTime start = now(b->device);
+    BenchTime start = bench_now(b->device);
     gnn_plan_make(&b->tape, b->config, &b->planner, &input, &plan);
-    times[0] = since(b->device, start);
-    start = now(b->device);
+    times[0] = bench_since(b->device, start);
+    start = bench_now(b->device);
     dynamics_step(&b->tape, b->dynamics, &plan, &input.sets, &out);
-    times[1] = since(b->device, start);
+    times[1] = bench_since(b->device, start);
     real *grad = tape_grad(&b->tape, out.x);
     if (grad) b->device->nn->upload(b->device, grad, s->x[0], s->N * 3 * sizeof *grad); // any numbers
-    start = now(b->device);
+    start = bench_now(b->device);
     tape_backward_from_grads(&b->tape);
-    times[2] = since(b->device, start);
-}
-
-// Products of the shape that messages use, on every thread.
-static BenchTime bench_peak(Bench *b) {
-    size_t block = PEAK_ROWS * PEAK_WIDTH;
-    int threads = b->device->threads;
-    BenchTime start = now(b->device);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int t = 0; t < threads; t++) {
-        real *a = b->peak_memory + (size_t)t * 2 * block, *weight = b->peak_memory + (size_t)threads * 2 * block;
-        for (int i = 0; i < PEAK_PRODUCTS; i++)
-            matmul(PLAIN, PLAIN, PEAK_ROWS, PEAK_WIDTH, PEAK_WIDTH, a, PEAK_WIDTH, weight, PEAK_WIDTH, 0, a + block, PEAK_WIDTH);
-    }
-    return since(b->device, start);
+    times[2] = bench_since(b->device, start);
 }
 
 static Status bench_open(Bench *b, Device *device, const GnnConfig *config, size_t N, Error *err) {
-    size_t peak = ((size_t)device->threads * 2 * PEAK_ROWS + PEAK_WIDTH) * PEAK_WIDTH;
     *b = (Bench){.device = device, .config = config};
     parameters_init(&b->parameters, device);
     tape_init(&b->tape, device);
-    b->peak_memory = aligned_alloc(64, peak * sizeof *b->peak_memory);
-    for (size_t i = 0; b->peak_memory && i < peak; i++) b->peak_memory[i] = (real)0.1;
-    if (!make_scene(&b->scene, N, config->T, config->D) || !b->peak_memory) return error_set(err, STATUS_FAILED, "out of memory for %zu particles", N);
+    b->peak_memory = aligned_alloc(64, bench_peak_size(device) * sizeof *b->peak_memory);
+    if (b->peak_memory) bench_peak_fill(device, b->peak_memory);
+    if (!make_scene(&b->scene, N, config->T, config->D) || !b->peak_memory)
+        return error_set(err, STATUS_FAILED, "out of memory for %zu particles", N);
     Status status = dynamics_create(&b->parameters, config, &b->dynamics, err);
     return status == STATUS_OK ? parameters_allocate(&b->parameters, 1, err) : status;
 }
@@ -223,7 +178,8 @@ static void bench_close(Bench *b) {
     free(b->peak_memory);
 }
 
-Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions, DynamicsBench *out, Error *err) {
+Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions,
+                      DynamicsBench *out, Error *err) {
     Bench b;
     size_t particles[GNN_MAX_SETS];
     for (size_t t = 0; t < GNN_MAX_SETS; t++) particles[t] = N;
@@ -234,19 +190,20 @@ Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rol
     for (int i = -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
         BenchTime one[4];
         bench_step(&b, rollout_step, one);
-        one[3] = bench_peak(&b);
+        one[3] = bench_peak(device, b.peak_memory);
         for (int j = 0; i >= 0 && j < 4; j++) times[j * repetitions + i] = one[j];
         status = device_status(device, err);
     }
     if (status == STATUS_OK) {
-        *out = (DynamicsBench){.rounds = (size_t)repetitions,
-                               .plan = median(times, repetitions, room),
-                               .forward = median(times + repetitions, repetitions, room),
-                               .backward = median(times + 2 * repetitions, repetitions, room),
-                               .peak = median(times + 3 * repetitions, repetitions, room),
-                               .peak_flops = 2.0 * PEAK_ROWS * PEAK_WIDTH * PEAK_WIDTH * PEAK_PRODUCTS * device->threads,
-                               .useful_flops = dynamics_useful_flops(config, particles),
-                               .peak_bytes = tape_peak_bytes(&b.tape)};
+        *out =
+            (DynamicsBench){.rounds = (size_t)repetitions,
+                            .plan = bench_median(times, repetitions, room),
+                            .forward = bench_median(times + repetitions, repetitions, room),
+                            .backward = bench_median(times + 2 * repetitions, repetitions, room),
+                            .peak = bench_median(times + 3 * repetitions, repetitions, room),
+                            .peak_flops = bench_peak_flops(device),
+                            .useful_flops = dynamics_useful_flops(config, particles),
+                            .peak_bytes = tape_peak_bytes(&b.tape)};
     }
     free(times);
     free(room);

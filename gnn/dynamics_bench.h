@@ -4,15 +4,11 @@
 #define VPD_GNN_DYNAMICS_BENCH_H
 
 #include "gnn/dynamics.h"
+#include "nn/bench_time.h"
 
 // Useful floating-point operations of one rollout step, forward and backward, counted once by hand: products alone, 2 per
 // multiply-add, three times the forward pass; what is computed again is not counted.
 double dynamics_useful_flops(const GnnConfig *config, const size_t *particles);
-
-// Seconds; `cpu` is processor time over threads, which other programs on the same cores disturb less.
-typedef struct BenchTime {
-    double wall, cpu;
-} BenchTime;
 
 typedef struct DynamicsBench {
     size_t rounds;                     // measured; the medians are given

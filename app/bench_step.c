@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench_step.h"
+
+#include "datasets/dataset.h"
+#include "train/bench_room.h"
+#include "train/step_bench.h"
+#include "train/train_data.h"
+
+#include <math.h>
+
+enum { T = 2, FIRST_FRAME = 3, MAX_VIEWS = 16 };
+static const double MIB = 1 << 20;
+
+// Video to train on: a recording or a made-up room.
+typedef struct Video {
+    BenchRoom room;
+    Dataset *dataset;
+    Frames frames;
+    Observation observation;
+} Video;
+
+// The first test episode from frame 3 on, the first views that are not held out: what benchmarks/pytorch/bench.py
+// takes.
+static Status open_recording(Video *video, const StepShape *shape, const char *path, Error *err) {
+    int episode = 0, views[MAX_VIEWS], count = 0;
+    Status status = dataset_open(path, &video->dataset, err);
+    if (status != STATUS_OK) return status;
+    if (dataset_find_split(video->dataset, SPLIT_TEST, &episode, 1) == 0) episode = 0;
+    const EpisodeInfo *info = dataset_episode(video->dataset, episode);
+    for (int v = 0; v < info->V && count < shape->views && count < MAX_VIEWS; v++)
+        if (!episode_view_is_heldout(info, v)) views[count++] = v;
+    FrameRequest request = {
+        .episode = episode, .first = FIRST_FRAME, .count = T + shape->rollout, .views = views, .view_count = count};
+    status = dataset_read_frames(video->dataset, request, &video->frames, err);
+    if (status == STATUS_OK) video->observation = observation_of(video->dataset, &video->frames);
+    return status;
+}
+
+static Status open_video(Video *video, const StepShape *shape, const char *path, Error *err) {
+    *video = (Video){0};
+    if (path) return open_recording(video, shape, path, err);
+    Status status = bench_room_make(&video->room, T + shape->rollout, shape->views, shape->H, shape->W, err);
+    video->observation = video->room.observation;
+    return status;
+}
+
+static void close_video(Video *video) {
+    bench_room_free(&video->room);
+    frames_free(&video->frames);
+    dataset_close(video->dataset);
+}
+
+// ---- vpd bench step
+
+static void print_step(const char *form, const StepBench *b) {
+    double dynamics = b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS], rate = b->dynamics_flops / dynamics,
+           peak = b->peak_flops / b->peak.wall;
+    printf("%-20s", form);
+    for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
+    printf(" %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->update.wall, 1e3 * b->step.wall,
+           1e3 * b->step.cpu, rate * 1e-9, peak * 1e-9, 100 * rate / peak, (double)b->tape_bytes / MIB,
+           (double)bench_peak_resident() / MIB);
+}
+
+Status bench_step(Device *device, const BenchOptions *options, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
+    Video video;
+    Status status = open_video(&video, shape, options->data, err);
+    if (status == STATUS_OK) {
+        printf(
+            "\ntraining step, %s: %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; milliseconds\n",
+            shape->name, video.observation.V, video.observation.W, video.observation.H, shape->N, shape->M,
+            shape->rollout, shape->rays);
+        printf("%-20s %15s %15s %15s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer", "", "",
+               "", "dynamics", "", "", "tape", "RSS");
+        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
+               "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
+    }
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
+        StepBench b;
+        Config config;
+        if (options->form != STEP_FORMS && options->form != form) continue;
+        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        if (status == STATUS_OK) status = step_bench(device, &config, &video.observation, options->repeat, &b, err);
+        if (status == STATUS_OK) print_step(step_form_names[form], &b);
+        fflush(stdout);
+    }
+    close_video(&video);
+    return status;
+}
+
+// ---- vpd bench doubling
+
+enum { DOUBLING_VIEWS = 2, PAPER_N = 16384, MAX_TRAINED = 1 << 17 };
+
+// N particles from two images of N / 2 pixels; reach falls with the spacing of the particles.
+static StepShape doubled_shape(size_t N) {
+    int bits = 0;
+    while ((size_t)2 << bits <= N / DOUBLING_VIEWS) bits++;
+    return (StepShape){.name = "doubling",
+                       .N = N,
+                       .M = N / 16,
+                       .views = DOUBLING_VIEWS,
+                       .H = 1 << bits / 2,
+                       .W = 1 << (bits - bits / 2),
+                       .rollout = 1,
+                       .rays = 256,
+                       .radius = 0.03 * sqrt((double)PAPER_N / (double)N)};
+}
+
+static Status measure_doubled(Device *device, const BenchOptions *options, size_t N, bool train, StepBench *out,
+                              Error *err) {
+    Video video;
+    Config config;
+    StepShape shape = doubled_shape(N);
+    int form = options->form == STEP_FORMS ? STEP_PUBLISHED : options->form;
+    // Nothing is kept: a limit would bend the curve of the memory.
+    Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
+    if (status != STATUS_OK) return status;
+    status = open_video(&video, &shape, NULL, err);
+    if (status == STATUS_OK)
+        status = train ? step_bench(device, &config, &video.observation, options->repeat, out, err)
+                       : step_bench_inference(device, &config, &video.observation, options->repeat, out, err);
+    close_video(&video);
+    return status;
+}
+
+static void print_doubled(size_t N, const StepBench *b, const StepBench *before) {
+    double memory = (double)(b->tape_bytes + b->scratch_bytes);
+    printf("%-10zu %9zu %10.1f %10.1f %10.1f %10.1f %10.1f", N, b->particles,
+           1e3 * (b->forward[PART_ENCODER] + b->backward[PART_ENCODER]),
+           1e3 * (b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS]),
+           1e3 * (b->forward[PART_RENDERER] + b->backward[PART_RENDERER]), 1e3 * b->step.wall, memory / MIB);
+    if (before)
+        printf(" %7.2f %8.2f %7.2f", b->step.wall / before->step.wall, b->step.cpu / before->step.cpu,
+               memory / (double)(before->tape_bytes + before->scratch_bytes));
+    putchar('\n');
+    fflush(stdout);
+}
+
+static Status double_up(Device *device, const BenchOptions *options, bool train, size_t to, Error *err) {
+    StepBench last[2];
+    int count = 0;
+    printf("\n%s; milliseconds; ratios to the line above\n",
+           train ? "training, one rollout step: forward, backward, update" : "inference, one rollout step");
+    printf("%-10s %9s %10s %10s %10s %10s %10s %7s %8s %7s\n", "N", "particles", "encoder", "dynamics", "renderer",
+           "all", "MiB", "time", "cpu time", "memory");
+    for (size_t N = (size_t)options->from; N <= to; N *= 2, count++) {
+        Status status = measure_doubled(device, options, N, train, &last[count % 2], err);
+        if (status != STATUS_OK) return status;
+        print_doubled(N, &last[count % 2], count ? &last[(count + 1) % 2] : NULL);
+    }
+    return STATUS_OK;
+}
+
+Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
+    size_t to = (size_t)options->to, trained = to < MAX_TRAINED ? to : MAX_TRAINED;
+    printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
+    Status status = double_up(device, options, true, trained, err);
+    return status == STATUS_OK ? double_up(device, options, false, to, err) : status;
+}

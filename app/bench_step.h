@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd bench step` and `vpd bench doubling`.
+#ifndef VPD_APP_BENCH_STEP_H
+#define VPD_APP_BENCH_STEP_H
+
+#include "base/error.h"
+#include "nn/device.h"
+
+typedef struct BenchOptions {
+    int preset;       // StepPreset
+    int form;         // StepForm; STEP_FORMS: all
+    int repeat;       // measurements
+    const char *data; // recording, or NULL: a made-up room
+    double keep_mib;
+    long from, to; // particles of `doubling`
+} BenchOptions;
+
+Status bench_step(Device *device, const BenchOptions *options, Error *err);
+Status bench_doubling(Device *device, const BenchOptions *options, Error *err);
+
+#endif

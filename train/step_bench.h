@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time and memory of whole training steps (encode, roll out and draw at every step, loss, backward, update) by the
+// functions that training calls, at shapes that stay what they are whatever the defaults become.
+#ifndef VPD_TRAIN_STEP_BENCH_H
+#define VPD_TRAIN_STEP_BENCH_H
+
+#include "encoder/observation.h"
+#include "model/config.h"
+#include "nn/bench_time.h"
+#include "train/step_clock.h"
+
+typedef struct StepShape {
+    const char *name;
+    size_t N, M;
+    int views, H, W; // cameras, image rows and columns
+    int rollout;     // steps
+    int rays;        // per image and step
+    double radius;   // of a particle, metres
+} StepShape;
+
+typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_PRESETS } StepPreset;
+typedef enum StepForm {
+    STEP_PUBLISHED,
+    STEP_VELOCITY,
+    STEP_FULL,
+    STEP_FORMS
+} StepForm; // VELOCITY: published beside a velocity path
+
+extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
+extern const char *const step_form_names[STEP_FORMS];
+
+// The reference model (C 128, L 10, D 16, UNet 32-64-128-256, neighbours 3/10/4, renderer K 8, S 16, 64-64) of a shape.
+Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib, Config *out, Error *err);
+
+typedef struct StepBench {
+    BenchTime step, update, peak;                     // medians
+    double forward[PART_COUNT], backward[PART_COUNT]; // medians of wall time, seconds
+    double peak_flops, dynamics_flops;                // of `peak`; useful ones of all rollout steps
+    size_t particles, tape_bytes, scratch_bytes;
+} StepBench;
+
+// `frames` holds T + rollout frames; all views are input and are drawn.
+Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
+                  Error *err);
+// The same without a gradient: encode, one rollout step, rays. Fills step, forward, tape_bytes, scratch_bytes,
+// particles.
+Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
+                            StepBench *out, Error *err);
+
+#endif
