@@ -38,13 +38,17 @@ void report_free(Report *report) {
 
 static Status need_scratch(Report *report, int H, int W, Error *err) {
     size_t pixels = (size_t)H * (size_t)W, floats = metrics_ssim_scratch(H, W) + pixels;
-    if (pixels == report->pixels) return STATUS_OK;
+    // The moments' rows are of W: as many pixels in another shape need another size.
+    if (H == report->H && W == report->W) return STATUS_OK;
     free(report->scratch);
     free(report->masks);
     report->scratch = malloc(floats * sizeof *report->scratch);
     report->masks = malloc(REGION_COUNT * pixels);
-    report->pixels = report->scratch && report->masks ? pixels : 0;
-    return report->pixels ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare pictures of %d x %d", W, H);
+    bool good = report->scratch && report->masks;
+    report->H = good ? H : 0;
+    report->W = good ? W : 0;
+    report->pixels = good ? pixels : 0;
+    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare pictures of %d x %d", W, H);
 }
 
 // ---- adding

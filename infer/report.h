@@ -48,7 +48,8 @@ typedef struct Report {
     double time_step;       // seconds; 0 = unknown
     float *scratch;         // of metrics_ssim_map, and its map
     uint8_t *masks;         // (REGION_COUNT, pixels)
-    size_t pixels;          // that scratch and masks are for
+    int H, W;               // that scratch and masks are for
+    size_t pixels;          // H W
 } Report;
 
 Status report_init(Report *report, int steps, int views, Error *err);

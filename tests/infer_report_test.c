@@ -80,6 +80,25 @@ static void test_places(void **state) {
     report_free(&report);
 }
 
+// Scratch memory depends on the shape, not on the number of pixels: a flat picture behind an upright one of as many.
+static void test_shapes(void **state) {
+    (void)state;
+    Error err;
+    Report report;
+    Pictures p;
+    const int shapes[][2] = {{20, 16}, {1, 320}, {16, 20}, {320, 1}};
+    make_pictures(&p);
+    assert_status_ok(report_init(&report, STEPS, VIEWS, &err), err);
+    for (int i = 0; i < 4; i++) {
+        ReportImage image = {.step = i, .H = shapes[i][0], .W = shapes[i][1], .predicted = p.near, .truth = p.truth};
+        assert_status_ok(report_add_image(&report, &image, &err), err);
+        assert_true(report.H == image.H && report.W == image.W);
+        assert_close(psnr(&report, METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, i), 13.979400 + 10 * log10(320 / 12.0),
+                     1e-5, 0);
+    }
+    report_free(&report);
+}
+
 // No moving pixel and no mask: nothing is counted, nothing becomes NaN. Pixels outside `valid` do not count.
 static void test_missing(void **state) {
     (void)state;
@@ -259,9 +278,9 @@ static void test_chosen_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_missing), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_svg),     cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_chosen_steps),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_shapes),       cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_table),  cmocka_unit_test(test_json),         cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_merge),  cmocka_unit_test(test_chosen_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
