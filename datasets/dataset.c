@@ -83,7 +83,7 @@ static Status check_constant(const H5Place *file, const char *name, const char *
 static Status check_format(const H5Place *file, unsigned version[2], Error *err) {
     double numbers[2];
     int count;
-    Status status = check_constant(file, "format", "vpd-dataset", err);
+    Status status = h5_check_format(file, "vpd-dataset", NULL, err);
     if (status) return status;
     status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, numbers, 2, &count, err);
     if (status) return status;

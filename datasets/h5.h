@@ -102,6 +102,8 @@ Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err);
 // error.
 Status h5_attribute_text(const H5Place *place, const char *name, bool required, char *out, size_t size, bool *found,
                          Error *err);
+// The root's attribute format must be `wanted`, or `also` (may be NULL); the error says in words what the file is.
+Status h5_check_format(const H5Place *file, const char *wanted, const char *also, Error *err);
 // Scalars or lists of numbers, of any integer (`integers` true) or also floating type, as double; at most `capacity`.
 Status h5_attribute_numbers(hid_t object, const char *text, const char *name, bool required, bool integers, double *out,
                             int capacity, int *count, Error *err);

@@ -234,16 +234,10 @@ static Status take_number(const H5Place *file, const char *name, bool integer, d
 }
 
 static Status take_format(const H5Place *file, Error *err) {
-    char format[64];
     double version[2] = {0};
     int count = 0;
-    Status status = h5_attribute_text(file, "format", true, format, sizeof format, NULL, err);
+    Status status = h5_check_format(file, "vpd-rollout", "vpd-particles", err);
     if (status != STATUS_OK) return status;
-    if (strcmp(format, "vpd-rollout") != 0 && strcmp(format, "vpd-particles") != 0)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s expected format \"vpd-rollout\", found \"%s\"; \"vpd rollout\" makes such "
-                         "a file",
-                         file->text, format);
     status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, version, 2, &count, err);
     if (status == STATUS_OK && (count != 2 || version[0] != ROLLOUT_MAJOR))
         status = error_set(err, STATUS_BAD_INPUT, "%s expected format version %d.x, found %g.%g; use a newer vpd",

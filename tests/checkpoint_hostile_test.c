@@ -247,7 +247,8 @@ static void made_up_files(void **state) {
         const char *words;
         Change *change;
     } rows[] = {
-        {"b.h5: expected format \"vpd-checkpoint\", found \"vpd-dataset\"", other_format},
+        {"b.h5: expected a checkpoint (format \"vpd-checkpoint\"), found a data set (format \"vpd-dataset\")",
+         other_format},
         {"attribute format", long_format},
         {"attribute format to be a text of fixed length", variable_format},
         {"the attribute format", no_format},

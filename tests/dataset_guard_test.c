@@ -220,7 +220,7 @@ typedef struct GuardCase {
 
 static const GuardCase CASES[] = {
     {format_missing, "a.h5:: expected the attribute format, found none"},
-    {format_other, "expected attribute format \"vpd-dataset\", found \"kubric\""},
+    {format_other, "a.h5: expected a data set (format \"vpd-dataset\"), found format \"kubric\""},
     {version_two, "expected format_version 1.x, found 2.0"},
     {version_text, "expected attribute format_version to hold whole numbers"},
     {convention_opengl, "expected attribute camera_convention \"opencv\", found \"opengl\""},

@@ -254,13 +254,14 @@ static void change_file(const char *path, int what) {
 
 static void test_wrong_structure(void **state) {
     (void)state;
-    const char *const words[] = {"expected format \"vpd-rollout\", found \"vpd-dataset\"",
-                                 "/now: expected a group",
-                                 "/rollout/positions: expected f32 [steps,N,3] = [steps,7,3], found f32 [3,6,3]",
-                                 "/now/labels: expected u16",
-                                 "/time: expected f64 [steps+1] = [4]",
-                                 "/background: expected an object of this file",
-                                 "expected the attribute time_step"};
+    const char *const words[] = {
+        "bad.h5: expected a rollout (format \"vpd-rollout\"), found a data set (format \"vpd-dataset\")",
+        "/now: expected a group",
+        "/rollout/positions: expected f32 [steps,N,3] = [steps,7,3], found f32 [3,6,3]",
+        "/now/labels: expected u16",
+        "/time: expected f64 [steps+1] = [4]",
+        "/background: expected an object of this file",
+        "expected the attribute time_step"};
     char folder[64], path[128];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/bad.h5", folder);

@@ -177,11 +177,9 @@ static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err)
     char format[64];
     double version[2] = {0};
     int count = 0;
-    Status status = read_text(root, "format", format, sizeof format, err);
+    Status status = h5_check_format(root, "vpd-checkpoint", NULL, err);
+    if (status == STATUS_OK) status = read_text(root, "format", format, sizeof format, err);
     if (status != STATUS_OK) return status;
-    if (strcmp(format, "vpd-checkpoint") != 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s expected format \"vpd-checkpoint\", found \"%s\"", root->text,
-                         format);
     status = h5_attribute_numbers(root->id, root->text, "format_version", true, true, version, 2, &count, err);
     if (status != STATUS_OK) return status;
     if (count != 2 || version[0] != CHECKPOINT_VERSION_MAJOR || !(version[1] >= 0 && version[1] <= 1e6))

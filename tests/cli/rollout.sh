@@ -58,6 +58,11 @@ wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$fol
 wrong_rollout '--steps: expected an integer from 1 to 100000, found "0"' "$run" "$data" --steps 0 -o "$folder/x.h5"
 wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
 wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
+# A file of another kind in the place of each.
+wrong_rollout 'data.h5: expected a checkpoint (format "vpd-checkpoint"), found a data set (format "vpd-dataset"); "vpd train" makes one' \
+  "$data" "$data" -o "$folder/x.h5"
+wrong_rollout 'expected a data set (format "vpd-dataset"), found a checkpoint (format "vpd-checkpoint")' \
+  "$run" "$run/checkpoints/step_00000001.h5" -o "$folder/x.h5"
 wrong_rollout "--device quantum" "$run" "$data" --device quantum -o "$folder/x.h5"
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 4 --stride 3 -o "$folder/slow.h5"
 wrong_rollout "expected frames every 0.04167 s as the model learned" "$run" "$folder/slow.h5" -o "$folder/x.h5"
@@ -67,7 +72,7 @@ expect 2 "" "--views, --orbit, --cameras: expected one of them" "$VPD" render "$
 expect 2 "" "there is no view 5" "$VPD" render "$out" --views 5
 expect 2 "" "steps 0 to 8, not 9" "$VPD" render "$out" --step 9
 expect 2 "" "expected WIDTHxHEIGHT" "$VPD" render "$out" --size 64
-expect 2 "" "expected format \"vpd-rollout\", found \"vpd-dataset\"" "$VPD" render "$data"
+expect 2 "" 'expected a rollout (format "vpd-rollout"), found a data set (format "vpd-dataset"); "vpd rollout" makes one' "$VPD" render "$data"
 expect 2 "" "expected the checkpoint" "$VPD" render "$folder/raw.h5" --checkpoint "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5"
 expect 2 "" "absent.json" "$VPD" render "$out" --cameras "$folder/absent.json"
 expect 2 "" "/nowhere" "$VPD" render "$out" -o /nowhere/x.gif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/h5.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What the files of this program are, in words, and where they come from.
+static const struct {
+    const char *format, *words, *source;
+} kinds[] = {
+    {"vpd-dataset", "a data set", "\"vpd data import\" or the program in docs/data.md makes one"},
+    {"vpd-checkpoint", "a checkpoint", "\"vpd train\" makes one"},
+    {"vpd-rollout", "a rollout", "\"vpd rollout\" makes one"},
+    {"vpd-particles", "particles without steps", "\"vpd rollout\" makes them"},
+};
+
+// `index` of the kind, or their number when it is none of them.
+static size_t find_kind(const char *format) {
+    size_t i = 0;
+    while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i].format, format) != 0) i++;
+    return i;
+}
+
+Status h5_check_format(const H5Place *file, const char *wanted, const char *also, Error *err) {
+    enum { COUNT = sizeof kinds / sizeof *kinds };
+    char format[512], found[128];
+    Status status = h5_attribute_text(file, "format", true, format, sizeof format, NULL, err);
+    if (status || strcmp(format, wanted) == 0 || (also && strcmp(format, also) == 0)) return status;
+    size_t want = find_kind(wanted), is = find_kind(format);
+    int name = (int)strlen(file->text); // a root's place ends in a colon
+    if (name > 0 && file->text[name - 1] == ':') name--;
+    if (is < COUNT) snprintf(found, sizeof found, "%s (format \"%s\")", kinds[is].words, format);
+    else snprintf(found, sizeof found, "format \"%.80s\"", format);
+    return error_set(err, STATUS_BAD_INPUT, "%.*s: expected %s (format \"%s\"), found %s; %s", name, file->text,
+                     want < COUNT ? kinds[want].words : "a file", wanted, found,
+                     want < COUNT ? kinds[want].source : "give another file");
+}
