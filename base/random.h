@@ -24,7 +24,9 @@ typedef enum RandomPurpose {
     RANDOM_NOISE,         // position noise
     RANDOM_TEST,          // inputs of tests and benchmarks
     RANDOM_VIEWS,         // choice of input views
-    RANDOM_NEAREST        // pixels of the nearest-point term
+    RANDOM_NEAREST,       // pixels of the nearest-point term
+    RANDOM_FLOW,          // pixels of the flow term
+    RANDOM_TURN           // turns of the world in training
 } RandomPurpose;
 
 typedef struct RandomKey {

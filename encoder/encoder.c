@@ -32,8 +32,9 @@ void encoder_create(Encoder *encoder, Parameters *set, const EncoderConfig *conf
         create_block(&encoder->up[l][0], set, widths[l] + widths[l + 1], widths[l], "up", l, 0);
         create_block(&encoder->up[l][1], set, widths[l], widths[l], "up", l, 1);
     }
-    encoder->out_weight = parameters_add(set, INIT_UNIFORM, (double)widths[0], 2, (size_t[]){widths[0], config->latent},
-                                         "encoder.out.weight");
+    // Latents begin at zero: motion can be trained without them first.
+    encoder->out_weight =
+        parameters_add(set, INIT_ZERO, 0, 2, (size_t[]){widths[0], config->latent}, "encoder.out.weight");
     encoder->out_bias = parameters_add(set, INIT_ZERO, 0, 1, &config->latent, "encoder.out.bias");
 }
 

@@ -3,6 +3,7 @@
 #ifndef VPD_ENCODER_OBSERVATION_H
 #define VPD_ENCODER_OBSERVATION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // F frames (oldest first) of V views. Views are known by their index in the data set, which keys random choices.
@@ -14,6 +15,19 @@ typedef struct Observation {
     const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (F,V,4,4)
     const double *bounds;            // (2,3) workspace box in metres, lower then upper corner; NULL when there is none
+    // (3,3) orthogonal: points and rays are turned by it, behind the workspace box; NULL: they stay
+    const double *turn;
 } Observation;
+
+// q = turn p
+static inline void observation_turn(const Observation *o, const double p[3], double q[3]) {
+    for (int i = 0; i < 3; i++)
+        q[i] = o->turn ? o->turn[3 * i] * p[0] + o->turn[3 * i + 1] * p[1] + o->turn[3 * i + 2] * p[2] : p[i];
+}
+
+// p = turn^-1 q
+static inline void observation_turn_back(const Observation *o, const double q[3], double p[3]) {
+    for (int i = 0; i < 3; i++) p[i] = o->turn ? o->turn[i] * q[0] + o->turn[3 + i] * q[1] + o->turn[6 + i] * q[2] : q[i];
+}
 
 #endif

@@ -72,7 +72,8 @@ static bool point_is_inside(const double *bounds, const double p[3]) {
     return true;
 }
 
-static void add_points(PointCloud *cloud, const View *v, int first_pixel, UnprojectOptions options) {
+static void add_points(PointCloud *cloud, const Observation *o, const View *v, int first_pixel,
+                       UnprojectOptions options) {
     for (int p = 0; p < v->H * v->W; p++) {
         if (!is_depth(v->depth[p])) continue;
         double point[3];
@@ -81,8 +82,10 @@ static void add_points(PointCloud *cloud, const View *v, int first_pixel, Unproj
         bool inside = point_is_inside(v->bounds, point);
         if (options.crop && !inside) continue;
         size_t i = cloud->count++;
+        double turned[3];
+        observation_turn(o, point, turned);
         for (int c = 0; c < 3; c++) {
-            cloud->position[3 * i + (size_t)c] = (real)point[c];
+            cloud->position[3 * i + (size_t)c] = (real)turned[c];
             cloud->colour[3 * i + (size_t)c] = (real)v->rgb[3 * p + c] / 255;
         }
         cloud->moving[i] = v->other_depth && point_moves(v, point, p, options.moving_threshold);
@@ -115,7 +118,7 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
             v.fixed = same_pose(pose, v.pose);
             pose_inverse(pose, v.other_from_world);
         }
-        add_points(out, &v, view * (int)pixels, options);
+        add_points(out, o, &v, view * (int)pixels, options);
     }
     return STATUS_OK;
 }

@@ -9,6 +9,7 @@ struct AdvanceArgs;
 struct EdgeGeometryArgs;
 struct MessageArgs;
 struct NodeBlendArgs;
+struct PlanAddArgs;
 struct PlanCarryArgs;
 struct PlanCountArgs;
 struct PlanExtraArgs;
@@ -18,10 +19,11 @@ struct PlanJoinArgs;
 struct PlanLogitArgs;
 struct PlanMarkArgs;
 struct PlanMeanArgs;
+struct PlanPairsArgs;
 struct PlanScatterArgs;
 struct PlanSmoothArgs;
 struct PlanSpreadArgs;
-struct PlanSubtractArgs;
+struct PlanTrimmedMeanArgs;
 
 typedef struct GnnBackend {
     const char *name; // of the instruction set
@@ -36,6 +38,7 @@ typedef struct GnnBackend {
     void (*node_blend_backward)(Device *, const struct NodeBlendArgs *);
 
     // loops of a plan (gnn/plan_ops.h)
+    void (*plan_add)(Device *, const struct PlanAddArgs *);
     void (*plan_carry)(Device *, const struct PlanCarryArgs *);
     void (*plan_count)(Device *, const struct PlanCountArgs *);
     void (*plan_extra)(Device *, const struct PlanExtraArgs *);
@@ -45,10 +48,11 @@ typedef struct GnnBackend {
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);
     void (*plan_mark)(Device *, const struct PlanMarkArgs *);
     void (*plan_mean)(Device *, const struct PlanMeanArgs *);
+    void (*plan_pairs)(Device *, const struct PlanPairsArgs *);
     void (*plan_scatter)(Device *, const struct PlanScatterArgs *);
     void (*plan_smooth)(Device *, const struct PlanSmoothArgs *);
     void (*plan_spread)(Device *, const struct PlanSpreadArgs *);
-    void (*plan_subtract)(Device *, const struct PlanSubtractArgs *);
+    void (*plan_trimmed_mean)(Device *, const struct PlanTrimmedMeanArgs *);
 } GnnBackend;
 
 #endif

@@ -32,6 +32,7 @@ typedef struct GnnConfig {
     double moving_length;      // lm, metres per unit of m
     double decode_width;       // wd
     double smooth_width;       // ws
+    long cue_refine;           // times that the velocity cue is refined by closest points
     bool keep;                 // keep products for the backward pass instead of computing them again: faster, more memory
 } GnnConfig;
 

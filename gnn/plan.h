@@ -9,6 +9,7 @@
 
 #include "gnn/config.h"
 #include "gnn/edges.h"
+#include "gnn/flow.h"
 #include "nn/choose.h"
 #include "nn/tape.h"
 
@@ -25,11 +26,10 @@ typedef struct GnnSets {
     GnnSet set[GNN_MAX_SETS];
 } GnnSets;
 
-// All valid pixels of the last two input times, for the velocity cue of nodes at rollout step 0. Device memory.
+// All valid pixels of the last two input times, and those of them that move (none when that is not known), for the velocity cue of nodes
+// at rollout step 0.
 typedef struct GnnCloud {
-    size_t now_count, past_count;
-    const real *now_x, *now_c;   // (now_count, 3) metres, rgb
-    const real *past_x, *past_c; // (past_count, 3)
+    GnnPoints now, past, now_moving, past_moving;
 } GnnCloud;
 
 typedef struct GnnPlanInput {

@@ -22,12 +22,13 @@ typedef struct PlanScatterArgs {
     real *out;
 } PlanScatterArgs;
 
-// out = a - b
-typedef struct PlanSubtractArgs {
+// out = a + factor b
+typedef struct PlanAddArgs {
     size_t count;
     const real *a, *b;
-    real *out;
-} PlanSubtractArgs;
+    real factor;
+    real *out; // may be a or b
+} PlanAddArgs;
 
 // out[q] = mean of value[index[q][j]] over the entries that are not -1 (0 without any), rows of 3.
 typedef struct PlanMeanArgs {
@@ -36,6 +37,27 @@ typedef struct PlanMeanArgs {
     const real *value;    // (.., 3)
     real *out;            // (queries, 3)
 } PlanMeanArgs;
+
+// out[q * pairs + j] = scale value[index[q * k + j * every]] + shift[q], rows of 3; shift NULL: 0.
+typedef struct PlanPairsArgs {
+    size_t queries, k, every, pairs; // pairs <= (k + every - 1) / every
+    const int32_t *index;            // (queries, k), no entry of -1
+    const real *value;               // (.., 3)
+    const real *shift;               // (queries, 3) or NULL
+    real scale;
+    real *out; // (queries * pairs, 3)
+} PlanPairsArgs;
+
+// out[q] = mean of target[match[j]] - start[j] over the `kept` pairs j of query q with the least distance2, ties by order.
+typedef struct PlanTrimmedMeanArgs {
+    size_t queries, pairs, kept; // 1 <= kept <= pairs <= PLAN_MAX_PAIRS
+    const real *start;           // (queries * pairs, 3)
+    const real *target;          // (.., 3)
+    const int32_t *match;        // (queries * pairs)
+    const real *distance2;       // (queries * pairs)
+    real *out;                   // (queries, 3)
+} PlanTrimmedMeanArgs;
+enum { PLAN_MAX_PAIRS = 64 };
 
 // The one-hot mark of time t and the moving flag: out (count, stride).
 typedef struct PlanMarkArgs {

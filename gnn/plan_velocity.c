@@ -4,42 +4,25 @@
 
 #include "base/check.h"
 #include "gnn/backend.h"
+#include "gnn/flow.h"
 #include "gnn/plan_ops.h"
 #include "nn/backend.h"
 
-enum { CUE_NEIGHBOURS = 128, CUE_PASSES = 3, PARTICLE_NEIGHBOURS = 24 };
+enum { PARTICLE_NEIGHBOURS = 24 };
 
 static void subtract(Planning *p, size_t count, const real *a, const real *b, real *out) {
-    PlanSubtractArgs args = {count, a, b, out};
-    if (!p->device->failed) p->device->gnn->plan_subtract(p->device, &args);
-}
-
-// rgb in metres.
-static real *colour_coordinates(Planning *p, size_t count, const real *colour, real length) {
-    real *out = planning_temporary(p, count * 3, sizeof *out);
-    planning_gather(p, count, 3, colour, NULL, length, out, 3, 0);
-    return out;
-}
-
-// Indexed points whose mean positions are asked for.
-typedef struct Cloud {
-    PointSet points;
-    KnnIndex index;
-    size_t k;
-    int32_t *found; // (queries, k)
-} Cloud;
-
-static Cloud open_cloud(Planning *p, size_t count, const real *x, const real *colour, real length, size_t k, size_t queries) {
-    Cloud cloud = {.points = {count, x, colour_coordinates(p, count, colour, length)}, .k = k < count ? k : count};
-    cloud.found = planning_temporary(p, queries * cloud.k, sizeof *cloud.found);
-    planning_index(p, &cloud.points, 3, &cloud.index);
-    return cloud;
+    PlanAddArgs args = {count, a, b, -1, out};
+    if (!p->device->failed) p->device->gnn->plan_add(p->device, &args);
 }
 
 // Mean position of the points nearest to each query in (position, colour).
-static void mean_nearest(Planning *p, const Cloud *cloud, const PointSet *queries, real *out) {
-    planning_search(p, &cloud->index, queries, 3, NULL, cloud->k, cloud->found, NULL);
-    PlanMeanArgs args = {queries->count, cloud->k, cloud->found, cloud->points.x, out};
+static void mean_nearest(Planning *p, const PointSet *points, const PointSet *queries, real *out) {
+    size_t k = PARTICLE_NEIGHBOURS < points->count ? PARTICLE_NEIGHBOURS : points->count;
+    int32_t *found = planning_temporary(p, queries->count * k, sizeof *found);
+    KnnIndex index = {0};
+    planning_index(p, points, 3, &index);
+    planning_search(p, &index, queries, 3, NULL, k, found, NULL);
+    PlanMeanArgs args = {queries->count, k, found, points->x, out};
     if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
 }
 
@@ -51,32 +34,29 @@ static size_t list_movers(Planning *p, int32_t *list) {
     return found;
 }
 
-// v = mean of pixels near (x_a, c_a) now - mean of pixels near (x_a - v, c_a) before, three times from v = 0.
+// v_a = - flow from the present to the past at the nodes that move.
 static void cue_from_pixels(Planning *p, real *v) {
     const GnnCloud *in = &p->in->cloud;
     int32_t *host = tape_context(p->tape, (p->nodes.count + 1) * sizeof *host);
     size_t count = host ? list_movers(p, host) : 0;
-    if (!count || !in->now_count || !in->past_count) return;
+    if (!count) return;
     const int32_t *list = planning_upload_list(p, host, count);
-    real length = (real)p->c->colour_length;
-    real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour), *colours = planning_temporary(p, count * 3, sizeof *colours);
-    planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, length, colour, 3, 0);
+    real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour), *colours = planning_temporary(p, count * 3, sizeof *colours),
+         *u = planning_temporary(p, count * 3, sizeof *u);
+    planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
-    here.extra = colours;
-    Cloud now = open_cloud(p, in->now_count, in->now_x, in->now_c, length, CUE_NEIGHBOURS, count);
-    Cloud past = open_cloud(p, in->past_count, in->past_x, in->past_c, length, CUE_NEIGHBOURS, count);
-    real *mean_now = planning_temporary(p, count * 3, sizeof *mean_now), *mean_past = planning_temporary(p, count * 3, sizeof *mean_past);
-    real *moved = planning_temporary(p, count * 3, sizeof *moved), *back = planning_temporary(p, count * 3, sizeof *back);
-    if (p->device->failed) return;
-    mean_nearest(p, &now, &here, mean_now);
-    p->device->nn->zero(p->device, moved, count * 3 * sizeof *moved);
-    for (int pass = 0; pass < CUE_PASSES; pass++) {
-        subtract(p, count * 3, here.x, moved, back);
-        mean_nearest(p, &past, &(PointSet){count, back, colours}, mean_past);
-        subtract(p, count * 3, mean_now, mean_past, moved);
-    }
-    PlanScatterArgs args = {count, list, moved, v};
+    FlowArgs flow = {.queries = {count, here.x, colours},
+                     .from = in->now,
+                     .to = in->past,
+                     .from_moving = in->now_moving,
+                     .to_moving = in->past_moving,
+                     .colour_length = (real)p->c->colour_length,
+                     .refine = p->c->cue_refine,
+                     .u = u};
+    flow_between(p->device, &flow);
+    planning_gather(p, count, 3, u, NULL, -1, u, 3, 0);
+    PlanScatterArgs args = {count, list, u, v};
     if (!p->device->failed) p->device->gnn->plan_scatter(p->device, &args);
 }
 
@@ -113,11 +93,14 @@ const real *planning_particle_velocity(Planning *p) {
     p->device->nn->zero(p->device, v, count * 3 * sizeof *v);
     if (!count || !before->x->rows) return v;
     real length = (real)(0.3 * p->c->extent / 2);
-    Cloud now = open_cloud(p, count, present->x->value, present->c, length, PARTICLE_NEIGHBOURS, count);
-    Cloud past = open_cloud(p, before->x->rows, before->x->value, before->c, length, PARTICLE_NEIGHBOURS, count);
+    real *colour_now = planning_temporary(p, count * 3, sizeof *colour_now),
+         *colour_past = planning_temporary(p, before->x->rows * 3, sizeof *colour_past);
+    planning_gather(p, count, 3, present->c, NULL, length, colour_now, 3, 0);
+    planning_gather(p, before->x->rows, 3, before->c, NULL, length, colour_past, 3, 0);
+    PointSet now = {count, present->x->value, colour_now}, past = {before->x->rows, before->x->value, colour_past};
     real *mean_now = planning_temporary(p, count * 3, sizeof *mean_now), *mean_past = planning_temporary(p, count * 3, sizeof *mean_past);
-    mean_nearest(p, &now, &now.points, mean_now);
-    mean_nearest(p, &past, &now.points, mean_past);
+    mean_nearest(p, &now, &now, mean_now);
+    mean_nearest(p, &past, &now, mean_past);
     subtract(p, count * 3, mean_now, mean_past, v);
     return v;
 }

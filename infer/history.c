@@ -153,8 +153,16 @@ Status history_read(const Vpd *model, const Dataset *dataset, const HistoryReque
     if (status == STATUS_OK) status = check_intervals(model, info, &out->frames, request->time_step, err);
     if (status != STATUS_OK) return status;
     const Frames *f = &out->frames;
-    out->observation = (Observation){
-        f->F, f->V, f->H, f->W, f->views, f->rgb, f->depth, f->intrinsics, f->world_from_camera, info->bounds};
+    out->observation = (Observation){.F = f->F,
+                                     .V = f->V,
+                                     .H = f->H,
+                                     .W = f->W,
+                                     .views = f->views,
+                                     .rgb = f->rgb,
+                                     .depth = f->depth,
+                                     .intrinsics = f->intrinsics,
+                                     .world_from_camera = f->world_from_camera,
+                                     .bounds = info->bounds};
     out->episode = request->episode;
     out->start = request->start;
     out->stride = stride;

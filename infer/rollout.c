@@ -79,7 +79,8 @@ static bool keep_cloud(const PointCloud *cloud, RolloutSet *out) {
     if (cloud->count == 0) return true;
     out->cloud_positions = malloc(3 * cloud->count * sizeof *out->cloud_positions);
     out->cloud_colour = bytes_of(cloud->colour, 3 * cloud->count, 255);
-    if (!out->cloud_positions || !out->cloud_colour) return false;
+    out->cloud_moving = bytes_of(cloud->moving, cloud->count, 1);
+    if (!out->cloud_positions || !out->cloud_colour || !out->cloud_moving) return false;
     memcpy(out->cloud_positions, cloud->position, 3 * cloud->count * sizeof *out->cloud_positions);
     return true;
 }
@@ -206,10 +207,19 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
                     .c = upload_bytes(tape, set->colour, 3 * set->N, 255)};
 }
 
-static void load_cloud(Tape *tape, const RolloutSet *set, size_t *count, const real **x, const real **colour) {
-    *count = set->P;
-    *x = tape_upload(tape, set->cloud_positions, 3 * set->P, sizeof(real));
-    *colour = upload_bytes(tape, set->cloud_colour, 3 * set->P, 255);
+// A cloud of an input set, for velocities; *moving: its points that move, none where the file does not tell.
+static GnnPoints load_cloud(Tape *tape, const RolloutSet *set, GnnPoints *moving) {
+    size_t P = set->P;
+    PointCloud cloud = {.count = P,
+                        .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
+                        .colour = tape_context(tape, (3 * P + 1) * sizeof(real)),
+                        .moving = tape_context(tape, (P + 1) * sizeof(real))};
+    if (tape->device->failed) return (GnnPoints){0};
+    for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)set->cloud_positions[i];
+    for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)set->cloud_colour[i] / 255;
+    for (size_t i = 0; i < P; i++) cloud.moving[i] = set->cloud_moving && set->cloud_moving[i];
+    *moving = moving_points_of_cloud(tape, &cloud);
+    return points_of_cloud(tape, &cloud);
 }
 
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
@@ -217,8 +227,8 @@ static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) 
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    load_cloud(&w->tape, &r->sets[0], &scene->cloud.now_count, &scene->cloud.now_x, &scene->cloud.now_c);
-    load_cloud(&w->tape, &r->sets[1], &scene->cloud.past_count, &scene->cloud.past_x, &scene->cloud.past_c);
+    scene->cloud.now = load_cloud(&w->tape, &r->sets[0], &scene->cloud.now_moving);
+    scene->cloud.past = load_cloud(&w->tape, &r->sets[1], &scene->cloud.past_moving);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {

@@ -5,7 +5,7 @@
 //   dataset,
 //                     episode, first_frame, frame_stride, time_step
 //   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
-//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3]; all but positions optional;
+//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but positions optional;
 //                     features are read as f16 too
 //   /past/, /past_2/  the input sets before it, newest first, same arrays
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
@@ -35,6 +35,7 @@ typedef struct RolloutSet {
     uint16_t *labels;       // (N) 0 = background, k+1 = object k
     float *cloud_positions; // (P,3) all valid pixels, for the velocity cue
     uint8_t *cloud_colour;  // (P,3)
+    uint8_t *cloud_moving;  // (P) 0 or 1
 } RolloutSet;
 
 typedef struct RolloutFile {

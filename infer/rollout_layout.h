@@ -25,6 +25,7 @@ static const SetArray SET_ARRAYS[] = {
     {"labels", "N", H5_U16, SET_AT(labels), SET_AT(N), 1, false},
     {"cloud_positions", "P,3", H5_F32, SET_AT(cloud_positions), SET_AT(P), 3, false},
     {"cloud_colour", "P,3", H5_U8, SET_AT(cloud_colour), SET_AT(P), 3, false},
+    {"cloud_moving", "P", H5_U8, SET_AT(cloud_moving), SET_AT(P), 1, false},
 };
 #undef SET_AT
 enum { SET_ARRAY_COUNT = sizeof SET_ARRAYS / sizeof SET_ARRAYS[0] };

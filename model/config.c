@@ -71,6 +71,8 @@ static const Option options[] = {
      "Velocities are averaged over neighbouring nodes."},
     {"gnn.cross_edges", OPTION_INT, AT(gnn.cross_edges), -1, 64, "", "-1", NULL,
      "Edges to each node from nodes that stand still; -1: auto."},
+    {"gnn.cue_refine", OPTION_INT, AT(gnn.cue_refine), -1, 64, "", "-1", NULL,
+     "Times that seen velocities are refined by closest points; -1: auto."},
     {"gnn.rotation", OPTION_BOOL, AT(gnn.rotation), 0, 0, "", "false", NULL, "Nodes turn what they move."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a feature per step; 0: features stay."},
@@ -130,6 +132,12 @@ static const Option options[] = {
      "Weight of the mean displacement."},
     {"train.nearest_term", OPTION_REAL, AT(train.nearest_term), 0, 100, "", "0.02", NULL,
      "Weight of the distance to the points of later frames."},
+    {"train.flow_term", OPTION_REAL, AT(train.flow_term), 0, 100, "", "0", NULL,
+     "Weight of the distance to where scene flow takes the particles."},
+    {"train.images", OPTION_BOOL, AT(train.images), 0, 0, "", "true", NULL,
+     "false: train motion alone, several times faster: no encoder, no renderer; go on with train.init."},
+    {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
+     "Axis along gravity about which episodes are turned, and mirrored, at random."},
     {"train.depth_term", OPTION_REAL, AT(train.depth_term), 0, 100, "", "0", NULL,
      "Weight of the depth error of rays."},
     {"train.ssim_term", OPTION_REAL, AT(train.ssim_term), 0, 100, "", "0", NULL,
@@ -250,11 +258,15 @@ Status config_resolve(Config *config, Error *err) {
     resolve(&gnn->node_extras, full ? 2 : 1);
     resolve(&gnn->smooth, full ? 2 : 1);
     if (gnn->cross_edges < 0) gnn->cross_edges = full ? 4 : 0;
+    if (gnn->cue_refine < 0) gnn->cue_refine = full ? 4 : 0;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d",
                          train->rollout.count, train->rollout_from.count);
+    if (!train->images && !(train->flow_term > 0) && !(train->nearest_term > 0))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "train.images: false leaves nothing to learn from; set train.flow_term or train.nearest_term");
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d",
                          config->renderer.widths.count);

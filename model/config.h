@@ -46,7 +46,7 @@ typedef struct GnnOptions {
     int velocity;                         // auto|none|particle|node
     int decode;                           // auto|particle|node
     int moving_flag, node_extras, smooth; // auto|off|on
-    long cross_edges;                     // -1 = auto
+    long cross_edges, cue_refine;         // -1 = auto
     bool rotation;
     double feature_change;
     double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,
@@ -76,7 +76,9 @@ typedef struct TrainConfig {
     double clip;           // largest gradient norm; 0 = off
     double ema;            // decay of the moving average of weights; 0 = off
     double position_noise; // in units of s
-    double displacement_penalty, nearest_term, depth_term, ssim_term;
+    double displacement_penalty, nearest_term, flow_term, depth_term, ssim_term;
+    bool images;           // false: the dynamics alone, without encoder and renderer
+    int turn;              // none|x|y|z: axis that episodes are turned about
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
     long seed;

@@ -44,6 +44,7 @@ static GnnConfig gnn_config(const Config *c) {
                        .k_node_to_node = (size_t)g->k_node_to_node,
                        .k_node_to_particle = (size_t)g->k_node_to_particle,
                        .cross_edges = (size_t)g->cross_edges,
+                       .cue_refine = g->cue_refine,
                        .extent = c->data.extent,
                        .length_scale = g->length_scale,
                        .displacement_scale = g->displacement_scale,
@@ -162,13 +163,21 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     return STATUS_OK;
 }
 
-// f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it.
+static Tensor *no_latents(Tape *tape, const Vpd *model, size_t count) {
+    Tensor *zero = tape_tensor(tape, count, model->encoder.config.latent, false);
+    if (!tape->device->failed) tape->device->nn->zero(tape->device, zero->value, count * zero->cols * sizeof(real));
+    return zero;
+}
+
+// f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it. pixels NULL:
+// latents of 0.
 static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
                                const Chosen *chosen, const real *colour) {
     int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
     for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
-    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count,
-                                     tape_upload(tape, rows, chosen->count, sizeof *rows));
+    Tensor *latent = pixels ? encoder_latents(tape, &model->encoder, pixels, chosen->count,
+                                              tape_upload(tape, rows, chosen->count, sizeof *rows))
+                            : no_latents(tape, model, chosen->count);
     if (!model->config.encoder.carry_rgb) return latent;
     Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
     if (!tape->device->failed)
@@ -219,10 +228,20 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     return tape_upload(tape, host, count, sizeof *host);
 }
 
-static void set_cloud(Tape *tape, const PointCloud *cloud, size_t *count, const real **x, const real **c) {
-    *count = cloud->count;
-    *x = tape_upload(tape, cloud->position, 3 * cloud->count, sizeof(real));
-    *c = tape_upload(tape, cloud->colour, 3 * cloud->count, sizeof(real));
+GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud) {
+    return (GnnPoints){cloud->count, tape_upload(tape, cloud->position, 3 * cloud->count, sizeof(real)),
+                       tape_upload(tape, cloud->colour, 3 * cloud->count, sizeof(real))};
+}
+
+GnnPoints moving_points_of_cloud(Tape *tape, const PointCloud *cloud) {
+    size_t count = 0;
+    real *x = tape_context(tape, (6 * cloud->count + 1) * sizeof *x), *c = x + 3 * cloud->count;
+    for (size_t i = 0; x && i < cloud->count; i++) {
+        if (!(cloud->moving[i] > 0)) continue;
+        memcpy(x + 3 * count, cloud->position + 3 * i, 3 * sizeof *x);
+        memcpy(c + 3 * count++, cloud->colour + 3 * i, 3 * sizeof *c);
+    }
+    return (GnnPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
 }
 
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
@@ -241,7 +260,9 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
     // A latent for every pixel of every input image.
     ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
-    Tensor *pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
+    Tensor *pixels = NULL;
+    if (!options.no_latents)
+        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
     scene->sets.count = (size_t)T;
     for (int t = 0; t < T; t++) {
         const real *colour = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
@@ -254,8 +275,9 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                                                            (size_t)t, &chosen[t], colour)};
     }
     if (gnn_has_node_velocity(&model->dynamics->config)) {
-        set_cloud(tape, &workspace->cloud[T - 1], &scene->cloud.now_count, &scene->cloud.now_x, &scene->cloud.now_c);
-        set_cloud(tape, &workspace->cloud[T - 2], &scene->cloud.past_count, &scene->cloud.past_x, &scene->cloud.past_c);
+        const PointCloud *now = &workspace->cloud[T - 1], *past = now - 1;
+        scene->cloud = (GnnCloud){points_of_cloud(tape, now), points_of_cloud(tape, past),
+                                  moving_points_of_cloud(tape, now), moving_points_of_cloud(tape, past)};
     }
     scene->pixel = chosen[T - 1].pixel;
     scene->colour = chosen[T - 1].colour;

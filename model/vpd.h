@@ -61,9 +61,14 @@ typedef struct Scene {
 
 static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scene->sets.count - 1]; }
 
+// A cloud on the device, and those of its points whose flag is set; memory of the tape.
+GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud);
+GnnPoints moving_points_of_cloud(Tape *tape, const PointCloud *cloud);
+
 typedef struct EncodeOptions {
     SceneKey key;
     double position_noise; // standard deviation in metres, added to input positions; 0 = none
+    bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.

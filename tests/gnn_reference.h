@@ -233,7 +233,7 @@ static const real *read_values(Bench *b, const char *name) {
 static GnnCloud read_cloud(Bench *b, const char *now_x, const char *now_c, const char *past_x, const char *past_c) {
     Tensor *now = read_tensor(b, now_x, false), *past = read_tensor(b, past_x, false);
     if (!now || !past) return (GnnCloud){0};
-    return (GnnCloud){now->rows, past->rows, now->value, read_values(b, now_c), past->value, read_values(b, past_c)};
+    return (GnnCloud){.now = {now->rows, now->value, read_values(b, now_c)}, .past = {past->rows, past->value, read_values(b, past_c)}};
 }
 
 static void check_step(Reference *file, void *context) {

@@ -126,7 +126,7 @@ static GnnSets scene_sets(Tape *tape, Scene *s) {
 
 static GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
     GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
-    input.cloud = (GnnCloud){s->cloud, s->cloud, s->cloud_x[1], s->cloud_c[1], s->cloud_x[0], s->cloud_c[0]};
+    input.cloud = (GnnCloud){.now = {s->cloud, s->cloud_x[1], s->cloud_c[1]}, .past = {s->cloud, s->cloud_x[0], s->cloud_c[0]}};
     return input;
 }
 

@@ -17,6 +17,7 @@ void loss_workspace_free(LossWorkspace *workspace) {
     workspace_free(&workspace->scene);
     ray_batch_free(&workspace->rays);
     point_cloud_free(&workspace->cloud);
+    flow_cache_free(&workspace->flow);
 }
 
 void loss_parts_add(LossParts *sum, const LossParts *one, double weight) {
@@ -24,6 +25,7 @@ void loss_parts_add(LossParts *sum, const LossParts *one, double weight) {
     sum->pixels += weight * one->pixels;
     sum->displacement += weight * one->displacement;
     sum->nearest += weight * one->nearest;
+    sum->flow += weight * one->flow;
     sum->depth += weight * one->depth;
     sum->ssim += weight * one->ssim;
     sum->step0 += weight * one->step0;
@@ -37,6 +39,7 @@ const char *loss_parts_not_finite(const LossParts *parts) {
     if (!isfinite(parts->pixels)) return "pixel";
     if (!isfinite(parts->displacement)) return "displacement";
     if (!isfinite(parts->nearest)) return "nearest-point";
+    if (!isfinite(parts->flow)) return "flow";
     if (!isfinite(parts->depth)) return "depth";
     if (!isfinite(parts->ssim)) return "SSIM";
     return NULL;
@@ -50,9 +53,10 @@ typedef struct Episode {
     LossWorkspace *workspace;
     Scene scene;
     int T;
-    Tensor *pixels, *displacement, *nearest, *depth, *ssim; // (1,1) weighted sums so far, or NULL
+    Tensor *pixels, *displacement, *nearest, *flow, *depth, *ssim; // (1,1) weighted sums so far, or NULL
     Tensor *step0, *last;                                   // mean squared errors of single steps
     Tensor *h, *dx;
+    FlowTrack track;
 } Episode;
 
 static void add_term(Episode *e, Tensor **sum, Tensor *term, double weight) {
@@ -71,7 +75,7 @@ static Observation history_of(Episode *e) {
     double *intrinsics = tape_context(e->tape, 9 * V * sizeof *intrinsics),
            *pose = tape_context(e->tape, 16 * images * sizeof *pose);
     int *views = tape_context(e->tape, V * sizeof *views);
-    Observation out = {e->T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->bounds};
+    Observation out = {e->T, (int)V, o->H, o->W, views, rgb, depth, intrinsics, pose, o->bounds, o->turn};
     if (e->tape->device->failed) return out;
     for (size_t i = 0; i < images; i++) {
         size_t from = i / V * (size_t)o->V + (size_t)in->input_views[i % V];
@@ -94,9 +98,12 @@ static const real *crop_weights(Episode *e) {
     real *weight = tape_context(e->tape, rays->count * sizeof *weight);
     for (size_t r = 0; weight && r < rays->count; r++) {
         weight[r] = rays->depth[r] > 0;
+        double turned[3], x[3];
+        for (size_t c = 0; c < 3; c++)
+            turned[c] = (double)(rays->origin[3 * r + c] + rays->depth[r] * rays->direction[3 * r + c]);
+        observation_turn_back(e->input->frames, turned, x);
         for (size_t c = 0; c < 3; c++) {
-            double x = (double)(rays->origin[3 * r + c] + rays->depth[r] * rays->direction[3 * r + c]);
-            if (x < bounds[c] || x > bounds[3 + c]) weight[r] = 0;
+            if (x[c] < bounds[c] || x[c] > bounds[3 + c]) weight[r] = 0;
         }
     }
     return weight ? tape_upload(e->tape, weight, rays->count, sizeof *weight) : NULL;
@@ -180,6 +187,13 @@ static Status move_and_compare(Episode *e, int step, Error *err) {
         if (problem.status != STATUS_OK) return error_set(err, problem.status, "%s", problem.text);
         add_term(e, &e->nearest, term, train->nearest_term * share);
     }
+    if (train->flow_term > 0) {
+        FlowFrame frame = {e->input->frames, e->T - 2 + step, e->input->first};
+        Tensor *term = NULL;
+        Status status = flow_term(e->tape, e->model, &e->scene, &frame, &e->workspace->flow, &e->track, &term, err);
+        if (status != STATUS_OK) return status;
+        add_term(e, &e->flow, term, train->flow_term * share);
+    }
     return STATUS_OK;
 }
 
@@ -206,21 +220,22 @@ static void read_parts(Episode *e, LossParts *parts) {
     *parts = (LossParts){.pixels = value_of(tape, e->pixels),
                          .displacement = value_of(tape, e->displacement),
                          .nearest = value_of(tape, e->nearest),
+                         .flow = value_of(tape, e->flow),
                          .depth = value_of(tape, e->depth),
                          .ssim = value_of(tape, e->ssim),
                          .step0 = value_of(tape, e->step0),
                          .last = value_of(tape, e->last),
                          .particles = scene_present(&e->scene)->x->rows};
-    parts->total = parts->pixels + parts->displacement + parts->nearest + parts->depth + parts->ssim;
+    parts->total = parts->pixels + parts->displacement + parts->nearest + parts->flow + parts->depth + parts->ssim;
     parts->spread = e->h && !tape->device->failed ? dynamics_spread(tape->device, e->h) : 0;
     parts->motion = mean_motion(tape, e->dx);
 }
 
 static void run_backward(Episode *e) {
-    Tensor *total = e->pixels, *others[] = {e->displacement, e->nearest, e->depth, e->ssim};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i]) total = tensor_add(e->tape, total, others[i]);
-    tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
+    Tensor *total = NULL, *terms[] = {e->pixels, e->displacement, e->nearest, e->flow, e->depth, e->ssim};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        if (terms[i]) total = total ? tensor_add(e->tape, total, terms[i]) : terms[i];
+    if (total) tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
 }
 
 Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts,
@@ -234,8 +249,10 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     arena_reset(&tape->device->scratch); // joins its blocks
     Observation history = history_of(&e);
     if (tape->device->failed) return device_status(tape->device, err);
-    EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale};
-    // Encode, draw; then step, draw, step, draw, ...
+    bool images = model->config.train.images;
+    EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale,
+                             !images};
+    // Encode, draw; then step, draw, step, draw, ...; without images only the steps.
     Status status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
     step_clock_part(input->clock, tape, PART_ENCODER);
     for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {
@@ -244,7 +261,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
             status = move_and_compare(&e, step, err);
             step_clock_part(input->clock, tape, PART_DYNAMICS);
         }
-        if (status == STATUS_OK) status = draw_and_compare(&e, step, weights[step], err);
+        if (status == STATUS_OK && images) status = draw_and_compare(&e, step, weights[step], err);
         step_clock_part(input->clock, tape, PART_RENDERER);
     }
     if (status == STATUS_OK) {

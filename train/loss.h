@@ -5,12 +5,13 @@
 #define VPD_TRAIN_LOSS_H
 
 #include "model/vpd.h"
+#include "train/flow_term.h"
 #include "train/ray_batch.h"
 #include "train/step_clock.h"
 
 // Parts of the loss, each already weighted; they add up to `total`.
 typedef struct LossParts {
-    double total, pixels, displacement, nearest, depth, ssim;
+    double total, pixels, displacement, nearest, flow, depth, ssim;
     double step0, last; // mean squared error of rays at step 0 and at the last step, not weighted
     double spread;      // of the abstract nodes' hidden state at the first step; 0 when there are none
     double motion;      // mean |dx| over particles of the last step, metres
@@ -27,6 +28,7 @@ typedef struct LossWorkspace {
     Workspace scene;
     RayBatch rays;
     PointCloud cloud; // of a later frame, for the nearest-point term
+    FlowCache flow;
 } LossWorkspace;
 
 void loss_workspace_free(LossWorkspace *workspace);
@@ -37,6 +39,7 @@ typedef struct LossInput {
     const int *input_views; // positions in frames->views that the encoder sees
     int input_view_count;
     int rollout; // steps
+    VideoFrame first; // what frames->F begins at, by which flow is kept
     SceneKey key;
     double scale;     // the loss is multiplied by this before backward (1 / batch)
     StepClock *clock; // NULL: nobody asks what takes how long

@@ -59,11 +59,14 @@ static size_t find_changes(const Observation *o, int frame, int reference, int v
 static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, int pixel) {
     size_t pixels = (size_t)o->H * (size_t)o->W, image = (size_t)(frame * o->V + view), r = batch->count++;
     const double *pose = o->world_from_camera + 16 * image;
-    double point[3];
+    double point[3], eye[3] = {pose[3], pose[7], pose[11]}, origin[3], direction[3];
     camera_unproject_world(o->intrinsics + 9 * view, pose, pixel % o->W + 0.5, pixel / o->W + 0.5, 1, point);
+    for (int c = 0; c < 3; c++) point[c] -= eye[c];
+    observation_turn(o, point, direction);
+    observation_turn(o, eye, origin);
     for (int c = 0; c < 3; c++) {
-        batch->origin[3 * r + (size_t)c] = (real)pose[4 * c + 3];
-        batch->direction[3 * r + (size_t)c] = (real)(point[c] - pose[4 * c + 3]);
+        batch->origin[3 * r + (size_t)c] = (real)origin[c];
+        batch->direction[3 * r + (size_t)c] = (real)direction[c];
         batch->colour[3 * r + (size_t)c] = (real)o->rgb[3 * (pixels * image + (size_t)pixel) + (size_t)c] / 255;
     }
     batch->depth[r] = (real)o->depth[pixels * image + (size_t)pixel];

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/random.h"
 #include "base/stop.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
@@ -36,6 +37,18 @@ typedef struct Trainer {
 
 // ---- one step
 
+// A turn about the axis train.turn by any angle, mirrored in every second case: physics under gravity stays the same.
+static void random_turn(const Trainer *t, int episode, long in_batch, double turn[9]) {
+    Random4 random = random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
+                             (uint64_t)in_batch);
+    double angle = 6.283185307179586 * (double)random_to_unit(random.v[0]), sign = random.v[1] & 1 ? -1 : 1;
+    int axis = t->config.train.turn - 1, a = (axis + 1) % 3, b = (axis + 2) % 3;
+    memset(turn, 0, 9 * sizeof *turn);
+    turn[4 * axis] = 1;
+    turn[3 * a + a] = cos(angle), turn[3 * a + b] = -sign * sin(angle);
+    turn[3 * b + a] = sin(angle), turn[3 * b + b] = sign * cos(angle);
+}
+
 // Encode, step, render, loss and backward for each episode of the batch; then one update.
 static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
@@ -48,8 +61,14 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
         Status status = train_data_next(&t->data, &frames, &episode, err);
         if (status != STATUS_OK) return status;
         Observation observation = observation_of(t->data.dataset, frames);
+        double turn[9];
+        if (train->turn) {
+            random_turn(t, frames->episode, b, turn);
+            observation.turn = turn;
+        }
         LossInput input = {
             .frames = &observation,
+            .first = {frames->episode, frames->first, frames->stride},
             .input_views = episode->input_views,
             .input_view_count = episode->input_view_count,
             .rollout = frames->F - (int)t->config.model.T,
@@ -79,11 +98,14 @@ static Status write_log(Trainer *t, const LossParts *parts, double norm, double 
     RunLog *log = &t->run_log;
     run_log_begin(log, "train", t->step);
     run_log_number(log, "loss", parts->total);
-    run_log_number(log, "pixels", parts->pixels);
-    run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
-    run_log_number(log, "psnr_last", -10 * log10(parts->last));
+    if (t->config.train.images) {
+        run_log_number(log, "pixels", parts->pixels);
+        run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
+        run_log_number(log, "psnr_last", -10 * log10(parts->last));
+    }
     run_log_number(log, "displacement", parts->displacement);
     run_log_number(log, "nearest", parts->nearest);
+    run_log_number(log, "flow", parts->flow);
     run_log_number(log, "depth", parts->depth);
     run_log_number(log, "ssim", parts->ssim);
     run_log_number(log, "rate", schedule_rate(&t->config.train, t->step - 1));

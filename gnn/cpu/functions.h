@@ -14,6 +14,7 @@ void CPU_FN(message_forward)(Device *, const struct MessageArgs *);
 void CPU_FN(message_backward)(Device *, const struct MessageArgs *);
 void CPU_FN(node_blend_forward)(Device *, const struct NodeBlendArgs *);
 void CPU_FN(node_blend_backward)(Device *, const struct NodeBlendArgs *);
+void CPU_FN(plan_add)(Device *, const struct PlanAddArgs *);
 void CPU_FN(plan_carry)(Device *, const struct PlanCarryArgs *);
 void CPU_FN(plan_count)(Device *, const struct PlanCountArgs *);
 void CPU_FN(plan_extra)(Device *, const struct PlanExtraArgs *);
@@ -23,9 +24,10 @@ void CPU_FN(plan_join)(Device *, const struct PlanJoinArgs *);
 void CPU_FN(plan_logit)(Device *, const struct PlanLogitArgs *);
 void CPU_FN(plan_mark)(Device *, const struct PlanMarkArgs *);
 void CPU_FN(plan_mean)(Device *, const struct PlanMeanArgs *);
+void CPU_FN(plan_pairs)(Device *, const struct PlanPairsArgs *);
 void CPU_FN(plan_scatter)(Device *, const struct PlanScatterArgs *);
 void CPU_FN(plan_smooth)(Device *, const struct PlanSmoothArgs *);
 void CPU_FN(plan_spread)(Device *, const struct PlanSpreadArgs *);
-void CPU_FN(plan_subtract)(Device *, const struct PlanSubtractArgs *);
+void CPU_FN(plan_trimmed_mean)(Device *, const struct PlanTrimmedMeanArgs *);
 
 #endif

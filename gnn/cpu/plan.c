@@ -20,9 +20,9 @@ void CPU_FN(plan_scatter)(Device *device, const PlanScatterArgs *a) {
     for (size_t i = 0; i < a->count; i++) memcpy(a->out + (size_t)a->list[i] * 3, a->x + i * 3, 3 * sizeof(real));
 }
 
-void CPU_FN(plan_subtract)(Device *device, const PlanSubtractArgs *a) {
+void CPU_FN(plan_add)(Device *device, const PlanAddArgs *a) {
     (void)device;
-    for (size_t i = 0; i < a->count; i++) a->out[i] = a->a[i] - a->b[i];
+    for (size_t i = 0; i < a->count; i++) a->out[i] = a->a[i] + a->factor * a->b[i];
 }
 
 void CPU_FN(plan_mean)(Device *device, const PlanMeanArgs *a) {
@@ -34,6 +34,39 @@ void CPU_FN(plan_mean)(Device *device, const PlanMeanArgs *a) {
         for (size_t j = 0; j < a->k && index[j] >= 0; j++, count++)
             for (size_t c = 0; c < 3; c++) sum[c] += a->value[(size_t)index[j] * 3 + c];
         for (size_t c = 0; c < 3; c++) a->out[q * 3 + c] = count ? sum[c] / (real)count : 0;
+    }
+}
+
+void CPU_FN(plan_pairs)(Device *device, const PlanPairsArgs *a) {
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 16)
+    for (size_t q = 0; q < a->queries; q++)
+        for (size_t j = 0; j < a->pairs; j++) {
+            const real *value = a->value + 3 * (size_t)a->index[q * a->k + j * a->every];
+            real *out = a->out + 3 * (q * a->pairs + j);
+            for (size_t c = 0; c < 3; c++) out[c] = a->scale * value[c] + (a->shift ? a->shift[3 * q + c] : 0);
+        }
+}
+
+// The pairs of one query, nearest first: insertion into a short list.
+static void order_pairs(size_t pairs, const real *distance2, uint8_t *order) {
+    for (size_t j = 0; j < pairs; j++) {
+        size_t at = j;
+        for (; at > 0 && distance2[order[at - 1]] > distance2[j]; at--) order[at] = order[at - 1];
+        order[at] = (uint8_t)j;
+    }
+}
+
+void CPU_FN(plan_trimmed_mean)(Device *device, const PlanTrimmedMeanArgs *a) {
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 16)
+    for (size_t q = 0; q < a->queries; q++) {
+        uint8_t order[PLAN_MAX_PAIRS];
+        real sum[3] = {0};
+        order_pairs(a->pairs, a->distance2 + q * a->pairs, order);
+        for (size_t i = 0; i < a->kept; i++) {
+            size_t j = q * a->pairs + order[i];
+            for (size_t c = 0; c < 3; c++) sum[c] += a->target[3 * (size_t)a->match[j] + c] - a->start[3 * j + c];
+        }
+        for (size_t c = 0; c < 3; c++) a->out[3 * q + c] = sum[c] / (real)a->kept;
     }
 }
 
