@@ -23,6 +23,7 @@ static const Flag flags[] = {
     {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps"},
     {.name = "all-steps", .help = "a column for every step"},
     {.name = "pictures", .value = "FOLDER", .help = "write what was drawn, and sheets of it beside truth"},
+    {.name = "motion", .help = "motion of the particles alone: nothing is drawn, so it is quick"},
     {.name = "seen", .help = "only pixels that an input view saw at step 0 (still scenes)"},
     {.name = "frames", .value = "FOLDER", .help = "measure the pictures in there instead of a model's"},
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
@@ -126,6 +127,7 @@ static Status measure_model(const CommandLine *line, const Dataset *dataset, con
     EvalOptions options = {.time_step = session->meta.time_step,
                            .views = views,
                            .seen_only = command_has(line, "seen"),
+                           .motion_only = command_has(line, "motion"),
                            .pictures = command_text(line, "pictures", NULL),
                            .log = &line->log};
     Status status = eval_plan_make(session->model, dataset, choice, &plan, err);

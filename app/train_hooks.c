@@ -27,7 +27,7 @@ static double mean_of(const Report *report, ReportRegion region, ReportMetric me
     return mean_value(&mean);
 }
 
-static void log_report(RunLog *log, Report *report) {
+static void log_report(RunLog *log, Report *report, bool images) {
     double whole[HOOK_STEPS + 1], moving[HOOK_STEPS + 1], motion[HOOK_STEPS + 1];
     size_t count = (size_t)report->steps + 1;
     for (int step = 0; step <= report->steps; step++) {
@@ -35,12 +35,19 @@ static void log_report(RunLog *log, Report *report) {
         moving[step] = mean_of(report, REGION_MOVING, METRIC_PSNR, step);
         motion[step] = 100 * mean_value(&report_motion(report, METHOD_MODEL, step)->error);
     }
-    run_log_numbers(log, "psnr", count, whole);
-    run_log_numbers(log, "psnr_moving", count, moving);
+    if (images) {
+        run_log_numbers(log, "psnr", count, whole);
+        run_log_numbers(log, "psnr_moving", count, moving);
+    }
     run_log_numbers(log, "motion_error_cm", count, motion);
 }
 
-static double score_of(const Report *report) {
+// Without pictures, where the data know how objects moved: their error at the last step.
+static double motion_score(Report *report) {
+    return mean_value(&report_motion(report, METHOD_MODEL, report->steps)->error);
+}
+
+static double picture_score(const Report *report) {
     double sum = 0;
     int count = 0;
     for (int step = 1; step <= report->steps; step++) {
@@ -69,14 +76,15 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
         choice.steps = HOOK_STEPS;
         status = eval_plan_make(model, data->dataset, &choice, &plan, err);
     }
-    if (status == STATUS_OK)
-        status = eval_run(model, data->dataset, &plan, &(EvalOptions){.time_step = data->time_step}, &report, err);
+    bool images = data->config->train.images;
+    EvalOptions options = {.time_step = data->time_step, .motion_only = !images};
+    if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &options, &report, err);
     if (status == STATUS_OK) {
-        *score = score_of(&report);
+        *score = images ? picture_score(&report) : motion_score(&report);
         run_log_begin(log, "eval", step);
         run_log_text(log, "split", split);
         run_log_number(log, "score", *score);
-        log_report(log, &report);
+        log_report(log, &report, images);
         status = run_log_end(log, err);
     }
     report_free(&report);

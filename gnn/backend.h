@@ -11,6 +11,7 @@ struct MessageArgs;
 struct NodeBlendArgs;
 struct PlanAddArgs;
 struct PlanCarryArgs;
+struct PlanContactArgs;
 struct PlanCountArgs;
 struct PlanExtraArgs;
 struct PlanFarthestArgs;
@@ -40,6 +41,7 @@ typedef struct GnnBackend {
     // loops of a plan (gnn/plan_ops.h)
     void (*plan_add)(Device *, const struct PlanAddArgs *);
     void (*plan_carry)(Device *, const struct PlanCarryArgs *);
+    void (*plan_contact)(Device *, const struct PlanContactArgs *);
     void (*plan_count)(Device *, const struct PlanCountArgs *);
     void (*plan_extra)(Device *, const struct PlanExtraArgs *);
     void (*plan_farthest)(Device *, const struct PlanFarthestArgs *);

@@ -24,7 +24,7 @@ typedef struct GnnConfig {
     bool moving_flag, node_extras, smooth, rotation;
     bool carry_rgb;      // the first three features are rgb: they never change
     double feature_change;
-    size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges;
+    size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;
     double extent;             // X
     double length_scale;       // ell
     double displacement_scale; // s

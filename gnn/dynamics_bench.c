@@ -28,6 +28,7 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .k_node_to_node = 10,
                        .k_node_to_particle = 4,
                        .cross_edges = full ? 4 : 0,
+                       .contact_edges = full ? 4 : 0,
                        .extent = 2,
                        .length_scale = 0.1,
                        .displacement_scale = 0.05,
@@ -44,7 +45,7 @@ static double message_work(double rows, double C) { return 2 * rows * C * C; }
 double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
     double C = (double)c->C, S = (double)gnn_input_width(c), N = (double)particles[c->T - 1];
     double M = N < (double)c->M || c->graph == GRAPH_FLAT ? N : (double)c->M, gain = gnn_has_velocity(c);
-    double among = M * (double)(c->k_node_to_node + c->cross_edges), to = N * (double)c->k_node_to_particle;
+    double among = M * (double)(c->k_node_to_node + c->cross_edges + c->contact_edges), to = N * (double)c->k_node_to_particle;
     double work = 0, out = 3 + gain + (double)gnn_feature_outputs(c);
     if (c->graph == GRAPH_NONE) return 0;
     if (c->graph == GRAPH_FLAT) {

@@ -126,6 +126,26 @@ static void add_cross_edges(Planning *p, GnnEdges *edges) {
     edges->k += k;
 }
 
+// The nodes nearest in position among those that move otherwise: what a body may run into. Nearest of all is mostly its own body.
+static void add_contact_edges(Planning *p, GnnEdges *edges) {
+    enum { LOOKED_AT = 32 };
+    size_t M = p->nodes.count, looked = min_size(LOOKED_AT, M ? M - 1 : 0), k = min_size(p->c->contact_edges, looked);
+    if (!k) return;
+    int32_t *near = planning_temporary(p, M * looked, sizeof *near), *found = planning_temporary(p, M * k, sizeof *found),
+            *joined = tape_memory(p->tape, M * (edges->k + k), sizeof *joined);
+    const int32_t *own = own_numbers(p, M);
+    if (p->device->failed) return;
+    KnnIndex index = {0};
+    planning_index(p, &p->nodes, 0, &index);
+    planning_search(p, &index, &p->nodes, 0, own, looked, near, NULL);
+    PlanContactArgs contact = {M, looked, k, near, p->plan->node_velocity, (real)(0.5 * p->c->displacement_scale), found};
+    PlanJoinArgs join = {M, edges->k, k, edges->index, found, own, joined};
+    if (!p->device->failed) p->device->gnn->plan_contact(p->device, &contact);
+    if (!p->device->failed) p->device->gnn->plan_join(p->device, &join);
+    edges->index = joined;
+    edges->k += k;
+}
+
 // log(1 + n) of the edges of every set, and n for the mean.
 static void count_edges(Planning *p) {
     size_t T = p->c->T, M = p->nodes.count;
@@ -227,7 +247,10 @@ static void plan_hierarchical(Planning *p) {
 
     count_edges(p);
     make_logits(p, distance2);
-    if (gnn_has_node_velocity(p->c)) plan->node_velocity = planning_node_velocity(p, &near, near2);
+    if (gnn_has_node_velocity(p->c)) {
+        plan->node_velocity = planning_node_velocity(p, &near, near2);
+        if (p->c->contact_edges && !p->device->failed) add_contact_edges(p, &plan->node_node);
+    }
     if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
     if (p->c->node_extras) make_extras(p);
 }

@@ -82,6 +82,15 @@ typedef struct PlanJoinArgs {
     int32_t *out; // (rows, ka + kb)
 } PlanJoinArgs;
 
+// out[q] (k) = the first k of near[q] whose v differs from v_q by at least `least`, -1 where there are fewer.
+typedef struct PlanContactArgs {
+    size_t nodes, looked, k;
+    const int32_t *near; // (nodes, looked)
+    const real *v;       // (nodes, 3)
+    real least;
+    int32_t *out; // (nodes, k)
+} PlanContactArgs;
+
 // logit = -distance2 / (2 width^2)
 typedef struct PlanLogitArgs {
     size_t count;

@@ -162,6 +162,10 @@ static void compare_motion(Evaluation *e, int step) {
 
 static Status measure_step(Evaluation *e, EvalSheet *sheet, int step, Error *err) {
     if (stop_requested()) return stop_error(err);
+    if (e->options->motion_only) {
+        compare_motion(e, step);
+        return STATUS_OK;
+    }
     Status status = read_frame(e, step, &e->now, err);
     if (status == STATUS_OK) status = draw_step(e, (size_t)step, err);
     for (int view = 0; view < e->info->V && status == STATUS_OK; view++) status = compare_view(e, step, view, err);

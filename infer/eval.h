@@ -15,6 +15,7 @@ typedef struct EvalOptions {
     double time_step;     // seconds between two frames that the model learned; 0: unknown
     const IntList *views; // input views; NULL or empty: as in HistoryRequest
     bool seen_only;       // only pixels whose point an input view saw at step 0 (infer/eval_masks.h): for still scenes
+    bool motion_only;     // particles against state/object_position alone: nothing is drawn
     const char *pictures; // folder for the drawn pictures, laid out below; NULL: none
     const Log *log;       // progress; NULL: none
 } EvalOptions;

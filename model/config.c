@@ -71,6 +71,10 @@ static const Option options[] = {
      "Velocities are averaged over neighbouring nodes."},
     {"gnn.cross_edges", OPTION_INT, AT(gnn.cross_edges), -1, 64, "", "-1", NULL,
      "Edges to each node from nodes that stand still; -1: auto."},
+    {"gnn.contact_edges", OPTION_INT, AT(gnn.contact_edges), -1, 32, "", "-1", NULL,
+     "Edges to each node from near nodes that move otherwise; -1: auto."},
+    {"gnn.moving_vote", OPTION_INT, AT(gnn.moving_vote), -1, 64, "", "-1", NULL,
+     "Particles that vote on each particle's moving flag; 0: its own pixel alone; -1: auto."},
     {"gnn.cue_refine", OPTION_INT, AT(gnn.cue_refine), -1, 64, "", "-1", NULL,
      "Times that seen velocities are refined by closest points; -1: auto."},
     {"gnn.rotation", OPTION_BOOL, AT(gnn.rotation), 0, 0, "", "false", NULL, "Nodes turn what they move."},
@@ -258,6 +262,8 @@ Status config_resolve(Config *config, Error *err) {
     resolve(&gnn->node_extras, full ? 2 : 1);
     resolve(&gnn->smooth, full ? 2 : 1);
     if (gnn->cross_edges < 0) gnn->cross_edges = full ? 4 : 0;
+    if (gnn->contact_edges < 0) gnn->contact_edges = full ? 4 : 0;
+    if (gnn->moving_vote < 0) gnn->moving_vote = full ? 16 : 0;
     if (gnn->cue_refine < 0) gnn->cue_refine = full ? 4 : 0;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)

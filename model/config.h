@@ -46,7 +46,7 @@ typedef struct GnnOptions {
     int velocity;                         // auto|none|particle|node
     int decode;                           // auto|particle|node
     int moving_flag, node_extras, smooth; // auto|off|on
-    long cross_edges, cue_refine;         // -1 = auto
+    long cross_edges, contact_edges, cue_refine, moving_vote; // -1 = auto
     bool rotation;
     double feature_change;
     double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,

@@ -76,7 +76,15 @@ Status bench_room_make(BenchRoom *r, int F, int V, int H, int W, Error *err) {
                      .pose = malloc(16 * images * sizeof *r->pose)};
     if (!r->views || !r->rgb || !r->depth || !r->intrinsics || !r->pose)
         return error_set(err, STATUS_FAILED, "out of memory for %d frames of %d views of %dx%d", F, V, W, H);
-    r->observation = (Observation){F, V, H, W, r->views, r->rgb, r->depth, r->intrinsics, r->pose, NULL};
+    r->observation = (Observation){.F = F,
+                                   .V = V,
+                                   .H = H,
+                                   .W = W,
+                                   .views = r->views,
+                                   .rgb = r->rgb,
+                                   .depth = r->depth,
+                                   .intrinsics = r->intrinsics,
+                                   .world_from_camera = r->pose};
     for (int v = 0; v < V; v++) r->views[v] = v;
     for (int f = 0; f < F; f++)
         for (int v = 0; v < V; v++) draw_image(r, f, v);

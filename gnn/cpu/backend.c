@@ -20,6 +20,7 @@ const GnnBackend CPU_FN(gnn_backend) = {
     .node_blend_backward = CPU_FN(node_blend_backward),
     .plan_add = CPU_FN(plan_add),
     .plan_carry = CPU_FN(plan_carry),
+    .plan_contact = CPU_FN(plan_contact),
     .plan_count = CPU_FN(plan_count),
     .plan_extra = CPU_FN(plan_extra),
     .plan_farthest = CPU_FN(plan_farthest),

@@ -16,6 +16,7 @@ void CPU_FN(node_blend_forward)(Device *, const struct NodeBlendArgs *);
 void CPU_FN(node_blend_backward)(Device *, const struct NodeBlendArgs *);
 void CPU_FN(plan_add)(Device *, const struct PlanAddArgs *);
 void CPU_FN(plan_carry)(Device *, const struct PlanCarryArgs *);
+void CPU_FN(plan_contact)(Device *, const struct PlanContactArgs *);
 void CPU_FN(plan_count)(Device *, const struct PlanCountArgs *);
 void CPU_FN(plan_extra)(Device *, const struct PlanExtraArgs *);
 void CPU_FN(plan_farthest)(Device *, const struct PlanFarthestArgs *);

@@ -87,6 +87,25 @@ void CPU_FN(plan_count)(Device *device, const PlanCountArgs *a) {
     for (size_t o = 0; o < a->edges.others; o++) a->log_count[o * a->stride + a->column] = real_log1p((real)a->count[o]);
 }
 
+void CPU_FN(plan_contact)(Device *device, const PlanContactArgs *a) {
+    (void)device;
+    for (size_t q = 0; q < a->nodes; q++) {
+        int32_t *out = a->out + q * a->k;
+        size_t found = 0;
+        for (size_t j = 0; j < a->looked && found < a->k; j++) {
+            int32_t other = a->near[q * a->looked + j];
+            if (other < 0) break;
+            real square = 0;
+            for (size_t c = 0; c < 3; c++) {
+                real d = a->v[(size_t)other * 3 + c] - a->v[q * 3 + c];
+                square += d * d;
+            }
+            if (square >= a->least * a->least) out[found++] = other;
+        }
+        while (found < a->k) out[found++] = -1;
+    }
+}
+
 void CPU_FN(plan_join)(Device *device, const PlanJoinArgs *a) {
     (void)device;
     for (size_t r = 0; r < a->rows; r++) {
