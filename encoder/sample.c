@@ -21,31 +21,51 @@ static void fill_keys(const Observation *o, const PointCloud *cloud, const Sampl
     }
 }
 
-// Moves the inside points to the front, keeping the order of each part; returns their number.
-static size_t split_by_box(const PointCloud *cloud, Keyed *items, Keyed *scratch) {
-    size_t inside = 0, outside = 0;
-    for (size_t i = 0; i < cloud->count; i++) {
-        if (cloud->inside[items[i].index]) items[inside++] = items[i];
-        else scratch[outside++] = items[i];
+typedef bool PointTest(const PointCloud *cloud, int32_t index);
+static bool point_moves(const PointCloud *cloud, int32_t index) { return cloud->moving[index] > 0; }
+static bool point_is_inside(const PointCloud *cloud, int32_t index) { return cloud->inside[index]; }
+
+// Moves the points that pass to the front, keeping the order of each part; returns their number.
+static size_t split(const PointCloud *cloud, PointTest *passes, Keyed *items, size_t count, Keyed *scratch) {
+    size_t front = 0, back = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (passes(cloud, items[i].index)) items[front++] = items[i];
+        else scratch[back++] = items[i];
     }
-    memcpy(items + inside, scratch, outside * sizeof *items);
-    return inside;
+    memcpy(items + front, scratch, back * sizeof *items);
+    return front;
+}
+
+// Points inside and outside the box; what one part cannot fill goes to the other. Without a box all points are inside.
+static Status sample_by_box(const PointCloud *cloud, const SampleOptions *options, Keyed *items, size_t count, size_t N,
+                            Keyed *scratch, Selection *out, size_t *chosen, Error *err) {
+    size_t inside = split(cloud, point_is_inside, items, count, scratch), outside = count - inside;
+    size_t want_in = (size_t)llrint(options->inside_share * (double)N), want_out = N - want_in;
+    size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
+    size_t chosen_in = 0, chosen_out = 0;
+    Status status = choose_voxel(&out->voxels, items, inside, want_in + spare_out, cloud->position, options->extent,
+                                 &chosen_in, err);
+    if (status == STATUS_OK)
+        status = choose_voxel(&out->voxels, items + inside, outside, want_out + spare_in, cloud->position,
+                              options->extent, &chosen_out, err);
+    memmove(items + chosen_in, items + inside, chosen_out * sizeof *items);
+    *chosen = chosen_in + chosen_out;
+    return status;
 }
 
 static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
-    size_t inside = split_by_box(cloud, out->items, out->items + out->capacity / 2), outside = cloud->count - inside;
-    // What one part cannot fill goes to the other; without a box all points are inside.
-    size_t want_in = (size_t)llrint(options->inside_share * (double)options->N), want_out = options->N - want_in;
-    size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
-    size_t chosen_in = 0, chosen_out = 0;
-    Status status = choose_voxel(&out->voxels, out->items, inside, want_in + spare_out, cloud->position,
-                                 options->extent, &chosen_in, err);
+    Keyed *items = out->items, *scratch = out->items + out->capacity / 2;
+    size_t share = (size_t)llrint(options->moving_share * (double)options->N), first = 0, rest = 0, moving = 0;
+    if (share > 0) moving = split(cloud, point_moves, items, cloud->count, scratch);
+    Status status = STATUS_OK;
+    if (moving > 0)
+        status = choose_voxel(&out->voxels, items, moving, share, cloud->position, options->extent, &first, err);
     if (status == STATUS_OK)
-        status = choose_voxel(&out->voxels, out->items + inside, outside, want_out + spare_in, cloud->position,
-                              options->extent, &chosen_out, err);
-    memmove(out->items + chosen_in, out->items + inside, chosen_out * sizeof *out->items);
-    out->count = chosen_in + chosen_out;
-    choose_sort(out->items, out->count);
+        status = sample_by_box(cloud, options, items + moving, cloud->count - moving, options->N - first, scratch, out,
+                               &rest, err);
+    memmove(items + first, items + moving, rest * sizeof *items);
+    out->count = first + rest;
+    choose_sort(items, out->count);
     return status;
 }
 

@@ -41,8 +41,10 @@ static const Option options[] = {
      "The UNet sees depth beside colour."},
     {"encoder.sampling", OPTION_ENUM, AT(encoder.sampling), 0, 0, "", "voxel", "uniform|voxel",
      "How the particles are chosen from the pixels."},
+    {"encoder.moving_share", OPTION_REAL, AT(encoder.moving_share), 0, 1, "", "0.25", NULL,
+     "Share of the particles kept for pixels whose depth changes, so that they lie closer there (voxel)."},
     {"encoder.inside_share", OPTION_REAL, AT(encoder.inside_share), 0, 1, "", "0.7", NULL,
-     "Share of the particles inside the workspace box (voxel)."},
+     "Share of the other particles inside the workspace box (voxel)."},
 
     {"gnn.form", OPTION_ENUM, AT(gnn.form), 0, 0, "", "full", "full|published",
      "What the options left at auto become."},

@@ -33,7 +33,7 @@ typedef struct EncoderOptions {
     IntList widths;
     bool carry_rgb, depth_input;
     int sampling; // uniform|voxel
-    double inside_share;
+    double moving_share, inside_share;
 } EncoderOptions;
 
 typedef struct GnnOptions {

@@ -172,6 +172,7 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
                                   .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
                             .N = (size_t)c->encoder.N,
+                            .moving_share = c->encoder.moving_share,
                             .inside_share = c->encoder.inside_share,
                             .extent = c->data.extent,
                             .seed = options.key.seed,
