@@ -140,8 +140,8 @@ static const Option options[] = {
      "Weight of the distance to the points of later frames."},
     {"train.flow_term", OPTION_REAL, AT(train.flow_term), 0, 100, "", "0", NULL,
      "Weight of the distance to where scene flow takes the particles."},
-    {"train.images", OPTION_BOOL, AT(train.images), 0, 0, "", "true", NULL,
-     "false: train motion alone, several times faster: no encoder, no renderer; go on with train.init."},
+    {"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
+     "First of the steps, that train motion alone, without encoder and renderer: several times faster each."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
      "Axis along gravity about which episodes are turned, and mirrored, at random."},
     {"train.depth_term", OPTION_REAL, AT(train.depth_term), 0, 100, "", "0", NULL,
@@ -272,9 +272,9 @@ Status config_resolve(Config *config, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d",
                          train->rollout.count, train->rollout_from.count);
-    if (!train->images && !(train->flow_term > 0) && !(train->nearest_term > 0))
+    if (train->motion_steps > 0 && !(train->flow_term > 0) && !(train->nearest_term > 0))
         return error_set(err, STATUS_BAD_INPUT,
-                         "train.images: false leaves nothing to learn from; set train.flow_term or train.nearest_term");
+                         "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term");
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d",
                          config->renderer.widths.count);
