@@ -53,16 +53,19 @@ static Status sample_by_box(const PointCloud *cloud, const SampleOptions *option
     return status;
 }
 
+// Points that move first; what either part cannot fill goes to the other.
 static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
     Keyed *items = out->items, *scratch = out->items + out->capacity / 2;
     size_t share = (size_t)llrint(options->moving_share * (double)options->N), first = 0, rest = 0, moving = 0;
     if (share > 0) moving = split(cloud, point_moves, items, cloud->count, scratch);
+    size_t others = cloud->count - moving;
+    if (share + others < options->N) share = options->N - others;
     Status status = STATUS_OK;
     if (moving > 0)
         status = choose_voxel(&out->voxels, items, moving, share, cloud->position, options->extent, &first, err);
     if (status == STATUS_OK)
-        status = sample_by_box(cloud, options, items + moving, cloud->count - moving, options->N - first, scratch, out,
-                               &rest, err);
+        status =
+            sample_by_box(cloud, options, items + moving, others, options->N - first, scratch, out, &rest, err);
     memmove(items + first, items + moving, rest * sizeof *items);
     out->count = first + rest;
     choose_sort(items, out->count);

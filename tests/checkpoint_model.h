@@ -48,7 +48,7 @@ static const ModelShape model_shapes[] = {
     {"gnn.edge.weight0", 2, {7, 9}},
     {"gnn.edge.weight00", 2, {1, 1}},
     {"gnn.edge.bias0", 1, {17}},
-    {"renderer.bias", 3, {2, 3, 4}},
+    {"renderer.bias", 3, {2, 3, 400}},
 };
 enum { MODEL_COUNT = sizeof model_shapes / sizeof *model_shapes };
 

@@ -54,6 +54,8 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .k_node_to_node = 4,
                        .k_node_to_particle = 4,
                        .cross_edges = form->full ? 2 : 0,
+                       .contact_edges = form->full ? 2 : 0,
+                       .cue_refine = form->full ? 2 : 0,
                        .extent = 1,
                        .length_scale = 0.05,
                        .displacement_scale = 0.025,
@@ -70,7 +72,8 @@ typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
     real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX], c[GNN_MAX_SETS][SCENE_MAX * 3];
     real cloud_x[2][SCENE_CLOUD * 3], cloud_c[2][SCENE_CLOUD * 3];
-    size_t cloud;
+    real mover_x[2][SCENE_CLOUD * 3], mover_c[2][SCENE_CLOUD * 3]; // the points of the clouds that move
+    size_t cloud, movers;
 } Scene;
 
 static double scene_random(uint32_t stream, size_t index) {
@@ -78,8 +81,10 @@ static double scene_random(uint32_t stream, size_t index) {
 }
 
 // A wavy sheet of 0.6 m with a block above it that falls: m = 1 there. The particles of all sets are the same ones.
+static bool scene_point_moves(size_t i) { return i % 3 == 0; }
+
 static void scene_point(size_t i, size_t t, double *x) {
-    bool block = i % 3 == 0;
+    bool block = scene_point_moves(i);
     for (size_t c = 0; c < 2; c++) x[c] = (block ? 0.08 : 0.3) * scene_random(1, 3 * i + c);
     x[2] = block ? 0.12 + 0.04 * scene_random(1, 3 * i + 2) - 0.02 * (double)t : 0.02 * sin(20 * x[0]);
     if (block) x[0] += 0.01 * (double)t;
@@ -96,7 +101,7 @@ static Scene *scene_make(size_t T, const size_t *count) {
         for (size_t i = 0; i < count[t]; i++) {
             double x[3];
             scene_point(i, t, x);
-            s->m[t][i] = i % 3 == 0;
+            s->m[t][i] = scene_point_moves(i);
             for (size_t c = 0; c < 3; c++) s->x[t][i * 3 + c] = (real)x[c];
             for (size_t c = 0; c < 3; c++) s->c[t][i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
             for (size_t j = 0; j < 5; j++) s->f[t][i * 5 + j] = (real)scene_random(3 + (uint32_t)t, 5 * i + j);
@@ -110,6 +115,14 @@ static Scene *scene_make(size_t T, const size_t *count) {
             for (size_t c = 0; c < 3; c++) s->cloud_x[now][i * 3 + c] = (real)(x[c] + 0.005 * scene_random(10, 3 * i + c));
             for (size_t c = 0; c < 3; c++) s->cloud_c[now][i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * (i % 150) + c));
         }
+    for (size_t i = 0; i < SCENE_CLOUD; i++) {
+        if (!scene_point_moves(i % 150)) continue;
+        for (size_t now = 0; now < 2; now++) {
+            memcpy(s->mover_x[now] + 3 * s->movers, s->cloud_x[now] + 3 * i, 3 * sizeof(real));
+            memcpy(s->mover_c[now] + 3 * s->movers, s->cloud_c[now] + 3 * i, 3 * sizeof(real));
+        }
+        s->movers++;
+    }
     return s;
 }
 
@@ -126,7 +139,10 @@ static GnnSets scene_sets(Tape *tape, Scene *s) {
 
 static GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
     GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
-    input.cloud = (GnnCloud){.now = {s->cloud, s->cloud_x[1], s->cloud_c[1]}, .past = {s->cloud, s->cloud_x[0], s->cloud_c[0]}};
+    input.cloud = (GnnCloud){.now = {s->cloud, s->cloud_x[1], s->cloud_c[1]},
+                             .past = {s->cloud, s->cloud_x[0], s->cloud_c[0]},
+                             .now_moving = {s->movers, s->mover_x[1], s->mover_c[1]},
+                             .past_moving = {s->movers, s->mover_x[0], s->mover_c[0]}};
     return input;
 }
 

@@ -64,8 +64,16 @@ static inline void scene_make(ModelScene *s, const double shift[3]) {
     }
     const double bounds[6] = {-1, -1, -0.05, 1, 1, 1};
     for (int c = 0; c < 6; c++) s->bounds[c] = bounds[c] + shift[c % 3];
-    s->observation = (Observation){SCENE_FRAMES, SCENE_VIEWS, SCENE_H,       SCENE_W, s->views,
-                                   s->rgb,       s->depth,    s->intrinsics, s->pose, s->bounds};
+    s->observation = (Observation){.F = SCENE_FRAMES,
+                                   .V = SCENE_VIEWS,
+                                   .H = SCENE_H,
+                                   .W = SCENE_W,
+                                   .views = s->views,
+                                   .rgb = s->rgb,
+                                   .depth = s->depth,
+                                   .intrinsics = s->intrinsics,
+                                   .world_from_camera = s->pose,
+                                   .bounds = s->bounds};
 }
 
 // A model small enough for finite differences. `pairs` are further options, NULL-terminated.

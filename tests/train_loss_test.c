@@ -39,7 +39,12 @@ static void teardown(Fixture *f) {
 static void run(Fixture *f, uint32_t step, double scale) {
     Error err = {0};
     int T = (int)f->model->config.model.T;
-    LossInput input = {&f->scene.observation, input_views, SCENE_VIEWS, SCENE_FRAMES - T, {1, step, 0}, scale, NULL};
+    LossInput input = {.frames = &f->scene.observation,
+                       .input_views = input_views,
+                       .input_view_count = SCENE_VIEWS,
+                       .rollout = SCENE_FRAMES - T,
+                       .key = {1, step, 0},
+                       .scale = scale};
     assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &f->parts, &err), err);
 }
 
@@ -97,7 +102,12 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
         twice.rgb = rgb;
         twice.depth = depth;
         twice.world_from_camera = pose;
-        LossInput input = {&twice, input_views, SCENE_VIEWS, 2, {1, 7, 0}, 1, NULL};
+        LossInput input = {.frames = &twice,
+                           .input_views = input_views,
+                           .input_view_count = SCENE_VIEWS,
+                           .rollout = 2,
+                           .key = {1, 7, 0},
+                           .scale = 1};
         assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &f[i].parts, &err), err);
         used[i] = f[i].tape.kept;
         assert_true(used[i] <= limits[i]);

@@ -138,8 +138,15 @@ static void little_input_is_no_error(void **state) {
     memcpy(single.rgb + 3 * SCENE_PIXELS, s.rgb + 3 * SCENE_PIXELS * SCENE_VIEWS, 3 * SCENE_PIXELS);
     memcpy(single.depth + SCENE_PIXELS, s.depth + SCENE_PIXELS * SCENE_VIEWS, SCENE_PIXELS * sizeof(float));
     memcpy(single.pose + 16, s.pose + 16 * SCENE_VIEWS, 16 * sizeof(double));
-    one_view = (Observation){SCENE_FRAMES,      1,           SCENE_H, SCENE_W, single.views, single.rgb, single.depth,
-                             single.intrinsics, single.pose, NULL};
+    one_view = (Observation){.F = SCENE_FRAMES,
+                             .V = 1,
+                             .H = SCENE_H,
+                             .W = SCENE_W,
+                             .views = single.views,
+                             .rgb = single.rgb,
+                             .depth = single.depth,
+                             .intrinsics = single.intrinsics,
+                             .world_from_camera = single.pose};
     simulate(&s, &one_view, NULL, true, &out);
     assert_int_equal(out.status, STATUS_OK);
 }
