@@ -46,7 +46,7 @@ def encoder_shapes(c):
     for l in range(len(w) - 2, -1, -1):
         block(f"encoder.up{l}", w[l] + w[l + 1], w[l])
     Dy = c.D - 3 if c.carry_rgb else c.D
-    out["encoder.out.weight"] = ((w[0], Dy), w[0])
+    out["encoder.out.weight"] = ((w[0], Dy), 0)
     out["encoder.out.bias"] = ((Dy,), 0)
     return out
 
