@@ -155,22 +155,21 @@ static Status run_bench(const CommandLine *line, Error *err) {
                  {"step", bench_step, false},
                  {"doubling", bench_doubling, true},
                  {"ops", bench_ops, true}};
+    const size_t count = sizeof parts / sizeof *parts;
     const char *wanted = command_argument(line, 0);
-    int found = 0;
     BenchOptions options;
     Device *device = NULL;
+    size_t known = 0;
+    while (wanted && known < count && strcmp(wanted, parts[known].name) != 0) known++;
+    if (known == count)
+        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer, step, doubling or ops, found \"%.40s\"",
+                         wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
     if (status == STATUS_OK) printf("device %s\n", device->name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++) {
-        if (wanted ? strcmp(wanted, parts[i].name) != 0 : parts[i].on_request) continue;
-        status = parts[i].run(device, &options, err);
-        found++;
-    }
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        if (wanted ? i == known : !parts[i].on_request) status = parts[i].run(device, &options, err);
     device_close(device);
-    if (status == STATUS_OK && !found)
-        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer, step, doubling or ops, found \"%.40s\"",
-                         wanted);
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 static const Flag flags[] = {
     {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o'},
@@ -18,10 +19,27 @@ static const Flag flags[] = {
      .help = "an episode for each N consecutive pictures of a still scene (one of all)"},
     {.name = "near", .value = "M", .help = "drop depth below, metres (0; apc 0.25, where the gripper is)"},
     {.name = "far", .value = "M", .help = "drop depth beyond, metres"},
+    {.name = "bounds", .value = "LIST", .help = "x,y,z,x,y,z: lower and upper corner of the workspace, metres (none)"},
     {.name = "split", .value = "NAME", .help = "train, val or test (train)"},
     {.name = "name", .value = "TEXT", .help = "name of the data set (the folder's)"},
     {0},
 };
+
+static Status take_bounds(const CommandLine *line, ImportOptions *options, Error *err) {
+    const char *text = command_text(line, "bounds", NULL);
+    double *b = options->bounds;
+    int used = 0;
+    if (!text) return STATUS_OK;
+    bool good = sscanf(text, "%lf,%lf,%lf,%lf,%lf,%lf%n", b, b + 1, b + 2, b + 3, b + 4, b + 5, &used) == 6;
+    good = good && !text[used];
+    for (int c = 0; c < 3 && good; c++) good = isfinite(b[c]) && isfinite(b[3 + c]) && b[c] < b[3 + c];
+    options->has_bounds = good;
+    return good ? STATUS_OK
+                : error_set(err, STATUS_BAD_INPUT,
+                            "--bounds: expected x,y,z,x,y,z with each lower number below its upper one, such as "
+                            "-2,-2,0,2,2,1.5, found \"%.80s\"",
+                            text);
+}
 
 static Status run_import(const CommandLine *line, Error *err) {
     ImportOptions options = {.format = command_text(line, "format", NULL),
@@ -41,6 +59,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (!status) status = command_int(line, "window", 1, INT_MAX, &window, err);
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
     if (!status) status = command_real(line, "far", 0, 1e6, &options.far, err);
+    if (!status) status = take_bounds(line, &options, err);
     if (!status) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status) return status;
     options.every = (int)every;

@@ -5,12 +5,14 @@
 #include "base/stop.h"
 #include "infer/rollout.h"
 
+#include <string.h>
+
 enum { STEPS_MAX = 100000 };
 
 static const Flag flags[] = {
     {.name = "episode", .value = "E", .help = "name or number (default: the first test episode)"},
     {.name = "start", .value = "F", .help = "present frame, the last one the model sees (default: the earliest)"},
-    {.name = "steps", .value = "N", .help = "steps to predict (default: to the end of the video)"},
+    {.name = "steps", .value = "N", .help = "steps to predict (default: to the end of the video), or to go on by"},
     {.name = "out", .value = "FILE.h5", .help = "rollout file to write", .letter = 'o'},
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
@@ -51,25 +53,60 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
     return status;
 }
 
-static Status run_rollout(const CommandLine *line, Error *err) {
-    Session session = {0};
+// From the frames of a data set.
+static Status start_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
+                            Error *err) {
     Dataset *dataset = NULL;
-    RolloutFile rollout = {0};
     IntList views = {0};
-    const char *out;
-    Status status = command_required(line, "out", &out, err);
-    if (status == STATUS_OK) status = command_int_list(line, "input-views", 0, 65535, &views, err);
-    if (status == STATUS_OK) status = stop_install(err);
-    if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
+    Status status = command_int_list(line, "input-views", 0, 65535, &views, err);
+    if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), session, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
-    if (status == STATUS_OK) status = roll_out(line, &session, dataset, views, &rollout, err);
+    if (status == STATUS_OK) status = roll_out(line, session, dataset, views, rollout, err);
+    dataset_close(dataset);
+    return status;
+}
+
+// From particles: on by --steps from the last step of a rollout file.
+static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
+                               Error *err) {
+    static const char *const of_data[] = {"episode", "start", "input-views", "raw"};
+    const char *path = command_argument(line, 1);
+    SessionOptions options = session_options(line, command_argument(line, 0), false);
+    RolloutWorkspace workspace = {0};
+    long steps = 0;
+    for (size_t i = 0; i < sizeof of_data / sizeof *of_data; i++)
+        if (command_has(line, of_data[i]) || command_text(line, of_data[i], NULL))
+            return error_set(err, STATUS_BAD_INPUT, "--%s: expected a data set with it, found the particles of %s",
+                             of_data[i], path);
+    if (!command_text(line, "steps", NULL))
+        return error_set(err, STATUS_BAD_INPUT, "--steps: say by how many steps the rollout %s is to go on", path);
+    Status status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
+    if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
+    if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
+    if (status == STATUS_OK) status = command_check_writable(out, err);
+    if (status != STATUS_OK) return status;
+    rollout_workspace_init(&workspace, session->model);
+    status = rollout_simulate(&workspace, rollout, (size_t)steps, &line->log, err);
+    rollout_workspace_free(&workspace);
+    return status;
+}
+
+static Status run_rollout(const CommandLine *line, Error *err) {
+    Session session = {0};
+    RolloutFile rollout = {0};
+    bool particles = false;
+    const char *out;
+    Status status = command_required(line, "out", &out, err);
+    if (status == STATUS_OK) status = stop_install(err);
+    if (status == STATUS_OK) status = rollout_file_detect(command_argument(line, 1), &particles, err);
+    if (status == STATUS_OK)
+        status = (particles ? continue_rollout : start_rollout)(line, out, &session, &rollout, err);
     if (status == STATUS_OK) status = rollout_file_write(&rollout, out, err);
     if (status == STATUS_OK)
         printf("%s: episode %s from frame %d, %zu particles, %zu step%s of %.4g s\n", out, rollout.episode,
                rollout.first_frame, rollout.sets[0].N, rollout.steps, rollout.steps == 1 ? "" : "s", rollout.time_step);
     rollout_file_free(&rollout);
-    dataset_close(dataset);
     session_close(&session);
     return status;
 }
@@ -77,12 +114,14 @@ static Status run_rollout(const CommandLine *line, Error *err) {
 const Command command_rollout = {
     .name = "rollout",
     .summary = "let a trained model predict how an episode goes on",
-    .arguments = "CHECKPOINT DATA",
+    .arguments = "CHECKPOINT DATA|ROLLOUT",
     .min_arguments = 2,
     .max_arguments = 2,
     .flags = flags,
     .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint). The model sees the "
                "frames up to F;\n"
-               "steps beyond the video are predicted all the same. \"vpd render FILE.h5\" draws what was written.",
+               "steps beyond the video are predicted all the same. A ROLLOUT, or particles without steps, goes on from "
+               "its last step\n"
+               "by --steps, exactly as if it had not stopped. \"vpd render FILE.h5\" draws what was written.",
     .run = run_rollout,
 };

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "infer/eval.h"
 #include "infer/film.h"
+#include "train/schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
         choice.steps = HOOK_STEPS;
         status = eval_plan_make(model, data->dataset, &choice, &plan, err);
     }
-    bool images = data->config->train.images;
+    bool images = schedule_has_images(&data->config->train, step - 1);
     EvalOptions options = {.time_step = data->time_step, .motion_only = !images};
     if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &options, &report, err);
     if (status == STATUS_OK) {

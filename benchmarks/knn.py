@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nearest neighbours: libvpd's knn against scipy's cKDTree, build + query, alternating, median of several runs.
 
-    benchmarks/knn.py [build/release/libvpd.so] [--points 131072] [--k 16] [--threads 2] [--repeat 7]
+    benchmarks/knn.py [build/release/libvpd_internals.so] [--points 131072] [--k 16] [--threads 2] [--repeat 7]
+
+    cmake --build build/release --target vpd_internals      # the library, first
 
 Points lie on surfaces (floor, spheres, far wall) unprojected from two depth images, in random order. Results are compared too."""
 import argparse
@@ -76,7 +78,7 @@ def scipy_knn(x, k, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", nargs="?", default="build/release/libvpd.so")
+    parser.add_argument("library", nargs="?", default="build/release/libvpd_internals.so")
     parser.add_argument("--points", type=int, default=131072)
     parser.add_argument("--k", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)

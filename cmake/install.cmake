@@ -1,8 +1,6 @@
-# `cmake --install` puts program and library where they find one another, wherever the folder is moved to.
+# The program needs no library of ours and works wherever it is moved to. libvpd.so is installed once cmake/libvpd.map has names.
 include(GNUInstallDirs)
-set_target_properties(vpd_program PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS vpd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS vpd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Manual page and completion come from the program's own tables, so they are made when the program runs here.

@@ -29,7 +29,7 @@ Status h5_check_format(const H5Place *file, const char *wanted, const char *also
     size_t want = find_kind(wanted), is = find_kind(format);
     int name = (int)strlen(file->text); // a root's place ends in a colon
     if (name > 0 && file->text[name - 1] == ':') name--;
-    if (is < COUNT) snprintf(found, sizeof found, "%s (format \"%s\")", kinds[is].words, format);
+    if (is < COUNT) snprintf(found, sizeof found, "%s (format \"%.80s\")", kinds[is].words, format);
     else snprintf(found, sizeof found, "format \"%.80s\"", format);
     return error_set(err, STATUS_BAD_INPUT, "%.*s: expected %s (format \"%s\"), found %s; %s", name, file->text,
                      want < COUNT ? kinds[want].words : "a file", wanted, found,

@@ -188,6 +188,7 @@ static void describe(Job *job) {
     info->world_from_camera = job->poses;
     info->time = job->set.time ? job->set.time : &job->still;
     info->heldout_views = job->heldout;
+    info->bounds = job->options->has_bounds ? job->options->bounds : NULL;
 }
 
 static uint16_t decode_u16(DepthCoding coding, uint16_t units) {

@@ -17,6 +17,8 @@ typedef struct ImportOptions {
     int holdout_first;  // the first of them, 0 .. holdout - 1
     int window;         // cut a still scene into episodes of so many consecutive views; 0: one episode of all
     double near, far;   // depth outside is dropped, metres; NAN: the importer's own
+    bool has_bounds;
+    double bounds[6]; // (2,3) box of the workspace, metres: written down with each episode, nothing is cut
     Split split;
     const char *name; // of the data set; NULL: the folder's
 } ImportOptions;

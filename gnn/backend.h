@@ -15,6 +15,7 @@ struct PlanContactArgs;
 struct PlanCountArgs;
 struct PlanExtraArgs;
 struct PlanFarthestArgs;
+struct PlanGapArgs;
 struct PlanGatherArgs;
 struct PlanJoinArgs;
 struct PlanLogitArgs;
@@ -45,6 +46,7 @@ typedef struct GnnBackend {
     void (*plan_count)(Device *, const struct PlanCountArgs *);
     void (*plan_extra)(Device *, const struct PlanExtraArgs *);
     void (*plan_farthest)(Device *, const struct PlanFarthestArgs *);
+    void (*plan_gap)(Device *, const struct PlanGapArgs *);
     void (*plan_gather)(Device *, const struct PlanGatherArgs *);
     void (*plan_join)(Device *, const struct PlanJoinArgs *);
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);

@@ -21,7 +21,7 @@ typedef struct GnnConfig {
     GnnDistance distance;
     GnnVelocity velocity;
     GnnDecode decode;
-    bool moving_flag, node_extras, smooth, rotation;
+    bool moving_flag, node_extras, gap, smooth, rotation;
     bool carry_rgb;      // the first three features are rgb: they never change
     double feature_change;
     size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;
@@ -45,6 +45,9 @@ static inline bool gnn_has_node_velocity(const GnnConfig *c) {
 static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
     return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
 }
+// Moving nodes see where their body is nearest to what stands still: 7 numbers (docs/model.md, "Inputs of nodes").
+static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL; }
+enum { GNN_EXTRAS = 8, GNN_GAP = 7 };
 // Width of s_i, the input of a particle.
 static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }
 // Features that the network changes.

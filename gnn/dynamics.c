@@ -72,14 +72,19 @@ static Tensor *encode_set(const Step *s, size_t t) {
     return message(s->tape, &call).mean;
 }
 
-// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1}), extra_a])
+// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1}), extra_a, gap_a])
 static Tensor *encode(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t T = s->sets->count, M = s->plan->nodes, C = s->c->C;
     MessageCall call = call_of(s, p, edges_of_rows(M));
     for (size_t t = 0; t < T; t++) message_add_term(&call, TERM_ROW, encode_set(s, t), p->weight0, t * C);
     message_add_term(&call, TERM_ROW, constant(s, s->plan->log_count, M, T), p->weight0, T * C);
-    if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, 8), p->weight0, T * C + T);
+    size_t row = T * C + T;
+    if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, GNN_EXTRAS), p->weight0, row);
+    if (s->plan->gap) {
+        row += s->c->node_extras ? GNN_EXTRAS : 0;
+        message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, GNN_GAP), p->weight0, row);
+    }
     call.wants_rows = true;
     return message(s->tape, &call).rows;
 }

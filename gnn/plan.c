@@ -197,7 +197,7 @@ static real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag)
 }
 
 static void make_extras(Planning *p) {
-    real *extra = tape_memory(p->tape, p->nodes.count * 8, sizeof *extra);
+    real *extra = tape_memory(p->tape, p->nodes.count * GNN_EXTRAS, sizeof *extra);
     int32_t *list = tape_context(p->tape, (p->nodes.count + 1) * sizeof *list);
     for (int flag = 0; list && flag < 2; flag++) {
         size_t count = list_by_flag(p->node_m, p->nodes.count, flag, list, NULL);
@@ -209,6 +209,31 @@ static void make_extras(Planning *p) {
         if (!p->device->failed) p->device->gnn->plan_extra(p->device, &args);
     }
     p->plan->extra = extra;
+}
+
+// Where the body around each moving node comes nearest to what stands still: a body is hit where it touches, not at its nodes.
+static void make_gaps(Planning *p) {
+    enum { BODY = 128 };
+    size_t M = p->nodes.count, N = p->plan->particles;
+    real *gap = tape_memory(p->tape, M * GNN_GAP, sizeof *gap);
+    int32_t *list = tape_context(p->tape, (M + N + 1) * sizeof *list), *movers = list + M;
+    if (p->device->failed) return;
+    p->device->nn->zero(p->device, gap, M * GNN_GAP * sizeof *gap);
+    p->plan->gap = gap;
+    size_t count = list_by_flag(p->node_m, M, true, list, NULL), moving = list_by_flag(p->m, N, true, movers, NULL);
+    size_t k = min_size(BODY, moving);
+    if (!count || !moving) return;
+    const int32_t *device_list = planning_upload_list(p, list, count);
+    PointSet all = {N, p->present->x->value, NULL}, nodes = {M, p->nodes.x, NULL};
+    PointSet body = planning_subset(p, &all, planning_upload_list(p, movers, moving), moving),
+             queries = planning_subset(p, &nodes, device_list, count);
+    const real *mean = mean_of_other_half(p, &body, true);
+    int32_t *near = planning_temporary(p, count * k, sizeof *near);
+    KnnIndex index = {0};
+    planning_index(p, &body, 0, &index);
+    planning_search(p, &index, &queries, 0, NULL, k, near, NULL);
+    PlanGapArgs args = {count, k, device_list, p->nodes.x, near, body.x, mean, (real)p->c->length_scale, gap};
+    if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
 }
 
 // The flag of the present particles, and of the nodes, in host memory.
@@ -253,6 +278,7 @@ static void plan_hierarchical(Planning *p) {
     }
     if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
     if (p->c->node_extras) make_extras(p);
+    if (gnn_has_gap(p->c)) make_gaps(p);
 }
 
 static void plan_flat(Planning *p) {

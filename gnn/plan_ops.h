@@ -128,6 +128,18 @@ typedef struct PlanExtraArgs {
     real *extra;
 } PlanExtraArgs;
 
+// Of the k listed particles j of each listed node, the one with the least |off_j|, off = mean - x (ties by order):
+// rows list[i] of out (.., 7) = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell.
+typedef struct PlanGapArgs {
+    size_t count, k;
+    const int32_t *list;  // (count) nodes
+    const real *nodes;    // (.., 3)
+    const int32_t *near;  // (count, k)
+    const real *x, *mean; // (.., 3) particles
+    real ell;
+    real *out;
+} PlanGapArgs;
+
 // Farthest-point sampling of `want` points from point `start`; ties to the smaller index.
 typedef struct PlanFarthestArgs {
     size_t count, want;

@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/check.h"
+#include "base/file.h"
 #include "infer/rollout_layout.h"
 
 #include <math.h>
@@ -242,6 +243,18 @@ static Status take_format(const H5Place *file, Error *err) {
     if (status == STATUS_OK && (count != 2 || version[0] != ROLLOUT_MAJOR))
         status = error_set(err, STATUS_BAD_INPUT, "%s expected format version %d.x, found %g.%g; use a newer vpd",
                            file->text, ROLLOUT_MAJOR, version[0], version[1]);
+    return status;
+}
+
+Status rollout_file_detect(const char *path, bool *found, Error *err) {
+    H5Place file = {0};
+    char format[64] = "";
+    *found = false;
+    if (file_is_folder(path)) return STATUS_OK;
+    Status status = h5_open_file(path, &file, err);
+    if (status == STATUS_OK) status = h5_attribute_text(&file, "format", false, format, sizeof format, NULL, err);
+    *found = status == STATUS_OK && (!strcmp(format, "vpd-rollout") || !strcmp(format, "vpd-particles"));
+    h5_close(&file);
     return status;
 }
 

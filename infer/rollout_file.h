@@ -62,6 +62,8 @@ typedef struct RolloutFile {
 
 // Every pointer in `rollout` must come from malloc (or be NULL) for rollout_file_free; writing changes nothing in it.
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err);
+// Whether a path is a file of this kind, by its attribute format; a folder and a file of another kind are not.
+Status rollout_file_detect(const char *path, bool *found, Error *err);
 Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 // A file that lies in memory; `name` is for messages.
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);

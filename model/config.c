@@ -69,6 +69,8 @@ static const Option options[] = {
      "Particles know whether their pixel's depth changed."},
     {"gnn.node_extras", OPTION_ENUM, AT(gnn.node_extras), 0, 0, "", "auto", ON_OFF,
      "Nodes see velocity and the offset to the other half."},
+    {"gnn.gap", OPTION_ENUM, AT(gnn.gap), 0, 0, "", "auto", ON_OFF,
+     "Moving nodes see where their body is nearest to what stands still."},
     {"gnn.smooth", OPTION_ENUM, AT(gnn.smooth), 0, 0, "", "auto", ON_OFF,
      "Velocities are averaged over neighbouring nodes."},
     {"gnn.cross_edges", OPTION_INT, AT(gnn.cross_edges), -1, 64, "", "-1", NULL,
@@ -117,6 +119,8 @@ static const Option options[] = {
      "Rollout lengths, one after the other."},
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
      "Share of train.steps at which each length begins."},
+    {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
+     "Share of the start frames drawn by how many pixels change depth after them; the others are drawn evenly."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels that change."},
@@ -140,8 +144,8 @@ static const Option options[] = {
      "Weight of the distance to the points of later frames."},
     {"train.flow_term", OPTION_REAL, AT(train.flow_term), 0, 100, "", "0", NULL,
      "Weight of the distance to where scene flow takes the particles."},
-    {"train.images", OPTION_BOOL, AT(train.images), 0, 0, "", "true", NULL,
-     "false: train motion alone, several times faster: no encoder, no renderer; go on with train.init."},
+    {"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
+     "First of the steps, that train motion alone, without encoder and renderer: several times faster each."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
      "Axis along gravity about which episodes are turned, and mirrored, at random."},
     {"train.depth_term", OPTION_REAL, AT(train.depth_term), 0, 100, "", "0", NULL,
@@ -262,6 +266,7 @@ Status config_resolve(Config *config, Error *err) {
     resolve(&gnn->decode, full ? 2 : 1);
     resolve(&gnn->moving_flag, full ? 2 : 1);
     resolve(&gnn->node_extras, full ? 2 : 1);
+    resolve(&gnn->gap, full ? 2 : 1);
     resolve(&gnn->smooth, full ? 2 : 1);
     if (gnn->cross_edges < 0) gnn->cross_edges = full ? 4 : 0;
     if (gnn->contact_edges < 0) gnn->contact_edges = full ? 4 : 0;
@@ -272,9 +277,9 @@ Status config_resolve(Config *config, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d",
                          train->rollout.count, train->rollout_from.count);
-    if (!train->images && !(train->flow_term > 0) && !(train->nearest_term > 0))
+    if (train->motion_steps > 0 && !(train->flow_term > 0) && !(train->nearest_term > 0))
         return error_set(err, STATUS_BAD_INPUT,
-                         "train.images: false leaves nothing to learn from; set train.flow_term or train.nearest_term");
+                         "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term");
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d",
                          config->renderer.widths.count);

@@ -45,7 +45,7 @@ typedef struct GnnOptions {
     int distance;                         // auto|position|appearance
     int velocity;                         // auto|none|particle|node
     int decode;                           // auto|particle|node
-    int moving_flag, node_extras, smooth; // auto|off|on
+    int moving_flag, node_extras, gap, smooth; // auto|off|on
     long cross_edges, contact_edges, cue_refine, moving_vote; // -1 = auto
     bool rotation;
     double feature_change;
@@ -68,6 +68,7 @@ typedef struct TrainConfig {
     long batch;            // B episodes a step
     IntList rollout;       // rollout lengths of the schedule: [3, 6]
     RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
+    double busy_starts;    // share of the start frames that are drawn by how much moves after them
     long rays;             // rays per image and step
     double moving_rays;    // share of the rays on pixels that change
     RealList step_weights; // empty = equal
@@ -77,7 +78,7 @@ typedef struct TrainConfig {
     double ema;            // decay of the moving average of weights; 0 = off
     double position_noise; // in units of s
     double displacement_penalty, nearest_term, flow_term, depth_term, ssim_term;
-    bool images;           // false: the dynamics alone, without encoder and renderer
+    long motion_steps;     // of the steps, first: the dynamics alone, without encoder and renderer
     int turn;              // none|x|y|z: axis that episodes are turned about
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again

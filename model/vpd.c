@@ -36,6 +36,7 @@ static GnnConfig gnn_config(const Config *c) {
                        .decode = (GnnDecode)(g->decode - 1),
                        .moving_flag = g->moving_flag == 2,
                        .node_extras = g->node_extras == 2,
+                       .gap = g->gap == 2,
                        .smooth = g->smooth == 2,
                        .rotation = g->rotation,
                        .carry_rgb = c->encoder.carry_rgb,

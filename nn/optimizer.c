@@ -44,6 +44,14 @@ void optimizer_restart_ema(Optimizer *optimizer) {
     if (optimizer->ema) set->device->nn->copy(set->device, optimizer->ema, set->values, set->size * sizeof(real));
 }
 
+void optimizer_restart(Optimizer *optimizer) {
+    Parameters *set = optimizer->set;
+    set->device->nn->zero(set->device, optimizer->m, set->size * sizeof(real));
+    set->device->nn->zero(set->device, optimizer->v, set->size * sizeof(real));
+    optimizer->step = 0;
+    optimizer_restart_ema(optimizer);
+}
+
 // Norm of all gradients; NaN or infinite gradients are traced to the first parameter that has one.
 static Status gradient_norm(const Optimizer *optimizer, double *norm, Error *err) {
     const Parameters *set = optimizer->set;

@@ -28,6 +28,8 @@ void optimizer_free(Optimizer *optimizer); // accepts {0}
 // The decay of update t is min(ema, (1 + t) / (10 + t)), so that a short run does not average over its beginning.
 // The average starts as the weights are now (after loading a checkpoint to start from).
 void optimizer_restart_ema(Optimizer *optimizer);
+// As if the run began with the weights as they are now: moments and average anew.
+void optimizer_restart(Optimizer *optimizer);
 
 // One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the
 // gradient's norm before clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.

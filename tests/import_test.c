@@ -160,12 +160,15 @@ static void test_windows(void **state) {
     options.window = 4;
     options.holdout = 3;
     options.holdout_first = 2;
+    options.has_bounds = true;
+    memcpy(options.bounds, (double[]){-1, -2, -3, 1, 2, 3}, sizeof options.bounds);
     Dataset *dataset = import_good(options);
     size_t pixels = 24 * 32;
     assert_int_equal(dataset_episode_count(dataset), 2);
     for (int e = 0; e < 2; e++) {
         const EpisodeInfo *info = dataset_episode(dataset, e);
         assert_int_equal(info->V, e ? 5 : 4);
+        assert_memory_equal(info->bounds, options.bounds, sizeof options.bounds);
         assert_int_equal(info->heldout_count, e ? 2 : 1); // 2 | 5 and 8
         assert_int_equal(info->heldout_views[0], e ? 1 : 2);
         if (e) assert_int_equal(info->heldout_views[1], 4);

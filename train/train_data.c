@@ -106,13 +106,68 @@ void train_data_close(TrainData *data) {
     for (int i = 0; i < data->episode_count; i++) {
         free(data->episodes[i].views);
         free(data->episodes[i].input_views);
+        free(data->episodes[i].changes);
     }
     free(data->episodes);
     dataset_close(data->dataset);
     *data = (TrainData){0};
 }
 
+// ---- how much moves
+
+static size_t changed_pixels(const Frames *frames, int f, double threshold) {
+    size_t image = (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, count = 0;
+    const float *a = frames->depth + image * (size_t)f, *b = a + image;
+    for (size_t i = 0; i < image; i++) count += a[i] > 0 && b[i] > 0 && fabs((double)a[i] - (double)b[i]) > threshold;
+    return count;
+}
+
+// Fills episode->changes from frames read a few at a time.
+static Status count_changes(const TrainData *data, TrainEpisode *episode, Error *err) {
+    enum { CHUNK = 16 };
+    int F = dataset_episode(data->dataset, episode->episode)->F;
+    Status status = STATUS_OK;
+    for (int first = 0; first + 1 < F && status == STATUS_OK; first += CHUNK - 1) {
+        FrameRequest request = {.episode = episode->episode,
+                                .first = first,
+                                .count = F - first < CHUNK ? F - first : CHUNK,
+                                .views = episode->views,
+                                .view_count = episode->view_count};
+        Frames frames = {0};
+        status = dataset_read_frames(data->dataset, request, &frames, err);
+        for (int f = 0; f + 1 < request.count && status == STATUS_OK; f++)
+            episode->changes[first + f + 1] =
+                episode->changes[first + f] +
+                (double)changed_pixels(&frames, f, data->config->gnn.moving_threshold);
+        frames_free(&frames);
+    }
+    if (F > 0) episode->changes[F] = episode->changes[F - 1];
+    return status;
+}
+
+Status train_data_count_changes(TrainData *data, Error *err) {
+    Status status = STATUS_OK;
+    for (int e = 0; e < data->episode_count && data->config->train.busy_starts > 0 && status == STATUS_OK; e++) {
+        TrainEpisode *episode = &data->episodes[e];
+        size_t F = (size_t)dataset_episode(data->dataset, episode->episode)->F;
+        episode->changes = calloc(F + 1, sizeof *episode->changes);
+        if (!episode->changes) return error_set(err, STATUS_FAILED, "out of memory for %zu frames", F);
+        status = count_changes(data, episode, err);
+    }
+    return status;
+}
+
 // ---- the stream
+
+// The start whose present frame the share of all changes falls on.
+static int busy_start(const TrainData *data, const TrainEpisode *episode, int starts, double share) {
+    int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
+    const double *changes = episode->changes + present;
+    double at = changes[0] + share * (changes[starts] - changes[0]);
+    int start = 0;
+    while (start + 1 < starts && changes[start + 1] <= at) start++;
+    return start;
+}
 
 // Item -> episode and start frame, keyed by its step and its place in the batch.
 static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, int *first, long *rollout) {
@@ -124,6 +179,8 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
+    if (episode->changes && (double)random_to_unit(random.v[2]) < train->busy_starts)
+        *first = busy_start(data, episode, starts, (double)random_to_unit(random.v[3]));
     return episode;
 }
 

@@ -16,6 +16,7 @@ typedef struct TrainEpisode {
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
+    double *changes; // (F) pixels that change depth from each frame to the next, added up from the first on; or NULL
 } TrainEpisode;
 
 typedef struct TrainData {
@@ -32,6 +33,9 @@ typedef struct TrainData {
 Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err);
 void train_data_close(TrainData *data); // accepts {0}
 
+// Counts the pixels that change depth by more than gnn.moving_threshold, for train.busy_starts: reads every training
+// episode once.
+Status train_data_count_changes(TrainData *data, Error *err);
 // Starts the stream at item `first` = step * batch + number in the batch. `config` and `data` must outlive it.
 Status train_data_start(TrainData *data, uint64_t first, Error *err);
 // Next item; `frames` is valid until the next call.

@@ -53,6 +53,10 @@ static void random_turn(const Trainer *t, int episode, long in_batch, double tur
 static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
     memset(parts, 0, sizeof *parts);
+    if (t->step > 0 && t->step == train->motion_steps) { // images join: on with the averaged weights
+        optimizer_swap_ema(&t->optimizer);
+        optimizer_restart(&t->optimizer);
+    }
     parameters_zero_grad(&t->model->parameters);
     for (long b = 0; b < train->batch; b++) {
         const Frames *frames;
@@ -71,6 +75,7 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
             .first = {frames->episode, frames->first, frames->stride},
             .input_views = episode->input_views,
             .input_view_count = episode->input_view_count,
+            .images = schedule_has_images(train, t->step),
             .rollout = frames->F - (int)t->config.model.T,
             .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
             .scale = 1.0 / (double)train->batch};
@@ -98,7 +103,7 @@ static Status write_log(Trainer *t, const LossParts *parts, double norm, double 
     RunLog *log = &t->run_log;
     run_log_begin(log, "train", t->step);
     run_log_number(log, "loss", parts->total);
-    if (t->config.train.images) {
+    if (schedule_has_images(&t->config.train, t->step - 1)) {
         run_log_number(log, "pixels", parts->pixels);
         run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
         run_log_number(log, "psnr_last", -10 * log10(parts->last));
@@ -139,14 +144,14 @@ static Status evaluate(Trainer *t, bool *is_best, Error *err) {
     optimizer_swap_ema(&t->optimizer);
     Status status = hooks->evaluate(hooks->owner, t->model, &t->data, t->step, &t->run_log, &score, err);
     optimizer_swap_ema(&t->optimizer);
-    *is_best = isfinite(score) && !(score >= t->best);
+    *is_best = schedule_has_images(&t->config.train, t->step - 1) && isfinite(score) && !(score >= t->best);
     if (*is_best) t->best = score;
     return status;
 }
 
 static Status draw(Trainer *t, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
-    if (!hooks->draw) return STATUS_OK;
+    if (!hooks->draw || !schedule_has_images(&t->config.train, t->step - 1)) return STATUS_OK;
     optimizer_swap_ema(&t->optimizer);
     Status status = hooks->draw(hooks->owner, t->model, &t->data, t->step, t->pictures, &t->run_log, err);
     optimizer_swap_ema(&t->optimizer);
@@ -274,7 +279,8 @@ static Status resume_weights(Trainer *t, const CheckpointFound *found, Error *er
     CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
     Status status = checkpoint_resume(found->path, &t->model->parameters, &blocks, &meta, err);
     if (status != STATUS_OK) return status;
-    t->step = t->optimizer.step = meta.step;
+    t->step = meta.step;
+    t->optimizer.step = schedule_phase_step(&t->config.train, meta.step);
     t->best = meta.best_score;
     t->seconds = meta.seconds;
     log_note(t->options->log, "going on from step %ld of %s", t->step, found->path);
@@ -318,6 +324,7 @@ static Status run(Trainer *t, Error *err) {
     if (status == STATUS_OK && t->options->resume) status = resume_config(t, &found, err);
     if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
     if (status == STATUS_OK) status = build_model(t, err);
+    if (status == STATUS_OK) status = train_data_count_changes(&t->data, err);
     if (status == STATUS_OK && t->options->resume) status = resume_weights(t, &found, err);
     if (status == STATUS_OK) status = run_log_open(&t->run_log, t->folder, t->options->resume ? t->step : -1, err);
     if (status == STATUS_OK) status = write_config(t, err);

@@ -74,7 +74,7 @@ def cut(t):
 
 def train_step(step):
     search["now"] = placing["now"] = 0.0
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     optimiser.zero_grad(set_to_none=True)
     state = timed("encoder forward", lambda: data.encode(p, c, episode, frames, step, unet))[0]
     encoded, state.f = state.f, [cut(f) for f in state.f]
@@ -116,6 +116,7 @@ def train_step(step):
     seconds.setdefault("(neighbours)", []).append(search["now"])
     seconds.setdefault("(placing)", []).append(placing["now"])
     seconds.setdefault("step", []).append(time.perf_counter() - begin)
+    seconds.setdefault("step cpu", []).append((time.process_time() - begin_cpu) / args.threads)
 
 
 for i in range(args.steps + 2):

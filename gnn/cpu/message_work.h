@@ -25,10 +25,12 @@ static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
     return (Chunk){index * per, groups, index * per * k, groups * k};
 }
 
-// A thread's buffers. `sums` holds its part of the gradients of weights, `others` of what is gathered or summed by other end.
+// A thread's buffers. `sums` holds its part of the gradients of weights, `others` of what is gathered or summed by
+// other end.
 typedef struct Work {
     real *group, *a, *ha, *b, *hb, *y, *line;
     real *sums, *others;
+    real *turned; // the same for all threads: transposed weights
 } Work;
 
 // A gradient that every thread has a part of.
@@ -41,11 +43,12 @@ enum { MESSAGE_MAX_SLOTS = MESSAGE_MAX_TERMS + 8 };
 
 typedef struct WorkPlan {
     real *memory;
-    size_t stride;                  // elements per thread
-    size_t chunk_rows, widest;      // widest = max(hidden, out)
-    size_t sums_size, others_size;  // elements
+    size_t stride;                 // elements per thread
+    size_t chunk_rows, widest;     // widest = max(hidden, out)
+    size_t sums_size, others_size; // elements
     size_t slot_count;
     SumSlot slots[MESSAGE_MAX_SLOTS];
+    size_t turned_size; // elements
 } WorkPlan;
 
 static inline size_t padded(size_t count) { return (count + 15) & ~(size_t)15; }
@@ -63,16 +66,16 @@ static inline void plan_slot(WorkPlan *plan, real *to, size_t size) {
 // One block of scratch memory for all threads; false when there is none.
 static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
     size_t rows = plan->chunk_rows;
-    plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) + plan->sums_size +
-                   padded(plan->others_size);
-    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads);
+    plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) +
+                   plan->sums_size + padded(plan->others_size);
+    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads + plan->turned_size);
     return plan->memory != NULL;
 }
 
-static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread) {
+static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread, int threads) {
     size_t block = padded(plan->chunk_rows * plan->widest);
     real *at = plan->memory + plan->stride * (size_t)thread;
-    Work w = {.group = at};
+    Work w = {.group = at, .turned = plan->memory + plan->stride * (size_t)threads};
     w.a = at + padded(chunk_groups(m) * m->hidden);
     w.ha = w.a + block;
     w.b = w.ha + block;
@@ -101,7 +104,8 @@ static inline void add_sums(const WorkPlan *plan, const Work *own, int thread, i
 }
 
 // to[i] += sum over threads of others[i], for lines [first, last) of `width`.
-static inline void add_others(const WorkPlan *plan, const Work *own, int thread, int threads, size_t first, size_t last, real *to) {
+static inline void add_others(const WorkPlan *plan, const Work *own, int thread, int threads, size_t first, size_t last,
+                              real *to) {
     const real *part0 = own->others - plan->stride * (size_t)thread;
     for (int t = 0; t < threads; t++) {
         const real *part = part0 + plan->stride * (size_t)t;

@@ -185,6 +185,34 @@ void CPU_FN(plan_smooth)(Device *device, const PlanSmoothArgs *a) {
     }
 }
 
+static real square_between(const real *a, const real *b) {
+    real sum = 0;
+    for (size_t c = 0; c < 3; c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
+    return sum;
+}
+
+void CPU_FN(plan_gap)(Device *device, const PlanGapArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->count; i++) {
+        const int32_t *near = a->near + i * a->k;
+        size_t best = (size_t)near[0];
+        real least = square_between(a->mean + 3 * best, a->x + 3 * best);
+        for (size_t j = 1; j < a->k; j++) {
+            size_t other = (size_t)near[j];
+            real square = square_between(a->mean + 3 * other, a->x + 3 * other);
+            if (square < least) least = square, best = other;
+        }
+        size_t node = (size_t)a->list[i];
+        real *out = a->out + 7 * node, length = real_sqrt(least), limit = 3 * a->ell,
+             factor = (length > limit ? limit / length : 1) / a->ell;
+        for (size_t c = 0; c < 3; c++) {
+            out[c] = (a->x[3 * best + c] - a->nodes[3 * node + c]) / a->ell;
+            out[3 + c] = (a->mean[3 * best + c] - a->x[3 * best + c]) * factor;
+        }
+        out[6] = length * factor;
+    }
+}
+
 void CPU_FN(plan_extra)(Device *device, const PlanExtraArgs *a) {
     (void)device;
     for (size_t i = 0; i < a->count; i++) {

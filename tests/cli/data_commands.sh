@@ -45,6 +45,8 @@ done
 expect 2 "" "expected a folder in one of these layouts, found none of them: hololens" \
   "$VPD" data import "$folder" -o "$folder/x.h5"
 expect 2 "" '--size: expected WIDTHxHEIGHT in pixels such as 128x96, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
+expect 2 "" '--bounds: expected x,y,z,x,y,z' "$VPD" data import "$folder" -o "$folder/x.h5" --bounds 0,0,0,1,1,0
+expect 2 "" '--holdout-first: expected --holdout N beside it' "$VPD" data import "$folder" -o "$folder/x.h5" --holdout-first 4
 expect 2 "" "-o" "$VPD" data import "$folder"
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 finish

@@ -20,6 +20,12 @@ diff -r "$folder/png" "$folder/again" >/dev/null || fail "two equal rollouts loo
 expect 0 "*" "" "$VPD" render -q "$folder/default.h5" --views 0,1,4 --difference -o "$folder/other"
 diff -r "$folder/png" "$folder/other" >/dev/null && fail "two different rollouts look equal"
 
+# A rollout that goes on from its file ends where the one that never stopped does.
+expect 0 "*" "" "$VPD" rollout -q "$run" "$data" --episode 000002 --start 3 --steps 3 -o "$folder/three.h5"
+expect 0 "episode 000002 from frame 3, 300 particles, 8 steps of 0.04167 s" "" "$VPD" rollout -q "$run" "$folder/three.h5" --steps 5 -o "$folder/eight.h5"
+expect 0 "*" "" "$VPD" render -q "$folder/eight.h5" --views 0,1,4 --difference -o "$folder/eight"
+diff -r "$folder/png" "$folder/eight" >/dev/null || fail "a rollout that went on from its file looks different"
+
 expect 0 "1 frame of" "" "$VPD" render -q "$out" --labels --step 8 --size 48x32 --no-truth -o "$folder/labels"
 expect 0 "5 frames of" "" "$VPD" render -q "$out" --orbit 5 --size 32x24 -o "$folder/orbit"
 echo '{"width": 32, "height": 24, "cameras": [{"eye": [2,0,1], "target": [0,0,0]}, {"eye": [0,2,1], "target": [0,0,0]}]}' >"$folder/cameras.json"
@@ -58,6 +64,9 @@ wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$fol
 wrong_rollout '--steps: expected an integer from 1 to 100000, found "0"' "$run" "$data" --steps 0 -o "$folder/x.h5"
 wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
 wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
+wrong_rollout "--steps: say by how many steps the rollout $out is to go on" "$run" "$out" -o "$folder/x.h5"
+wrong_rollout "--start: expected a data set with it, found the particles of $out" "$run" "$out" --steps 2 --start 3 -o "$folder/x.h5"
+wrong_rollout "expected the checkpoint" "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5" "$out" --steps 2 -o "$folder/x.h5"
 # A file of another kind in the place of each.
 wrong_rollout 'data.h5: expected a checkpoint (format "vpd-checkpoint"), found a data set (format "vpd-dataset"); "vpd train" makes one' \
   "$data" "$data" -o "$folder/x.h5"

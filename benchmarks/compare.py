@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole training steps of vpd and of PyTorch in turns: the same recording, views, image size, N, M, rays, rollout and form.
+
+    benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms published,velocity]
+                          [--rivals eager,compile] [--rounds 3] [--steps 5] [--data /work/shared/data] [--keep MIB]
+
+Each round runs one process of each kind, one after the other. Printed: medians over the rounds of the median step, wall and
+processor time over threads (which other work on the same cores disturbs less), and the largest resident set; then
+ratios. Ours does more in a step: it unprojects the pixels anew, clips gradients and averages weights.
+"""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+SIZES = {"tiny": 64, "small": 64, "paper": 128}
+
+
+def command_line():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vpd", default="build/release/vpd")
+    parser.add_argument("--python", default=sys.executable, help="a Python with torch, numpy, scipy and h5py")
+    parser.add_argument("--presets", default="tiny,small,paper")
+    parser.add_argument("--forms", default="published,velocity")
+    parser.add_argument("--rivals", default="eager,compile")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--data", default="/work/shared/data")
+    parser.add_argument("--keep", default=None, help="train.keep_mib of ours")
+    return parser.parse_args()
+
+
+def run(command):
+    environment = dict(os.environ, OMP_WAIT_POLICY="passive")
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def run_vpd(args, preset, form):
+    command = [args.vpd, "bench", "step", "--preset", preset, "--form", form, "--repeat", str(args.steps),
+               "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5"]
+    command += ["--keep", args.keep] if args.keep else []
+    numbers = [float(word.rstrip("%")) for word in run(command).splitlines()[-1].split() if re.match(r"[\d.]+%?$", word)]
+    return {"wall": numbers[7] / 1e3, "cpu": numbers[8] / 1e3, "rss": numbers[13], "share": numbers[11],
+            "encoder": (numbers[0] + numbers[1]) / 1e3, "dynamics": (numbers[2] + numbers[3]) / 1e3,
+            "renderer": (numbers[4] + numbers[5]) / 1e3}
+
+
+def run_torch(args, preset, form, rival):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
+    command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data]
+    command += {"published": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
+    command += ["--compile"] if rival == "compile" else []
+    text = run(command)
+
+    def number(name):
+        return float(re.search(rf"^  {name} +([\d.]+)", text, re.M).group(1))
+    return {"wall": number("step"), "cpu": number("step cpu"), "rss": number("peak resident"), "share": float("nan"),
+            "encoder": number("encoder forward") + number("encoder backward"),
+            "dynamics": number("dynamics forward") + number("dynamics backward"),
+            "renderer": number("renderer forward") + number("renderer backward")}
+
+
+def main():
+    args = command_line()
+    kinds = ["vpd"] + args.rivals.split(",")
+    for preset in args.presets.split(","):
+        for form in args.forms.split(","):
+            runs = {kind: [] for kind in kinds}
+            for _ in range(args.rounds):
+                for kind in kinds:
+                    runs[kind].append(run_vpd(args, preset, form) if kind == "vpd" else run_torch(args, preset, form, kind))
+            middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key in runs[kind][0]} for kind in kinds}
+            print(f"\n{preset}, {form}: {args.rounds} rounds of {args.steps} steps in turns, {args.threads} threads")
+            print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'RSS MiB':>8s}"
+                  f" {'x step':>7s} {'x cpu':>7s} {'x RSS':>7s}")
+            for kind in kinds:
+                m = middle[kind]
+                print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
+                      f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['rss']:8.0f}"
+                      f" {m['wall'] / middle['vpd']['wall']:7.2f} {m['cpu'] / middle['vpd']['cpu']:7.2f} {m['rss'] / middle['vpd']['rss']:7.2f}",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    main()
