@@ -112,6 +112,7 @@ static GnnConfig read_config(const Reference *r) {
         .decode = reference_is(r, "decode", "node") ? DECODE_NODE : DECODE_PARTICLE,
         .moving_flag = reference_number(r, "moving_flag") != 0,
         .node_extras = reference_number(r, "node_extras") != 0,
+        .gap = reference_number(r, "gap") != 0,
         .smooth = reference_number(r, "smooth") != 0,
         .rotation = reference_number(r, "rotation") != 0,
         .carry_rgb = reference_number(r, "carry_rgb") != 0,

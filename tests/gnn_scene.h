@@ -46,6 +46,7 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .decode = form->decode,
                        .moving_flag = form->full,
                        .node_extras = form->full,
+                       .gap = form->full,
                        .smooth = form->full,
                        .rotation = form->rotation,
                        .carry_rgb = true,

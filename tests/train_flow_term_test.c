@@ -264,7 +264,7 @@ static void motion_alone_is_learned(void **state) {
     LossParts parts;
     Optimizer optimizer;
     setup(&f,
-          (const char *[]){"encoder.N=200", "train.images=false", "train.flow_term=1", "train.nearest_term=0", NULL});
+          (const char *[]){"encoder.N=200", "train.flow_term=1", "train.nearest_term=0", NULL});
     Parameters *set = &f.model->parameters;
     real *before = malloc(set->size * sizeof *before);
     memcpy(before, set->values, set->size * sizeof *before);

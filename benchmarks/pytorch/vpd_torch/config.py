@@ -28,6 +28,7 @@ class Config:
     distance: str = "appearance"     # position | appearance
     moving_flag: bool = True
     node_extras: bool = True
+    gap: bool = True                 # moving nodes see where their body is nearest to what stands still
     velocity: str = "node"           # none | particle | node
     smooth: bool = True
     decode: str = "node"             # particle | node
@@ -73,6 +74,10 @@ class Config:
         return self.velocity != "none" and self.T > 1
 
     @property
+    def has_gap(self):
+        return self.gap and self.moving_flag and self.graph == "hierarchical"
+
+    @property
     def S_in(self):
         """Width of s_i."""
         return self.D + self.T + (1 if self.moving_flag else 0)
@@ -89,7 +94,8 @@ class Config:
 def published(**options):
     """The published form: random nodes, distances in position, decode at particles."""
     base = dict(form="published", nodes="random", distance="position", moving_flag=False, node_extras=False,
-                velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, cue_refine=0)
+                velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, cue_refine=0,
+                gap=False)
     return Config(**{**base, **options})
 
 

@@ -184,6 +184,23 @@ def node_extras(c, state, node, v):
     return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
 
 
+def node_gaps(c, state, node, body=128):
+    """Of the `body` moving particles nearest to a moving node the one that is nearest to what stands still (the mean of the
+    3 nearest): [its place from the node, offset to what stands, |offset|] / ell, the offset shortened to 3 ell."""
+    x, m = state.x[-1].detach(), state.m[-1]
+    out = torch.zeros(len(node), 7, dtype=x.dtype)
+    mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
+    if not (len(mine) and len(movers) and len(still)):
+        return out
+    offset = x[still][knn(x[movers], x[still], 3)].mean(1) - x[movers]
+    length = torch.sqrt((offset * offset).sum(1))
+    near = knn(x[node[mine]], x[movers], body)
+    best = near.gather(1, torch.sort(length[near], dim=1, stable=True)[1][:, :1])[:, 0]
+    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
+    out[mine] = torch.cat([(x[movers][best] - x[node[mine]]) / c.ell, offset[best] * factor, length[best, None] * factor], 1)
+    return out
+
+
 def inputs(c, state):
     """s_i of every set: [f, onehot_T(t), m]"""
     out = []
@@ -328,6 +345,9 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
             if c.node_extras:
                 extra = node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))
+            if c.has_gap:
+                gaps = node_gaps(c, state, g.node)
+                extra = gaps if extra is None else torch.cat([extra, gaps], 1)
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, v_particle, d2)
     return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node, "v": v_node if v_node is not None else v_particle}
 
