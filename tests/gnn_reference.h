@@ -8,103 +8,9 @@
 #include "gnn/edge_geometry.h"
 #include "gnn/message.h"
 #include "gnn/node_blend.h"
-#include "nn/backend.h"
 #include "nn/linear.h"
 #include "nn/rows.h"
-#include "tests/gnn_reference_file.h"
-
-#ifdef VPD_DOUBLE
-// Outputs are stored in double; 1e-8 leaves room for other orders of summation.
-static const double OUT_TOLERANCE = 1e-8;
-// Gradients are stored in float32.
-static const double GRAD_TOLERANCE = 1e-6;
-#else
-// A few hundred roundings of 6e-8, and a norm that divides by small spreads.
-static const double OUT_TOLERANCE = 5e-5;
-static const double GRAD_TOLERANCE = 2e-3;
-#endif
-
-// A device, a tape and tensors read from one case.
-typedef struct Bench {
-    Device *device;
-    Tape tape;
-    Reference *file;
-    int wrong;
-} Bench;
-
-static void bench_open(Bench *b) {
-    Error err = {0};
-    *b = (Bench){0};
-    assert_status_ok(device_open("cpu", 2, &b->device, &err), err);
-    tape_init(&b->tape, b->device);
-}
-
-static void bench_close(Bench *b) {
-    Error err = {0};
-    assert_status_ok(device_status(b->device, &err), err);
-    tape_free(&b->tape);
-    device_close(b->device);
-}
-
-static Tensor *read_tensor(Bench *b, const char *name, bool wants_grad) {
-    char path[96];
-    snprintf(path, sizeof path, "in/%s", name);
-    ReferenceArray a = reference_read(b->file, path);
-    if (!a.v) return NULL;
-    // A vector is one row; scalars per particle (m) are read through ->value.
-    Tensor *t = tape_tensor(&b->tape, a.cols == 1 ? 1 : a.rows, a.cols == 1 ? a.rows : a.cols, wants_grad);
-    for (size_t i = 0; i < a.rows * a.cols; i++) t->value[i] = (real)a.v[i];
-    reference_free(&a);
-    return t;
-}
-
-static int32_t *read_list(Bench *b, const char *name, size_t *count) {
-    char path[96];
-    snprintf(path, sizeof path, "in/%s", name);
-    ReferenceArray a = reference_read(b->file, path);
-    int32_t *list = tape_context(&b->tape, (a.rows * a.cols + 1) * sizeof *list);
-    for (size_t i = 0; i < a.rows * a.cols; i++) list[i] = (int32_t)a.v[i];
-    *count = a.rows;
-    reference_free(&a);
-    return list;
-}
-
-// Compares with an array of the file, relative to its largest entry.
-static void compare(Bench *b, const char *name, const real *found, size_t count, double tolerance) {
-    ReferenceArray a = reference_read(b->file, name);
-    double largest = 0, worst = 0;
-    if (!a.v || a.rows * a.cols != count) {
-        print_message("%s/%s: %zu entries wanted, %zu found\n", b->file->group, name, a.rows * a.cols, count);
-        b->wrong++;
-        reference_free(&a);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(a.v[i]));
-    for (size_t i = 0; i < count; i++) {
-        double off = fabs((double)(found ? found[i] : 0) - a.v[i]);
-        worst = off > worst || isnan(off) ? off : worst;
-    }
-    if (!(worst <= tolerance * fmax(largest, 1e-6))) {
-        print_message("%s/%s: off by %.3g, largest entry %.3g\n", b->file->group, name, worst, largest);
-        b->wrong++;
-    }
-    reference_free(&a);
-}
-
-static void compare_grad(Bench *b, const char *name, const Tensor *t) {
-    char path[96];
-    snprintf(path, sizeof path, "grad/%s", name);
-    if (t) compare(b, path, t->grad, t->rows * t->cols, GRAD_TOLERANCE);
-}
-
-// The upstream gradient of columns [first, first + cols) of a case's output.
-static void start_gradient(Bench *b, Tensor *t, size_t first) {
-    ReferenceArray a = reference_read(b->file, "grad_out");
-    real *grad = tape_grad(&b->tape, t);
-    for (size_t i = 0; grad && i < t->rows; i++)
-        for (size_t c = 0; c < t->cols; c++) grad[i * t->cols + c] = (real)a.v[i * a.cols + first + c];
-    reference_free(&a);
-}
+#include "tests/gnn_reference_plan.h"
 
 // Network X.* of a small case.
 static NetworkParameters read_network(Bench *b, const char *prefix) {
@@ -206,6 +112,7 @@ static GnnConfig read_config(const Reference *r) {
         .decode = reference_is(r, "decode", "node") ? DECODE_NODE : DECODE_PARTICLE,
         .moving_flag = reference_number(r, "moving_flag") != 0,
         .node_extras = reference_number(r, "node_extras") != 0,
+        .gap = reference_number(r, "gap") != 0,
         .smooth = reference_number(r, "smooth") != 0,
         .rotation = reference_number(r, "rotation") != 0,
         .carry_rgb = reference_number(r, "carry_rgb") != 0,
@@ -214,6 +121,8 @@ static GnnConfig read_config(const Reference *r) {
         .k_node_to_node = (size_t)reference_number(r, "k_node_to_node"),
         .k_node_to_particle = (size_t)reference_number(r, "k_node_to_particle"),
         .cross_edges = (size_t)reference_number(r, "cross_edges"),
+        .contact_edges = (size_t)reference_number(r, "contact_edges"),
+        .cue_refine = (long)reference_number(r, "cue_refine"),
         .extent = reference_number(r, "X"),
         .length_scale = reference_number(r, "ell"),
         .displacement_scale = reference_number(r, "s_length"),
@@ -223,17 +132,6 @@ static GnnConfig read_config(const Reference *r) {
         .smooth_width = reference_number(r, "ws"),
         .keep = true,
     };
-}
-
-static const real *read_values(Bench *b, const char *name) {
-    Tensor *t = read_tensor(b, name, false);
-    return t ? t->value : NULL;
-}
-
-static GnnCloud read_cloud(Bench *b, const char *now_x, const char *now_c, const char *past_x, const char *past_c) {
-    Tensor *now = read_tensor(b, now_x, false), *past = read_tensor(b, past_x, false);
-    if (!now || !past) return (GnnCloud){0};
-    return (GnnCloud){.now = {now->rows, now->value, read_values(b, now_c)}, .past = {past->rows, past->value, read_values(b, past_c)}};
 }
 
 static void check_step(Reference *file, void *context) {
@@ -262,7 +160,8 @@ static void check_step(Reference *file, void *context) {
         for (int i = 0; i < 4; i++) name[i][1] = (char)('0' + t);
         input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true), read_values(b, name[2]), read_values(b, name[3])};
     }
-    input.cloud = read_cloud(b, "cloud_x1", "cloud_c1", "cloud_x0", "cloud_c0");
+    input.cloud.now = read_points(b, "cloud_x1", "cloud_c1", "cloud_m1", &input.cloud.now_moving);
+    input.cloud.past = read_points(b, "cloud_x0", "cloud_c0", "cloud_m0", &input.cloud.past_moving);
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
@@ -333,91 +232,6 @@ static void check_decode_node(Reference *file, void *context) {
     tape_reset(&b->tape);
 }
 
-// A plan for a case that says little: the rest has the value that such a case needs.
-static GnnConfig plan_config(void) {
-    return (GnnConfig){.T = 1, .D = 3, .C = 4, .M = 12, .distance = DISTANCE_POSITION, .k_particle_to_node = 3, .k_node_to_node = 4,
-                       .k_node_to_particle = 4, .extent = 2, .length_scale = .05, .displacement_scale = .025, .colour_length = .5,
-                       .moving_length = .15, .decode_width = .05, .smooth_width = .075};
-}
-
-static void check_nodes(Reference *file, void *context) {
-    Bench *b = context;
-    b->file = file;
-    GnnConfig config = plan_config();
-    config.M = (size_t)reference_number(file, "M");
-    config.extent = reference_number(file, "X");
-    config.nodes = reference_is(file, "nodes", "random") ? NODES_RANDOM : reference_is(file, "nodes", "voxel") ? NODES_VOXEL
-                   : reference_is(file, "nodes", "farthest") ? NODES_FARTHEST : NODES_MOVING;
-    GnnPlanInput input = {.seed = (uint32_t)reference_number(file, "seed"),
-                          .step = (uint32_t)reference_number(file, "step"),
-                          .episode = (uint32_t)reference_number(file, "episode"),
-                          .rollout_step = (uint32_t)reference_number(file, "rollout_step")};
-    Tensor *x = read_tensor(b, "x", false);
-    input.sets = (GnnSets){1, {{x, tape_tensor(&b->tape, x->rows, 3, false), read_values(b, "m"), x->value}}};
-    GnnPlanner planner = {0};
-    GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
-    ReferenceArray wanted = reference_read(file, "out");
-    bool same = wanted.rows == plan.nodes;
-    for (size_t i = 0; same && i < plan.nodes; i++) same = plan.node[i] == (int32_t)wanted.v[i];
-    if (!same) print_message("%s: other nodes\n", file->group);
-    b->wrong += !same;
-    reference_free(&wanted);
-    gnn_planner_free(&planner);
-    tape_reset(&b->tape);
-}
-
-// Velocities of nodes in their two sources, and the extras that go with the first.
-static void check_node_velocity(Bench *b, const char *group, bool later) {
-    GnnConfig config = plan_config();
-    snprintf(b->file->group, sizeof b->file->group, "%s", group);
-    config.T = 2;
-    config.distance = DISTANCE_APPEARANCE;
-    config.velocity = VELOCITY_NODE;
-    config.decode = DECODE_NODE;
-    config.nodes = NODES_MOVING;
-    config.moving_flag = config.node_extras = true;
-    config.cross_edges = 2;
-    config.extent = 1;
-    config.smooth = reference_number(b->file, "smooth") != 0;
-    config.colour_length = reference_number(b->file, "lc");
-    config.moving_length = reference_number(b->file, "lm");
-    config.smooth_width = reference_number(b->file, "ws");
-    if (later) config.decode_width = reference_number(b->file, "wd");
-    Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false), *f = tape_tensor(&b->tape, x->rows, 3, false);
-    const real *m = read_values(b, "m"), *c = read_values(b, "c");
-    GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c}, {x, f, m, c}}}};
-    input.nodes = read_list(b, "node", &input.node_count);
-    if (!later) input.cloud = read_cloud(b, "now_x", "now_c", "past_x", "past_c");
-    GnnPlanner planner = {0};
-    GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
-    compare(b, "out", plan.node_velocity, plan.nodes * 3, OUT_TOLERANCE);
-    if (!later && config.smooth) {
-        snprintf(b->file->group, sizeof b->file->group, "node_extras/all");
-        config.length_scale = reference_number(b->file, "ell");
-        // The case's v was rounded to float32.
-        compare(b, "out", plan.extra, plan.nodes * 8, fmax(OUT_TOLERANCE, 1e-6));
-    }
-    tape_reset(&b->tape);
-}
-
-static void check_particle_velocity(Bench *b) {
-    GnnConfig config = plan_config();
-    snprintf(b->file->group, sizeof b->file->group, "particle_velocity/first");
-    config.T = 2;
-    config.velocity = VELOCITY_PARTICLE;
-    config.extent = reference_number(b->file, "X");
-    Tensor *x0 = read_tensor(b, "x0", false), *x1 = read_tensor(b, "x1", false);
-    const real *c0 = read_values(b, "c0"), *c1 = read_values(b, "c1");
-    GnnPlanInput input = {.sets = {2, {{x0, x0, NULL, c0}, {x1, x1, NULL, c1}}}};
-    GnnPlanner planner = {0};
-    GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
-    compare(b, "out", plan.particle_velocity, plan.particles * 3, OUT_TOLERANCE);
-    tape_reset(&b->tape);
-}
-
 static void run_over(const char *op, void (*check)(Reference *, void *)) {
     Reference file = reference_open();
     Bench b;
@@ -449,15 +263,17 @@ static void node_choices_agree(void **state) {
     run_over("nodes", check_nodes);
 }
 
-static void velocities_and_extras_agree(void **state) {
+static void velocities_extras_and_contacts_agree(void **state) {
     (void)state;
     Reference file = reference_open();
     Bench b;
     bench_open(&b);
     b.file = &file;
     check_node_velocity(&b, "node_velocity/cue", false);
+    check_node_velocity(&b, "node_velocity/refined", false);
     check_node_velocity(&b, "node_velocity/cue_smooth", false);
     check_node_velocity(&b, "node_velocity/later", true);
+    check_contact_edges(&b);
     check_particle_velocity(&b);
     bench_close(&b);
     H5Fclose(file.file);
@@ -494,7 +310,7 @@ static void planted_error_is_caught(void **state) {
 static int run_reference_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_agree),      cmocka_unit_test(updates_and_mlps_agree),      cmocka_unit_test(decode_at_nodes_agrees),
-        cmocka_unit_test(node_choices_agree),  cmocka_unit_test(velocities_and_extras_agree), cmocka_unit_test(whole_steps_agree),
+        cmocka_unit_test(node_choices_agree),  cmocka_unit_test(velocities_extras_and_contacts_agree), cmocka_unit_test(whole_steps_agree),
         cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

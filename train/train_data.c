@@ -159,12 +159,13 @@ Status train_data_count_changes(TrainData *data, Error *err) {
 
 // ---- the stream
 
-// The start whose present frame the share of all changes falls on.
-static int busy_start(const TrainData *data, const TrainEpisode *episode, int starts, double share) {
+// The start whose present frame the share of all changes falls on; `even` where nothing changes.
+static int busy_start(const TrainData *data, const TrainEpisode *episode, int starts, double share, int even) {
     int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
     const double *changes = episode->changes + present;
     double at = changes[0] + share * (changes[starts] - changes[0]);
     int start = 0;
+    if (!(changes[starts] > changes[0])) return even;
     while (start + 1 < starts && changes[start + 1] <= at) start++;
     return start;
 }
@@ -180,7 +181,7 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
     if (episode->changes && (double)random_to_unit(random.v[2]) < train->busy_starts)
-        *first = busy_start(data, episode, starts, (double)random_to_unit(random.v[3]));
+        *first = busy_start(data, episode, starts, (double)random_to_unit(random.v[3]), *first);
     return episode;
 }
 

@@ -14,8 +14,8 @@ parts are concatenated along the last axis in the order that the attribute `colu
 repeats bit for bit (no time stamps; fixed Philox streams).
 
 Cases: philox/*, linear/*, conv2d/*, group_norm/*, layer_norm/*, average_pool/*, upsample/*, message/*, update/*, mlp/*,
-decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, node_velocity/*, particle_velocity/*,
-node_extras/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*, nearest_term/*.
+decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, node_velocity/*,
+contact_edges/*, particle_velocity/*, node_extras/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*, nearest_term/*.
 """
 import argparse
 import os
@@ -222,7 +222,13 @@ def integers(w):
                                    ("voxel_few_outside", "voxel", 90, inside), ("voxel_few_inside", "voxel", 100, np.arange(120) < 20)):
         c = config.full(sampling=sampling, N=n)
         data = dict(x=x, keys=keys) if box is None else dict(x=x, keys=keys, inside=box.astype(np.uint8))
-        w.plain(f"particles/{name}", data, particles.choose_particles(c, x, keys, box), N=n, X=2.0, inside_share=0.7, sampling=sampling)
+        w.plain(f"particles/{name}", data, particles.choose_particles(c, x, keys, box), N=n, X=2.0, moving_share=0.25, inside_share=0.7,
+                sampling=sampling, seed=2, step=4, episode=6)
+    for name, n, every in (("moving", 40, 3), ("moving_few", 60, 13), ("moving_many", 60, 1.1)):  # the last: 11 points rest
+        c, flags = config.full(N=n), (np.arange(120) % every < 1).astype(np.float32)
+        w.plain(f"particles/{name}", dict(x=x, keys=keys, inside=inside.astype(np.uint8), m=flags),
+                particles.choose_particles(c, x, keys, inside, flags), N=n, X=2.0, moving_share=0.25, inside_share=0.7, sampling="voxel",
+                seed=2, step=4, episode=6)
     m = (np.arange(120) % 9 == 0).astype(np.float32)
     for name, nodes, M, flags in (("random", "random", 12, m), ("farthest", "farthest", 12, m), ("voxel", "voxel", 12, m),
                                   ("moving", "moving", 12, m), ("moving_few", "moving", 60, m), ("moving_many", "moving", 60, 1 - m),
@@ -265,6 +271,33 @@ def geometry_cases(w):
                 np.where(valid, flag, 0).astype(np.float32), zm=0.02)
 
 
+def observation_case(w):
+    """From images to chosen particles and their voted flags: a plate slides before a wall."""
+    c = config.full(N=120, X=2.0, lc=1.0, zm=0.005, seed=3)
+    V, H, W = 2, 12, 15
+    Kc = np.array([[[14.0, 0, 7.5], [0, 14.0, 6.0], [0, 0, 1]]] * V)
+    pose = np.stack([camera(0.1, [1.0, 0.4, 0.8]), camera(-0.2, [-0.6, 1.1, 0.7])]).astype(np.float32).astype(np.float64)
+    row, column = np.meshgrid(np.arange(H), np.arange(W), indexing="ij")
+    depth, rgb = np.empty((2, V, H, W), np.float32), np.empty((2, V, H, W, 3), np.uint8)
+    noise = (unit(2, V, H, W, 3).numpy() * 30).astype(np.uint8)
+    for t in range(2):
+        plate = (row >= 3) & (row < 9) & (column >= 3 + 2 * t) & (column < 9 + 2 * t)
+        depth[t] = np.where(plate, 1.0 - 0.02 * t, 1.5 + 0.01 * column)
+        rgb[t] = np.where(plate[..., None], [180, 60, 40], [90, 120, 150]) + noise[t]
+    number = (np.arange(V)[:, None, None] * H + row) * W + column
+    columns = []
+    for t in (1, 0):
+        x, valid = particles.unproject(depth[t], Kc, pose)
+        m = particles.moving_flag(depth[t], Kc, pose, depth[1 - t], pose, c.zm).ravel()
+        x, colour = x.reshape(-1, 3).astype(np.float32), (rgb[t].reshape(-1, 3) / np.float32(255)).astype(np.float32)
+        keys = philox.key64(c.seed, philox.PARTICLES, 4, 6, number.ravel())
+        chosen = particles.choose_particles(c, x, keys, None, m)
+        columns += [chosen, particles.vote(c, x[chosen], colour[chosen], m[chosen])]
+    w.plain("observation/two_views", dict(rgb=rgb, depth=depth, Kc=Kc, pose=pose), np.stack(columns, 1).astype(np.int32),
+            columns="pixel, m of the present particles; the same of the past", N=c.N, X=c.X, lc=c.lc, zm=c.zm, seed=c.seed, step=4, episode=6,
+            moving_share=c.moving_share, moving_vote=c.moving_vote)
+
+
 LENGTHS = dict(X=1.0, lc=0.5, lm=0.15, r=0.12)
 
 
@@ -289,20 +322,26 @@ def to_state(t, rollout_step, cloud=None):
     return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cloud, rollout_step)
 
 
+def random_cloud(n=150):
+    """Points, colours and flags, those that move in one place."""
+    m = torch.tensor((np.arange(n) % 5 < 2).astype(np.float64))
+    x = normal(n, 3, scale=0.2)
+    return (x + 0.3 * m[:, None]).float().double(), unit(n, 3), m
+
+
 def step_case(w, name, c, rollout_step):
     inputs = small_state(c, later=rollout_step > 0)
     fixed = {"m0", "m1", "c0", "c1"}
-    cloud_names = ("cloud_x1", "cloud_c1", "cloud_x0", "cloud_c0")
+    cloud_names = [f"cloud_{kind}{t}" for t in (1, 0) for kind in "xcm"]
     if c.velocity == "node" and rollout_step == 0:
-        for key in cloud_names:
-            inputs[key] = unit(150, 3) if "c" in key.split("_")[1] else normal(150, 3, scale=0.2)
+        inputs.update(zip(cloud_names, random_cloud() + random_cloud()))
         fixed |= set(cloud_names)
     if c.graph == "hierarchical":
         inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, rollout_step, 6))
     inputs.update(weights(c, "gnn"))
 
     def run(t):
-        cloud = ((t["cloud_x1"], t["cloud_c1"]), (t["cloud_x0"], t["cloud_c0"])) if "cloud_x1" in t else None
+        cloud = tuple(tuple(t[f"cloud_{kind}{time}"] for kind in "xcm") for time in (1, 0)) if "cloud_x1" in t else None
         state, _ = gnn.step(t, c, to_state(t, rollout_step, cloud), 3, 6, t.get("node"))
         return torch.cat([state.x[-1], state.f[-1]], 1)
     attributes = {k: v for k, v in vars(c).items() if isinstance(v, (int, float, str)) and k not in ("N", "K", "S", "near", "far", "hidden")}
@@ -316,28 +355,35 @@ def dynamics(w):
     step_case(w, "published", config.published(**small), 0)
     step_case(w, "published_velocity", config.published(velocity="particle", **small), 0)
     step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **small), 1)
-    step_case(w, "full", config.full(cross_edges=2, **{**small, "L": 2}), 0)
-    step_case(w, "full_later", config.full(cross_edges=2, rotation=True, feature_change=0.1, **small), 1)
+    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, cue_refine=2, **{**small, "L": 2}), 0)
+    step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **small), 1)
     step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**small, "k_node_to_node": 3}), 0)
-    c = config.full(cross_edges=2, **small)
+    c = config.full(cross_edges=2, contact_edges=0, **small)
     inputs = small_state(c)
-    cloud = {k: (unit(150, 3) if k.endswith("c") else normal(150, 3, scale=0.2)) for k in ("now_x", "now_c", "past_x", "past_c")}
+    clouds = random_cloud(), random_cloud()
+    cloud = {f"{time}_{kind}": value for time, one in zip(("now", "past"), clouds) for kind, value in zip("xcm", one)}
     node = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, 0, 6))
     state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0,
-                     ((cloud["now_x"], cloud["now_c"]), (cloud["past_x"], cloud["past_c"])))
-    for name, on in (("cue", False), ("cue_smooth", True)):
-        c.smooth = on
+                     clouds)
+    for name, refine, on in (("cue", 0, False), ("refined", 3, False), ("cue_smooth", 0, True)):
+        c.cue_refine, c.smooth = refine, on
         g, e = gnn.build_graph(c, state, 3, 6, node)
         v = gnn.node_velocity(c, state, g, e)
         w.plain(f"node_velocity/{name}", dict(x=inputs["x1"], m=inputs["m1"], c=inputs["c1"], node=node, **cloud), v, lc=c.lc, lm=c.lm,
-                ws=c.ws, k_node_to_node=4, smooth=int(on))
+                ws=c.ws, k_node_to_node=4, smooth=int(on), cue_refine=refine)
     w.plain("node_extras/all", dict(x=inputs["x1"], m=inputs["m1"], node=node, v=v.float().double()),
             gnn.node_extras(c, state, node, v.float().double()), ell=c.ell, s_length=c.s)
     later = small_state(c, later=True)
     state = to_state({**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
     g, e = gnn.build_graph(c, state, 3, 6, node)
+    v = gnn.node_velocity(c, state, g, e)
+    c.contact_edges, c.s = 2, 0.05
+    gnn.add_contact_edges(c, g, e[-1][node], v)
+    contact = torch.where(g.node_mask, g.node_node, torch.full_like(g.node_node, -1))[:, -2:]
+    w.plain("contact_edges/later", dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node), contact, lc=c.lc, lm=c.lm,
+            wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1, k=2, s_length=c.s, columns="the last columns of a node's senders; -1 none")
     w.plain("node_velocity/later", dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node),
-            gnn.node_velocity(c, state, g, e), lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1)
+            v, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1)
     c.velocity = "particle"
     state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
     w.plain("particle_velocity/first", {k: v for k, v in inputs.items() if k[0] in "xc"}, gnn.particle_velocity(c, state), X=c.X, k=24)
@@ -440,7 +486,7 @@ def main():
     parser.add_argument("-o", default=os.path.join(os.path.dirname(__file__), "../../tests/reference/ops.h5"))
     path = parser.parse_args().o
     w = Writer(path)
-    for part in (ops, small_networks, integers, geometry_cases, dynamics, whole_encoder, rendering, losses):
+    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses):
         part(w)
     cases = sum(len(g) for g in w.file.values())
     w.file.close()

@@ -18,7 +18,8 @@ class Config:
     depth_input: bool = False
     carry_rgb: bool = True
     sampling: str = "voxel"          # uniform | voxel
-    inside_share: float = 0.7
+    moving_share: float = 0.25       # of N, first, on points with m = 1 (voxel)
+    inside_share: float = 0.7        # of the rest
     crop: bool = False
     # gnn
     form: str = "full"               # published | full; the fields below are what it stands for
@@ -27,19 +28,20 @@ class Config:
     distance: str = "appearance"     # position | appearance
     moving_flag: bool = True
     node_extras: bool = True
+    gap: bool = True                 # moving nodes see where their body is nearest to what stands still
     velocity: str = "node"           # none | particle | node
     smooth: bool = True
     decode: str = "node"             # particle | node
     rotation: bool = False
     feature_change: float = 0.0
     gain_start: float = 0.0          # added to the gain: 1 starts from "everything goes on as it moves"
-    moving_vote: int = 0             # m of a chosen particle: what most of so many nearest in (position, lc rgb) have
-    cue_refine: int = 0              # times the cue at nodes is refined by closest points among moving pixels
+    moving_vote: int = 16            # m of a chosen particle: what most of so many nearest in (position, lc rgb) have
+    cue_refine: int = 4              # times the cue at nodes is refined by closest points among moving pixels
     k_particle_to_node: int = 3
     k_node_to_node: int = 10
     k_node_to_particle: int = 4
     cross_edges: int = 4
-    contact_edges: int = 0           # edges from the nodes nearest in position that move differently,
+    contact_edges: int = 4           # edges from the nodes nearest in position that move differently,
     contact_speed: float = 0.5       # by at least this many s per frame
     # renderer
     radius_per_particle: bool = True
@@ -72,6 +74,10 @@ class Config:
         return self.velocity != "none" and self.T > 1
 
     @property
+    def has_gap(self):
+        return self.gap and self.moving_flag and self.graph == "hierarchical"
+
+    @property
     def S_in(self):
         """Width of s_i."""
         return self.D + self.T + (1 if self.moving_flag else 0)
@@ -88,7 +94,8 @@ class Config:
 def published(**options):
     """The published form: random nodes, distances in position, decode at particles."""
     base = dict(form="published", nodes="random", distance="position", moving_flag=False, node_extras=False,
-                velocity="none", smooth=False, decode="particle", cross_edges=0)
+                velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, cue_refine=0,
+                gap=False)
     return Config(**{**base, **options})
 
 

@@ -72,7 +72,7 @@ class Cloud:
 
     def choose(self, c, step, episode):
         keys = philox.key64(c.seed, philox.PARTICLES, step, episode, self.key_index)
-        return particles.choose_particles(c, self.x, keys, self.inside, self.grids)
+        return particles.choose_particles(c, self.x, keys, self.inside, self.m if c.moving_flag else None, self.grids)
 
 
 def load(path, splits=None):
@@ -96,7 +96,7 @@ def encode(p, c, episode, frames, step, encoder=unet):
         state.x.append(cloud.xt[index].to(dtype))
         state.c.append(cloud.ct[index].to(dtype))
         m = cloud.m[index]
-        if c.moving_vote:
+        if c.moving_flag and c.moving_vote > 1:
             m = particles.vote(c, cloud.x[index], cloud.colour[index], m)
         state.m.append(torch.from_numpy(m).to(dtype))
         own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from . import particles
 from .layers import activation, geometry, message, mlp, update
-from .neighbours import knn, mean_nearest
+from .neighbours import knn, mean_nearest, nearest_value
 
 
 @dataclass
@@ -18,7 +18,7 @@ class State:
     m: list                      # T x (N_t)
     c: list                      # T x (N_t, 3)
     R: torch.Tensor = None       # (N) reach of the present particles
-    cloud: tuple = None          # ((x, c) present, (x, c) past): all valid pixels, for the cue of rollout step 0
+    cloud: tuple = None          # ((x, c, m) present, (x, c, m) past): all valid pixels, for the cue of rollout step 0
     rollout_step: int = 0
     cue: tuple = None            # (nodes, their velocities before smoothing) of rollout step 0, when computed before
 
@@ -87,15 +87,17 @@ def add_cross_edges(c, g, en, m):
         g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
 
 
-def add_contact_edges(c, g, en, v):
-    """From the nodes nearest in position among those that move differently: what a body may run into."""
-    d = torch.cdist(en[:, :3], en[:, :3], compute_mode="donot_use_mm_for_euclid_dist")
-    d = d.masked_fill(torch.cdist(v, v, compute_mode="donot_use_mm_for_euclid_dist") < c.contact_speed * c.s, float("inf"))
-    near, index = torch.sort(d, dim=1, stable=True)
-    there = torch.isfinite(near[:, : c.contact_edges])
+def add_contact_edges(c, g, en, v, looked=32):
+    """From the first of the `looked` nodes nearest in position that move differently: what a body may run into."""
+    M = len(en)
+    near = knn(en[:, :3], en[:, :3], looked, torch.arange(M))
+    if not near.shape[1]:
+        return
+    differs = squared(v[near], v[:, None]) >= (c.contact_speed * c.s) ** 2
+    first = torch.sort((~differs).to(torch.int8), dim=1, stable=True)[1][:, : c.contact_edges]
     mask = torch.ones(g.node_node.shape, dtype=torch.bool) if g.node_mask is None else g.node_mask
-    g.node_node = torch.cat([g.node_node, index[:, : c.contact_edges]], 1)
-    g.node_mask = torch.cat([mask, there], 1)
+    g.node_node = torch.cat([g.node_node, near.gather(1, first)], 1)
+    g.node_mask = torch.cat([mask, differs.gather(1, first)], 1)
 
 
 def particle_velocity(c, state):
@@ -137,28 +139,26 @@ def cue(c, state, index):
     v = torch.zeros_like(x)
     for _ in range(3):
         v = here - mean_nearest(torch.cat([x - v, colour], 1), past, xq, 128)
-    return refine_cue(c, state, x, colour, v) if c.cue_refine else v
+    return refine_cue(c, state, x, colour, v) if c.cue_refine and len(state.cloud[0]) > 2 else v
 
 
-def refine_cue(c, state, x, colour, v, count=128, share=0.7):
-    """Closest points: the `count` moving pixels of the present nearest to a node, moved back by v, against the nearest
-    moving pixels of the past; the nearer `share` of the pairs gives the mean correction of v."""
+def refine_cue(c, state, x, colour, v, count=128, share=0.7, pair_colour=0.3):
+    """Closest points: every other of the `count` moving pixels of the present nearest to a node, moved back by v, against
+    the nearest moving pixels of the past; the nearer `share` of the pairs gives v. Shading does not move with a body: colour
+    counts less for the pairs."""
     (xp, cp, mp), (xq, cq, mq) = state.cloud
     xp, cp, xq, cq = xp[mp > 0], c.lc * cp[mp > 0], xq[mq > 0], c.lc * cq[mq > 0]
     if len(xp) < 8 or len(xq) < 8:
         return v
     near = knn(torch.cat([x, colour], 1), torch.cat([xp, cp], 1), count)[:, ::2]
-    past, own, kept = torch.cat([xq, cq], 1), cp[near], max(1, int(share * near.shape[1]))
+    past, own, kept = torch.cat([xq, pair_colour * cq], 1), pair_colour * cp[near], max(1, int(share * near.shape[1]))
     norms = (past * past).sum(1)
     for _ in range(c.cue_refine):
         back = torch.cat([xp[near] - v[:, None], own], 2)
-        d = torch.addmm(norms, back.view(-1, 6), past.T, alpha=-2)
-        least = d.amin(1, keepdim=True)
-        hit = (d <= least).to(d.dtype)  # a product with the indicator: argmin over rows is slow on the CPU
-        distance = (least[:, 0] + back.view(-1, 6).square().sum(1)).view(near.shape)
-        delta = back[..., :3] - ((hit @ xq) / hit.sum(1, keepdim=True)).view(*near.shape, 3)
-        best = distance.topk(kept, 1, largest=False)[1]
-        v = v + delta.gather(1, best[..., None].expand(-1, -1, 3)).mean(1)
+        match, distance = nearest_value(back.view(-1, 6), past, xq, norms)
+        pair = xp[near] - match.view(*near.shape, 3)
+        best = torch.sort(distance.view(near.shape), dim=1, stable=True)[1][:, :kept]
+        v = pair.gather(1, best[..., None].expand(-1, -1, 3)).mean(1)
     return v
 
 
@@ -182,6 +182,23 @@ def node_extras(c, state, node, v):
     factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)
     offset, length = offset * factor / c.ell, length * factor / c.ell
     return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
+
+
+def node_gaps(c, state, node, body=128):
+    """Of the `body` moving particles nearest to a moving node the one that is nearest to what stands still (the mean of the
+    3 nearest): [its place from the node, offset to what stands, |offset|] / ell, the offset shortened to 3 ell."""
+    x, m = state.x[-1].detach(), state.m[-1]
+    out = torch.zeros(len(node), 7, dtype=x.dtype)
+    mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
+    if not (len(mine) and len(movers) and len(still)):
+        return out
+    offset = x[still][knn(x[movers], x[still], 3)].mean(1) - x[movers]
+    length = torch.sqrt((offset * offset).sum(1))
+    near = knn(x[node[mine]], x[movers], body)
+    best = near.gather(1, torch.sort(length[near], dim=1, stable=True)[1][:, :1])[:, 0]
+    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
+    out[mine] = torch.cat([(x[movers][best] - x[node[mine]]) / c.ell, offset[best] * factor, length[best, None] * factor], 1)
+    return out
 
 
 def inputs(c, state):
@@ -328,6 +345,9 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
             if c.node_extras:
                 extra = node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))
+            if c.has_gap:
+                gaps = node_gaps(c, state, g.node)
+                extra = gaps if extra is None else torch.cat([extra, gaps], 1)
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, v_particle, d2)
     return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node, "v": v_node if v_node is not None else v_particle}
 

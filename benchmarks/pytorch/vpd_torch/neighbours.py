@@ -53,3 +53,15 @@ def mean_nearest(query, data, values, k):
             d = torch.addmm((data * data).sum(1), query, data.T, alpha=-2)
             index = d.topk(k, 1, largest=False, sorted=False)[1]
         return values[index].mean(1)
+
+
+def nearest_value(query, data, values, data_norm):
+    """Value at the nearest of many `data`, and the squared distance to it: (Q, n), (Q)."""
+    with torch.no_grad():
+        if EXACT:
+            index = knn(query, data, 1)[:, 0]
+            return values[index], ((query - data[index]) ** 2).sum(1)
+        d = torch.addmm(data_norm, query, data.T, alpha=-2)
+        least = d.amin(1, keepdim=True)
+        hit = (d <= least).to(d.dtype)  # a product with the indicator: argmin over rows is slow on the CPU
+        return (hit @ values) / hit.sum(1, keepdim=True), least[:, 0] + query.square().sum(1)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From pixels to particles: unprojection, moving flag, choice, radii. numpy: nothing here has a gradient."""
 import numpy as np
+import torch
 from scipy.spatial import cKDTree
 
-from . import philox
+from . import neighbours, philox
 
 
 def unproject(depth, Kc, pose):
@@ -67,20 +68,23 @@ def choose_voxel(x, keys, n, X, ids=None):
     return order[np.sort(first)[:n]]
 
 
-def choose_particles(c, x, keys, inside, grids=None):
-    """x (P, 3) valid points, keys (P) uint64, inside (P) bool or None (no box) -> indices, ordered by key. `grids` may
-    hold voxel numbers by (part, n), which do not depend on the keys."""
+def choose_particles(c, x, keys, inside, m=None, grids=None):
+    """x (P, 3) valid points, keys (P) uint64, inside (P) bool or None (no box), m (P) or None -> indices, ordered by key.
+    `grids` may hold voxel numbers by (part, n), which do not depend on the keys."""
     if c.sampling == "uniform":
         return np.argsort(keys, kind="stable")[: c.N]
-    parts = [np.arange(len(x))] if inside is None else [np.flatnonzero(inside), np.flatnonzero(~inside)]
-    if inside is None:
-        targets = [c.N]
-    else:
-        n_in = int(round(c.inside_share * c.N))
-        n_out = c.N - n_in
-        targets = [n_in + max(0, n_out - len(parts[1])), n_out + max(0, n_in - len(parts[0]))]
+    share = int(round(c.moving_share * c.N))
+    moving = np.flatnonzero(m > 0) if share and m is not None else np.empty(0, np.int64)
+    rest = np.setdiff1d(np.arange(len(x)), moving)
+    n_moving = min(len(moving), max(share, c.N - len(rest)))
+    n_rest = c.N - n_moving
+    n_in = int(round(c.inside_share * n_rest))
+    n_out = n_rest - n_in
+    there = np.ones(len(rest), bool) if inside is None else inside[rest]
+    parts = [rest[there], rest[~there]]
+    targets = [n_moving, n_in + max(0, n_out - len(parts[1])), n_out + max(0, n_in - len(parts[0]))]
     chosen = []
-    for number, (part, n) in enumerate(zip(parts, targets)):
+    for number, (part, n) in enumerate(zip([moving] + parts, targets)):
         ids = None
         if grids is not None and len(part) > n:
             if (number, n) not in grids:
@@ -93,8 +97,8 @@ def choose_particles(c, x, keys, inside, grids=None):
 
 def vote(c, x, colour, m):
     """Moving flag by majority of the c.moving_vote nearest chosen particles (itself among them) in (position, lc rgb)."""
-    e = np.concatenate([x, c.lc * colour], 1)
-    near = cKDTree(e).query(e, min(c.moving_vote, len(e)))[1].reshape(len(e), -1)
+    e = torch.from_numpy(np.concatenate([x, c.lc * colour], 1))
+    near = neighbours.knn(e, e, c.moving_vote).numpy()
     return (m[near].mean(1) > 0.5).astype(m.dtype)
 
 
