@@ -122,7 +122,8 @@ static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
                   1e3 * off[COVERED_NEXT], count[COVERED_NEXT]);
     assert_true(count[BALL] > 30 && count[REST] > 200 && count[UNCOVERED] > 5);
     assert_true(off[BALL] < 0.03); // pixels lie 4 cm apart
-    assert_true(off[REST] < 0.01 && off[UNCOVERED] < 0.01);
+    // Nearly all of the floor; a point of the field beside the ball may be shared here and there.
+    assert_true(off[REST] < 0.001 && off[UNCOVERED] < 0.01 && off[COVERED_NEXT] < 0.01);
     free(y);
     teardown(&f);
 }

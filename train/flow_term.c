@@ -68,7 +68,8 @@ static size_t choose_points(const Making *m, bool changed, Keyed *items) {
     return found < FLOW_PIXELS ? found : FLOW_PIXELS;
 }
 
-// Of the points that changed either way: do most of the nearest ones change to the next frame? A floor that was uncovered stays.
+// Of the points that changed either way: did most of the nearest ones change both ways? Floor that a body left, or will cover, changes in
+// one direction of time alone, and stays.
 static void vote(const Making *m, const GnnPoints *queries, const GnnPoints *voters, const real *ballots, real *shares) {
     Device *device = m->tape->device;
     size_t k = VOTERS < voters->count ? VOTERS : voters->count;
@@ -94,7 +95,7 @@ static GnnPoints upload_points(Tape *tape, size_t count, const real *x, const re
     return (GnnPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
 }
 
-// Every point that changed either way, and (1 or 0) x 3 whether it changes to the next frame.
+// Every point that changed either way, and (1 or 0) x 3 whether it changed both ways.
 static GnnPoints list_voters(const Making *m, const real **ballots) {
     const PointCloud *now = &m->cache->now, *before = &m->cache->before;
     real *x = tape_context(m->tape, (9 * now->count + 1) * sizeof *x), *c = x + 3 * now->count, *ballot = c + 3 * now->count;
@@ -103,7 +104,7 @@ static GnnPoints list_voters(const Making *m, const real **ballots) {
         if (!(now->moving[i] > 0 || before->moving[i] > 0)) continue;
         memcpy(x + 3 * count, now->position + 3 * i, 3 * sizeof *x);
         memcpy(c + 3 * count, now->colour + 3 * i, 3 * sizeof *c);
-        for (size_t d = 0; d < 3; d++) ballot[3 * count + d] = now->moving[i];
+        for (size_t d = 0; d < 3; d++) ballot[3 * count + d] = now->moving[i] * before->moving[i];
         count++;
     }
     *ballots = tape_upload(m->tape, ballot, 3 * count, sizeof *ballot);
