@@ -116,8 +116,32 @@ static void swapping_twice_changes_nothing(void **state) {
     teardown(&f);
 }
 
+// As a new optimiser would go on from the weights as they are.
+static void restart_forgets_moments_and_average(void **state) {
+    (void)state;
+    OptimizerConfig config = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .ema = 0.5};
+    Fixture f, fresh;
+    double norm;
+    setup(&f, config);
+    setup(&fresh, config);
+    set_gradients(&f, (real)0.3);
+    assert_int_equal(optimizer_step(&f.optimizer, 0.02, &norm, NULL), STATUS_OK);
+    memcpy(fresh.set.values, f.set.values, f.set.size * sizeof(real));
+    optimizer_restart_ema(&fresh.optimizer);
+    optimizer_restart(&f.optimizer);
+    set_gradients(&f, (real)0.01);
+    set_gradients(&fresh, (real)0.01);
+    assert_int_equal(optimizer_step(&f.optimizer, 0.02, &norm, NULL), STATUS_OK);
+    assert_int_equal(optimizer_step(&fresh.optimizer, 0.02, &norm, NULL), STATUS_OK);
+    assert_memory_equal(f.set.values, fresh.set.values, f.set.size * sizeof(real));
+    assert_memory_equal(f.optimizer.ema, fresh.optimizer.ema, f.set.size * sizeof(real));
+    teardown(&f);
+    teardown(&fresh);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restart_forgets_moments_and_average),
         cmocka_unit_test(three_steps_match_the_equations),
         cmocka_unit_test(clipping_scales_the_step_but_reports_the_norm),
         cmocka_unit_test(frozen_parameters_stay),

@@ -46,23 +46,22 @@ static void rollout_grows(void **state) {
     assert_int_equal(schedule_longest_rollout(&even), 12);
 }
 
-// Steps of motion alone first; each phase goes through the whole schedule.
-static void two_phases(void **state) {
+static void each_phase_has_its_whole_schedule(void **state) {
     (void)state;
     TrainConfig two = config;
-    two.steps = 301;
-    two.motion_steps = 200;
-    assert_false(schedule_has_images(&two, 199));
-    assert_true(schedule_has_images(&two, 200));
-    assert_close(schedule_rate(&two, 0), 1e-4, 1e-15, 0);
-    assert_close(schedule_rate(&two, 199), 1e-4, 1e-15, 0);
-    for (long step = 0; step < 101; step++)
-        assert_close(schedule_rate(&two, 200 + step), schedule_rate(&config, step), 1e-15, 0);
-    const long steps[] = {0, 99, 100, 180, 200, 250, 251, 300}, lengths[] = {3, 3, 6, 12, 3, 3, 6, 12};
-    for (int i = 0; i < 8; i++) assert_int_equal(schedule_rollout(&two, steps[i]), lengths[i]);
-    two.motion_steps = 1000; // longer than the run: motion alone, one phase of 301 steps
-    assert_false(schedule_has_images(&two, 300));
-    assert_close(schedule_rate(&two, 300), 1e-4, 1e-15, 0);
+    two.motion_steps = 101;
+    two.steps = 202;
+    for (long step = 0; step < 101; step++) {
+        assert_true(schedule_rate(&two, step) == schedule_rate(&config, step));
+        assert_true(schedule_rate(&two, 101 + step) == schedule_rate(&config, step));
+        assert_int_equal(schedule_rollout(&two, 101 + step), schedule_rollout(&config, step));
+        assert_int_equal(schedule_phase_step(&two, 101 + step), step);
+        assert_true(!schedule_has_images(&two, step) && schedule_has_images(&two, 101 + step));
+    }
+    two.motion_steps = 1000; // longer than the run: motion alone, to its end
+    two.steps = 101;
+    for (long step = 0; step < 101; step++) assert_true(schedule_rate(&two, step) == schedule_rate(&config, step));
+    assert_false(schedule_has_images(&two, 100));
 }
 
 static void step_weights_add_up_to_one(void **state) {
@@ -133,8 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rate_warms_up_then_follows_a_cosine),
         cmocka_unit_test(rate_of_odd_schedules),
-        cmocka_unit_test(rollout_grows),
-        cmocka_unit_test(two_phases),
+        cmocka_unit_test(rollout_grows), cmocka_unit_test(each_phase_has_its_whole_schedule),
         cmocka_unit_test(step_weights_add_up_to_one),
         cmocka_unit_test(half_known_values),
         cmocka_unit_test(half_keeps_every_half),

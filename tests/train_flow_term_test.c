@@ -250,6 +250,7 @@ static void train_once(Fixture *f, LossWorkspace *workspace, Optimizer *optimize
                        .input_views = input_views,
                        .input_view_count = MOVIE_VIEWS,
                        .rollout = MOVIE_FRAMES - T,
+                       .motion_only = true,
                        .key = {1, step, 0},
                        .scale = 1};
     parameters_zero_grad(&f->model->parameters);

@@ -43,7 +43,6 @@ static void run(Fixture *f, uint32_t step, double scale) {
                        .input_views = input_views,
                        .input_view_count = SCENE_VIEWS,
                        .rollout = SCENE_FRAMES - T,
-                       .images = true,
                        .key = {1, step, 0},
                        .scale = scale};
     assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &f->parts, &err), err);
@@ -107,7 +106,6 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
                            .input_views = input_views,
                            .input_view_count = SCENE_VIEWS,
                            .rollout = 2,
-                           .images = true,
                            .key = {1, 7, 0},
                            .scale = 1};
         assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &f[i].parts, &err), err);

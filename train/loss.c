@@ -250,7 +250,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     Observation history = history_of(&e);
     if (tape->device->failed) return device_status(tape->device, err);
     EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale,
-                             !input->images};
+                             input->motion_only};
     // Encode, draw; then step, draw, step, draw, ...; without images only the steps.
     Status status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
     step_clock_part(input->clock, tape, PART_ENCODER);
@@ -260,7 +260,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
             status = move_and_compare(&e, step, err);
             step_clock_part(input->clock, tape, PART_DYNAMICS);
         }
-        if (status == STATUS_OK && input->images) status = draw_and_compare(&e, step, weights[step], err);
+        if (status == STATUS_OK && !input->motion_only) status = draw_and_compare(&e, step, weights[step], err);
         step_clock_part(input->clock, tape, PART_RENDERER);
     }
     if (status == STATUS_OK) {

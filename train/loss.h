@@ -39,7 +39,7 @@ typedef struct LossInput {
     const int *input_views; // positions in frames->views that the encoder sees
     int input_view_count;
     int rollout; // steps
-    bool images; // false: motion alone, without encoder and renderer
+    bool motion_only; // without encoder and renderer
     VideoFrame first; // what frames->F begins at, by which flow is kept
     SceneKey key;
     double scale;     // the loss is multiplied by this before backward (1 / batch)

@@ -111,7 +111,6 @@ static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
                        .input_views = b->input_views,
                        .input_view_count = b->frames->V,
                        .rollout = b->frames->F - (int)b->config->model.T,
-                       .images = true,
                        .key = {1, (uint32_t)b->step, 0},
                        .scale = 1,
                        .clock = &clock};

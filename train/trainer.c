@@ -75,7 +75,7 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
             .first = {frames->episode, frames->first, frames->stride},
             .input_views = episode->input_views,
             .input_view_count = episode->input_view_count,
-            .images = schedule_has_images(train, t->step),
+            .motion_only = !schedule_has_images(train, t->step),
             .rollout = frames->F - (int)t->config.model.T,
             .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
             .scale = 1.0 / (double)train->batch};
