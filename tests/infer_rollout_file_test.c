@@ -352,8 +352,10 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_clouds_without_flags),      cmocka_unit_test(test_least),     cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_cut_short), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_clouds_without_flags),
+        cmocka_unit_test(test_least),           cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

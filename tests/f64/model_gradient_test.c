@@ -83,7 +83,8 @@ static Tensor *draw(Fixture *f, const Scene *scene, int step) {
 static Tensor *pull(Fixture *f, Tape *tape, const Scene *scene, const real *began) {
     const Config *c = &f->model->config;
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;
-    real *place = tape_context(tape, 3 * x->rows * sizeof *place), *weight = tape_context(tape, x->rows * sizeof *weight);
+    real *place = tape_context(tape, 3 * x->rows * sizeof *place),
+         *weight = tape_context(tape, x->rows * sizeof *weight);
     RandomKey key = {.seed = 6, .purpose = RANDOM_TEST};
     for (size_t i = 0; i < 3 * x->rows; i++) place[i] = (real)((double)began[i] + 0.1 * random_normal(key, i));
     for (size_t i = 0; i < x->rows; i++) weight[i] = 1 / (real)x->rows;
