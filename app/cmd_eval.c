@@ -121,6 +121,15 @@ static Status check_outputs(const CommandLine *line, Error *err) {
 
 // ---- a model
 
+// Pictures are not drawn with --motion.
+static Status check_motion_flags(const CommandLine *line, Error *err) {
+    static const char *const of_pictures[] = {"pictures", "plot", "seen"};
+    for (size_t i = 0; i < sizeof of_pictures / sizeof *of_pictures; i++)
+        if (command_has(line, "motion") && command_has(line, of_pictures[i]))
+            return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --motion", of_pictures[i]);
+    return STATUS_OK;
+}
+
 static Status measure_model(const CommandLine *line, const Dataset *dataset, const Session *session,
                             const EvalChoice *choice, const IntList *views, Report *report, Error *err) {
     EvalPlan plan = {0};
@@ -169,7 +178,7 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
                                  .steps = steps > 0 ? (int)steps : 0};
     if (starts.count > 1)
         return error_set(err, STATUS_BAD_INPUT, "--starts: expected one frame with --frames, found %d", starts.count);
-    static const char *const of_models[] = {"episode", "seen", "pictures", "input-views", "raw", "device"};
+    static const char *const of_models[] = {"episode", "seen", "pictures", "motion", "input-views", "raw", "device"};
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (command_has(line, of_models[i]))
             return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --frames", of_models[i]);
@@ -197,6 +206,7 @@ static Status run_eval(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, frames ? 0 : 1), &dataset, err);
     if (status == STATUS_OK) status = choose_episodes(line, dataset, &episodes, err);
+    if (status == STATUS_OK) status = check_motion_flags(line, err);
     if (status == STATUS_OK) status = check_outputs(line, err);
     if (status == STATUS_OK)
         status = (frames ? eval_folder : eval_model)(line, dataset, &episodes, starts, steps, &report, err);

@@ -64,8 +64,7 @@ static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options
     if (moving > 0)
         status = choose_voxel(&out->voxels, items, moving, share, cloud->position, options->extent, &first, err);
     if (status == STATUS_OK)
-        status =
-            sample_by_box(cloud, options, items + moving, others, options->N - first, scratch, out, &rest, err);
+        status = sample_by_box(cloud, options, items + moving, others, options->N - first, scratch, out, &rest, err);
     memmove(items + first, items + moving, rest * sizeof *items);
     out->count = first + rest;
     choose_sort(items, out->count);

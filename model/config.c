@@ -227,6 +227,14 @@ static Status apply_preset(Config *config, Error *err) {
 
 void config_defaults(Config *config) { options_defaults(config_options, config); }
 
+void config_defaults_of_checkpoint(Config *config) {
+    enum { OFF = 1 };
+    config_defaults(config);
+    config->encoder.moving_share = 0;
+    config->gnn.gap = OFF;
+    config->gnn.contact_edges = config->gnn.moving_vote = config->gnn.cue_refine = 0;
+}
+
 Status config_load(Config *config, const char *path, Error *err) {
     if (!path) return STATUS_OK;
     // Once for the preset, once more so that keys beside it win.

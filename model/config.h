@@ -100,6 +100,8 @@ typedef struct Config {
 extern const OptionTable config_options;
 
 void config_defaults(Config *config);
+// What stands for options that a checkpoint does not name: it is older than they are, and was trained without.
+void config_defaults_of_checkpoint(Config *config);
 // A YAML file; a `model.preset` in it is applied before its other keys. path NULL = defaults.
 Status config_load(Config *config, const char *path, Error *err);
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);

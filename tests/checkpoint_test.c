@@ -98,6 +98,23 @@ static void meta_comes_back(void **state) {
     assert_true(isnan(meta.best_score));
 }
 
+// A checkpoint that is older than an option was trained without it.
+static void options_that_came_later_are_off(void **state) {
+    Setting *s = *state;
+    Config now, old;
+    const char text[] = "gnn:\n  form: full\n  cross_edges: 3\n";
+    config_defaults(&now);
+    config_defaults_of_checkpoint(&old);
+    assert_status_ok(config_parse(&now, text, strlen(text), "now", &s->err), s->err);
+    assert_status_ok(config_parse(&old, text, strlen(text), "old", &s->err), s->err);
+    assert_status_ok(config_resolve(&now, &s->err), s->err);
+    assert_status_ok(config_resolve(&old, &s->err), s->err);
+    assert_true(now.gnn.gap == 2 && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0 && now.gnn.cue_refine > 0);
+    assert_true(old.gnn.gap == 1 && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0 && old.gnn.cue_refine == 0);
+    assert_true(old.encoder.moving_share == 0 && now.encoder.moving_share > 0);
+    assert_true(old.gnn.cross_edges == 3 && old.gnn.smooth == 2); // what it names it has, and what that stands for
+}
+
 static size_t read_bytes(const char *path, char **bytes) {
     Error err;
     size_t size;
@@ -269,6 +286,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(weights_are_chosen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_without_average_or_moments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(meta_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_that_came_later_are_off, set_up, tear_down),
         cmocka_unit_test_setup_teardown(same_content_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_differences_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_differences_are_counted, set_up, tear_down),

@@ -85,6 +85,30 @@ static void untrained_is_no_dynamics(void **state) {
     }
 }
 
+// The same motion as with pictures, and none of those.
+static void motion_alone_draws_nothing(void **state) {
+    (void)state;
+    World world;
+    Report whole, motion;
+    int values;
+    EvalChoice choice = {.episodes = ALL_EPISODES, .episode_count = 1, .steps = 4};
+    world_open(&world, WORLD_PLAIN);
+    world_model(&world, NULL, true);
+    plan_and_run(&world, choice, (EvalOptions){0}, &whole);
+    plan_and_run(&world, choice, (EvalOptions){.motion_only = true}, &motion);
+    assert_int_equal(methods_differ(&motion, METHOD_MODEL, METHOD_MODEL, &values), 0);
+    assert_int_equal(values, 0);
+    for (int step = 1; step <= 4; step++) {
+        const MotionTally *a = report_motion(&whole, METHOD_MODEL, step),
+                          *b = report_motion(&motion, METHOD_MODEL, step);
+        assert_true(a->error.count > 0 && a->error.count == b->error.count && a->error.sum == b->error.sum);
+        assert_true(a->floor_drift.sum == b->floor_drift.sum);
+    }
+    report_free(&whole);
+    report_free(&motion);
+    world_close(&world);
+}
+
 static void read_picture(const char *folder, const char *name, Image *image) {
     char path[FILE_PATH_SIZE];
     Error err = {0};
@@ -346,13 +370,10 @@ static void films(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_is_no_dynamics),
-        cmocka_unit_test(pictures_are_the_rollouts),
-        cmocka_unit_test(starts_that_fit),
-        cmocka_unit_test(one_frame_is_enough),
-        cmocka_unit_test(masks_and_crops),
-        cmocka_unit_test(pixels_that_inputs_see),
-        cmocka_unit_test(films),
+        cmocka_unit_test(untrained_is_no_dynamics),  cmocka_unit_test(motion_alone_draws_nothing),
+        cmocka_unit_test(pictures_are_the_rollouts), cmocka_unit_test(starts_that_fit),
+        cmocka_unit_test(one_frame_is_enough),       cmocka_unit_test(masks_and_crops),
+        cmocka_unit_test(pixels_that_inputs_see),    cmocka_unit_test(films),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,7 @@ static RolloutSet make_set(size_t n, float first) {
     set.labels[n - 1] = 40000;
     set.cloud_positions = floats(3 * P, -1);
     set.cloud_colour = bytes(3 * P, 1, 255);
+    set.cloud_moving = bytes(P, 1, 2);
     return set;
 }
 
@@ -86,6 +87,8 @@ static void assert_set_equal(const RolloutSet *a, const RolloutSet *b) {
     assert_memory_equal(a->labels, b->labels, a->N * 2);
     assert_memory_equal(a->cloud_positions, b->cloud_positions, a->P * 12);
     assert_memory_equal(a->cloud_colour, b->cloud_colour, a->P * 3);
+    assert_true(!a->cloud_moving == !b->cloud_moving);
+    if (a->cloud_moving) assert_memory_equal(a->cloud_moving, b->cloud_moving, a->P);
 }
 
 static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
@@ -131,6 +134,28 @@ static void test_round_trip(void **state) {
     assert_status_ok(rollout_file_read_memory(text, length, "memory", &read, &err), err);
     assert_rollout_equal(&written, &read);
     free(text);
+    rollout_file_free(&read);
+    rollout_file_free(&written);
+    test_remove_folder(folder);
+}
+
+// As older files are: the clouds do not tell what moves.
+static void test_clouds_without_flags(void **state) {
+    (void)state;
+    char folder[64], path[128];
+    Error err;
+    RolloutFile written = make_rollout(), read;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/out.h5", folder);
+    for (int i = 0; i < written.set_count; i++) {
+        free(written.sets[i].cloud_moving);
+        written.sets[i].cloud_moving = NULL;
+    }
+    assert_status_ok(rollout_file_note(&written, "delete label 2", &err), err);
+    assert_status_ok(rollout_file_write(&written, path, &err), err);
+    assert_status_ok(rollout_file_read(path, &read, &err), err);
+    assert_rollout_equal(&written, &read);
+    assert_null(read.sets[0].cloud_moving);
     rollout_file_free(&read);
     rollout_file_free(&written);
     test_remove_folder(folder);
@@ -327,8 +352,10 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_least),     cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_cut_short), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_clouds_without_flags),
+        cmocka_unit_test(test_least),           cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,8 @@ static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
         count[kind]++;
     }
     for (int k = 0; k < KINDS; k++) off[k] /= (double)count[k];
-    print_message("off by %.1f mm on the ball that moves 112 mm (%zu); %.2f on floor (%zu), %.2f on floor that it left (%zu), %.1f "
+    print_message("off by %.1f mm on the ball that moves 112 mm (%zu); %.2f on floor (%zu), %.2f on floor that it left "
+                  "(%zu), %.1f "
                   "on floor that it will cover (%zu)\n",
                   1e3 * off[BALL], count[BALL], 1e3 * off[REST], count[REST], 1e3 * off[UNCOVERED], count[UNCOVERED],
                   1e3 * off[COVERED_NEXT], count[COVERED_NEXT]);
@@ -265,8 +266,7 @@ static void motion_alone_is_learned(void **state) {
     LossWorkspace workspace = {0};
     LossParts parts;
     Optimizer optimizer;
-    setup(&f,
-          (const char *[]){"encoder.N=200", "train.flow_term=1", "train.nearest_term=0", NULL});
+    setup(&f, (const char *[]){"encoder.N=200", "train.flow_term=1", "train.nearest_term=0", NULL});
     Parameters *set = &f.model->parameters;
     real *before = malloc(set->size * sizeof *before);
     memcpy(before, set->values, set->size * sizeof *before);

@@ -258,7 +258,7 @@ static Status read_config(CheckpointFile *file, Error *err) {
                                file->root.text, meta->hash, checksum);
     }
     snprintf(name, sizeof name, "%s/config", file->root.text);
-    config_defaults(&meta->config);
+    config_defaults_of_checkpoint(&meta->config);
     if (status == STATUS_OK) status = config_parse(&meta->config, text, length, name, err);
     if (status == STATUS_OK && config_resolve(&meta->config, err) != STATUS_OK) status = error_prefix(err, "%s", name);
     free(text);

@@ -23,6 +23,11 @@ done
 expect 0 "*" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --starts 3 --steps 2
 [ "$(grep -A 1 "PSNR dB, whole" "$folder/table" | grep model)" = "$(grep -A 1 "PSNR dB, whole" "$folder/stdout" | grep model)" ] && fail "the comparison cannot fail"
 
+# Motion alone: the same table of motion, and no other.
+expect 0 "MOTION OF OBJECT PARTICLES" "" "$VPD" eval -q "$run" "$data" --starts 2 --steps 3 --motion
+[ "$(sed -n '/MOTION/,$p' "$folder/table")" = "$(sed -n '/MOTION/,$p' "$folder/stdout")" ] || fail "--motion: another table of motion"
+grep -q "VIEWS\|PSNR\|moving " "$folder/stdout" && fail "--motion prints pictures' figures"
+
 # Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
 expect 0 "2 of 2 episodes" "warning: too short for 5 steps: 000001 start 4, 000002 start 4" "$VPD" eval "$run" "$data" --starts 2,4 --steps 5
 expect 0 "1 of 1 episodes" "" "$VPD" eval -q "$run" "$data" --episode 000000 --starts 8 --steps 0 --raw
@@ -44,6 +49,9 @@ wrong_eval "absent.h5" "$run" "$folder/absent.h5"
 wrong_eval "/nowhere/a.json" "$run" "$data" --json /nowhere/a.json
 wrong_eval "found none" --frames "$folder" "$data"
 wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
+wrong_eval "--pictures does not go with --motion" "$run" "$data" --motion --pictures "$folder/none"
+wrong_eval "--seen does not go with --motion" "$run" "$data" --motion --seen
+wrong_eval "--motion does not go with --frames" --frames "$folder" "$data" --motion
 wrong_eval "--seen does not go with --frames" --frames "$folder" "$data" --seen
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 4 -o "$folder/train.h5"
 wrong_eval "found 1 for train, 0 for val, 0 for test; say which with --split" "$run" "$folder/train.h5"

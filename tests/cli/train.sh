@@ -49,6 +49,26 @@ expect 0 "" "*" train -o "$folder/other" --set train.seed=2
 [ "$(losses "$folder/other")" = "$(losses "$folder/whole")" ] && fail "another seed gives the same losses"
 [ "$(weights "$folder/other/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] && fail "another seed gives the same weights"
 
+# Motion alone first, in a turned world, then with images: finite losses, the same twice, and a stop in either phase changes no bit.
+motion() { train --set train.motion_steps=4 --set train.flow_term=1 --set train.turn=z --set train.steps=7 --set train.keep=9 "$@"; }
+expect 0 "" "*" motion -o "$folder/motion"
+expect 0 "" "*" motion -o "$folder/again"
+[ "$(weights "$folder/motion/checkpoints/step_00000007.h5")" = "$(weights "$folder/again/checkpoints/step_00000007.h5")" ] || fail "two runs of motion differ"
+[ "$(losses "$folder/motion" | wc -l)" = 7 ] || fail "7 lines of losses expected"
+losses "$folder/motion" | grep -qi "nan\|inf\|null" && fail "losses are not finite: $(losses "$folder/motion")"
+psnr() { grep -c "\"step\":[$2],\"kind\":\"train\".*psnr_" "$1/metrics.jsonl"; }
+[ "$(psnr "$folder/motion" 1-4)" = 0 ] || fail "PSNR in the log of motion alone"
+[ "$(psnr "$folder/motion" 5-7)" = 3 ] || fail "no PSNR in the log behind it"
+for last in 2 4 6; do
+  mkdir -p "$folder/from$last/checkpoints"
+  cp "$folder/motion/checkpoints/step_0000000$last.h5" "$folder/from$last/checkpoints"
+  echo "step_0000000$last.h5" >"$folder/from$last/checkpoints/latest"
+  expect 0 "" "*" motion -o "$folder/from$last" --resume
+  [ "$(weights "$folder/from$last/checkpoints/step_00000007.h5")" = "$(weights "$folder/motion/checkpoints/step_00000007.h5")" ] || fail "weights differ when going on from step $last"
+done
+expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
+[ "$(weights "$folder/motion/checkpoints/step_00000007.h5")" = "$(weights "$folder/unturned/checkpoints/step_00000007.h5")" ] && fail "turns change nothing"
+
 # Other uses.
 expect 0 "seconds_per_step" "*" train --dry-run
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
@@ -56,6 +76,7 @@ expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.step
 
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
+expect 2 "" "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0
 expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
 expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
 expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2

@@ -19,6 +19,7 @@ typedef struct Fixture {
     GnnPlan plans[STEPS];
     RendererSamples *samples[STEPS + 1];
     bool frozen;
+    bool pulled; // the loss pulls particles to fixed places, as the flow term does
     real origin[3 * RAYS], direction[3 * RAYS], colour[3 * RAYS];
 } Fixture;
 
@@ -78,6 +79,20 @@ static Tensor *draw(Fixture *f, const Scene *scene, int step) {
     return mean_squared_error(f->frozen ? &f->tape : &f->kept, output.colour, f->colour);
 }
 
+// The flow term's distance (train/flow_term.c) to places 10 cm or so from where each particle began.
+static Tensor *pull(Fixture *f, Tape *tape, const Scene *scene, const real *began) {
+    const Config *c = &f->model->config;
+    Tensor *x = scene->sets.set[scene->sets.count - 1].x;
+    real *place = tape_context(tape, 3 * x->rows * sizeof *place),
+         *weight = tape_context(tape, x->rows * sizeof *weight);
+    RandomKey key = {.seed = 6, .purpose = RANDOM_TEST};
+    for (size_t i = 0; i < 3 * x->rows; i++) place[i] = (real)((double)began[i] + 0.1 * random_normal(key, i));
+    for (size_t i = 0; i < x->rows; i++) weight[i] = 1 / (real)x->rows;
+    return reduce_huber(tape, x, tape_upload(tape, place, 3 * x->rows, sizeof *place),
+                        tape_upload(tape, weight, x->rows, sizeof *weight), 0.01 * c->data.extent,
+                        1 / c->gnn.displacement_scale);
+}
+
 // The loss; the first call (not frozen) makes the plans and samples that later calls use.
 static Tensor *loss_of(Fixture *f) {
     Tape *tape = f->frozen ? &f->tape : &f->kept;
@@ -88,12 +103,14 @@ static Tensor *loss_of(Fixture *f) {
                                 &scene, &err),
                      err);
     Tensor *loss = draw(f, &scene, 0);
+    const real *began = scene.sets.set[scene.sets.count - 1].x->value;
     for (int step = 1; step <= STEPS; step++) {
         tape_stage(tape);
         if (!f->frozen && vpd_has_dynamics(f->model))
             vpd_plan(tape, f->model, &f->workspace, &scene, &f->plans[step - 1]);
         StepOutput out = vpd_move(tape, f->model, &scene, &f->plans[step - 1]);
         loss = tensor_add(tape, loss, draw(f, &scene, step));
+        if (f->pulled) loss = tensor_add(tape, loss, pull(f, tape, &scene, began));
         if (out.dx) loss = tensor_add_scaled(tape, loss, reduce(tape, out.dx, REDUCE_SQUARE, NULL, NULL, 1), 3);
     }
     assert_status_ok(device_status(f->device, &err), err);
@@ -147,15 +164,27 @@ static void check_module(Fixture *f, const char *prefix) {
         fail_msg("%s: %.12g by the tape, %.12g by differences", prefix, analytic, numeric);
 }
 
-static void check_modules(const char *const *options, const char *const *modules) {
+static void check_modules_of(bool pulled, const char *const *options, const char *const *modules) {
     Fixture f;
     setup(&f, options);
+    f.pulled = pulled;
     loss_of(&f);
     f.frozen = true;
     parameters_zero_grad(&f.model->parameters);
     tape_backward(&f.tape, loss_of(&f));
     for (size_t i = 0; modules[i]; i++) check_module(&f, modules[i]);
     teardown(&f);
+}
+
+static void check_modules(const char *const *options, const char *const *modules) {
+    check_modules_of(false, options, modules);
+}
+
+static void the_full_form_pulled_to_places(void **state) {
+    (void)state;
+    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.cue_refine=4", "gnn.gap=on", NULL},
+                     (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.round1", "gnn.decode",
+                                      "renderer.", NULL});
 }
 
 static void the_full_form(void **state) {
@@ -210,6 +239,7 @@ static void a_wrong_gradient_is_caught(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_full_form),
+        cmocka_unit_test(the_full_form_pulled_to_places),
         cmocka_unit_test(the_published_form),
         cmocka_unit_test(the_published_form_with_velocity),
         cmocka_unit_test(the_flat_graph),
