@@ -76,7 +76,7 @@ expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.step
 
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
-expect 2 "" "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0
+expect 2 "" "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0 --set train.flow_term=0
 expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
 expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
 expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2
