@@ -7,7 +7,7 @@ enum { STEPS = 2 };
 
 // What differences of fourth order leave is 1e-8 or so, with steps small beside the lengths in question: weights are of order 1, edges
 // of order 1e-2 m.
-static const double TOLERANCE = 1e-6, WEIGHT_STEP = 2e-5, POSITION_STEP = 1e-6;
+static const double TOLERANCE = 1e-6, WEIGHT_STEP = 6e-5, POSITION_STEP = 1e-6;
 
 // Two steps over frozen plans, and their objective: a random weighting of all that comes out.
 typedef struct Rollout {
