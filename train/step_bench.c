@@ -38,6 +38,7 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "train.moving_rays=0",
                                         "train.displacement_penalty=0",
                                         "train.nearest_term=0",
+                                        "train.flow_term=0",
                                         "data.extent=2",
                                         "gnn.length_scale=0.1",
                                         "gnn.displacement_scale=0.05",
