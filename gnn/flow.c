@@ -6,7 +6,7 @@
 #include "nn/backend.h"
 #include "nn/knn.h"
 
-enum { COLOUR = 3, NEIGHBOURS = 128, PASSES = 3, EVERY = 2, FEWEST_MOVING = 8, FIELD_NEIGHBOURS = 4 };
+enum { COLOUR = 3, NEIGHBOURS = 128, PASSES = 3, EVERY = 2, FEWEST_MOVING = 8 };
 static const double PAIR_SHARE = 0.7, PAIR_COLOUR = 0.3;
 
 static int32_t *integers(Device *device, size_t count) { return device_scratch_bytes(device, (count + 1) * sizeof(int32_t)); }
@@ -98,11 +98,11 @@ void flow_between(Device *device, const FlowArgs *a) {
     if (a->refine > 0 && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING) refine(device, a, colour);
 }
 
-void flow_at(Device *device, const GnnPoints *points, const real *flow, const GnnPoints *queries, real colour_length, real *u) {
+void flow_at(Device *device, const GnnPoints *points, const real *flow, const GnnPoints *queries, real colour_length, size_t k, real *u) {
     if (device->failed || queries->count == 0) return;
     device->nn->zero(device, u, 3 * queries->count * sizeof *u);
     if (points->count == 0) return;
-    Near near = near_open(device, points, colour_length, FIELD_NEIGHBOURS, queries->count);
+    Near near = near_open(device, points, colour_length, k, queries->count);
     const real *colour = colour_coordinates(device, queries->count, queries->c, colour_length);
     near_mean(&near, queries->count, queries->x, colour, flow, u);
 }

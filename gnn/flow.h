@@ -30,7 +30,8 @@ typedef struct FlowArgs {
 // Without memory the device is marked failed. Temporaries stay in device->scratch: callers mark and release it.
 void flow_between(Device *device, const FlowArgs *args);
 
-// u_q = mean of flow[j] over the 4 points nearest to query q in position and colour_length * rgb.
-void flow_at(Device *device, const GnnPoints *points, const real *flow, const GnnPoints *queries, real colour_length, real *u);
+// u_q = mean of flow[j] (.., 3) over the k points nearest to query q in position and colour_length * rgb; 0 without points. Temporaries as
+// above.
+void flow_at(Device *device, const GnnPoints *points, const real *flow, const GnnPoints *queries, real colour_length, size_t k, real *u);
 
 #endif

@@ -261,8 +261,10 @@ GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud) {
 
 GnnPoints moving_points_of_cloud(Tape *tape, const PointCloud *cloud) {
     size_t count = 0;
-    real *x = tape_context(tape, (6 * cloud->count + 1) * sizeof *x), *c = x + 3 * cloud->count;
-    for (size_t i = 0; x && i < cloud->count; i++) {
+    real *x = tape_context(tape, (6 * cloud->count + 1) * sizeof *x);
+    if (!x) return (GnnPoints){0};
+    real *c = x + 3 * cloud->count;
+    for (size_t i = 0; i < cloud->count; i++) {
         if (!(cloud->moving[i] > 0)) continue;
         memcpy(x + 3 * count, cloud->position + 3 * i, 3 * sizeof *x);
         memcpy(c + 3 * count++, cloud->colour + 3 * i, 3 * sizeof *c);

@@ -134,13 +134,13 @@ static void threads_and_numbers_of_queries_agree(void **state) {
     assert_true(one[0] == 0 && one[1] == 0 && one[2] == 0);
     // A field at its own point is the mean over the 4 nearest; one of no points is 0.
     GnnPoints queries = first_points(&from, 1), four = first_points(&from, 4), none = {0};
-    flow_at(device, &four, all, &queries, (real)COLOUR_LENGTH, field);
+    flow_at(device, &four, all, &queries, (real)COLOUR_LENGTH, 4, field);
     for (size_t c = 0; c < 3; c++) {
         double mean = 0;
         for (size_t i = 0; i < 4; i++) mean += (double)all[3 * i + c] / 4;
         assert_close(field[c], mean, 1e-6, 0); // four roundings of a few centimetres
     }
-    flow_at(device, &none, all, &queries, (real)COLOUR_LENGTH, field);
+    flow_at(device, &none, all, &queries, (real)COLOUR_LENGTH, 4, field);
     assert_true(field[0] == 0 && field[1] == 0 && field[2] == 0);
     Error err = {0};
     assert_status_ok(device_status(device, &err), err);

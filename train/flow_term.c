@@ -7,13 +7,12 @@
 #include "gnn/flow.h"
 #include "gnn/plan_ops.h"
 #include "nn/backend.h"
-#include "nn/knn.h"
 #include "nn/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOTERS = 8, REFINE = 4, COLOUR = 3 };
+enum { VOTERS = 8, REFINE = 4, TRACK_NEIGHBOURS = 4 };
 
 void flow_cache_free(FlowCache *cache) {
     for (size_t i = 0; cache->fields && i < FLOW_ENTRIES; i++) free(cache->fields[i].x);
@@ -68,29 +67,6 @@ static size_t choose_points(const Making *m, bool changed, Keyed *items) {
     return found < FLOW_PIXELS ? found : FLOW_PIXELS;
 }
 
-// Of the points that changed either way: did most of the nearest ones change both ways? Floor that a body left, or will cover, changes in
-// one direction of time alone, and stays.
-static void vote(const Making *m, const GnnPoints *queries, const GnnPoints *voters, const real *ballots, real *shares) {
-    Device *device = m->tape->device;
-    size_t k = VOTERS < voters->count ? VOTERS : voters->count;
-    real length = (real)m->model->config.gnn.colour_length;
-    int32_t *found = device_scratch_bytes(device, (queries->count * k + 1) * sizeof *found);
-    real *point_extra = device_scratch(device, 3 * voters->count + 1), *query_extra = device_scratch(device, 3 * queries->count + 1);
-    if (device->failed) return;
-    device->gnn->plan_gather(device, &(PlanGatherArgs){voters->count, COLOUR, COLOUR, 0, voters->c, NULL, length, point_extra});
-    device->gnn->plan_gather(device, &(PlanGatherArgs){queries->count, COLOUR, COLOUR, 0, queries->c, NULL, length, query_extra});
-    knn(device, &(KnnArgs){.points = voters->count,
-                           .queries = queries->count,
-                           .point = voters->x,
-                           .query = queries->x,
-                           .extra = COLOUR,
-                           .point_extra = point_extra,
-                           .query_extra = query_extra,
-                           .k = (int)k,
-                           .index = found});
-    if (!device->failed) device->gnn->plan_mean(device, &(PlanMeanArgs){queries->count, k, found, ballots, shares});
-}
-
 static GnnPoints upload_points(Tape *tape, size_t count, const real *x, const real *c) {
     return (GnnPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
 }
@@ -98,9 +74,12 @@ static GnnPoints upload_points(Tape *tape, size_t count, const real *x, const re
 // Every point that changed either way, and (1 or 0) x 3 whether it changed both ways.
 static GnnPoints list_voters(const Making *m, const real **ballots) {
     const PointCloud *now = &m->cache->now, *before = &m->cache->before;
-    real *x = tape_context(m->tape, (9 * now->count + 1) * sizeof *x), *c = x + 3 * now->count, *ballot = c + 3 * now->count;
+    real *x = tape_context(m->tape, (9 * now->count + 1) * sizeof *x);
+    *ballots = NULL;
+    if (!x) return (GnnPoints){0};
+    real *c = x + 3 * now->count, *ballot = c + 3 * now->count;
     size_t count = 0;
-    for (size_t i = 0; x && i < now->count; i++) {
+    for (size_t i = 0; i < now->count; i++) {
         if (!(now->moving[i] > 0 || before->moving[i] > 0)) continue;
         memcpy(x + 3 * count, now->position + 3 * i, 3 * sizeof *x);
         memcpy(c + 3 * count, now->colour + 3 * i, 3 * sizeof *c);
@@ -111,21 +90,23 @@ static GnnPoints list_voters(const Making *m, const real **ballots) {
     return upload_points(m->tape, count, x, c);
 }
 
-// Flow at the first `changed` points of the field; the others stay at 0.
+// Flow at the first `changed` points of the field; the others stay at 0, and so do those of which most of the nearest did not change both ways:
+// floor that a body left, or will cover, changes in one direction of time alone.
 static void measure_flow(const Making *m, size_t changed) {
     Device *device = m->tape->device;
+    real colour_length = (real)m->model->config.gnn.colour_length;
     ArenaMark mark = arena_mark(&device->scratch);
     const real *ballots;
     GnnPoints queries = upload_points(m->tape, changed, m->field->x, m->field->c), voters = list_voters(m, &ballots);
     real *shares = device_scratch(device, 3 * changed + 1), *u = device_scratch(device, 3 * changed + 1),
          *host = tape_context(m->tape, (3 * changed + 1) * sizeof *host);
-    vote(m, &queries, &voters, ballots, shares);
+    flow_at(device, &voters, ballots, &queries, colour_length, VOTERS, shares);
     flow_between(device, &(FlowArgs){.queries = queries,
                                      .from = points_of_cloud(m->tape, &m->cache->now),
                                      .to = points_of_cloud(m->tape, &m->cache->next),
                                      .from_moving = moving_points_of_cloud(m->tape, &m->cache->now),
                                      .to_moving = moving_points_of_cloud(m->tape, &m->cache->next),
-                                     .colour_length = (real)m->model->config.gnn.colour_length,
+                                     .colour_length = colour_length,
                                      .refine = REFINE,
                                      .u = u});
     if (!device->failed) {
@@ -211,7 +192,8 @@ static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const F
     GnnPoints points = {count, turned(tape, frame->frames, field->x, count), tape_upload(tape, field->c, 3 * count, sizeof(real))};
     const real *flow = turned(tape, frame->frames, field->u, count);
     real *u = device_scratch(device, 3 * N + 1);
-    flow_at(device, &points, flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length, u);
+    flow_at(device, &points, flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
+            TRACK_NEIGHBOURS, u);
     if (!device->failed) device->gnn->plan_add(device, &(PlanAddArgs){3 * N, track->y, u, 1, track->y});
     arena_release(&device->scratch, mark);
 }
