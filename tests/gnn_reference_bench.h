@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of gnn against PyTorch's values share: a device, a tape, and tensors read from and compared with one case.
+// What the tests of gnn against PyTorch's values share: tensors read from and compared with one case.
 #ifndef VPD_TESTS_GNN_REFERENCE_BENCH_H
 #define VPD_TESTS_GNN_REFERENCE_BENCH_H
 
@@ -17,28 +17,6 @@ static const double GRAD_TOLERANCE = 1e-6;
 static const double OUT_TOLERANCE = 5e-5;
 static const double GRAD_TOLERANCE = 2e-3;
 #endif
-
-// A device, a tape and tensors read from one case.
-typedef struct Bench {
-    Device *device;
-    Tape tape;
-    Reference *file;
-    int wrong;
-} Bench;
-
-static void bench_open(Bench *b) {
-    Error err = {0};
-    *b = (Bench){0};
-    assert_status_ok(device_open("cpu", 2, &b->device, &err), err);
-    tape_init(&b->tape, b->device);
-}
-
-static void bench_close(Bench *b) {
-    Error err = {0};
-    assert_status_ok(device_status(b->device, &err), err);
-    tape_free(&b->tape);
-    device_close(b->device);
-}
 
 static Tensor *read_tensor(Bench *b, const char *name, bool wants_grad) {
     char path[96];

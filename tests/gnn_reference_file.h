@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tests/reference/ops.h5 (layout: benchmarks/pytorch/reference.py) as numbers of any type.
+// Reads tests/reference/ops.h5 (layout: benchmarks/pytorch/reference.py) as numbers of any type, and opens what its cases run on.
 #ifndef VPD_TESTS_GNN_REFERENCE_FILE_H
 #define VPD_TESTS_GNN_REFERENCE_FILE_H
 
+#include "nn/tape.h"
 #include "tests/test.h"
 
 #include <hdf5.h>
@@ -85,6 +86,28 @@ static inline int reference_each(Reference *r, const char *op, void (*visit)(Ref
     }
     H5Gclose(group);
     return (int)info.nlinks;
+}
+
+// A device and a tape for the cases of an op, the case under way, and how many values were wrong.
+typedef struct Bench {
+    Device *device;
+    Tape tape;
+    Reference *file;
+    int wrong;
+} Bench;
+
+static inline void bench_open(Bench *b) {
+    Error err = {0};
+    *b = (Bench){0};
+    assert_status_ok(device_open("cpu", 2, &b->device, &err), err);
+    tape_init(&b->tape, b->device);
+}
+
+static inline void bench_close(Bench *b) {
+    Error err = {0};
+    assert_status_ok(device_status(b->device, &err), err);
+    tape_free(&b->tape);
+    device_close(b->device);
 }
 
 #endif

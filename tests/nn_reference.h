@@ -25,27 +25,6 @@ static const double OUT_TOLERANCE = 3e-5; // a few hundred roundings of 6e-8, an
 static const double GRAD_TOLERANCE = 2e-4;
 #endif
 
-typedef struct Bench {
-    Device *device;
-    Tape tape;
-    Reference *file;
-    int wrong;
-} Bench;
-
-static void bench_open(Bench *b) {
-    Error err = {0};
-    *b = (Bench){0};
-    assert_status_ok(device_open("cpu", 2, &b->device, &err), err);
-    tape_init(&b->tape, b->device);
-}
-
-static void bench_close(Bench *b) {
-    Error err = {0};
-    assert_status_ok(device_status(b->device, &err), err);
-    tape_free(&b->tape);
-    device_close(b->device);
-}
-
 static ReferenceArray read_input(const Bench *b, const char *name) {
     char path[96];
     snprintf(path, sizeof path, "in/%s", name);

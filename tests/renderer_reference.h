@@ -19,13 +19,6 @@ static const double OUT_TOLERANCE = 2e-5; // some ten roundings of 6e-8, exponen
 static const double GRAD_TOLERANCE = 2e-4;
 #endif
 
-typedef struct Bench {
-    Device *device;
-    Tape tape;
-    Reference *file;
-    int wrong;
-} Bench;
-
 static void *put(Bench *b, const char *name, size_t *rows, size_t *cols, bool integers) {
     char path[96];
     snprintf(path, sizeof path, "in/%s", name);
@@ -257,15 +250,11 @@ static void render_case(Reference *file, void *context) {
 
 static void run_op(const char *op, void (*visit)(Reference *, void *)) {
     Reference file = reference_open();
-    Bench b = {0};
-    Error err = {0};
-    assert_status_ok(device_open("cpu", 2, &b.device, &err), err);
-    tape_init(&b.tape, b.device);
+    Bench b;
+    bench_open(&b);
     assert_true(reference_each(&file, op, visit, &b) > 0);
-    assert_status_ok(device_status(b.device, &err), err);
     assert_int_equal(b.wrong, 0);
-    tape_free(&b.tape);
-    device_close(b.device);
+    bench_close(&b);
     H5Fclose(file.file);
 }
 
