@@ -7,6 +7,13 @@
 
 struct AdvanceArgs;
 struct EdgeGeometryArgs;
+struct FlowAdoptArgs;
+struct FlowAtArgs;
+struct FlowMotionArgs;
+struct FlowNormalsArgs;
+struct FlowPlaceArgs;
+struct FlowStepArgs;
+struct FlowVoteArgs;
 struct MessageArgs;
 struct NodeBlendArgs;
 struct PlanAddArgs;
@@ -24,8 +31,8 @@ struct PlanMeanArgs;
 struct PlanPairsArgs;
 struct PlanScatterArgs;
 struct PlanSmoothArgs;
+struct PlanSpinArgs;
 struct PlanSpreadArgs;
-struct PlanTrimmedMeanArgs;
 
 typedef struct GnnBackend {
     const char *name; // of the instruction set
@@ -38,6 +45,15 @@ typedef struct GnnBackend {
     void (*message_backward)(Device *, const struct MessageArgs *);
     void (*node_blend_forward)(Device *, const struct NodeBlendArgs *);
     void (*node_blend_backward)(Device *, const struct NodeBlendArgs *);
+
+    // loops of scene flow (gnn/flow_ops.h)
+    void (*flow_adopt)(Device *, const struct FlowAdoptArgs *);
+    void (*flow_at)(Device *, const struct FlowAtArgs *);
+    void (*flow_motion)(Device *, const struct FlowMotionArgs *);
+    void (*flow_normals)(Device *, const struct FlowNormalsArgs *);
+    void (*flow_place)(Device *, const struct FlowPlaceArgs *);
+    void (*flow_step)(Device *, const struct FlowStepArgs *);
+    void (*flow_vote)(Device *, const struct FlowVoteArgs *);
 
     // loops of a plan (gnn/plan_ops.h)
     void (*plan_add)(Device *, const struct PlanAddArgs *);
@@ -55,8 +71,8 @@ typedef struct GnnBackend {
     void (*plan_pairs)(Device *, const struct PlanPairsArgs *);
     void (*plan_scatter)(Device *, const struct PlanScatterArgs *);
     void (*plan_smooth)(Device *, const struct PlanSmoothArgs *);
+    void (*plan_spin)(Device *, const struct PlanSpinArgs *);
     void (*plan_spread)(Device *, const struct PlanSpreadArgs *);
-    void (*plan_trimmed_mean)(Device *, const struct PlanTrimmedMeanArgs *);
 } GnnBackend;
 
 #endif

@@ -22,6 +22,7 @@ typedef struct GnnConfig {
     GnnVelocity velocity;
     GnnDecode decode;
     bool moving_flag, node_extras, gap, smooth, rotation;
+    bool rigid_cue;      // the velocity cue is registered rigidly (gnn/flow.h)
     bool carry_rgb;      // the first three features are rgb: they never change
     double feature_change;
     size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;
@@ -32,7 +33,6 @@ typedef struct GnnConfig {
     double moving_length;      // lm, metres per unit of m
     double decode_width;       // wd
     double smooth_width;       // ws
-    long cue_refine;           // times that the velocity cue is refined by closest points
     bool keep;                 // keep products for the backward pass instead of computing them again: faster, more memory
 } GnnConfig;
 
@@ -47,7 +47,13 @@ static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
 }
 // Moving nodes see where their body is nearest to what stands still: 7 numbers (docs/model.md, "Inputs of nodes").
 static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL; }
-enum { GNN_EXTRAS = 8, GNN_GAP = 7 };
+// Nodes see how they turn, and carry what they move with that: 3 numbers.
+static inline bool gnn_has_spin(const GnnConfig *c) { return c->rigid_cue && gnn_has_node_velocity(c); }
+enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_SPIN = 3 };
+// Numbers that a node sees of itself, beside what particles tell it.
+static inline size_t gnn_node_inputs(const GnnConfig *c) {
+    return (c->node_extras ? GNN_EXTRAS : 0) + (gnn_has_gap(c) ? GNN_GAP : 0) + (gnn_has_spin(c) ? GNN_SPIN : 0);
+}
 // Width of s_i, the input of a particle.
 static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }
 // Features that the network changes.

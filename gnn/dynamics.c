@@ -72,7 +72,7 @@ static Tensor *encode_set(const Step *s, size_t t) {
     return message(s->tape, &call).mean;
 }
 
-// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1}), extra_a, gap_a])
+// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1}), extra_a, gap_a, spin_a ell/s])
 static Tensor *encode(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t T = s->sets->count, M = s->plan->nodes, C = s->c->C;
@@ -81,9 +81,12 @@ static Tensor *encode(const Step *s) {
     message_add_term(&call, TERM_ROW, constant(s, s->plan->log_count, M, T), p->weight0, T * C);
     size_t row = T * C + T;
     if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, GNN_EXTRAS), p->weight0, row);
-    if (s->plan->gap) {
-        row += s->c->node_extras ? GNN_EXTRAS : 0;
-        message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, GNN_GAP), p->weight0, row);
+    row += s->c->node_extras ? GNN_EXTRAS : 0;
+    if (s->plan->gap) message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, GNN_GAP), p->weight0, row);
+    row += gnn_has_gap(s->c) ? GNN_GAP : 0;
+    if (s->plan->node_spin) {
+        real scale = (real)(s->c->length_scale / s->c->displacement_scale);
+        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, constant(s, s->plan->node_spin, M, GNN_SPIN), scale), p->weight0, row);
     }
     call.wants_rows = true;
     return message(s->tape, &call).rows;
@@ -176,14 +179,16 @@ static Tensor *decode_at_nodes(const Step *s, Tensor *h) {
                                      .gain = gnn_has_velocity(s->c),
                                      .features = gnn_feature_outputs(s->c),
                                      .s = (real)s->c->displacement_scale,
-                                     .inverse_ell = (real)(1 / s->c->length_scale)},
+                                     .inverse_ell = (real)(1 / s->c->length_scale),
+                                     .gain_start = gnn_has_spin(s->c) ? 1 : 0},
                           .u = decode_node_outputs(s, h),
                           .z = decode_weights(s, h),
                           .x_group = s->present->x,
                           .x_other = s->x_nodes,
                           .logit = s->plan->logit,
                           .v_group = s->plan->particle_velocity,
-                          .v_other = s->plan->node_velocity};
+                          .v_other = s->plan->node_velocity,
+                          .spin_other = s->plan->node_spin};
     return node_blend(s->tape, &call);
 }
 

@@ -23,6 +23,7 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .moving_flag = full,
                        .node_extras = full,
                        .gap = full,
+                       .rigid_cue = full,
                        .smooth = full,
                        .carry_rgb = true,
                        .k_particle_to_node = 3,
@@ -57,7 +58,7 @@ double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
             double n = (double)particles[t], edges = n * (double)c->k_particle_to_node;
             work += n * S * C + edges * 4 * C + message_work(edges, C);
         }
-        work += M * ((double)c->T * (C + 1) + (c->node_extras ? GNN_EXTRAS : 0) + (gnn_has_gap(c) ? GNN_GAP : 0)) * C + 2 * M * C * C;
+        work += M * ((double)c->T * (C + 1) + (double)gnn_node_inputs(c)) * C + 2 * M * C * C;
     }
     if (c->L > 0) work += among * (gnn_has_node_velocity(c) ? 7 : 4) * C + message_work(among, C);
     work += (double)c->L * (2 * M * C * C + 3 * among * C * C + 4 * M * C * C);

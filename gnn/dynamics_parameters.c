@@ -67,7 +67,7 @@ static void add_parameters(Parameters *set, const GnnConfig *c, Dynamics *d) {
     char name[PARAMETER_NAME_SIZE];
     add_message(set, "gnn.encode.edge", S, 0, 4, C, &d->encode_edge);
     if (c->graph == GRAPH_FLAT) add_update(set, "gnn.encode.node", S + 3 * gain + C, C, &d->encode_node);
-    else add_update(set, "gnn.encode.node", c->T * C + c->T + (c->node_extras ? GNN_EXTRAS : 0) + (gnn_has_gap(c) ? GNN_GAP : 0), C, &d->encode_node);
+    else add_update(set, "gnn.encode.node", c->T * C + c->T + gnn_node_inputs(c), C, &d->encode_node);
     add_update(set, "gnn.edge", gnn_has_node_velocity(c) ? 7 : 4, C, &d->edge);
     for (size_t l = 0; l < c->L; l++) {
         snprintf(name, sizeof name, "gnn.round%zu.edge", l);

@@ -2,12 +2,22 @@
 #include "gnn/flow.h"
 
 #include "gnn/backend.h"
+#include "gnn/flow_ops.h"
 #include "gnn/plan_ops.h"
+#include "gnn/rigid.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
 
-enum { COLOUR = 3, NEIGHBOURS = 128, PASSES = 3, EVERY = 2, FEWEST_MOVING = 8 };
-static const double PAIR_SHARE = 0.7, PAIR_COLOUR = 0.3;
+enum { COLOUR = 3, NEIGHBOURS = 96, PASSES = 3, FEWEST_MOVING = 8 };
+// Registration: windows of every fourth of 256 points, normals from 10, two elections among 8 by the nearest 24 points of a window.
+enum { WINDOW = 256, EVERY = 4, PLANE_NEIGHBOURS = 10, FIRST_STEPS = 4, MORE_STEPS = 3, ELECTIONS = 2, CANDIDATES = 8, VOTERS = 24 };
+static const double PAIR_COLOUR = 0.1;     // of the colour length: shading does not move with a body
+static const double PLANE_SCALE = 0.00375; // times X: where a pair counts half
+static const double DISTANCE_SCALE = 0.015;
+static const double DAMPING = 0.005;       // times X: what a turn must move to be seen
+static const double POINT_SHARE = 0.02;    // of the distance to the point beside that to its plane
+
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 static int32_t *integers(Device *device, size_t count) { return device_scratch_bytes(device, (count + 1) * sizeof(int32_t)); }
 
@@ -56,33 +66,111 @@ static void near_mean(const Near *near, size_t queries, const real *x, const rea
     if (!near->device->failed) near->device->gnn->plan_mean(near->device, &args);
 }
 
-static void refine(Device *device, const FlowArgs *a, const real *colour) {
-    size_t Q = a->queries.count;
-    Near from = near_open(device, &a->from_moving, a->colour_length, NEIGHBOURS, Q);
-    size_t pairs = (from.k + EVERY - 1) / EVERY, kept = (size_t)(PAIR_SHARE * (double)pairs);
-    real pair_length = (real)PAIR_COLOUR * a->colour_length, *start = device_scratch(device, 3 * Q * pairs + 1),
-         *place = device_scratch(device, 3 * Q * pairs + 1), *look = device_scratch(device, 3 * Q * pairs + 1),
-         *distance2 = device_scratch(device, Q * pairs + 1);
-    Near to = near_open(device, &a->to_moving, pair_length, 1, Q * pairs);
-    near_search(&from, Q, a->queries.x, colour, NULL);
-    if (device->failed) return;
-    PlanPairsArgs pair = {Q, from.k, EVERY, pairs, from.found, from.x, NULL, 1, start};
-    device->gnn->plan_pairs(device, &pair);
-    pair.value = a->from_moving.c, pair.scale = pair_length, pair.out = look;
-    device->gnn->plan_pairs(device, &pair);
-    pair.value = from.x, pair.scale = 1, pair.shift = a->u, pair.out = place;
-    PlanTrimmedMeanArgs mean = {Q, pairs, kept ? kept : 1, start, to.x, to.found, distance2, a->u};
-    for (long i = 0; i < a->refine && !device->failed; i++) {
-        device->gnn->plan_pairs(device, &pair);
-        near_search(&to, Q * pairs, place, look, distance2);
-        device->gnn->plan_trimmed_mean(device, &mean);
+// A rigid motion around every query, fitted by point-to-plane registration (Chen and Medioni 1992) of the moving points around it.
+typedef struct Registration {
+    Device *device;
+    const FlowArgs *args;
+    size_t queries, pairs;      // points of each query's window
+    Near to;                    // the surface that they should lie on
+    const real *normal;         // of that surface
+    real pair_length;           // metres per unit of rgb when pairs are matched
+    real *window, *look;        // (queries * pairs, 3) the windows' points and their colours
+    real *place, *distance2;    // of the pairs at hand
+    real *motion;               // (queries, 12)
+} Registration;
+
+static void gather_pairs(Device *device, size_t queries, const Near *near, size_t pairs, const real *value, real scale, real *out) {
+    PlanPairsArgs args = {queries, near->k, EVERY, pairs, near->found, value, scale, out};
+    if (!device->failed) device->gnn->plan_pairs(device, &args);
+}
+
+// Normals of the target, from its nearest points in position and colour.
+static const real *measure_normals(Device *device, const GnnPoints *points, real colour_length) {
+    real *normal = device_scratch(device, 3 * points->count + 1);
+    const real *colour = colour_coordinates(device, points->count, points->c, colour_length);
+    Near near = near_open(device, points, colour_length, PLANE_NEIGHBOURS, points->count);
+    near_search(&near, points->count, points->x, colour, NULL);
+    FlowNormalsArgs args = {points->count, near.k, near.found, points->x, normal};
+    if (!device->failed) device->gnn->flow_normals(device, &args);
+    return normal;
+}
+
+// For the first `pairs` points of every window: where a motion puts them (its own, or that of query of[..]), and what is nearest there.
+static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, const real *look, const int32_t *of, size_t of_stride) {
+    Device *device = r->device;
+    FlowPlaceArgs place = {r->queries, pairs, of, of_stride, r->motion, r->args->queries.x, window, r->place};
+    if (!device->failed) device->gnn->flow_place(device, &place);
+    near_search(&r->to, r->queries * pairs, r->place, look, r->distance2);
+    double extent = (double)r->args->extent;
+    return (FlowPairs){.queries = r->queries, .pairs = pairs, .place = r->place, .match = r->to.found, .distance2 = r->distance2,
+                       .target = r->args->to_moving.x, .normal = r->normal,
+                       .plane_scale = PLANE_SCALE * extent, .distance_scale = DISTANCE_SCALE * extent};
+}
+
+static void improve(Registration *r, int times) {
+    double lever = DAMPING * (double)r->args->extent;
+    for (int i = 0; i < times && !r->device->failed; i++) {
+        FlowStepArgs step = {match_pairs(r, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever, r->args->queries.x, r->motion};
+        if (!r->device->failed) r->device->gnn->flow_step(r->device, &step);
     }
+}
+
+// Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best: a start that
+// led astray, or a window with two bodies in it, is mended by its neighbours.
+static void elect(Registration *r, const Near *from) {
+    Device *device = r->device;
+    size_t Q = r->queries, voters = min_size(VOTERS, r->pairs);
+    ArenaMark mark = arena_mark(&device->scratch);
+    KnnArgs near = {.points = Q, .queries = Q, .point = r->args->queries.x, .query = r->args->queries.x, .k = (int)min_size(CANDIDATES, Q)};
+    size_t candidates = (size_t)near.k;
+    int32_t *chosen = integers(device, Q), *list = integers(device, Q * candidates);
+    real *best = device_scratch(device, Q), *window = device_scratch(device, 3 * Q * voters), *look = device_scratch(device, 3 * Q * voters),
+         *motion = device_scratch(device, RIGID_MOTION * Q);
+    near.index = list;
+    if (device->failed) return;
+    knn(device, &near);
+    gather_pairs(device, Q, from, voters, from->x, 1, window);
+    gather_pairs(device, Q, from, voters, r->args->from_moving.c, r->pair_length, look);
+    if (!device->failed) device->nn->zero(device, best, Q * sizeof *best); // fits are positive
+    for (size_t i = 0; i < candidates && !device->failed; i++) {
+        FlowVoteArgs vote = {match_pairs(r, voters, window, look, list + i, candidates), list + i, candidates, best, chosen};
+        if (!device->failed) device->gnn->flow_vote(device, &vote);
+    }
+    FlowAdoptArgs adopt = {Q, chosen, r->args->queries.x, r->motion, motion};
+    if (!device->failed) device->gnn->flow_adopt(device, &adopt);
+    if (!device->failed) device->nn->copy(device, r->motion, motion, RIGID_MOTION * Q * sizeof *motion);
+    arena_release(&device->scratch, mark);
+}
+
+static void register_rigidly(Device *device, const FlowArgs *a, const real *colour) {
+    size_t Q = a->queries.count;
+    Near from = near_open(device, &a->from_moving, a->colour_length, WINDOW, Q);
+    Registration r = {.device = device, .args = a, .queries = Q, .pairs = (from.k + EVERY - 1) / EVERY,
+                      .pair_length = (real)PAIR_COLOUR * a->colour_length};
+    r.window = device_scratch(device, 3 * Q * r.pairs);
+    r.look = device_scratch(device, 3 * Q * r.pairs);
+    r.place = device_scratch(device, 3 * Q * r.pairs);
+    r.distance2 = device_scratch(device, Q * r.pairs);
+    r.motion = device_scratch(device, RIGID_MOTION * Q);
+    r.normal = measure_normals(device, &a->to_moving, a->colour_length);
+    r.to = near_open(device, &a->to_moving, r.pair_length, 1, Q * r.pairs);
+    near_search(&from, Q, a->queries.x, colour, NULL);
+    gather_pairs(device, Q, &from, r.pairs, from.x, 1, r.window);
+    gather_pairs(device, Q, &from, r.pairs, a->from_moving.c, r.pair_length, r.look);
+    if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, a->u, r.motion, NULL, NULL});
+    improve(&r, FIRST_STEPS);
+    for (int i = 0; i < ELECTIONS; i++) {
+        elect(&r, &from);
+        improve(&r, MORE_STEPS);
+    }
+    if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, NULL, r.motion, a->u, a->g});
 }
 
 void flow_between(Device *device, const FlowArgs *a) {
     size_t Q = a->queries.count;
     if (device->failed || Q == 0) return;
     device->nn->zero(device, a->u, 3 * Q * sizeof *a->u);
+    if (a->rigid) device->nn->zero(device, a->g, 9 * Q * sizeof *a->g);
     if (a->from.count == 0 || a->to.count == 0) return;
     const real *colour = colour_coordinates(device, Q, a->queries.c, a->colour_length);
     Near from = near_open(device, &a->from, a->colour_length, NEIGHBOURS, Q), to = near_open(device, &a->to, a->colour_length, NEIGHBOURS, Q);
@@ -95,14 +183,16 @@ void flow_between(Device *device, const FlowArgs *a) {
         near_mean(&to, Q, place, colour, to.x, there);
         if (!device->failed) device->gnn->plan_add(device, &subtract);
     }
-    if (a->refine > 0 && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING) refine(device, a, colour);
+    if (a->rigid && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING) register_rigidly(device, a, colour);
 }
 
-void flow_at(Device *device, const GnnPoints *points, const real *flow, const GnnPoints *queries, real colour_length, size_t k, real *u) {
+void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u) {
     if (device->failed || queries->count == 0) return;
     device->nn->zero(device, u, 3 * queries->count * sizeof *u);
-    if (points->count == 0) return;
-    Near near = near_open(device, points, colour_length, k, queries->count);
-    const real *colour = colour_coordinates(device, queries->count, queries->c, colour_length);
-    near_mean(&near, queries->count, queries->x, colour, flow, u);
+    if (flow->points.count == 0) return;
+    Near near = near_open(device, &flow->points, colour_length, k, queries->count);
+    near_search(&near, queries->count, queries->x, colour_coordinates(device, queries->count, queries->c, colour_length), NULL);
+    FlowAtArgs args = {queries->count, near.k, near.found, flow->points.x, flow->u, flow->g, queries->x, u};
+    if (!device->failed) device->gnn->flow_at(device, &args);
 }
+

@@ -17,8 +17,9 @@ static void node_blend_backward_node(Tape *tape, void *context) {
     if (!a->dout) return;
     a->du = tape_grad(tape, node->call.u);
     a->dz = tape_grad(tape, node->call.z);
-    a->dx_group = a->motion.rotation ? tape_grad(tape, node->call.x_group) : NULL;
-    a->dx_other = a->motion.rotation ? tape_grad(tape, node->call.x_other) : NULL;
+    bool turns = a->motion.rotation || a->spin_other;
+    a->dx_group = turns ? tape_grad(tape, node->call.x_group) : NULL;
+    a->dx_other = turns ? tape_grad(tape, node->call.x_other) : NULL;
     if (!tape->device->failed) tape->device->gnn->node_blend_backward(tape->device, a);
 }
 
@@ -28,6 +29,7 @@ Tensor *node_blend(Tape *tape, const NodeBlendCall *call) {
     TAPE_CHECK_EQ(tape, call->u->cols, element_motion_width(&call->motion));
     TAPE_CHECK_EQ(tape, call->z->rows * call->z->cols, edge_rows(&call->edges));
     CHECK(!call->motion.gain || call->v_group || call->v_other);
+    CHECK(!call->spin_other || (call->motion.gain && call->v_other && !call->v_group));
     Tensor *out = tape_tensor(tape, call->edges.groups, 3 + call->motion.features, tape_wants(tape, 4, inputs));
     NodeBlendNode *node = tape_context(tape, sizeof *node);
     if (!node) return out;
@@ -40,6 +42,7 @@ Tensor *node_blend(Tape *tape, const NodeBlendCall *call) {
                              .x_other = call->x_other->value,
                              .v_group = call->v_group,
                              .v_other = call->v_other,
+                             .spin_other = call->spin_other,
                              .out = out->value},
                             *call, out};
     tape->device->gnn->node_blend_forward(tape->device, &node->args);

@@ -138,7 +138,7 @@ static void add_contact_edges(Planning *p, GnnEdges *edges) {
     KnnIndex index = {0};
     planning_index(p, &p->nodes, 0, &index);
     planning_search(p, &index, &p->nodes, 0, own, looked, near, NULL);
-    PlanContactArgs contact = {M, looked, k, near, p->plan->node_velocity, (real)(0.5 * p->c->displacement_scale), found};
+    PlanContactArgs contact = {M, looked, k, near, p->plan->node_velocity, p->nodes.x, p->plan->node_spin, (real)(0.5 * p->c->displacement_scale), found};
     PlanJoinArgs join = {M, edges->k, k, edges->index, found, own, joined};
     if (!p->device->failed) p->device->gnn->plan_contact(p->device, &contact);
     if (!p->device->failed) p->device->gnn->plan_join(p->device, &join);
@@ -273,7 +273,7 @@ static void plan_hierarchical(Planning *p) {
     count_edges(p);
     make_logits(p, distance2);
     if (gnn_has_node_velocity(p->c)) {
-        plan->node_velocity = planning_node_velocity(p, &near, near2);
+        plan->node_velocity = planning_node_velocity(p, &near, near2, &plan->node_spin);
         if (p->c->contact_edges && !p->device->failed) add_contact_edges(p, &plan->node_node);
     }
     if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);

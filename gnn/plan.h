@@ -52,6 +52,7 @@ typedef struct GnnPlan {
     const real *extra;                // (M, 8), or NULL
     const real *gap;                  // (M, 7), or NULL
     const real *node_velocity;        // (M, 3) metres per frame, or NULL
+    const real *node_spin;            // (M, 3) radians per frame, or NULL
     const real *particle_velocity;    // (N, 3), or NULL; both with node velocities and a decode at particles
     const real *logit;                // (N, k) -d^2 / (2 wd^2) of to_particle
 } GnnPlan;

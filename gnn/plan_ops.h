@@ -38,26 +38,14 @@ typedef struct PlanMeanArgs {
     real *out;            // (queries, 3)
 } PlanMeanArgs;
 
-// out[q * pairs + j] = scale value[index[q * k + j * every]] + shift[q], rows of 3; shift NULL: 0.
+// out[q * pairs + j] = scale value[index[q * k + j * every]], rows of 3.
 typedef struct PlanPairsArgs {
     size_t queries, k, every, pairs; // pairs <= (k + every - 1) / every
     const int32_t *index;            // (queries, k), no entry of -1
     const real *value;               // (.., 3)
-    const real *shift;               // (queries, 3) or NULL
     real scale;
     real *out; // (queries * pairs, 3)
 } PlanPairsArgs;
-
-// out[q] = mean of target[match[j]] - start[j] over the `kept` pairs j of query q with the least distance2, ties by order.
-typedef struct PlanTrimmedMeanArgs {
-    size_t queries, pairs, kept; // 1 <= kept <= pairs <= PLAN_MAX_PAIRS
-    const real *start;           // (queries * pairs, 3)
-    const real *target;          // (.., 3)
-    const int32_t *match;        // (queries * pairs)
-    const real *distance2;       // (queries * pairs)
-    real *out;                   // (queries, 3)
-} PlanTrimmedMeanArgs;
-enum { PLAN_MAX_PAIRS = 64 };
 
 // The one-hot mark of time t and the moving flag: out (count, stride).
 typedef struct PlanMarkArgs {
@@ -87,6 +75,7 @@ typedef struct PlanContactArgs {
     size_t nodes, looked, k;
     const int32_t *near; // (nodes, looked)
     const real *v;       // (nodes, 3)
+    const real *x, *spin; // (nodes, 3) each; spin NULL: 0
     real least;
     int32_t *out; // (nodes, k)
 } PlanContactArgs;
@@ -100,11 +89,14 @@ typedef struct PlanLogitArgs {
 } PlanLogitArgs;
 
 // v_a = sum_i P_ia (x_i - past_i) / sum_i P_ia, P = softmax over a particle's edges of logit; 0 where the sum is below 1e-6.
+// With spin: the rigid motion fitted to the same particles with the same weights, its turn damped; v_a is its velocity at x_a.
 typedef struct PlanCarryArgs {
     GnnEdges edges;       // particles are groups, nodes the other ends
     const real *logit;    // (rows)
     const real *x, *past; // (groups, 3)
-    real *v;              // (others, 3)
+    const real *node;     // (others, 3) x_a, with spin
+    real damping;         // m^2, with spin
+    real *v, *spin;       // (others, 3) each; spin NULL: not wanted
 } PlanCarryArgs;
 
 // out_a = sum_b w_b v_b over a itself and its neighbours, w = softmax of -d^2 / (2 width^2).
@@ -116,6 +108,15 @@ typedef struct PlanSmoothArgs {
     const real *v;         // (nodes, 3)
     real *out;             // (nodes, 3)
 } PlanSmoothArgs;
+
+// Rows list[i] of spin (.., 3) = scale times the turn in a gradient of flow g (count, 9).
+typedef struct PlanSpinArgs {
+    size_t count;
+    const int32_t *list;
+    const real *g;
+    real scale;
+    real *spin;
+} PlanSpinArgs;
 
 // Rows list[i] of extra (.., 8) = [v/s (3), off/ell (3), |off|/ell, m], off = mean[i] - x_a shortened to 3 ell.
 typedef struct PlanExtraArgs {

@@ -35,14 +35,14 @@ static size_t list_movers(Planning *p, int32_t *list) {
 }
 
 // v_a = - flow from the present to the past at the nodes that move.
-static void cue_from_pixels(Planning *p, real *v) {
+static void cue_from_pixels(Planning *p, real *v, real *spin) {
     const GnnCloud *in = &p->in->cloud;
     int32_t *host = tape_context(p->tape, (p->nodes.count + 1) * sizeof *host);
     size_t count = host ? list_movers(p, host) : 0;
     if (!count) return;
     const int32_t *list = planning_upload_list(p, host, count);
     real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour), *colours = planning_temporary(p, count * 3, sizeof *colours),
-         *u = planning_temporary(p, count * 3, sizeof *u);
+         *u = planning_temporary(p, count * 3, sizeof *u), *g = planning_temporary(p, count * 9, sizeof *g);
     planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
@@ -52,27 +52,33 @@ static void cue_from_pixels(Planning *p, real *v) {
                      .from_moving = in->now_moving,
                      .to_moving = in->past_moving,
                      .colour_length = (real)p->c->colour_length,
-                     .refine = p->c->cue_refine,
-                     .u = u};
+                     .extent = (real)p->c->extent,
+                     .rigid = p->c->rigid_cue,
+                     .u = u,
+                     .g = g};
     flow_between(p->device, &flow);
     planning_gather(p, count, 3, u, NULL, -1, u, 3, 0);
     PlanScatterArgs args = {count, list, u, v};
     if (!p->device->failed) p->device->gnn->plan_scatter(p->device, &args);
+    if (spin && !p->device->failed) p->device->gnn->plan_spin(p->device, &(PlanSpinArgs){count, list, g, -1, spin});
 }
 
-static void carry_from_particles(Planning *p, real *v) {
+static void carry_from_particles(Planning *p, real *v, real *spin) {
     const GnnSet *past = p->present - 1;
     CHECK_EQ(past->x->rows, p->plan->particles); // behind rollout step 0 both sets hold the same particles
-    PlanCarryArgs args = {p->plan->to_particle, p->plan->logit, p->present->x->value, past->x->value, v};
+    real lever = (real)(0.005 * p->c->extent);
+    PlanCarryArgs args = {p->plan->to_particle, p->plan->logit, p->present->x->value, past->x->value, p->nodes.x, lever * lever, v, spin};
     if (!p->device->failed) p->device->gnn->plan_carry(p->device, &args);
 }
 
-const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2) {
-    real *v = tape_memory(p->tape, p->nodes.count * 3, sizeof *v);
-    if (!v) return NULL;
+const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2, const real **spin) {
+    real *v = tape_memory(p->tape, p->nodes.count * 3, sizeof *v), *turn = NULL;
+    if (gnn_has_spin(p->c)) *spin = turn = tape_memory(p->tape, p->nodes.count * 3, sizeof *turn);
+    if (p->device->failed) return NULL;
     p->device->nn->zero(p->device, v, p->nodes.count * 3 * sizeof *v);
-    if (p->in->rollout_step == 0) cue_from_pixels(p, v);
-    else carry_from_particles(p, v);
+    if (turn) p->device->nn->zero(p->device, turn, p->nodes.count * 3 * sizeof *turn);
+    if (p->in->rollout_step == 0) cue_from_pixels(p, v, turn);
+    else carry_from_particles(p, v, turn);
     if (!p->c->smooth) return v;
     real *smooth = tape_memory(p->tape, p->nodes.count * 3, sizeof *smooth);
     PlanSmoothArgs args = {p->nodes.count, near->k, near->index, near_distance2, (real)p->c->smooth_width, v, smooth};

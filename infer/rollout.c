@@ -208,7 +208,7 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
 }
 
 // A cloud of an input set, for velocities; *moving: its points that move, none where the file does not tell.
-static GnnPoints load_cloud(Tape *tape, const RolloutSet *set, GnnPoints *moving) {
+static GnnPoints load_cloud(Tape *tape, const Vpd *model, const RolloutSet *set, GnnPoints *moving) {
     size_t P = set->P;
     PointCloud cloud = {.count = P,
                         .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
@@ -218,7 +218,7 @@ static GnnPoints load_cloud(Tape *tape, const RolloutSet *set, GnnPoints *moving
     for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)set->cloud_positions[i];
     for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)set->cloud_colour[i] / 255;
     for (size_t i = 0; i < P; i++) cloud.moving[i] = set->cloud_moving && set->cloud_moving[i];
-    *moving = moving_points_of_cloud(tape, &cloud);
+    *moving = moving_points_of_cloud(tape, model, &cloud);
     return points_of_cloud(tape, &cloud);
 }
 
@@ -227,8 +227,8 @@ static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) 
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    scene->cloud.now = load_cloud(&w->tape, &r->sets[0], &scene->cloud.now_moving);
-    scene->cloud.past = load_cloud(&w->tape, &r->sets[1], &scene->cloud.past_moving);
+    scene->cloud.now = load_cloud(&w->tape, w->model, &r->sets[0], &scene->cloud.now_moving);
+    scene->cloud.past = load_cloud(&w->tape, w->model, &r->sets[1], &scene->cloud.past_moving);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {

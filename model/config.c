@@ -79,8 +79,8 @@ static const Option options[] = {
      "Edges to each node from near nodes that move otherwise; -1: auto."},
     {"gnn.moving_vote", OPTION_INT, AT(gnn.moving_vote), -1, 64, "", "-1", NULL,
      "Particles that vote on each particle's moving flag; 0: its own pixel alone; -1: auto."},
-    {"gnn.cue_refine", OPTION_INT, AT(gnn.cue_refine), -1, 64, "", "-1", NULL,
-     "Times that seen velocities are refined by closest points; -1: auto."},
+    {"gnn.rigid_cue", OPTION_ENUM, AT(gnn.rigid_cue), 0, 0, "", "auto", ON_OFF,
+     "Velocities of nodes are seen by rigid registration, with their turning."},
     {"gnn.rotation", OPTION_BOOL, AT(gnn.rotation), 0, 0, "", "false", NULL, "Nodes turn what they move."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a feature per step; 0: features stay."},
@@ -231,8 +231,8 @@ void config_defaults_of_checkpoint(Config *config) {
     enum { OFF = 1 };
     config_defaults(config);
     config->encoder.moving_share = 0;
-    config->gnn.gap = OFF;
-    config->gnn.contact_edges = config->gnn.moving_vote = config->gnn.cue_refine = 0;
+    config->gnn.gap = config->gnn.rigid_cue = OFF;
+    config->gnn.contact_edges = config->gnn.moving_vote = 0;
 }
 
 Status config_load(Config *config, const char *path, Error *err) {
@@ -275,11 +275,11 @@ Status config_resolve(Config *config, Error *err) {
     resolve(&gnn->moving_flag, full ? 2 : 1);
     resolve(&gnn->node_extras, full ? 2 : 1);
     resolve(&gnn->gap, full ? 2 : 1);
-    resolve(&gnn->smooth, full ? 2 : 1);
+    resolve(&gnn->rigid_cue, full ? 2 : 1);
+    resolve(&gnn->smooth, gnn->rigid_cue == 2 || !full ? 1 : 2);
     if (gnn->cross_edges < 0) gnn->cross_edges = full ? 4 : 0;
     if (gnn->contact_edges < 0) gnn->contact_edges = full ? 4 : 0;
     if (gnn->moving_vote < 0) gnn->moving_vote = full ? 16 : 0;
-    if (gnn->cue_refine < 0) gnn->cue_refine = full ? 4 : 0;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)
         return error_set(err, STATUS_BAD_INPUT,

@@ -45,8 +45,8 @@ typedef struct GnnOptions {
     int distance;                         // auto|position|appearance
     int velocity;                         // auto|none|particle|node
     int decode;                           // auto|particle|node
-    int moving_flag, node_extras, gap, smooth; // auto|off|on
-    long cross_edges, contact_edges, cue_refine, moving_vote; // -1 = auto
+    int moving_flag, node_extras, gap, smooth, rigid_cue; // auto|off|on
+    long cross_edges, contact_edges, moving_vote; // -1 = auto
     bool rotation;
     double feature_change;
     double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,

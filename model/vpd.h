@@ -61,9 +61,10 @@ typedef struct Scene {
 
 static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scene->sets.count - 1]; }
 
-// A cloud on the device, and those of its points whose flag is set; memory of the tape.
+// A cloud on the device, and those of its points whose flag is set and, with gnn.moving_vote, that of most of the points around too
+// (floor that was uncovered stands still); memory of the tape.
 GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud);
-GnnPoints moving_points_of_cloud(Tape *tape, const PointCloud *cloud);
+GnnPoints moving_points_of_cloud(Tape *tape, const Vpd *model, const PointCloud *cloud);
 
 typedef struct EncodeOptions {
     SceneKey key;

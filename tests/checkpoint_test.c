@@ -109,8 +109,8 @@ static void options_that_came_later_are_off(void **state) {
     assert_status_ok(config_parse(&old, text, strlen(text), "old", &s->err), s->err);
     assert_status_ok(config_resolve(&now, &s->err), s->err);
     assert_status_ok(config_resolve(&old, &s->err), s->err);
-    assert_true(now.gnn.gap == 2 && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0 && now.gnn.cue_refine > 0);
-    assert_true(old.gnn.gap == 1 && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0 && old.gnn.cue_refine == 0);
+    assert_true(now.gnn.gap == 2 && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0 && now.gnn.rigid_cue == 2);
+    assert_true(old.gnn.gap == 1 && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0 && old.gnn.rigid_cue == 1);
     assert_true(old.encoder.moving_share == 0 && now.encoder.moving_share > 0);
     assert_true(old.gnn.cross_edges == 3 && old.gnn.smooth == 2); // what it names it has, and what that stands for
 }

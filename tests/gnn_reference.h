@@ -122,7 +122,7 @@ static GnnConfig read_config(const Reference *r) {
         .k_node_to_particle = (size_t)reference_number(r, "k_node_to_particle"),
         .cross_edges = (size_t)reference_number(r, "cross_edges"),
         .contact_edges = (size_t)reference_number(r, "contact_edges"),
-        .cue_refine = (long)reference_number(r, "cue_refine"),
+        .rigid_cue = reference_number(r, "rigid_cue") != 0,
         .extent = reference_number(r, "X"),
         .length_scale = reference_number(r, "ell"),
         .displacement_scale = reference_number(r, "s_length"),

@@ -54,7 +54,7 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     config.moving_length = reference_number(b->file, "lm");
     config.smooth_width = reference_number(b->file, "ws");
     if (later) config.decode_width = reference_number(b->file, "wd");
-    else config.cue_refine = (long)reference_number(b->file, "cue_refine");
+    else config.rigid_cue = reference_number(b->file, "rigid_cue") != 0;
     Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false), *f = tape_tensor(&b->tape, x->rows, 3, false);
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
     GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c}, {x, f, m, c}}}};

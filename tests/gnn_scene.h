@@ -56,7 +56,7 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .k_node_to_particle = 4,
                        .cross_edges = form->full ? 2 : 0,
                        .contact_edges = form->full ? 2 : 0,
-                       .cue_refine = form->full ? 2 : 0,
+                       .rigid_cue = form->full,
                        .extent = 1,
                        .length_scale = 0.05,
                        .displacement_scale = 0.025,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOTERS = 8, REFINE = 4, TRACK_NEIGHBOURS = 4 };
+enum { VOTERS = 8, TRACK_NEIGHBOURS = 4, FIELD_REALS = 18 };
 
 void flow_cache_free(FlowCache *cache) {
     for (size_t i = 0; cache->fields && i < FLOW_ENTRIES; i++) free(cache->fields[i].x);
@@ -99,21 +99,27 @@ static void measure_flow(const Making *m, size_t changed) {
     const real *ballots;
     GnnPoints queries = upload_points(m->tape, changed, m->field->x, m->field->c), voters = list_voters(m, &ballots);
     real *shares = device_scratch(device, 3 * changed + 1), *u = device_scratch(device, 3 * changed + 1),
-         *host = tape_context(m->tape, (3 * changed + 1) * sizeof *host);
-    flow_at(device, &voters, ballots, &queries, colour_length, VOTERS, shares);
+         *g = device_scratch(device, 9 * changed + 1), *host = tape_context(m->tape, (3 * changed + 1) * sizeof *host);
+    flow_at(device, &(GnnFlow){voters, ballots, NULL}, &queries, colour_length, VOTERS, shares);
     flow_between(device, &(FlowArgs){.queries = queries,
                                      .from = points_of_cloud(m->tape, &m->cache->now),
                                      .to = points_of_cloud(m->tape, &m->cache->next),
-                                     .from_moving = moving_points_of_cloud(m->tape, &m->cache->now),
-                                     .to_moving = moving_points_of_cloud(m->tape, &m->cache->next),
+                                     .from_moving = moving_points_of_cloud(m->tape, m->model, &m->cache->now),
+                                     .to_moving = moving_points_of_cloud(m->tape, m->model, &m->cache->next),
                                      .colour_length = colour_length,
-                                     .refine = REFINE,
-                                     .u = u});
+                                     .extent = (real)m->model->config.data.extent,
+                                     .rigid = true,
+                                     .u = u,
+                                     .g = g});
     if (!device->failed) {
         device->nn->download(device, host, shares, 3 * changed * sizeof *host);
         device->nn->download(device, m->field->u, u, 3 * changed * sizeof *u);
-        for (size_t i = 0; i < 3 * changed; i++)
-            if (host[i] < (real)0.5) m->field->u[i] = 0;
+        device->nn->download(device, m->field->g, g, 9 * changed * sizeof *g);
+        for (size_t i = 0; i < changed; i++) {
+            if (host[3 * i] >= (real)0.5) continue;
+            memset(m->field->u + 3 * i, 0, 3 * sizeof *u);
+            memset(m->field->g + 9 * i, 0, 9 * sizeof *g);
+        }
     }
     arena_release(&device->scratch, mark);
 }
@@ -124,7 +130,7 @@ static Status make_field(const Making *m, Error *err) {
     const PointCloud *now = &m->cache->now;
     Keyed *items = tape_context(m->tape, (now->count + 1) * sizeof *items);
     FlowField *field = m->field;
-    real *memory = malloc(9 * 2 * FLOW_PIXELS * sizeof *memory);
+    real *memory = malloc(FIELD_REALS * 2 * FLOW_PIXELS * sizeof *memory);
     if (!items || !memory) {
         free(memory);
         return error_set(err, STATUS_FAILED, "out of memory for the flow of a frame");
@@ -133,7 +139,8 @@ static Status make_field(const Making *m, Error *err) {
     field->x = memory;
     field->c = field->x + 3 * 2 * FLOW_PIXELS;
     field->u = field->c + 3 * 2 * FLOW_PIXELS;
-    memset(field->u, 0, 3 * 2 * FLOW_PIXELS * sizeof *field->u);
+    field->g = field->u + 3 * 2 * FLOW_PIXELS;
+    memset(field->u, 0, 12 * 2 * FLOW_PIXELS * sizeof *field->u);
     field->count = 0;
     size_t changed = 0; // these come first
     for (int still = 0; still < 2; still++) {
@@ -177,6 +184,19 @@ static const real *turned(Tape *tape, const Observation *o, const real *rows, si
     return tape_upload(tape, out, 3 * count, sizeof *out);
 }
 
+// R g R' of each gradient, R the turn.
+static const real *turned_gradients(Tape *tape, const Observation *o, const real *g, size_t count) {
+    real *out = tape_context(tape, (9 * count + 1) * sizeof *out);
+    double axis[3][3]; // where the turn takes x, y and z
+    for (int c = 0; c < 3; c++) observation_turn(o, (double[3]){c == 0, c == 1, c == 2}, axis[c]);
+    for (size_t i = 0; out && i < 9 * count; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < 9; j++) sum += axis[j / 3][i % 9 / 3] * (double)g[i - i % 9 + j] * axis[j % 3][i % 3];
+        out[i] = (real)sum;
+    }
+    return tape_upload(tape, out, 9 * count, sizeof *out);
+}
+
 // The present particles before this step are the last set but one.
 static void start_track(Tape *tape, const Scene *scene, FlowTrack *track) {
     const Tensor *x = scene->sets.set[scene->sets.count - 2].x;
@@ -190,9 +210,9 @@ static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const F
     const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
     size_t N = present->x->rows, count = field->count;
     GnnPoints points = {count, turned(tape, frame->frames, field->x, count), tape_upload(tape, field->c, 3 * count, sizeof(real))};
-    const real *flow = turned(tape, frame->frames, field->u, count);
+    GnnFlow flow = {points, turned(tape, frame->frames, field->u, count), turned_gradients(tape, frame->frames, field->g, count)};
     real *u = device_scratch(device, 3 * N + 1);
-    flow_at(device, &points, flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
+    flow_at(device, &flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
             TRACK_NEIGHBOURS, u);
     if (!device->failed) device->gnn->plan_add(device, &(PlanAddArgs){3 * N, track->y, u, 1, track->y});
     arena_release(&device->scratch, mark);

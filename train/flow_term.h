@@ -15,12 +15,13 @@ typedef struct VideoFrame {
     int episode, frame, stride;
 } VideoFrame;
 
-// Flow from a frame to the next (stride later): u (metres) at points x (metres) of colour c. Host memory.
+// Flow from a frame to the next (stride later): u (metres) and its gradient g at points x (metres) of colour c. Host memory.
 typedef struct FlowField {
     VideoFrame of;
     bool known;
     size_t count;
     real *x, *c, *u; // (count, 3)
+    real *g;         // (count, 9)
 } FlowField;
 
 // Fields by frame; a newer one takes the place of an older one of the same hash. Starts as {0}.

@@ -10,6 +10,13 @@ void CPU_FN(advance_forward)(Device *, const struct AdvanceArgs *);
 void CPU_FN(advance_backward)(Device *, const struct AdvanceArgs *);
 void CPU_FN(edge_geometry_forward)(Device *, const struct EdgeGeometryArgs *);
 void CPU_FN(edge_geometry_backward)(Device *, const struct EdgeGeometryArgs *);
+void CPU_FN(flow_adopt)(Device *, const struct FlowAdoptArgs *);
+void CPU_FN(flow_at)(Device *, const struct FlowAtArgs *);
+void CPU_FN(flow_motion)(Device *, const struct FlowMotionArgs *);
+void CPU_FN(flow_normals)(Device *, const struct FlowNormalsArgs *);
+void CPU_FN(flow_place)(Device *, const struct FlowPlaceArgs *);
+void CPU_FN(flow_step)(Device *, const struct FlowStepArgs *);
+void CPU_FN(flow_vote)(Device *, const struct FlowVoteArgs *);
 void CPU_FN(message_forward)(Device *, const struct MessageArgs *);
 void CPU_FN(message_backward)(Device *, const struct MessageArgs *);
 void CPU_FN(node_blend_forward)(Device *, const struct NodeBlendArgs *);
@@ -29,7 +36,7 @@ void CPU_FN(plan_mean)(Device *, const struct PlanMeanArgs *);
 void CPU_FN(plan_pairs)(Device *, const struct PlanPairsArgs *);
 void CPU_FN(plan_scatter)(Device *, const struct PlanScatterArgs *);
 void CPU_FN(plan_smooth)(Device *, const struct PlanSmoothArgs *);
+void CPU_FN(plan_spin)(Device *, const struct PlanSpinArgs *);
 void CPU_FN(plan_spread)(Device *, const struct PlanSpreadArgs *);
-void CPU_FN(plan_trimmed_mean)(Device *, const struct PlanTrimmedMeanArgs *);
 
 #endif

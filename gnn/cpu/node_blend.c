@@ -25,6 +25,8 @@ static const real *blend_velocity(const NodeBlendArgs *a, size_t group, size_t o
     return a->v_group ? a->v_group + group * 3 : a->v_other + other * 3;
 }
 
+static const real *blend_spin(const NodeBlendArgs *a, size_t other) { return a->spin_other ? a->spin_other + other * 3 : NULL; }
+
 static void blend_group(const NodeBlendArgs *a, size_t group, real *w) {
     size_t k = a->edges.k, features = a->motion.features, width = element_motion_width(&a->motion);
     real *out = a->out + group * (3 + features);
@@ -36,7 +38,8 @@ static void blend_group(const NodeBlendArgs *a, size_t group, real *w) {
         size_t other = (size_t)index;
         const real *u = a->u + other * width, *f = u + element_motion_features_at(&a->motion);
         real move[3];
-        element_motion(&a->motion, u, a->x_group + group * 3, a->x_other + other * 3, blend_velocity(a, group, other), move);
+        element_motion(&a->motion, u, a->x_group + group * 3, a->x_other + other * 3, blend_velocity(a, group, other),
+                       blend_spin(a, other), move);
         for (int c = 0; c < 3; c++) out[c] += w[e] * move[c];
         for (size_t j = 0; j < features; j++) out[3 + j] += w[e] * f[j];
     }
@@ -70,10 +73,11 @@ static void blend_group_backward(const NodeBlendArgs *a, size_t group, const Ble
         p->dw[e] = 0;
         if (index < 0) continue;
         size_t other = (size_t)index, at = element_motion_features_at(&a->motion);
-        const real *u = a->u + other * width, *xa = a->x_other + other * 3, *v = blend_velocity(a, group, other);
+        const real *u = a->u + other * width, *xa = a->x_other + other * 3, *v = blend_velocity(a, group, other),
+                   *spin = blend_spin(a, other);
         real *du = p->du + other * width, move[3], dd[3] = {0};
-        element_motion(&a->motion, u, x, xa, v, move);
-        element_motion_backward(&a->motion, u, x, xa, v, p->w[e], dout, du, dd);
+        element_motion(&a->motion, u, x, xa, v, spin, move);
+        element_motion_backward(&a->motion, u, x, xa, v, spin, p->w[e], dout, du, dd);
         p->dw[e] = element_dot(move, dout);
         for (size_t j = 0; j < features; j++) {
             p->dw[e] += u[at + j] * dout[3 + j];

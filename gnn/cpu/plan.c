@@ -2,6 +2,7 @@
 // The small loops of a plan.
 #include "gnn/cpu/functions.h"
 #include "gnn/cpu/scatter.h"
+#include "gnn/element.h"
 #include "gnn/plan_ops.h"
 
 #include <omp.h>
@@ -43,31 +44,8 @@ void CPU_FN(plan_pairs)(Device *device, const PlanPairsArgs *a) {
         for (size_t j = 0; j < a->pairs; j++) {
             const real *value = a->value + 3 * (size_t)a->index[q * a->k + j * a->every];
             real *out = a->out + 3 * (q * a->pairs + j);
-            for (size_t c = 0; c < 3; c++) out[c] = a->scale * value[c] + (a->shift ? a->shift[3 * q + c] : 0);
+            for (size_t c = 0; c < 3; c++) out[c] = a->scale * value[c];
         }
-}
-
-// The pairs of one query, nearest first: insertion into a short list.
-static void order_pairs(size_t pairs, const real *distance2, uint8_t *order) {
-    for (size_t j = 0; j < pairs; j++) {
-        size_t at = j;
-        for (; at > 0 && distance2[order[at - 1]] > distance2[j]; at--) order[at] = order[at - 1];
-        order[at] = (uint8_t)j;
-    }
-}
-
-void CPU_FN(plan_trimmed_mean)(Device *device, const PlanTrimmedMeanArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 16)
-    for (size_t q = 0; q < a->queries; q++) {
-        uint8_t order[PLAN_MAX_PAIRS];
-        real sum[3] = {0};
-        order_pairs(a->pairs, a->distance2 + q * a->pairs, order);
-        for (size_t i = 0; i < a->kept; i++) {
-            size_t j = q * a->pairs + order[i];
-            for (size_t c = 0; c < 3; c++) sum[c] += a->target[3 * (size_t)a->match[j] + c] - a->start[3 * j + c];
-        }
-        for (size_t c = 0; c < 3; c++) a->out[3 * q + c] = sum[c] / (real)a->kept;
-    }
 }
 
 void CPU_FN(plan_mark)(Device *device, const PlanMarkArgs *a) {
@@ -95,9 +73,11 @@ void CPU_FN(plan_contact)(Device *device, const PlanContactArgs *a) {
         for (size_t j = 0; j < a->looked && found < a->k; j++) {
             int32_t other = a->near[q * a->looked + j];
             if (other < 0) break;
-            real square = 0;
+            real r[3], own[3], square = 0;
+            for (size_t c = 0; c < 3; c++) r[c] = a->x[(size_t)other * 3 + c] - a->x[q * 3 + c];
+            element_carried(a->v + q * 3, a->spin ? a->spin + q * 3 : NULL, r, own);
             for (size_t c = 0; c < 3; c++) {
-                real d = a->v[(size_t)other * 3 + c] - a->v[q * 3 + c];
+                real d = a->v[(size_t)other * 3 + c] - own[c];
                 square += d * d;
             }
             if (square >= a->least * a->least) out[found++] = other;
@@ -134,38 +114,106 @@ static void softmax(size_t k, const int32_t *index, const real *logit, real *w) 
         if (sum > 0) w[e] /= sum;
 }
 
+// Moments of the particles around a node: weight, r, d, r x d, r r' (xx xy xz yy yz zz), with r from the node and d their displacements.
+enum { MOMENTS = 16 };
+
+static void add_moments(real w, const real *r, const real *d, real *to) {
+    to[0] += w;
+    for (size_t c = 0; c < 3; c++) {
+        to[1 + c] += w * r[c];
+        to[4 + c] += w * d[c];
+    }
+    element_add_cross(w, r, d, to + 7);
+    for (size_t c = 0; c < 3; c++) {
+        to[10 + c] += w * r[0] * r[c];
+        if (c > 0) to[12 + c] += w * r[1] * r[c];
+    }
+    to[15] += w * r[2] * r[2];
+}
+
+// The rigid motion of moments about their mean: spin solves (inertia + damping) spin = angular part; v at the node.
+static void rigid_of_moments(const real *m, real damping, real *v, real *spin) {
+    double w = (double)m[0], r[3], d[3], l[3], a[9], xx = (double)m[10], yy = (double)m[13], zz = (double)m[15];
+    for (size_t c = 0; c < 3; c++) r[c] = (double)m[1 + c] / w, d[c] = (double)m[4 + c] / w;
+    for (size_t c = 0; c < 3; c++) l[c] = (double)m[7 + c] / w - (r[(c + 1) % 3] * d[(c + 2) % 3] - r[(c + 2) % 3] * d[(c + 1) % 3]);
+    double sxx = xx / w - r[0] * r[0], syy = yy / w - r[1] * r[1], szz = zz / w - r[2] * r[2];
+    a[0] = syy + szz + (double)damping, a[4] = sxx + szz + (double)damping, a[8] = sxx + syy + (double)damping;
+    a[1] = a[3] = r[0] * r[1] - (double)m[11] / w;
+    a[2] = a[6] = r[0] * r[2] - (double)m[12] / w;
+    a[5] = a[7] = r[1] * r[2] - (double)m[14] / w;
+    double determinant = a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]), s[3];
+    for (size_t c = 0; c < 3; c++) { // Cramer: the matrix is symmetric and positive
+        const double *p = a + 3 * ((c + 1) % 3), *q = a + 3 * ((c + 2) % 3);
+        double minor[3] = {p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]};
+        s[c] = (minor[0] * l[0] + minor[1] * l[1] + minor[2] * l[2]) / determinant;
+    }
+    for (size_t c = 0; c < 3; c++) {
+        spin[c] = (real)s[c];
+        v[c] = (real)(d[c] - (s[(c + 1) % 3] * r[(c + 2) % 3] - s[(c + 2) % 3] * r[(c + 1) % 3]));
+    }
+}
+
+static void carry_particle(const PlanCarryArgs *a, size_t i, real *w, real *sum) {
+    size_t k = a->edges.k, width = a->spin ? MOMENTS : 4;
+    const int32_t *index = a->edges.index + i * k;
+    real d[3], r[3];
+    for (size_t c = 0; c < 3; c++) d[c] = a->x[i * 3 + c] - a->past[i * 3 + c];
+    softmax(k, index, a->logit + i * k, w);
+    for (size_t e = 0; e < k; e++) {
+        if (index[e] < 0) continue;
+        real *to = sum + (size_t)index[e] * width;
+        if (a->spin) {
+            for (size_t c = 0; c < 3; c++) r[c] = a->x[i * 3 + c] - a->node[(size_t)index[e] * 3 + c];
+            add_moments(w[e], r, d, to);
+            continue;
+        }
+        to[0] += w[e];
+        for (size_t c = 0; c < 3; c++) to[1 + c] += w[e] * d[c];
+    }
+}
+
+static void finish_carry(const PlanCarryArgs *a, size_t node, const real *total) {
+    real *v = a->v + node * 3;
+    if (a->spin) memset(a->spin + node * 3, 0, 3 * sizeof *v);
+    memset(v, 0, 3 * sizeof *v);
+    if (total[0] < (real)1e-6) return;
+    if (a->spin) rigid_of_moments(total, a->damping, v, a->spin + node * 3);
+    else
+        for (size_t c = 0; c < 3; c++) v[c] = total[1 + c] / total[0];
+}
+
 void CPU_FN(plan_carry)(Device *device, const PlanCarryArgs *a) {
     ArenaMark mark = arena_mark(&device->scratch);
     Scatter sums, weights;
-    size_t k = a->edges.k, nodes = a->edges.others;
-    memset(a->v, 0, nodes * 3 * sizeof(real));
-    if (!scatter_open(&sums, device, nodes * 4) || !scatter_open(&weights, device, k + 1)) return;
+    size_t k = a->edges.k, nodes = a->edges.others, width = a->spin ? MOMENTS : 4;
+    if (!scatter_open(&sums, device, nodes * width) || !scatter_open(&weights, device, k + 1)) return;
 #pragma omp parallel num_threads(device->threads)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
-        real *sum = scatter_part(&sums, t), *w = scatter_part(&weights, t);
         size_t first, last;
         thread_range(a->edges.groups, t, threads, &first, &last);
-        for (size_t i = first; i < last; i++) {
-            const int32_t *index = a->edges.index + i * k;
-            softmax(k, index, a->logit + i * k, w);
-            for (size_t e = 0; e < k; e++) {
-                if (index[e] < 0) continue;
-                real *to = sum + (size_t)index[e] * 4;
-                for (size_t c = 0; c < 3; c++) to[c] += w[e] * (a->x[i * 3 + c] - a->past[i * 3 + c]);
-                to[3] += w[e];
-            }
-        }
+        for (size_t i = first; i < last; i++) carry_particle(a, i, scatter_part(&weights, t), scatter_part(&sums, t));
 #pragma omp barrier
         thread_range(nodes, t, threads, &first, &last);
         for (size_t o = first; o < last; o++) {
-            real total[4] = {0};
+            real total[MOMENTS] = {0};
             for (int p = 0; p < threads; p++)
-                for (size_t c = 0; c < 4; c++) total[c] += sums.memory[sums.size * (size_t)p + o * 4 + c];
-            for (size_t c = 0; c < 3; c++) a->v[o * 3 + c] = total[3] < (real)1e-6 ? 0 : total[c] / total[3];
+                for (size_t c = 0; c < width; c++) total[c] += sums.memory[sums.size * (size_t)p + o * width + c];
+            finish_carry(a, o, total);
         }
     }
     arena_release(&device->scratch, mark);
+}
+
+void CPU_FN(plan_spin)(Device *device, const PlanSpinArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->count; i++) {
+        const real *g = a->g + 9 * i;
+        real *spin = a->spin + 3 * (size_t)a->list[i], half = a->scale / 2;
+        spin[0] = half * (g[7] - g[5]);
+        spin[1] = half * (g[2] - g[6]);
+        spin[2] = half * (g[3] - g[1]);
+    }
 }
 
 void CPU_FN(plan_smooth)(Device *device, const PlanSmoothArgs *a) {

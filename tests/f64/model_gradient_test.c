@@ -182,7 +182,7 @@ static void check_modules(const char *const *options, const char *const *modules
 
 static void the_full_form_pulled_to_places(void **state) {
     (void)state;
-    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.cue_refine=4", "gnn.gap=on", NULL},
+    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.rigid_cue=on", "gnn.gap=on", NULL},
                      (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.round1", "gnn.decode",
                                       "renderer.", NULL});
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of scene flow (gnn/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre of their query (gnn/rigid.h).
+#ifndef VPD_GNN_FLOW_OPS_H
+#define VPD_GNN_FLOW_OPS_H
+
+#include "nn/device.h"
+
+#include <stddef.h>
+
+// out[p] = the unit direction in which the k neighbours of point p, itself among them, extend least.
+typedef struct FlowNormalsArgs {
+    size_t count, k;
+    const int32_t *index; // (count, k)
+    const real *x;        // (.., 3)
+    real *out;            // (count, 3)
+} FlowNormalsArgs;
+
+// out[q * pairs + j] = x[q * pairs + j] moved by the motion of query of[q].
+typedef struct FlowPlaceArgs {
+    size_t queries, pairs;
+    const int32_t *of;    // (queries), every one `of_stride` entries; NULL: q itself
+    size_t of_stride;
+    const real *motion;   // (queries, 12)
+    const real *centre;   // (queries, 3)
+    const real *x;        // (queries * pairs, 3)
+    real *out;            // (queries * pairs, 3)
+} FlowPlaceArgs;
+
+// Points where a motion put them, and the points nearest to them of the surface they should lie on.
+typedef struct FlowPairs {
+    size_t queries, pairs;
+    const real *place;     // (queries * pairs, 3)
+    const int32_t *match;  // (queries * pairs)
+    const real *distance2; // (queries * pairs)
+    const real *target;    // (.., 3)
+    const real *normal;    // (.., 3)
+    double plane_scale, distance_scale; // metres
+} FlowPairs;
+
+// One step of each motion towards its pairs, weighted by the square of their fit.
+typedef struct FlowStepArgs {
+    FlowPairs pairs;
+    double point, damping; // share of the distance in all directions; m^2
+    const real *centre;    // (queries, 3)
+    real *motion;          // (queries, 12)
+} FlowStepArgs;
+
+// Where the pairs fit better on the mean than *best says, `best` and `chosen` are set.
+typedef struct FlowVoteArgs {
+    FlowPairs pairs;
+    const int32_t *of; // (queries), every `of_stride` entries: whose motion it was
+    size_t of_stride;
+    real *best;        // (queries) the largest mean fit so far
+    int32_t *chosen;   // (queries)
+} FlowVoteArgs;
+
+// out[q] = the motion of query of[q], about the centre of q.
+typedef struct FlowAdoptArgs {
+    size_t queries;
+    const int32_t *of;
+    const real *centre, *motion;
+    real *out;
+} FlowAdoptArgs;
+
+// motion[q] <-> (u, g): out of u when `motion_out`, with no turn; else u = t, g = R - 1.
+typedef struct FlowMotionArgs {
+    size_t queries;
+    const real *from_u; // (queries, 3) or NULL
+    real *motion;       // (queries, 12)
+    real *u, *g;        // (queries, 3), (queries, 9); when from_u is NULL
+} FlowMotionArgs;
+
+// out[q] = mean over j of u[index] + g[index] (x_q - x[index]); g NULL: 0.
+typedef struct FlowAtArgs {
+    size_t queries, k;
+    const int32_t *index;    // (queries, k), no entry of -1
+    const real *x, *u, *g;   // (.., 3), (.., 3), (.., 9)
+    const real *query;       // (queries, 3)
+    real *out;               // (queries, 3)
+} FlowAtArgs;
+
+#endif

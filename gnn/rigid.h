@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mathematics of rigid registration (gnn/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double: the motion of a
+// small patch is what is left of large positions.
+#ifndef VPD_GNN_RIGID_H
+#define VPD_GNN_RIGID_H
+
+#include "gnn/element.h"
+
+enum { RIGID_UNKNOWNS = 6, RIGID_MOTION = 12 };
+
+// A motion about a centre c: y = R (x - c) + c + t, kept as R row by row (9), then t (3).
+ELEMENT void rigid_place(const real *motion, const real *centre, const real *x, real *y) {
+    real r[3] = {x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]};
+    for (int c = 0; c < 3; c++) y[c] = element_dot(motion + 3 * c, r) + centre[c] + motion[9 + c];
+}
+
+// The same motion about another centre.
+ELEMENT void rigid_about(const real *motion, const real *centre, const real *other, real *out) {
+    real y[3];
+    rigid_place(motion, centre, other, y);
+    for (int c = 0; c < 9; c++) out[c] = motion[c];
+    for (int c = 0; c < 3; c++) out[9 + c] = y[c] - other[c];
+}
+
+// 1 / (1 + (plane/sp)^2 + d^2/sd^2): how well a point lies on the other surface.
+ELEMENT double rigid_fit(double plane, double distance2, double plane_scale, double distance_scale) {
+    double p = plane / plane_scale;
+    return 1 / (1 + p * p + distance2 / (distance_scale * distance_scale));
+}
+
+// The normal equations A s = b of a small motion s = [omega, move], lower triangle of A.
+typedef struct RigidSystem {
+    double a[RIGID_UNKNOWNS * RIGID_UNKNOWNS], b[RIGID_UNKNOWNS], weight;
+} RigidSystem;
+
+// A residual e along direction j: weight (j s - e)^2.
+ELEMENT void rigid_add_row(RigidSystem *s, double weight, const double *j, double e) {
+    for (int r = 0; r < RIGID_UNKNOWNS; r++) {
+        for (int c = 0; c <= r; c++) s->a[r * RIGID_UNKNOWNS + c] += weight * j[r] * j[c];
+        s->b[r] += weight * j[r] * e;
+    }
+}
+
+// A pair: the point at r from the centre of motion should go by e, fully along the unit normal n and by the share `point` in all directions.
+ELEMENT void rigid_add_pair(RigidSystem *s, double weight, double point, const real *r, const real *n, const real *e) {
+    double along[RIGID_UNKNOWNS] = {(double)(r[1] * n[2] - r[2] * n[1]), (double)(r[2] * n[0] - r[0] * n[2]),
+                                    (double)(r[0] * n[1] - r[1] * n[0]), (double)n[0], (double)n[1], (double)n[2]};
+    double x = (double)r[0], y = (double)r[1], z = (double)r[2];
+    double axes[3][RIGID_UNKNOWNS] = {{0, z, -y, 1, 0, 0}, {-z, 0, x, 0, 1, 0}, {y, -x, 0, 0, 0, 1}};
+    s->weight += weight;
+    rigid_add_row(s, weight, along, (double)element_dot(n, e));
+    for (int c = 0; c < 3; c++) rigid_add_row(s, weight * point, axes[c], (double)e[c]);
+}
+
+// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution.
+ELEMENT void rigid_solve(RigidSystem *s, double damping) {
+    enum { N = RIGID_UNKNOWNS };
+    for (int i = 0; i < N; i++) s->a[i * N + i] += s->weight * (i < 3 ? damping : 1e-6);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = s->a[i * N + j];
+            for (int k = 0; k < j; k++) sum -= s->a[i * N + k] * s->a[j * N + k];
+            s->a[i * N + j] = i == j ? sqrt(sum > 0 ? sum : 1e-300) : sum / s->a[j * N + j];
+        }
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < i; k++) s->b[i] -= s->a[i * N + k] * s->b[k];
+        s->b[i] /= s->a[i * N + i];
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        for (int k = i + 1; k < N; k++) s->b[i] -= s->a[k * N + i] * s->b[k];
+        s->b[i] /= s->a[i * N + i];
+    }
+}
+
+// R (9) of a turn vector (Rodrigues), then R <- R motion.R, t <- t + move.
+ELEMENT void rigid_compose(const double *step, real *motion) {
+    double angle = sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
+    double s = angle > 1e-9 ? sin(angle) / angle : 1, c = angle > 1e-9 ? (1 - cos(angle)) / (angle * angle) : 0.5;
+    double k[9] = {0, -step[2], step[1], step[2], 0, -step[0], -step[1], step[0], 0}, turn[9], old[9];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double kk = 0;
+            for (int m = 0; m < 3; m++) kk += k[3 * i + m] * k[3 * m + j];
+            turn[3 * i + j] = (i == j) + s * k[3 * i + j] + c * kk;
+            old[3 * i + j] = (double)motion[3 * i + j];
+        }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+            for (int m = 0; m < 3; m++) sum += turn[3 * i + m] * old[3 * m + j];
+            motion[3 * i + j] = (real)sum;
+        }
+    for (int i = 0; i < 3; i++) motion[9 + i] += (real)step[3 + i];
+}
+
+// Unit eigenvector of the least eigenvalue of a symmetric 3x3 matrix, by Jacobi turns; of equal ones, any.
+ELEMENT void rigid_least_direction(double *a, real *out) {
+    double v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int sweep = 0; sweep < 8; sweep++)
+        for (int p = 0; p < 2; p++)
+            for (int q = p + 1; q < 3; q++) {
+                double off = a[3 * p + q];
+                if (!(fabs(off) > 1e-30)) continue;
+                double theta = (a[3 * q + q] - a[3 * p + p]) / (2 * off);
+                double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
+                for (int k = 0; k < 3; k++) { // columns
+                    double x = a[3 * k + p], y = a[3 * k + q];
+                    a[3 * k + p] = c * x - s * y;
+                    a[3 * k + q] = s * x + c * y;
+                }
+                for (int k = 0; k < 3; k++) { // rows, and the directions
+                    double x = a[3 * p + k], y = a[3 * q + k];
+                    a[3 * p + k] = c * x - s * y;
+                    a[3 * q + k] = s * x + c * y;
+                    x = v[3 * k + p], y = v[3 * k + q];
+                    v[3 * k + p] = c * x - s * y;
+                    v[3 * k + q] = s * x + c * y;
+                }
+            }
+    int least = 0;
+    for (int i = 1; i < 3; i++)
+        if (a[4 * i] < a[4 * least]) least = i;
+    for (int i = 0; i < 3; i++) out[i] = (real)v[3 * i + least];
+}
+
+#endif
