@@ -45,14 +45,16 @@ static inline bool gnn_has_node_velocity(const GnnConfig *c) {
 static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
     return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
 }
-// Moving nodes see where their body is nearest to what stands still: 7 numbers (docs/model.md, "Inputs of nodes").
+// Moving nodes see where their body comes nearest to others (docs/model.md, "Inputs of nodes").
 static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL; }
 // Nodes see how they turn, and carry what they move with that: 3 numbers.
 static inline bool gnn_has_spin(const GnnConfig *c) { return c->rigid_cue && gnn_has_node_velocity(c); }
-enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_SPIN = 3 };
+enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_MOVING_GAP = 10, GNN_SPIN = 3 };
+// Without spin: the gap to what stands still. With it: that gap and the speed at which it closes, and the same for what moves otherwise.
+static inline size_t gnn_gap_width(const GnnConfig *c) { return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MOVING_GAP : GNN_GAP; }
 // Numbers that a node sees of itself, beside what particles tell it.
 static inline size_t gnn_node_inputs(const GnnConfig *c) {
-    return (c->node_extras ? GNN_EXTRAS : 0) + (gnn_has_gap(c) ? GNN_GAP : 0) + (gnn_has_spin(c) ? GNN_SPIN : 0);
+    return (c->node_extras ? GNN_EXTRAS : 0) + gnn_gap_width(c) + (gnn_has_spin(c) ? GNN_SPIN : 0);
 }
 // Width of s_i, the input of a particle.
 static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }

@@ -82,8 +82,8 @@ static Tensor *encode(const Step *s) {
     size_t row = T * C + T;
     if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, GNN_EXTRAS), p->weight0, row);
     row += s->c->node_extras ? GNN_EXTRAS : 0;
-    if (s->plan->gap) message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, GNN_GAP), p->weight0, row);
-    row += gnn_has_gap(s->c) ? GNN_GAP : 0;
+    if (s->plan->gap) message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, gnn_gap_width(s->c)), p->weight0, row);
+    row += gnn_gap_width(s->c);
     if (s->plan->node_spin) {
         real scale = (real)(s->c->length_scale / s->c->displacement_scale);
         message_add_term(&call, TERM_ROW, tensor_scale(s->tape, constant(s, s->plan->node_spin, M, GNN_SPIN), scale), p->weight0, row);

@@ -12,6 +12,8 @@
 
 void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
 
+enum { LOOKED_AT = 32 }; // the nearest, of which those that move otherwise are taken
+
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 void *planning_temporary(Planning *p, size_t count, size_t size) {
@@ -128,7 +130,6 @@ static void add_cross_edges(Planning *p, GnnEdges *edges) {
 
 // The nodes nearest in position among those that move otherwise: what a body may run into. Nearest of all is mostly its own body.
 static void add_contact_edges(Planning *p, GnnEdges *edges) {
-    enum { LOOKED_AT = 32 };
     size_t M = p->nodes.count, looked = min_size(LOOKED_AT, M ? M - 1 : 0), k = min_size(p->c->contact_edges, looked);
     if (!k) return;
     int32_t *near = planning_temporary(p, M * looked, sizeof *near), *found = planning_temporary(p, M * k, sizeof *found),
@@ -211,29 +212,68 @@ static void make_extras(Planning *p) {
     p->plan->extra = extra;
 }
 
-// Where the body around each moving node comes nearest to what stands still: a body is hit where it touches, not at its nodes.
+// Moving particles, and for each node that moves those of them around it: its body.
+typedef struct Bodies {
+    size_t count, nodes, k;
+    const int32_t *list; // (count) particles
+    PointSet points;     // (count)
+    PlanGapArgs gap;     // what the searches for gaps have in common
+} Bodies;
+
+// What moves otherwise near each moving particle: a body may run into it. NULL where nothing is near.
+static const int32_t *find_others(Planning *p, const Bodies *b, const real *w, const real *turn) {
+    size_t looked = min_size(LOOKED_AT, b->count - 1);
+    int32_t *near = planning_temporary(p, b->count * looked, sizeof *near), *found = planning_temporary(p, b->count, sizeof *found);
+    const int32_t *own = own_numbers(p, b->count);
+    if (!looked || p->device->failed) return NULL;
+    KnnIndex index = {0};
+    planning_index(p, &b->points, 0, &index);
+    planning_search(p, &index, &b->points, 0, own, looked, near, NULL);
+    PlanContactArgs args = {b->count, looked, 1, near, w, b->points.x, turn, (real)(0.5 * p->c->displacement_scale), found};
+    if (!p->device->failed) p->device->gnn->plan_contact(p->device, &args);
+    return found;
+}
+
+// Also where it will soonest meet a body that moves otherwise; both with how fast.
+static void make_moving_gaps(Planning *p, Bodies *b) {
+    real *w = planning_temporary(p, 3 * b->count, sizeof *w), *turn = planning_temporary(p, 3 * b->count, sizeof *turn);
+    PlanMotionArgs motion = {b->count, b->list, p->plan->to_particle, b->points.x, p->nodes.x, p->plan->node_velocity, p->plan->node_spin, w, turn};
+    if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
+    b->gap.w = w;
+    if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b->gap);
+    b->gap.meets = p->device->failed ? NULL : find_others(p, b, w, turn);
+    b->gap.target = b->gap.meets ? b->points.x : NULL;
+    b->gap.target_w = w;
+    b->gap.column = GNN_MOVING_GAP;
+    if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b->gap);
+}
+
+// Where the body around each moving node will soonest meet what stands still: a body is hit where it touches, not at its nodes.
 static void make_gaps(Planning *p) {
     enum { BODY = 128 };
-    size_t M = p->nodes.count, N = p->plan->particles;
-    real *gap = tape_memory(p->tape, M * GNN_GAP, sizeof *gap);
+    size_t M = p->nodes.count, N = p->plan->particles, width = gnn_gap_width(p->c);
+    real *gap = tape_memory(p->tape, M * width, sizeof *gap);
     int32_t *list = tape_context(p->tape, (M + N + 1) * sizeof *list), *movers = list + M;
     if (p->device->failed) return;
-    p->device->nn->zero(p->device, gap, M * GNN_GAP * sizeof *gap);
+    p->device->nn->zero(p->device, gap, M * width * sizeof *gap);
     p->plan->gap = gap;
-    size_t count = list_by_flag(p->node_m, M, true, list, NULL), moving = list_by_flag(p->m, N, true, movers, NULL);
-    size_t k = min_size(BODY, moving);
-    if (!count || !moving) return;
-    const int32_t *device_list = planning_upload_list(p, list, count);
+    Bodies b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL), .count = list_by_flag(p->m, N, true, movers, NULL)};
+    b.k = min_size(BODY, b.count);
+    if (!b.nodes || !b.count) return;
+    const int32_t *device_list = planning_upload_list(p, list, b.nodes);
     PointSet all = {N, p->present->x->value, NULL}, nodes = {M, p->nodes.x, NULL};
-    PointSet body = planning_subset(p, &all, planning_upload_list(p, movers, moving), moving),
-             queries = planning_subset(p, &nodes, device_list, count);
-    const real *mean = mean_of_other_half(p, &body, true);
-    int32_t *near = planning_temporary(p, count * k, sizeof *near);
+    b.list = planning_upload_list(p, movers, b.count);
+    b.points = planning_subset(p, &all, b.list, b.count);
+    PointSet queries = planning_subset(p, &nodes, device_list, b.nodes);
+    int32_t *near = planning_temporary(p, b.nodes * b.k, sizeof *near);
     KnnIndex index = {0};
-    planning_index(p, &body, 0, &index);
-    planning_search(p, &index, &queries, 0, NULL, k, near, NULL);
-    PlanGapArgs args = {count, k, device_list, p->nodes.x, near, body.x, mean, (real)p->c->length_scale, gap};
-    if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
+    planning_index(p, &b.points, 0, &index);
+    planning_search(p, &index, &queries, 0, NULL, b.k, near, NULL);
+    b.gap = (PlanGapArgs){.count = b.nodes, .k = b.k, .stride = width, .list = device_list, .nodes = p->nodes.x, .near = near,
+                          .x = b.points.x, .target = mean_of_other_half(p, &b.points, true), .ell = (real)p->c->length_scale,
+                          .s = (real)p->c->displacement_scale, .out = gap};
+    if (gnn_has_spin(p->c)) make_moving_gaps(p, &b);
+    else if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b.gap);
 }
 
 // The flag of the present particles, and of the nodes, in host memory.

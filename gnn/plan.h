@@ -50,7 +50,7 @@ typedef struct GnnPlan {
     const real *mark[GNN_MAX_SETS];   // (N_t, T [+ 1]) one-hot time, moving flag
     const real *log_count;            // (M, T) log(1 + n_a^t)
     const real *extra;                // (M, 8), or NULL
-    const real *gap;                  // (M, 7), or NULL
+    const real *gap;                  // (M, gnn_gap_width), or NULL
     const real *node_velocity;        // (M, 3) metres per frame, or NULL
     const real *node_spin;            // (M, 3) radians per frame, or NULL
     const real *particle_velocity;    // (N, 3), or NULL; both with node velocities and a decode at particles

@@ -129,17 +129,33 @@ typedef struct PlanExtraArgs {
     real *extra;
 } PlanExtraArgs;
 
-// Of the k listed particles j of each listed node, the one with the least |off_j|, off = mean - x (ties by order):
-// rows list[i] of out (.., 7) = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell.
+// Of the k listed particles j of each listed node, the one that meets its target soonest, off_j = target - x_j: with the least |off_j|, or, with
+// velocities, the least |off_j| - (w_j - target_w) . off_j / |off_j|; ties by order.
+// Rows list[i] of out, from `column` on = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell; with velocities then
+// (target_w - w_j)/s (3). Where no particle has a target they are 0, but for the length with velocities: 3.
 typedef struct PlanGapArgs {
-    size_t count, k;
-    const int32_t *list;  // (count) nodes
-    const real *nodes;    // (.., 3)
-    const int32_t *near;  // (count, k)
-    const real *x, *mean; // (.., 3) particles
-    real ell;
+    size_t count, k, stride, column;
+    const int32_t *list;      // (count) nodes
+    const real *nodes;        // (.., 3)
+    const int32_t *near;      // (count, k)
+    const real *x;            // (.., 3) particles
+    const int32_t *meets;     // (..) row of each particle's target, -1 none; NULL: its own
+    const real *target;       // (.., 3); NULL: there is none
+    const real *w, *target_w; // (.., 3) metres per frame; w NULL: without velocities; target_w NULL: 0
+    real ell, s;
     real *out;
 } PlanGapArgs;
+
+// out[i] = what the motion of particle list[i]'s nearest node, v + spin x (x - x_a), gives at x_i; turn[i] = that spin.
+typedef struct PlanMotionArgs {
+    size_t count;
+    const int32_t *list;   // (count) particles
+    GnnEdges edges;        // groups: particles; other ends: nodes, nearest first
+    const real *x;         // (count, 3) of the listed
+    const real *node;      // (.., 3)
+    const real *v, *spin;  // (.., 3) of nodes
+    real *out, *turn;      // (count, 3)
+} PlanMotionArgs;
 
 // Farthest-point sampling of `want` points from point `start`; ties to the smaller index.
 typedef struct PlanFarthestArgs {

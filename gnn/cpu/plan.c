@@ -190,9 +190,10 @@ void CPU_FN(plan_carry)(Device *device, const PlanCarryArgs *a) {
 #pragma omp parallel num_threads(device->threads)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        real *sum = scatter_part(&sums, t), *w = scatter_part(&weights, t);
         size_t first, last;
         thread_range(a->edges.groups, t, threads, &first, &last);
-        for (size_t i = first; i < last; i++) carry_particle(a, i, scatter_part(&weights, t), scatter_part(&sums, t));
+        for (size_t i = first; i < last; i++) carry_particle(a, i, w, sum);
 #pragma omp barrier
         thread_range(nodes, t, threads, &first, &last);
         for (size_t o = first; o < last; o++) {
@@ -233,31 +234,59 @@ void CPU_FN(plan_smooth)(Device *device, const PlanSmoothArgs *a) {
     }
 }
 
-static real square_between(const real *a, const real *b) {
-    real sum = 0;
-    for (size_t c = 0; c < 3; c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
-    return sum;
+static const real *gap_target(const PlanGapArgs *a, size_t particle, const real *of) {
+    if (!a->meets) return of + 3 * particle;
+    return a->meets[particle] < 0 ? NULL : of + 3 * (size_t)a->meets[particle];
+}
+
+// How soon particle j meets its target, and what lies between; infinity where it has none.
+static real gap_of(const PlanGapArgs *a, size_t j, real *off, real *length, real *relative) {
+    const real *target = a->target ? gap_target(a, j, a->target) : NULL, *w = a->target_w ? gap_target(a, j, a->target_w) : NULL;
+    if (!target) return INFINITY;
+    for (size_t c = 0; c < 3; c++) {
+        off[c] = target[c] - a->x[3 * j + c];
+        relative[c] = a->w ? (w ? w[c] : 0) - a->w[3 * j + c] : 0;
+    }
+    *length = real_sqrt(element_dot(off, off));
+    return *length > 0 ? *length + element_dot(relative, off) / *length : 0;
 }
 
 void CPU_FN(plan_gap)(Device *device, const PlanGapArgs *a) {
-    (void)device;
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 16)
     for (size_t i = 0; i < a->count; i++) {
         const int32_t *near = a->near + i * a->k;
-        size_t best = (size_t)near[0];
-        real least = square_between(a->mean + 3 * best, a->x + 3 * best);
-        for (size_t j = 1; j < a->k; j++) {
-            size_t other = (size_t)near[j];
-            real square = square_between(a->mean + 3 * other, a->x + 3 * other);
-            if (square < least) least = square, best = other;
+        real off[3], relative[3], length, best_off[3] = {0}, best_relative[3] = {0}, least = INFINITY, *out;
+        size_t best = 0;
+        bool found = false;
+        for (size_t e = 0; e < a->k; e++) {
+            real soon = gap_of(a, (size_t)near[e], off, &length, relative);
+            if (!(soon < least)) continue;
+            least = soon, best = (size_t)near[e], found = true;
+            memcpy(best_off, off, sizeof off);
+            memcpy(best_relative, relative, sizeof relative);
         }
-        size_t node = (size_t)a->list[i];
-        real *out = a->out + 7 * node, length = real_sqrt(least), limit = 3 * a->ell,
-             factor = (length > limit ? limit / length : 1) / a->ell;
-        for (size_t c = 0; c < 3; c++) {
-            out[c] = (a->x[3 * best + c] - a->nodes[3 * node + c]) / a->ell;
-            out[3 + c] = (a->mean[3 * best + c] - a->x[3 * best + c]) * factor;
+        out = a->out + a->stride * (size_t)a->list[i] + a->column;
+        length = real_sqrt(element_dot(best_off, best_off));
+        real limit = 3 * a->ell, factor = (length > limit ? limit / length : 1) / a->ell;
+        for (size_t c = 0; found && c < 3; c++) {
+            out[c] = (a->x[3 * best + c] - a->nodes[3 * (size_t)a->list[i] + c]) / a->ell;
+            out[3 + c] = best_off[c] * factor;
+            if (a->w) out[7 + c] = best_relative[c] / a->s;
         }
-        out[6] = length * factor;
+        if (found) out[6] = length * factor;
+        else if (a->w) out[6] = 3;
+    }
+}
+
+void CPU_FN(plan_motion)(Device *device, const PlanMotionArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->count; i++) {
+        int32_t nearest = a->edges.index[(size_t)a->list[i] * a->edges.k];
+        size_t node = nearest < 0 ? 0 : (size_t)nearest;
+        real r[3];
+        for (size_t c = 0; c < 3; c++) r[c] = a->x[3 * i + c] - a->node[3 * node + c];
+        element_carried(a->v + 3 * node, a->spin + 3 * node, r, a->out + 3 * i);
+        memcpy(a->turn + 3 * i, a->spin + 3 * node, 3 * sizeof(real));
     }
 }
 
