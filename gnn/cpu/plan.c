@@ -190,9 +190,10 @@ void CPU_FN(plan_carry)(Device *device, const PlanCarryArgs *a) {
 #pragma omp parallel num_threads(device->threads)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        real *sum = scatter_part(&sums, t), *w = scatter_part(&weights, t);
         size_t first, last;
         thread_range(a->edges.groups, t, threads, &first, &last);
-        for (size_t i = first; i < last; i++) carry_particle(a, i, scatter_part(&weights, t), scatter_part(&sums, t));
+        for (size_t i = first; i < last; i++) carry_particle(a, i, w, sum);
 #pragma omp barrier
         thread_range(nodes, t, threads, &first, &last);
         for (size_t o = first; o < last; o++) {
