@@ -91,21 +91,22 @@ class Inputs:
             state, index, cloud = encode(p, c, episode, list(range(start - c.T + 1, start + 1)), 0)
             with torch.no_grad():
                 g, e = gnn.build_graph(c, state, 0, episode.number)
-                v = torch.zeros(len(g.node), 3)
+                v, spin = torch.zeros(len(g.node), 3), torch.zeros(len(g.node), 3)
                 moving = torch.nonzero(state.m[-1][g.node])[:, 0]
                 if len(moving):
-                    v[moving] = gnn.cue(c, state, g.node[moving])
+                    v[moving], spin[moving] = gnn.cue(c, state, g.node[moving])
             label = cloud.mask[index].astype(np.uint8)
-            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, label)
+            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, spin, label)
             cls.new += 1
             cls.voted.add(key)
         if c.moving_vote and key not in cls.voted:  # kept from a run without: nodes and cue stay as they are
-            x, f, m, colour, R, node, v, label = cls.cache[key]
+            x, f, m, colour, R, node, v, spin, label = cls.cache[key]
             m = [torch.from_numpy(particles.vote(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
-            cls.cache[key] = (x, f, m, colour, R, node, v * m[-1][node][:, None], label)
+            still = m[-1][node][:, None] == 0
+            cls.cache[key] = (x, f, m, colour, R, node, v.masked_fill(still, 0), spin.masked_fill(still, 0), label)
             cls.voted.add(key)
-        x, f, m, colour, R, node, v, label = cls.cache[key]
-        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v)), label
+        x, f, m, colour, R, node, v, spin, label = cls.cache[key]
+        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v, spin)), label
 
     @classmethod
     def load(cls, path):
@@ -232,7 +233,8 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
         if state.cue:
-            state.cue = (state.cue[0], state.cue[1] @ Q.T)
+            node, v, spin = state.cue
+            state.cue = (node, v @ Q.T, torch.linalg.det(Q) * spin @ Q.T)
         state.cloud = state.cloud and tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
     if opt.noise:
         state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
