@@ -17,7 +17,7 @@ import torch
 from scipy.spatial import cKDTree
 
 import metrics
-from vpd_torch import config, data, gnn, loss, params, particles, renderer
+from vpd_torch import config, data, flow, gnn, loss, params, particles, renderer
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Opt:
     rays: int = 128               # per view and rollout step
     moving_rays: float = 0.7
     nearest: float = 0.02
+    flow: float = 0.0             # against where scene flow takes the particles
     transport: float = 0.0        # entropic transport between moving particles and what moved in the target frame
     reach: float = 0.15           # of X: how far transport looks
     still: float = 0.0            # on displacements of particles that are not foreground, over s
@@ -245,12 +246,16 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     weight /= weight.sum()
     pairs = RigidPairs(c, state) if opt.rigid else None
     total, sums = 0.0, {}
-    R = state.R
+    R, track = state.R, state.x[-1]
     for j in range(steps + 1):
         if j:
             state, info = gnn.step(p, c, state, number, episode.number)
             add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, front)
             state.R = R
+            if opt.flow:
+                x, colour, u, g = loss.flow_field(c, episode, start + j - 1)
+                track = track + flow.at((x @ Q.T, colour, u @ Q.T, Q @ g @ Q.T), (track, c.lc * state.c[-1]), 4)
+                sums["flow"] = sums.get("flow", 0) + opt.flow / steps * loss.flow_term(c, state, track)
         if opt.pixels:
             view, row, column = train_rays(episode, start + j, start, rng)
             o, d = renderer.pixel_rays(episode.Kc, episode.poses(start + j), view, row, column)
