@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene flow without correspondences: it finds how a painted box moved and turned over a floor that stands, also when its shading changed;
-// its loops, and those of velocities and contacts of nodes, against naive ones.
+// Scene flow without correspondences: it finds how a painted box moved and turned over a floor that stands, also when
+// its shading changed; its loops, and those of velocities and contacts of nodes, against naive ones.
 #include "gnn/flow.h"
 
 #include "base/random.h"
@@ -42,7 +42,8 @@ static void body_point(uint32_t stream, size_t i, const real *motion, double sha
     rigid_place(motion, origin, place, x);
 }
 
-// Points are drawn anew for each cloud: there are no correspondences. `shade` brightens one side of the box and darkens the one across.
+// Points are drawn anew for each cloud: there are no correspondences. `shade` brightens one side of the box and darkens
+// the one across.
 static void cloud_make(Cloud *cloud, uint32_t stream, bool moved, double shade) {
     static const double none[3] = {0};
     real motion[RIGID_MOTION];
@@ -121,9 +122,10 @@ static void a_body_that_moves_and_turns_is_followed(void **state) {
         mean_errors(&from, &found, &means[shaded], &g);
         measure(device, &from, &to, BODY, true, &found);
         mean_errors(&from, &found, &u, &g);
-        print_message("7 cm and 12 degrees%s: off by %.1f mm by means, %.2f mm and %.4f by registration\n", shaded ? ", shaded anew" : "",
-                      1e3 * means[shaded], 1e3 * u, g);
-        // Points lie 13 mm apart, and planes of 10 of them cut the edges; a turn off by .03 moves the box's sides by 3 mm.
+        print_message("7 cm and 12 degrees%s: off by %.1f mm by means, %.2f mm and %.4f by registration\n",
+                      shaded ? ", shaded anew" : "", 1e3 * means[shaded], 1e3 * u, g);
+        // Points lie 13 mm apart, and planes of 10 of them cut the edges; a turn off by .03 moves the box's sides by 3
+        // mm.
         assert_true(u < 0.003 && g < 0.03);
         assert_true(u < 0.2 * means[shaded]);
     }
@@ -180,7 +182,8 @@ static void threads_agree_and_nothing_is_no_flow(void **state) {
     measure(three, &from, &to, BODY, true, &threads);
     assert_memory_equal(&all, &again, sizeof all);
     assert_memory_equal(&all, &threads, sizeof all);
-    // Means know nothing of other queries; one alone has nobody to learn from in elections, and follows the box all the same.
+    // Means know nothing of other queries; one alone has nobody to learn from in elections, and follows the box all the
+    // same.
     FlowArgs args = flow_args(&from, &to, BODY, false, &one);
     measure(device, &from, &to, BODY, false, &all);
     args.queries.count = 1;
@@ -192,7 +195,7 @@ static void threads_agree_and_nothing_is_no_flow(void **state) {
     motion_make(TURN, SHIFT, motion);
     rigid_place(motion, (const real[3]){0}, from.x, place);
     for (size_t c = 0; c < 3; c++) assert_close(from.x[c] + one.u[c], place[c], 0.006, 0); // twice the mean above
-    args.queries.count = 0; // writes nothing
+    args.queries.count = 0;                                                                // writes nothing
     args.u = args.g = NULL;
     flow_between(device, &args);
     // Empty clouds: no flow.
@@ -227,7 +230,8 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
             double mean = 0;
             for (size_t j = 0; j < K; j++) {
                 mean += (double)u[3 * j + c] / K;
-                for (size_t d = 0; with && d < 3; d++) mean += (double)g[9 * j + 3 * c + d] * (double)(query.x[d] - cloud.x[3 * j + d]) / K;
+                for (size_t d = 0; with && d < 3; d++)
+                    mean += (double)g[9 * j + 3 * c + d] * (double)(query.x[d] - cloud.x[3 * j + d]) / K;
             }
             assert_close(field[c], mean, 1e-6, 0); // a few roundings of numbers below 1
         }
@@ -242,11 +246,14 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
 static void normals_of_a_plane_are_its_normal(void **state) {
     (void)state;
     enum { COUNT = 30, K = 6 };
-    const double normal[3] = {2.0 / 3, -1.0 / 3, 2.0 / 3}, across[2][3] = {{1 / sqrt(5), 2 / sqrt(5), 0}, {4 / sqrt(45), -2 / sqrt(45), -5 / sqrt(45)}};
+    const double normal[3] = {2.0 / 3, -1.0 / 3, 2.0 / 3},
+                 across[2][3] = {{1 / sqrt(5), 2 / sqrt(5), 0}, {4 / sqrt(45), -2 / sqrt(45), -5 / sqrt(45)}};
     real x[3 * COUNT], out[3 * COUNT];
     int32_t index[COUNT * K];
     for (size_t i = 0; i < COUNT; i++)
-        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (real)(noise(11, 2 * i) * across[0][c] + noise(11, 2 * i + 1) * across[1][c] + 3 * normal[c]);
+        for (size_t c = 0; c < 3; c++)
+            x[3 * i + c] =
+                (real)(noise(11, 2 * i) * across[0][c] + noise(11, 2 * i + 1) * across[1][c] + 3 * normal[c]);
     for (size_t i = 0; i < COUNT * K; i++) index[i] = (int32_t)((i / K + i % K * 7) % COUNT);
     Device *device = open_device(1);
     device->gnn->flow_normals(device, &(FlowNormalsArgs){COUNT, K, index, x, out});
@@ -264,12 +271,14 @@ static void steps_find_a_known_motion(void **state) {
     enum { PAIRS = 40 };
     const double turn[3] = {0.3, -0.2, 0.4}, shift[3] = {0.1, 0.2, -0.1};
     const real centre[3] = {1, -2, 3};
-    real x[3 * PAIRS], target[3 * PAIRS], place[3 * PAIRS], normal[3 * PAIRS], distance2[PAIRS] = {0}, known[RIGID_MOTION], motion[RIGID_MOTION];
+    real x[3 * PAIRS], target[3 * PAIRS], place[3 * PAIRS], normal[3 * PAIRS],
+        distance2[PAIRS] = {0}, known[RIGID_MOTION], motion[RIGID_MOTION];
     int32_t match[PAIRS];
     motion_make(turn, shift, known);
     motion_make((const double[3]){0}, (const double[3]){0}, motion);
     for (size_t j = 0; j < PAIRS; j++) {
-        double d[3] = {noise(12, 3 * j), noise(12, 3 * j + 1), noise(12, 3 * j + 2)}, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        double d[3] = {noise(12, 3 * j), noise(12, 3 * j + 1), noise(12, 3 * j + 2)},
+               length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         for (size_t c = 0; c < 3; c++) {
             x[3 * j + c] = centre[c] + (real)noise(13, 3 * j + c);
             normal[3 * j + c] = (real)(d[c] / length);
@@ -284,7 +293,8 @@ static void steps_find_a_known_motion(void **state) {
         device->gnn->flow_place(device, &to);
         device->gnn->flow_step(device, &step);
     }
-    for (size_t c = 0; c < RIGID_MOTION; c++) assert_close(motion[c], known[c], 1e-5, 0); // places of size 4 in single precision
+    for (size_t c = 0; c < RIGID_MOTION; c++)
+        assert_close(motion[c], known[c], 1e-5, 0); // places of size 4 in single precision
     // A turn of its own size comes back from its matrix, and inverse turns undo each other.
     rigid_compose((const double[6]){-turn[0], -turn[1], -turn[2], -shift[0], -shift[1], -shift[2]}, known);
     for (size_t c = 0; c < RIGID_MOTION; c++) assert_close(known[c], c < 9 && c % 4 == 0, 1e-6, 0);
@@ -294,22 +304,24 @@ static void steps_find_a_known_motion(void **state) {
 static void votes_and_adoptions_are_the_naive_ones(void **state) {
     (void)state;
     enum { Q = 6, PAIRS = 5, TARGETS = 9, CANDIDATES = 3 };
-    real place[3 * Q * PAIRS], target[3 * TARGETS], normal[3 * TARGETS], distance2[Q * PAIRS], best[Q] = {0}, centre[3 * Q],
-        motion[RIGID_MOTION * Q], adopted[RIGID_MOTION * Q], naive[Q] = {0};
+    real place[3 * Q * PAIRS], target[3 * TARGETS], normal[3 * TARGETS], distance2[Q * PAIRS],
+        best[Q] = {0}, centre[3 * Q], motion[RIGID_MOTION * Q], adopted[RIGID_MOTION * Q], naive[Q] = {0};
     int32_t match[Q * PAIRS], of[Q * CANDIDATES], chosen[Q], wanted[Q];
     Device *device = open_device(2);
     for (size_t i = 0; i < 3 * TARGETS; i++) target[i] = (real)noise(14, i), normal[i] = (real)noise(15, i);
     for (size_t i = 0; i < Q * CANDIDATES; i++) of[i] = (int32_t)((i / CANDIDATES + i % CANDIDATES) % Q);
     for (size_t i = 0; i < 3 * Q; i++) centre[i] = (real)noise(16, i);
     for (size_t q = 0; q < Q; q++)
-        motion_make((const double[3]){noise(17, q), noise(18, q), noise(19, q)}, (const double[3]){noise(20, q), 0, 0}, motion + RIGID_MOTION * q);
+        motion_make((const double[3]){noise(17, q), noise(18, q), noise(19, q)}, (const double[3]){noise(20, q), 0, 0},
+                    motion + RIGID_MOTION * q);
     for (size_t e = 0; e < CANDIDATES; e++) {
         for (size_t i = 0; i < 3 * Q * PAIRS; i++) place[i] = (real)noise(21 + (uint32_t)e, i);
         for (size_t i = 0; i < Q * PAIRS; i++) {
             match[i] = (int32_t)((i * 5 + e) % TARGETS);
             distance2[i] = (real)(2 + noise(31 + (uint32_t)e, i));
         }
-        FlowVoteArgs vote = {{Q, PAIRS, place, match, distance2, target, normal, 0.5, 2}, of + e, CANDIDATES, best, chosen};
+        FlowVoteArgs vote = {
+            {Q, PAIRS, place, match, distance2, target, normal, 0.5, 2}, of + e, CANDIDATES, best, chosen};
         device->gnn->flow_vote(device, &vote);
         for (size_t q = 0; q < Q; q++) {
             double fit = 0;
@@ -364,10 +376,12 @@ static void carried_motion_is_that_of_the_particles(void **state) {
         device->gnn->plan_carry(device, &(PlanCarryArgs){edges, logit, x, past, node, (real)1e-9, v, turn});
         for (size_t a = 0; a < NODES; a++)
             for (size_t c = 0; c < 3; c++) {
-                double there = shift[c] + spin[(c + 1) % 3] * (double)node[3 * a + (c + 2) % 3] - spin[(c + 2) % 3] * (double)node[3 * a + (c + 1) % 3];
+                double there = shift[c] + spin[(c + 1) % 3] * (double)node[3 * a + (c + 2) % 3] -
+                               spin[(c + 2) % 3] * (double)node[3 * a + (c + 1) % 3];
                 bool alone = a == NODES - 1;
                 assert_close(v[3 * a + c], alone ? 0 : there, alone ? 0 : 1e-6, 0);
-                assert_close(turn[3 * a + c], alone ? 0 : spin[c], alone ? 0 : 1e-5, 0); // roundings of 1e-8 m over 10 cm
+                assert_close(turn[3 * a + c], alone ? 0 : spin[c], alone ? 0 : 1e-5,
+                             0); // roundings of 1e-8 m over 10 cm
             }
         // The damping of 1 m^2 leaves no turn, and then v is the mean velocity, as without spin.
         real mean[3 * NODES];
@@ -401,7 +415,8 @@ static void contacts_are_the_first_that_move_otherwise(void **state) {
     }
     assert_int_equal(out[0], -1); // its first two are at rest as it is
     assert_int_equal(out[1 * K], 3);
-    // A node that turns about z at 1 is no stranger to what lies 1 m from it along x and moves along y at 1: node 0 at rest meets node 4.
+    // A node that turns about z at 1 is no stranger to what lies 1 m from it along x and moves along y at 1: node 0 at
+    // rest meets node 4.
     near[0] = 4, near[1] = 3, near[2] = -1;
     x[3 * 4] = x[3 * 3 + 1] = 1;
     spin[2] = 1;
