@@ -172,7 +172,7 @@ static Tensor *decode_weights(const Step *s, Tensor *h) {
     return message(s->tape, &call).rows;
 }
 
-// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + gain_a v ], w_ia = softmax over the nodes of [-d^2/(2 wd^2) + z_ia]
+// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (gain_start + gain_a) v ], w_ia = softmax over the nodes of [-d^2/(2 wd^2) + z_ia]
 static Tensor *decode_at_nodes(const Step *s, Tensor *h) {
     NodeBlendCall call = {.edges = s->plan->to_particle,
                           .motion = {.rotation = s->c->rotation,

@@ -131,7 +131,8 @@ static void elect(Registration *r, const Near *from) {
     knn(device, &near);
     gather_pairs(device, Q, from, voters, from->x, 1, window);
     gather_pairs(device, Q, from, voters, r->args->from_moving.c, r->pair_length, look);
-    if (!device->failed) device->nn->zero(device, best, Q * sizeof *best); // fits are positive
+    if (!device->failed) device->nn->zero(device, best, Q * sizeof *best);     // fits are positive, or 0 at points that are too far to say,
+    if (!device->failed) device->nn->zero(device, chosen, Q * sizeof *chosen); // where one motion is as good as another
     for (size_t i = 0; i < candidates && !device->failed; i++) {
         FlowVoteArgs vote = {match_pairs(r, voters, window, look, list + i, candidates), list + i, candidates, best, chosen};
         if (!device->failed) device->gnn->flow_vote(device, &vote);

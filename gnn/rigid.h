@@ -52,15 +52,16 @@ ELEMENT void rigid_add_pair(RigidSystem *s, double weight, double point, const r
     for (int c = 0; c < 3; c++) rigid_add_row(s, weight * point, axes[c], (double)e[c]);
 }
 
-// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution.
+// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution. No pivot is below what is added to the diagonal but by rounding.
 ELEMENT void rigid_solve(RigidSystem *s, double damping) {
     enum { N = RIGID_UNKNOWNS };
-    for (int i = 0; i < N; i++) s->a[i * N + i] += s->weight * (i < 3 ? damping : 1e-6);
+    double least[2] = {s->weight * damping + 1e-300, s->weight * 1e-6 + 1e-300}; // of turn, of move
+    for (int i = 0; i < N; i++) s->a[i * N + i] += least[i / 3];
     for (int i = 0; i < N; i++)
         for (int j = 0; j <= i; j++) {
             double sum = s->a[i * N + j];
             for (int k = 0; k < j; k++) sum -= s->a[i * N + k] * s->a[j * N + k];
-            s->a[i * N + j] = i == j ? sqrt(sum > 0 ? sum : 1e-300) : sum / s->a[j * N + j];
+            s->a[i * N + j] = i == j ? sqrt(sum > least[i / 3] ? sum : least[i / 3]) : sum / s->a[j * N + j];
         }
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < i; k++) s->b[i] -= s->a[i * N + k] * s->b[k];

@@ -200,7 +200,7 @@ static void check_decode_node(Reference *file, void *context) {
     NetworkParameters node = read_network(b, "gnn.decode.node"), weight = read_network(b, "gnn.decode.weight");
     Tensor *h = read_tensor(b, "h", true), *s = read_tensor(b, "s", true), *x = read_tensor(b, "x", true), *xa = read_tensor(b, "xa", true);
     Tensor *d2 = read_tensor(b, "d2", false);
-    const real *v = read_values(b, "v");
+    const real *v = read_values(b, "v"), *spin = read_values(b, "spin");
     int32_t *index = read_list(b, "index", &N);
     GnnEdges edges = {.groups = N, .k = d2->cols, .others = h->rows, .index = index};
     double wd = reference_number(file, "wd"), ell = reference_number(file, "ell");
@@ -215,10 +215,11 @@ static void check_decode_node(Reference *file, void *context) {
     message_add_term(&call, TERM_GROUP, s, weight.receiver, 0);
     message_add_term(&call, TERM_ROW, edge_geometry(&b->tape, &geometry), weight.edge, 0);
     bool rotation = reference_number(file, "rotation") != 0;
-    NodeMotion motion = {.rotation = rotation, .gain = v != NULL, .s = (real)reference_number(file, "s_length"), .inverse_ell = (real)(1 / ell)};
+    NodeMotion motion = {.rotation = rotation, .gain = v != NULL, .s = (real)reference_number(file, "s_length"), .inverse_ell = (real)(1 / ell),
+                         .gain_start = (real)reference_number(file, "gain_start")};
     motion.features = u->cols - element_motion_width(&motion);
     NodeBlendCall blend = {.edges = edges, .motion = motion, .u = u, .z = message(&b->tape, &call).rows, .x_group = x, .x_other = xa,
-                           .logit = d2->value, .v_other = v};
+                           .logit = d2->value, .v_other = v, .spin_other = spin};
     Tensor *out = node_blend(&b->tape, &blend);
     compare(b, "out", out->value, out->rows * out->cols, OUT_TOLERANCE);
     start_gradient(b, out, 0);
@@ -270,10 +271,12 @@ static void velocities_extras_and_contacts_agree(void **state) {
     bench_open(&b);
     b.file = &file;
     check_node_velocity(&b, "node_velocity/cue", false);
-    check_node_velocity(&b, "node_velocity/refined", false);
+    check_node_velocity(&b, "node_velocity/cue_rigid", false);
     check_node_velocity(&b, "node_velocity/cue_smooth", false);
     check_node_velocity(&b, "node_velocity/later", true);
-    check_contact_edges(&b);
+    check_node_velocity(&b, "node_velocity/later_spin", true);
+    check_contact_edges(&b, "contact_edges/later");
+    check_contact_edges(&b, "contact_edges/later_spin");
     check_particle_velocity(&b);
     bench_close(&b);
     H5Fclose(file.file);

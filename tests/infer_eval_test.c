@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluation: an untrained model scores as standing still does, pictures are those of the rollout and measure the same
+// Evaluation: an untrained model that carries nothing on scores as standing still does, pictures are those of the rollout and measure the same
 // when they are read back, starts that do not fit are left out by name; films show what the evaluation measured.
 #include "base/file.h"
 #include "base/image.h"
@@ -47,7 +47,7 @@ static void untrained_is_no_dynamics(void **state) {
         WorldShape shape = WORLD_PLAIN;
         shape.moving_cameras = cameras;
         world_open(&world, shape);
-        world_model(&world, NULL, false);
+        world_model(&world, (const char *[]){"gnn.rigid_cue=off", NULL}, false);
         plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 3, .steps = 4}, (EvalOptions){0},
                      &report);
         assert_int_equal(report.rollouts, 6); // starts 1 and 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts: an untrained model moves nothing, a saved rollout goes on as if it had not stopped, every form and shape of
+// Rollouts: an untrained model that carries nothing on moves nothing, a saved rollout goes on as if it had not stopped, every form and shape of
 // input works, and what is wrong is named.
 #include "base/stop.h"
 #include "infer/film.h"
@@ -14,7 +14,7 @@ static void untrained_stands_still(void **state) {
     RolloutFile r;
     Error err = {0};
     world_open(&world, WORLD_PLAIN);
-    world_model(&world, NULL, false);
+    world_model(&world, (const char *[]){"gnn.rigid_cue=off", NULL}, false);
     assert_status_ok(world_rollout(&world, 2, 3, 9, &r, &err), err);
     assert_int_equal(r.steps, 9);
     assert_int_equal(r.set_count, 2);

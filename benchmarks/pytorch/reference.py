@@ -25,7 +25,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from vpd_torch import config, encoder, gnn, layers, loss, neighbours, params, particles, philox, renderer
+from vpd_torch import config, encoder, flow, gnn, layers, loss, neighbours, params, particles, philox, renderer
 
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
@@ -185,21 +185,24 @@ def small_networks(w):
         shapes = {}
         params._mlp(shapes, "X", (7, 8, 8, 8 if kind == "update" else 4), norm=kind == "update")
         w.case(f"{kind}/plain", lambda t: run(t, "X", t["x"], F.silu), dict(x=normal(6, 7), **weights(None, "X", shapes)), act="silu")
-    for name, rotation, velocity in (("plain", False, "none"), ("gain", False, "node"), ("rotation_gain", True, "node")):
-        c = config.full(C=8, D=5, rotation=rotation, velocity=velocity, feature_change=0.1 if rotation else 0.0)
+    for name, rotation, velocity, spin in (("plain", False, "none", False), ("gain", False, "node", False),
+                                           ("rotation_gain", True, "node", False), ("spin", False, "node", True)):
+        c = config.full(C=8, D=5, rotation=rotation, velocity=velocity, rigid_cue=spin, feature_change=0.1 if rotation else 0.0)
         N, M, k = 7, 5, 3
         index = torch.stack([torch.tensor((np.arange(k) + 2 * i) % M) for i in range(N)])
         inputs = dict(h=normal(M, 8), s=normal(N, c.S_in), x=normal(N, 3, scale=0.1), xa=normal(M, 3, scale=0.1), index=index,
                       d2=unit(N, k) * 0.02, **weights(c, "gnn.decode"))
         if velocity == "node":
             inputs["v"] = normal(M, 3, scale=0.03)
+        if spin:
+            inputs["spin"] = normal(M, 3, scale=0.2)
         inputs = {k_: (v.float().double() if v.is_floating_point() else v) for k_, v in inputs.items()}
 
         def run(t):
-            dx, df = gnn.decode_node(t, c, t["h"], t["s"], t["x"], t["xa"], t["index"], t["d2"], t.get("v"), None)
+            dx, df = gnn.decode_node(t, c, t["h"], t["s"], t["x"], t["xa"], t["index"], t["d2"], t.get("v"), t.get("spin"), None)
             return dx if df is None else torch.cat([dx, df], 1)
-        w.case(f"decode_node/{name}", run, inputs, fixed=("d2", "v"), ell=c.ell, s_length=c.s, wd=c.wd, rotation=int(rotation),
-               columns="dx" + (", sum of w times the feature outputs before tanh" if rotation else ""))
+        w.case(f"decode_node/{name}", run, inputs, fixed=("d2", "v", "spin"), ell=c.ell, s_length=c.s, wd=c.wd, rotation=int(rotation),
+               gain_start=c.gain_start, columns="dx" + (", sum of w times the feature outputs before tanh" if rotation else ""))
 
 
 def integers(w):
@@ -322,19 +325,39 @@ def to_state(t, rollout_step, cloud=None):
     return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cloud, rollout_step)
 
 
-def random_cloud(n=150):
-    """Points, colours and flags, those that move in one place."""
-    m = torch.tensor((np.arange(n) % 5 < 2).astype(np.float64))
-    x = normal(n, 3, scale=0.2)
-    return (x + 0.3 * m[:, None]).float().double(), unit(n, 3), m
+def box_points(n, time):
+    """Points on a painted box that moves and turns, at a time, and their colours: drawn anew, so that none corresponds to another."""
+    p, face = 2 * unit(n, 3) - 1, torch.arange(n) % 3
+    side = torch.where(torch.arange(n) // 3 % 2 == 0, 1.0, -1.0)
+    p[torch.arange(n), face] = side
+    turn = torch.linalg.matrix_exp(time * flow.skew(torch.tensor([0.05, -0.08, 0.12])))
+    x = p * torch.tensor([0.07, 0.05, 0.04]) @ turn.T + time * torch.tensor([0.03, -0.02, 0.01])
+    return x.float().double(), (0.5 + 0.4 * torch.sin(2 * p + torch.arange(3))).float().double()
+
+
+def box_cloud(time, box=180, floor=60):
+    """The box over a floor: points, colours and flags."""
+    x, c = box_points(box, time)
+    ground = torch.cat([unit(floor, 2) - 0.5, torch.full((floor, 1), -0.1)], 1)
+    return (torch.cat([x, ground]).float().double(), torch.cat([c, 0.3 * unit(floor, 3).float().double()]).float().double(),
+            torch.cat([torch.ones(box), torch.zeros(floor)]))
+
+
+def state_with_box(c, N=(20, 24)):
+    """Two sets of which what moves lies on the box."""
+    state = small_state(c, N)
+    for t in range(2):
+        moving = torch.nonzero(state[f"m{t}"])[:, 0]
+        state[f"x{t}"][moving], state[f"c{t}"][moving] = box_points(len(moving), t)
+    return state
 
 
 def step_case(w, name, c, rollout_step):
-    inputs = small_state(c, later=rollout_step > 0)
+    inputs = small_state(c, later=True) if rollout_step else state_with_box(c)
     fixed = {"m0", "m1", "c0", "c1"}
     cloud_names = [f"cloud_{kind}{t}" for t in (1, 0) for kind in "xcm"]
     if c.velocity == "node" and rollout_step == 0:
-        inputs.update(zip(cloud_names, random_cloud() + random_cloud()))
+        inputs.update(zip(cloud_names, box_cloud(1) + box_cloud(0)))
         fixed |= set(cloud_names)
     if c.graph == "hierarchical":
         inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, rollout_step, 6))
@@ -355,38 +378,49 @@ def dynamics(w):
     step_case(w, "published", config.published(**small), 0)
     step_case(w, "published_velocity", config.published(velocity="particle", **small), 0)
     step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **small), 1)
-    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, cue_refine=2, **{**small, "L": 2}), 0)
+    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, **{**small, "L": 2}), 0)
     step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **small), 1)
+    step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **small), 1)
     step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**small, "k_node_to_node": 3}), 0)
-    c = config.full(cross_edges=2, contact_edges=0, **small)
-    inputs = small_state(c)
-    clouds = random_cloud(), random_cloud()
-    cloud = {f"{time}_{kind}": value for time, one in zip(("now", "past"), clouds) for kind, value in zip("xcm", one)}
-    node = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, 0, 6))
-    state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0,
-                     clouds)
-    for name, refine, on in (("cue", 0, False), ("refined", 3, False), ("cue_smooth", 0, True)):
-        c.cue_refine, c.smooth = refine, on
-        g, e = gnn.build_graph(c, state, 3, 6, node)
-        v = gnn.node_velocity(c, state, g, e)
-        w.plain(f"node_velocity/{name}", dict(x=inputs["x1"], m=inputs["m1"], c=inputs["c1"], node=node, **cloud), v, lc=c.lc, lm=c.lm,
-                ws=c.ws, k_node_to_node=4, smooth=int(on), cue_refine=refine)
-    w.plain("node_extras/all", dict(x=inputs["x1"], m=inputs["m1"], node=node, v=v.float().double()),
-            gnn.node_extras(c, state, node, v.float().double()), ell=c.ell, s_length=c.s)
+    velocities(w, small)
+
+
+def velocities(w, small):
+    """Of nodes, with their spin, of particles; and what is chosen or measured by them."""
+    def form(**options):
+        return config.full(**{**small, "cross_edges": 2, "contact_edges": 0, **options})
+    lengths = lambda c: dict(X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth),
+                             rigid_cue=int(c.rigid_cue))
+
+    def node_velocity(name, c, state, inputs):
+        g, e = gnn.build_graph(c, state, 3, 6, inputs["node"])
+        v, spin = gnn.node_velocity(c, state, g, e)
+        w.plain(f"node_velocity/{name}", inputs, v if spin is None else torch.cat([v, spin], 1),
+                columns="v (3)" + ("" if spin is None else ", spin (3)"), **lengths(c))
+        return v, spin, g
+
+    c = form()
+    first = state_with_box(c)
+    now, past = box_cloud(1), box_cloud(0)
+    cloud = {f"{time}_{kind}": value for time, one in (("now", now), ("past", past)) for kind, value in zip("xcm", one)}
+    node = torch.from_numpy(particles.choose_nodes(c, first["x1"].numpy(), first["m1"].numpy(), 3, 0, 6))
+    state = to_state({**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0, (now, past))
+    seen = dict(x=first["x1"], m=first["m1"], c=first["c1"], node=node, **cloud)
+    node_velocity("cue", form(rigid_cue=False, smooth=False), state, seen)
+    node_velocity("cue_rigid", c, state, seen)
+    v = node_velocity("cue_smooth", form(rigid_cue=False), state, seen)[0].float().double()
+    w.plain("node_extras/all", dict(x=first["x1"], m=first["m1"], node=node, v=v), gnn.node_extras(c, state, node, v), ell=c.ell, s_length=c.s)
     later = small_state(c, later=True)
     state = to_state({**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
-    g, e = gnn.build_graph(c, state, 3, 6, node)
-    v = gnn.node_velocity(c, state, g, e)
-    c.contact_edges, c.s = 2, 0.05
-    gnn.add_contact_edges(c, g, e[-1][node], v)
-    contact = torch.where(g.node_mask, g.node_node, torch.full_like(g.node_node, -1))[:, -2:]
-    w.plain("contact_edges/later", dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node), contact, lc=c.lc, lm=c.lm,
-            wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1, k=2, s_length=c.s, columns="the last columns of a node's senders; -1 none")
-    w.plain("node_velocity/later", dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node),
-            v, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=1)
-    c.velocity = "particle"
-    state = to_state({**inputs, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
-    w.plain("particle_velocity/first", {k: v for k, v in inputs.items() if k[0] in "xc"}, gnn.particle_velocity(c, state), X=c.X, k=24)
+    seen = dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node)
+    for name, c in (("later", form(rigid_cue=False, contact_edges=2, s=0.05)), ("later_spin", form(contact_edges=2, s=0.05))):
+        v, spin, g = node_velocity(name, c, state, seen)
+        gnn.add_contact_edges(c, g, later["x1"][node], v, spin)
+        contact = torch.where(g.node_mask, g.node_node, torch.full_like(g.node_node, -1))[:, -2:]
+        w.plain(f"contact_edges/{name}", seen, contact, k=2, s_length=c.s, columns="the last columns of a node's senders; -1 none", **lengths(c))
+    c = form(velocity="particle")
+    state = to_state({**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
+    w.plain("particle_velocity/first", {k: v for k, v in first.items() if k[0] in "xc"}, gnn.particle_velocity(c, state), X=c.X, k=24)
 
 
 def whole_encoder(w):

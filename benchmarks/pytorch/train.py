@@ -17,7 +17,7 @@ import torch
 from scipy.spatial import cKDTree
 
 import metrics
-from vpd_torch import config, data, gnn, loss, params, particles, renderer
+from vpd_torch import config, data, flow, gnn, loss, params, particles, renderer
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Opt:
     rays: int = 128               # per view and rollout step
     moving_rays: float = 0.7
     nearest: float = 0.02
+    flow: float = 0.0             # against where scene flow takes the particles
     transport: float = 0.0        # entropic transport between moving particles and what moved in the target frame
     reach: float = 0.15           # of X: how far transport looks
     still: float = 0.0            # on displacements of particles that are not foreground, over s
@@ -91,21 +92,22 @@ class Inputs:
             state, index, cloud = encode(p, c, episode, list(range(start - c.T + 1, start + 1)), 0)
             with torch.no_grad():
                 g, e = gnn.build_graph(c, state, 0, episode.number)
-                v = torch.zeros(len(g.node), 3)
+                v, spin = torch.zeros(len(g.node), 3), torch.zeros(len(g.node), 3)
                 moving = torch.nonzero(state.m[-1][g.node])[:, 0]
                 if len(moving):
-                    v[moving] = gnn.cue(c, state, g.node[moving])
+                    v[moving], spin[moving] = gnn.cue(c, state, g.node[moving])
             label = cloud.mask[index].astype(np.uint8)
-            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, label)
+            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, spin, label)
             cls.new += 1
             cls.voted.add(key)
         if c.moving_vote and key not in cls.voted:  # kept from a run without: nodes and cue stay as they are
-            x, f, m, colour, R, node, v, label = cls.cache[key]
+            x, f, m, colour, R, node, v, spin, label = cls.cache[key]
             m = [torch.from_numpy(particles.vote(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
-            cls.cache[key] = (x, f, m, colour, R, node, v * m[-1][node][:, None], label)
+            still = m[-1][node][:, None] == 0
+            cls.cache[key] = (x, f, m, colour, R, node, v.masked_fill(still, 0), spin.masked_fill(still, 0), label)
             cls.voted.add(key)
-        x, f, m, colour, R, node, v, label = cls.cache[key]
-        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v)), label
+        x, f, m, colour, R, node, v, spin, label = cls.cache[key]
+        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v, spin)), label
 
     @classmethod
     def load(cls, path):
@@ -232,7 +234,8 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
         if state.cue:
-            state.cue = (state.cue[0], state.cue[1] @ Q.T)
+            node, v, spin = state.cue
+            state.cue = (node, v @ Q.T, torch.linalg.det(Q) * spin @ Q.T)
         state.cloud = state.cloud and tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
     if opt.noise:
         state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
@@ -243,12 +246,16 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     weight /= weight.sum()
     pairs = RigidPairs(c, state) if opt.rigid else None
     total, sums = 0.0, {}
-    R = state.R
+    R, track = state.R, state.x[-1]
     for j in range(steps + 1):
         if j:
             state, info = gnn.step(p, c, state, number, episode.number)
             add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, front)
             state.R = R
+            if opt.flow:
+                x, colour, u, g = loss.flow_field(c, episode, start + j - 1)
+                track = track + flow.at((x @ Q.T, colour, u @ Q.T, Q @ g @ Q.T), (track, c.lc * state.c[-1]), 4)
+                sums["flow"] = sums.get("flow", 0) + opt.flow / steps * loss.flow_term(c, state, track)
         if opt.pixels:
             view, row, column = train_rays(episode, start + j, start, rng)
             o, d = renderer.pixel_rays(episode.Kc, episode.poses(start + j), view, row, column)

@@ -30,13 +30,13 @@ class Config:
     node_extras: bool = True
     gap: bool = True                 # moving nodes see where their body is nearest to what stands still
     velocity: str = "node"           # none | particle | node
-    smooth: bool = True
+    rigid_cue: bool = True           # velocities of nodes are seen by rigid registration, with their turning
+    smooth: bool = None              # None: without rigid_cue
     decode: str = "node"             # particle | node
     rotation: bool = False
     feature_change: float = 0.0
-    gain_start: float = 0.0          # added to the gain: 1 starts from "everything goes on as it moves"
+    gain_start: float = None         # added to the gain; None: 1 where nodes turn what they move, else 0
     moving_vote: int = 16            # m of a chosen particle: what most of so many nearest in (position, lc rgb) have
-    cue_refine: int = 4              # times the cue at nodes is refined by closest points among moving pixels
     k_particle_to_node: int = 3
     k_node_to_node: int = 10
     k_node_to_particle: int = 4
@@ -68,6 +68,10 @@ class Config:
         for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .0025)):
             if not getattr(self, name):
                 setattr(self, name, share * self.X)
+        if self.smooth is None:
+            self.smooth = not self.rigid_cue
+        if self.gain_start is None:
+            self.gain_start = 1.0 if self.has_spin and self.decode == "node" else 0.0
 
     @property
     def has_velocity(self):
@@ -76,6 +80,10 @@ class Config:
     @property
     def has_gap(self):
         return self.gap and self.moving_flag and self.graph == "hierarchical"
+
+    @property
+    def has_spin(self):
+        return self.rigid_cue and self.has_velocity and self.velocity == "node" and self.graph == "hierarchical"
 
     @property
     def S_in(self):
@@ -94,7 +102,7 @@ class Config:
 def published(**options):
     """The published form: random nodes, distances in position, decode at particles."""
     base = dict(form="published", nodes="random", distance="position", moving_flag=False, node_extras=False,
-                velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, cue_refine=0,
+                velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, rigid_cue=False,
                 gap=False)
     return Config(**{**base, **options})
 

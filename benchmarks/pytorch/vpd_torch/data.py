@@ -28,7 +28,7 @@ class Episode:
         if "state" in group and "object_position" in group["state"]:
             self.position = group["state/object_position"][:].astype(np.float64)
             self.quaternion = group["state/object_quaternion"][:].astype(np.float64)
-        self.clouds = {}
+        self.clouds, self.fields = {}, {}
 
     def poses(self, frame):
         return self.pose[frame] if self.pose.ndim == 4 else self.pose
@@ -67,8 +67,14 @@ class Cloud:
         self.m = m[valid]
         self.inside = inside[valid] if inside is not None else None
         self.mask = e.mask[frame][views][valid] if e.mask is not None else None
-        self.grids = {}
+        self.grids, self.confirmed = {}, None
         self.xt, self.ct = torch.from_numpy(self.x), torch.from_numpy(self.colour)
+
+    def moving(self, c):
+        """The flags that most of the points around confirm."""
+        if self.confirmed is None:
+            self.confirmed = particles.confirmed(c, self.x, self.colour, self.m) if c.moving_vote > 1 else self.m
+        return self.confirmed
 
     def choose(self, c, step, episode):
         keys = philox.key64(c.seed, philox.PARTICLES, step, episode, self.key_index)
@@ -105,5 +111,5 @@ def encode(p, c, episode, frames, step, encoder=unet):
     if T > 1:
         last, before = (episode.cloud(c, frames[-1], frames[-2]),
                         episode.cloud(c, frames[-2], frames[-3] if T > 2 else frames[-1]))
-        state.cloud = tuple((s.xt.to(dtype), s.ct.to(dtype), torch.from_numpy(s.m)) for s in (last, before))
+        state.cloud = tuple((s.xt.to(dtype), s.ct.to(dtype), torch.from_numpy(s.moving(c))) for s in (last, before))
     return state, index, cloud

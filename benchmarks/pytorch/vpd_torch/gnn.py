@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import torch
 import torch.nn.functional as F
 
-from . import particles
+from . import flow, particles
 from .layers import activation, geometry, message, mlp, update
-from .neighbours import knn, mean_nearest, nearest_value
+from .neighbours import knn
 
 
 @dataclass
@@ -20,7 +20,7 @@ class State:
     R: torch.Tensor = None       # (N) reach of the present particles
     cloud: tuple = None          # ((x, c, m) present, (x, c, m) past): all valid pixels, for the cue of rollout step 0
     rollout_step: int = 0
-    cue: tuple = None            # (nodes, their velocities before smoothing) of rollout step 0, when computed before
+    cue: tuple = None            # (nodes, their velocities before smoothing, spins) of rollout step 0, when computed before
 
 
 @dataclass
@@ -87,17 +87,22 @@ def add_cross_edges(c, g, en, m):
         g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
 
 
-def add_contact_edges(c, g, en, v, looked=32):
+def add_contact_edges(c, g, x, v, spin, looked=32):
     """From the first of the `looked` nodes nearest in position that move differently: what a body may run into."""
-    M = len(en)
-    near = knn(en[:, :3], en[:, :3], looked, torch.arange(M))
+    near = knn(x, x, looked, torch.arange(len(x)))
     if not near.shape[1]:
         return
-    differs = squared(v[near], v[:, None]) >= (c.contact_speed * c.s) ** 2
+    own = carried(v[:, None], None if spin is None else spin[:, None], x[near] - x[:, None])
+    differs = squared(v[near], own) >= (c.contact_speed * c.s) ** 2
     first = torch.sort((~differs).to(torch.int8), dim=1, stable=True)[1][:, : c.contact_edges]
     mask = torch.ones(g.node_node.shape, dtype=torch.bool) if g.node_mask is None else g.node_mask
     g.node_node = torch.cat([g.node_node, near.gather(1, first)], 1)
     g.node_mask = torch.cat([mask, differs.gather(1, first)], 1)
+
+
+def carried(v, spin, r):
+    """The velocity that a node gives to what lies r from it."""
+    return v.expand_as(r) if spin is None else v + torch.linalg.cross(spin.expand_as(r), r)
 
 
 def particle_velocity(c, state):
@@ -112,54 +117,46 @@ def particle_velocity(c, state):
 
 
 def node_velocity(c, state, g, e):
-    """`node`: iterated means over all pixels at rollout step 0, then particle displacements averaged to the nodes."""
+    """`node`: what flow says at rollout step 0, then the particles' own displacements. -> v (M, 3), spin (M, 3) or None."""
     en = e[-1][g.node]
     if state.cue is not None:
-        v = state.cue[1]
+        v, spin = state.cue[1:]
     elif state.rollout_step == 0:
-        v = torch.zeros(len(g.node), 3, dtype=en.dtype)
+        v, spin = torch.zeros(len(g.node), 3, dtype=en.dtype), torch.zeros(len(g.node), 3, dtype=en.dtype)
         moving = torch.nonzero(state.m[-1][g.node])[:, 0]
         if len(moving):
-            v[moving] = cue(c, state, g.node[moving])
+            v[moving], spin[moving] = cue(c, state, g.node[moving])
     else:
-        moved = state.x[-1].detach() - state.x[-2].detach()
-        P = torch.softmax(-squared(e[-1][:, None], en[g.to_particle]) / (2 * c.wd ** 2), 1)
-        top = torch.zeros(len(en), 4, dtype=en.dtype)
-        weighted = P[..., None] * torch.cat([moved, torch.ones_like(moved[:, :1])], 1)[:, None]
-        top.index_add_(0, g.to_particle.reshape(-1), weighted.reshape(-1, 4))
-        v = torch.where(top[:, 3:] < 1e-6, torch.zeros_like(top[:, :3]), top[:, :3] / top[:, 3:].clamp_min(1e-6))
-    return smooth(c, v, en, g) if c.smooth else v
+        v, spin = carry(c, state, g, e)
+    return smooth(c, v, en, g) if c.smooth else v, spin if c.has_spin else None
 
 
 def cue(c, state, index):
-    (xp, cp), (xq, cq) = [s[:2] for s in state.cloud]
-    present, past = torch.cat([xp, c.lc * cp], 1), torch.cat([xq, c.lc * cq], 1)
-    x, colour = state.x[-1].detach()[index], c.lc * state.c[-1][index]
-    here = mean_nearest(torch.cat([x, colour], 1), present, xp, 128)
-    v = torch.zeros_like(x)
-    for _ in range(3):
-        v = here - mean_nearest(torch.cat([x - v, colour], 1), past, xq, 128)
-    return refine_cue(c, state, x, colour, v) if c.cue_refine and len(state.cloud[0]) > 2 else v
+    """Minus the flow from the present to the past at particles, and the turn in it."""
+    (now, now_c, now_m), (past, past_c, past_m) = state.cloud
+    source, target = (now, c.lc * now_c), (past, c.lc * past_c)
+    moving = [tuple(a[m > 0] for a in cloud) for cloud, m in ((source, now_m), (target, past_m))]
+    u, g = flow.between(c, (state.x[-1].detach()[index], c.lc * state.c[-1][index]), source, target, *moving, c.rigid_cue)
+    return -u, torch.stack([g[:, 1, 2] - g[:, 2, 1], g[:, 2, 0] - g[:, 0, 2], g[:, 0, 1] - g[:, 1, 0]], 1) / 2
 
 
-def refine_cue(c, state, x, colour, v, count=128, share=0.7, pair_colour=0.3):
-    """Closest points: every other of the `count` moving pixels of the present nearest to a node, moved back by v, against
-    the nearest moving pixels of the past; the nearer `share` of the pairs gives v. Shading does not move with a body: colour
-    counts less for the pairs."""
-    (xp, cp, mp), (xq, cq, mq) = state.cloud
-    xp, cp, xq, cq = xp[mp > 0], c.lc * cp[mp > 0], xq[mq > 0], c.lc * cq[mq > 0]
-    if len(xp) < 8 or len(xq) < 8:
-        return v
-    near = knn(torch.cat([x, colour], 1), torch.cat([xp, cp], 1), count)[:, ::2]
-    past, own, kept = torch.cat([xq, pair_colour * cq], 1), pair_colour * cp[near], max(1, int(share * near.shape[1]))
-    norms = (past * past).sum(1)
-    for _ in range(c.cue_refine):
-        back = torch.cat([xp[near] - v[:, None], own], 2)
-        match, distance = nearest_value(back.view(-1, 6), past, xq, norms)
-        pair = xp[near] - match.view(*near.shape, 3)
-        best = torch.sort(distance.view(near.shape), dim=1, stable=True)[1][:, :kept]
-        v = pair.gather(1, best[..., None].expand(-1, -1, 3)).mean(1)
-    return v
+def carry(c, state, g, e):
+    """The rigid motion of the particles around each node: its velocity there, and its spin; their mean velocity without spin."""
+    M, x, xa = len(g.node), state.x[-1].detach(), state.x[-1].detach()[g.node]
+    P = torch.softmax(-squared(e[-1][:, None], e[-1][g.node][g.to_particle]) / (2 * c.wd ** 2), 1)[..., None]
+    r = x[:, None] - xa[g.to_particle]                                            # (N, k, 3)
+    d = (x - state.x[-2].detach())[:, None].expand_as(r)
+    moments = torch.cat([torch.ones_like(P), r, d, torch.linalg.cross(r, d), (r[..., :, None] * r[..., None, :]).flatten(2)], 2)
+    top = torch.zeros(M, moments.shape[2], dtype=x.dtype).index_add_(0, g.to_particle.reshape(-1), (P * moments).flatten(0, 1))
+    there = top[:, :1] >= 1e-6
+    r, d, turn, rr = (top[:, 1:] / top[:, :1].clamp_min(1e-6)).split([3, 3, 3, 9], 1)
+    if not c.has_spin:
+        return torch.where(there, d, 0), None
+    S = rr.view(M, 3, 3) - r[:, :, None] * r[:, None]                             # about their mean
+    one = torch.eye(3, dtype=x.dtype)
+    inertia = (S.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] + (flow.DAMPING * c.X) ** 2) * one - S
+    spin = torch.linalg.solve(inertia, turn - torch.linalg.cross(r, d))
+    return torch.where(there, d - torch.linalg.cross(spin, r), 0), torch.where(there, spin, 0)
 
 
 def smooth(c, v, en, g):
@@ -267,7 +264,7 @@ def displacement(c, o, v):
     return dx, (o[:, at:] if c.feature_outputs else None)
 
 
-def decode_node(p, c, h, s, x, xa, index, d2, v_node, v_particle):
+def decode_node(p, c, h, s, x, xa, index, d2, v_node, spin, v_particle):
     act = activation(c.activation)
     N, k = index.shape
     flat, X = index.reshape(-1), "gnn.decode.weight"
@@ -285,7 +282,8 @@ def decode_node(p, c, h, s, x, xa, index, d2, v_node, v_particle):
         move = move + c.s * torch.linalg.cross(gathered[..., 3:6], (x[:, None] - xs) / c.ell)
         at = 6
     if v_node is not None:
-        move = move + (c.gain_start + gathered[..., at:at + 1]) * v_node[flat].view(N, k, 3)
+        own = carried(v_node[index], None if spin is None else spin[index], x[:, None] - xs)
+        move = move + (c.gain_start + gathered[..., at:at + 1]) * own
         at += 1
     dx = (w[..., None] * move).sum(1)
     if v_particle is not None:
@@ -310,7 +308,7 @@ def flat_network(p, c, s, x, v, g):
     return displacement(c, mlp(p, "gnn.decode.node", h, act), v) + (h,)
 
 
-def network(p, c, s, x, g, counts, extra, v_node, v_particle, d2):
+def network(p, c, s, x, g, counts, extra, v_node, spin, v_particle, d2):
     """Everything of a step that has a gradient (what torch.compile is given)."""
     if c.graph == "flat":
         return flat_network(p, c, s, x, v_particle, g)
@@ -320,7 +318,7 @@ def network(p, c, s, x, g, counts, extra, v_node, v_particle, d2):
     if c.decode == "particle":
         dx, df = decode_particle(p, c, h, s[-1], x[-1], xa, g.to_particle, v_particle)
     else:
-        dx, df = decode_node(p, c, h, s[-1], x[-1], xa, g.to_particle, d2, v_node, v_particle)
+        dx, df = decode_node(p, c, h, s[-1], x[-1], xa, g.to_particle, d2, v_node, spin, v_particle)
     return dx, df, h
 
 
@@ -330,25 +328,24 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
         dx, info = torch.zeros_like(state.x[-1]), {}
         return advance(c, state, dx, None), {"dx": dx}
     g, e = graph or build_graph(c, state, step_number, episode, node)
-    v_node = v_particle = counts = extra = d2 = None
+    v_node = spin = v_particle = counts = extra = d2 = None
     with torch.no_grad():
         if c.has_velocity:
             if c.velocity == "node":
-                v_node = node_velocity(c, state, g, e)
+                v_node, spin = node_velocity(c, state, g, e)
                 if c.contact_edges:
-                    add_contact_edges(c, g, e[-1][g.node], v_node)
+                    add_contact_edges(c, g, state.x[-1].detach()[g.node], v_node, spin)
             else:
                 v_particle = particle_velocity(c, state)
         if c.graph == "hierarchical":
             M = len(g.node)
             counts = torch.cat([torch.bincount(i.reshape(-1), minlength=M) for i in g.to_node]).to(state.x[-1].dtype)
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
-            if c.node_extras:
-                extra = node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))
-            if c.has_gap:
-                gaps = node_gaps(c, state, g.node)
-                extra = gaps if extra is None else torch.cat([extra, gaps], 1)
-    dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, v_particle, d2)
+            own = [node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))] if c.node_extras else []
+            own += [node_gaps(c, state, g.node)] if c.has_gap else []
+            own += [spin * c.ell / c.s] if spin is not None else []
+            extra = torch.cat(own, 1) if own else None
+    dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, spin, v_particle, d2)
     return advance(c, state, dx, df), {"dx": dx, "h": h, "node": g.node, "v": v_node if v_node is not None else v_particle}
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from . import philox
-from .neighbours import nearest
+from . import flow, philox
+from .neighbours import knn, nearest
 
 
 def huber(e, h):
@@ -41,3 +41,30 @@ def closer_pixels(c, episode, frame, last, seed, step, count=200):
         keys = philox.key64(seed, philox.PARTICLES, step, episode.number, cloud.key_index[found])
         found = found[np.argsort(keys, kind="stable")[:count]]
     return torch.from_numpy(found), cloud
+
+
+def flow_field(c, episode, frame, points=256, voters=8):
+    """Flow to the next frame at points of this one that changed and at others, 0 there: (x, colour, u, g). Kept."""
+    if frame not in episode.fields:
+        now, before, after = (episode.cloud(c, *pair) for pair in ((frame, frame + 1), (frame, frame - 1), (frame + 1, frame)))
+        keys = philox.key64(c.seed, philox.FLOW, frame, episode.number, now.pixel)
+        changed = (now.m > 0) | (before.m > 0)
+        some, others = (part[np.argsort(keys[part], kind="stable")[:points]] for part in (np.flatnonzero(changed), np.flatnonzero(~changed)))
+        source, target = ((s.xt, c.lc * s.ct) for s in (now, after))
+        moving = [tuple(a[torch.from_numpy(s.moving(c) > 0)] for a in cloud) for s, cloud in ((now, source), (after, target))]
+        queries = tuple(a[some] for a in source)
+        u, g = flow.between(c, queries, source, target, *moving, True)
+        voter = np.flatnonzero(changed)  # floor that a body left, or will cover, changes in one direction of time alone
+        near = knn(torch.cat(queries, 1), torch.cat([a[voter] for a in source], 1), voters)
+        rests = torch.from_numpy((now.m * before.m)[voter])[near].mean(1) < 0.5
+        u[rests], g[rests] = 0, 0
+        where, none = np.concatenate([some, others]), len(others)
+        episode.fields[frame] = tuple(a[where] for a in source) + (torch.cat([u, u.new_zeros(none, 3)]), torch.cat([g, g.new_zeros(none, 3, 3)]))
+    return episode.fields[frame]
+
+
+def flow_term(c, state, y):
+    """Particles against where flow has taken them, y (N, 3); half of it by what moves."""
+    m = state.m[-1]
+    count = torch.where(m > 0, (m > 0).sum(), (m <= 0).sum())
+    return (huber(state.x[-1] - y, 0.01 * c.X) / count).sum() / c.s

@@ -55,13 +55,15 @@ def mean_nearest(query, data, values, k):
         return values[index].mean(1)
 
 
-def nearest_value(query, data, values, data_norm):
-    """Value at the nearest of many `data`, and the squared distance to it: (Q, n), (Q)."""
-    with torch.no_grad():
+class Nearest:
+    """Of `data`, for many searches: query (Q, d) -> index of the nearest (Q) and the squared distance to it (Q)."""
+
+    def __init__(self, data):
+        self.data, self.tree = data, None if EXACT else cKDTree(data.numpy())
+
+    def __call__(self, query):
         if EXACT:
-            index = knn(query, data, 1)[:, 0]
-            return values[index], ((query - data[index]) ** 2).sum(1)
-        d = torch.addmm(data_norm, query, data.T, alpha=-2)
-        least = d.amin(1, keepdim=True)
-        hit = (d <= least).to(d.dtype)  # a product with the indicator: argmin over rows is slow on the CPU
-        return (hit @ values) / hit.sum(1, keepdim=True), least[:, 0] + query.square().sum(1)
+            index = knn(query, self.data, 1)[:, 0]
+        else:
+            index = torch.from_numpy(self.tree.query(query.numpy(), workers=WORKERS)[1])
+        return index, (query - self.data[index]).square().sum(1)

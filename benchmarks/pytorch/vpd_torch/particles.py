@@ -102,6 +102,16 @@ def vote(c, x, colour, m):
     return (m[near].mean(1) > 0.5).astype(m.dtype)
 
 
+def confirmed(c, x, colour, m):
+    """Flags of a whole cloud without those that most of the c.moving_vote points around (itself among them) do not have."""
+    flagged = np.flatnonzero(m > 0)
+    e = torch.from_numpy(np.concatenate([x, c.lc * colour], 1))
+    near = neighbours.knn(e[flagged], e, c.moving_vote).numpy()
+    out = np.zeros_like(m)
+    out[flagged] = m[near].mean(1) > 0.5
+    return out
+
+
 def radii(c, x):
     if not c.radius_per_particle or len(x) < 2:
         return np.full(len(x), c.r)

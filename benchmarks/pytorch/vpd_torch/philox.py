@@ -2,7 +2,7 @@
 """Philox 4x32-10 in numpy, bit for bit as base/random.h."""
 import numpy as np
 
-INIT, EPISODE, PARTICLES, NODES, RAYS, JITTER, NOISE, TEST, VIEWS = range(1, 10)
+INIT, EPISODE, PARTICLES, NODES, RAYS, JITTER, NOISE, TEST, VIEWS, NEAREST, FLOW, TURN = range(1, 13)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 
