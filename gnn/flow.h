@@ -36,7 +36,8 @@ typedef struct GnnFlow {
     const real *g; // (points.count, 9), or NULL: 0
 } GnnFlow;
 
-// u_q = mean of the flow of the k points nearest to query q in position and colour_length * rgb; 0 without points. Temporaries as above.
-void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u);
+// u_q (queries, 3) = mean of the flow at query q of the k points nearest to it in position and colour_length * rgb; g (queries, 9), or NULL:
+// the mean of their gradients; 0 without points. Temporaries as above.
+void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u, real *g);
 
 #endif

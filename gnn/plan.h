@@ -26,15 +26,9 @@ typedef struct GnnSets {
     GnnSet set[GNN_MAX_SETS];
 } GnnSets;
 
-// All valid pixels of the last two input times, and those of them that move (none when that is not known), for the velocity cue of nodes
-// at rollout step 0.
-typedef struct GnnCloud {
-    GnnPoints now, past, now_moving, past_moving;
-} GnnCloud;
-
 typedef struct GnnPlanInput {
     GnnSets sets;
-    GnnCloud cloud;
+    GnnFlow cue; // from the present to the past, for velocities of nodes at rollout step 0; no points: nothing was seen
     uint32_t seed, step, episode, rollout_step;
     const int32_t *nodes; // (node_count) abstract nodes chosen by the caller, host memory; NULL: as gnn.nodes says
     size_t node_count;

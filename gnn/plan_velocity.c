@@ -34,29 +34,18 @@ static size_t list_movers(Planning *p, int32_t *list) {
     return found;
 }
 
-// v_a = - flow from the present to the past at the nodes that move.
-static void cue_from_pixels(Planning *p, real *v, real *spin) {
-    const GnnCloud *in = &p->in->cloud;
+// v_a = - flow from the present to the past at the nodes that move, as the nearest point of the cue has it.
+static void read_cue(Planning *p, real *v, real *spin) {
     int32_t *host = tape_context(p->tape, (p->nodes.count + 1) * sizeof *host);
     size_t count = host ? list_movers(p, host) : 0;
     if (!count) return;
     const int32_t *list = planning_upload_list(p, host, count);
     real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour), *colours = planning_temporary(p, count * 3, sizeof *colours),
-         *u = planning_temporary(p, count * 3, sizeof *u), *g = planning_temporary(p, count * 9, sizeof *g);
+         *u = planning_temporary(p, count * 3, sizeof *u), *g = spin ? planning_temporary(p, count * 9, sizeof *g) : NULL;
     planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
-    FlowArgs flow = {.queries = {count, here.x, colours},
-                     .from = in->now,
-                     .to = in->past,
-                     .from_moving = in->now_moving,
-                     .to_moving = in->past_moving,
-                     .colour_length = (real)p->c->colour_length,
-                     .extent = (real)p->c->extent,
-                     .rigid = p->c->rigid_cue,
-                     .u = u,
-                     .g = g};
-    flow_between(p->device, &flow);
+    flow_at(p->device, &p->in->cue, &(GnnPoints){count, here.x, colours}, (real)p->c->colour_length, 1, u, g);
     planning_gather(p, count, 3, u, NULL, -1, u, 3, 0);
     PlanScatterArgs args = {count, list, u, v};
     if (!p->device->failed) p->device->gnn->plan_scatter(p->device, &args);
@@ -77,7 +66,7 @@ const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real
     if (p->device->failed) return NULL;
     p->device->nn->zero(p->device, v, p->nodes.count * 3 * sizeof *v);
     if (turn) p->device->nn->zero(p->device, turn, p->nodes.count * 3 * sizeof *turn);
-    if (p->in->rollout_step == 0) cue_from_pixels(p, v, turn);
+    if (p->in->rollout_step == 0) read_cue(p, v, turn);
     else carry_from_particles(p, v, turn);
     if (!p->c->smooth) return v;
     real *smooth = tape_memory(p->tape, p->nodes.count * 3, sizeof *smooth);

@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "base/stop.h"
+#include "model/scene_flow.h"
 #include "nn/backend.h"
 
 #include <ctype.h>
@@ -207,19 +208,18 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
                     .c = upload_bytes(tape, set->colour, 3 * set->N, 255)};
 }
 
-// A cloud of an input set, for velocities; *moving: its points that move, none where the file does not tell.
-static GnnPoints load_cloud(Tape *tape, const Vpd *model, const RolloutSet *set, GnnPoints *moving) {
+// All points of an input set, for velocities; none moves where the file does not tell.
+static PointCloud load_cloud(Tape *tape, const RolloutSet *set) {
     size_t P = set->P;
     PointCloud cloud = {.count = P,
                         .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
                         .colour = tape_context(tape, (3 * P + 1) * sizeof(real)),
                         .moving = tape_context(tape, (P + 1) * sizeof(real))};
-    if (tape->device->failed) return (GnnPoints){0};
+    if (tape->device->failed) return (PointCloud){0};
     for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)set->cloud_positions[i];
     for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)set->cloud_colour[i] / 255;
     for (size_t i = 0; i < P; i++) cloud.moving[i] = set->cloud_moving && set->cloud_moving[i];
-    *moving = moving_points_of_cloud(tape, model, &cloud);
-    return points_of_cloud(tape, &cloud);
+    return cloud;
 }
 
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
@@ -227,8 +227,8 @@ static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) 
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    scene->cloud.now = load_cloud(&w->tape, w->model, &r->sets[0], &scene->cloud.now_moving);
-    scene->cloud.past = load_cloud(&w->tape, w->model, &r->sets[1], &scene->cloud.past_moving);
+    PointCloud now = load_cloud(&w->tape, &r->sets[0]), past = load_cloud(&w->tape, &r->sets[1]);
+    scene->cue = scene_cue(&w->tape, w->model, &now, &past);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {

@@ -2,6 +2,7 @@
 #include "model/vpd.h"
 
 #include "base/check.h"
+#include "model/scene_flow.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
 #include "nn/knn.h"
@@ -254,47 +255,6 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     return tape_upload(tape, host, count, sizeof *host);
 }
 
-GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud) {
-    return (GnnPoints){cloud->count, tape_upload(tape, cloud->position, 3 * cloud->count, sizeof(real)),
-                       tape_upload(tape, cloud->colour, 3 * cloud->count, sizeof(real))};
-}
-
-static GnnPoints upload_flagged(Tape *tape, const PointCloud *cloud, const real *flag) {
-    size_t count = 0;
-    real *x = tape_context(tape, (6 * cloud->count + 1) * sizeof *x);
-    if (!x) return (GnnPoints){0};
-    real *c = x + 3 * cloud->count;
-    for (size_t i = 0; i < cloud->count; i++) {
-        if (!(flag[i] > 0)) continue;
-        memcpy(x + 3 * count, cloud->position + 3 * i, 3 * sizeof *x);
-        memcpy(c + 3 * count++, cloud->colour + 3 * i, 3 * sizeof *c);
-    }
-    return (GnnPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
-}
-
-// The flags of the cloud, without those that most of the points around do not have.
-static const real *confirmed_flags(Tape *tape, const Vpd *model, const PointCloud *cloud) {
-    size_t n = cloud->count, count = 0;
-    GnnPoints flagged = upload_flagged(tape, cloud, cloud->moving), all = points_of_cloud(tape, cloud);
-    real *ballot = tape_context(tape, (3 * n + 1) * sizeof *ballot), *share = tape_context(tape, (3 * n + 1) * sizeof *share),
-         *flag = tape_context(tape, (n + 1) * sizeof *flag);
-    if (tape->device->failed) return NULL;
-    for (size_t i = 0; i < 3 * n; i++) ballot[i] = cloud->moving[i / 3];
-    ArenaMark mark = arena_mark(&tape->device->scratch);
-    GnnFlow votes = {all, tape_upload(tape, ballot, 3 * n, sizeof *ballot), NULL};
-    real *found = device_scratch(tape->device, 3 * flagged.count + 1);
-    flow_at(tape->device, &votes, &flagged, (real)model->config.gnn.colour_length, (size_t)model->config.gnn.moving_vote, found);
-    if (!tape->device->failed) tape->device->nn->download(tape->device, share, found, 3 * flagged.count * sizeof *share);
-    arena_release(&tape->device->scratch, mark);
-    for (size_t i = 0; i < n; i++) flag[i] = cloud->moving[i] > 0 && share[3 * count++] > (real)0.5;
-    return flag;
-}
-
-GnnPoints moving_points_of_cloud(Tape *tape, const Vpd *model, const PointCloud *cloud) {
-    const real *flag = model->config.gnn.moving_vote > 1 ? confirmed_flags(tape, model, cloud) : cloud->moving;
-    return flag ? upload_flagged(tape, cloud, flag) : (GnnPoints){0};
-}
-
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
                   Scene *scene, Error *err) {
     int T = (int)model->config.model.T;
@@ -326,9 +286,8 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                                                            (size_t)t, &chosen[t], colour)};
     }
     if (gnn_has_node_velocity(&model->dynamics->config)) {
-        const PointCloud *now = &workspace->cloud[T - 1], *past = now - 1;
-        scene->cloud = (GnnCloud){points_of_cloud(tape, now), points_of_cloud(tape, past),
-                                  moving_points_of_cloud(tape, model, now), moving_points_of_cloud(tape, model, past)};
+        const PointCloud *now = &workspace->cloud[T - 1];
+        scene->cue = options.cue ? *options.cue : scene_cue(tape, model, now, now - 1);
     }
     scene->pixel = chosen[T - 1].pixel;
     scene->colour = chosen[T - 1].colour;
@@ -342,7 +301,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
 
 void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
-                          .cloud = scene->cloud,
+                          .cue = scene->cue,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
@@ -403,7 +362,7 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     }
     memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
     *scene_present(scene) = next;
-    scene->cloud = (GnnCloud){0};
+    scene->cue = (GnnFlow){0};
     scene->rollout_step++;
     return step;
 }

@@ -49,7 +49,7 @@ typedef struct SceneKey {
 // The state of a rollout, on a tape.
 typedef struct Scene {
     GnnSets sets;   // oldest first; the last is the present
-    GnnCloud cloud; // all input points, for velocities at step 0
+    GnnFlow cue;    // from the present to the past, for velocities at step 0
     real *radius;   // (N) device, of the present particles
     int32_t
         *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
@@ -61,15 +61,11 @@ typedef struct Scene {
 
 static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scene->sets.count - 1]; }
 
-// A cloud on the device, and those of its points whose flag is set and, with gnn.moving_vote, that of most of the points around too
-// (floor that was uncovered stands still); memory of the tape.
-GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud);
-GnnPoints moving_points_of_cloud(Tape *tape, const Vpd *model, const PointCloud *cloud);
-
 typedef struct EncodeOptions {
     SceneKey key;
     double position_noise; // standard deviation in metres, added to input positions; 0 = none
     bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
+    const GnnFlow *cue;    // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.

@@ -68,13 +68,11 @@ static GnnConfig scene_config(const SceneForm *form) {
 }
 
 // Host arrays; tensors over them are made per run.
-enum { SCENE_MAX = 200, SCENE_CLOUD = 300 };
+enum { SCENE_MAX = 200, SCENE_CUE = 150 };
 typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
     real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX], c[GNN_MAX_SETS][SCENE_MAX * 3];
-    real cloud_x[2][SCENE_CLOUD * 3], cloud_c[2][SCENE_CLOUD * 3];
-    real mover_x[2][SCENE_CLOUD * 3], mover_c[2][SCENE_CLOUD * 3]; // the points of the clouds that move
-    size_t cloud, movers;
+    real cue_x[SCENE_CUE * 3], cue_c[SCENE_CUE * 3], cue_u[SCENE_CUE * 3], cue_g[SCENE_CUE * 9];
 } Scene;
 
 static double scene_random(uint32_t stream, size_t index) {
@@ -108,21 +106,16 @@ static Scene *scene_make(size_t T, const size_t *count) {
             for (size_t j = 0; j < 5; j++) s->f[t][i * 5 + j] = (real)scene_random(3 + (uint32_t)t, 5 * i + j);
         }
     }
-    s->cloud = SCENE_CLOUD;
-    for (size_t now = 0; now < 2; now++)
-        for (size_t i = 0; i < SCENE_CLOUD; i++) {
-            double x[3];
-            scene_point(i % 150, now, x);
-            for (size_t c = 0; c < 3; c++) s->cloud_x[now][i * 3 + c] = (real)(x[c] + 0.005 * scene_random(10, 3 * i + c));
-            for (size_t c = 0; c < 3; c++) s->cloud_c[now][i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * (i % 150) + c));
+    for (size_t i = 0; i < SCENE_CUE; i++) {
+        double now[3], past[3];
+        scene_point(i, 1, now);
+        scene_point(i, 0, past);
+        for (size_t c = 0; c < 3; c++) {
+            s->cue_x[i * 3 + c] = (real)now[c];
+            s->cue_c[i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
+            s->cue_u[i * 3 + c] = (real)(past[c] - now[c]);
         }
-    for (size_t i = 0; i < SCENE_CLOUD; i++) {
-        if (!scene_point_moves(i % 150)) continue;
-        for (size_t now = 0; now < 2; now++) {
-            memcpy(s->mover_x[now] + 3 * s->movers, s->cloud_x[now] + 3 * i, 3 * sizeof(real));
-            memcpy(s->mover_c[now] + 3 * s->movers, s->cloud_c[now] + 3 * i, 3 * sizeof(real));
-        }
-        s->movers++;
+        for (size_t c = 0; c < 9; c++) s->cue_g[i * 9 + c] = (real)(0.2 * scene_random(11, 9 * i + c));
     }
     return s;
 }
@@ -140,10 +133,7 @@ static GnnSets scene_sets(Tape *tape, Scene *s) {
 
 static GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
     GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
-    input.cloud = (GnnCloud){.now = {s->cloud, s->cloud_x[1], s->cloud_c[1]},
-                             .past = {s->cloud, s->cloud_x[0], s->cloud_c[0]},
-                             .now_moving = {s->movers, s->mover_x[1], s->mover_c[1]},
-                             .past_moving = {s->movers, s->mover_x[0], s->mover_c[0]}};
+    input.cue = (GnnFlow){{SCENE_CUE, s->cue_x, s->cue_c}, s->cue_u, s->cue_g};
     return input;
 }
 

@@ -250,9 +250,17 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     Observation history = history_of(&e);
     if (tape->device->failed) return device_status(tape->device, err);
     EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale,
-                             input->motion_only};
+                             input->motion_only, NULL};
+    Status status = STATUS_OK;
+    GnnFlow cue;
+    if (gnn_has_node_velocity(&model->dynamics->config)) {
+        VideoFrame present = input->first;
+        present.frame += (e.T - 1) * present.stride;
+        status = flow_cue(tape, model, &history, present, &workspace->flow, &cue, err);
+        options.cue = &cue;
+    }
     // Encode, draw; then step, draw, step, draw, ...; without images only the steps.
-    Status status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
     step_clock_part(input->clock, tape, PART_ENCODER);
     for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {
         if (step > 0) {
