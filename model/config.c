@@ -310,6 +310,14 @@ void config_take_lengths(Config *config, const Config *from) {
     }
 }
 
+void config_take_amounts(Config *config, const Config *from) {
+    config->encoder.N = from->encoder.N;
+    config->encoder.moving_share = from->encoder.moving_share;
+    config->encoder.inside_share = from->encoder.inside_share;
+    config->gnn.M = from->gnn.M;
+    config->renderer.S = from->renderer.S;
+}
+
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err) {
     static const char *const sections[] = {"model.", "encoder.", "gnn.", "renderer."};
     char text[900] = "";

@@ -111,6 +111,8 @@ Status config_set(Config *config, size_t count, const char *const *pairs, Error 
 Status config_resolve(Config *config, Error *err);
 // Takes every derived length of `from` that `config` leaves at 0.
 void config_take_lengths(Config *config, const Config *from);
+// Takes how many particles, nodes and samples there are, and of which kind: weights do not depend on it.
+void config_take_amounts(Config *config, const Config *from);
 // Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all
 // differences at once.
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err);

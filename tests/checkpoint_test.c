@@ -115,6 +115,24 @@ static void options_that_came_later_are_off(void **state) {
     assert_true(old.gnn.cross_edges == 3 && old.gnn.smooth == 2); // what it names it has, and what that stands for
 }
 
+// Numbers of particles, nodes and samples are no part of the weights; widths are.
+static void amounts_may_differ(void **state) {
+    Setting *s = *state;
+    Config checkpoint, wanted;
+    const char *const more[] = {"encoder.N=8192", "gnn.M=300", "renderer.S=20"}, *const wider[] = {"model.C=80"};
+    config_defaults(&checkpoint);
+    config_defaults(&wanted);
+    assert_status_ok(config_set(&wanted, 3, more, &s->err), s->err);
+    assert_int_equal(config_check_same_model(&checkpoint, &wanted, &s->err), STATUS_BAD_INPUT);
+    assert_non_null(strstr(s->err.text, "(3 differences)"));
+    config_take_amounts(&checkpoint, &wanted);
+    s->err = (Error){0};
+    assert_status_ok(config_check_same_model(&checkpoint, &wanted, &s->err), s->err);
+    assert_status_ok(config_set(&wanted, 1, wider, &s->err), s->err);
+    assert_int_equal(config_check_same_model(&checkpoint, &wanted, &s->err), STATUS_BAD_INPUT);
+    s->err = (Error){0};
+}
+
 static size_t read_bytes(const char *path, char **bytes) {
     Error err;
     size_t size;
@@ -287,6 +305,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_run_without_average_or_moments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(meta_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_that_came_later_are_off, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(amounts_may_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(same_content_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_differences_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_differences_are_counted, set_up, tear_down),

@@ -224,7 +224,7 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Weights from another run's checkpoint: it must be the same model; its lengths are taken over.
+// Weights from another run's checkpoint: it must be the same model but for amounts; its lengths are taken over.
 static Status take_lengths_of_init(Trainer *t, CheckpointFound *found, Error *err) {
     CheckpointMeta meta;
     if (!t->config.train.init[0]) return STATUS_OK;
@@ -233,6 +233,7 @@ static Status take_lengths_of_init(Trainer *t, CheckpointFound *found, Error *er
     if (status != STATUS_OK) return status;
     Config wanted = t->config;
     config_take_lengths(&wanted, &meta.config);
+    config_take_amounts(&meta.config, &wanted);
     status = config_check_same_model(&meta.config, &wanted, err);
     if (status == STATUS_OK) t->config = wanted;
     return status;
