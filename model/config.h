@@ -68,7 +68,8 @@ typedef struct TrainConfig {
     long batch;            // B episodes a step
     IntList rollout;       // rollout lengths of the schedule: [3, 6]
     RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
-    double busy_starts;    // share of the start frames that are drawn by how much moves after them
+    double contact_starts; // share of the start frames that are drawn by how much motion changes there
+    double busy_starts;    // share of the others that are drawn by how much moves after them
     long rays;             // rays per image and step
     double moving_rays;    // share of the rays on pixels that change
     RealList step_weights; // empty = equal

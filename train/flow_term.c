@@ -51,7 +51,7 @@ Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFra
     // The track goes on moving; the loss keeps what it is now.
     real *target = tape_memory(tape, 3 * x->rows, sizeof *target);
     if (!tape->device->failed) tape->device->nn->copy(tape->device, target, track->y, 3 * x->rows * sizeof *target);
-    *out = reduce_huber(tape, x, target, weights_of(tape, model, scene, x->rows), 0.01 * c->data.extent,
+    *out = reduce_huber(tape, x, target, weights_of(tape, model, scene, x->rows), 0.05 * c->data.extent,
                         1 / c->gnn.displacement_scale);
     return device_status(tape->device, err);
 }

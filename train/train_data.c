@@ -107,6 +107,7 @@ void train_data_close(TrainData *data) {
         free(data->episodes[i].views);
         free(data->episodes[i].input_views);
         free(data->episodes[i].changes);
+        free(data->episodes[i].contacts);
     }
     free(data->episodes);
     dataset_close(data->dataset);
@@ -159,14 +160,14 @@ Status train_data_count_changes(TrainData *data, Error *err) {
 
 // ---- the stream
 
-// The start whose present frame the share of all changes falls on; `even` where nothing changes.
-static int busy_start(const TrainData *data, const TrainEpisode *episode, int starts, double share, int even) {
+// The start on whose present frame the share of all weights falls, which are added up from frame 0 on; `even` where all are 0.
+static int weighted_start(const TrainData *data, const double *added, int starts, double share, int even) {
     int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
-    const double *changes = episode->changes + present;
-    double at = changes[0] + share * (changes[starts] - changes[0]);
+    const double *from = added + present;
+    double at = from[0] + share * (from[starts] - from[0]);
     int start = 0;
-    if (!(changes[starts] > changes[0])) return even;
-    while (start + 1 < starts && changes[start + 1] <= at) start++;
+    if (!(from[starts] > from[0])) return even;
+    while (start + 1 < starts && from[start + 1] <= at) start++;
     return start;
 }
 
@@ -180,8 +181,12 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
-    if (episode->changes && (double)random_to_unit(random.v[2]) < train->busy_starts)
-        *first = busy_start(data, episode, starts, (double)random_to_unit(random.v[3]), *first);
+    // Contact first: what is left of the other starts is shared by the busy and the even.
+    double which = (double)random_to_unit(random.v[2]), share = (double)random_to_unit(random.v[3]);
+    const double *weights = episode->contacts && which < train->contact_starts ? episode->contacts
+                            : episode->changes && 1 - which < (1 - train->contact_starts) * train->busy_starts ? episode->changes
+                                                                                                               : NULL;
+    if (weights) *first = weighted_start(data, weights, starts, share, *first);
     return episode;
 }
 

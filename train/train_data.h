@@ -17,6 +17,7 @@ typedef struct TrainEpisode {
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
     double *changes; // (F) pixels that change depth from each frame to the next, added up from the first on; or NULL
+    double *contacts; // (F + 1) how much motion changes at each frame (train/contacts.h), added up likewise; or NULL
 } TrainEpisode;
 
 typedef struct TrainData {

@@ -10,6 +10,7 @@
 #include "nn/backend.h"
 #include "nn/optimizer.h"
 #include "train/checkpoint.h"
+#include "train/contacts.h"
 #include "train/loss.h"
 #include "train/schedule.h"
 
@@ -326,6 +327,8 @@ static Status run(Trainer *t, Error *err) {
     if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
     if (status == STATUS_OK) status = build_model(t, err);
     if (status == STATUS_OK) status = train_data_count_changes(&t->data, err);
+    if (status == STATUS_OK)
+        status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.flow, t->options->log, err);
     if (status == STATUS_OK && t->options->resume) status = resume_weights(t, &found, err);
     if (status == STATUS_OK) status = run_log_open(&t->run_log, t->folder, t->options->resume ? t->step : -1, err);
     if (status == STATUS_OK) status = write_config(t, err);
