@@ -28,6 +28,7 @@ struct PlanJoinArgs;
 struct PlanLogitArgs;
 struct PlanMarkArgs;
 struct PlanMeanArgs;
+struct PlanMeetArgs;
 struct PlanMotionArgs;
 struct PlanPairsArgs;
 struct PlanScatterArgs;
@@ -69,6 +70,7 @@ typedef struct GnnBackend {
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);
     void (*plan_mark)(Device *, const struct PlanMarkArgs *);
     void (*plan_mean)(Device *, const struct PlanMeanArgs *);
+    void (*plan_meet)(Device *, const struct PlanMeetArgs *);
     void (*plan_motion)(Device *, const struct PlanMotionArgs *);
     void (*plan_pairs)(Device *, const struct PlanPairsArgs *);
     void (*plan_scatter)(Device *, const struct PlanScatterArgs *);

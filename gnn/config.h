@@ -49,9 +49,9 @@ static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
 static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL; }
 // Nodes see how they turn, and carry what they move with that: 3 numbers.
 static inline bool gnn_has_spin(const GnnConfig *c) { return c->rigid_cue && gnn_has_node_velocity(c); }
-enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_MOVING_GAP = 10, GNN_SPIN = 3 };
-// Without spin: the gap to what stands still. With it: that gap and the speed at which it closes, and the same for what moves otherwise.
-static inline size_t gnn_gap_width(const GnnConfig *c) { return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MOVING_GAP : GNN_GAP; }
+enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_MEETING = 12, GNN_SPIN = 3 };
+// Without spin: the gap to what stands still. With it: where and how fast it closes, and the same for what moves otherwise.
+static inline size_t gnn_gap_width(const GnnConfig *c) { return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MEETING : GNN_GAP; }
 // Numbers that a node sees of itself, beside what particles tell it.
 static inline size_t gnn_node_inputs(const GnnConfig *c) {
     return (c->node_extras ? GNN_EXTRAS : 0) + gnn_gap_width(c) + (gnn_has_spin(c) ? GNN_SPIN : 0);

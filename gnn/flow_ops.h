@@ -9,8 +9,8 @@
 
 // out[p] = the unit direction in which the k neighbours of point p, itself among them, extend least.
 typedef struct FlowNormalsArgs {
-    size_t count, k;
-    const int32_t *index; // (count, k)
+    size_t count, k, stride;
+    const int32_t *index; // (count, stride), the first k of each row are taken
     const real *x;        // (.., 3)
     real *out;            // (count, 3)
 } FlowNormalsArgs;

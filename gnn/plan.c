@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "gnn/backend.h"
+#include "gnn/flow_ops.h"
 #include "gnn/plan_nodes.h"
 #include "gnn/plan_ops.h"
 #include "gnn/planning.h"
@@ -12,7 +13,7 @@
 
 void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
 
-enum { LOOKED_AT = 32 }; // the nearest, of which those that move otherwise are taken
+enum { LOOKED_AT = 32, PLANE = 10 }; // the nearest, of which those that move otherwise are taken; points of a plane
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -215,40 +216,63 @@ static void make_extras(Planning *p) {
 // Moving particles, and for each node that moves those of them around it: its body.
 typedef struct Bodies {
     size_t count, nodes, k;
-    const int32_t *list; // (count) particles
-    PointSet points;     // (count)
-    PlanGapArgs gap;     // what the searches for gaps have in common
+    const int32_t *movers, *list; // (count) particles, (nodes) nodes
+    PointSet points;              // (count)
+    const int32_t *near;          // (nodes, k)
 } Bodies;
 
-// What moves otherwise near each moving particle: a body may run into it. NULL where nothing is near.
-static const int32_t *find_others(Planning *p, const Bodies *b, const real *w, const real *turn) {
+static void meet(Planning *p, const Bodies *b, PlanMeetArgs *args, size_t column) {
+    args->count = b->nodes, args->k = b->k, args->list = b->list, args->near = b->near;
+    args->stride = gnn_gap_width(p->c), args->column = column, args->nodes = p->nodes.x, args->x = b->points.x;
+    args->ell = (real)p->c->length_scale, args->s = (real)p->c->displacement_scale, args->out = (real *)p->plan->gap;
+    if (!p->device->failed) p->device->gnn->plan_meet(p->device, args);
+}
+
+// The plane through the still particles nearest to each moving one.
+static void meet_what_stands(Planning *p, const Bodies *b, const real *w) {
+    int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
+    size_t others = list ? list_by_flag(p->m, p->plan->particles, false, list, NULL) : 0, k = min_size(PLANE, others);
+    PlanMeetArgs args = {.w = w};
+    if (others) {
+        PointSet all = {p->plan->particles, p->present->x->value, NULL};
+        PointSet points = planning_subset(p, &all, planning_upload_list(p, list, others), others);
+        int32_t *found = planning_temporary(p, b->count * k, sizeof *found);
+        real *mean = planning_temporary(p, b->count * 3, sizeof *mean), *normal = planning_temporary(p, b->count * 3, sizeof *normal);
+        KnnIndex index = {0};
+        planning_index(p, &points, 0, &index);
+        planning_search(p, &index, &b->points, 0, NULL, k, found, NULL);
+        PlanMeanArgs middle = {b->count, k, found, points.x, mean};
+        FlowNormalsArgs plane = {b->count, k, k, found, points.x, normal};
+        if (!p->device->failed) p->device->gnn->plan_mean(p->device, &middle);
+        if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
+        args.target = mean, args.normal = normal;
+    }
+    meet(p, b, &args, 0);
+}
+
+// The nearest particle that moves otherwise, and the plane of the particles around it.
+static void meet_what_moves(Planning *p, const Bodies *b, const real *w, const real *turn) {
     size_t looked = min_size(LOOKED_AT, b->count - 1);
-    int32_t *near = planning_temporary(p, b->count * looked, sizeof *near), *found = planning_temporary(p, b->count, sizeof *found);
-    const int32_t *own = own_numbers(p, b->count);
-    if (!looked || p->device->failed) return NULL;
-    KnnIndex index = {0};
-    planning_index(p, &b->points, 0, &index);
-    planning_search(p, &index, &b->points, 0, own, looked, near, NULL);
-    PlanContactArgs args = {b->count, looked, 1, near, w, b->points.x, turn, (real)(0.5 * p->c->displacement_scale), found};
-    if (!p->device->failed) p->device->gnn->plan_contact(p->device, &args);
-    return found;
+    PlanMeetArgs args = {.w = w, .target_w = w};
+    if (looked) {
+        int32_t *near = planning_temporary(p, b->count * looked, sizeof *near), *found = planning_temporary(p, b->count, sizeof *found);
+        real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
+        const int32_t *own = own_numbers(p, b->count);
+        if (p->device->failed) return;
+        KnnIndex index = {0};
+        planning_index(p, &b->points, 0, &index);
+        planning_search(p, &index, &b->points, 0, own, looked, near, NULL);
+        PlanContactArgs contact = {b->count, looked, 1, near, w, b->points.x, turn, (real)(0.5 * p->c->displacement_scale), found};
+        FlowNormalsArgs plane = {b->count, min_size(PLANE, looked), looked, near, b->points.x, normal};
+        if (!p->device->failed) p->device->gnn->plan_contact(p->device, &contact);
+        if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
+        args.target = b->points.x, args.normal = normal, args.meets = found;
+    }
+    meet(p, b, &args, GNN_MEETING);
 }
 
-// Also where it will soonest meet a body that moves otherwise; both with how fast.
-static void make_moving_gaps(Planning *p, Bodies *b) {
-    real *w = planning_temporary(p, 3 * b->count, sizeof *w), *turn = planning_temporary(p, 3 * b->count, sizeof *turn);
-    PlanMotionArgs motion = {b->count, b->list, p->plan->to_particle, b->points.x, p->nodes.x, p->plan->node_velocity, p->plan->node_spin, w, turn};
-    if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
-    b->gap.w = w;
-    if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b->gap);
-    b->gap.meets = p->device->failed ? NULL : find_others(p, b, w, turn);
-    b->gap.target = b->gap.meets ? b->points.x : NULL;
-    b->gap.target_w = w;
-    b->gap.column = GNN_MOVING_GAP;
-    if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b->gap);
-}
-
-// Where the body around each moving node will soonest meet what stands still: a body is hit where it touches, not at its nodes.
+// Where the body around each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where it touches, not at
+// its nodes. Without spin: where it is nearest to what stands still.
 static void make_gaps(Planning *p) {
     enum { BODY = 128 };
     size_t M = p->nodes.count, N = p->plan->particles, width = gnn_gap_width(p->c);
@@ -260,20 +284,27 @@ static void make_gaps(Planning *p) {
     Bodies b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL), .count = list_by_flag(p->m, N, true, movers, NULL)};
     b.k = min_size(BODY, b.count);
     if (!b.nodes || !b.count) return;
-    const int32_t *device_list = planning_upload_list(p, list, b.nodes);
     PointSet all = {N, p->present->x->value, NULL}, nodes = {M, p->nodes.x, NULL};
-    b.list = planning_upload_list(p, movers, b.count);
-    b.points = planning_subset(p, &all, b.list, b.count);
-    PointSet queries = planning_subset(p, &nodes, device_list, b.nodes);
+    b.list = planning_upload_list(p, list, b.nodes);
+    b.movers = planning_upload_list(p, movers, b.count);
+    b.points = planning_subset(p, &all, b.movers, b.count);
+    PointSet queries = planning_subset(p, &nodes, b.list, b.nodes);
     int32_t *near = planning_temporary(p, b.nodes * b.k, sizeof *near);
     KnnIndex index = {0};
     planning_index(p, &b.points, 0, &index);
     planning_search(p, &index, &queries, 0, NULL, b.k, near, NULL);
-    b.gap = (PlanGapArgs){.count = b.nodes, .k = b.k, .stride = width, .list = device_list, .nodes = p->nodes.x, .near = near,
-                          .x = b.points.x, .target = mean_of_other_half(p, &b.points, true), .ell = (real)p->c->length_scale,
-                          .s = (real)p->c->displacement_scale, .out = gap};
-    if (gnn_has_spin(p->c)) make_moving_gaps(p, &b);
-    else if (!p->device->failed) p->device->gnn->plan_gap(p->device, &b.gap);
+    b.near = near;
+    if (!gnn_has_spin(p->c)) {
+        const real *mean = mean_of_other_half(p, &b.points, true);
+        PlanGapArgs args = {b.nodes, b.k, b.list, p->nodes.x, near, b.points.x, mean, (real)p->c->length_scale, gap};
+        if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
+        return;
+    }
+    real *w = planning_temporary(p, 3 * b.count, sizeof *w), *turn = planning_temporary(p, 3 * b.count, sizeof *turn);
+    PlanMotionArgs motion = {b.count, b.movers, p->plan->to_particle, b.points.x, p->nodes.x, p->plan->node_velocity, p->plan->node_spin, w, turn};
+    if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
+    meet_what_stands(p, &b, w);
+    meet_what_moves(p, &b, w, turn);
 }
 
 // The flag of the present particles, and of the nodes, in host memory.

@@ -129,22 +129,36 @@ typedef struct PlanExtraArgs {
     real *extra;
 } PlanExtraArgs;
 
-// Of the k listed particles j of each listed node, the one that meets its target soonest, off_j = target - x_j: with the least |off_j|, or, with
-// velocities, the least |off_j| - (w_j - target_w) . off_j / |off_j|; ties by order.
-// Rows list[i] of out, from `column` on = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell; with velocities then
-// (target_w - w_j)/s (3). Where no particle has a target they are 0, but for the length with velocities: 3.
+// Of the k listed particles j of each listed node, the one with the least |off_j|, off = target - x (ties by order):
+// rows list[i] of out (.., 7) = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell.
 typedef struct PlanGapArgs {
+    size_t count, k;
+    const int32_t *list;  // (count) nodes
+    const real *nodes;    // (.., 3)
+    const int32_t *near;  // (count, k)
+    const real *x;        // (.., 3) particles
+    const real *target;   // (.., 3)
+    real ell;
+    real *out;
+} PlanGapArgs;
+
+// Of the k listed particles j of each listed node, the one that is soonest at its target plane. With n the plane's normal towards the mean of the
+// listed particles, d = x_j - target, w = w_j - target_w: gap = d . n, left = gap + w . n; the least `left` is taken, ties by order.
+// Rows list[i] of out, from `column` on = [(x_j - x_a)/ell (3), n (3), gap/ell, left/s, |d - gap n|/ell, w/s (3)], gap and left within 3 ell of 0,
+// the distance along the plane at most 3 ell. Where no particle has a target: 0, but gap and left, which are 3 ell.
+typedef struct PlanMeetArgs {
     size_t count, k, stride, column;
     const int32_t *list;      // (count) nodes
     const real *nodes;        // (.., 3)
     const int32_t *near;      // (count, k)
-    const real *x;            // (.., 3) particles
+    const real *x, *w;        // (.., 3) particles: metres, metres per frame
     const int32_t *meets;     // (..) row of each particle's target, -1 none; NULL: its own
     const real *target;       // (.., 3); NULL: there is none
-    const real *w, *target_w; // (.., 3) metres per frame; w NULL: without velocities; target_w NULL: 0
+    const real *normal;       // (.., 3), of either sign
+    const real *target_w;     // (.., 3); NULL: 0
     real ell, s;
     real *out;
-} PlanGapArgs;
+} PlanMeetArgs;
 
 // out[i] = what the motion of particle list[i]'s nearest node, v + spin x (x - x_a), gives at x_i; turn[i] = that spin.
 typedef struct PlanMotionArgs {

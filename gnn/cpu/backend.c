@@ -37,6 +37,7 @@ const GnnBackend CPU_FN(gnn_backend) = {
     .plan_logit = CPU_FN(plan_logit),
     .plan_mark = CPU_FN(plan_mark),
     .plan_mean = CPU_FN(plan_mean),
+    .plan_meet = CPU_FN(plan_meet),
     .plan_motion = CPU_FN(plan_motion),
     .plan_pairs = CPU_FN(plan_pairs),
     .plan_scatter = CPU_FN(plan_scatter),

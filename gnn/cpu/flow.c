@@ -10,7 +10,7 @@
 void CPU_FN(flow_normals)(Device *device, const FlowNormalsArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 64)
     for (size_t p = 0; p < a->count; p++) {
-        const int32_t *index = a->index + p * a->k;
+        const int32_t *index = a->index + p * a->stride;
         double mean[3] = {0}, spread[9] = {0};
         for (size_t j = 0; j < a->k; j++)
             for (size_t c = 0; c < 3; c++) mean[c] += (double)a->x[3 * (size_t)index[j] + c] / (double)a->k;

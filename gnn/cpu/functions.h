@@ -33,6 +33,7 @@ void CPU_FN(plan_join)(Device *, const struct PlanJoinArgs *);
 void CPU_FN(plan_logit)(Device *, const struct PlanLogitArgs *);
 void CPU_FN(plan_mark)(Device *, const struct PlanMarkArgs *);
 void CPU_FN(plan_mean)(Device *, const struct PlanMeanArgs *);
+void CPU_FN(plan_meet)(Device *, const struct PlanMeetArgs *);
 void CPU_FN(plan_motion)(Device *, const struct PlanMotionArgs *);
 void CPU_FN(plan_pairs)(Device *, const struct PlanPairsArgs *);
 void CPU_FN(plan_scatter)(Device *, const struct PlanScatterArgs *);

@@ -234,47 +234,82 @@ void CPU_FN(plan_smooth)(Device *device, const PlanSmoothArgs *a) {
     }
 }
 
-static const real *gap_target(const PlanGapArgs *a, size_t particle, const real *of) {
-    if (!a->meets) return of + 3 * particle;
-    return a->meets[particle] < 0 ? NULL : of + 3 * (size_t)a->meets[particle];
-}
-
-// How soon particle j meets its target, and what lies between; infinity where it has none.
-static real gap_of(const PlanGapArgs *a, size_t j, real *off, real *length, real *relative) {
-    const real *target = a->target ? gap_target(a, j, a->target) : NULL, *w = a->target_w ? gap_target(a, j, a->target_w) : NULL;
-    if (!target) return INFINITY;
-    for (size_t c = 0; c < 3; c++) {
-        off[c] = target[c] - a->x[3 * j + c];
-        relative[c] = a->w ? (w ? w[c] : 0) - a->w[3 * j + c] : 0;
-    }
-    *length = real_sqrt(element_dot(off, off));
-    return *length > 0 ? *length + element_dot(relative, off) / *length : 0;
+static real square_between(const real *a, const real *b) {
+    real sum = 0;
+    for (size_t c = 0; c < 3; c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
+    return sum;
 }
 
 void CPU_FN(plan_gap)(Device *device, const PlanGapArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->count; i++) {
+        const int32_t *near = a->near + i * a->k;
+        size_t best = (size_t)near[0];
+        real least = square_between(a->target + 3 * best, a->x + 3 * best);
+        for (size_t j = 1; j < a->k; j++) {
+            size_t other = (size_t)near[j];
+            real square = square_between(a->target + 3 * other, a->x + 3 * other);
+            if (square < least) least = square, best = other;
+        }
+        size_t node = (size_t)a->list[i];
+        real *out = a->out + 7 * node, length = real_sqrt(least), limit = 3 * a->ell,
+             factor = (length > limit ? limit / length : 1) / a->ell;
+        for (size_t c = 0; c < 3; c++) {
+            out[c] = (a->x[3 * best + c] - a->nodes[3 * node + c]) / a->ell;
+            out[3 + c] = (a->target[3 * best + c] - a->x[3 * best + c]) * factor;
+        }
+        out[6] = length * factor;
+    }
+}
+
+// A particle and the plane that it may meet.
+typedef struct Meeting {
+    real normal[3], gap, left, along, w[3];
+} Meeting;
+
+static bool meeting_of(const PlanMeetArgs *a, size_t particle, const real *middle, Meeting *m) {
+    size_t to = particle;
+    if (!a->target || (a->meets && a->meets[particle] < 0)) return false;
+    if (a->meets) to = (size_t)a->meets[particle];
+    const real *target = a->target + 3 * to, *normal = a->normal + 3 * to;
+    real d[3], up[3], along[3];
+    for (size_t c = 0; c < 3; c++) {
+        d[c] = a->x[3 * particle + c] - target[c];
+        up[c] = middle[c] - target[c];
+        m->w[c] = a->w[3 * particle + c] - (a->target_w ? a->target_w[3 * to + c] : 0);
+    }
+    real sign = element_dot(normal, up) < 0 ? -1 : 1;
+    for (size_t c = 0; c < 3; c++) m->normal[c] = sign * normal[c];
+    m->gap = element_dot(d, m->normal);
+    m->left = m->gap + element_dot(m->w, m->normal);
+    for (size_t c = 0; c < 3; c++) along[c] = d[c] - m->gap * m->normal[c];
+    m->along = real_sqrt(element_dot(along, along));
+    return true;
+}
+
+static real within(real x, real limit) { return x < -limit ? -limit : x > limit ? limit : x; }
+
+void CPU_FN(plan_meet)(Device *device, const PlanMeetArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 16)
     for (size_t i = 0; i < a->count; i++) {
         const int32_t *near = a->near + i * a->k;
-        real off[3], relative[3], length, best_off[3] = {0}, best_relative[3] = {0}, least = INFINITY, *out;
-        size_t best = 0;
-        bool found = false;
+        size_t node = (size_t)a->list[i];
+        real middle[3] = {0}, limit = 3 * a->ell, *out = a->out + a->stride * node + a->column;
+        Meeting one, first = {.gap = limit, .left = INFINITY};
+        for (size_t e = 0; e < a->k; e++)
+            for (size_t c = 0; c < 3; c++) middle[c] += a->x[3 * (size_t)near[e] + c] / (real)a->k;
         for (size_t e = 0; e < a->k; e++) {
-            real soon = gap_of(a, (size_t)near[e], off, &length, relative);
-            if (!(soon < least)) continue;
-            least = soon, best = (size_t)near[e], found = true;
-            memcpy(best_off, off, sizeof off);
-            memcpy(best_relative, relative, sizeof relative);
+            if (!meeting_of(a, (size_t)near[e], middle, &one) || !(one.left < first.left)) continue;
+            first = one;
+            for (size_t c = 0; c < 3; c++) out[c] = (a->x[3 * (size_t)near[e] + c] - a->nodes[3 * node + c]) / a->ell;
         }
-        out = a->out + a->stride * (size_t)a->list[i] + a->column;
-        length = real_sqrt(element_dot(best_off, best_off));
-        real limit = 3 * a->ell, factor = (length > limit ? limit / length : 1) / a->ell;
-        for (size_t c = 0; found && c < 3; c++) {
-            out[c] = (a->x[3 * best + c] - a->nodes[3 * (size_t)a->list[i] + c]) / a->ell;
-            out[3 + c] = best_off[c] * factor;
-            if (a->w) out[7 + c] = best_relative[c] / a->s;
+        for (size_t c = 0; c < 3; c++) {
+            out[3 + c] = first.normal[c];
+            out[9 + c] = first.w[c] / a->s;
         }
-        if (found) out[6] = length * factor;
-        else if (a->w) out[6] = 3;
+        out[6] = within(first.gap, limit) / a->ell;
+        out[7] = within(first.left, limit) / a->s;
+        out[8] = within(first.along, limit) / a->ell;
     }
 }
 
