@@ -92,7 +92,8 @@ static real *targets(Fixture *f, const double *turn) {
 typedef enum Kind { BALL, REST, UNCOVERED, COVERED_NEXT, KINDS } Kind;
 
 static Kind kind_of(const Fixture *f, size_t particle) {
-    const PointCloud *now = &f->cache.cloud[FLOW_NOW], *before = &f->cache.cloud[FLOW_BEFORE]; // that the field was made from
+    const PointCloud *now = &f->cache.cloud[FLOW_NOW],
+                     *before = &f->cache.cloud[FLOW_BEFORE]; // that the field was made from
     size_t i = 0;
     while (now->pixel[i] != f->scene.pixel[particle]) i++;
     if (on_ball(now->position + 3 * i)) return BALL;
@@ -237,11 +238,13 @@ static size_t differing(const real *a, const real *b, size_t count, double off) 
     return found;
 }
 
-// What a step takes from the cache is what an encoding without it finds, in turned worlds too, and nothing is computed twice.
+// What a step takes from the cache is what an encoding without it finds, in turned worlds too, and nothing is computed
+// twice.
 static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
     (void)state;
     static Fixture f;
-    const double a = 0.7, turns[3][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {cos(a), -sin(a), 0, sin(a), cos(a), 0, 0, 0, 1},
+    const double a = 0.7, turns[3][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                         {cos(a), -sin(a), 0, sin(a), cos(a), 0, 0, 0, 1},
                                          {cos(a), sin(a), 0, sin(a), -cos(a), 0, 0, 0, 1}};
     const VideoFrame present = {.episode = 7, .frame = 11, .stride = 1};
     Error err = {0};
@@ -264,7 +267,8 @@ static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
         // Registration takes other partners where two are equally near.
         size_t wrong = differing(own.u, kept.u, 3 * count, 1e-4) + differing(own.g, kept.g, 9 * count, 1e-3);
         assert_true(50 * wrong < 12 * count);
-        // The same frame again, whatever its pictures: from the cache. Another frame is computed: the planted difference.
+        // The same frame again, whatever its pictures: from the cache. Another frame is computed: the planted
+        // difference.
         assert_status_ok(flow_cue(&f.tape, f.model, &other, present, &f.cache, &again, &err), err);
         assert_true(again.points.count == count && differing(kept.u, again.u, 3 * count, 0) == 0);
         VideoFrame later = present;
@@ -275,7 +279,9 @@ static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
         EncodeOptions options = {.key = {3, 0, 0}, .no_latents = true, .cue = &kept};
         assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, options, &f.scene, &err), err);
         assert_true(f.scene.cue.u == kept.u && f.scene.cue.points.count == count);
-        if (i != 1) flow_cache_free(&f.cache); // so the third world reads what the second made, and the mirrored one makes its own
+        if (i != 1)
+            flow_cache_free(
+                &f.cache); // so the third world reads what the second made, and the mirrored one makes its own
     }
     teardown(&f);
 }
