@@ -217,7 +217,7 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
     (void)state;
     enum { K = 4 };
     static Cloud cloud;
-    real u[3 * K], g[9 * K], field[3];
+    real u[3 * K], g[9 * K], field[3], gradient[9];
     Device *device = open_device(1);
     cloud_make(&cloud, 1, false, 0);
     for (size_t i = 0; i < 9 * K; i++) g[i] = (real)noise(8, i);
@@ -225,7 +225,12 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
     GnnPoints query = {1, cloud.x + 3 * K, cloud.c + 3 * K}; // beside the field's points
     for (int with = 0; with < 2; with++) {
         GnnFlow flow = {first_points(&cloud, K), u, with ? g : NULL};
-        flow_at(device, &flow, &query, (real)COLOUR_LENGTH, K, field);
+        flow_at(device, &flow, &query, (real)COLOUR_LENGTH, K, field, with ? gradient : NULL);
+        for (size_t c = 0; with && c < 9; c++) {
+            double mean = 0;
+            for (size_t j = 0; j < K; j++) mean += (double)g[9 * j + c] / K;
+            assert_close(gradient[c], mean, 1e-6, 0);
+        }
         for (size_t c = 0; c < 3; c++) {
             double mean = 0;
             for (size_t j = 0; j < K; j++) {
@@ -236,8 +241,17 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
             assert_close(field[c], mean, 1e-6, 0); // a few roundings of numbers below 1
         }
     }
-    flow_at(device, &(GnnFlow){{0}, u, g}, &query, (real)COLOUR_LENGTH, K, field);
-    assert_true(field[0] == 0 && field[1] == 0 && field[2] == 0);
+    // Of one point alone: the nearest. A field without gradients has none, and one without points no flow.
+    query.x = cloud.x, query.c = cloud.c;
+    flow_at(device, &(GnnFlow){first_points(&cloud, K), u, g}, &query, (real)COLOUR_LENGTH, 1, field, gradient);
+    assert_memory_equal(field, u, sizeof field);
+    assert_memory_equal(gradient, g, sizeof gradient);
+    flow_at(device, &(GnnFlow){first_points(&cloud, K), u, NULL}, &query, (real)COLOUR_LENGTH, K, field, gradient);
+    for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
+    gradient[4] = 1;
+    flow_at(device, &(GnnFlow){{0}, u, g}, &query, (real)COLOUR_LENGTH, K, field, gradient);
+    for (size_t c = 0; c < 3; c++) assert_true(field[c] == 0);
+    for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
     device_close(device);
 }
 

@@ -160,8 +160,7 @@ static void check_step(Reference *file, void *context) {
         for (int i = 0; i < 4; i++) name[i][1] = (char)('0' + t);
         input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true), read_values(b, name[2]), read_values(b, name[3])};
     }
-    input.cloud.now = read_points(b, "cloud_x1", "cloud_c1", "cloud_m1", &input.cloud.now_moving);
-    input.cloud.past = read_points(b, "cloud_x0", "cloud_c0", "cloud_m0", &input.cloud.past_moving);
+    input.cue = read_cue(b);
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
@@ -264,6 +263,16 @@ static void node_choices_agree(void **state) {
     run_over("nodes", check_nodes);
 }
 
+static void scene_flow_agrees(void **state) {
+    (void)state;
+    run_over("flow_between", check_flow);
+}
+
+static void gaps_agree(void **state) {
+    (void)state;
+    run_over("node_gaps", check_gaps);
+}
+
 static void velocities_extras_and_contacts_agree(void **state) {
     (void)state;
     Reference file = reference_open();
@@ -313,7 +322,8 @@ static void planted_error_is_caught(void **state) {
 static int run_reference_tests(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_agree),      cmocka_unit_test(updates_and_mlps_agree),      cmocka_unit_test(decode_at_nodes_agrees),
-        cmocka_unit_test(node_choices_agree),  cmocka_unit_test(velocities_extras_and_contacts_agree), cmocka_unit_test(whole_steps_agree),
+        cmocka_unit_test(node_choices_agree),  cmocka_unit_test(scene_flow_agrees),           cmocka_unit_test(gaps_agree),
+        cmocka_unit_test(velocities_extras_and_contacts_agree),                               cmocka_unit_test(whole_steps_agree),
         cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

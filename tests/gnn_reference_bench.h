@@ -94,13 +94,19 @@ static GnnPoints points_that_move(Bench *b, GnnPoints all, const real *m) {
     return moving;
 }
 
-// Names of positions, colours and flags. Without such a case: no points.
+// Names of positions, colours and flags.
 static GnnPoints read_points(Bench *b, const char *x_name, const char *c_name, const char *m_name, GnnPoints *moving) {
     Tensor *x = read_tensor(b, x_name, false);
-    if (!x) return (GnnPoints){0};
     GnnPoints all = {x->rows, x->value, read_values(b, c_name)};
     *moving = points_that_move(b, all, read_values(b, m_name));
     return all;
+}
+
+// The case's cue. Without one: no points.
+static GnnFlow read_cue(Bench *b) {
+    Tensor *x = read_tensor(b, "cue_x", false);
+    if (!x) return (GnnFlow){0};
+    return (GnnFlow){{x->rows, x->value, read_values(b, "cue_c")}, read_values(b, "cue_u"), read_values(b, "cue_g")};
 }
 
 #endif

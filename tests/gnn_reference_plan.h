@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans against PyTorch's values: choice of nodes, velocities, extras, contact edges.
+// Plans against PyTorch's values: choice of nodes, scene flow, velocities, extras, gaps, contact edges.
 #ifndef VPD_TESTS_GNN_REFERENCE_PLAN_H
 #define VPD_TESTS_GNN_REFERENCE_PLAN_H
 
@@ -59,18 +59,42 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
     GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c}, {x, f, m, c}}}};
     input.nodes = read_list(b, "node", &input.node_count);
-    if (!later) {
-        input.cloud.now = read_points(b, "now_x", "now_c", "now_m", &input.cloud.now_moving);
-        input.cloud.past = read_points(b, "past_x", "past_c", "past_m", &input.cloud.past_moving);
-    }
+    input.cue = read_cue(b);
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
     return plan;
 }
 
-// Velocities of nodes with their spin, and the extras that go with those of cue_smooth. Matches and elections of registration are discrete: on
-// this box, seen with a few hundred points, both precisions make the same ones, and what is left is rounding.
+// Matches and elections of registration are discrete: on this box, seen with a few hundred points, both precisions make the same ones, and
+// what is left is rounding.
+static void check_flow(Reference *file, void *context) {
+    Bench *b = context;
+    b->file = file;
+    Tensor *x = read_tensor(b, "x", false);
+    real *u = tape_context(&b->tape, x->rows * 3 * sizeof *u), *g = tape_context(&b->tape, x->rows * 9 * sizeof *g),
+         *both = tape_context(&b->tape, x->rows * 12 * sizeof *both);
+    bool rigid = reference_number(file, "rigid") != 0;
+    FlowArgs args = {.queries = {x->rows, x->value, read_values(b, "c")},
+                     .colour_length = (real)reference_number(file, "lc"),
+                     .extent = (real)reference_number(file, "X"),
+                     .rigid = rigid,
+                     .u = u,
+                     .g = rigid ? g : NULL};
+    args.from = read_points(b, "now_x", "now_c", "now_m", &args.from_moving);
+    args.to = read_points(b, "past_x", "past_c", "past_m", &args.to_moving);
+    ArenaMark mark = arena_mark(&b->device->scratch);
+    flow_between(b->device, &args);
+    arena_release(&b->device->scratch, mark);
+    for (size_t i = 0; i < x->rows; i++) {
+        memcpy(both + 12 * i, u + 3 * i, 3 * sizeof *u);
+        for (size_t c = 0; c < 9; c++) both[12 * i + 3 + c] = rigid ? g[9 * i + c] : 0;
+    }
+    compare(b, "out", both, x->rows * 12, OUT_TOLERANCE);
+    tape_reset(&b->tape);
+}
+
+// Velocities of nodes with their spin, and the extras that go with those of cue_smooth.
 static void check_node_velocity(Bench *b, const char *group, bool later) {
     snprintf(b->file->group, sizeof b->file->group, "%s", group);
     GnnPlan plan = velocity_plan(b, plan_config(), later);
@@ -86,6 +110,18 @@ static void check_node_velocity(Bench *b, const char *group, bool later) {
         // The case's v was rounded to float32.
         compare(b, "out", plan.extra, plan.nodes * 8, fmax(OUT_TOLERANCE, 1e-6));
     }
+    tape_reset(&b->tape);
+}
+
+static void check_gaps(Reference *file, void *context) {
+    Bench *b = context;
+    b->file = file;
+    GnnConfig config = plan_config();
+    config.gap = true;
+    config.length_scale = reference_number(file, "ell");
+    config.displacement_scale = reference_number(file, "s_length");
+    GnnPlan plan = velocity_plan(b, config, true);
+    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MOVING_GAP : GNN_GAP), OUT_TOLERANCE);
     tape_reset(&b->tape);
 }
 

@@ -138,7 +138,7 @@ static GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32
 }
 
 // The sets behind a step: shifted by one, the moved set keeps m and c.
-static GnnSets scene_shift(const GnnSets *sets, const DynamicsOutput *out) {
+static inline GnnSets scene_shift(const GnnSets *sets, const DynamicsOutput *out) {
     GnnSets next = *sets;
     for (size_t t = 0; t + 1 < sets->count; t++) next.set[t] = sets->set[t + 1];
     next.set[sets->count - 1].x = out->x;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { VOTERS = 8, FIELD_REALS = 18 };
-enum { NOW, BEFORE, NEXT }; // clouds of the cache
 
 static void free_fields(FlowField *fields) {
     for (size_t i = 0; fields && i < FLOW_ENTRIES; i++) free(fields[i].x);
@@ -19,7 +18,7 @@ static void free_fields(FlowField *fields) {
 void flow_cache_free(FlowCache *cache) {
     free_fields(cache->next);
     free_fields(cache->cue);
-    for (int i = 0; i < 3; i++) point_cloud_free(&cache->cloud[i]);
+    for (int i = 0; i < FLOW_CLOUDS; i++) point_cloud_free(&cache->cloud[i]);
     *cache = (FlowCache){0};
 }
 
@@ -72,16 +71,16 @@ static Status unproject_neighbours(const Making *m, Error *err) {
         from.rgb = o->rgb + 3 * image * first;
         from.depth = o->depth + image * first;
         from.world_from_camera = o->world_from_camera + 16 * (size_t)o->V * first;
-        if (pair == 0) status = unproject_frame(&from, 1, options, &m->cache->cloud[BEFORE], err);
-        else status = unproject_frame(&from, 0, options, &m->cache->cloud[NOW], err);
-        if (pair == 1 && status == STATUS_OK) status = unproject_frame(&from, 1, options, &m->cache->cloud[NEXT], err);
+        if (pair == 0) status = unproject_frame(&from, 1, options, &m->cache->cloud[FLOW_BEFORE], err);
+        else status = unproject_frame(&from, 0, options, &m->cache->cloud[FLOW_NOW], err);
+        if (pair == 1 && status == STATUS_OK) status = unproject_frame(&from, 1, options, &m->cache->cloud[FLOW_NEXT], err);
     }
     return status;
 }
 
 // Points that changed, or did not, up to FLOW_PIXELS of smallest keys.
 static size_t choose_points(const Making *m, bool changed, Keyed *items) {
-    const PointCloud *now = &m->cache->cloud[NOW], *before = &m->cache->cloud[BEFORE];
+    const PointCloud *now = &m->cache->cloud[FLOW_NOW], *before = &m->cache->cloud[FLOW_BEFORE];
     RandomKey key = {(uint32_t)m->model->config.train.seed, RANDOM_FLOW, (uint32_t)m->field->of.frame,
                      (uint32_t)m->field->of.episode};
     size_t found = 0;
@@ -98,7 +97,7 @@ static GnnPoints upload_points(Tape *tape, size_t count, const real *x, const re
 
 // Every point that changed either way, and (1 or 0) x 3 whether it changed both ways.
 static GnnPoints list_voters(const Making *m, const real **ballots) {
-    const PointCloud *now = &m->cache->cloud[NOW], *before = &m->cache->cloud[BEFORE];
+    const PointCloud *now = &m->cache->cloud[FLOW_NOW], *before = &m->cache->cloud[FLOW_BEFORE];
     real *x = tape_context(m->tape, (9 * now->count + 1) * sizeof *x);
     *ballots = NULL;
     if (!x) return (GnnPoints){0};
@@ -126,7 +125,7 @@ static void measure_flow(const Making *m, size_t changed) {
     real *shares = device_scratch(device, 3 * changed + 1), *u = device_scratch(device, 3 * changed + 1),
          *g = device_scratch(device, 9 * changed + 1), *host = tape_context(m->tape, (3 * changed + 1) * sizeof *host);
     flow_at(device, &(GnnFlow){voters, ballots, NULL}, &queries, colour_length, VOTERS, shares, NULL);
-    scene_flow(m->tape, m->model, &(SceneFlowArgs){&m->cache->cloud[NOW], &m->cache->cloud[NEXT], queries, true, u, g});
+    scene_flow(m->tape, m->model, &(SceneFlowArgs){&m->cache->cloud[FLOW_NOW], &m->cache->cloud[FLOW_NEXT], queries, true, u, g});
     if (!device->failed) {
         device->nn->download(device, host, shares, 3 * changed * sizeof *host);
         device->nn->download(device, m->field->u, u, 3 * changed * sizeof *u);
@@ -143,7 +142,7 @@ static void measure_flow(const Making *m, size_t changed) {
 static Status make_field(const Making *m, Error *err) {
     Status status = unproject_neighbours(m, err);
     if (status != STATUS_OK) return status;
-    const PointCloud *now = &m->cache->cloud[NOW];
+    const PointCloud *now = &m->cache->cloud[FLOW_NOW];
     Keyed *items[2] = {tape_context(m->tape, (now->count + 1) * sizeof **items), tape_context(m->tape, (now->count + 1) * sizeof **items)};
     if (m->tape->device->failed) return device_status(m->tape->device, err);
     size_t changed = choose_points(m, true, items[0]), still = choose_points(m, false, items[1]);
@@ -178,10 +177,10 @@ static Status make_cue(Tape *tape, const Vpd *model, const Observation *history,
     still.turn = NULL;
     const Config *c = &model->config;
     UnprojectOptions options = {c->data.crop, c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
-    Status status = unproject_frame(&still, history->F - 1, options, &cache->cloud[NOW], err);
-    if (status == STATUS_OK) status = unproject_frame(&still, history->F - 2, options, &cache->cloud[BEFORE], err);
+    Status status = unproject_frame(&still, history->F - 1, options, &cache->cloud[FLOW_NOW], err);
+    if (status == STATUS_OK) status = unproject_frame(&still, history->F - 2, options, &cache->cloud[FLOW_BEFORE], err);
     if (status != STATUS_OK) return status;
-    GnnFlow cue = scene_cue(tape, model, &cache->cloud[NOW], &cache->cloud[BEFORE]);
+    GnnFlow cue = scene_cue(tape, model, &cache->cloud[FLOW_NOW], &cache->cloud[FLOW_BEFORE]);
     Device *device = tape->device;
     if (device->failed) return device_status(device, err);
     size_t count = cue.points.count;

@@ -7,6 +7,9 @@
 #include "model/vpd.h"
 
 enum { FLOW_PIXELS = 256, FLOW_ENTRIES = 4096 };
+// Clouds that the last field was made from: of its frame, of that frame with the flags to the frame before (of a cue: of the frame before),
+// of the next.
+enum { FLOW_NOW, FLOW_BEFORE, FLOW_NEXT, FLOW_CLOUDS };
 
 // A frame of the data set.
 typedef struct VideoFrame {
@@ -25,7 +28,7 @@ typedef struct FlowField {
 // Fields by frame; a newer one takes the place of an older one of the same hash. Starts as {0}.
 typedef struct FlowCache {
     FlowField *next, *cue; // (FLOW_ENTRIES) each, or NULL
-    PointCloud cloud[3];
+    PointCloud cloud[FLOW_CLOUDS];
 } FlowCache;
 
 void flow_cache_free(FlowCache *cache);

@@ -14,8 +14,9 @@ parts are concatenated along the last axis in the order that the attribute `colu
 repeats bit for bit (no time stamps; fixed Philox streams).
 
 Cases: philox/*, linear/*, conv2d/*, group_norm/*, layer_norm/*, average_pool/*, upsample/*, message/*, update/*, mlp/*,
-decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, node_velocity/*,
-contact_edges/*, particle_velocity/*, node_extras/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*, nearest_term/*.
+decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, flow_between/*, node_velocity/*,
+contact_edges/*, particle_velocity/*, node_extras/*, node_gaps/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*,
+nearest_term/*.
 """
 import argparse
 import os
@@ -321,8 +322,9 @@ def small_state(c, N=(20, 24), later=False):
     return state
 
 
-def to_state(t, rollout_step, cloud=None):
-    return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cloud, rollout_step)
+def to_state(c, t, rollout_step):
+    cue = (t["cue_x"], c.lc * t["cue_c"], t["cue_u"], t["cue_g"].view(-1, 3, 3)) if "cue_x" in t else None
+    return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cue, rollout_step)
 
 
 def box_points(n, time):
@@ -344,28 +346,30 @@ def box_cloud(time, box=180, floor=60):
 
 
 def state_with_box(c, N=(20, 24)):
-    """Two sets of which what moves lies on the box."""
+    """Two sets of which what moves lies on the box, and a cue at points of the box: no flow of any body, but all of it different."""
     state = small_state(c, N)
     for t in range(2):
         moving = torch.nonzero(state[f"m{t}"])[:, 0]
         state[f"x{t}"][moving], state[f"c{t}"][moving] = box_points(len(moving), t)
+    state["cue_x"], state["cue_c"] = box_points(30, 1)
+    state["cue_u"], state["cue_g"] = normal(30, 3, scale=0.03), normal(30, 9, scale=0.2)
     return state
+
+
+CUE = ("cue_x", "cue_c", "cue_u", "cue_g")
 
 
 def step_case(w, name, c, rollout_step):
     inputs = small_state(c, later=True) if rollout_step else state_with_box(c)
-    fixed = {"m0", "m1", "c0", "c1"}
-    cloud_names = [f"cloud_{kind}{t}" for t in (1, 0) for kind in "xcm"]
-    if c.velocity == "node" and rollout_step == 0:
-        inputs.update(zip(cloud_names, box_cloud(1) + box_cloud(0)))
-        fixed |= set(cloud_names)
+    fixed = {"m0", "m1", "c0", "c1", *CUE}
+    if not c.has_node_velocity:
+        inputs = {name: value for name, value in inputs.items() if name not in CUE}
     if c.graph == "hierarchical":
         inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, rollout_step, 6))
     inputs.update(weights(c, "gnn"))
 
     def run(t):
-        cloud = tuple(tuple(t[f"cloud_{kind}{time}"] for kind in "xcm") for time in (1, 0)) if "cloud_x1" in t else None
-        state, _ = gnn.step(t, c, to_state(t, rollout_step, cloud), 3, 6, t.get("node"))
+        state, _ = gnn.step(t, c, to_state(c, t, rollout_step), 3, 6, t.get("node"))
         return torch.cat([state.x[-1], state.f[-1]], 1)
     attributes = {k: v for k, v in vars(c).items() if isinstance(v, (int, float, str)) and k not in ("N", "K", "S", "near", "far", "hidden")}
     attributes = {("s_length" if k == "s" else k): (int(v) if isinstance(v, bool) else v) for k, v in attributes.items()}
@@ -383,6 +387,20 @@ def dynamics(w):
     step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **small), 1)
     step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**small, "k_node_to_node": 3}), 0)
     velocities(w, small)
+    gaps(w, small)
+    flows(w, config.full(**small))
+
+
+def flows(w, c):
+    """Of the moving and turning box over its floor, at points of the box."""
+    now, past, queries = box_cloud(1), box_cloud(0), box_points(20, 1)
+    inputs = dict(x=queries[0], c=queries[1], **{f"{time}_{kind}": value for time, one in (("now", now), ("past", past))
+                                                 for kind, value in zip("xcm", one)})
+    metres = [(x, c.lc * colour) for x, colour in (queries, now[:2], past[:2])]
+    moving = [tuple(a[one[2] > 0] for a in cloud) for cloud, one in zip(metres[1:], (now, past))]
+    for name, rigid in (("means", False), ("rigid", True)):
+        u, g = flow.between(c, *metres, *moving, rigid)
+        w.plain(f"flow_between/{name}", inputs, torch.cat([u, g.flatten(1)], 1), columns="u (3), g row by row (9)", X=c.X, lc=c.lc, rigid=int(rigid))
 
 
 def velocities(w, small):
@@ -401,17 +419,15 @@ def velocities(w, small):
 
     c = form()
     first = state_with_box(c)
-    now, past = box_cloud(1), box_cloud(0)
-    cloud = {f"{time}_{kind}": value for time, one in (("now", now), ("past", past)) for kind, value in zip("xcm", one)}
     node = torch.from_numpy(particles.choose_nodes(c, first["x1"].numpy(), first["m1"].numpy(), 3, 0, 6))
-    state = to_state({**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0, (now, past))
-    seen = dict(x=first["x1"], m=first["m1"], c=first["c1"], node=node, **cloud)
+    state = to_state(c, {**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
+    seen = dict(x=first["x1"], m=first["m1"], c=first["c1"], node=node, **{name: first[name] for name in CUE})
     node_velocity("cue", form(rigid_cue=False, smooth=False), state, seen)
     node_velocity("cue_rigid", c, state, seen)
     v = node_velocity("cue_smooth", form(rigid_cue=False), state, seen)[0].float().double()
     w.plain("node_extras/all", dict(x=first["x1"], m=first["m1"], node=node, v=v), gnn.node_extras(c, state, node, v), ell=c.ell, s_length=c.s)
     later = small_state(c, later=True)
-    state = to_state({**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
+    state = to_state(c, {**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
     seen = dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node)
     for name, c in (("later", form(rigid_cue=False, contact_edges=2, s=0.05)), ("later_spin", form(contact_edges=2, s=0.05))):
         v, spin, g = node_velocity(name, c, state, seen)
@@ -419,8 +435,36 @@ def velocities(w, small):
         contact = torch.where(g.node_mask, g.node_node, torch.full_like(g.node_node, -1))[:, -2:]
         w.plain(f"contact_edges/{name}", seen, contact, k=2, s_length=c.s, columns="the last columns of a node's senders; -1 none", **lengths(c))
     c = form(velocity="particle")
-    state = to_state({**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
-    w.plain("particle_velocity/first", {k: v for k, v in first.items() if k[0] in "xc"}, gnn.particle_velocity(c, state), X=c.X, k=24)
+    state = to_state(c, {**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
+    w.plain("particle_velocity/first", {k: first[k] for k in ("x0", "c0", "x1", "c1")}, gnn.particle_velocity(c, state), X=c.X, k=24)
+
+
+def gaps(w, small):
+    """Two boxes of more points than a body is looked for among, that move towards each other over a floor; and one box alone."""
+    for name, options, alone in (("still_only", dict(rigid_cue=False), False), ("both", {}, False), ("nothing_else_moves", {}, True)):
+        c = config.full(**{**small, "M": 12, "ell": 0.05, "lm": 10.0, **options})  # lm: no mover's nearest node stands still
+        boxes = [[box_points(170, time)[0] for time in (1, 0)] for _ in range(2)]
+        shift = torch.tensor([0.14, 0.02, 0.01])
+        moved = torch.tensor([0.05, 0.01, 0.0])
+        now = torch.cat([boxes[0][0]] + ([] if alone else [boxes[1][1] + shift]))
+        # Displacements as of two bodies, the second one's with noise.
+        past = torch.cat([now[:170] - moved] + ([] if alone else [now[170:] + moved + normal(170, 3, scale=0.004)]))
+        floor = torch.cat([unit(60, 2) - 0.3, torch.full((60, 1), -0.12)], 1)
+        x, x_past = (torch.cat([a, floor]).float().double() for a in (now, past))
+        m = torch.cat([torch.ones(len(now)), torch.zeros(60)])
+        colour = (0.2 * unit(len(x), 3) + 0.4 * (torch.arange(len(x))[:, None] // 170 % 2)).float().double()
+        node = torch.from_numpy(particles.choose_nodes(c, x.numpy(), m.numpy(), 3, 1, 6))
+        f = torch.zeros(len(x), 5)
+        state = gnn.State([x_past, x], [f, f], [m, m], [colour, colour], None, None, 1)
+        g, e = gnn.build_graph(c, state, 3, 6, node)
+        out = gnn.node_gaps(c, state, g, *gnn.node_velocity(c, state, g, e))
+        moving = m[node] > 0
+        assert out.shape[1] == c.gap_width and (out[moving, 6] > 0).all() and not out[~moving].any()
+        if c.has_spin:
+            assert bool(out[moving, 17:].any()) != alone and (not alone or (out[moving, 16] == 3).all())
+        w.plain(f"node_gaps/{name}", dict(x=x, x_past=x_past, m=m, c=colour, node=node), out, X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws,
+                ell=c.ell, s_length=c.s, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth), rigid_cue=int(c.rigid_cue),
+                columns="[place, off, |off|] / ell (7)" + (", closing / s (3); twice" if c.has_spin else ""))
 
 
 def whole_encoder(w):

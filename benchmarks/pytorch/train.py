@@ -81,8 +81,8 @@ def encode(p, c, episode, frames, step):
 
 
 class Inputs:
-    """Input states kept over the run and on disk (`inputs=FILE`): particles, first nodes and their cue do not change
-    between visits of a start frame. For exploring the dynamics alone."""
+    """Input states kept over the run and on disk (`inputs=FILE`): particles do not change between visits of a start frame.
+    For exploring the dynamics alone."""
     cache, new, voted = {}, 0, set()
 
     @classmethod
@@ -90,24 +90,17 @@ class Inputs:
         key = (episode.number, start)
         if key not in cls.cache:
             state, index, cloud = encode(p, c, episode, list(range(start - c.T + 1, start + 1)), 0)
-            with torch.no_grad():
-                g, e = gnn.build_graph(c, state, 0, episode.number)
-                v, spin = torch.zeros(len(g.node), 3), torch.zeros(len(g.node), 3)
-                moving = torch.nonzero(state.m[-1][g.node])[:, 0]
-                if len(moving):
-                    v[moving], spin[moving] = gnn.cue(c, state, g.node[moving])
             label = cloud.mask[index].astype(np.uint8)
-            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, g.node, v, spin, label)
+            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, state.cue, label)
             cls.new += 1
             cls.voted.add(key)
-        if c.moving_vote and key not in cls.voted:  # kept from a run without: nodes and cue stay as they are
-            x, f, m, colour, R, node, v, spin, label = cls.cache[key]
+        if c.moving_vote and key not in cls.voted:  # kept from a run without: the cue stays as it is
+            x, f, m, colour, R, cue, label = cls.cache[key]
             m = [torch.from_numpy(particles.vote(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
-            still = m[-1][node][:, None] == 0
-            cls.cache[key] = (x, f, m, colour, R, node, v.masked_fill(still, 0), spin.masked_fill(still, 0), label)
+            cls.cache[key] = (x, f, m, colour, R, cue, label)
             cls.voted.add(key)
-        x, f, m, colour, R, node, v, spin, label = cls.cache[key]
-        return gnn.State(list(x), list(f), list(m), list(colour), R, None, 0, (node, v, spin)), label
+        x, f, m, colour, R, cue, label = cls.cache[key]
+        return gnn.State(list(x), list(f), list(m), list(colour), R, cue), label
 
     @classmethod
     def load(cls, path):
@@ -223,6 +216,12 @@ def train_rays(episode, frame, last, rng):
     return np.concatenate(out).T
 
 
+def turned(field, Q):
+    """A field of flow in a turned world."""
+    x, colour, u, g = field
+    return x @ Q.T, colour, u @ Q.T, Q @ g @ Q.T
+
+
 def episode_loss(p, c, episode, start, steps, number, rng, log):
     frames = list(range(start - c.T + 1, start + 1))
     if opt.inputs:
@@ -233,10 +232,7 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     Q = yaw(rng) if opt.yaw else torch.eye(3)
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
-        if state.cue:
-            node, v, spin = state.cue
-            state.cue = (node, v @ Q.T, torch.linalg.det(Q) * spin @ Q.T)
-        state.cloud = state.cloud and tuple((x @ Q.T, col, m) for x, col, m in state.cloud)
+        state.cue = state.cue and turned(state.cue, Q)
     if opt.noise:
         state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
     if opt.drop:
@@ -253,8 +249,8 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
             add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, front)
             state.R = R
             if opt.flow:
-                x, colour, u, g = loss.flow_field(c, episode, start + j - 1)
-                track = track + flow.at((x @ Q.T, colour, u @ Q.T, Q @ g @ Q.T), (track, c.lc * state.c[-1]), 4)
+                field = turned(loss.flow_field(c, episode, start + j - 1), Q)
+                track = track + flow.at(field, (track, c.lc * state.c[-1]), 4)[0]
                 sums["flow"] = sums.get("flow", 0) + opt.flow / steps * loss.flow_term(c, state, track)
         if opt.pixels:
             view, row, column = train_rays(episode, start + j, start, rng)

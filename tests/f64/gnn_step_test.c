@@ -210,10 +210,7 @@ static double largest(const real *a, const real *b, size_t count) {
 static void move_world(Scene *s, const double *shift) {
     for (size_t t = 0; t < s->T; t++)
         for (size_t i = 0; i < s->count[t] * 3; i++) s->x[t][i] += (real)shift[i % 3];
-    for (size_t now = 0; now < 2; now++) {
-        for (size_t i = 0; i < s->cloud * 3; i++) s->cloud_x[now][i] += (real)shift[i % 3];
-        for (size_t i = 0; i < s->movers * 3; i++) s->mover_x[now][i] += (real)shift[i % 3];
-    }
+    for (size_t i = 0; i < SCENE_CUE * 3; i++) s->cue_x[i] += (real)shift[i % 3];
 }
 
 static void translation_changes_nothing(void **state) {

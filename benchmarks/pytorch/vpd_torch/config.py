@@ -28,7 +28,7 @@ class Config:
     distance: str = "appearance"     # position | appearance
     moving_flag: bool = True
     node_extras: bool = True
-    gap: bool = True                 # moving nodes see where their body is nearest to what stands still
+    gap: bool = True                 # moving nodes see where their body will soonest meet what stands still, or moves otherwise
     velocity: str = "node"           # none | particle | node
     rigid_cue: bool = True           # velocities of nodes are seen by rigid registration, with their turning
     smooth: bool = None              # None: without rigid_cue
@@ -82,8 +82,16 @@ class Config:
         return self.gap and self.moving_flag and self.graph == "hierarchical"
 
     @property
+    def gap_width(self):
+        return 0 if not self.has_gap else 20 if self.has_spin else 7
+
+    @property
+    def has_node_velocity(self):
+        return self.has_velocity and self.velocity == "node" and self.graph == "hierarchical"
+
+    @property
     def has_spin(self):
-        return self.rigid_cue and self.has_velocity and self.velocity == "node" and self.graph == "hierarchical"
+        return self.rigid_cue and self.has_node_velocity
 
     @property
     def S_in(self):

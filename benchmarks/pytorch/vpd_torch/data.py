@@ -6,9 +6,11 @@ import h5py
 import numpy as np
 import torch
 
-from . import particles, philox
+from . import flow, particles, philox
 from .encoder import image_input, unet
 from .gnn import State
+
+CUE_POINTS, CUE_POINTS_OF_ALL = 256, 1024  # at most: of those that move, or of all where nothing tells which move
 
 
 class Episode:
@@ -28,7 +30,7 @@ class Episode:
         if "state" in group and "object_position" in group["state"]:
             self.position = group["state/object_position"][:].astype(np.float64)
             self.quaternion = group["state/object_quaternion"][:].astype(np.float64)
-        self.clouds, self.fields = {}, {}
+        self.clouds, self.fields, self.cues = {}, {}, {}  # by frame
 
     def poses(self, frame):
         return self.pose[frame] if self.pose.ndim == 4 else self.pose
@@ -81,6 +83,22 @@ class Cloud:
         return particles.choose_particles(c, self.x, keys, self.inside, self.m if c.moving_flag else None, self.grids)
 
 
+def cue(c, episode, frames):
+    """Flow from the last frame to the one before at some points of the last: (x, colour in metres, u, g). Kept."""
+    frame, T = frames[-1], len(frames)
+    if frame not in episode.cues:
+        clouds = episode.cloud(c, frame, frames[-2]), episode.cloud(c, frames[-2], frames[-3] if T > 2 else frame)
+        now, past = ((s.xt, c.lc * s.ct) for s in clouds)
+        m = [s.moving(c) > 0 if c.moving_flag else np.zeros(len(s.x), bool) for s in clouds]
+        index = np.flatnonzero(m[0]) if c.moving_flag else np.arange(len(m[0]))
+        keys = philox.key64(c.seed, philox.FLOW, 0, 0, index)
+        index = index[np.argsort(keys, kind="stable")[: CUE_POINTS if c.moving_flag else CUE_POINTS_OF_ALL]]
+        queries = tuple(a[index] for a in now)
+        moving = [tuple(a[torch.from_numpy(flag)] for a in cloud) for cloud, flag in zip((now, past), m)]
+        episode.cues[frame] = queries + flow.between(c, queries, now, past, *moving, c.rigid_cue)
+    return episode.cues[frame]
+
+
 def load(path, splits=None):
     with h5py.File(path) as file:
         bounds = file["bounds"][:] if "bounds" in file else None
@@ -108,8 +126,6 @@ def encode(p, c, episode, frames, step, encoder=unet):
         own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
     state.R = torch.from_numpy(particles.radii(c, state.x[-1].numpy())).to(dtype)
-    if T > 1:
-        last, before = (episode.cloud(c, frames[-1], frames[-2]),
-                        episode.cloud(c, frames[-2], frames[-3] if T > 2 else frames[-1]))
-        state.cloud = tuple((s.xt.to(dtype), s.ct.to(dtype), torch.from_numpy(s.moving(c))) for s in (last, before))
+    if c.has_node_velocity:
+        state.cue = tuple(a.to(dtype) for a in cue(c, episode, frames))
     return state, index, cloud

@@ -109,8 +109,10 @@ class Registration:
 
 
 def at(field, queries, k):
-    """Mean of what the k points of a field (x, colour, u, g) nearest to each query say: u + g (x - x_j)."""
+    """Mean of what the k points of a field (x, colour, u, g) nearest to each query say: u + g (x - x_j), and of their g."""
     x, colour, u, g = field
+    if not len(x):
+        return torch.zeros_like(queries[0]), queries[0].new_zeros(len(queries[0]), 3, 3)
     near = knn(torch.cat(queries, 1), torch.cat([x, colour], 1), k)
     offset = queries[0][:, None] - x[near]
-    return (u[near] + (g[near] @ offset[..., None])[..., 0]).mean(1)
+    return (u[near] + (g[near] @ offset[..., None])[..., 0]).mean(1), g[near].mean(1)

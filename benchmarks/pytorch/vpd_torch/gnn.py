@@ -18,9 +18,8 @@ class State:
     m: list                      # T x (N_t)
     c: list                      # T x (N_t, 3)
     R: torch.Tensor = None       # (N) reach of the present particles
-    cloud: tuple = None          # ((x, c, m) present, (x, c, m) past): all valid pixels, for the cue of rollout step 0
+    cue: tuple = None            # (x, colour in metres, u, g): flow from the present to the past, for velocities at rollout step 0
     rollout_step: int = 0
-    cue: tuple = None            # (nodes, their velocities before smoothing, spins) of rollout step 0, when computed before
 
 
 @dataclass
@@ -56,8 +55,6 @@ def build_graph(c, state, step, episode, node=None):
         if c.T > 1:
             g.past = knn(e[-1], e[-2], c.k_particle_to_node)
         return g, e
-    if node is None and state.cue is not None:
-        node = state.cue[0]
     if node is None:
         node = torch.from_numpy(particles.choose_nodes(c, state.x[-1].detach().numpy(), state.m[-1].numpy(), step,
                                                        state.rollout_step, episode))
@@ -87,13 +84,18 @@ def add_cross_edges(c, g, en, m):
         g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
 
 
-def add_contact_edges(c, g, x, v, spin, looked=32):
-    """From the first of the `looked` nodes nearest in position that move differently: what a body may run into."""
+def move_otherwise(c, x, v, spin, looked=32):
+    """The `looked` other points nearest to each (n, k), and which of them move differently."""
     near = knn(x, x, looked, torch.arange(len(x)))
+    own = carried(v[:, None], None if spin is None else spin[:, None], x[near] - x[:, None])
+    return near, squared(v[near], own) >= (c.contact_speed * c.s) ** 2
+
+
+def add_contact_edges(c, g, x, v, spin):
+    """From the first of the nodes nearest in position that move differently: what a body may run into."""
+    near, differs = move_otherwise(c, x, v, spin)
     if not near.shape[1]:
         return
-    own = carried(v[:, None], None if spin is None else spin[:, None], x[near] - x[:, None])
-    differs = squared(v[near], own) >= (c.contact_speed * c.s) ** 2
     first = torch.sort((~differs).to(torch.int8), dim=1, stable=True)[1][:, : c.contact_edges]
     mask = torch.ones(g.node_node.shape, dtype=torch.bool) if g.node_mask is None else g.node_mask
     g.node_node = torch.cat([g.node_node, near.gather(1, first)], 1)
@@ -119,25 +121,19 @@ def particle_velocity(c, state):
 def node_velocity(c, state, g, e):
     """`node`: what flow says at rollout step 0, then the particles' own displacements. -> v (M, 3), spin (M, 3) or None."""
     en = e[-1][g.node]
-    if state.cue is not None:
-        v, spin = state.cue[1:]
-    elif state.rollout_step == 0:
-        v, spin = torch.zeros(len(g.node), 3, dtype=en.dtype), torch.zeros(len(g.node), 3, dtype=en.dtype)
-        moving = torch.nonzero(state.m[-1][g.node])[:, 0]
-        if len(moving):
-            v[moving], spin[moving] = cue(c, state, g.node[moving])
+    if state.rollout_step == 0:
+        v, spin = read_cue(c, state, g.node)
     else:
         v, spin = carry(c, state, g, e)
     return smooth(c, v, en, g) if c.smooth else v, spin if c.has_spin else None
 
 
-def cue(c, state, index):
-    """Minus the flow from the present to the past at particles, and the turn in it."""
-    (now, now_c, now_m), (past, past_c, past_m) = state.cloud
-    source, target = (now, c.lc * now_c), (past, c.lc * past_c)
-    moving = [tuple(a[m > 0] for a in cloud) for cloud, m in ((source, now_m), (target, past_m))]
-    u, g = flow.between(c, (state.x[-1].detach()[index], c.lc * state.c[-1][index]), source, target, *moving, c.rigid_cue)
-    return -u, torch.stack([g[:, 1, 2] - g[:, 2, 1], g[:, 2, 0] - g[:, 0, 2], g[:, 0, 1] - g[:, 1, 0]], 1) / 2
+def read_cue(c, state, node):
+    """Minus the flow from the present to the past at nodes that move, as the nearest point of the cue has it, and the turn in it."""
+    u, g = flow.at(state.cue, (state.x[-1].detach()[node], c.lc * state.c[-1][node]), 1)
+    moves = (state.m[-1][node] > 0)[:, None] if c.moving_flag else torch.ones(len(node), 1, dtype=torch.bool)
+    turn = torch.stack([g[:, 1, 2] - g[:, 2, 1], g[:, 2, 0] - g[:, 0, 2], g[:, 0, 1] - g[:, 1, 0]], 1) / 2
+    return torch.where(moves, -u, 0), torch.where(moves, turn, 0)
 
 
 def carry(c, state, g, e):
@@ -181,21 +177,49 @@ def node_extras(c, state, node, v):
     return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
 
 
-def node_gaps(c, state, node, body=128):
-    """Of the `body` moving particles nearest to a moving node the one that is nearest to what stands still (the mean of the
-    3 nearest): [its place from the node, offset to what stands, |offset|] / ell, the offset shortened to 3 ell."""
-    x, m = state.x[-1].detach(), state.m[-1]
-    out = torch.zeros(len(node), 7, dtype=x.dtype)
+def node_gaps(c, state, g, v, spin, body=128):
+    """Where the body around a moving node, its `body` nearest moving particles, comes nearest to what stands still (the mean of
+    the 3 nearest); with spin: where it will soonest meet that, and where what moves otherwise."""
+    x, m, node = state.x[-1].detach(), state.m[-1], g.node
+    out = torch.zeros(len(node), c.gap_width, dtype=x.dtype)
     mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
-    if not (len(mine) and len(movers) and len(still)):
+    if not (len(mine) and len(movers)):
         return out
-    offset = x[still][knn(x[movers], x[still], 3)].mean(1) - x[movers]
-    length = torch.sqrt((offset * offset).sum(1))
-    near = knn(x[node[mine]], x[movers], body)
-    best = near.gather(1, torch.sort(length[near], dim=1, stable=True)[1][:, :1])[:, 0]
-    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
-    out[mine] = torch.cat([(x[movers][best] - x[node[mine]]) / c.ell, offset[best] * factor, length[best, None] * factor], 1)
+    xm, xa = x[movers], x[node[mine]]
+    near, none = knn(xa, xm, body), torch.full((len(movers), 3), float("inf"), dtype=x.dtype)
+    stands = x[still][knn(xm, x[still], 3)].mean(1) - xm if len(still) else none
+    if not c.has_spin:
+        out[mine] = soonest(c, xa, xm, near, stands, None)
+        return out
+    nearest = g.to_particle[movers, 0]
+    turn = spin[nearest]
+    w = carried(v[nearest], turn, xm - x[node[nearest]])
+    looked, differs = move_otherwise(c, xm, w, turn)
+    meets, closing = none, torch.zeros_like(w)
+    if looked.shape[1]:
+        target = looked.gather(1, differs.to(torch.int8).argmax(1, keepdim=True))[:, 0]
+        meets = torch.where(differs.any(1, keepdim=True), xm[target] - xm, meets)
+        closing = w[target] - w
+    out[mine] = torch.cat([soonest(c, xa, xm, near, stands, -w), soonest(c, xa, xm, near, meets, closing)], 1)
     return out
+
+
+def soonest(c, xa, x, near, offset, closing):
+    """Of the particles `near` each node (n, k) the one that is nearest to its target, at `offset` from it (infinite: it has none),
+    or with the target's velocity relative to it, `closing`, will soonest meet it: [its place from the node, offset, |offset|] / ell,
+    the offset shortened to 3 ell, and closing / s; without any target zeros, but for the length with velocities: 3."""
+    length = torch.sqrt((offset * offset).sum(1))
+    there = torch.isfinite(length)
+    soon = length if closing is None else length + torch.where(length > 0, (closing * offset).sum(1) / length, 0)
+    soon = torch.where(there, soon, float("inf"))
+    best = near.gather(1, torch.sort(soon[near], dim=1, stable=True)[1][:, :1])[:, 0]
+    factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
+    parts = [(x[best] - xa) / c.ell, offset[best] * factor, length[best, None] * factor]
+    nothing = torch.zeros(7 if closing is None else 10, dtype=x.dtype)
+    if closing is not None:
+        parts.append(closing[best] / c.s)
+        nothing[6] = 3
+    return torch.where(there[best, None], torch.cat(parts, 1), nothing)
 
 
 def inputs(c, state):
@@ -342,7 +366,7 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
             counts = torch.cat([torch.bincount(i.reshape(-1), minlength=M) for i in g.to_node]).to(state.x[-1].dtype)
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
             own = [node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))] if c.node_extras else []
-            own += [node_gaps(c, state, g.node)] if c.has_gap else []
+            own += [node_gaps(c, state, g, v_node, spin)] if c.has_gap else []
             own += [spin * c.ell / c.s] if spin is not None else []
             extra = torch.cat(own, 1) if own else None
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, spin, v_particle, d2)

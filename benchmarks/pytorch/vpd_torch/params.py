@@ -56,7 +56,7 @@ def gnn_shapes(c):
     if c.graph == "none":
         return out
     edge = 4 + (3 if c.velocity == "node" and c.has_velocity else 0)
-    extras = (8 if c.node_extras else 0) + (7 if c.has_gap else 0) + (3 if c.has_spin else 0)
+    extras = (8 if c.node_extras else 0) + c.gap_width + (3 if c.has_spin else 0)
     _message(out, "gnn.encode.edge", S, 0, 4, C)
     if c.graph == "flat":
         _mlp(out, "gnn.encode.node", (S + (3 if c.has_velocity else 0) + C, C, C, C), norm=True)
