@@ -301,7 +301,8 @@ static void make_gaps(Planning *p) {
         return;
     }
     real *w = planning_temporary(p, 3 * b.count, sizeof *w), *turn = planning_temporary(p, 3 * b.count, sizeof *turn);
-    PlanMotionArgs motion = {b.count, b.movers, p->plan->to_particle, b.points.x, p->nodes.x, p->plan->node_velocity, p->plan->node_spin, w, turn};
+    PlanMotionArgs motion = {b.count, b.movers, p->plan->to_particle, b.points.x, p->nodes.x, tape_upload(p->tape, p->node_m, M, sizeof(real)),
+                             p->plan->node_velocity, p->plan->node_spin, w, turn};
     if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
     meet_what_stands(p, &b, w);
     meet_what_moves(p, &b, w, turn);

@@ -160,13 +160,15 @@ typedef struct PlanMeetArgs {
     real *out;
 } PlanMeetArgs;
 
-// out[i] = what the motion of particle list[i]'s nearest node, v + spin x (x - x_a), gives at x_i; turn[i] = that spin.
+// out[i] = what the motion of particle list[i]'s nearest node that moves, v + spin x (x - x_a), gives at x_i; turn[i] = that spin. Where none of its
+// nodes moves, the nearest counts.
 typedef struct PlanMotionArgs {
     size_t count;
     const int32_t *list;   // (count) particles
     GnnEdges edges;        // groups: particles; other ends: nodes, nearest first
     const real *x;         // (count, 3) of the listed
     const real *node;      // (.., 3)
+    const real *m;         // (..) moving flags of nodes
     const real *v, *spin;  // (.., 3) of nodes
     real *out, *turn;      // (count, 3)
 } PlanMotionArgs;

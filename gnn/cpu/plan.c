@@ -313,11 +313,16 @@ void CPU_FN(plan_meet)(Device *device, const PlanMeetArgs *a) {
     }
 }
 
+static size_t moving_node(const PlanMotionArgs *a, const int32_t *index) {
+    for (size_t e = 0; e < a->edges.k && index[e] >= 0; e++)
+        if (a->m[index[e]] > 0) return (size_t)index[e];
+    return index[0] < 0 ? 0 : (size_t)index[0];
+}
+
 void CPU_FN(plan_motion)(Device *device, const PlanMotionArgs *a) {
     (void)device;
     for (size_t i = 0; i < a->count; i++) {
-        int32_t nearest = a->edges.index[(size_t)a->list[i] * a->edges.k];
-        size_t node = nearest < 0 ? 0 : (size_t)nearest;
+        size_t node = moving_node(a, a->edges.index + (size_t)a->list[i] * a->edges.k);
         real r[3];
         for (size_t c = 0; c < 3; c++) r[c] = a->x[3 * i + c] - a->node[3 * node + c];
         element_carried(a->v + 3 * node, a->spin + 3 * node, r, a->out + 3 * i);
