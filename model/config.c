@@ -148,6 +148,8 @@ static const Option options[] = {
      "Weight of the distance to where scene flow takes the particles."},
     {"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
      "First of the steps, that train motion alone, without encoder and renderer: several times faster each."},
+    {"train.motion_particles", OPTION_INT, AT(train.motion_particles), 0, 1 << 24, "particles", "0", NULL,
+     "Particles per time step, at most, in train.motion_steps, half of them moving; 0: encoder.N."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
      "Axis along gravity about which episodes are turned, and mirrored, at random."},
     {"train.depth_term", OPTION_REAL, AT(train.depth_term), 0, 100, "", "0", NULL,

@@ -79,6 +79,7 @@ typedef struct TrainConfig {
     double ema;            // decay of the moving average of weights; 0 = off
     double position_noise; // in units of s
     double displacement_penalty, nearest_term, flow_term, depth_term, ssim_term;
+    long motion_particles; // per time step meanwhile; 0: encoder.N
     long motion_steps;     // of the steps, first: the dynamics alone, without encoder and renderer
     int turn;              // none|x|y|z: axis that episodes are turned about
     bool checkpoint_steps; // run each rollout step again in the backward pass

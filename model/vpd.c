@@ -173,8 +173,8 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     UnprojectOptions unproject = {.crop = c->data.crop,
                                   .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
-                            .N = (size_t)c->encoder.N,
-                            .moving_share = c->encoder.moving_share,
+                            .N = options.particles ? options.particles : (size_t)c->encoder.N,
+                            .moving_share = options.particles ? fmax(0.5, c->encoder.moving_share) : c->encoder.moving_share,
                             .inside_share = c->encoder.inside_share,
                             .extent = c->data.extent,
                             .seed = options.key.seed,

@@ -249,8 +249,11 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     arena_reset(&tape->device->scratch); // joins its blocks
     Observation history = history_of(&e);
     if (tape->device->failed) return device_status(tape->device, err);
-    EncodeOptions options = {input->key, model->config.train.position_noise * model->config.gnn.displacement_scale,
-                             input->motion_only, NULL};
+    const TrainConfig *train = &model->config.train;
+    EncodeOptions options = {.key = input->key,
+                             .position_noise = train->position_noise * model->config.gnn.displacement_scale,
+                             .no_latents = input->motion_only,
+                             .particles = input->motion_only ? (size_t)train->motion_particles : 0};
     Status status = STATUS_OK;
     GnnFlow cue;
     if (gnn_has_node_velocity(&model->dynamics->config)) {
