@@ -121,7 +121,7 @@ static void check_gaps(Reference *file, void *context) {
     config.length_scale = reference_number(file, "ell");
     config.displacement_scale = reference_number(file, "s_length");
     GnnPlan plan = velocity_plan(b, config, true);
-    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MOVING_GAP : GNN_GAP), OUT_TOLERANCE);
+    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MEETING : GNN_GAP), OUT_TOLERANCE);
     tape_reset(&b->tape);
 }
 

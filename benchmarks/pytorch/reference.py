@@ -440,31 +440,42 @@ def velocities(w, small):
 
 
 def gaps(w, small):
-    """Two boxes of more points than a body is looked for among, that move towards each other over a floor; and one box alone."""
-    for name, options, alone in (("still_only", dict(rigid_cue=False), False), ("both", {}, False), ("nothing_else_moves", {}, True)):
-        c = config.full(**{**small, "M": 12, "ell": 0.05, "lm": 10.0, **options})  # lm: no mover's nearest node stands still
-        boxes = [[box_points(170, time)[0] for time in (1, 0)] for _ in range(2)]
+    """Two boxes of more points than a body is looked for among, that move towards each other over a bumpy floor; and one box alone,
+    and two over nothing. With `among_still` the flag counts little where nodes are chosen for particles: some have a still one nearest."""
+    for name, options, boxes, floor in (("still_only", dict(rigid_cue=False), 2, 60), ("both", {}, 2, 60), ("among_still", dict(lm=0.01, M=40), 2, 60),
+                                        ("nothing_else_moves", {}, 1, 60), ("nothing_stands", {}, 2, 0)):
+        c = config.full(**{**small, "M": 12, "ell": 0.05, "lm": 10.0, **options})
+        points = [[box_points(170, time)[0] for time in (1, 0)] for _ in range(2)]
         shift = torch.tensor([0.14, 0.02, 0.01])
         moved = torch.tensor([0.05, 0.01, 0.0])
-        now = torch.cat([boxes[0][0]] + ([] if alone else [boxes[1][1] + shift]))
+        now = torch.cat([points[0][0]] + ([points[1][1] + shift] if boxes > 1 else []))
         # Displacements as of two bodies, the second one's with noise.
-        past = torch.cat([now[:170] - moved] + ([] if alone else [now[170:] + moved + normal(170, 3, scale=0.004)]))
-        floor = torch.cat([unit(60, 2) - 0.3, torch.full((60, 1), -0.12)], 1)
-        x, x_past = (torch.cat([a, floor]).float().double() for a in (now, past))
-        m = torch.cat([torch.ones(len(now)), torch.zeros(60)])
+        past = torch.cat([now[:170] - moved] + ([now[170:] + moved + normal(170, 3, scale=0.004)] if boxes > 1 else []))
+        ground = unit(floor, 2) - 0.3
+        ground = torch.cat([ground, -0.08 + 0.02 * torch.sin(9 * ground.sum(1, keepdim=True))], 1)
+        x, x_past = (torch.cat([a, ground]).float().double() for a in (now, past))
+        m = torch.cat([torch.ones(len(now)), torch.zeros(floor)])
         colour = (0.2 * unit(len(x), 3) + 0.4 * (torch.arange(len(x))[:, None] // 170 % 2)).float().double()
         node = torch.from_numpy(particles.choose_nodes(c, x.numpy(), m.numpy(), 3, 1, 6))
         f = torch.zeros(len(x), 5)
-        state = gnn.State([x_past, x], [f, f], [m, m], [colour, colour], None, None, 1)
-        g, e = gnn.build_graph(c, state, 3, 6, node)
-        out = gnn.node_gaps(c, state, g, *gnn.node_velocity(c, state, g, e))
+
+        def measure(x, x_past):
+            state = gnn.State([x_past, x], [f, f], [m, m], [colour, colour], None, None, 1)
+            g, e = gnn.build_graph(c, state, 3, 6, node)
+            return gnn.node_gaps(c, state, g, *gnn.node_velocity(c, state, g, e)), g
+        out, g = measure(x, x_past)
+        # Planes and choices do not hang on roundings.
+        off = max(float((measure(x + normal(len(x), 3, scale=1e-8), x_past + normal(len(x), 3, scale=1e-8))[0] - out).abs().max()) for _ in range(4))
+        assert off < 1e-4, (name, off)
         moving = m[node] > 0
-        assert out.shape[1] == c.gap_width and (out[moving, 6] > 0).all() and not out[~moving].any()
+        near = m[node[g.to_particle]][: len(now)] > 0
+        assert out.shape[1] == c.gap_width and (out[moving, 6] != 0).all() and not out[~moving].any()
+        assert bool((~near[:, 0] & near.any(1)).any()) == (name == "among_still")
         if c.has_spin:
-            assert bool(out[moving, 17:].any()) != alone and (not alone or (out[moving, 16] == 3).all())
+            assert bool(out[moving, 12:18].any()) == (boxes > 1) and bool(out[moving, :6].any()) == (floor > 0)
         w.plain(f"node_gaps/{name}", dict(x=x, x_past=x_past, m=m, c=colour, node=node), out, X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws,
                 ell=c.ell, s_length=c.s, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth), rigid_cue=int(c.rigid_cue),
-                columns="[place, off, |off|] / ell (7)" + (", closing / s (3); twice" if c.has_spin else ""))
+                columns="place / ell (3), n (3), gap / ell, left / s, along / ell, w / s (3); twice" if c.has_spin else "[place, off, |off|] / ell (7)")
 
 
 def whole_encoder(w):

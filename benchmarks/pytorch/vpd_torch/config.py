@@ -83,7 +83,7 @@ class Config:
 
     @property
     def gap_width(self):
-        return 0 if not self.has_gap else 20 if self.has_spin else 7
+        return 0 if not self.has_gap else 24 if self.has_spin else 7
 
     @property
     def has_node_velocity(self):

@@ -40,8 +40,12 @@ def means(queries, source, target):
 def normals(cloud):
     """The direction in which the points around each point extend least."""
     e = torch.cat(cloud, 1)
-    near = cloud[0][knn(e, e, PLANE_NEIGHBOURS)]
-    d = near - near.mean(1, keepdim=True)
+    return least_direction(cloud[0][knn(e, e, PLANE_NEIGHBOURS)])
+
+
+def least_direction(points):
+    """The unit vector, of either sign, along which points (n, k, 3) extend least."""
+    d = points - points.mean(1, keepdim=True)
     return torch.linalg.eigh(d.mT @ d)[1][..., 0]
 
 

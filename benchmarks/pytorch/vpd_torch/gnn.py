@@ -177,49 +177,68 @@ def node_extras(c, state, node, v):
     return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
 
 
-def node_gaps(c, state, g, v, spin, body=128):
+def node_gaps(c, state, g, v, spin, body=128, plane=10):
     """Where the body around a moving node, its `body` nearest moving particles, comes nearest to what stands still (the mean of
-    the 3 nearest); with spin: where it will soonest meet that, and where what moves otherwise."""
+    the 3 nearest); with spin: where it will soonest meet the plane of that, and the plane of what moves otherwise."""
     x, m, node = state.x[-1].detach(), state.m[-1], g.node
     out = torch.zeros(len(node), c.gap_width, dtype=x.dtype)
     mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
     if not (len(mine) and len(movers)):
         return out
-    xm, xa = x[movers], x[node[mine]]
-    near, none = knn(xa, xm, body), torch.full((len(movers), 3), float("inf"), dtype=x.dtype)
-    stands = x[still][knn(xm, x[still], 3)].mean(1) - xm if len(still) else none
+    xm, xs, xa = x[movers], x[still], x[node[mine]]
+    near = knn(xa, xm, body)
     if not c.has_spin:
-        out[mine] = soonest(c, xa, xm, near, stands, None)
+        if len(still):
+            out[mine] = nearest_place(c, xa, xm, near, xs[knn(xm, xs, 3)].mean(1) - xm)
         return out
-    nearest = g.to_particle[movers, 0]
-    turn = spin[nearest]
-    w = carried(v[nearest], turn, xm - x[node[nearest]])
+    w, turn = particle_motion(g, movers, x, m, v, spin)
+    stands = meets = None
+    if len(still):
+        points = xs[knn(xm, xs, plane)]
+        stands = points.mean(1), flow.least_direction(points), torch.zeros_like(w), torch.ones(len(xm), dtype=torch.bool)
     looked, differs = move_otherwise(c, xm, w, turn)
-    meets, closing = none, torch.zeros_like(w)
     if looked.shape[1]:
-        target = looked.gather(1, differs.to(torch.int8).argmax(1, keepdim=True))[:, 0]
-        meets = torch.where(differs.any(1, keepdim=True), xm[target] - xm, meets)
-        closing = w[target] - w
-    out[mine] = torch.cat([soonest(c, xa, xm, near, stands, -w), soonest(c, xa, xm, near, meets, closing)], 1)
+        to = looked.gather(1, differs.to(torch.int8).argmax(1, keepdim=True))[:, 0]        # the first that does
+        meets = xm[to], flow.least_direction(xm[looked[:, :plane]])[to], w[to], differs.any(1)
+    out[mine] = torch.cat([soonest(c, xa, xm, near, w, stands), soonest(c, xa, xm, near, w, meets)], 1)
     return out
 
 
-def soonest(c, xa, x, near, offset, closing):
-    """Of the particles `near` each node (n, k) the one that is nearest to its target, at `offset` from it (infinite: it has none),
-    or with the target's velocity relative to it, `closing`, will soonest meet it: [its place from the node, offset, |offset|] / ell,
-    the offset shortened to 3 ell, and closing / s; without any target zeros, but for the length with velocities: 3."""
+def particle_motion(g, movers, x, m, v, spin):
+    """Velocity and turn of particles by the nearest of their nodes that moves; by the nearest of all where none does."""
+    near = g.to_particle[movers]
+    a = near.gather(1, (m[g.node[near]] > 0).to(torch.int8).argmax(1, keepdim=True))[:, 0]
+    return carried(v[a], spin[a], x[movers] - x[g.node[a]]), spin[a]
+
+
+def nearest_place(c, xa, x, near, offset):
+    """Of the particles `near` each node (n, k) the one that is nearest to its target, at `offset` from it:
+    [its place from the node, offset, |offset|] / ell, the offset shortened to 3 ell."""
     length = torch.sqrt((offset * offset).sum(1))
-    there = torch.isfinite(length)
-    soon = length if closing is None else length + torch.where(length > 0, (closing * offset).sum(1) / length, 0)
-    soon = torch.where(there, soon, float("inf"))
-    best = near.gather(1, torch.sort(soon[near], dim=1, stable=True)[1][:, :1])[:, 0]
+    best = near.gather(1, torch.sort(length[near], dim=1, stable=True)[1][:, :1])[:, 0]
     factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
-    parts = [(x[best] - xa) / c.ell, offset[best] * factor, length[best, None] * factor]
-    nothing = torch.zeros(7 if closing is None else 10, dtype=x.dtype)
-    if closing is not None:
-        parts.append(closing[best] / c.s)
-        nothing[6] = 3
-    return torch.where(there[best, None], torch.cat(parts, 1), nothing)
+    return torch.cat([(x[best] - xa) / c.ell, offset[best] * factor, length[best, None] * factor], 1)
+
+
+def soonest(c, xa, x, near, w, planes):
+    """Of the particles `near` each node (n, k), with velocities w, the one that is soonest at its plane: with n the plane's normal
+    towards the mean of those particles, d from its target to the particle, [its place from the node / ell, n, gap = d . n over ell,
+    left = gap + w . n over s, |d - gap n| / ell, w / s], w relative to the target's; lengths within 3 ell.
+    `planes`: of every particle (target, normal of either sign, velocity, whether there is one), or None."""
+    nothing, limit = torch.zeros(len(near), 12, dtype=x.dtype), 3 * c.ell
+    nothing[:, 6], nothing[:, 7] = 3, limit / c.s
+    if planes is None:
+        return nothing
+    target, normal, target_w, there = (a[near] for a in planes)
+    sign = ((x[near].mean(1, keepdim=True) - target) * normal).sum(2, keepdim=True) < 0
+    n, d, w = torch.where(sign, -normal, normal), x[near] - target, w[near] - target_w
+    gap = (d * n).sum(2, keepdim=True)
+    left, along = gap + (w * n).sum(2, keepdim=True), torch.sqrt((d - gap * n).square().sum(2, keepdim=True))
+    out = torch.cat([(x[near] - xa[:, None]) / c.ell, n, gap.clamp(-limit, limit) / c.ell, left.clamp(-limit, limit) / c.s,
+                     along.clamp(max=limit) / c.ell, w / c.s], 2)
+    soon = torch.where(there, left[..., 0], float("inf"))
+    best = torch.sort(soon, dim=1, stable=True)[1][:, :1, None]
+    return torch.where(there.any(1, keepdim=True), out.gather(1, best.expand(-1, 1, 12))[:, 0], nothing)
 
 
 def inputs(c, state):

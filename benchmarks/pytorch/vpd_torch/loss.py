@@ -67,4 +67,4 @@ def flow_term(c, state, y):
     """Particles against where flow has taken them, y (N, 3); half of it by what moves."""
     m = state.m[-1]
     count = torch.where(m > 0, (m > 0).sum(), (m <= 0).sum())
-    return (huber(state.x[-1] - y, 0.01 * c.X) / count).sum() / c.s
+    return (huber(state.x[-1] - y, 0.05 * c.X) / count).sum() / c.s
