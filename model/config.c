@@ -70,7 +70,7 @@ static const Option options[] = {
     {"gnn.node_extras", OPTION_ENUM, AT(gnn.node_extras), 0, 0, "", "auto", ON_OFF,
      "Nodes see velocity and the offset to the other half."},
     {"gnn.gap", OPTION_ENUM, AT(gnn.gap), 0, 0, "", "auto", ON_OFF,
-     "Moving nodes see where their body is nearest to what stands still."},
+     "Moving nodes see where their body meets what stands still and what moves otherwise."},
     {"gnn.smooth", OPTION_ENUM, AT(gnn.smooth), 0, 0, "", "auto", ON_OFF,
      "Velocities are averaged over neighbouring nodes."},
     {"gnn.cross_edges", OPTION_INT, AT(gnn.cross_edges), -1, 64, "", "-1", NULL,
