@@ -62,12 +62,12 @@ typedef struct FlowAdoptArgs {
     real *out;
 } FlowAdoptArgs;
 
-// motion[q] <-> (u, g): out of u when `motion_out`, with no turn; else u = t, g = R - 1.
+// With from_u: motion[q] = no turn, t = from_u[q]. Else the other way: u[q] = t, g[q] = R - 1.
 typedef struct FlowMotionArgs {
     size_t queries;
     const real *from_u; // (queries, 3) or NULL
-    real *motion;       // (queries, 12)
-    real *u, *g;        // (queries, 3), (queries, 9); when from_u is NULL
+    real *motion;       // (queries, 12); read when from_u is NULL
+    real *u, *g;        // (queries, 3), (queries, 9)
 } FlowMotionArgs;
 
 // out[q] = mean over j of u[index] + g[index] (x_q - x[index]), out_g[q] = mean of g[index]; g NULL: 0.
