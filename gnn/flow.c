@@ -77,6 +77,9 @@ typedef struct Registration {
     real *window, *look;        // (queries * pairs, 3) the windows' points and their colours
     real *place, *distance2;    // of the pairs at hand
     real *motion;               // (queries, 12)
+    size_t voters, candidates;  // nearest points of a window; nearest queries
+    real *voter, *voter_look;   // (queries * voters, 3)
+    int32_t *candidate;         // (queries, candidates)
 } Registration;
 
 static void gather_pairs(Device *device, size_t queries, const Near *near, size_t pairs, const real *value, real scale, real *out) {
@@ -115,26 +118,35 @@ static void improve(Registration *r, int times) {
     }
 }
 
+// What elections look at.
+static void register_voters(Registration *r, const Near *from) {
+    Device *device = r->device;
+    size_t Q = r->queries;
+    KnnArgs near = {.points = Q, .queries = Q, .point = r->args->queries.x, .query = r->args->queries.x, .k = (int)min_size(CANDIDATES, Q)};
+    r->voters = min_size(VOTERS, r->pairs);
+    r->candidates = (size_t)near.k;
+    r->voter = device_scratch(device, 3 * Q * r->voters);
+    r->voter_look = device_scratch(device, 3 * Q * r->voters);
+    near.index = r->candidate = integers(device, Q * r->candidates);
+    if (!device->failed) knn(device, &near);
+    gather_pairs(device, Q, from, r->voters, from->x, 1, r->voter);
+    gather_pairs(device, Q, from, r->voters, r->args->from_moving.c, r->pair_length, r->voter_look);
+}
+
 // Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best: a start that
 // led astray, or a window with two bodies in it, is mended by its neighbours.
-static void elect(Registration *r, const Near *from) {
+static void elect(Registration *r) {
     Device *device = r->device;
-    size_t Q = r->queries, voters = min_size(VOTERS, r->pairs);
+    size_t Q = r->queries;
     ArenaMark mark = arena_mark(&device->scratch);
-    KnnArgs near = {.points = Q, .queries = Q, .point = r->args->queries.x, .query = r->args->queries.x, .k = (int)min_size(CANDIDATES, Q)};
-    size_t candidates = (size_t)near.k;
-    int32_t *chosen = integers(device, Q), *list = integers(device, Q * candidates);
-    real *best = device_scratch(device, Q), *window = device_scratch(device, 3 * Q * voters), *look = device_scratch(device, 3 * Q * voters),
-         *motion = device_scratch(device, RIGID_MOTION * Q);
-    near.index = list;
+    int32_t *chosen = integers(device, Q);
+    real *best = device_scratch(device, Q), *motion = device_scratch(device, RIGID_MOTION * Q);
     if (device->failed) return;
-    knn(device, &near);
-    gather_pairs(device, Q, from, voters, from->x, 1, window);
-    gather_pairs(device, Q, from, voters, r->args->from_moving.c, r->pair_length, look);
-    if (!device->failed) device->nn->zero(device, best, Q * sizeof *best);     // fits are positive, or 0 at points that are too far to say,
-    if (!device->failed) device->nn->zero(device, chosen, Q * sizeof *chosen); // where one motion is as good as another
-    for (size_t i = 0; i < candidates && !device->failed; i++) {
-        FlowVoteArgs vote = {match_pairs(r, voters, window, look, list + i, candidates), list + i, candidates, best, chosen};
+    device->nn->zero(device, best, Q * sizeof *best);     // fits are positive, or 0 at points that are too far to say,
+    device->nn->zero(device, chosen, Q * sizeof *chosen); // where one motion is as good as another
+    for (size_t i = 0; i < r->candidates && !device->failed; i++) {
+        const int32_t *of = r->candidate + i;
+        FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates, best, chosen};
         if (!device->failed) device->gnn->flow_vote(device, &vote);
     }
     FlowAdoptArgs adopt = {Q, chosen, r->args->queries.x, r->motion, motion};
@@ -159,9 +171,10 @@ static void register_rigidly(Device *device, const FlowArgs *a, const real *colo
     gather_pairs(device, Q, &from, r.pairs, from.x, 1, r.window);
     gather_pairs(device, Q, &from, r.pairs, a->from_moving.c, r.pair_length, r.look);
     if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, a->u, r.motion, NULL, NULL});
+    register_voters(&r, &from);
     improve(&r, FIRST_STEPS);
     for (int i = 0; i < ELECTIONS; i++) {
-        elect(&r, &from);
+        elect(&r);
         improve(&r, MORE_STEPS);
     }
     if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, NULL, r.motion, a->u, a->g});

@@ -181,21 +181,34 @@ static void make_logits(Planning *p, const real *distance2) {
     p->plan->logit = logit;
 }
 
-// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when there is none).
-static real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
+// The *k particles nearest to each query among those with the flag, fewer where there are fewer: rows of *points; NULL when there is none.
+static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t *k, PointSet *points) {
     int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
-    size_t others = list ? list_by_flag(p->m, p->plan->particles, !flag, list, NULL) : 0, k = min_size(3, others);
-    if (!others || !queries->count) return NULL;
+    size_t count = list ? list_by_flag(p->m, p->plan->particles, flag, list, NULL) : 0;
+    *k = min_size(*k, count);
+    if (!count || !queries->count) return NULL;
     PointSet all = {p->plan->particles, p->present->x->value, NULL};
-    PointSet points = planning_subset(p, &all, planning_upload_list(p, list, others), others);
-    int32_t *found = planning_temporary(p, queries->count * k, sizeof *found);
-    real *mean = planning_temporary(p, queries->count * 3, sizeof *mean);
+    *points = planning_subset(p, &all, planning_upload_list(p, list, count), count);
+    int32_t *found = planning_temporary(p, queries->count * *k, sizeof *found);
     KnnIndex index = {0};
-    planning_index(p, &points, 0, &index);
-    planning_search(p, &index, queries, 0, NULL, k, found, NULL);
-    PlanMeanArgs args = {queries->count, k, found, points.x, mean};
+    planning_index(p, points, 0, &index);
+    planning_search(p, &index, queries, 0, NULL, *k, found, NULL);
+    return found;
+}
+
+static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t k, const int32_t *found, const PointSet *points) {
+    real *mean = planning_temporary(p, queries->count * 3, sizeof *mean);
+    PlanMeanArgs args = {queries->count, k, found, points->x, mean};
     if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
     return mean;
+}
+
+// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when there is none).
+static const real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
+    size_t k = 3;
+    PointSet points;
+    const int32_t *found = nearest_of_flag(p, queries, !flag, &k, &points);
+    return found ? mean_of_nearest(p, queries, k, found, &points) : NULL;
 }
 
 static void make_extras(Planning *p) {
@@ -230,22 +243,15 @@ static void meet(Planning *p, const Bodies *b, PlanMeetArgs *args, size_t column
 
 // The plane through the still particles nearest to each moving one.
 static void meet_what_stands(Planning *p, const Bodies *b, const real *w) {
-    int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
-    size_t others = list ? list_by_flag(p->m, p->plan->particles, false, list, NULL) : 0, k = min_size(PLANE, others);
+    size_t k = PLANE;
+    PointSet points;
+    const int32_t *found = nearest_of_flag(p, &b->points, false, &k, &points);
     PlanMeetArgs args = {.w = w};
-    if (others) {
-        PointSet all = {p->plan->particles, p->present->x->value, NULL};
-        PointSet points = planning_subset(p, &all, planning_upload_list(p, list, others), others);
-        int32_t *found = planning_temporary(p, b->count * k, sizeof *found);
-        real *mean = planning_temporary(p, b->count * 3, sizeof *mean), *normal = planning_temporary(p, b->count * 3, sizeof *normal);
-        KnnIndex index = {0};
-        planning_index(p, &points, 0, &index);
-        planning_search(p, &index, &b->points, 0, NULL, k, found, NULL);
-        PlanMeanArgs middle = {b->count, k, found, points.x, mean};
+    if (found) {
+        real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
         FlowNormalsArgs plane = {b->count, k, k, found, points.x, normal};
-        if (!p->device->failed) p->device->gnn->plan_mean(p->device, &middle);
         if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
-        args.target = mean, args.normal = normal;
+        args.target = mean_of_nearest(p, &b->points, k, found, &points), args.normal = normal;
     }
     meet(p, b, &args, 0);
 }

@@ -54,13 +54,13 @@ static Picked pick_moving(Tape *tape, const Vpd *model, const PointCloud *cloud)
     return out;
 }
 
-void scene_flow(Tape *tape, const Vpd *model, const SceneFlowArgs *a) {
-    Picked from = pick_moving(tape, model, a->from), to = pick_moving(tape, model, a->to);
+static void flow_of(Tape *tape, const Vpd *model, const SceneFlowArgs *a, const Picked *from) {
+    Picked to = pick_moving(tape, model, a->to);
     if (tape->device->failed) return;
     FlowArgs flow = {.queries = a->queries,
                      .from = points_of_cloud(tape, a->from),
                      .to = points_of_cloud(tape, a->to),
-                     .from_moving = upload_picked(tape, a->from, from.count, from.index),
+                     .from_moving = upload_picked(tape, a->from, from->count, from->index),
                      .to_moving = upload_picked(tape, a->to, to.count, to.index),
                      .colour_length = (real)model->config.gnn.colour_length,
                      .extent = (real)model->config.data.extent,
@@ -70,6 +70,11 @@ void scene_flow(Tape *tape, const Vpd *model, const SceneFlowArgs *a) {
     ArenaMark mark = arena_mark(&tape->device->scratch);
     flow_between(tape->device, &flow);
     arena_release(&tape->device->scratch, mark);
+}
+
+void scene_flow(Tape *tape, const Vpd *model, const SceneFlowArgs *a) {
+    Picked from = pick_moving(tape, model, a->from);
+    flow_of(tape, model, a, &from);
 }
 
 GnnFlow scene_cue(Tape *tape, const Vpd *model, const PointCloud *now, const PointCloud *past) {
@@ -91,6 +96,6 @@ GnnFlow scene_cue(Tape *tape, const Vpd *model, const PointCloud *now, const Poi
     real *u = tape_memory(tape, 3 * count + 1, sizeof *u), *g = rigid ? tape_memory(tape, 9 * count + 1, sizeof *g) : NULL;
     if (tape->device->failed) return (GnnFlow){0};
     GnnFlow out = {upload_picked(tape, now, count, index), u, g};
-    scene_flow(tape, model, &(SceneFlowArgs){now, past, out.points, rigid, u, g});
+    flow_of(tape, model, &(SceneFlowArgs){now, past, out.points, rigid, u, g}, &moving);
     return out;
 }
