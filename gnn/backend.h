@@ -28,6 +28,8 @@ struct PlanJoinArgs;
 struct PlanLogitArgs;
 struct PlanMarkArgs;
 struct PlanMeanArgs;
+struct PlanBodiesArgs;
+struct PlanSidesArgs;
 struct PlanMeetArgs;
 struct PlanMotionArgs;
 struct PlanPairsArgs;
@@ -70,6 +72,8 @@ typedef struct GnnBackend {
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);
     void (*plan_mark)(Device *, const struct PlanMarkArgs *);
     void (*plan_mean)(Device *, const struct PlanMeanArgs *);
+    void (*plan_bodies)(Device *, const struct PlanBodiesArgs *);
+    void (*plan_sides)(Device *, const struct PlanSidesArgs *);
     void (*plan_meet)(Device *, const struct PlanMeetArgs *);
     void (*plan_motion)(Device *, const struct PlanMotionArgs *);
     void (*plan_pairs)(Device *, const struct PlanPairsArgs *);

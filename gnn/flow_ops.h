@@ -10,7 +10,7 @@
 // out[p] = the unit direction in which the k neighbours of point p, itself among them, extend least.
 typedef struct FlowNormalsArgs {
     size_t count, k, stride;
-    const int32_t *index; // (count, stride), the first k of each row are taken
+    const int32_t *index; // (count, stride), the first k of each row are taken; -1 ends a row
     const real *x;        // (.., 3)
     real *out;            // (count, 3)
 } FlowNormalsArgs;

@@ -13,9 +13,11 @@
 
 void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
 
-enum { LOOKED_AT = 32, PLANE = 10 }; // the nearest, of which those that move otherwise are taken; points of a plane
+// The nearest, of which those that move otherwise are taken; points of a plane, and of the least body that is one to others.
+enum { LOOKED_AMONG = 512, LOOKED_AT = 32, PLANE = 10, PLANE_LEAST = 3, FEWEST = 10 };
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 void *planning_temporary(Planning *p, size_t count, size_t size) {
     size_t bytes;
@@ -182,9 +184,9 @@ static void make_logits(Planning *p, const real *distance2) {
 }
 
 // The *k particles nearest to each query among those with the flag, fewer where there are fewer: rows of *points; NULL when there is none.
-static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t *k, PointSet *points) {
+static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t most, size_t *k, PointSet *points) {
     int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
-    size_t count = list ? list_by_flag(p->m, p->plan->particles, flag, list, NULL) : 0;
+    size_t count = min_size(most, list ? list_by_flag(p->m, p->plan->particles, flag, list, NULL) : 0);
     *k = min_size(*k, count);
     if (!count || !queries->count) return NULL;
     PointSet all = {p->plan->particles, p->present->x->value, NULL};
@@ -207,7 +209,7 @@ static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t 
 static const real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
     size_t k = 3;
     PointSet points;
-    const int32_t *found = nearest_of_flag(p, queries, !flag, &k, &points);
+    const int32_t *found = nearest_of_flag(p, queries, !flag, SIZE_MAX, &k, &points);
     return found ? mean_of_nearest(p, queries, k, found, &points) : NULL;
 }
 
@@ -226,27 +228,30 @@ static void make_extras(Planning *p) {
     p->plan->extra = extra;
 }
 
-// Moving particles, and for each node that moves those of them around it: its body.
-typedef struct Bodies {
-    size_t count, nodes, k;
-    const int32_t *movers, *list; // (count) particles, (nodes) nodes
-    PointSet points;              // (count)
-    const int32_t *near;          // (nodes, k)
-} Bodies;
+// Moving particles, in bodies, and the nodes that move.
+typedef struct Movers {
+    size_t count, nodes, looked;
+    size_t most;               // particles that are looked at, of those that move and of the others
+    const int32_t *list, *row; // (nodes) nodes, and their rows among the particles
+    PointSet points;           // (count)
+    const real *w;             // (count, 3) metres per frame
+    const int32_t *near;       // (count, looked)
+    const int32_t *body;       // (count) the smallest row of each one's body
+} Movers;
 
-static void meet(Planning *p, const Bodies *b, PlanMeetArgs *args, size_t column) {
-    args->count = b->nodes, args->k = b->k, args->list = b->list, args->near = b->near;
-    args->stride = gnn_gap_width(p->c), args->column = column, args->nodes = p->nodes.x, args->x = b->points.x;
+static void meet(Planning *p, const Movers *b, PlanMeetArgs *args, size_t column) {
+    args->count = b->nodes, args->particles = b->count, args->list = b->list, args->row = b->row, args->body = b->body;
+    args->stride = gnn_gap_width(p->c), args->column = column, args->nodes = p->nodes.x, args->x = b->points.x, args->w = b->w;
     args->ell = (real)p->c->length_scale, args->s = (real)p->c->displacement_scale, args->out = (real *)p->plan->gap;
     if (!p->device->failed) p->device->gnn->plan_meet(p->device, args);
 }
 
 // The plane through the still particles nearest to each moving one.
-static void meet_what_stands(Planning *p, const Bodies *b, const real *w) {
+static void meet_what_stands(Planning *p, const Movers *b) {
     size_t k = PLANE;
     PointSet points;
-    const int32_t *found = nearest_of_flag(p, &b->points, false, &k, &points);
-    PlanMeetArgs args = {.w = w};
+    const int32_t *found = nearest_of_flag(p, &b->points, false, b->most, &k, &points);
+    PlanMeetArgs args = {.reach = INFINITY};
     if (found) {
         real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
         FlowNormalsArgs plane = {b->count, k, k, found, points.x, normal};
@@ -256,62 +261,100 @@ static void meet_what_stands(Planning *p, const Bodies *b, const real *w) {
     meet(p, b, &args, 0);
 }
 
-// The nearest particle that moves otherwise, and the plane of the particles around it.
-static void meet_what_moves(Planning *p, const Bodies *b, const real *w, const real *turn) {
-    size_t looked = min_size(LOOKED_AT, b->count - 1);
-    PlanMeetArgs args = {.w = w, .target_w = w};
-    if (looked) {
-        int32_t *near = planning_temporary(p, b->count * looked, sizeof *near), *found = planning_temporary(p, b->count, sizeof *found);
-        real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
-        const int32_t *own = own_numbers(p, b->count);
-        if (p->device->failed) return;
-        KnnIndex index = {0};
-        planning_index(p, &b->points, 0, &index);
-        planning_search(p, &index, &b->points, 0, own, looked, near, NULL);
-        PlanContactArgs contact = {b->count, looked, 1, near, w, b->points.x, turn, (real)(0.5 * p->c->displacement_scale), found};
-        FlowNormalsArgs plane = {b->count, min_size(PLANE, looked), looked, near, b->points.x, normal};
-        if (!p->device->failed) p->device->gnn->plan_contact(p->device, &contact);
-        if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
-        args.target = b->points.x, args.normal = normal, args.meets = found;
-    }
+// The nearest particle of another body, and the plane of that body's particles around it.
+static void meet_what_moves(Planning *p, const Movers *b) {
+    PlanMeetArgs args = {.target_w = b->w, .reach = (real)(0.5 * p->c->length_scale)};
+    int32_t *other = planning_temporary(p, b->count, sizeof *other), *own = planning_temporary(p, b->count * PLANE, sizeof *own);
+    real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
+    PlanSidesArgs sides = {b->count, b->looked, PLANE, FEWEST, PLANE_LEAST, b->near, b->body, other, own};
+    FlowNormalsArgs plane = {b->count, PLANE, PLANE, own, b->points.x, normal};
+    if (!p->device->failed) p->device->gnn->plan_sides(p->device, &sides);
+    if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
+    args.target = b->points.x, args.normal = normal, args.meets = other;
     meet(p, b, &args, GNN_MEETING);
 }
 
-// Where the body around each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where it touches, not at
-// its nodes. Without spin: where it is nearest to what stands still.
-static void make_gaps(Planning *p) {
+// How each moving particle goes, by its nodes; neighbours that go as one are a body.
+static void find_bodies(Planning *p, const int32_t *particles, Movers *b) {
+    enum { JOINED = 8 };
+    real *w = planning_temporary(p, 3 * b->count, sizeof *w), *turn = planning_temporary(p, 3 * b->count, sizeof *turn);
+    PlanMotionArgs motion = {b->count, particles, p->plan->to_particle, b->points.x, p->nodes.x,
+                             tape_upload(p->tape, p->node_m, p->nodes.count, sizeof(real)), p->plan->node_velocity, p->plan->node_spin, w, turn};
+    if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
+    int32_t *near = planning_temporary(p, b->count * LOOKED_AT, sizeof *near), *joined = planning_temporary(p, b->count * JOINED, sizeof *joined),
+            *body = planning_temporary(p, b->count, sizeof *body);
+    const int32_t *own = own_numbers(p, b->count);
+    size_t k = min_size(JOINED, b->count - 1);
+    b->looked = min_size(LOOKED_AT, b->count - 1);
+    KnnIndex index = {0}, look = {0};
+    planning_index(p, &b->points, 0, &index);
+    planning_search(p, &index, &b->points, 0, own, b->looked, near, NULL);
+    planning_index(p, &b->points, p->extra, &look);
+    planning_search(p, &look, &b->points, p->extra, own, k, joined, NULL);
+    PlanBodiesArgs bodies = {b->count, k, joined, b->points.x, w, turn, (real)(0.5 * p->c->displacement_scale), body};
+    if (!p->device->failed) p->device->gnn->plan_bodies(p->device, &bodies);
+    b->w = w, b->near = near, b->body = body;
+}
+
+// Without spin: where the particles around each moving node are nearest to what stands still.
+static void find_nearest_places(Planning *p, const Movers *b) {
     enum { BODY = 128 };
+    size_t k = min_size(BODY, b->count);
+    PointSet nodes = {p->nodes.count, p->nodes.x, NULL}, queries = planning_subset(p, &nodes, b->list, b->nodes);
+    int32_t *near = planning_temporary(p, b->nodes * k, sizeof *near);
+    KnnIndex index = {0};
+    planning_index(p, &b->points, 0, &index);
+    planning_search(p, &index, &queries, 0, NULL, k, near, NULL);
+    const real *mean = mean_of_other_half(p, &b->points, true);
+    PlanGapArgs args = {b->nodes, k, b->list, p->nodes.x, near, b->points.x, mean, (real)p->c->length_scale, (real *)p->plan->gap};
+    if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
+}
+
+// Keeps `most` of the moving particles, those of nodes and then the first (their order is random): what a node sees depends little on N. Returns
+// their number; row[i] = the row of node list[i]'s particle among them.
+static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int32_t *movers, size_t count, size_t most, int32_t *place, int32_t *row) {
+    enum { NOT_KEPT = -1, OF_NODE = -2 };
+    size_t kept = 0, others = most > nodes ? most - nodes : 0;
+    for (size_t i = 0; i < count; i++) place[movers[i]] = NOT_KEPT;
+    for (size_t i = 0; i < nodes; i++) place[p->node_of[list[i]]] = OF_NODE;
+    for (size_t i = 0; i < count; i++) {
+        int32_t particle = movers[i];
+        if (place[particle] == NOT_KEPT && others == 0) continue;
+        others -= place[particle] == NOT_KEPT;
+        place[particle] = (int32_t)kept;
+        movers[kept++] = particle;
+    }
+    for (size_t i = 0; i < nodes; i++) row[i] = place[p->node_of[list[i]]];
+    return kept;
+}
+
+// Where the body of each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where it touches, not at its nodes.
+static void make_gaps(Planning *p) {
     size_t M = p->nodes.count, N = p->plan->particles, width = gnn_gap_width(p->c);
     real *gap = tape_memory(p->tape, M * width, sizeof *gap);
-    int32_t *list = tape_context(p->tape, (M + N + 1) * sizeof *list), *movers = list + M;
+    int32_t *list = tape_context(p->tape, (2 * M + 2 * N + 1) * sizeof *list);
     if (p->device->failed) return;
+    int32_t *movers = list + M, *position = movers + N, *row = position + N;
     p->device->nn->zero(p->device, gap, M * width * sizeof *gap);
     p->plan->gap = gap;
-    Bodies b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL), .count = list_by_flag(p->m, N, true, movers, NULL)};
-    b.k = min_size(BODY, b.count);
+    Movers b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL), .count = list_by_flag(p->m, N, true, movers, NULL)};
     if (!b.nodes || !b.count) return;
-    PointSet all = {N, p->present->x->value, NULL}, nodes = {M, p->nodes.x, NULL};
+    b.most = gnn_has_spin(p->c) ? max_size(LOOKED_AMONG, 4 * b.nodes) : SIZE_MAX;
+    if (gnn_has_spin(p->c)) {
+        b.count = thin_out(p, list, b.nodes, movers, b.count, b.most, position, row);
+        b.row = planning_upload_list(p, row, b.nodes);
+    }
+    PointSet all = planning_set(p, p->in->sets.count - 1);
+    const int32_t *particles = planning_upload_list(p, movers, b.count);
     b.list = planning_upload_list(p, list, b.nodes);
-    b.movers = planning_upload_list(p, movers, b.count);
-    b.points = planning_subset(p, &all, b.movers, b.count);
-    PointSet queries = planning_subset(p, &nodes, b.list, b.nodes);
-    int32_t *near = planning_temporary(p, b.nodes * b.k, sizeof *near);
-    KnnIndex index = {0};
-    planning_index(p, &b.points, 0, &index);
-    planning_search(p, &index, &queries, 0, NULL, b.k, near, NULL);
-    b.near = near;
+    b.points = planning_subset(p, &all, particles, b.count);
     if (!gnn_has_spin(p->c)) {
-        const real *mean = mean_of_other_half(p, &b.points, true);
-        PlanGapArgs args = {b.nodes, b.k, b.list, p->nodes.x, near, b.points.x, mean, (real)p->c->length_scale, gap};
-        if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
+        find_nearest_places(p, &b);
         return;
     }
-    real *w = planning_temporary(p, 3 * b.count, sizeof *w), *turn = planning_temporary(p, 3 * b.count, sizeof *turn);
-    PlanMotionArgs motion = {b.count, b.movers, p->plan->to_particle, b.points.x, p->nodes.x, tape_upload(p->tape, p->node_m, M, sizeof(real)),
-                             p->plan->node_velocity, p->plan->node_spin, w, turn};
-    if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
-    meet_what_stands(p, &b, w);
-    meet_what_moves(p, &b, w, turn);
+    find_bodies(p, particles, &b);
+    meet_what_stands(p, &b);
+    meet_what_moves(p, &b);
 }
 
 // The flag of the present particles, and of the nodes, in host memory.
@@ -326,6 +369,7 @@ static void choose_nodes(Planning *p) {
     const int32_t *node = gnn_choose_nodes(p->tape, p->c, p->planner, p->in, p->m, p->plan);
     real *m = p->m ? tape_context(p->tape, (p->plan->nodes + 1) * sizeof *m) : NULL;
     for (size_t i = 0; node && m && i < p->plan->nodes; i++) m[i] = p->m[node[i]];
+    p->node_of = node;
     p->node_m = m;
 }
 

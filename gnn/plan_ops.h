@@ -142,21 +142,43 @@ typedef struct PlanGapArgs {
     real *out;
 } PlanGapArgs;
 
-// Of the k listed particles j of each listed node, the one that is soonest at its target plane. With n the plane's normal towards the mean of the
-// listed particles, d = x_j - target, w = w_j - target_w: gap = d . n, left = gap + w . n; the least `left` is taken, ties by order.
-// Rows list[i] of out, from `column` on = [(x_j - x_a)/ell (3), n (3), gap/ell, left/s, |d - gap n|/ell, w/s (3)], gap and left within 3 ell of 0,
-// the distance along the plane at most 3 ell. Where no particle has a target: 0, but gap and left, which are 3 ell.
-typedef struct PlanMeetArgs {
-    size_t count, k, stride, column;
-    const int32_t *list;      // (count) nodes
-    const real *nodes;        // (.., 3)
+// Bodies of particles that move: neighbours are joined where each moves as the other's motion would carry it, but for less than `least`.
+// body[i]: the smallest row of i's body. -1 ends a row of neighbours, here and below.
+typedef struct PlanBodiesArgs {
+    size_t count, k;
     const int32_t *near;      // (count, k)
-    const real *x, *w;        // (.., 3) particles: metres, metres per frame
-    const int32_t *meets;     // (..) row of each particle's target, -1 none; NULL: its own
+    const real *x, *w, *turn; // (count, 3) metres, metres per frame, radians per frame
+    real least;               // metres per frame
+    int32_t *body; // (count)
+} PlanBodiesArgs;
+
+// Of the `looked` nearest of each particle (-1: no more) the first k of its own body, filled up with the particle itself, and the first of another body
+// of at least `fewest` that has at least `plane` of its own body near it (-1: none).
+typedef struct PlanSidesArgs {
+    size_t count, looked, k, fewest, plane;
+    const int32_t *near; // (count, looked)
+    const int32_t *body; // (count)
+    int32_t *other;      // (count)
+    int32_t *own;        // (count, k)
+} PlanSidesArgs;
+
+// Where a body will soonest meet what its particles have for a target, a plane: with n the normal turned towards the mean of the body,
+// d = x_j - target, w = w_j - target_w: gap = d . n, left = gap + w . n; of the particles with |d + w - left n| <= reach (which then lie within
+// `reach` of the target along the plane) the one of least `left` is taken, ties by smaller row. Rows list[i] of out, from `column` on =
+// [(x_j - x_a)/ell (3), n (3), gap/ell, left/s, |d - gap n|/ell, w/s (3)], gap and left within 3 ell of 0,
+// the distance along the plane at most 3 ell. Where there is no such particle: 0, but gap and left, which are 3 ell.
+typedef struct PlanMeetArgs {
+    size_t count, particles, stride, column;
+    const int32_t *list;      // (count) nodes
+    const int32_t *row;       // (count) their particles
+    const real *nodes;        // (.., 3)
+    const int32_t *body;      // (particles) the smallest row of each one's body
+    const real *x, *w;        // (particles, 3): metres, metres per frame
+    const int32_t *meets;     // (particles) row of each particle's target, -1 none; NULL: its own
     const real *target;       // (.., 3); NULL: there is none
     const real *normal;       // (.., 3), of either sign
     const real *target_w;     // (.., 3); NULL: 0
-    real ell, s;
+    real ell, s, reach; // metres
     real *out;
 } PlanMeetArgs;
 

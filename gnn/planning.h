@@ -23,6 +23,7 @@ typedef struct Planning {
     const GnnSet *present;
     size_t extra;             // coordinates beside the position
     const real *m, *node_m;   // moving flags in host memory, or NULL
+    const int32_t *node_of;   // (nodes) particles, in host memory
     PointSet nodes;
 } Planning;
 

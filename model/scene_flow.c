@@ -28,34 +28,15 @@ static GnnPoints upload_picked(Tape *tape, const PointCloud *cloud, size_t count
     return (GnnPoints){count, tape_upload(tape, x, 3 * count, sizeof *x), tape_upload(tape, c, 3 * count, sizeof *c)};
 }
 
-// The listed points without those whose flag most of the points around do not share.
-static void confirm(Tape *tape, const Vpd *model, const PointCloud *cloud, Picked *picked) {
-    size_t n = cloud->count, kept = 0;
-    GnnPoints flagged = upload_picked(tape, cloud, picked->count, picked->index), all = points_of_cloud(tape, cloud);
-    real *ballot = tape_context(tape, (3 * n + 1) * sizeof *ballot), *share = tape_context(tape, (3 * n + 1) * sizeof *share);
-    if (tape->device->failed) return;
-    for (size_t i = 0; i < 3 * n; i++) ballot[i] = cloud->moving[i / 3];
-    ArenaMark mark = arena_mark(&tape->device->scratch);
-    GnnFlow votes = {all, tape_upload(tape, ballot, 3 * n, sizeof *ballot), NULL};
-    real *found = device_scratch(tape->device, 3 * picked->count + 1);
-    flow_at(tape->device, &votes, &flagged, (real)model->config.gnn.colour_length, (size_t)model->config.gnn.moving_vote, found, NULL);
-    if (!tape->device->failed) tape->device->nn->download(tape->device, share, found, 3 * picked->count * sizeof *share);
-    arena_release(&tape->device->scratch, mark);
-    for (size_t i = 0; i < picked->count; i++)
-        if (share[3 * i] > (real)0.5) picked->index[kept++] = picked->index[i];
-    picked->count = kept;
-}
-
-static Picked pick_moving(Tape *tape, const Vpd *model, const PointCloud *cloud) {
+static Picked pick_moving(Tape *tape, const PointCloud *cloud) {
     Picked out = {.index = tape_context(tape, (cloud->count + 1) * sizeof *out.index)};
     for (size_t i = 0; out.index && i < cloud->count; i++)
         if (cloud->moving[i] > 0) out.index[out.count++] = (int32_t)i;
-    if (out.count > 0 && model->config.gnn.moving_vote > 1) confirm(tape, model, cloud, &out);
     return out;
 }
 
 static void flow_of(Tape *tape, const Vpd *model, const SceneFlowArgs *a, const Picked *from) {
-    Picked to = pick_moving(tape, model, a->to);
+    Picked to = pick_moving(tape, a->to);
     if (tape->device->failed) return;
     FlowArgs flow = {.queries = a->queries,
                      .from = points_of_cloud(tape, a->from),
@@ -73,14 +54,14 @@ static void flow_of(Tape *tape, const Vpd *model, const SceneFlowArgs *a, const 
 }
 
 void scene_flow(Tape *tape, const Vpd *model, const SceneFlowArgs *a) {
-    Picked from = pick_moving(tape, model, a->from);
+    Picked from = pick_moving(tape, a->from);
     flow_of(tape, model, a, &from);
 }
 
 GnnFlow scene_cue(Tape *tape, const Vpd *model, const PointCloud *now, const PointCloud *past) {
     bool rigid = model->dynamics->config.rigid_cue;
     RandomKey key = {(uint32_t)model->config.train.seed, RANDOM_FLOW, 0, 0};
-    Picked moving = pick_moving(tape, model, now);
+    Picked moving = pick_moving(tape, now);
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
     if (tape->device->failed) return (GnnFlow){0};
     bool flags = model->dynamics->config.moving_flag;

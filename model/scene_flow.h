@@ -11,9 +11,8 @@ enum { CUE_POINTS = 256, CUE_POINTS_OF_ALL = 1024 };
 // A cloud on the device; memory of the tape.
 GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud);
 
-// Flow u (queries, 3) and its gradient g (queries, 9) from one cloud to the other, device memory. Points move whose flag is set and, with
-// gnn.moving_vote, that of most of the points around too: floor that was uncovered stands still. g is NULL
-// where `rigid` is false.
+// Flow u (queries, 3) and its gradient g (queries, 9) from one cloud to the other, device memory. Points move whose flag is set, so flags must have
+// been confirmed (model/moving.h). g is NULL where `rigid` is false.
 typedef struct SceneFlowArgs {
     const PointCloud *from, *to;
     GnnPoints queries;
@@ -23,7 +22,7 @@ typedef struct SceneFlowArgs {
 
 void scene_flow(Tape *tape, const Vpd *model, const SceneFlowArgs *args);
 
-// Flow from the present to the past at points of the present; memory of the tape.
+// Flow from the present to the past at points of the present, flags confirmed; memory of the tape.
 GnnFlow scene_cue(Tape *tape, const Vpd *model, const PointCloud *now, const PointCloud *past);
 
 #endif

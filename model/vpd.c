@@ -2,6 +2,7 @@
 #include "model/vpd.h"
 
 #include "base/check.h"
+#include "model/moving.h"
 #include "model/scene_flow.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
@@ -145,28 +146,6 @@ static void add_noise(const Chosen *chosen, EncodeOptions options) {
                 (real)(options.position_noise * random_normal(key, 3 * (uint64_t)chosen->pixel[i] + c));
 }
 
-// Each flag becomes what most of the particles nearest in (position, lc rgb) have, itself among them: a floor that was uncovered
-// stands still, the flat inside of a body moves.
-static void vote_on_motion(Tape *tape, const Vpd *model, Chosen *chosen) {
-    const GnnOptions *g = &model->config.gnn;
-    size_t n = chosen->count, k = (size_t)g->moving_vote < n ? (size_t)g->moving_vote : n;
-    real *colour = tape_context(tape, (3 * n + 1) * sizeof *colour), *moving = tape_context(tape, (n + 1) * sizeof *moving);
-    int32_t *found = tape_memory(tape, n * k, sizeof *found), *near = tape_context(tape, (n * k + 1) * sizeof *near);
-    if (tape->device->failed || n == 0) return;
-    for (size_t i = 0; i < 3 * n; i++) colour[i] = (real)g->colour_length * chosen->colour[i];
-    const real *x = tape_upload(tape, chosen->position, 3 * n, sizeof *x), *extra = tape_upload(tape, colour, 3 * n, sizeof *extra);
-    KnnArgs args = {.points = n, .queries = n, .point = x, .query = x, .extra = 3, .point_extra = extra, .query_extra = extra, .k = (int)k, .index = found};
-    if (!tape->device->failed) knn(tape->device, &args);
-    if (tape->device->failed) return;
-    tape->device->nn->download(tape->device, near, found, n * k * sizeof *near);
-    memcpy(moving, chosen->moving, n * sizeof *moving);
-    for (size_t i = 0; i < n; i++) {
-        real votes = 0;
-        for (size_t j = 0; j < k; j++) votes += moving[near[i * k + j]];
-        chosen->moving[i] = 2 * votes > (real)k;
-    }
-}
-
 static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
                            EncodeOptions options, Chosen *out, Error *err) {
     const Config *c = &model->config;
@@ -182,10 +161,12 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
                             .episode = options.key.episode};
     PointCloud *cloud = &workspace->cloud[frame];
     Status status = unproject_frame(o, frame, unproject, cloud, err);
+    if (status == STATUS_OK && options.moving[frame]) moving_unpack(options.moving[frame], cloud);
+    else if (status == STATUS_OK) moving_confirm(tape, model, cloud);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
-    if (!tape->device->failed && c->gnn.moving_flag == 2 && c->gnn.moving_vote > 1) vote_on_motion(tape, model, out);
+    if (!tape->device->failed) moving_settle(tape, model, out->count, out->position, out->colour, out->moving);
     if (!tape->device->failed) add_noise(out, options);
     return STATUS_OK;
 }

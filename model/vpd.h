@@ -67,6 +67,7 @@ typedef struct EncodeOptions {
     bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
     size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as encoder.moving_share says
     const GnnFlow *cue;    // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
+    const uint8_t *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h) from before; NULL: it is computed
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.

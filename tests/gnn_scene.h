@@ -68,7 +68,7 @@ static GnnConfig scene_config(const SceneForm *form) {
 }
 
 // Host arrays; tensors over them are made per run.
-enum { SCENE_MAX = 200, SCENE_CUE = 150 };
+enum { SCENE_MAX = 2000, SCENE_CUE = 150 };
 typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
     real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX], c[GNN_MAX_SETS][SCENE_MAX * 3];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow term: where it sends particles, that it says the same from its cache and in turned worlds; and training of
 // motion alone.
+#include "model/moving.h"
+#include "model/scene_flow.h"
 #include "nn/optimizer.h"
 #include "tests/flow_movie.h"
 #include "train/loss.h"
@@ -91,13 +93,22 @@ static real *targets(Fixture *f, const double *turn) {
 // What became of a pixel of frame 1: was it different in frame 0, will it be different in frame 2?
 typedef enum Kind { BALL, REST, UNCOVERED, COVERED_NEXT, KINDS } Kind;
 
-static Kind kind_of(const Fixture *f, size_t particle) {
-    const PointCloud *now = &f->cache.cloud[FLOW_NOW],
-                     *before = &f->cache.cloud[FLOW_BEFORE]; // that the field was made from
+// Of frame 1 with its pixels' flags against the frame before, or the next.
+static PointCloud cloud_against(const Fixture *f, bool next) {
+    Observation pair = movie_part(&f->movie, next, 2);
+    UnprojectOptions options = {.moving_threshold = f->model->config.gnn.moving_threshold};
+    PointCloud cloud = {0};
+    Error err = {0};
+    assert_status_ok(unproject_frame(&pair, next ? 0 : 1, options, &cloud, &err), err);
+    return cloud;
+}
+
+static Kind kind_of(const Fixture *f, const PointCloud against[2], size_t particle) {
+    const PointCloud *before = &against[0], *next = &against[1];
     size_t i = 0;
-    while (now->pixel[i] != f->scene.pixel[particle]) i++;
-    if (on_ball(now->position + 3 * i)) return BALL;
-    return now->moving[i] > 0 ? COVERED_NEXT : before->moving[i] > 0 ? UNCOVERED : REST;
+    while (next->pixel[i] != f->scene.pixel[particle]) i++;
+    if (on_ball(next->position + 3 * i)) return BALL;
+    return next->moving[i] > 0 ? COVERED_NEXT : before->moving[i] > 0 ? UNCOVERED : REST;
 }
 
 static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
@@ -108,8 +119,9 @@ static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
     const real *x = f.scene.sets.set[0].x->value;
     double off[KINDS] = {0};
     size_t count[KINDS] = {0};
+    PointCloud against[2] = {cloud_against(&f, false), cloud_against(&f, true)};
     for (size_t i = 0; i < particles(&f); i++) {
-        Kind kind = kind_of(&f, i);
+        Kind kind = kind_of(&f, against, i);
         double square = 0;
         for (size_t c = 0; c < 3; c++)
             square += pow((double)(y[3 * i + c] - x[3 * i + c]) - (kind == BALL) * MOVIE_STEP[c], 2);
@@ -122,11 +134,62 @@ static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
                   "on floor that it will cover (%zu)\n",
                   1e3 * off[BALL], count[BALL], 1e3 * off[REST], count[REST], 1e3 * off[UNCOVERED], count[UNCOVERED],
                   1e3 * off[COVERED_NEXT], count[COVERED_NEXT]);
-    assert_true(count[BALL] > 30 && count[REST] > 200 && count[UNCOVERED] > 5);
+    assert_true(count[BALL] > 30 && count[REST] > 200 && count[UNCOVERED] > 5 && count[COVERED_NEXT] > 5);
     assert_true(off[BALL] < 0.03); // pixels lie 4 cm apart
     // Nearly all of the floor; a point of the field beside the ball may be shared here and there.
     assert_true(off[REST] < 0.001 && off[UNCOVERED] < 0.01 && off[COVERED_NEXT] < 0.01);
+    for (int i = 0; i < 2; i++) point_cloud_free(&against[i]);
     free(y);
+    teardown(&f);
+}
+
+static bool same_flags(const PointCloud *a, const PointCloud *b) {
+    return a->count == b->count && !memcmp(a->moving, b->moving, a->count * sizeof *a->moving);
+}
+
+// Flow at the first `count` points of the field, between clouds whose flags are confirmed or as the pixels have them; the field was made with the
+// first of these.
+static real *flow_between_clouds(Fixture *f, const FlowField *field, size_t count, bool confirmed) {
+    Observation pair = movie_part(&f->movie, 1, 2);
+    UnprojectOptions options = {.moving_threshold = f->model->config.gnn.moving_threshold};
+    PointCloud cloud[2] = {{0}};
+    Error err = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_status_ok(unproject_frame(&pair, i, options, &cloud[i], &err), err);
+        if (confirmed) moving_confirm(&f->tape, f->model, &cloud[i]);
+        assert_true(same_flags(&cloud[i], &f->cache.cloud[i ? FLOW_NEXT : FLOW_NOW]) == confirmed);
+    }
+    real *u = malloc(3 * count * sizeof *u), *g = malloc(9 * count * sizeof *g);
+    GnnPoints queries = {count, field->x, field->c};
+    scene_flow(&f->tape, f->model, &(SceneFlowArgs){&cloud[0], &cloud[1], queries, true, u, g});
+    assert_status_ok(device_status(f->device, &err), err);
+    for (int i = 0; i < 2; i++) point_cloud_free(&cloud[i]);
+    free(g);
+    return u;
+}
+
+// Floor that was uncovered would lead the registration astray.
+static void the_flow_is_that_of_confirmed_points(void **state) {
+    (void)state;
+    static Fixture f;
+    Error err = {0};
+    const FlowField *field;
+    FlowFrame frame = {&f.movie.observation, 1, {.episode = 7, .frame = 10, .stride = 1}};
+    size_t changed = 0, differ[2] = {0};
+    setup(&f, PLAIN);
+    assert_status_ok(flow_to_next(&f.tape, f.model, &frame, &f.cache, &field, &err), err);
+    PointCloud before = cloud_against(&f, false), next = cloud_against(&f, true);
+    for (size_t i = 0; i < next.count; i++) changed += next.moving[i] > 0 || before.moving[i] > 0;
+    if (changed > FLOW_PIXELS) changed = FLOW_PIXELS;
+    for (int confirmed = 0; confirmed < 2; confirmed++) {
+        real *u = flow_between_clouds(&f, field, changed, confirmed);
+        for (size_t i = 0; i < 3 * changed; i++) differ[confirmed] += field->u[i] != 0 && field->u[i] != u[i];
+        free(u);
+    }
+    assert_true(changed > 100 && differ[0] > 100); // the planted difference
+    assert_int_equal(differ[1], 0);
+    point_cloud_free(&before);
+    point_cloud_free(&next);
     teardown(&f);
 }
 
@@ -252,6 +315,16 @@ static size_t differing(const real *a, const real *b, size_t count, double off) 
     return found;
 }
 
+static bool flags_are(const PointCloud *cloud, const uint8_t *bits) {
+    size_t set = 0, same = 0;
+    for (size_t i = 0; i < cloud->count; i++) {
+        bool bit = bits[i / 8] >> i % 8 & 1;
+        set += bit;
+        same += bit == (cloud->moving[i] > 0);
+    }
+    return set > 0 && same == cloud->count;
+}
+
 // What a step takes from the cache is what an encoding without it finds, in turned worlds too, and nothing is computed
 // twice.
 static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
@@ -266,11 +339,12 @@ static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
     for (int i = 0; i < 4; i++) {
         Observation history = movie_part(&f.movie, 0, T), other = movie_part(&f.movie, 2, T);
         GnnFlow kept, again;
+        const uint8_t *moving[T], *others[T];
         history.turn = other.turn = i > 0 ? turns[i - 1] : NULL;
         encode(&f, history.turn);
         const GnnFlow own = f.scene.cue;
         size_t count = own.points.count;
-        assert_status_ok(flow_cue(&f.tape, f.model, &history, present, &f.cache, &kept, &err), err);
+        assert_status_ok(flow_cue(&f.tape, f.model, &history, present, &f.cache, &kept, moving, &err), err);
         assert_true(count > 30 && count <= 256 && kept.points.count == count && own.g && kept.g);
         assert_int_equal(differing(own.points.c, kept.points.c, 3 * count, 0), 0);
         if (i < 2) { // not turned
@@ -281,18 +355,25 @@ static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
         // Registration takes other partners where two are equally near.
         size_t wrong = differing(own.u, kept.u, 3 * count, 1e-4) + differing(own.g, kept.g, 9 * count, 1e-3);
         assert_true(50 * wrong < 12 * count);
+        for (int t = 0; t < T; t++) assert_true(i >= 2 || flags_are(&f.workspace.cloud[t], moving[t])); // not turned: equally near voters are the same
         // The same frame again, whatever its pictures: from the cache. Another frame is computed: the planted
         // difference.
-        assert_status_ok(flow_cue(&f.tape, f.model, &other, present, &f.cache, &again, &err), err);
+        assert_status_ok(flow_cue(&f.tape, f.model, &other, present, &f.cache, &again, others, &err), err);
         assert_true(again.points.count == count && differing(kept.u, again.u, 3 * count, 0) == 0);
+        assert_true(others[0] == moving[0] && others[T - 1] == moving[T - 1]);
         VideoFrame later = present;
         later.frame = 13 + i;
-        assert_status_ok(flow_cue(&f.tape, f.model, &other, later, &f.cache, &again, &err), err);
+        assert_status_ok(flow_cue(&f.tape, f.model, &other, later, &f.cache, &again, others, &err), err);
         assert_true(again.points.count != count || differing(kept.points.x, again.points.x, 3 * count, 1e-3) > count);
         // An encoding takes the cue that it is given.
         EncodeOptions options = {.key = {3, 0, 0}, .no_latents = true, .cue = &kept};
         assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, options, &f.scene, &err), err);
         assert_true(f.scene.cue.u == kept.u && f.scene.cue.points.count == count);
+        // And flags: here of nothing that moves.
+        static const uint8_t none[MOVIE_VIEWS * MOVIE_PIXELS / 8 + 1];
+        for (int t = 0; t < T; t++) options.moving[t] = none;
+        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, options, &f.scene, &err), err);
+        for (size_t n = 0; n < scene_present(&f.scene)->x->rows; n++) assert_true(f.scene.moving[n] == 0);
         if (i != 1)
             flow_cache_free(
                 &f.cache); // so the third world reads what the second made, and the mirrored one makes its own
@@ -371,6 +452,7 @@ static void motion_alone_is_learned(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_ball_is_sent_on_and_the_floor_stays),
+        cmocka_unit_test(the_flow_is_that_of_confirmed_points),
         cmocka_unit_test(the_gradient_points_to_the_target),
         cmocka_unit_test(the_cache_gives_the_same_bits),
         cmocka_unit_test(a_turned_world_has_the_turned_track),

@@ -2,6 +2,7 @@
 #include "train/flow_field.h"
 
 #include "base/random.h"
+#include "model/moving.h"
 #include "model/scene_flow.h"
 #include "nn/backend.h"
 
@@ -11,7 +12,10 @@
 enum { VOTERS = 8, FIELD_REALS = 18 };
 
 static void free_fields(FlowField *fields) {
-    for (size_t i = 0; fields && i < FLOW_ENTRIES; i++) free(fields[i].x);
+    for (size_t i = 0; fields && i < FLOW_ENTRIES; i++) {
+        free(fields[i].x);
+        for (size_t t = 0; t < 2; t++) free(fields[i].moving[t]);
+    }
     free(fields);
 }
 
@@ -125,6 +129,8 @@ static void measure_flow(const Making *m, size_t changed) {
     real *shares = device_scratch(device, 3 * changed + 1), *u = device_scratch(device, 3 * changed + 1),
          *g = device_scratch(device, 9 * changed + 1), *host = tape_context(m->tape, (3 * changed + 1) * sizeof *host);
     flow_at(device, &(GnnFlow){voters, ballots, NULL}, &queries, colour_length, VOTERS, shares, NULL);
+    moving_confirm(m->tape, m->model, &m->cache->cloud[FLOW_NOW]);
+    moving_confirm(m->tape, m->model, &m->cache->cloud[FLOW_NEXT]);
     scene_flow(m->tape, m->model, &(SceneFlowArgs){&m->cache->cloud[FLOW_NOW], &m->cache->cloud[FLOW_NEXT], queries, true, u, g});
     if (!device->failed) {
         device->nn->download(device, host, shares, 3 * changed * sizeof *host);
@@ -180,6 +186,13 @@ static Status make_cue(Tape *tape, const Vpd *model, const Observation *history,
     Status status = unproject_frame(&still, history->F - 1, options, &cache->cloud[FLOW_NOW], err);
     if (status == STATUS_OK) status = unproject_frame(&still, history->F - 2, options, &cache->cloud[FLOW_BEFORE], err);
     if (status != STATUS_OK) return status;
+    moving_confirm(tape, model, &cache->cloud[FLOW_NOW]);
+    moving_confirm(tape, model, &cache->cloud[FLOW_BEFORE]);
+    for (int t = 0; t < 2; t++) {
+        free(field->moving[t]);
+        field->moving[t] = moving_pack(&cache->cloud[t == 0 ? FLOW_NOW : FLOW_BEFORE]);
+        if (!field->moving[t]) return error_set(err, STATUS_FAILED, "out of memory for the flags of a frame");
+    }
     GnnFlow cue = scene_cue(tape, model, &cache->cloud[FLOW_NOW], &cache->cloud[FLOW_BEFORE]);
     Device *device = tape->device;
     if (device->failed) return device_status(device, err);
@@ -193,7 +206,8 @@ static Status make_cue(Tape *tape, const Vpd *model, const Observation *history,
     return device_status(device, err);
 }
 
-Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache, GnnFlow *out, Error *err) {
+Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache, GnnFlow *out,
+                const uint8_t **moving, Error *err) {
     FlowField *field = NULL;
     bool found;
     Status status = find_slot(&cache->cue, present, &field, &found, err);
@@ -201,8 +215,10 @@ Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoF
         status = make_cue(tape, model, history, cache, field, err);
         field->known = status == STATUS_OK;
     }
-    if (status == STATUS_OK) *out = flow_field_upload(tape, history, field);
-    return status;
+    if (status != STATUS_OK) return status;
+    *out = flow_field_upload(tape, history, field);
+    for (int t = 0; t < 2; t++) moving[history->F - 1 - t] = field->moving[t];
+    return STATUS_OK;
 }
 
 // ---- on the device

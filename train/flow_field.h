@@ -23,6 +23,7 @@ typedef struct FlowField {
     size_t count;
     real *x, *c, *u; // (count, 3)
     real *g;         // (count, 9)
+    uint8_t *moving[2]; // of a cue: the flags of its clouds (model/moving.h), a bit a point: of the present, of the frame before
 } FlowField;
 
 // Fields by frame; a newer one takes the place of an older one of the same hash. Starts as {0}.
@@ -43,8 +44,10 @@ typedef struct FlowFrame {
 // Flow from the frame to the next (stride later), at up to FLOW_PIXELS of the points that change and as many that do not.
 Status flow_to_next(Tape *tape, const Vpd *model, const FlowFrame *frame, FlowCache *cache, const FlowField **out, Error *err);
 
-// The velocity cue of the last frame of a history, which is frame->index; turned as the history is, on the device.
-Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache, GnnFlow *out, Error *err);
+// The velocity cue of the last frame of a history; turned as the history is, on the device. The flags of the last two frames go into moving[T - 1]
+// and moving[T - 2], for EncodeOptions.moving; they live until the cache takes another frame.
+Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache, GnnFlow *out,
+                const uint8_t **moving, Error *err);
 
 // A field on the device, turned as the observation is; memory of the tape.
 GnnFlow flow_field_upload(Tape *tape, const Observation *o, const FlowField *field);

@@ -259,7 +259,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     if (gnn_has_node_velocity(&model->dynamics->config)) {
         VideoFrame present = input->first;
         present.frame += (e.T - 1) * present.stride;
-        status = flow_cue(tape, model, &history, present, &workspace->flow, &cue, err);
+        status = flow_cue(tape, model, &history, present, &workspace->flow, &cue, options.moving, err);
         options.cue = &cue;
     }
     // Encode, draw; then step, draw, step, draw, ...; without images only the steps.

@@ -276,8 +276,8 @@ def geometry_cases(w):
 
 
 def observation_case(w):
-    """From images to chosen particles and their voted flags: a plate slides before a wall."""
-    c = config.full(N=120, X=2.0, lc=1.0, zm=0.005, seed=3)
+    """From images to chosen particles and their settled flags: a plate slides before a wall."""
+    c = config.full(N=200, X=2.0, lc=1.0, zm=0.015, ell=0.2, seed=3)
     V, H, W = 2, 12, 15
     Kc = np.array([[[14.0, 0, 7.5], [0, 14.0, 6.0], [0, 0, 1]]] * V)
     pose = np.stack([camera(0.1, [1.0, 0.4, 0.8]), camera(-0.2, [-0.6, 1.1, 0.7])]).astype(np.float32).astype(np.float64)
@@ -295,14 +295,16 @@ def observation_case(w):
         m = particles.moving_flag(depth[t], Kc, pose, depth[1 - t], pose, c.zm).ravel()
         x, colour = x.reshape(-1, 3).astype(np.float32), (rgb[t].reshape(-1, 3) / np.float32(255)).astype(np.float32)
         keys = philox.key64(c.seed, philox.PARTICLES, 4, 6, number.ravel())
+        m = particles.confirmed(c, x, colour, m)
         chosen = particles.choose_particles(c, x, keys, None, m)
-        columns += [chosen, particles.vote(c, x[chosen], colour[chosen], m[chosen])]
+        columns += [chosen, particles.settled(c, x[chosen], colour[chosen], m[chosen])]
     w.plain("observation/two_views", dict(rgb=rgb, depth=depth, Kc=Kc, pose=pose), np.stack(columns, 1).astype(np.int32),
-            columns="pixel, m of the present particles; the same of the past", N=c.N, X=c.X, lc=c.lc, zm=c.zm, seed=c.seed, step=4, episode=6,
+            columns="pixel, m of the present particles; the same of the past", N=c.N, X=c.X, lc=c.lc, zm=c.zm, ell=c.ell, seed=c.seed, step=4, episode=6,
             moving_share=c.moving_share, moving_vote=c.moving_vote)
 
 
 LENGTHS = dict(X=1.0, lc=0.5, lm=0.15, r=0.12)
+SMALL = dict(C=6, L=1, D=5, M=7, k_node_to_node=4, seed=5, **LENGTHS)
 
 
 def small_state(c, N=(20, 24), later=False):
@@ -378,17 +380,17 @@ def step_case(w, name, c, rollout_step):
 
 
 def dynamics(w):
-    small = dict(C=6, L=1, D=5, M=7, k_node_to_node=4, seed=5, **LENGTHS)
-    step_case(w, "published", config.published(**small), 0)
-    step_case(w, "published_velocity", config.published(velocity="particle", **small), 0)
-    step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **small), 1)
-    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, **{**small, "L": 2}), 0)
-    step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **small), 1)
-    step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **small), 1)
-    step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**small, "k_node_to_node": 3}), 0)
-    velocities(w, small)
-    gaps(w, small)
-    flows(w, config.full(**small))
+    step_case(w, "published", config.published(**SMALL), 0)
+    step_case(w, "published_velocity", config.published(velocity="particle", **SMALL), 0)
+    step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **SMALL), 1)
+    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, **{**SMALL, "L": 2}), 0)
+    step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **SMALL), 1)
+    step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **SMALL), 1)
+    step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**SMALL, "k_node_to_node": 3}), 0)
+    velocities(w)
+    gaps(w, ("still_only", dict(rigid_cue=False), 2, 60, 0), ("both", {}, 2, 60, 0), ("among_still", dict(lm=0.01, M=40), 2, 60, 0),
+         ("nothing_else_moves", {}, 1, 60, 0), ("nothing_stands", {}, 2, 0, 0))
+    flows(w, config.full(**SMALL))
 
 
 def flows(w, c):
@@ -403,10 +405,10 @@ def flows(w, c):
         w.plain(f"flow_between/{name}", inputs, torch.cat([u, g.flatten(1)], 1), columns="u (3), g row by row (9)", X=c.X, lc=c.lc, rigid=int(rigid))
 
 
-def velocities(w, small):
+def velocities(w):
     """Of nodes, with their spin, of particles; and what is chosen or measured by them."""
     def form(**options):
-        return config.full(**{**small, "cross_edges": 2, "contact_edges": 0, **options})
+        return config.full(**{**SMALL, "cross_edges": 2, "contact_edges": 0, **options})
     lengths = lambda c: dict(X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth),
                              rigid_cue=int(c.rigid_cue))
 
@@ -439,30 +441,34 @@ def velocities(w, small):
     w.plain("particle_velocity/first", {k: first[k] for k in ("x0", "c0", "x1", "c1")}, gnn.particle_velocity(c, state), X=c.X, k=24)
 
 
-def gaps(w, small):
-    """Two boxes of more points than a body is looked for among, that move towards each other over a bumpy floor; and one box alone,
-    and two over nothing. With `among_still` the flag counts little where nodes are chosen for particles: some have a still one nearest."""
-    for name, options, boxes, floor in (("still_only", dict(rigid_cue=False), 2, 60), ("both", {}, 2, 60), ("among_still", dict(lm=0.01, M=40), 2, 60),
-                                        ("nothing_else_moves", {}, 1, 60), ("nothing_stands", {}, 2, 0)):
-        c = config.full(**{**small, "M": 12, "ell": 0.05, "lm": 10.0, **options})
+def gaps(w, *cases):
+    """Two boxes that move towards each other over a bumpy floor; and one box alone, and two over nothing. With `among_still` the flag counts
+    little where nodes are chosen for particles: some have a still one nearest. Crumbs that fall on a box meet it, and it does not meet them."""
+    for name, options, boxes, floor, crumbs in cases:
+        c = config.full(**{**SMALL, "M": 12, "ell": 0.05, "lm": 10.0, **options})
         points = [[box_points(170, time)[0] for time in (1, 0)] for _ in range(2)]
         shift = torch.tensor([0.14, 0.02, 0.01])
         moved = torch.tensor([0.05, 0.01, 0.0])
         now = torch.cat([points[0][0]] + ([points[1][1] + shift] if boxes > 1 else []))
         # Displacements as of two bodies, the second one's with noise.
         past = torch.cat([now[:170] - moved] + ([now[170:] + moved + normal(170, 3, scale=0.004)] if boxes > 1 else []))
+        if crumbs:
+            fall = now[:170].mean(0) + torch.tensor([0.0, 0.0, 0.09]) + 0.02 * unit(crumbs, 3)
+            now, past = torch.cat([now, fall]), torch.cat([past, fall - moved + torch.tensor([0.0, 0.0, 0.06])])
         ground = unit(floor, 2) - 0.3
         ground = torch.cat([ground, -0.08 + 0.02 * torch.sin(9 * ground.sum(1, keepdim=True))], 1)
         x, x_past = (torch.cat([a, ground]).float().double() for a in (now, past))
         m = torch.cat([torch.ones(len(now)), torch.zeros(floor)])
         colour = (0.2 * unit(len(x), 3) + 0.4 * (torch.arange(len(x))[:, None] // 170 % 2)).float().double()
         node = torch.from_numpy(particles.choose_nodes(c, x.numpy(), m.numpy(), 3, 1, 6))
+        if crumbs:
+            node[0] = 172
         f = torch.zeros(len(x), 5)
 
         def measure(x, x_past):
             state = gnn.State([x_past, x], [f, f], [m, m], [colour, colour], None, None, 1)
             g, e = gnn.build_graph(c, state, 3, 6, node)
-            return gnn.node_gaps(c, state, g, *gnn.node_velocity(c, state, g, e)), g
+            return gnn.node_gaps(c, state, g, e, *gnn.node_velocity(c, state, g, e)), g
         out, g = measure(x, x_past)
         # Planes and choices do not hang on roundings.
         off = max(float((measure(x + normal(len(x), 3, scale=1e-8), x_past + normal(len(x), 3, scale=1e-8))[0] - out).abs().max()) for _ in range(4))
@@ -472,10 +478,15 @@ def gaps(w, small):
         assert out.shape[1] == c.gap_width and (out[moving, 6] != 0).all() and not out[~moving].any()
         assert bool((~near[:, 0] & near.any(1)).any()) == (name == "among_still")
         if c.has_spin:
-            assert bool(out[moving, 12:18].any()) == (boxes > 1) and bool(out[moving, :6].any()) == (floor > 0)
+            assert bool(out[moving, 12:18].any()) == (boxes > 1 or crumbs > 0) and bool(out[moving, :6].any()) == (floor > 0)
+            assert not crumbs or torch.equal(out[:, 12:18].any(1), (node >= 170) & moving)
         w.plain(f"node_gaps/{name}", dict(x=x, x_past=x_past, m=m, c=colour, node=node), out, X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws,
                 ell=c.ell, s_length=c.s, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth), rigid_cue=int(c.rigid_cue),
                 columns="place / ell (3), n (3), gap / ell, left / s, along / ell, w / s (3); twice" if c.has_spin else "[place, off, |off|] / ell (7)")
+
+
+def falling_crumbs(w):
+    gaps(w, ("crumbs", {}, 1, 60, 6))
 
 
 def whole_encoder(w):
@@ -575,7 +586,7 @@ def main():
     parser.add_argument("-o", default=os.path.join(os.path.dirname(__file__), "../../tests/reference/ops.h5"))
     path = parser.parse_args().o
     w = Writer(path)
-    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses):
+    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses, falling_crumbs):
         part(w)
     cases = sum(len(g) for g in w.file.values())
     w.file.close()

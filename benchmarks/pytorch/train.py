@@ -96,7 +96,7 @@ class Inputs:
             cls.voted.add(key)
         if c.moving_vote and key not in cls.voted:  # kept from a run without: the cue stays as it is
             x, f, m, colour, R, cue, label = cls.cache[key]
-            m = [torch.from_numpy(particles.vote(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
+            m = [torch.from_numpy(particles.settled(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
             cls.cache[key] = (x, f, m, colour, R, cue, label)
             cls.voted.add(key)
         x, f, m, colour, R, cue, label = cls.cache[key]

@@ -12,9 +12,11 @@ void CPU_FN(flow_normals)(Device *device, const FlowNormalsArgs *a) {
     for (size_t p = 0; p < a->count; p++) {
         const int32_t *index = a->index + p * a->stride;
         double mean[3] = {0}, spread[9] = {0};
-        for (size_t j = 0; j < a->k; j++)
-            for (size_t c = 0; c < 3; c++) mean[c] += (double)a->x[3 * (size_t)index[j] + c] / (double)a->k;
-        for (size_t j = 0; j < a->k; j++) {
+        size_t k = 0;
+        while (k < a->k && index[k] >= 0) k++;
+        for (size_t j = 0; j < k; j++)
+            for (size_t c = 0; c < 3; c++) mean[c] += (double)a->x[3 * (size_t)index[j] + c] / (double)k;
+        for (size_t j = 0; j < k; j++) {
             double d[3];
             for (size_t c = 0; c < 3; c++) d[c] = (double)a->x[3 * (size_t)index[j] + c] - mean[c];
             for (size_t c = 0; c < 9; c++) spread[c] += d[c / 3] * d[c % 3];

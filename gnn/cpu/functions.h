@@ -33,6 +33,8 @@ void CPU_FN(plan_join)(Device *, const struct PlanJoinArgs *);
 void CPU_FN(plan_logit)(Device *, const struct PlanLogitArgs *);
 void CPU_FN(plan_mark)(Device *, const struct PlanMarkArgs *);
 void CPU_FN(plan_mean)(Device *, const struct PlanMeanArgs *);
+void CPU_FN(plan_bodies)(Device *, const struct PlanBodiesArgs *);
+void CPU_FN(plan_sides)(Device *, const struct PlanSidesArgs *);
 void CPU_FN(plan_meet)(Device *, const struct PlanMeetArgs *);
 void CPU_FN(plan_motion)(Device *, const struct PlanMotionArgs *);
 void CPU_FN(plan_pairs)(Device *, const struct PlanPairsArgs *);

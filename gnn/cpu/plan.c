@@ -262,6 +262,64 @@ void CPU_FN(plan_gap)(Device *device, const PlanGapArgs *a) {
     }
 }
 
+static int32_t root_of(int32_t *body, int32_t i) {
+    while (body[i] != i) i = body[i] = body[body[i]];
+    return i;
+}
+
+static bool moves_along(const PlanBodiesArgs *a, size_t i, size_t j) {
+    real r[3], carried[3], off[3];
+    for (size_t c = 0; c < 3; c++) r[c] = a->x[3 * j + c] - a->x[3 * i + c];
+    element_carried(a->w + 3 * i, a->turn + 3 * i, r, carried);
+    for (size_t c = 0; c < 3; c++) off[c] = a->w[3 * j + c] - carried[c];
+    return element_dot(off, off) < a->least * a->least;
+}
+
+void CPU_FN(plan_bodies)(Device *device, const PlanBodiesArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->count; i++) a->body[i] = (int32_t)i;
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t e = 0; e < a->k && a->near[i * a->k + e] >= 0; e++) {
+            int32_t j = a->near[i * a->k + e], p = root_of(a->body, (int32_t)i), q = root_of(a->body, j);
+            if (p == q || !moves_along(a, i, (size_t)j) || !moves_along(a, (size_t)j, i)) continue;
+            a->body[p > q ? p : q] = p > q ? q : p;
+        }
+    for (size_t i = 0; i < a->count; i++) a->body[i] = root_of(a->body, (int32_t)i);
+}
+
+// The first k of its neighbours that are of a particle's own body, filled up with itself.
+static void list_own(const PlanSidesArgs *a, size_t i) {
+    size_t own = 0;
+    for (size_t e = 0; e < a->looked && own < a->k && a->near[i * a->looked + e] >= 0; e++)
+        if (a->body[a->near[i * a->looked + e]] == a->body[i]) a->own[i * a->k + own++] = a->near[i * a->looked + e];
+    while (own < a->k) a->own[i * a->k + own++] = (int32_t)i;
+}
+
+static int32_t first_other(const PlanSidesArgs *a, size_t i, const int32_t *size) {
+    for (size_t e = 0; e < a->looked && a->near[i * a->looked + e] >= 0; e++) {
+        int32_t j = a->near[i * a->looked + e];
+        bool plane = a->own[(size_t)j * a->k + a->plane - 1] != j;
+        if (a->body[j] != a->body[i] && (size_t)size[a->body[j]] >= a->fewest && plane) return j;
+    }
+    return -1;
+}
+
+void CPU_FN(plan_sides)(Device *device, const PlanSidesArgs *a) {
+    ArenaMark mark = arena_mark(&device->scratch);
+    int32_t *size = device_scratch_bytes(device, (a->count + 1) * sizeof *size);
+    if (!size) return;
+    memset(size, 0, a->count * sizeof *size);
+    for (size_t i = 0; i < a->count; i++) size[a->body[i]]++;
+#pragma omp parallel num_threads(device->threads) if (a->count > 1024)
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < a->count; i++) list_own(a, i);
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < a->count; i++) a->other[i] = first_other(a, i, size);
+    }
+    arena_release(&device->scratch, mark);
+}
+
 // A particle and the plane that it may meet.
 typedef struct Meeting {
     real normal[3], gap, left, along, w[3];
@@ -272,7 +330,7 @@ static bool meeting_of(const PlanMeetArgs *a, size_t particle, const real *middl
     if (!a->target || (a->meets && a->meets[particle] < 0)) return false;
     if (a->meets) to = (size_t)a->meets[particle];
     const real *target = a->target + 3 * to, *normal = a->normal + 3 * to;
-    real d[3], up[3], along[3];
+    real d[3], up[3], along[3], after[3];
     for (size_t c = 0; c < 3; c++) {
         d[c] = a->x[3 * particle + c] - target[c];
         up[c] = middle[c] - target[c];
@@ -282,26 +340,57 @@ static bool meeting_of(const PlanMeetArgs *a, size_t particle, const real *middl
     for (size_t c = 0; c < 3; c++) m->normal[c] = sign * normal[c];
     m->gap = element_dot(d, m->normal);
     m->left = m->gap + element_dot(m->w, m->normal);
-    for (size_t c = 0; c < 3; c++) along[c] = d[c] - m->gap * m->normal[c];
+    for (size_t c = 0; c < 3; c++) {
+        along[c] = d[c] - m->gap * m->normal[c];
+        after[c] = d[c] + m->w[c] - m->left * m->normal[c];
+    }
     m->along = real_sqrt(element_dot(along, along));
-    return true;
+    return element_dot(after, after) <= a->reach * a->reach;
 }
 
 static real within(real x, real limit) { return x < -limit ? -limit : x > limit ? limit : x; }
 
+// A body while its first meeting is looked for.
+typedef struct Body {
+    real middle[3], left; // left: infinite where there is no meeting
+    int32_t count, first; // first: the particle that meets something, -1 none
+} Body;
+
+// Bodies stand in the rows of their first particles.
+static void find_meetings(Device *device, const PlanMeetArgs *a, Body *bodies, real *left) {
+    for (size_t i = 0; i < a->particles; i++) bodies[i] = (Body){.left = INFINITY, .first = -1};
+    for (size_t i = 0; i < a->particles; i++) {
+        Body *b = &bodies[a->body[i]];
+        for (size_t c = 0; c < 3; c++) b->middle[c] += a->x[3 * i + c];
+        b->count++;
+    }
+    for (size_t i = 0; i < a->particles; i++)
+        for (size_t c = 0; bodies[i].count && c < 3; c++) bodies[i].middle[c] /= (real)bodies[i].count;
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->particles > 1024)
+    for (size_t i = 0; i < a->particles; i++) {
+        Meeting one;
+        left[i] = meeting_of(a, i, bodies[a->body[i]].middle, &one) ? one.left : INFINITY;
+    }
+    for (size_t i = 0; i < a->particles; i++) {
+        Body *b = &bodies[a->body[i]];
+        if (left[i] < b->left) b->left = left[i], b->first = (int32_t)i;
+    }
+}
+
 void CPU_FN(plan_meet)(Device *device, const PlanMeetArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 16)
+    ArenaMark mark = arena_mark(&device->scratch);
+    Body *bodies = device_scratch_bytes(device, (a->particles + 1) * sizeof *bodies);
+    real *left = device_scratch(device, a->particles + 1);
+    if (!bodies || !left) return;
+    find_meetings(device, a, bodies, left);
     for (size_t i = 0; i < a->count; i++) {
-        const int32_t *near = a->near + i * a->k;
+        const Body *b = &bodies[a->body[a->row[i]]];
         size_t node = (size_t)a->list[i];
-        real middle[3] = {0}, limit = 3 * a->ell, *out = a->out + a->stride * node + a->column;
-        Meeting one, first = {.gap = limit, .left = INFINITY};
-        for (size_t e = 0; e < a->k; e++)
-            for (size_t c = 0; c < 3; c++) middle[c] += a->x[3 * (size_t)near[e] + c] / (real)a->k;
-        for (size_t e = 0; e < a->k; e++) {
-            if (!meeting_of(a, (size_t)near[e], middle, &one) || !(one.left < first.left)) continue;
-            first = one;
-            for (size_t c = 0; c < 3; c++) out[c] = (a->x[3 * (size_t)near[e] + c] - a->nodes[3 * node + c]) / a->ell;
+        real limit = 3 * a->ell, *out = a->out + a->stride * node + a->column;
+        Meeting first = {.gap = limit, .left = INFINITY};
+        if (b->first >= 0) {
+            meeting_of(a, (size_t)b->first, b->middle, &first);
+            for (size_t c = 0; c < 3; c++) out[c] = (a->x[3 * (size_t)b->first + c] - a->nodes[3 * node + c]) / a->ell;
         }
         for (size_t c = 0; c < 3; c++) {
             out[3 + c] = first.normal[c];
@@ -311,6 +400,7 @@ void CPU_FN(plan_meet)(Device *device, const PlanMeetArgs *a) {
         out[7] = within(first.left, limit) / a->s;
         out[8] = within(first.along, limit) / a->ell;
     }
+    arena_release(&device->scratch, mark);
 }
 
 static size_t moving_node(const PlanMotionArgs *a, const int32_t *index) {

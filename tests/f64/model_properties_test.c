@@ -104,7 +104,8 @@ static void an_untrained_model_moves_nothing(void **state) {
     static ModelScene s;
     static Outcome out;
     const double none[3] = {0, 0, 0};
-    const char *const *forms[] = {NULL, (const char *[]){"gnn.form=published", NULL},
+    const char *const *forms[] = {(const char *[]){"gnn.rigid_cue=off", NULL},
+                                  (const char *[]){"gnn.form=published", NULL},
                                   (const char *[]){"gnn.form=published", "gnn.velocity=particle", NULL},
                                   (const char *[]){"gnn.graph=flat", NULL}};
     scene_make(&s, none);
@@ -113,6 +114,10 @@ static void an_untrained_model_moves_nothing(void **state) {
         assert_int_equal(out.status, STATUS_OK);
         assert_true(out.motion == 0);
     }
+    // With rigid motions seen it carries on what moves: the ball, which goes by 0.1 m per frame.
+    simulate(&s, &s.observation, NULL, false, &out);
+    assert_int_equal(out.status, STATUS_OK);
+    assert_true(out.motion > 0.03);
 }
 
 static void little_input_is_no_error(void **state) {

@@ -36,7 +36,7 @@ class Config:
     rotation: bool = False
     feature_change: float = 0.0
     gain_start: float = None         # added to the gain; None: 1 where nodes turn what they move, else 0
-    moving_vote: int = 16            # m of a chosen particle: what most of so many nearest in (position, lc rgb) have
+    moving_vote: int = 16            # points that vote on m: the nearest in (position, lc rgb); 0: the pixel alone
     k_particle_to_node: int = 3
     k_node_to_node: int = 10
     k_node_to_particle: int = 4

@@ -75,12 +75,12 @@ class Cloud:
     def moving(self, c):
         """The flags that most of the points around confirm."""
         if self.confirmed is None:
-            self.confirmed = particles.confirmed(c, self.x, self.colour, self.m) if c.moving_vote > 1 else self.m
+            self.confirmed = particles.confirmed(c, self.x, self.colour, self.m)
         return self.confirmed
 
     def choose(self, c, step, episode):
         keys = philox.key64(c.seed, philox.PARTICLES, step, episode, self.key_index)
-        return particles.choose_particles(c, self.x, keys, self.inside, self.m if c.moving_flag else None, self.grids)
+        return particles.choose_particles(c, self.x, keys, self.inside, self.moving(c) if c.moving_flag else None, self.grids)
 
 
 def cue(c, episode, frames):
@@ -119,9 +119,9 @@ def encode(p, c, episode, frames, step, encoder=unet):
         index = cloud.choose(c, step, episode.number)
         state.x.append(cloud.xt[index].to(dtype))
         state.c.append(cloud.ct[index].to(dtype))
-        m = cloud.m[index]
-        if c.moving_flag and c.moving_vote > 1:
-            m = particles.vote(c, cloud.x[index], cloud.colour[index], m)
+        m = cloud.moving(c)[index]
+        if c.moving_flag:
+            m = particles.settled(c, cloud.x[index], cloud.colour[index], m)
         state.m.append(torch.from_numpy(m).to(dtype))
         own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)

@@ -4,10 +4,17 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from . import flow, particles
 from .layers import activation, geometry, message, mlp, update
 from .neighbours import knn
+
+LOOKED_AT = 32           # the nearest, of which those that move otherwise are taken
+JOINED, FEWEST = 8, 10   # of bodies: neighbours that a point may be joined with, points of the least that is one to others
+LOOKED_AMONG = 512      # movers, and others, that gaps with spin look at, or four for each moving node
+PLANE, PLANE_LEAST, AROUND = 10, 3, 128  # points of a plane, of another body's at least; without spin, points around a node
 
 
 @dataclass
@@ -84,18 +91,19 @@ def add_cross_edges(c, g, en, m):
         g.node_mask = torch.cat([torch.ones(len(en), g.smooth_k, dtype=torch.bool), there], 1)
 
 
-def move_otherwise(c, x, v, spin, looked=32):
-    """The `looked` other points nearest to each (n, k), and which of them move differently."""
-    near = knn(x, x, looked, torch.arange(len(x)))
-    own = carried(v[:, None], None if spin is None else spin[:, None], x[near] - x[:, None])
-    return near, squared(v[near], own) >= (c.contact_speed * c.s) ** 2
+def moves_otherwise(c, x, v, spin, a, b):
+    """Which of the points b do not move as the motion of the points a would carry them."""
+    own = carried(v[a], None if spin is None else spin[a], x[b] - x[a])
+    return squared(v[b], own) >= (c.contact_speed * c.s) ** 2
 
 
 def add_contact_edges(c, g, x, v, spin):
     """From the first of the nodes nearest in position that move differently: what a body may run into."""
-    near, differs = move_otherwise(c, x, v, spin)
+    me = torch.arange(len(x))
+    near = knn(x, x, LOOKED_AT, me)
     if not near.shape[1]:
         return
+    differs = moves_otherwise(c, x, v, spin, me[:, None], near)
     first = torch.sort((~differs).to(torch.int8), dim=1, stable=True)[1][:, : c.contact_edges]
     mask = torch.ones(g.node_node.shape, dtype=torch.bool) if g.node_mask is None else g.node_mask
     g.node_node = torch.cat([g.node_node, near.gather(1, first)], 1)
@@ -177,31 +185,57 @@ def node_extras(c, state, node, v):
     return torch.cat([v / c.s, offset, length, m[node][:, None]], 1)
 
 
-def node_gaps(c, state, g, v, spin, body=128, plane=10):
-    """Where the body around a moving node, its `body` nearest moving particles, comes nearest to what stands still (the mean of
-    the 3 nearest); with spin: where it will soonest meet the plane of that, and the plane of what moves otherwise."""
+def node_gaps(c, state, g, e, v, spin):
+    """Where the particles around a moving node come nearest to what stands still (the mean of the 3 nearest); with spin: where its
+    body will soonest meet the plane of what stands still, and the plane of another body."""
     x, m, node = state.x[-1].detach(), state.m[-1], g.node
     out = torch.zeros(len(node), c.gap_width, dtype=x.dtype)
     mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
     if not (len(mine) and len(movers)):
         return out
     xm, xs, xa = x[movers], x[still], x[node[mine]]
-    near = knn(xa, xm, body)
     if not c.has_spin:
         if len(still):
-            out[mine] = nearest_place(c, xa, xm, near, xs[knn(xm, xs, 3)].mean(1) - xm)
+            out[mine] = nearest_place(c, xa, xm, knn(xa, xm, AROUND), xs[knn(xm, xs, 3)].mean(1) - xm)
         return out
+    most = max(LOOKED_AMONG, 4 * len(mine))
+    extra = ~torch.isin(movers, node[mine])
+    movers, xs = movers[~extra | (extra.cumsum(0) <= most - len(mine))], xs[:most]
+    xm = x[movers]
     w, turn = particle_motion(g, movers, x, m, v, spin)
-    stands = meets = None
+    body = bodies(c, xm, e[-1][movers], w, turn)
+    stands = None
     if len(still):
-        points = xs[knn(xm, xs, plane)]
+        points = xs[knn(xm, xs, PLANE)]
         stands = points.mean(1), flow.least_direction(points), torch.zeros_like(w), torch.ones(len(xm), dtype=torch.bool)
-    looked, differs = move_otherwise(c, xm, w, turn)
-    if looked.shape[1]:
-        to = looked.gather(1, differs.to(torch.int8).argmax(1, keepdim=True))[:, 0]        # the first that does
-        meets = xm[to], flow.least_direction(xm[looked[:, :plane]])[to], w[to], differs.any(1)
-    out[mine] = torch.cat([soonest(c, xa, xm, near, w, stands), soonest(c, xa, xm, near, w, meets)], 1)
+    to, there, own = sides(xm, body)
+    others = xm[to], flow.least_direction(xm[own])[to], w[to], there
+    row = torch.searchsorted(movers, node[mine])
+    out[mine] = torch.cat([soonest(c, xa, row, xm, w, body, stands), soonest(c, xa, row, xm, w, body, others, 0.5 * c.ell)], 1)
     return out
+
+
+def bodies(c, x, e, w, turn):
+    """The number of each point's body: points are of one body with those of their neighbours in the space e (n, d) that go with
+    their motion w, turn (n, 3), and they with the neighbours', and so on."""
+    me = torch.arange(len(x))[:, None]
+    near = knn(e, e, JOINED, me[:, 0])
+    one = ~(moves_otherwise(c, x, w, turn, me, near) | moves_otherwise(c, x, w, turn, near, me))
+    pairs = coo_array((one[one].numpy(), (me.expand_as(near)[one].numpy(), near[one].numpy())), shape=(len(x), len(x)))
+    return torch.from_numpy(connected_components(pairs, directed=False)[1]).long()
+
+
+def sides(x, body):
+    """Of the points nearest to each: the first of another body that is no crumb and has some of its own near it, whether there is one, and
+    the first PLANE (n, PLANE) of its own body, the rest of which is the point itself."""
+    me = torch.arange(len(x))
+    near = torch.cat([knn(x, x, LOOKED_AT, me), me[:, None].expand(-1, PLANE)], 1)
+    foreign = body[near] != body[:, None]
+    own = near.gather(1, torch.sort(foreign.to(torch.int8), dim=1, stable=True)[1][:, :PLANE])
+    flat = own[:, PLANE_LEAST - 1] != me
+    other = foreign & (torch.bincount(body)[body[near]] >= FEWEST) & flat[near]
+    to = near.gather(1, other.to(torch.int8).argmax(1, keepdim=True))[:, 0]
+    return to, other.any(1), own
 
 
 def particle_motion(g, movers, x, m, v, spin):
@@ -220,25 +254,32 @@ def nearest_place(c, xa, x, near, offset):
     return torch.cat([(x[best] - xa) / c.ell, offset[best] * factor, length[best, None] * factor], 1)
 
 
-def soonest(c, xa, x, near, w, planes):
-    """Of the particles `near` each node (n, k), with velocities w, the one that is soonest at its plane: with n the plane's normal
-    towards the mean of those particles, d from its target to the particle, [its place from the node / ell, n, gap = d . n over ell,
-    left = gap + w . n over s, |d - gap n| / ell, w / s], w relative to the target's; lengths within 3 ell.
-    `planes`: of every particle (target, normal of either sign, velocity, whether there is one), or None."""
-    nothing, limit = torch.zeros(len(near), 12, dtype=x.dtype), 3 * c.ell
+def soonest(c, xa, row, x, w, body, planes, reach=float("inf")):
+    """For nodes at xa, which are the particles `row`: of the particles x of its body, with velocities w, the one that is soonest at its
+    plane. With n the plane's normal towards the mean of the body, d from its target to the particle, [its place from the node / ell, n,
+    gap = d . n over ell, left = gap + w . n over s, |d - gap n| / ell, w / s], w relative to the target's; lengths within 3 ell.
+    `planes`: of every particle (target, normal of either sign, velocity, whether there is one), or None; one counts where the particle
+    will be within `reach` of the target along the plane."""
+    nothing, limit = torch.zeros(len(row), 12, dtype=x.dtype), 3 * c.ell
     nothing[:, 6], nothing[:, 7] = 3, limit / c.s
     if planes is None:
         return nothing
-    target, normal, target_w, there = (a[near] for a in planes)
-    sign = ((x[near].mean(1, keepdim=True) - target) * normal).sum(2, keepdim=True) < 0
-    n, d, w = torch.where(sign, -normal, normal), x[near] - target, w[near] - target_w
-    gap = (d * n).sum(2, keepdim=True)
-    left, along = gap + (w * n).sum(2, keepdim=True), torch.sqrt((d - gap * n).square().sum(2, keepdim=True))
-    out = torch.cat([(x[near] - xa[:, None]) / c.ell, n, gap.clamp(-limit, limit) / c.ell, left.clamp(-limit, limit) / c.s,
-                     along.clamp(max=limit) / c.ell, w / c.s], 2)
-    soon = torch.where(there, left[..., 0], float("inf"))
-    best = torch.sort(soon, dim=1, stable=True)[1][:, :1, None]
-    return torch.where(there.any(1, keepdim=True), out.gather(1, best.expand(-1, 1, 12))[:, 0], nothing)
+    target, normal, target_w, there = planes
+    size = torch.bincount(body)
+    middle = torch.zeros(len(size), 3, dtype=x.dtype).index_add_(0, body, x) / size[:, None]
+    n = torch.where(((middle[body] - target) * normal).sum(1, keepdim=True) < 0, -normal, normal)
+    d, w = x - target, w - target_w
+    gap = (d * n).sum(1, keepdim=True)
+    left = gap + (w * n).sum(1, keepdim=True)
+    along = torch.sqrt((d - gap * n).square().sum(1, keepdim=True))
+    there = there & ((d + w - left * n).square().sum(1) <= reach ** 2)
+    soon = torch.where(there, left[:, 0], float("inf"))
+    order = torch.sort(soon, stable=True)[1]
+    place = torch.full((len(size),), len(x)).scatter_reduce_(0, body[order], torch.arange(len(x)), "amin")
+    j = order[place[body[row]]]                                                   # of each node the particle that meets first
+    out = torch.cat([(x[j] - xa) / c.ell, n[j], gap[j].clamp(-limit, limit) / c.ell, left[j].clamp(-limit, limit) / c.s,
+                     along[j].clamp(max=limit) / c.ell, w[j] / c.s], 1)
+    return torch.where(there[j, None], out, nothing)
 
 
 def inputs(c, state):
@@ -385,7 +426,7 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
             counts = torch.cat([torch.bincount(i.reshape(-1), minlength=M) for i in g.to_node]).to(state.x[-1].dtype)
             d2 = squared(e[-1][:, None], e[-1][g.node][g.to_particle])
             own = [node_extras(c, state, g.node, v_node if v_node is not None else torch.zeros(M, 3, dtype=d2.dtype))] if c.node_extras else []
-            own += [node_gaps(c, state, g, v_node, spin)] if c.has_gap else []
+            own += [node_gaps(c, state, g, e, v_node, spin)] if c.has_gap else []
             own += [spin * c.ell / c.s] if spin is not None else []
             extra = torch.cat(own, 1) if own else None
     dx, df, h = net(p, c, inputs(c, state), state.x, g, counts, extra, v_node, spin, v_particle, d2)

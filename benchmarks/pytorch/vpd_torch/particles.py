@@ -4,7 +4,9 @@ import numpy as np
 import torch
 from scipy.spatial import cKDTree
 
-from . import neighbours, philox
+from . import flow, neighbours, philox
+
+PLANE, PLANE_LEAST = 10, 3  # points of a plane of what stands
 
 
 def unproject(depth, Kc, pose):
@@ -95,21 +97,39 @@ def choose_particles(c, x, keys, inside, m=None, grids=None):
     return chosen[np.argsort(keys[chosen], kind="stable")]
 
 
-def vote(c, x, colour, m):
-    """Moving flag by majority of the c.moving_vote nearest chosen particles (itself among them) in (position, lc rgb)."""
-    e = torch.from_numpy(np.concatenate([x, c.lc * colour], 1))
-    near = neighbours.knn(e, e, c.moving_vote).numpy()
-    return (m[near].mean(1) > 0.5).astype(m.dtype)
+def vote(c, x, colour, m, asked):
+    """Flags m in which that of each point asked is what most of the c.moving_vote points nearest in (position, lc rgb), itself
+    among them, had."""
+    e, out = torch.from_numpy(np.concatenate([x, c.lc * colour], 1)), m.copy()
+    out[asked] = m[neighbours.knn(e[asked], e, c.moving_vote).numpy()].mean(1) > 0.5
+    return out
 
 
 def confirmed(c, x, colour, m):
-    """Flags of a whole cloud without those that most of the c.moving_vote points around (itself among them) do not have."""
-    flagged = np.flatnonzero(m > 0)
-    e = torch.from_numpy(np.concatenate([x, c.lc * colour], 1))
-    near = neighbours.knn(e[flagged], e, c.moving_vote).numpy()
-    out = np.zeros_like(m)
-    out[flagged] = m[near].mean(1) > 0.5
+    """Flags of a whole cloud without those that most of the points around do not share."""
+    return vote(c, x, colour, m, np.flatnonzero(m > 0)) if c.moving_vote > 1 and (m > 0).any() else m
+
+
+def on_plane(c, x, m, reach=np.inf):
+    """Which points move though they lie within zm of the plane through the points nearest to them that stand, whose mean is
+    within `reach`."""
+    moves, out = m > 0, np.zeros(len(m), bool)
+    if moves.any() and (~moves).sum() >= PLANE_LEAST:
+        movers, still = (torch.from_numpy(x[part]).double() for part in (moves, ~moves))
+        points = still[neighbours.knn(movers, still, PLANE)]
+        d = movers - points.mean(1)
+        off = (d * flow.least_direction(points)).sum(1).abs()
+        out[moves] = ((off < c.zm) & (d.norm(dim=1) < reach)).numpy()
     return out
+
+
+def settled(c, x, colour, m):
+    """Flags of chosen points: those on a plane of what stands stand too; then the vote of all; then near planes once more."""
+    if c.moving_vote <= 1 or not len(m):
+        return m
+    m = m * ~on_plane(c, x, m)
+    m = vote(c, x, colour, m, np.arange(len(m)))
+    return m * ~on_plane(c, x, m, c.ell)
 
 
 def radii(c, x):

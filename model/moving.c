@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/moving.h"
+
+#include "gnn/backend.h"
+#include "gnn/flow_ops.h"
+#include "gnn/plan_ops.h"
+#include "nn/backend.h"
+#include "nn/knn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLANE = 10, PLANE_LEAST = 3 }; // points of a plane
+
+// What a call has used of the tape's host memory and of the device's scratch memory goes back at its end.
+typedef struct Used {
+    ArenaMark host, scratch;
+} Used;
+
+static Used begin(const Tape *tape) { return (Used){arena_mark(&tape->host), arena_mark(&tape->device->scratch)}; }
+
+static void end(Tape *tape, Used used) {
+    arena_release(&tape->host, used.host);
+    arena_release(&tape->device->scratch, used.scratch);
+}
+
+// Some of the points, in host memory.
+typedef struct Listed {
+    size_t count;
+    int32_t *index;
+} Listed;
+
+static Listed list_flagged(Tape *tape, size_t count, const real *moving, bool flag) {
+    Listed out = {.index = tape_context(tape, (count + 1) * sizeof *out.index)};
+    for (size_t i = 0; out.index && i < count; i++)
+        if ((moving[i] > 0) == flag) out.index[out.count++] = (int32_t)i;
+    return out;
+}
+
+static Listed list_all(Tape *tape, size_t count) {
+    Listed out = {.index = tape_context(tape, (count + 1) * sizeof *out.index)};
+    for (size_t i = 0; out.index && i < count; i++) out.index[out.count++] = (int32_t)i;
+    return out;
+}
+
+// Rows (count, 3) of the listed points, scaled, on the device.
+static const real *upload_rows(Tape *tape, const Listed *listed, const real *rows, real scale) {
+    real *host = tape_context(tape, (3 * listed->count + 1) * sizeof *host), *out = device_scratch(tape->device, 3 * listed->count + 1);
+    if (!host || !out) return NULL;
+    for (size_t i = 0; i < 3 * listed->count; i++) host[i] = scale * rows[3 * (size_t)listed->index[i / 3] + i % 3];
+    tape->device->nn->upload(tape->device, out, host, 3 * listed->count * sizeof *host);
+    return out;
+}
+
+// Each listed point's flag becomes what most of the `gnn.moving_vote` points nearest in (position, lc rgb), itself among them, had.
+static void vote(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour, const Listed *listed, real *moving) {
+    Device *device = tape->device;
+    size_t k = (size_t)model->config.gnn.moving_vote < count ? (size_t)model->config.gnn.moving_vote : count, entries = listed->count * k;
+    real lc = (real)model->config.gnn.colour_length, *before = tape_context(tape, (count + 1) * sizeof *before);
+    Listed all = list_all(tape, count);
+    int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found), *near = tape_context(tape, (entries + 1) * sizeof *near);
+    KnnArgs args = {.points = count, .queries = listed->count, .extra = 3, .k = (int)k, .index = found};
+    args.point = upload_rows(tape, &all, position, 1), args.point_extra = upload_rows(tape, &all, colour, lc);
+    bool everyone = listed->count == count;
+    args.query = everyone ? args.point : upload_rows(tape, listed, position, 1);
+    args.query_extra = everyone ? args.point_extra : upload_rows(tape, listed, colour, lc);
+    if (!device->failed) knn(device, &args);
+    if (device->failed) return;
+    device->nn->download(device, near, found, entries * sizeof *near);
+    memcpy(before, moving, count * sizeof *before);
+    for (size_t i = 0; i < listed->count; i++) {
+        size_t votes = 0;
+        for (size_t j = 0; j < k; j++) votes += before[near[i * k + j]] > 0;
+        moving[listed->index[i]] = 2 * votes > k;
+    }
+}
+
+// Clears the flags of points within zm of the plane through the points nearest to them that stand, the mean of which is within `reach` (metres):
+// floor that no camera saw before.
+static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t count, const real *position, real *moving) {
+    Device *device = tape->device;
+    Listed movers = list_flagged(tape, count, moving, true), still = list_flagged(tape, count, moving, false);
+    size_t n = movers.count, k = still.count < PLANE ? still.count : PLANE;
+    if (device->failed || n == 0 || k < PLANE_LEAST) return;
+    real *plane = device_scratch(device, 6 * n), *host = tape_context(tape, 6 * n * sizeof *host); // means (n, 3), normals (n, 3)
+    int32_t *found = device_scratch_bytes(device, n * k * sizeof *found);
+    const real *x = upload_rows(tape, &still, position, 1), *query = upload_rows(tape, &movers, position, 1);
+    KnnArgs near = {.points = still.count, .queries = n, .point = x, .query = query, .k = (int)k, .index = found};
+    if (!device->failed) knn(device, &near);
+    if (!device->failed) device->gnn->plan_mean(device, &(PlanMeanArgs){n, k, found, x, plane});
+    if (!device->failed) device->gnn->flow_normals(device, &(FlowNormalsArgs){n, k, k, found, x, plane + 3 * n});
+    if (device->failed) return;
+    device->nn->download(device, host, plane, 6 * n * sizeof *host);
+    for (size_t i = 0; i < n; i++) {
+        double off = 0, square = 0;
+        for (size_t c = 0; c < 3; c++) {
+            double d = (double)(position[3 * (size_t)movers.index[i] + c] - host[3 * i + c]);
+            off += d * (double)host[3 * (n + i) + c];
+            square += d * d;
+        }
+        if (fabs(off) < model->config.gnn.moving_threshold && square < reach * reach) moving[movers.index[i]] = 0;
+    }
+}
+
+void moving_confirm(Tape *tape, const Vpd *model, PointCloud *cloud) {
+    if (model->config.gnn.moving_vote <= 1) return;
+    Used used = begin(tape);
+    Listed flagged = list_flagged(tape, cloud->count, cloud->moving, true);
+    if (flagged.count) vote(tape, model, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
+    end(tape, used);
+}
+
+uint8_t *moving_pack(const PointCloud *cloud) {
+    uint8_t *bits = calloc(cloud->count / 8 + 1, 1);
+    for (size_t i = 0; bits && i < cloud->count; i++) bits[i / 8] |= (uint8_t)((cloud->moving[i] > 0) << i % 8);
+    return bits;
+}
+
+void moving_unpack(const uint8_t *bits, PointCloud *cloud) {
+    for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[i / 8] >> i % 8 & 1;
+}
+
+void moving_settle(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour, real *moving) {
+    if (model->config.gnn.moving_vote <= 1 || count == 0) return;
+    Used used = begin(tape);
+    settle_on_planes(tape, model, INFINITY, count, position, moving);
+    Listed all = list_all(tape, count);
+    if (!tape->device->failed) vote(tape, model, count, position, colour, &all, moving);
+    settle_on_planes(tape, model, model->config.gnn.length_scale, count, position, moving);
+    end(tape, used);
+}
