@@ -163,6 +163,8 @@ static const Option options[] = {
      "bits."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Key of every random number."},
     {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "", NULL, "Checkpoint whose weights to start from."},
+    {"train.init_motion", OPTION_TEXT, AT(train.init_motion), 0, 0, "", "", NULL,
+     "Checkpoint whose dynamics to start from, in place of those of train.init."},
     {"train.freeze", OPTION_TEXT, AT(train.freeze), 0, 0, "", "", NULL,
      "Comma-separated beginnings of parameter names that stay as they are."},
     {"train.log_every", OPTION_INT, AT(train.log_every), 1, 1e9, "steps", "10", NULL,

@@ -85,7 +85,7 @@ typedef struct TrainConfig {
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
     long seed;
-    char init[OPTION_TEXT_SIZE];                                       // checkpoint to start from
+    char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE];        // checkpoint to start from; another for the dynamics
     char freeze[OPTION_TEXT_SIZE];                                     // comma-separated parameter prefixes
     long log_every, eval_every, picture_every, checkpoint_every, keep; // steps; 0 = off
 } TrainConfig;

@@ -225,18 +225,36 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Weights from another run's checkpoint: it must be the same model but for amounts; its lengths are taken over.
-static Status take_lengths_of_init(Trainer *t, CheckpointFound *found, Error *err) {
+// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there are none yet. Of one that gives
+// dynamics alone only what is theirs must fit.
+static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
     CheckpointMeta meta;
-    if (!t->config.train.init[0]) return STATUS_OK;
-    Status status = checkpoint_find(t->config.train.init, found, err);
+    if (!text[0]) return STATUS_OK;
+    Status status = checkpoint_find(text, found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
     if (status != STATUS_OK) return status;
     Config wanted = t->config;
     config_take_lengths(&wanted, &meta.config);
     config_take_amounts(&meta.config, &wanted);
+    if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
     status = config_check_same_model(&meta.config, &wanted, err);
     if (status == STATUS_OK) t->config = wanted;
+    return status;
+}
+
+// The dynamics of another checkpoint; all other weights stay.
+static Status load_motion(Trainer *t, const char *path, Error *err) {
+    Parameters *set = &t->model->parameters;
+    real *kept = malloc(set->size * sizeof *kept + 1);
+    if (!kept) return error_set(err, STATUS_FAILED, "out of memory for the weights");
+    t->device->nn->download(t->device, kept, set->values, set->size * sizeof *kept);
+    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, NULL, err);
+    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
+        const Parameter *item = set->items[i];
+        size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
+        if (strncmp(item->name, "gnn.", 4)) t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
+    }
+    free(kept);
     return status;
 }
 
@@ -251,13 +269,15 @@ static void freeze(Trainer *t) {
 static Status build_model(Trainer *t, Error *err) {
     const TrainConfig *train = &t->config.train;
     double background[3];
-    CheckpointFound init = {{0}, {0}};
-    Status status = take_lengths_of_init(t, &init, err);
+    CheckpointFound init = {{0}, {0}}, motion = {{0}, {0}};
+    Status status = find_init(t, train->init, false, &init, err);
+    if (status == STATUS_OK) status = find_init(t, train->init_motion, true, &motion, err);
     if (status == STATUS_OK) status = observe_data(t, background, err);
     if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
     if (status != STATUS_OK) return status;
     renderer_set_background(&t->model->renderer, t->device, background);
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
+    if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
     freeze(t);
     OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
                                  train->weight_decay, train->clip,  train->ema};
@@ -272,7 +292,7 @@ static Status resume_config(Trainer *t, CheckpointFound *found, Error *err) {
     if (status != STATUS_OK) return status;
     if (found->note[0]) log_warning(t->options->log, "%s", found->note);
     config_take_lengths(&t->config, &meta.config);
-    t->config.train.init[0] = 0;
+    t->config.train.init[0] = t->config.train.init_motion[0] = 0;
     return config_check_same_model(&meta.config, &t->config, err);
 }
 

@@ -73,6 +73,22 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 expect 0 "seconds_per_step" "*" train --dry-run
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
+# Dynamics of one run and the rest of another, both ways; nothing is trained.
+started() {
+  expect 0 "" "*" train -o "$folder/$1" --init "$folder/$2" --set train.steps=1 --set train.freeze=encoder,gnn,renderer --set train.init_motion="$3"
+  weights "$folder/$1/checkpoints/step_00000001.h5" >"$folder/$1.weights"
+}
+started from_whole whole ""
+started from_other other ""
+started mixed whole "$folder/other"
+started mixed_back mixed "$folder/whole"
+started dynamics_alone other "$folder/mixed"
+cmp -s "$folder/mixed.weights" "$folder/from_whole.weights" && fail "train.init_motion changes nothing"
+cmp -s "$folder/mixed.weights" "$folder/from_other.weights" && fail "train.init_motion changes everything"
+cmp "$folder/mixed_back.weights" "$folder/from_whole.weights" || fail "train.init_motion changes more than dynamics"
+cmp "$folder/dynamics_alone.weights" "$folder/from_other.weights" || fail "train.init_motion does not change all of the dynamics"
+expect 0 "" "*" train -o "$folder/shorter" --set train.steps=1 --set gnn.length_scale=0.05
+expect 2 "" "gnn.length_scale" train -o "$folder/x" --init "$folder/whole" --set train.init_motion="$folder/shorter"
 
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
