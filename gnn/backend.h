@@ -17,6 +17,7 @@ struct FlowVoteArgs;
 struct MessageArgs;
 struct NodeBlendArgs;
 struct PlanAddArgs;
+struct PlanBodiesArgs;
 struct PlanCarryArgs;
 struct PlanContactArgs;
 struct PlanCountArgs;
@@ -28,12 +29,11 @@ struct PlanJoinArgs;
 struct PlanLogitArgs;
 struct PlanMarkArgs;
 struct PlanMeanArgs;
-struct PlanBodiesArgs;
-struct PlanSidesArgs;
 struct PlanMeetArgs;
 struct PlanMotionArgs;
 struct PlanPairsArgs;
 struct PlanScatterArgs;
+struct PlanSidesArgs;
 struct PlanSmoothArgs;
 struct PlanSpinArgs;
 struct PlanSpreadArgs;
@@ -61,6 +61,7 @@ typedef struct GnnBackend {
 
     // loops of a plan (gnn/plan_ops.h)
     void (*plan_add)(Device *, const struct PlanAddArgs *);
+    void (*plan_bodies)(Device *, const struct PlanBodiesArgs *);
     void (*plan_carry)(Device *, const struct PlanCarryArgs *);
     void (*plan_contact)(Device *, const struct PlanContactArgs *);
     void (*plan_count)(Device *, const struct PlanCountArgs *);
@@ -72,12 +73,11 @@ typedef struct GnnBackend {
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);
     void (*plan_mark)(Device *, const struct PlanMarkArgs *);
     void (*plan_mean)(Device *, const struct PlanMeanArgs *);
-    void (*plan_bodies)(Device *, const struct PlanBodiesArgs *);
-    void (*plan_sides)(Device *, const struct PlanSidesArgs *);
     void (*plan_meet)(Device *, const struct PlanMeetArgs *);
     void (*plan_motion)(Device *, const struct PlanMotionArgs *);
     void (*plan_pairs)(Device *, const struct PlanPairsArgs *);
     void (*plan_scatter)(Device *, const struct PlanScatterArgs *);
+    void (*plan_sides)(Device *, const struct PlanSidesArgs *);
     void (*plan_smooth)(Device *, const struct PlanSmoothArgs *);
     void (*plan_spin)(Device *, const struct PlanSpinArgs *);
     void (*plan_spread)(Device *, const struct PlanSpreadArgs *);

@@ -13,7 +13,8 @@
 
 void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
 
-// The nearest, of which those that move otherwise are taken; points of a plane, and of the least body that is one to others.
+// Particles of a kind that gaps look among, at least; the nearest, of which those that move otherwise are taken; points of a plane, and of the least
+// that another body's needs; points of the least body that is one to others.
 enum { LOOKED_AMONG = 512, LOOKED_AT = 32, PLANE = 10, PLANE_LEAST = 3, FEWEST = 10 };
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }

@@ -13,7 +13,7 @@ from .neighbours import knn
 
 LOOKED_AT = 32           # the nearest, of which those that move otherwise are taken
 JOINED, FEWEST = 8, 10   # of bodies: neighbours that a point may be joined with, points of the least that is one to others
-LOOKED_AMONG = 512      # movers, and others, that gaps with spin look at, or four for each moving node
+LOOKED_AMONG = 512       # movers, and others, that gaps with spin look at, or four for each moving node
 PLANE, PLANE_LEAST, AROUND = 10, 3, 128  # points of a plane, of another body's at least; without spin, points around a node
 
 
