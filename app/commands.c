@@ -16,6 +16,7 @@ const Command *const commands[] = {
     &command_render,
     &command_rollout,
     &command_page,
+    &command_selftest,
     &command_train,
     &command_version,
     NULL,

@@ -17,6 +17,7 @@ extern const Command command_man;
 extern const Command command_render;
 extern const Command command_rollout;
 extern const Command command_page;
+extern const Command command_selftest;
 extern const Command command_train;
 extern const Command command_version;
 

@@ -48,20 +48,20 @@ static bool cpu_runs(const char *isa) {
     return true;
 }
 
-// The table that VPD_ISA names, or the best that this processor runs.
-static const CpuTable *choose_cpu_table(Error *err) {
-    const char *wanted = getenv("VPD_ISA");
+// The table of that instruction set, or the best that this processor runs when `wanted` is NULL.
+static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Error *err) {
     for (size_t i = 0; i < sizeof cpu_tables / sizeof *cpu_tables; i++) {
         const CpuTable *table = &cpu_tables[i];
         if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
     }
     error_set(err, STATUS_BAD_INPUT,
-              "VPD_ISA=%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", wanted);
+              "%s%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", who, wanted);
     return NULL;
 }
 
-static Status open_cpu(int threads, Device **out, Error *err) {
-    const CpuTable *table = choose_cpu_table(err);
+// `isa` NULL: what VPD_ISA says.
+static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
+    const CpuTable *table = isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
     if (!table) return STATUS_BAD_INPUT;
     Device *device = calloc(1, sizeof *device);
     if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");
@@ -80,7 +80,8 @@ static Status open_cpu(int threads, Device **out, Error *err) {
 
 Status device_open(const char *spec, int threads, Device **out, Error *err) {
     *out = NULL;
-    if (!strcmp(spec, "cpu") || !strcmp(spec, "auto")) return open_cpu(threads, out, err);
+    if (!strcmp(spec, "cpu") || !strcmp(spec, "auto")) return open_cpu(NULL, threads, out, err);
+    if (!strncmp(spec, "cpu:", 4)) return open_cpu(spec + 4, threads, out, err);
     return error_set(err, STATUS_BAD_INPUT, "--device %s: this build has the CPU back end only; use cpu or auto", spec);
 }
 

@@ -28,8 +28,8 @@ typedef struct Device {
     void *state; // the back end's own
 } Device;
 
-// spec: "auto", "cpu", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces a CPU
-// table.
+// spec: "auto", "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces the CPU table of "cpu" and
+// "auto".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
 

@@ -1,0 +1,10 @@
+# The self-test passes on this processor, says what it compared, and leaves it as JSON.
+. "$VPD_SOURCE/tests/cli/common"
+
+expect 0 "all agree" "" "$VPD" selftest --device cpu --steps 2 --json "$folder/result.json"
+grep -Eq '^ops +conv2d +[1-9][0-9]* +0 ' "$folder/stdout" || fail "convolutions are missing"
+grep -Eq '^models +full +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the full form is missing"
+grep -q '"format":"vpd-selftest".*"failed":0,' "$folder/result.json" || fail "no result in the JSON file"
+expect 2 "" 'cpu:avx1024' "$VPD" selftest --reference cpu:avx1024
+expect 1 "all agree" "$folder/none/result.json" "$VPD" selftest --steps 1 --json "$folder/none/result.json"
+finish

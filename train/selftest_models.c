@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/optimizer.h"
+#include "train/bench_room.h"
+#include "train/loss.h"
+#include "train/schedule.h"
+#include "train/selftest.h"
+#include "train/step_bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// Of the losses of training steps, and of the gradients of the last one (of the first, most are 0): errors of ops grow
+// through a model.
+static const double MODEL_ERROR = 1e-3;
+// Share of the largest gradient below which a gradient is rounding alone, as that of a bias in front of a group norm.
+static const double ROUNDING = 1e-3;
+enum { VIEWS = 2, SIDE = 32, ROLLOUT = 2, T = 2 };
+
+// One model under training on one device.
+typedef struct Trial {
+    Vpd *model;
+    Optimizer optimizer;
+    Tape tape;
+    LossWorkspace workspace;
+} Trial;
+
+static Status trial_open(Trial *trial, Device *device, const Config *config, Error *err) {
+    const TrainConfig *t = &config->train;
+    *trial = (Trial){0};
+    tape_init(&trial->tape, device);
+    Status status = vpd_create(config, device, &trial->model, err);
+    OptimizerConfig options = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
+    return status == STATUS_OK ? optimizer_create(&trial->optimizer, &trial->model->parameters, options, err) : status;
+}
+
+static void trial_close(Trial *trial) {
+    optimizer_free(&trial->optimizer);
+    loss_workspace_free(&trial->workspace);
+    tape_free(&trial->tape);
+    vpd_free(trial->model);
+}
+
+static Status trial_gradient(Trial *trial, const Observation *frames, int step, double *loss, Error *err) {
+    static const int views[VIEWS] = {0, 1};
+    LossParts parts;
+    LossInput input = {.frames = frames,
+                       .input_views = views,
+                       .input_view_count = VIEWS,
+                       .rollout = ROLLOUT,
+                       .key = {1, (uint32_t)step, 0},
+                       .scale = 1};
+    parameters_zero_grad(&trial->model->parameters);
+    Status status = loss_backward(&trial->tape, trial->model, &trial->workspace, &input, &parts, err);
+    *loss = parts.total;
+    return status;
+}
+
+static Status trial_update(Trial *trial, int step, Error *err) {
+    double norm;
+    return optimizer_step(&trial->optimizer, schedule_rate(&trial->model->config.train, step), &norm, err);
+}
+
+static Status compare_gradients(const SelfTest *test, const Trial *expected, const Trial *found, SelfTestResult *result,
+                                Error *err) {
+    const Parameters *set = &expected->model->parameters;
+    double largest;
+    bool held = selftest_largest(test->reference, set->grads, set->size, &largest);
+    for (size_t i = 0; held && i < set->count; i++) {
+        const Parameter *p = set->items[i];
+        char where[128];
+        double error;
+        snprintf(where, sizeof where, "last gradient of %s", p->name);
+        held = selftest_difference(test, set->grads + p->offset, found->model->parameters.grads + p->offset,
+                                   p->tensor.rows * p->tensor.cols, ROUNDING * largest, &error);
+        if (held) selftest_note(result, where, error);
+    }
+    return held ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a self-test");
+}
+
+// Both take the same steps. The device's failures are noted; the reference's end the test.
+static Status compare_steps(const SelfTest *test, Trial *expected, Trial *found, const Observation *frames,
+                            SelfTestResult *result, Error *err) {
+    for (int step = 0; step < test->steps; step++) {
+        double loss[2] = {0};
+        char where[64];
+        Error failure = {0};
+        snprintf(where, sizeof where, "loss of step %d", step);
+        Status status = trial_gradient(expected, frames, step, &loss[0], err);
+        if (status != STATUS_OK) return status;
+        Status ran = trial_gradient(found, frames, step, &loss[1], &failure);
+        if (ran == STATUS_OK) selftest_note(result, where, fabs(loss[1] - loss[0]) / loss[0]);
+        if (ran == STATUS_OK && step + 1 == test->steps) status = compare_gradients(test, expected, found, result, err);
+        if (status == STATUS_OK) status = trial_update(expected, step, err);
+        if (status != STATUS_OK) return status;
+        if (ran == STATUS_OK) ran = trial_update(found, step, &failure);
+        if (ran != STATUS_OK) {
+            selftest_note_failure(result, where, failure.text);
+            return STATUS_OK;
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status small_config(const SelfTest *test, StepForm form, Config *out, Error *err) {
+    static const StepShape shape = {"self-test", 384, 48, VIEWS, SIDE, SIDE, ROLLOUT, 48, 0.1};
+    static const char *const narrow[] = {"model.C=32", "gnn.L=2", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
+    static const char *const terms[] = {"train.flow_term=0.1", "train.nearest_term=0.02", "train.depth_term=0.05",
+                                        "train.displacement_penalty=0.01"};
+    Status status = step_bench_config(&shape, form, 1024, out, err);
+    if (status == STATUS_OK && !test->large) status = config_set(out, sizeof narrow / sizeof *narrow, narrow, err);
+    if (status == STATUS_OK && form == STEP_FULL) status = config_set(out, sizeof terms / sizeof *terms, terms, err);
+    return status;
+}
+
+static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
+    SelfTestResult result = {.part = "models", .name = step_form_names[form], .allowed = MODEL_ERROR};
+    Trial expected = {0}, found = {0};
+    Config config;
+    Error failure = {0};
+    Status status = small_config(test, form, &config, err);
+    if (status != STATUS_OK) return status;
+    status = trial_open(&expected, test->reference, &config, err);
+    if (status == STATUS_OK && trial_open(&found, test->device, &config, &failure) != STATUS_OK)
+        selftest_note_failure(&result, "creation", failure.text);
+    else if (status == STATUS_OK) status = compare_steps(test, &expected, &found, frames, &result, err);
+    trial_close(&expected);
+    trial_close(&found);
+    if (status == STATUS_OK) selftest_report(test, &result);
+    return status;
+}
+
+Status selftest_models(SelfTest *test, Error *err) {
+    BenchRoom room;
+    Status status = bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, err);
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++)
+        status = compare_form(test, (StepForm)form, &room.observation, err);
+    bench_room_free(&room);
+    return status;
+}
