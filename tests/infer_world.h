@@ -100,7 +100,11 @@ static inline Status world_rollout(World *world, int episode, int start, int ste
 static inline double world_motion(const RolloutFile *r, size_t from, size_t to) {
     const float *a = rollout_positions(r, from), *b = rollout_positions(r, to);
     double largest = 0;
-    for (size_t i = 0; i < 3 * r->sets[0].N; i++) largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+    // no fmax: GCC 12 for arm64 stops with an internal error where it vectorises one of a difference
+    for (size_t i = 0; i < 3 * r->sets[0].N; i++) {
+        double off = fabs((double)a[i] - (double)b[i]);
+        if (off > largest) largest = off;
+    }
     return largest;
 }
 

@@ -44,4 +44,13 @@ stub apt-get "echo \"\$@\" >>'$folder/apt'"
 expect 0 "" "installing: zlib1g-dev" run build test
 
 expect 2 "" 'unknown task "everything"' run everything
+
+# scripts/build: what starts with "-" is ninja's, not a preset, which would ask for the test packages too.
+stub dpkg-query 'true'
+stub id 'echo 1000'
+build() { env -u VPD_NO_INSTALL PATH="$stubs:$PATH" "$VPD_SOURCE/scripts/build" "$@"; }
+expect 2 "" "libgif-dev" build -j1
+grep -q libcmocka "$folder/stderr" && fail "scripts/build -j1 asks for the packages of the tests"
+expect 2 "" "libcmocka-dev" build asan
+expect 2 "" 'no preset "everything"' build everything
 finish
