@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/device.h"
 
-#include <string.h>
+#include "nn/cuda/blas.h"
+#include "nn/cuda/dnn.h"
 
 bool cuda_ok(Device *device, cudaError_t error, const char *what) {
     if (error == cudaSuccess) return true;
@@ -137,6 +138,8 @@ void cuda_device_close(Device *device) {
     CudaState *state = cuda_state(device);
     if (!state) return;
     cudaSetDevice(state->index);
+    cuda_blas_close(device);
+    cuda_dnn_close(device);
     arena_free(&device->scratch);
     if (state->stream) cudaStreamDestroy(state->stream);
     free(state);

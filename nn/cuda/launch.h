@@ -9,18 +9,8 @@
 
 #include <cuda_runtime.h>
 
-// C++'s versions of these come first: the project's headers include them between extern "C" braces.
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-extern "C" {
 #include "base/check.h"
 #include "nn/device.h"
-}
 
 constexpr unsigned CUDA_WARP = 32,
                    CUDA_THREADS = 256; // threads of a warp, and of a block where nothing asks for another number
@@ -111,6 +101,12 @@ static inline size_t cuda_blocks(size_t count, size_t each = CUDA_THREADS) {
 #define WARP_LOOP(i, count)                                                                                            \
     for (size_t i = (blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x) / CUDA_WARP; i < (count);             \
          i += static_cast<size_t>(gridDim.x) * blockDim.x / CUDA_WARP)
+
+// a / b and a % b; 64-bit division is slow where 32 bits do.
+static __device__ inline size_t cuda_quotient(size_t a, size_t b) {
+    return (a | b) >> 32 ? a / b : static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+}
+static __device__ inline size_t cuda_remainder(size_t a, size_t b) { return a - cuda_quotient(a, b) * b; }
 
 static __device__ inline unsigned cuda_lane() { return threadIdx.x % CUDA_WARP; }
 static __device__ inline unsigned cuda_warp() { return threadIdx.x / CUDA_WARP; }

@@ -130,7 +130,7 @@ static void column_sums_have_one_order(void **) {
         for (uint64_t seed = 0; seed < 3; seed++) {
             cuda_on_cpu_seed(seed);
             Copy<float> sums(device, std::vector<float>(cols, 1));
-            cuda_add_column_sums(device, rows, cols, x.memory, cols, sums.memory);
+            cuda_add_column_sums(static_cast<Device *>(device), rows, cols, CudaMatrix{x.memory, cols}, sums.memory);
             must_succeed(device);
             std::vector<float> got = sums.host();
             if (seed == 0) first = got;

@@ -5,9 +5,7 @@
 #include "tests/cuda_on_cpu/cuda_runtime.h"
 #include "tests/cuda_on_cpu/fiber.h"
 
-extern "C" {
 #include "base/check.h"
-}
 
 #include <map>
 #include <sys/mman.h>

@@ -13,8 +13,6 @@ foreach(stand_in ${stand_ins})
   endif()
 endforeach()
 set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX)
-# -x c++: the compiler does not know .cu by itself; kernels use only some of their parameters' fields
-set_source_files_properties(${cuda_files} PROPERTIES COMPILE_OPTIONS "-x;c++")
 add_library(vpd_cuda_on_cpu STATIC ${cuda_files} ${stand_ins})
 target_include_directories(vpd_cuda_on_cpu BEFORE PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(vpd_cuda_on_cpu PUBLIC vpd_static PRIVATE vpd_flags)

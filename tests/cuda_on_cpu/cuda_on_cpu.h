@@ -3,11 +3,11 @@
 #ifndef VPD_TESTS_CUDA_ON_CPU_H
 #define VPD_TESTS_CUDA_ON_CPU_H
 
+#include "nn/device.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#include "nn/device.h"
 
 Status cuda_on_cpu_open(Device **out, Error *err);
 

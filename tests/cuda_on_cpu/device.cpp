@@ -5,6 +5,10 @@
 
 #include "nn/cuda/device.h"
 
+#include "model/cuda_module.h"
+
+extern "C" const CudaModule vpd_cuda_module;
+
 const char *cudaGetErrorString(cudaError_t error) {
     switch (error) {
     case cudaSuccess: return "no error";
@@ -31,7 +35,9 @@ Status cuda_on_cpu_open(Device **out, Error *err) {
     if (seed) cuda_on_cpu_seed(strtoull(seed, nullptr, 10));
     Device *device = static_cast<Device *>(calloc(1, sizeof *device));
     CHECK(device);
-    Status status = cuda_device_open(device, 0, err);
+    device->nn = vpd_cuda_module.nn;
+    device->gnn = vpd_cuda_module.gnn;
+    device->renderer = vpd_cuda_module.renderer;
     *out = device;
-    return status;
+    return vpd_cuda_module.open(device, 0, err);
 }

@@ -3,9 +3,7 @@
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/cuda_on_cpu/cuda_runtime.h"
 
-extern "C" {
 #include "base/check.h"
-}
 
 #include <map>
 #include <sys/mman.h>
