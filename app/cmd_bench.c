@@ -19,7 +19,7 @@ static const Flag flags[] = {
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
-    {.name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)"},
+    {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
     {0},
 };
 
@@ -166,6 +166,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
                          wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK && *device->note) log_note(&line->log, "%s", device->note);
     if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (wanted ? i == known : !parts[i].on_request) status = parts[i].run(device, &options, err);

@@ -13,7 +13,7 @@ static const Flag flags[] = {
     {.name = "resume", .help = "go on from the folder's latest checkpoint"},
     {.name = "init", .value = "CHECKPOINT", .help = "start from the weights of another run (train.init)"},
     {.name = "dry-run", .help = "print weights, memory, time per step and ETA; leave nothing behind"},
-    {.name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)"},
+    {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
     {0},
 };
 
@@ -43,6 +43,7 @@ static Status run_train(const CommandLine *line, Error *err) {
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK && *device->note) log_note(&line->log, "%s", device->note);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
                           .log = &line->log,

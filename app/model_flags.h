@@ -7,7 +7,7 @@
 #include "infer/session.h"
 
 #define FLAG_DEVICE                                                                                                    \
-    { .name = "device", .value = "DEVICE", .help = "auto or cpu (default auto)" }
+    { .name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)" }
 #define FLAG_RAW                                                                                                       \
     { .name = "raw", .help = "the weights as the optimiser left them, not their moving average" }
 #define FLAG_INPUT_VIEWS                                                                                               \

@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct ArenaBlock ArenaBlock;
 
 // Where blocks come from: the host's heap, or a device's memory pool.
@@ -42,5 +46,9 @@ void arena_reset(Arena *arena);
 ArenaMark arena_mark(const Arena *arena);
 // Releases everything allocated after the mark. Blocks stay with the arena until the next reset.
 void arena_release(Arena *arena, ArenaMark mark);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

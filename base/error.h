@@ -4,6 +4,10 @@
 #ifndef VPD_BASE_ERROR_H
 #define VPD_BASE_ERROR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum Status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,     // the machine let us down: disk full, no memory, a child process died
@@ -25,5 +29,9 @@ static inline Status error_status(Status status) { return status; }
 
 // Puts "prefix: " before the text of an error that is already set; returns its status.
 Status error_prefix(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,8 +1,8 @@
 # Warnings, optimisation and the instruction sets that the CPU back end is compiled for.
 add_library(vpd_flags INTERFACE)
 target_compile_definitions(vpd_flags INTERFACE _GNU_SOURCE)
-target_compile_options(vpd_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
-  -Wvla -Wno-psabi -fno-math-errno -fno-trapping-math -ffp-contract=off)
+target_compile_options(vpd_flags INTERFACE -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>
+  -Wpointer-arith -Wvla -Wno-psabi -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   # "omp simd" is a wish: a loop that clang leaves scalar is no error (gcc builds are the ones to time)
   target_compile_options(vpd_flags INTERFACE -Wno-pass-failed)
@@ -28,6 +28,7 @@ if(VPD_SANITIZE)
 else()
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1")  # of the tests' CUDA files: built more often than they are run
 
 if(VPD_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(VPD_ISAS base)  # under sanitizers one copy is enough to look for errors

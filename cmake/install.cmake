@@ -1,5 +1,4 @@
 # The program needs no library of ours and works wherever it is moved to. libvpd.so is installed once cmake/libvpd.map has names.
-include(GNUInstallDirs)
 install(TARGETS vpd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

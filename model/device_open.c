@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a device together from the back ends of nn, gnn and renderer.
 #include "base/threads.h"
-#include "gnn/backend.h"
-#include "nn/backend.h"
-#include "renderer/backend.h"
+#include "model/cuda_module.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -78,11 +76,33 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     return STATUS_OK;
 }
 
+// The number behind "cuda:", 0 for "cuda", -1 for anything else.
+static int cuda_index(const char *spec) {
+    if (!strcmp(spec, "cuda")) return 0;
+    bool digits =
+        !strncmp(spec, "cuda:", 5) && spec[5] && strlen(spec) < 9 && strspn(spec + 5, "0123456789") == strlen(spec + 5);
+    return digits ? atoi(spec + 5) : -1;
+}
+
+// The first GPU when it works; else the CPU, and what was wrong in device->note unless this build knows no GPUs.
+static Status open_any(int threads, Device **out, Error *err) {
+    bool found = false;
+    Error why = {0};
+    if (device_open_cuda(0, &found, out, &why) == STATUS_OK) return STATUS_OK;
+    Status status = open_cpu(NULL, threads, out, err);
+    if (status == STATUS_OK && found)
+        snprintf((*out)->note, sizeof(*out)->note, "device auto is the CPU: %.400s", why.text);
+    return status;
+}
+
 Status device_open(const char *spec, int threads, Device **out, Error *err) {
+    bool found;
     *out = NULL;
-    if (!strcmp(spec, "cpu") || !strcmp(spec, "auto")) return open_cpu(NULL, threads, out, err);
+    if (!strcmp(spec, "cpu")) return open_cpu(NULL, threads, out, err);
     if (!strncmp(spec, "cpu:", 4)) return open_cpu(spec + 4, threads, out, err);
-    return error_set(err, STATUS_BAD_INPUT, "--device %s: this build has the CPU back end only; use cpu or auto", spec);
+    if (!strcmp(spec, "auto")) return open_any(threads, out, err);
+    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), &found, out, err);
+    return error_set(err, STATUS_BAD_INPUT, "--device %s: expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER", spec);
 }
 
 void device_close(Device *device) {

@@ -11,12 +11,17 @@
 #include "base/error.h"
 #include "nn/real.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct NnBackend;
 struct GnnBackend;
 struct RendererBackend;
 
 typedef struct Device {
-    char name[64]; // "cpu avx2, 2 threads"
+    char name[64];  // "cpu avx2, 2 threads"
+    char note[512]; // for the user: why "auto" chose the CPU; mostly ""
     const struct NnBackend *nn;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
@@ -28,8 +33,8 @@ typedef struct Device {
     void *state; // the back end's own
 } Device;
 
-// spec: "auto", "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count. VPD_ISA=base|avx2|avx512 forces the CPU table of "cpu" and
-// "auto".
+// spec: "auto" (cuda when it works, else cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.
+// VPD_ISA=base|avx2|avx512 forces the CPU table of "cpu" and "auto".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
 
@@ -42,5 +47,9 @@ Status device_status(Device *device, Error *err);
 // op.
 real *device_scratch(Device *device, size_t count);
 void *device_scratch_bytes(Device *device, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,46 @@
+# libvpd_cuda.so: the CUDA back end, which the program opens when asked for. It needs the toolkit's compiler and headers;
+# it links CUDA's runtime into itself and opens cuBLAS and cuDNN when it runs.
+set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where nvcc is found and gcc makes a release")
+set(VPD_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "compute capabilities; the last also as PTX for later ones")
+set(VPD_CUDA_BACKENDS nn/cuda model/cuda) # folders of .cu files
+set(VPD_CUDA_EXACT nn/cuda/knn_search.cu)  # without fused multiply-add: neighbour lists equal the CPU's
+
+set(VPD_WITH_CUDA OFF)
+if(VPD_CUDA STREQUAL ON OR (VPD_CUDA STREQUAL AUTO AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT VPD_SANITIZE))
+  find_program(VPD_NVCC nvcc HINTS $ENV{CUDA_PATH}/bin /usr/local/cuda/bin)
+  if(VPD_NVCC)
+    set(VPD_WITH_CUDA ON)
+  elseif(VPD_CUDA STREQUAL ON)
+    message(FATAL_ERROR "VPD_CUDA=ON: nvcc is not found; put it on PATH or set CUDA_PATH")
+  endif()
+endif()
+
+if(VPD_WITH_CUDA)
+  list(GET VPD_CUDA_ARCHITECTURES -1 newest)
+  list(TRANSFORM VPD_CUDA_ARCHITECTURES APPEND "-real" OUTPUT_VARIABLE CMAKE_CUDA_ARCHITECTURES)
+  list(APPEND CMAKE_CUDA_ARCHITECTURES "${newest}-virtual")
+  set(CMAKE_CUDA_COMPILER ${VPD_NVCC})
+  if(VPD_CCACHE AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${VPD_CCACHE})
+  endif()
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+  enable_language(CUDA)
+
+  foreach(folder ${VPD_CUDA_BACKENDS})
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cu)
+    list(APPEND cuda_sources ${found})
+  endforeach()
+  # The module has its own copy of what it needs of base/ and nn/ (docs/architecture.md).
+  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/error.c base/version.c nn/device.c)
+  add_dependencies(vpd_cuda vpd_commit)
+  target_include_directories(vpd_cuda PRIVATE ${CMAKE_SOURCE_DIR})
+  list(JOIN VPD_CUDA_ARCHITECTURES " " names)
+  target_compile_definitions(vpd_cuda PRIVATE _GNU_SOURCE VPD_CUDA_ARCHITECTURES="${names}")
+  target_compile_options(vpd_cuda PRIVATE -fvisibility=hidden $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall,-Wextra
+    -Xptxas=--warn-on-spills $<$<BOOL:${VPD_WERROR}>:-Werror=all-warnings>>)
+  set_source_files_properties(${VPD_CUDA_EXACT} PROPERTIES COMPILE_OPTIONS --fmad=false)
+  target_link_options(vpd_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+  target_link_libraries(vpd_cuda PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(vpd_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  install(TARGETS vpd_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table that libvpd_cuda.so exports.
+#include "nn/cuda/backend.h"
+#include "nn/cuda/device.h"
+
+#include "base/version.h"
+#include "model/cuda_module.h"
+
+extern "C" __attribute__((visibility("default"))) const CudaModule vpd_cuda_module;
+
+const CudaModule vpd_cuda_module = {
+    .size = sizeof(CudaModule),
+    .device_size = sizeof(Device),
+    .nn_size = sizeof(NnBackend),
+    .gnn_size = sizeof(GnnBackend),
+    .renderer_size = sizeof(RendererBackend),
+    .version = version_number(),
+    .commit = version_commit(),
+    .nn = &nn_backend_cuda,
+    .gnn = nullptr,
+    .renderer = nullptr,
+    .open = cuda_device_open,
+};

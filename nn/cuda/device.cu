@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/cuda/device.h"
+
+#include "nn/cuda/blas.h"
+#include "nn/cuda/dnn.h"
+
+bool cuda_ok(Device *device, cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return true;
+    const CudaState *state = cuda_state(device);
+    char sizes[200] = "";
+    int length = 0;
+    for (size_t i = 0; i < state->size_count; i++)
+        length += snprintf(sizes + length, sizeof sizes - static_cast<size_t>(length), "%s%zu", i ? "," : "",
+                           state->sizes[i]);
+    device_fail(device, STATUS_FAILED, "CUDA: %s (%s), %s: %s", state->op ? state->op : "start", sizes, what,
+                cudaGetErrorString(error));
+    cudaGetLastError(); // so that the next call does not find it again
+    return false;
+}
+
+// ---- memory. cudaFree waits for kernels that use it; both are rare: arenas keep their blocks.
+
+static void *allocate(void *owner, size_t bytes) {
+    const Device *device = static_cast<const Device *>(owner);
+    void *memory = nullptr;
+    if (cudaSetDevice(cuda_state(device)->index) == cudaSuccess &&
+        cudaMalloc(&memory, bytes ? bytes : 1) == cudaSuccess)
+        return memory;
+    cudaGetLastError();
+    return nullptr;
+}
+
+static void release(void *owner, void *memory, size_t bytes) {
+    (void)bytes;
+    const Device *device = static_cast<const Device *>(owner);
+    if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess) cudaFree(memory);
+}
+
+static void move(Device *device, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *name) {
+    if (bytes == 0 || !cuda_op(device, name, bytes)) return;
+    cuda_ok(device, cudaMemcpyAsync(to, from, bytes, kind, cuda_state(device)->stream), "cudaMemcpyAsync");
+}
+
+void cuda_zero(Device *device, void *memory, size_t bytes) {
+    if (bytes == 0 || !cuda_op(device, "zero", bytes)) return;
+    cuda_ok(device, cudaMemsetAsync(memory, 0, bytes, cuda_state(device)->stream), "cudaMemsetAsync");
+}
+
+void cuda_copy(Device *device, void *to, const void *from, size_t bytes) {
+    move(device, to, from, bytes, cudaMemcpyDeviceToDevice, "copy");
+}
+
+void cuda_upload(Device *device, void *to, const void *host, size_t bytes) {
+    move(device, to, host, bytes, cudaMemcpyHostToDevice, "upload");
+}
+
+void cuda_download(Device *device, void *host, const void *from, size_t bytes) {
+    move(device, host, from, bytes, cudaMemcpyDeviceToHost, "download");
+    if (!device->failed)
+        cuda_ok(device, cudaStreamSynchronize(cuda_state(device)->stream), "an earlier kernel or copy");
+}
+
+// ---- opening
+
+static Status find_device(int index, Error *err) {
+    int driver = 0, runtime = 0, count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        return error_set(err, STATUS_FAILED,
+                         "CUDA: no NVIDIA driver is installed (libcuda.so.1); install one, or use --device cpu");
+    if (error == cudaErrorInsufficientDriver)
+        return error_set(
+            err, STATUS_FAILED,
+            "CUDA: the NVIDIA driver is too old: it supports CUDA %d.%d, this build needs %d.%d; update the driver",
+            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0))
+        return error_set(err, STATUS_FAILED, "CUDA: the driver finds no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+    if (error != cudaSuccess)
+        return error_set(err, STATUS_FAILED, "CUDA: looking for GPUs: %s", cudaGetErrorString(error));
+    if (index >= count)
+        return error_set(err, STATUS_BAD_INPUT, "--device cuda:%d: there is no such GPU; found %d, numbered from 0",
+                         index, count);
+    return STATUS_OK;
+}
+
+static __global__ void probe() {}
+
+#ifndef VPD_CUDA_ARCHITECTURES
+#define VPD_CUDA_ARCHITECTURES "none" // the tests' build
+#endif
+
+static Status start(CudaState *state, const cudaDeviceProp *found, Error *err) {
+    int shared = 0;
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaSetDevice(state->index);
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe);
+    if (error == cudaErrorNoKernelImageForDevice)
+        return error_set(
+            err, STATUS_FAILED,
+            "CUDA: %s has compute capability %d.%d, which this build has no code for (it has %s); build with "
+            "-DVPD_CUDA_ARCHITECTURES=%d%d",
+            found->name, found->major, found->minor, VPD_CUDA_ARCHITECTURES, found->major, found->minor);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, state->index);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, state->index);
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&state->stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess)
+        return error_set(err, STATUS_FAILED, "CUDA: cannot start %s: %s", found->name, cudaGetErrorString(error));
+    state->shared_limit = static_cast<size_t>(shared);
+    return STATUS_OK;
+}
+
+Status cuda_device_open(Device *device, int index, Error *err) {
+    Status status = find_device(index, err);
+    if (status != STATUS_OK) return status;
+    cudaDeviceProp found;
+    cudaError_t error = cudaGetDeviceProperties(&found, index);
+    if (error != cudaSuccess)
+        return error_set(err, STATUS_FAILED, "CUDA: cannot ask GPU %d what it is: %s", index,
+                         cudaGetErrorString(error));
+    CudaState *state = static_cast<CudaState *>(calloc(1, sizeof *state));
+    if (!state) return error_set(err, STATUS_FAILED, "out of memory for a device");
+    state->index = index;
+    device->state = state;
+    device->threads = 1;
+    device->source.allocate = allocate;
+    device->source.release = release;
+    device->source.owner = device;
+    arena_init(&device->scratch, device->source);
+    snprintf(device->name, sizeof device->name, "cuda:%d, %.40s", index, found.name);
+    return start(state, &found, err);
+}
+
+void cuda_device_close(Device *device) {
+    CudaState *state = cuda_state(device);
+    if (!state) return;
+    cudaSetDevice(state->index);
+    cuda_blas_close(device);
+    cuda_dnn_close(device);
+    arena_free(&device->scratch);
+    if (state->stream) cudaStreamDestroy(state->stream);
+    free(state);
+    device->state = nullptr;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/cuda/dnn.h"
+
+#include "nn/cuda/library.h"
+
+#include <cudnn.h>
+#include <string.h>
+
+#define NAME_OF_(number) "libcudnn.so." #number
+#define NAME_OF(number) NAME_OF_(number)
+
+// Every function of cuDNN that this file calls.
+#define FUNCTIONS(F)                                                                                                   \
+    F(cudnnCreate)                                                                                                     \
+    F(cudnnDestroy)                                                                                                    \
+    F(cudnnSetStream)                                                                                                  \
+    F(cudnnGetErrorString)                                                                                             \
+    F(cudnnCreateTensorDescriptor)                                                                                     \
+    F(cudnnSetTensor4dDescriptor)                                                                                      \
+    F(cudnnDestroyTensorDescriptor)                                                                                    \
+    F(cudnnCreateFilterDescriptor)                                                                                     \
+    F(cudnnSetFilter4dDescriptor)                                                                                      \
+    F(cudnnDestroyFilterDescriptor)                                                                                    \
+    F(cudnnCreateConvolutionDescriptor)                                                                                \
+    F(cudnnSetConvolution2dDescriptor)                                                                                 \
+    F(cudnnSetConvolutionMathType)                                                                                     \
+    F(cudnnDestroyConvolutionDescriptor)                                                                               \
+    F(cudnnGetConvolutionForwardAlgorithm_v7)                                                                          \
+    F(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                                     \
+    F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)                                                                   \
+    F(cudnnConvolutionForward)                                                                                         \
+    F(cudnnConvolutionBackwardData)                                                                                    \
+    F(cudnnConvolutionBackwardFilter)
+
+// More than a UNet's shapes; the workspace that an algorithm may ask for.
+constexpr size_t MAX_SHAPES = 256, MAX_WORKSPACE = size_t{256} << 20;
+constexpr int MAX_CHOICES = 16;
+
+// An algorithm and its workspace in bytes.
+template <class Algorithm> struct Choice {
+    bool made;
+    Algorithm algorithm;
+    size_t bytes;
+};
+
+// What is kept for a shape.
+struct Plan {
+    CudaConv conv;
+    cudnnTensorDescriptor_t x, y;
+    cudnnFilterDescriptor_t filter;
+    Choice<cudnnConvolutionFwdAlgo_t> forward;
+    Choice<cudnnConvolutionBwdDataAlgo_t> data;
+    Choice<cudnnConvolutionBwdFilterAlgo_t> weights;
+};
+
+struct CudaDnn {
+#define DECLARE(name) decltype(&::name) name;
+    FUNCTIONS(DECLARE)
+#undef DECLARE
+    cudnnHandle_t handle;
+    cudnnConvolutionDescriptor_t convolution;
+    Plan plans[MAX_SHAPES];
+    size_t count;
+};
+
+static bool ok(Device *device, const CudaDnn *dnn, cudnnStatus_t status, CudaConv c, const char *what) {
+    if (status != CUDNN_STATUS_SUCCESS)
+        device_fail(device, STATUS_FAILED, "CUDA: convolution of (%zu,%zu,%zu,%zu) to %zu channels, %s: %s", c.shape.n,
+                    c.shape.h, c.shape.w, c.in, c.out, what, dnn->cudnnGetErrorString(status));
+    return status == CUDNN_STATUS_SUCCESS;
+}
+
+static bool find_functions(Device *device, CudaDnn *dnn) {
+    void *library = cuda_library_open(device, NAME_OF(CUDNN_MAJOR));
+#define FIND(name)                                                                                                     \
+    if (!cuda_library_function(device, library, #name, reinterpret_cast<void **>(&dnn->name))) return false;
+    FUNCTIONS(FIND)
+#undef FIND
+    return true;
+}
+
+// Products in fp32 alone: no TF32.
+static bool start(Device *device, CudaDnn *dnn) {
+    auto good = [=](cudnnStatus_t status, const char *what) { return ok(device, dnn, status, CudaConv{}, what); };
+    return good(dnn->cudnnCreate(&dnn->handle), "cudnnCreate") &&
+           good(dnn->cudnnSetStream(dnn->handle, cuda_state(device)->stream), "cudnnSetStream") &&
+           good(dnn->cudnnCreateConvolutionDescriptor(&dnn->convolution), "its descriptor") &&
+           good(dnn->cudnnSetConvolution2dDescriptor(dnn->convolution, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION,
+                                                     CUDNN_DATA_FLOAT),
+                "its descriptor") &&
+           good(dnn->cudnnSetConvolutionMathType(dnn->convolution, CUDNN_FMA_MATH), "its descriptor");
+}
+
+static CudaDnn *dnn_of(Device *device) {
+    CudaState *state = cuda_state(device);
+    if (state->dnn) return state->dnn;
+    CudaDnn *dnn = static_cast<CudaDnn *>(calloc(1, sizeof *dnn));
+    if (!dnn) device_fail(device, STATUS_FAILED, "out of memory for cuDNN");
+    if (dnn && find_functions(device, dnn) && start(device, dnn)) return state->dnn = dnn;
+    free(dnn);
+    return nullptr;
+}
+
+static bool describe(Device *device, CudaDnn *dnn, Plan *plan) {
+    CudaConv c = plan->conv;
+    int n = static_cast<int>(c.shape.n), h = static_cast<int>(c.shape.h), w = static_cast<int>(c.shape.w);
+    int in = static_cast<int>(c.in), out = static_cast<int>(c.out);
+    auto good = [=](cudnnStatus_t status) { return ok(device, dnn, status, c, "its descriptors"); };
+    return good(dnn->cudnnCreateTensorDescriptor(&plan->x)) && good(dnn->cudnnCreateTensorDescriptor(&plan->y)) &&
+           good(dnn->cudnnCreateFilterDescriptor(&plan->filter)) &&
+           good(dnn->cudnnSetTensor4dDescriptor(plan->x, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, n, in, h, w)) &&
+           good(dnn->cudnnSetTensor4dDescriptor(plan->y, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, n, out, h, w)) &&
+           good(dnn->cudnnSetFilter4dDescriptor(plan->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, out, in, 3, 3));
+}
+
+static Plan *plan_for(Device *device, CudaConv conv) {
+    CudaDnn *dnn = device->failed ? nullptr : dnn_of(device);
+    for (size_t i = 0; dnn && i < dnn->count; i++)
+        if (!memcmp(&dnn->plans[i].conv, &conv, sizeof conv)) return &dnn->plans[i];
+    if (!dnn) return nullptr;
+    if (dnn->count == MAX_SHAPES) {
+        device_fail(device, STATUS_FAILED, "CUDA: convolutions of more than %zu shapes", MAX_SHAPES);
+        return nullptr;
+    }
+    Plan *plan = &dnn->plans[dnn->count++];
+    plan->conv = conv;
+    return describe(device, dnn, plan) ? plan : nullptr;
+}
+
+// The fastest that repeats bit for bit and whose workspace is bounded; cuDNN lists them by speed.
+template <class Algorithm, class Result>
+static bool choose(Device *device, CudaConv c, const Result *results, int count, Choice<Algorithm> *choice) {
+    for (int i = 0; i < count && !choice->made; i++) {
+        bool fits = results[i].status == CUDNN_STATUS_SUCCESS && results[i].determinism == CUDNN_DETERMINISTIC &&
+                    results[i].memory <= MAX_WORKSPACE;
+        if (fits) *choice = {true, results[i].algo, results[i].memory};
+    }
+    if (!choice->made)
+        device_fail(device, STATUS_FAILED,
+                    "CUDA: cuDNN has no repeatable convolution of (%zu,%zu,%zu,%zu) to %zu channels", c.shape.n,
+                    c.shape.h, c.shape.w, c.in, c.out);
+    return choice->made;
+}
+
+void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real *filter, real *y) {
+    Plan *plan = plan_for(device, conv);
+    if (!plan) return;
+    const CudaDnn *dnn = cuda_state(device)->dnn;
+    cudnnConvolutionFwdAlgoPerf_t results[MAX_CHOICES];
+    int count = 0;
+    if (!plan->forward.made &&
+        (!ok(device, dnn,
+             dnn->cudnnGetConvolutionForwardAlgorithm_v7(dnn->handle, plan->x, plan->filter, dnn->convolution, plan->y,
+                                                         MAX_CHOICES, &count, results),
+             conv, "its algorithms") ||
+         !choose(device, conv, results, count, &plan->forward)))
+        return;
+    const real one = 1;
+    ArenaMark mark = arena_mark(&device->scratch);
+    void *room = device_scratch_bytes(device, plan->forward.bytes);
+    if (room)
+        ok(device, dnn,
+           dnn->cudnnConvolutionForward(dnn->handle, &one, plan->x, x, plan->filter, filter, dnn->convolution,
+                                        plan->forward.algorithm, room, plan->forward.bytes, &one, plan->y, y),
+           conv, "forward");
+    arena_release(&device->scratch, mark);
+}
+
+void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, const real *dy, bool add, real *dx) {
+    Plan *plan = plan_for(device, conv);
+    if (!plan) return;
+    const CudaDnn *dnn = cuda_state(device)->dnn;
+    cudnnConvolutionBwdDataAlgoPerf_t results[MAX_CHOICES];
+    int count = 0;
+    if (!plan->data.made &&
+        (!ok(device, dnn,
+             dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn->handle, plan->filter, plan->y, dnn->convolution,
+                                                              plan->x, MAX_CHOICES, &count, results),
+             conv, "its algorithms") ||
+         !choose(device, conv, results, count, &plan->data)))
+        return;
+    const real one = 1, beta = add;
+    ArenaMark mark = arena_mark(&device->scratch);
+    void *room = device_scratch_bytes(device, plan->data.bytes);
+    if (room)
+        ok(device, dnn,
+           dnn->cudnnConvolutionBackwardData(dnn->handle, &one, plan->filter, filter, plan->y, dy, dnn->convolution,
+                                             plan->data.algorithm, room, plan->data.bytes, &beta, plan->x, dx),
+           conv, "backward to x");
+    arena_release(&device->scratch, mark);
+}
+
+void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, const real *dy, real *dfilter) {
+    Plan *plan = plan_for(device, conv);
+    if (!plan) return;
+    const CudaDnn *dnn = cuda_state(device)->dnn;
+    cudnnConvolutionBwdFilterAlgoPerf_t results[MAX_CHOICES];
+    int count = 0;
+    if (!plan->weights.made &&
+        (!ok(device, dnn,
+             dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn->handle, plan->x, plan->y, dnn->convolution,
+                                                                plan->filter, MAX_CHOICES, &count, results),
+             conv, "its algorithms") ||
+         !choose(device, conv, results, count, &plan->weights)))
+        return;
+    const real one = 1, zero = 0;
+    ArenaMark mark = arena_mark(&device->scratch);
+    void *room = device_scratch_bytes(device, plan->weights.bytes);
+    if (room)
+        ok(device, dnn,
+           dnn->cudnnConvolutionBackwardFilter(dnn->handle, &one, plan->x, x, plan->y, dy, dnn->convolution,
+                                               plan->weights.algorithm, room, plan->weights.bytes, &zero, plan->filter,
+                                               dfilter),
+           conv, "backward to the weights");
+    arena_release(&device->scratch, mark);
+}
+
+void cuda_dnn_close(Device *device) {
+    CudaDnn *dnn = cuda_state(device)->dnn;
+    for (size_t i = 0; dnn && i < dnn->count; i++) {
+        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].x);
+        dnn->cudnnDestroyTensorDescriptor(dnn->plans[i].y);
+        dnn->cudnnDestroyFilterDescriptor(dnn->plans[i].filter);
+    }
+    if (dnn) dnn->cudnnDestroyConvolutionDescriptor(dnn->convolution);
+    if (dnn) dnn->cudnnDestroy(dnn->handle);
+    free(dnn);
+    cuda_state(device)->dnn = nullptr;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions: cuDNN behind a few functions (tests: tests/cuda_on_cpu/library_dnn.cpp). 3x3, padding 1, stride 1;
+// images are NHWC, filters (out,3,3,in). Algorithms are chosen once per shape among those whose sums have a fixed
+// order.
+#ifndef VPD_NN_CUDA_DNN_H
+#define VPD_NN_CUDA_DNN_H
+
+#include "nn/cuda/launch.h"
+
+#include "nn/image_shape.h"
+
+struct CudaConv {
+    ImageShape shape; // n > 0
+    size_t in, out;   // channels
+};
+
+// y (n,h,w,out) += the convolution of x (n,h,w,in)
+void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real *filter, real *y);
+// dx (n,h,w,in) = its gradient, or += with `add`
+void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, const real *dy, bool add, real *dx);
+// dfilter (out,3,3,in) = its gradient
+void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, const real *dy, real *dfilter);
+void cuda_dnn_close(Device *device); // frees what they keep in CudaState
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbour lists of the CUDA kernels, run on the CPU, equal the CPU back end's entry by entry.
+#include "tests/test.h"
+
+#include "base/random.h"
+#include "nn/backend.h"
+#include "nn/knn.h"
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+
+// What breaks a search: coincident points, equal distances, far outliers, dense clusters, one line.
+typedef enum Shape {
+    SHAPE_BOX,
+    SHAPE_LATTICE,
+    SHAPE_ONE_PLACE,
+    SHAPE_LINE,
+    SHAPE_OUTLIERS,
+    SHAPE_CLUSTERS,
+    SHAPE_COUNT
+} Shape;
+
+typedef struct Cloud {
+    size_t count, extra;
+    real *x, *e; // (count, 3), (count, extra)
+} Cloud;
+
+static real coordinate(Shape shape, size_t i, uint32_t stream) {
+    real u = 2 * random_uniform((RandomKey){11, RANDOM_TEST, stream, 0}, i) - 1;
+    switch (shape) {
+    case SHAPE_LATTICE: return real_floor(3 * u);
+    case SHAPE_ONE_PLACE: return (real)(i % 3);
+    case SHAPE_LINE: return i % 3 ? 1 : u;
+    case SHAPE_OUTLIERS: return i / 3 % 50 == 0 ? u * u * u * (real)1e6 : u;
+    case SHAPE_CLUSTERS: return i / 3 % 2 ? (real)1.5 + u * (real)1e-4 : u;
+    default: return u;
+    }
+}
+
+static Cloud cloud_of(Shape shape, size_t count, size_t extra, uint32_t stream) {
+    Cloud cloud = {count, extra, calloc(3 * count + 1, sizeof(real)), calloc(extra * count + 1, sizeof(real))};
+    assert_true(cloud.x && cloud.e);
+    for (size_t i = 0; i < 3 * count; i++) cloud.x[i] = coordinate(shape, i, stream);
+    for (size_t i = 0; i < extra * count; i++) cloud.e[i] = coordinate(shape, 3 * i + 1, stream + 1) / 4;
+    return cloud;
+}
+
+static void cloud_free(Cloud cloud) {
+    free(cloud.x);
+    free(cloud.e);
+}
+
+static void *upload(Device *device, Arena *memory, const void *host, size_t bytes) {
+    void *out = arena_alloc(memory, bytes);
+    assert_non_null(out);
+    if (host) device->nn->upload(device, out, host, bytes);
+    return host ? out : NULL;
+}
+
+typedef struct Answer {
+    int32_t *index;  // (queries, k)
+    real *distance2; // (queries, k)
+} Answer;
+
+static Answer search(Device *device, const Cloud *points, const Cloud *queries, const int32_t *self, int k) {
+    size_t count = queries->count * (size_t)k;
+    Answer out = {malloc(count * sizeof *out.index + 1), malloc(count * sizeof *out.distance2 + 1)};
+    Arena memory;
+    Error err = {0};
+    arena_init(&memory, device->source);
+    KnnArgs args = {.points = points->count,
+                    .queries = queries->count,
+                    .extra = points->extra,
+                    .k = k,
+                    .point = upload(device, &memory, points->x, 3 * points->count * sizeof(real)),
+                    .query = upload(device, &memory, queries->x, 3 * queries->count * sizeof(real)),
+                    .point_extra = upload(device, &memory, points->e, points->extra * points->count * sizeof(real)),
+                    .query_extra = upload(device, &memory, queries->e, queries->extra * queries->count * sizeof(real)),
+                    .self = upload(device, &memory, self, queries->count * sizeof *self),
+                    .index = arena_array(&memory, count, sizeof(int32_t)),
+                    .distance2 = arena_array(&memory, count, sizeof(real))};
+    knn(device, &args);
+    device->nn->download(device, out.index, args.index, count * sizeof *out.index);
+    device->nn->download(device, out.distance2, args.distance2, count * sizeof *out.distance2);
+    if (device_status(device, &err) != STATUS_OK) fail_msg("%s (%s)", err.text, cuda_on_cpu_report());
+    arena_free(&memory);
+    return out;
+}
+
+static void answer_free(Answer answer) {
+    free(answer.index);
+    free(answer.distance2);
+}
+
+typedef struct Devices {
+    Device *cpu, *cuda;
+} Devices;
+
+static int open_devices(void **state) {
+    static Devices devices;
+    Error err = {0};
+    assert_status_ok(device_open("cpu", 2, &devices.cpu, &err), err);
+    assert_status_ok(cuda_on_cpu_open(&devices.cuda, &err), err);
+    *state = &devices;
+    return 0;
+}
+
+static int close_devices(void **state) {
+    Devices *devices = *state;
+    device_close(devices->cpu);
+    device_close(devices->cuda);
+    return 0;
+}
+
+static void check_search(const Devices *devices, Shape shape, size_t points, size_t asked, size_t extra, int k) {
+    Cloud cloud = cloud_of(shape, points, extra, 1), queries = cloud_of(shape, asked, extra, points % 2 ? 1 : 3);
+    int32_t *self = calloc(queries.count, sizeof *self);
+    for (size_t i = 0; i < queries.count; i++) self[i] = i % 5 == 4 ? -1 : (int32_t)i;
+    for (int with_self = 0; with_self < 2; with_self++) {
+        const int32_t *mine = with_self ? self : NULL;
+        Answer cpu = search(devices->cpu, &cloud, &queries, mine, k);
+        Answer cuda = search(devices->cuda, &cloud, &queries, mine, k);
+        size_t count = queries.count * (size_t)k;
+        if (memcmp(cpu.index, cuda.index, count * sizeof *cpu.index) != 0 ||
+            memcmp(cpu.distance2, cuda.distance2, count * sizeof *cpu.distance2) != 0)
+            fail_msg("shape %d, %zu points, %zu extra, k %d, self %d: another list", (int)shape, points, extra, k,
+                     with_self);
+        answer_free(cpu);
+        answer_free(cuda);
+    }
+    free(self);
+    cloud_free(cloud);
+    cloud_free(queries);
+}
+
+static void equals_the_cpu(void **state) {
+    static const size_t counts[] = {0, 1, 2, 31, 32, 33, 200, 1025};
+    static const int ks[] = {1, 16, 33};
+    cuda_on_cpu_guard(true);
+    for (int shape = 0; shape < SHAPE_COUNT; shape++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            cuda_on_cpu_seed(c);
+            check_search(*state, (Shape)shape, counts[c], counts[c] / 4 + 5, (c + (size_t)shape) % (KNN_MAX_EXTRA + 1),
+                         ks[(c + (size_t)shape) % 3]);
+        }
+    cuda_on_cpu_seed(0);
+    cuda_on_cpu_guard(false);
+}
+
+// Four levels of boxes; and lists so long that fewer warps fit into a block.
+static void many_points_and_neighbours(void **state) {
+    check_search(*state, SHAPE_BOX, 40000, 100, 0, 16);
+    check_search(*state, SHAPE_CLUSTERS, 1500, 5, 1, 700);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu), cmocka_unit_test(many_points_and_neighbours)};
+    return cmocka_run_group_tests(tests, open_devices, close_devices);
+}

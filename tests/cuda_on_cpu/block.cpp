@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the blocks of a launch. A fiber takes one thread of the block after the other; a thread that must wait keeps its
+// fiber, and the next fiber goes on with the threads that have not begun. So a kernel without barriers uses one fiber.
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+#include "tests/cuda_on_cpu/cuda_runtime.h"
+#include "tests/cuda_on_cpu/fiber.h"
+
+#include "base/check.h"
+
+#include <map>
+#include <sys/mman.h>
+#include <utility>
+#include <vector>
+
+enum { WARP = 32, MAX_THREADS = 1024, USUAL_SHARED = 48 << 10, LARGEST_SHARED = 227 << 10, STACK = 256 << 10 };
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace {
+
+// Threads that wait for one another: a block's, or a warp's.
+struct Barrier {
+    unsigned expected, arrived;
+    const char *file; // of the first that arrived
+    int line;
+};
+
+struct Warp {
+    Barrier barrier;
+    uint64_t bits[2][WARP]; // what lanes publish; a warp's next round does not overwrite what is still being read
+};
+
+struct Thread {
+    Fiber *fiber;
+    Barrier *waits_at;
+    unsigned round; // of its warp
+};
+
+struct Block {
+    void (*body)(void *);
+    void *context;
+    unsigned count, begun, ended;
+    unsigned order[MAX_THREADS]; // in which threads begin
+    Thread threads[MAX_THREADS];
+    Warp warps[MAX_THREADS / WARP];
+    Barrier all;
+    std::vector<unsigned> ready;
+    std::vector<Fiber *> idle;
+    char *shared;
+    bool broken; // a fault was found; the rest of the block is given up
+} block;
+
+Fiber caller, *running = &caller, *before;
+Fiber fibers[MAX_THREADS];
+uint64_t seed, random_state;
+char report[512];
+std::map<const void *, size_t> opted_in;
+
+uint64_t draw() { // splitmix64
+    uint64_t z = random_state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+template <class T> void shuffle(T *items, size_t count) {
+    for (size_t i = count; seed && i > 1; i--) std::swap(items[i - 1], items[draw() % i]);
+}
+
+void switch_to(Fiber *next) {
+    before = running;
+    running = next;
+    fiber_switch(before, next);
+}
+
+// The fiber of a thread that may go on, one that begins the next threads, or the caller when the block is through.
+Fiber *next_fiber() {
+    if (block.broken) return &caller;
+    if (!block.ready.empty()) {
+        unsigned next = block.ready.back();
+        block.ready.pop_back();
+        return block.threads[next].fiber;
+    }
+    if (block.begun == block.count) return &caller;
+    Fiber *fiber = block.idle.back();
+    block.idle.pop_back();
+    return fiber;
+}
+
+void run_threads() {
+    fiber_entered(before);
+    while (true) {
+        while (block.begun < block.count) {
+            threadIdx.x = block.order[block.begun++];
+            block.threads[threadIdx.x].fiber = running;
+            block.body(block.context);
+            block.ended++;
+        }
+        block.idle.push_back(running);
+        switch_to(next_fiber());
+    }
+}
+
+void wait_at(Barrier *barrier, const char *what, const char *file, int line) {
+    unsigned self = threadIdx.x;
+    if (barrier->arrived && (barrier->line != line || strcmp(barrier->file, file) != 0)) {
+        snprintf(report, sizeof report, "block %u: thread %u is at %s in %s:%d while others wait in %s:%d", blockIdx.x,
+                 self, what, file, line, barrier->file, barrier->line);
+        block.broken = true;
+    }
+    barrier->file = file;
+    barrier->line = line;
+    if (!block.broken && ++barrier->arrived == barrier->expected) {
+        size_t first = block.ready.size();
+        for (unsigned t = 0; t < block.count; t++) {
+            if (block.threads[t].waits_at == barrier) block.ready.push_back(t);
+            if (block.threads[t].waits_at == barrier) block.threads[t].waits_at = nullptr;
+        }
+        shuffle(block.ready.data() + first, block.ready.size() - first);
+        barrier->arrived = 0;
+        return;
+    }
+    block.threads[self].waits_at = barrier;
+    switch_to(next_fiber());
+    threadIdx.x = self;
+}
+
+void report_waiting() {
+    for (unsigned t = 0; t < block.count; t++) {
+        const Barrier *barrier = block.threads[t].waits_at;
+        if (!barrier) continue;
+        snprintf(report, sizeof report, "block %u: thread %u waits in %s:%d for %u threads that do not come",
+                 blockIdx.x, t, barrier->file, barrier->line, barrier->expected - barrier->arrived);
+        return;
+    }
+}
+
+void make_fibers() {
+    if (fibers[0].stack) return;
+    void *stacks = mmap(nullptr, size_t{STACK} * MAX_THREADS, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(stacks != MAP_FAILED);
+    for (int i = 0; i < MAX_THREADS; i++) {
+        fibers[i].stack = static_cast<char *>(stacks) + size_t{STACK} * i;
+        fibers[i].stack_size = STACK;
+    }
+}
+
+// All fibers idle and at their beginning, the first on top.
+void reset_fibers() {
+    block.idle.clear();
+    for (int i = MAX_THREADS; i-- > 0;) {
+        if (fibers[i].context == nullptr || block.broken) fiber_prepare(&fibers[i], run_threads);
+        block.idle.push_back(&fibers[i]);
+    }
+}
+
+void run_block(unsigned index, size_t shared) {
+    blockIdx.x = index;
+    block.begun = block.ended = 0;
+    block.all = {block.count, 0, nullptr, 0};
+    for (unsigned t = 0; t < block.count; t++) {
+        block.order[t] = t;
+        block.threads[t] = {};
+        block.warps[t / WARP].barrier = {WARP, 0, nullptr, 0};
+    }
+    shuffle(block.order, block.count);
+    if (shared) memset(block.shared, 0xff, shared);
+    switch_to(next_fiber());
+    if (!block.broken && block.ended < block.count) {
+        block.broken = true;
+        report_waiting();
+    }
+}
+
+cudaError_t check_config(const cudaLaunchConfig_t *config, const void *kernel) {
+    dim3 grid = config->gridDim, threads = config->blockDim;
+    CHECK(grid.y == 1 && grid.z == 1 && threads.y == 1 && threads.z == 1 && threads.x % WARP == 0);
+    auto opted = opted_in.find(kernel);
+    size_t room = opted == opted_in.end() ? size_t{USUAL_SHARED} : opted->second;
+    bool fits = grid.x >= 1 && grid.x <= INT32_MAX && threads.x >= 1 && threads.x <= MAX_THREADS &&
+                config->dynamicSmemBytes <= room;
+    return fits ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+
+} // namespace
+
+cudaError_t cuda_on_cpu_opt_in(const void *kernel, cudaFuncAttribute, int bytes) {
+    if (bytes > LARGEST_SHARED) return cudaErrorInvalidValue;
+    opted_in[kernel] = static_cast<size_t>(bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *kernel, void (*thread)(void *),
+                               void *context) {
+    cudaError_t error = check_config(config, kernel);
+    if (error != cudaSuccess) return error;
+    make_fibers();
+    reset_fibers();
+    gridDim = config->gridDim;
+    blockDim = config->blockDim;
+    block.body = thread;
+    block.context = context;
+    block.count = blockDim.x;
+    block.broken = false;
+    block.ready.clear();
+    std::vector<char> shared(config->dynamicSmemBytes); // of just this size, so that AddressSanitizer sees its end
+    block.shared = shared.data();
+    std::vector<unsigned> order(gridDim.x);
+    for (unsigned i = 0; i < gridDim.x; i++) order[i] = i;
+    random_state = seed;
+    shuffle(order.data(), order.size());
+    cuda_on_cpu_enter();
+    for (size_t i = 0; i < order.size() && !block.broken; i++) run_block(order[i], config->dynamicSmemBytes);
+    cuda_on_cpu_leave();
+    return block.broken ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
+void *cuda_on_cpu_shared() { return block.shared; }
+
+void cuda_on_cpu_sync_block(const char *file, int line) { wait_at(&block.all, "__syncthreads", file, line); }
+
+const uint64_t *cuda_on_cpu_sync_warp(unsigned mask, uint64_t bits, const char *file, int line) {
+    CHECK(mask == 0xffffffffu); // warps work as a whole here
+    Warp *warp = &block.warps[threadIdx.x / WARP];
+    uint64_t *all = warp->bits[block.threads[threadIdx.x].round++ % 2];
+    all[threadIdx.x % WARP] = bits;
+    wait_at(&warp->barrier, "a warp operation", file, line);
+    return all;
+}
+
+unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line) {
+    const uint64_t *votes = cuda_on_cpu_sync_warp(mask, vote, file, line);
+    unsigned ballot = 0;
+    for (int lane = 0; lane < WARP; lane++) ballot |= static_cast<unsigned>(votes[lane] != 0) << lane;
+    return ballot;
+}
+
+void cuda_on_cpu_seed(uint64_t new_seed) { seed = new_seed; }
+
+const char *cuda_on_cpu_report(void) {
+    static char last[sizeof report];
+    memcpy(last, report, sizeof report);
+    report[0] = 0;
+    return last;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Device that runs the CUDA back end's kernels on the CPU (cuda_runtime.h here), for tests.
+#ifndef VPD_TESTS_CUDA_ON_CPU_H
+#define VPD_TESTS_CUDA_ON_CPU_H
+
+#include "nn/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+Status cuda_on_cpu_open(Device **out, Error *err);
+
+// The order in which threads and blocks run: 0 counts upwards, others are permutations. VPD_CUDA_SEED sets the first.
+void cuda_on_cpu_seed(uint64_t seed);
+// Device memory is out of reach (a segmentation fault) but for kernels and copies while `on`.
+void cuda_on_cpu_guard(bool on);
+// Bytes of device memory; more is cudaErrorMemoryAllocation.
+void cuda_on_cpu_limit(size_t bytes);
+// The last fault of a kernel in words, "" when there was none since the last call.
+const char *cuda_on_cpu_report(void);
+
+// Host stand-ins of libraries work on device memory between these.
+void cuda_on_cpu_enter(void);
+void cuda_on_cpu_leave(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for CUDA's header of this name where .cu files are compiled as plain C++: each block of a kernel runs on
+// the calling thread, one fiber per CUDA thread that waits somewhere (threads that never wait share one). Has what the
+// back end uses: one-dimensional launches, shared memory, barriers, warp operations by whole warps, integer atomics,
+// memory.
+//
+// Faults that it reports as cudaErrorLaunchFailure, in words in cuda_on_cpu_report(): a __syncthreads or a warp
+// operation that not all threads reach, or that they reach at different lines. Launch limits give the errors of CUDA.
+#ifndef VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
+#define VPD_TESTS_CUDA_ON_CPU_CUDA_RUNTIME_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static // one block runs at a time
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned count = 1) : x(count), y(1), z(1) {}
+};
+struct float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+// Of the thread that runs.
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+// ---- errors and streams
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchFailure = 719
+};
+const char *cudaGetErrorString(cudaError_t error);
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+typedef struct cudaStream *cudaStream_t;
+enum { cudaStreamNonBlocking = 1 };
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return *stream = nullptr, cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+// ---- devices
+
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
+inline cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+inline cudaError_t cudaDriverGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+inline cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int index);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int index);
+
+// ---- memory
+
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+cudaError_t cudaMalloc(void **memory, size_t bytes); // filled with NaN
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t stream);
+
+// ---- launches
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    void *attrs;
+    unsigned numAttrs;
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+struct cudaFuncAttributes {
+    int numRegs;
+};
+cudaError_t cuda_on_cpu_opt_in(const void *kernel, cudaFuncAttribute attribute, int bytes);
+cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *kernel, void (*thread)(void *),
+                               void *context);
+
+template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute attribute, int value) {
+    return cuda_on_cpu_opt_in(reinterpret_cast<const void *>(kernel), attribute, value);
+}
+template <class Kernel> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, Kernel *) {
+    return out->numRegs = 0, cudaSuccess;
+}
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
+                               Arguments &&...arguments) {
+    auto thread = [&] { kernel(static_cast<Parameters>(arguments)...); };
+    return cuda_on_cpu_launch(
+        config, reinterpret_cast<const void *>(kernel),
+        [](void *context) { (*static_cast<decltype(thread) *>(context))(); }, &thread);
+}
+
+// ---- what kernels call
+
+void *cuda_on_cpu_shared(); // the block's dynamic shared memory, filled with NaN when the block starts
+void cuda_on_cpu_sync_block(const char *file, int line);
+// Publishes `bits`, waits for the whole warp and returns what its lanes published.
+const uint64_t *cuda_on_cpu_sync_warp(unsigned mask, uint64_t bits, const char *file, int line);
+unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line);
+
+#define __syncthreads() cuda_on_cpu_sync_block(__FILE__, __LINE__)
+#define __syncwarp() ((void)cuda_on_cpu_sync_warp(0xffffffffu, 0, __FILE__, __LINE__))
+#define __ballot_sync(mask, vote) cuda_on_cpu_ballot(mask, vote, __FILE__, __LINE__)
+#define __any_sync(mask, vote) (cuda_on_cpu_ballot(mask, vote, __FILE__, __LINE__) != 0)
+#define __all_sync(mask, vote) (cuda_on_cpu_ballot(mask, !(vote), __FILE__, __LINE__) == 0)
+#define __shfl_sync(mask, value, lane) cuda_on_cpu_shuffle(mask, value, lane, __FILE__, __LINE__)
+#define __shfl_xor_sync(mask, value, bits)                                                                             \
+    cuda_on_cpu_shuffle(mask, value, cuda_on_cpu_lane() ^ (bits), __FILE__, __LINE__)
+#define __shfl_up_sync(mask, value, by)                                                                                \
+    cuda_on_cpu_shuffle(mask, value, cuda_on_cpu_lane() - (int)(by), __FILE__, __LINE__)
+#define __shfl_down_sync(mask, value, by)                                                                              \
+    cuda_on_cpu_shuffle(mask, value, cuda_on_cpu_lane() + (int)(by), __FILE__, __LINE__)
+
+inline int cuda_on_cpu_lane() { return static_cast<int>(threadIdx.x % 32); }
+
+// The value of `lane`; the caller's own where there is no such lane.
+template <class T> T cuda_on_cpu_shuffle(unsigned mask, T value, int lane, const char *file, int line) {
+    static_assert(sizeof value <= sizeof(uint64_t), "shuffles move eight bytes at most");
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    const uint64_t *all = cuda_on_cpu_sync_warp(mask, bits, file, line);
+    memcpy(&value, &all[lane < 0 || lane > 31 ? cuda_on_cpu_lane() : lane], sizeof value);
+    return value;
+}
+
+// Integers alone: no float atomics in this back end.
+template <class T, class Change> T cuda_on_cpu_atomic(T *at, Change change) {
+    static_assert(static_cast<T>(0.5) == 0, "sums of floats by atomics differ from run to run");
+    T old = *at;
+    *at = change(old);
+    return old;
+}
+template <class T> T atomicAdd(T *at, T value) {
+    return cuda_on_cpu_atomic(at, [=](T old) { return old + value; });
+}
+template <class T> T atomicMin(T *at, T value) {
+    return cuda_on_cpu_atomic(at, [=](T old) { return old < value ? old : value; });
+}
+template <class T> T atomicMax(T *at, T value) {
+    return cuda_on_cpu_atomic(at, [=](T old) { return old > value ? old : value; });
+}
+template <class T> T atomicOr(T *at, T value) {
+    return cuda_on_cpu_atomic(at, [=](T old) { return old | value; });
+}
+template <class T> T atomicExch(T *at, T value) {
+    return cuda_on_cpu_atomic(at, [=](T) { return value; });
+}
+template <class T> T atomicCAS(T *at, T expected, T value) {
+    return cuda_on_cpu_atomic(at, [=](T old) { return old == expected ? value : old; });
+}
+
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __clz(int bits) { return bits ? __builtin_clz(static_cast<unsigned>(bits)) : 32; }
+inline unsigned __float_as_uint(float x) {
+    unsigned bits;
+    return memcpy(&bits, &x, sizeof bits), bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float x;
+    return memcpy(&x, &bits, sizeof x), x;
+}
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+
+#endif

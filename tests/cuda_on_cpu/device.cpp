@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one GPU of tests/cuda_on_cpu.
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+#include "tests/cuda_on_cpu/cuda_runtime.h"
+
+#include "nn/cuda/device.h"
+
+#include "model/cuda_module.h"
+
+extern "C" const CudaModule vpd_cuda_module;
+
+const char *cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    default: return "another error";
+    }
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int) {
+    *out = {"tests/cuda_on_cpu", 9, 0};
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
+    *value = attribute == cudaDevAttrMultiProcessorCount ? 2 : 227 << 10;
+    return cudaSuccess;
+}
+
+Status cuda_on_cpu_open(Device **out, Error *err) {
+    const char *seed = getenv("VPD_CUDA_SEED");
+    if (seed) cuda_on_cpu_seed(strtoull(seed, nullptr, 10));
+    Device *device = static_cast<Device *>(calloc(1, sizeof *device));
+    CHECK(device);
+    device->nn = vpd_cuda_module.nn;
+    device->gnn = vpd_cuda_module.gnn;
+    device->renderer = vpd_cuda_module.renderer;
+    *out = device;
+    return vpd_cuda_module.open(device, 0, err);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory: pieces of one range of addresses, which the guard closes to the host in a single call.
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+#include "tests/cuda_on_cpu/cuda_runtime.h"
+
+#include "base/check.h"
+
+#include <map>
+#include <sys/mman.h>
+
+static const size_t REGION = size_t{16} << 30, PAGE = 4096;
+
+static struct Memory {
+    char *base;
+    std::map<size_t, size_t> pieces; // offset -> bytes, of what is handed out
+    size_t used, limit = REGION;
+    bool guarded;
+    int inside; // nested cuda_on_cpu_enter
+} memory;
+
+static void protect(int access) {
+    if (memory.base && !memory.pieces.empty()) {
+        auto last = memory.pieces.rbegin();
+        CHECK(mprotect(memory.base, last->first + last->second, access) == 0);
+    }
+}
+
+void cuda_on_cpu_guard(bool on) {
+    protect(on ? PROT_NONE : PROT_READ | PROT_WRITE);
+    memory.guarded = on;
+}
+
+void cuda_on_cpu_enter(void) {
+    if (memory.inside++ == 0 && memory.guarded) protect(PROT_READ | PROT_WRITE);
+}
+
+void cuda_on_cpu_leave(void) {
+    if (--memory.inside == 0 && memory.guarded) protect(PROT_NONE);
+}
+
+void cuda_on_cpu_limit(size_t bytes) { memory.limit = bytes; }
+
+// The first gap that is large enough.
+static size_t find_gap(size_t bytes) {
+    size_t at = 0;
+    for (auto &piece : memory.pieces) {
+        if (piece.first - at >= bytes) break;
+        at = piece.first + piece.second;
+    }
+    return at;
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes) {
+    size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (!memory.base) {
+        void *base = mmap(nullptr, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        CHECK(base != MAP_FAILED);
+        memory.base = static_cast<char *>(base);
+    }
+    size_t at = find_gap(whole);
+    if (whole < bytes || memory.used + whole > memory.limit || at + whole > REGION) return cudaErrorMemoryAllocation;
+    memory.pieces[at] = whole;
+    memory.used += whole;
+    *out = memory.base + at;
+    cuda_on_cpu_enter();
+    memset(*out, 0xff, whole); // NaN, and -1 in integers
+    cuda_on_cpu_leave();
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *piece) {
+    auto found = memory.pieces.find(static_cast<size_t>(static_cast<char *>(piece) - memory.base));
+    if (!piece) return cudaSuccess;
+    if (found == memory.pieces.end()) return cudaErrorInvalidValue;
+    mprotect(piece, found->second, PROT_READ | PROT_WRITE);
+    madvise(piece, found->second, MADV_DONTNEED);
+    memory.used -= found->second;
+    memory.pieces.erase(found);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
+    *left = memory.limit - memory.used;
+    *total = memory.limit;
+    return cudaSuccess;
+}
+
+// Whether [at, at + bytes) lies in one piece.
+static bool is_device_memory(const void *at, size_t bytes) {
+    size_t offset = static_cast<size_t>(static_cast<const char *>(at) - memory.base);
+    auto next = memory.pieces.upper_bound(offset);
+    if (next == memory.pieces.begin()) return false;
+    auto piece = std::prev(next);
+    return offset + bytes <= piece->first + piece->second;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+    if (bytes == 0) return cudaSuccess;
+    if (kind != cudaMemcpyHostToDevice && !is_device_memory(from, bytes)) return cudaErrorInvalidValue;
+    if (kind != cudaMemcpyDeviceToHost && !is_device_memory(to, bytes)) return cudaErrorInvalidValue;
+    cuda_on_cpu_enter();
+    memmove(to, from, bytes);
+    cuda_on_cpu_leave();
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
+    if (bytes == 0) return cudaSuccess;
+    if (!is_device_memory(to, bytes)) return cudaErrorInvalidValue;
+    cuda_on_cpu_enter();
+    memset(to, byte, bytes);
+    cuda_on_cpu_leave();
+    return cudaSuccess;
+}
