@@ -1,49 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gnn/node_blend.h"
 #include "gnn/cpu/functions.h"
 #include "gnn/cpu/scatter.h"
+#include "gnn/edge_elements.h"
 
 #include <omp.h>
-
-// w (k): weights of a particle's edges, 0 for absent ones.
-static void blend_weights(const NodeBlendArgs *a, size_t group, real *w) {
-    size_t k = a->edges.k, row = group * k;
-    real top = -INFINITY, sum = 0;
-    for (size_t e = 0; e < k; e++) {
-        w[e] = a->edges.index[row + e] < 0 ? -INFINITY : a->logit[row + e] + a->z[row + e];
-        top = w[e] > top ? w[e] : top;
-    }
-    for (size_t e = 0; e < k; e++) {
-        w[e] = a->edges.index[row + e] < 0 ? 0 : real_exp(w[e] - top);
-        sum += w[e];
-    }
-    for (size_t e = 0; e < k; e++) w[e] = a->edges.index[row + e] < 0 ? 0 : w[e] / sum;
-}
-
-static const real *blend_velocity(const NodeBlendArgs *a, size_t group, size_t other) {
-    if (!a->motion.gain) return NULL;
-    return a->v_group ? a->v_group + group * 3 : a->v_other + other * 3;
-}
-
-static const real *blend_spin(const NodeBlendArgs *a, size_t other) { return a->spin_other ? a->spin_other + other * 3 : NULL; }
-
-static void blend_group(const NodeBlendArgs *a, size_t group, real *w) {
-    size_t k = a->edges.k, features = a->motion.features, width = element_motion_width(&a->motion);
-    real *out = a->out + group * (3 + features);
-    blend_weights(a, group, w);
-    memset(out, 0, (3 + features) * sizeof *out);
-    for (size_t e = 0; e < k; e++) {
-        int32_t index = a->edges.index[group * k + e];
-        if (index < 0) continue;
-        size_t other = (size_t)index;
-        const real *u = a->u + other * width, *f = u + element_motion_features_at(&a->motion);
-        real move[3];
-        element_motion(&a->motion, u, a->x_group + group * 3, a->x_other + other * 3, blend_velocity(a, group, other),
-                       blend_spin(a, other), move);
-        for (int c = 0; c < 3; c++) out[c] += w[e] * move[c];
-        for (size_t j = 0; j < features; j++) out[3 + j] += w[e] * f[j];
-    }
-}
 
 void CPU_FN(node_blend_forward)(Device *device, const NodeBlendArgs *a) {
     ArenaMark mark = arena_mark(&device->scratch);
@@ -65,24 +25,18 @@ typedef struct BlendPart {
 
 static void blend_group_backward(const NodeBlendArgs *a, size_t group, const BlendPart *p) {
     size_t k = a->edges.k, features = a->motion.features, width = element_motion_width(&a->motion);
-    const real *dout = a->dout + group * (3 + features), *x = a->x_group + group * 3;
+    const real *dout = a->dout + group * (3 + features);
     real mean = 0, dx[3] = {0};
     blend_weights(a, group, p->w);
     for (size_t e = 0; e < k; e++) {
         int32_t index = a->edges.index[group * k + e];
         p->dw[e] = 0;
         if (index < 0) continue;
-        size_t other = (size_t)index, at = element_motion_features_at(&a->motion);
-        const real *u = a->u + other * width, *xa = a->x_other + other * 3, *v = blend_velocity(a, group, other),
-                   *spin = blend_spin(a, other);
-        real *du = p->du + other * width, move[3], dd[3] = {0};
-        element_motion(&a->motion, u, x, xa, v, spin, move);
-        element_motion_backward(&a->motion, u, x, xa, v, spin, p->w[e], dout, du, dd);
-        p->dw[e] = element_dot(move, dout);
-        for (size_t j = 0; j < features; j++) {
-            p->dw[e] += u[at + j] * dout[3 + j];
-            du[at + j] += p->w[e] * dout[3 + j];
-        }
+        size_t other = (size_t)index;
+        real *du = p->du + other * width, *df = du + element_motion_features_at(&a->motion), dd[3] = {0};
+        blend_motion_backward(a, group, other, p->w[e], du, dd);
+        p->dw[e] = blend_weight_gradient(a, group, other);
+        for (size_t j = 0; j < features; j++) df[j] += p->w[e] * dout[3 + j];
         mean += p->w[e] * p->dw[e];
         for (size_t c = 0; c < 3; c++) {
             dx[c] += dd[c];

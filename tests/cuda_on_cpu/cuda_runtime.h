@@ -186,6 +186,8 @@ inline float __uint_as_float(unsigned bits) {
     float x;
     return memcpy(&x, &bits, sizeof x), x;
 }
+inline float __expf(float x) { return expf(x); }
+inline float __fdividef(float x, float y) { return x / y; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 
 #endif

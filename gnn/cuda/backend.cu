@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/cuda/launch.h"
+
+#include "gnn/cuda/backend.h"
+#include "gnn/cuda/functions.h"
+
+const GnnBackend gnn_backend_cuda = {
+    .name = "cuda",
+    .advance_forward = advance_forward_cuda,
+    .advance_backward = advance_backward_cuda,
+    .edge_geometry_forward = edge_geometry_forward_cuda,
+    .edge_geometry_backward = edge_geometry_backward_cuda,
+    .message_forward = message_forward_cuda,
+    .message_backward = message_backward_cuda,
+    .node_blend_forward = node_blend_forward_cuda,
+    .node_blend_backward = node_blend_backward_cuda,
+    .flow_adopt = nullptr,
+    .flow_at = nullptr,
+    .flow_motion = nullptr,
+    .flow_normals = nullptr,
+    .flow_place = nullptr,
+    .flow_step = nullptr,
+    .flow_vote = nullptr,
+    .plan_add = nullptr,
+    .plan_bodies = nullptr,
+    .plan_carry = nullptr,
+    .plan_contact = nullptr,
+    .plan_count = nullptr,
+    .plan_extra = nullptr,
+    .plan_farthest = nullptr,
+    .plan_gap = nullptr,
+    .plan_gather = nullptr,
+    .plan_join = nullptr,
+    .plan_logit = nullptr,
+    .plan_mark = nullptr,
+    .plan_mean = nullptr,
+    .plan_meet = nullptr,
+    .plan_motion = nullptr,
+    .plan_pairs = nullptr,
+    .plan_scatter = nullptr,
+    .plan_sides = nullptr,
+    .plan_smooth = nullptr,
+    .plan_spin = nullptr,
+    .plan_spread = nullptr,
+};

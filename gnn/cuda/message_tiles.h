@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What forward and backward of gnn/cuda/message.cu do with a tile of rows.
+#ifndef VPD_GNN_CUDA_MESSAGE_TILES_H
+#define VPD_GNN_CUDA_MESSAGE_TILES_H
+
+#include "gnn/cuda/by_other.h"
+#include "gnn/cuda/tile.h"
+
+#include "gnn/message.h"
+
+// ROWS of a warp; hidden and out columns of a lane.
+template <int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
+    static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_;
+    static constexpr unsigned WIDTH = 32 * HIDDEN;
+};
+
+// Sums over runs of rows that stand together: those of a group, or of an other end. A run that ends within its tile is
+// written to `sum`; the pieces of others to `piece`, where line (tile + segment) is nobody else's.
+typedef struct MessageSegments {
+    size_t count, width;
+    real *sum;   // (count, width), overwritten, NULL = no sums
+    real *piece; // (tiles + count, width)
+    bool mean;   // over present rows
+} MessageSegments;
+
+// Gradients of which every block sums a part: elements `offset` .. of a part belong to `to`.
+typedef struct MessageSlot {
+    real *to;
+    size_t offset, size;
+} MessageSlot;
+
+enum { MESSAGE_SLOTS = MESSAGE_MAX_TERMS + 7 };
+
+typedef struct MessageSlots {
+    size_t count, part_size, parts;
+    real *part; // (parts, part_size)
+    MessageSlot slot[MESSAGE_SLOTS];
+} MessageSlots;
+
+typedef struct MessageWork {
+    size_t rows, tiles, inputs; // inputs: columns of all terms with a weight
+    RowsByOther by_other;       // the order of rows; row NULL: their own
+    MessageSegments segments;
+    // backward
+    size_t part_size;
+    real *part;                                                              // (blocks, part_size)
+    size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset;       // where they begin in a part
+    real *row_dx[MESSAGE_MAX_TERMS]; // (rows, width) of terms by group with a weight, by row; NULL = not wanted
+    real *da;                        // (rows, hidden) for terms by group without one
+} MessageWork;
+
+static __device__ inline size_t segment_start(const MessageArgs &m, const MessageWork &w, size_t segment) {
+    return w.by_other.row ? static_cast<size_t>(w.by_other.start[segment]) : segment * m.edges.k;
+}
+
+// 1, or 1 / present rows
+static __device__ inline real segment_share(const MessageArgs &m, const MessageWork &w, size_t first, size_t last) {
+    if (!w.segments.mean) return 1;
+    size_t present = last - first;
+    for (size_t i = first; !w.by_other.row && m.edges.index && i < last; i++) present -= m.edges.index[i] < 0;
+    return present ? 1 / static_cast<real>(present) : 0;
+}
+
+// The rows of a tile, in shared memory: their number (-1 behind the last), group and other end (-1 where there is
+// none), and segment.
+typedef struct TileRows {
+    int32_t *row, *group, *other, *segment;
+} TileRows;
+
+static __device__ inline TileRows tile_rows_in(real *memory, unsigned rows) {
+    int32_t *at = reinterpret_cast<int32_t *>(memory);
+    return {at, at + rows, at + 2 * rows, at + 3 * rows};
+}
+
+// Begins and ends with a barrier.
+static __device__ inline void find_rows(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
+                                        const TileRows &t) {
+    __syncthreads(); // the last tile is through
+    THREAD_LOOP(r, tile_rows) {
+        size_t at = tile * tile_rows + r, row = w.by_other.row && at < w.rows ? static_cast<size_t>(w.by_other.row[at]) : at;
+        bool is_row = at < w.rows;
+        int32_t group = is_row ? static_cast<int32_t>(row / m.edges.k) : -1;
+        int32_t other = is_row && m.edges.index ? m.edges.index[row] : -1;
+        t.row[r] = is_row ? static_cast<int32_t>(row) : -1;
+        t.group[r] = group;
+        t.other[r] = other;
+        t.segment[r] = w.by_other.row ? other : group;
+    }
+    __syncthreads();
+}
+
+// Sums of the present rows of each segment of a tile (tile rows, width) in shared memory, lines of `stride`.
+static __device__ inline void sum_segments(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
+                                           const TileRows &t, const real *x, unsigned stride) {
+    const MessageSegments &s = w.segments;
+    for (unsigned r = cuda_warp(); r < tile_rows; r += blockDim.x / CUDA_WARP) {
+        int32_t segment = t.segment[r];
+        if (segment < 0 || (r > 0 && t.segment[r - 1] == segment)) continue; // not the first of its run
+        size_t id = static_cast<size_t>(segment), first = segment_start(m, w, id), last = segment_start(m, w, id + 1);
+        bool whole = first >= tile * tile_rows && last <= (tile + 1) * tile_rows;
+        real share = whole ? segment_share(m, w, first, last) : 1;
+        real *to = whole ? s.sum + id * s.width : s.piece + (tile + id) * s.width;
+        for (size_t j = cuda_lane(); j < s.width; j += CUDA_WARP) {
+            real sum = 0;
+            for (unsigned q = r; q < tile_rows && t.segment[q] == segment; q++)
+                if (!m.edges.index || t.other[q] >= 0) sum += x[q * stride + j];
+            to[j] = share * sum;
+        }
+    }
+}
+
+// ---- the first layer
+
+// The inputs of a row are the columns of all terms with a weight, side by side. Calls f(term, from, to, at) for the
+// columns [from, to) of each that are among the inputs [first, first + count), where they begin at first + at.
+template <class F> __device__ inline void each_input(const MessageArgs &m, size_t first, size_t count, F f) {
+    size_t begin = 0;
+    for (size_t i = 0; i < m.term_count; i++) {
+        if (!m.terms[i].weight) continue;
+        size_t end = begin + m.terms[i].width;
+        size_t from = first > begin ? first : begin, to = first + count < end ? first + count : end;
+        if (from < to) f(m.terms[i], from - begin, to - begin, from - first);
+        begin = end;
+    }
+}
+
+static __device__ inline size_t term_line(const TileRows &t, TermKind kind, size_t r) {
+    return static_cast<size_t>(kind == TERM_ROW ? t.row[r] : kind == TERM_GROUP ? t.group[r] : t.other[r]);
+}
+
+// x (tile rows, S::WIDTH) = the inputs [first, first + count) of rows, each warp its own.
+template <class S>
+__device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, size_t first, size_t count, real *x) {
+    UNROLL(1)
+    for (int i = 0; i < S::ROWS; i++) {
+        size_t r = Tile<S::ROWS, 1>::row(i);
+        real *line = x + r * S::WIDTH;
+        for (size_t c = cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
+        __syncwarp();
+        if (t.row[r] < 0) continue;
+        each_input(m, first, count, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
+            const real *source = term.x + term_line(t, term.kind, r) * term.width;
+            for (size_t c = from + cuda_lane(); c < to; c += CUDA_WARP) line[at + c - from] = source[c];
+        });
+    }
+}
+
+// a = bias0 + terms; x is a buffer like the tile's.
+template <class S>
+__device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *x, real *strip,
+                                   Tile<S::ROWS, S::HIDDEN> &a) {
+    size_t n = m.hidden;
+    a.clear();
+    for (size_t first = 0; first < w.inputs; first += S::WIDTH) {
+        size_t count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
+        read_inputs<S>(m, t, first, count, x);
+        auto stage = [&](size_t k, unsigned lines) {
+            each_input(m, first + k, lines, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
+                copy_lines(term.weight + from * n, static_cast<unsigned>(to - from), n, S::WIDTH, strip + at * S::WIDTH);
+            });
+        };
+        tile_product(x, S::WIDTH, count, n, strip, stage, a);
+    }
+    UNROLL_LOOP(i, S::ROWS) {
+        size_t r = a.row(i);
+        if (t.row[r] < 0) continue;
+        if (m.bias0) add_line(m.bias0, n, a.v[i]);
+        for (size_t term = 0; term < m.term_count; term++) {
+            const MessageTermArgs &by = m.terms[term];
+            if (!by.weight && (by.kind != TERM_OTHER || t.other[r] >= 0))
+                add_line(by.x + term_line(t, by.kind, r) * n, n, a.v[i]);
+        }
+    }
+}
+
+// ---- activations
+
+static __device__ inline real sigmoid(real x) { return __fdividef(1, 1 + __expf(-x)); }
+
+// v = act(v), slope = act'(v)
+static __device__ inline void activate(Activation act, real *v, real *slope) {
+    if (act == ACTIVATION_SILU) {
+        real s = sigmoid(*v), y = *v * s;
+        *slope = s + y * (1 - s);
+        *v = y;
+    } else {
+        bool on = act != ACTIVATION_RELU || *v > 0;
+        *slope = on ? 1 : 0;
+        *v = on ? *v : 0;
+    }
+}
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The case tables of gnn by CUDA kernels on the CPU against the CPU back end, forward and backward; the same bits in any
+// order of threads; and kernels with planted faults, which must not pass.
+#include <cmath>
+
+#include "nn/cuda/device.h"
+
+#include "gnn/cuda/backend.h"
+#include "gnn/cuda/by_other.h"
+#include "gnn/cuda/functions.h"
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+
+extern "C" {
+#include "gnn/cases.h"
+#include "gnn/message.h"
+#include "nn/backend.h"
+#include "tests/test.h"
+}
+
+#include <vector>
+
+// ---- message.cu once more, with one fault at a time
+
+namespace faulty {
+
+int skipped = -1, barriers; // the barrier that is left out; a number for each in the text
+bool last_lane_is_lost, sums_as_they_come;
+
+static unsigned lane() { return last_lane_is_lost && cuda_lane() == 31 ? 30 : cuda_lane(); }
+
+static float sum_of_warp(float value) {
+    static float sum;
+    if (!sums_as_they_come) return warp_sum(value);
+    __syncwarp();
+    sum = 0;
+    __syncwarp();
+    sum += value;
+    __syncwarp();
+    return sum;
+}
+
+#undef __syncthreads
+#undef __syncwarp
+enum { FIRST_BARRIER = __COUNTER__ + 1 };
+#define WAIT(wait)                                                                                                     \
+    do {                                                                                                               \
+        if (skipped != __COUNTER__ - FIRST_BARRIER) wait;                                                              \
+    } while (0)
+#define __syncthreads() WAIT(cuda_on_cpu_sync_block(__FILE__, __LINE__))
+#define __syncwarp() WAIT(cuda_on_cpu_sync_warp(WHOLE_WARP, 0, __FILE__, __LINE__))
+#define cuda_lane lane
+#define warp_sum sum_of_warp
+#include "gnn/cuda/message.cu"
+enum { BARRIERS = __COUNTER__ - FIRST_BARRIER };
+#undef cuda_lane
+#undef warp_sum
+
+} // namespace faulty
+
+// ---- both devices
+
+static const NnBackend memory_alone = [] {
+    NnBackend nn = {};
+    nn.zero = cuda_zero;
+    nn.copy = cuda_copy;
+    nn.upload = cuda_upload;
+    nn.download = cuda_download;
+    return nn;
+}();
+
+struct Devices {
+    Device *cpu = nullptr, *gpu = nullptr;
+    Devices() {
+        Error err = {};
+        assert_status_ok(device_open("cpu", 2, &cpu, &err), err);
+        assert_status_ok(cuda_on_cpu_open(&gpu, &err), err);
+        gpu->nn = &memory_alone;
+        gpu->gnn = &gnn_backend_cuda;
+        cuda_on_cpu_guard(true);
+    }
+    ~Devices() {
+        cuda_on_cpu_guard(false);
+        cuda_on_cpu_seed(0);
+        device_close(cpu);
+        cuda_device_close(gpu);
+        free(gpu);
+    }
+};
+
+typedef std::vector<float> Floats;
+
+// The case's output and the gradients of its inputs, an array each; none where it failed.
+static std::vector<Floats> run_case(Device *device, const OpCase *c, Error *err) {
+    CaseRun run;
+    std::vector<Floats> out;
+    Status status = case_run(device, c, -1, nullptr, 0, true, &run, err);
+    for (size_t i = 0; status == STATUS_OK && i <= run.input_count; i++) {
+        const Tensor *t = i < run.input_count ? run.inputs[i] : run.output;
+        const float *from = i < run.input_count ? t->grad : t->value;
+        out.push_back(Floats(from ? t->rows * t->cols : 0));
+        if (from) device->nn->download(device, out.back().data(), from, out.back().size() * sizeof(float));
+    }
+    case_run_free(&run);
+    return out;
+}
+
+// The largest difference, relative to the largest value; infinite with NaN.
+static double difference(const Floats &got, const Floats &want) {
+    double largest = 1e-30, off = 0;
+    if (got.size() != want.size()) return INFINITY;
+    for (size_t i = 0; i < got.size(); i++) {
+        double here = fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+        off = std::isnan(here) ? INFINITY : fmax(off, here);
+        largest = fmax(largest, fabs(static_cast<double>(want[i])));
+    }
+    return off / largest;
+}
+
+// 1e-5: the order of sums, and exp to a few last bits. Otherwise what is wrong in `why`.
+static bool is_right(const Devices &both, const OpCase *c, uint64_t seeds, char why[300]) {
+    Error err = {};
+    std::vector<Floats> want = run_case(both.cpu, c, &err), first;
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        cuda_on_cpu_seed(seed);
+        std::vector<Floats> got = run_case(both.gpu, c, &err);
+        if (got.empty()) return snprintf(why, 300, "%s: %.200s", c->name, err.text), false;
+        if (seed == 0) first = got;
+        for (size_t i = 0; i < got.size(); i++) {
+            const char *of = i + 1 < got.size() ? c->inputs[i].name : "output";
+            double off = difference(got[i], want[i]);
+            if (!(off <= 1e-5)) return snprintf(why, 300, "%s, %s: off by %g", c->name, of, off), false;
+            if (got[i] != first[i]) return snprintf(why, 300, "%s, %s: other bits, order %d", c->name, of, (int)seed), false;
+        }
+    }
+    return true;
+}
+
+template <class F> static void each_case(F f) {
+    for (size_t t = 0; t < gnn_case_table_count; t++)
+        for (size_t i = 0; i < gnn_case_tables[t]->count; i++)
+            if (!gnn_case_tables[t]->cases[i].bench) f(&gnn_case_tables[t]->cases[i]);
+}
+
+static void kernels_do_as_the_cpu(void **) {
+    Devices both;
+    char why[300];
+    each_case([&](const OpCase *c) {
+        if (!is_right(both, c, 3, why)) fail_msg("%s", why);
+    });
+}
+
+// Smaller tiles, more of them.
+static void little_shared_memory(void **) {
+    Devices both;
+    char why[300];
+    each_case([&](const OpCase *c) {
+        bool wide = strstr(c->name, "256 wide"), middle = strstr(c->name, "64 wide") || strstr(c->name, "128 wide");
+        cuda_state(both.gpu)->shared_limit = wide ? 227 << 10 : middle ? 30 << 10 : 6 << 10;
+        if (!is_right(both, c, 1, why)) fail_msg("%s", why);
+    });
+    Error err = {};
+    cuda_state(both.gpu)->shared_limit = 6 << 10;
+    each_case([&](const OpCase *c) {
+        if (!strstr(c->name, "256 wide")) return;
+        assert_true(run_case(both.gpu, c, &err).empty());
+        if (!strstr(err.text, "shared memory")) fail_msg("%s", err.text);
+    });
+}
+
+// ---- faults
+
+static bool faults_show(const Devices &both) {
+    static const char *const names[] = {"encode odd", "encode several", "round odd", "constant wide", "encode many"};
+    char why[300];
+    bool shows = false;
+    each_case([&](const OpCase *c) {
+        size_t all = cuda_state(both.gpu)->shared_limit;
+        for (const char *name : names) {
+            if (shows || !strstr(c->name, name)) continue;
+            if (strstr(name, "many")) cuda_state(both.gpu)->shared_limit = 6 << 10; // several tiles to a block
+            shows = !is_right(both, c, 3, why);
+            cuda_state(both.gpu)->shared_limit = all;
+        }
+    });
+    if (shows) printf("          %s\n", why);
+    return shows;
+}
+
+static void faults_are_noticed(void **) {
+    Devices both;
+    GnnBackend table = gnn_backend_cuda;
+    table.message_forward = faulty::message_forward_cuda;
+    table.message_backward = faulty::message_backward_cuda;
+    both.gpu->gnn = &table;
+    assert_false(faults_show(both)); // without any
+    for (faulty::skipped = 0; faulty::skipped < faulty::BARRIERS; faulty::skipped++)
+        if (!faults_show(both)) fail_msg("barrier %d of message.cu can be left out", faulty::skipped);
+    faulty::skipped = -1;
+    faulty::last_lane_is_lost = true;
+    assert_true(faults_show(both));
+    faulty::last_lane_is_lost = false;
+    faulty::sums_as_they_come = true;
+    assert_true(faults_show(both));
+    faulty::sums_as_they_come = false;
+}
+
+int main() {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_do_as_the_cpu), cmocka_unit_test(little_shared_memory),
+                                       cmocka_unit_test(faults_are_noticed)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
