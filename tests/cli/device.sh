@@ -2,7 +2,7 @@
 . "$VPD_SOURCE/tests/cli/common"
 module=$(dirname "$VPD")/libvpd_cuda.so
 
-expect 2 "" "expected auto, cpu, cuda or cuda:NUMBER" "$VPD" bench ops --device quantum
+expect 2 "" "expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER" "$VPD" bench ops --device quantum
 if [ ! -f "$module" ]; then
   expect 2 "" "this build has the CPU back end only" "$VPD" bench ops --device cuda
   finish
