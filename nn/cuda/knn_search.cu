@@ -15,7 +15,8 @@ struct Room {
     int32_t *id;
 };
 
-// A warp's query. The limits are those of the last on the list: what a neighbour must be below.
+// A warp's query, its coordinates in registers: loops over them have constant bounds. The limits are those of the last
+// on the list: what a neighbour must be below.
 struct Query {
     real x[KNN_MAX_DIMS];
     int32_t self;
@@ -58,7 +59,7 @@ static __device__ void insert(Query *q, real d2, int32_t id) {
 // Each lane has a point of the leaf.
 static __device__ void look_at_leaf(const KnnTree &tree, size_t leaf, Query *q) {
     real d2 = 0;
-    for (int d = 0; d < tree.dims; d++) {
+    for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++) {
         real e = tree.leaf[(leaf * static_cast<size_t>(tree.dims) + static_cast<size_t>(d)) * KNN_WIDTH + cuda_lane()] -
                  q->x[d];
         d2 += e * e;
@@ -80,7 +81,7 @@ static __device__ void open_node(const KnnTree &tree, int level, size_t node, co
     if (member < tree.nodes[level - 1]) {
         const real *low = tree.box[level - 1] + member * 2 * static_cast<size_t>(tree.dims), *high = low + tree.dims;
         real d2 = 0;
-        for (int d = 0; d < tree.dims; d++) {
+        for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++) {
             real e = fmaxf(fmaxf(low[d] - q.x[d], q.x[d] - high[d]), 0);
             d2 += e * e;
         }
@@ -139,7 +140,7 @@ static __global__ void search(KnnTree tree, KnnArgs a) {
     q.k = a.k;
     q.room = room_at(memory + cuda_warp() * room_bytes(tree.levels, a.k), tree.levels, a.k);
     WARP_LOOP(query, a.queries) {
-        for (int d = 0; d < tree.dims; d++)
+        for (int d = 0; d < KNN_MAX_DIMS && d < tree.dims; d++)
             q.x[d] = knn_coordinate(a.query, a.query_extra, a.extra, query, static_cast<size_t>(d));
         q.self = a.self ? a.self[query] : -1;
         q.limit = INFINITY;
