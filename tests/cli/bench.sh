@@ -2,12 +2,12 @@
 . "$VPD_SOURCE/tests/cli/common"
 
 expect 0 "training step, tiny: 2 views of 64x64, N 2048, M 128, 3 rollout steps" "" \
-  "$VPD" bench step --preset tiny --form velocity --repeat 1 --keep 16
+  "$VPD" bench step --device cpu --preset tiny --form velocity --repeat 1 --keep 16
 [ "$(grep -c '^published, velocity ' "$folder/stdout")" = 1 ] || fail "not one line for one form"
 grep -Eq '(nan|inf|-[0-9])' "$folder/stdout" && fail "a figure that is none"
 
 # Two lines that can be compared, forward and backward, then inference.
-expect 0 "doubling: M = N/16" "" "$VPD" bench doubling --from 64 --to 128 --repeat 1
+expect 0 "doubling: M = N/16" "" "$VPD" bench doubling --device cpu --from 64 --to 128 --repeat 1
 [ "$(grep -c '^64 ' "$folder/stdout")" = 2 ] || fail "training and inference do not both begin at 64"
 [ "$(grep -Ec '^128 .* [0-9.]+ +[0-9.]+ +[0-9.]+$' "$folder/stdout")" = 2 ] || fail "no ratios at 128"
 
