@@ -26,7 +26,8 @@ typedef struct RendererIndex {
 } RendererIndex;
 
 // Two calls, since the length of the lists is known only after the first. Particles without a finite position and a
-// positive finite reach, or beyond 2^20 cells from the origin, are left out.
+// positive finite reach, or beyond INDEX_CELL_LIMIT cells from the origin, are
+// left out.
 typedef struct IndexArgs {
     size_t count;
     const real *x;      // (N,3)
@@ -35,15 +36,6 @@ typedef struct IndexArgs {
     RendererIndex *index;
 } IndexArgs;
 
-// Cell coordinate at level 0; monotone in x. Level l has cell >> 2 l.
-#define INDEX_CELL(index, x) ((int32_t)real_floor((x) * (index)->inverse_edge))
-#define INDEX_CELL_LIMIT 1048576
-
-static inline uint32_t index_hash(int32_t i, int32_t j, int32_t k) {
-    uint32_t h = (uint32_t)i * 0x9E3779B1u + (uint32_t)j * 0x85EBCA77u + (uint32_t)k * 0xC2B2AE3Du;
-    h ^= h >> 15;
-    h *= 0x2C1B3C6Du;
-    return h ^ (h >> 13);
-}
+enum { INDEX_CELL_LIMIT = 1048576 };
 
 #endif

@@ -1,47 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/index.h"
 #include "renderer/cpu/functions.h"
-#include "renderer/elements.h"
+#include "renderer/march.h"
 
 #include <omp.h>
 
 enum { MAX_PARTS = 8 }; // of the histogram: memory is parts x buckets
 
-typedef struct CellBox {
-    int32_t low[3], high[3];
-} CellBox;
-
-// Half the width of the box that holds every float position which can come out with u < 1.
-static real safe_reach(real x, real R) { return R * (real)1.00001 + real_fabs(x) * (real)2.4e-7; }
-
-static bool finite_particle(const IndexArgs *a, size_t i, real largest) {
-    const real *x = a->x + 3 * i;
-    real R = a->radius[i];
-    bool inside = real_fabs(x[0]) < largest && real_fabs(x[1]) < largest && real_fabs(x[2]) < largest; // false for NaN
-    return inside && R > 0 && R < largest;
-}
-
-static CellBox cell_box(const RendererIndex *index, const real *x, real R) {
-    CellBox box;
-    for (int c = 0; c < 3; c++) {
-        real reach = safe_reach(x[c], R);
-        box.low[c] = INDEX_CELL(index, x[c] - reach);
-        box.high[c] = INDEX_CELL(index, x[c] + reach);
-    }
-    return box;
-}
-
-static size_t cell_count(const CellBox *box) {
-    size_t count = 1;
-    for (int c = 0; c < 3; c++) count *= (size_t)(box->high[c] - box->low[c] + 1);
-    return count;
-}
-
 static real largest_reach(Device *device, const IndexArgs *a) {
     real largest = 0;
 #pragma omp parallel for schedule(static) num_threads(device->threads) reduction(max : largest)
     for (size_t i = 0; i < a->count; i++)
-        if (finite_particle(a, i, (real)1e18) && a->radius[i] > largest) largest = a->radius[i];
+        if (march_particle_fits(a->x + 3 * i, a->radius[i], (real)1e18) && a->radius[i] > largest)
+            largest = a->radius[i];
     return largest;
 }
 
@@ -51,32 +22,16 @@ static void mark_levels(RendererIndex *index, const CellBox *box) {
         for (int32_t i = box->low[0] >> shift; i <= box->high[0] >> shift; i++)
             for (int32_t j = box->low[1] >> shift; j <= box->high[1] >> shift; j++)
                 for (int32_t k = box->low[2] >> shift; k <= box->high[2] >> shift; k++) {
-                    uint8_t *mark = &index->level[level][index_hash(i, j, k) & index->level_mask[level]];
+                    uint8_t *mark = &index->level[level][march_hash(i, j, k) & index->level_mask[level]];
 #pragma omp atomic write
                     *mark = 1;
                 }
     }
 }
 
-static void set_levels(RendererIndex *index) {
-    real extent = 0;
-    for (int c = 0; c < 3; c++)
-        extent = index->high[c] - index->low[c] > extent ? index->high[c] - index->low[c] : extent;
-    real edge = index->edge;
-    index->levels = 0;
-    while (index->levels < INDEX_LEVELS && 2 * edge < extent) {
-        edge *= 4;
-        index->levels++;
-    }
-    for (int level = 1; level <= index->levels; level++)
-        memset(index->level[level], 0, (size_t)index->level_mask[level] + 1);
-}
-
 void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     RendererIndex *index = a->index;
-    real half = largest_reach(device, a) / 2;
-    index->edge = a->cell > half ? a->cell : half;
-    index->inverse_edge = 1 / index->edge;
+    march_set_edge(index, a->cell, largest_reach(device, a));
     real limit = index->edge * INDEX_CELL_LIMIT, inf = (real)INFINITY;
     real x0 = inf, y0 = inf, z0 = inf, x1 = -inf, y1 = -inf, z1 = -inf;
     size_t entries = 0, left_out = 0;
@@ -85,7 +40,7 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
         const real *x = a->x + 3 * i;
         real R = a->radius[i], *packed = index->packed + 4 * i;
         memcpy(packed, x, 3 * sizeof(real));
-        packed[3] = finite_particle(a, i, limit) ? element_inverse_R2(R) : 0; // 0 = left out
+        packed[3] = march_particle_fits(x, R, limit) ? element_inverse_R2(R) : 0; // 0 = left out
         left_out += packed[3] == 0;
         if (packed[3] == 0) continue;
         x0 = x[0] - R < x0 ? x[0] - R : x0;
@@ -94,14 +49,16 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
         x1 = x[0] + R > x1 ? x[0] + R : x1;
         y1 = x[1] + R > y1 ? x[1] + R : y1;
         z1 = x[2] + R > z1 ? x[2] + R : z1;
-        CellBox box = cell_box(index, x, R);
-        entries += cell_count(&box);
+        CellBox box = march_cell_box(index, x, R);
+        entries += march_cell_count(&box);
     }
     memcpy(index->low, (real[]){x0, y0, z0}, sizeof index->low);
     memcpy(index->high, (real[]){x1, y1, z1}, sizeof index->high);
     index->entries = entries;
     index->left_out = left_out;
-    set_levels(index);
+    march_set_levels(index);
+    for (int level = 1; level <= index->levels; level++)
+        memset(index->level[level], 0, (size_t)index->level_mask[level] + 1);
 }
 
 // Adds (entry NULL) or fills the entries of particles [first, last); `next` is this part's count or place in each
@@ -110,11 +67,11 @@ static void scatter(const IndexArgs *a, size_t first, size_t last, int32_t *next
     RendererIndex *index = a->index;
     for (size_t p = first; p < last; p++) {
         if (index->packed[4 * p + 3] == 0) continue;
-        CellBox box = cell_box(index, a->x + 3 * p, a->radius[p]);
+        CellBox box = march_cell_box(index, a->x + 3 * p, a->radius[p]);
         for (int32_t i = box.low[0]; i <= box.high[0]; i++)
             for (int32_t j = box.low[1]; j <= box.high[1]; j++)
                 for (int32_t k = box.low[2]; k <= box.high[2]; k++) {
-                    uint32_t bucket = index_hash(i, j, k) & index->mask;
+                    uint32_t bucket = march_hash(i, j, k) & index->mask;
                     if (entry) entry[next[bucket]] = (int32_t)p;
                     next[bucket]++;
                 }
