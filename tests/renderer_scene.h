@@ -73,10 +73,11 @@ static inline void scene_rays(Scene *s, size_t R) {
     }
 }
 
-static inline void scene_open_with(Scene *s, const RendererConfig *config, size_t N, size_t R, int threads) {
+// On a device that scene_close will close.
+static inline void scene_open_on(Scene *s, Device *device, const RendererConfig *config, size_t N, size_t R) {
     memset(s, 0, sizeof *s);
+    s->device = device;
     Error err = {0};
-    assert_status_ok(device_open("cpu", threads, &s->device, &err), err);
     assert_status_ok(renderer_config_check(config, &err), err);
     parameters_init(&s->set, s->device);
     renderer_create(&s->renderer, &s->set, config);
@@ -86,6 +87,13 @@ static inline void scene_open_with(Scene *s, const RendererConfig *config, size_
     scene_particles(s, N);
     scene_rays(s, R);
     for (int c = 0; c < 3; c++) s->background[c] = (real)(0.2 + 0.3 * c);
+}
+
+static inline void scene_open_with(Scene *s, const RendererConfig *config, size_t N, size_t R, int threads) {
+    Device *device = NULL;
+    Error err = {0};
+    assert_status_ok(device_open("cpu", threads, &device, &err), err);
+    scene_open_on(s, device, config, N, R);
 }
 
 static inline void scene_open(Scene *s, size_t N, size_t R) {

@@ -2,6 +2,7 @@
 // The table that libvpd_cuda.so exports.
 #include "nn/cuda/backend.h"
 #include "nn/cuda/device.h"
+#include "renderer/cuda/backend.h"
 
 #include "base/version.h"
 #include "model/cuda_module.h"
@@ -18,6 +19,6 @@ const CudaModule vpd_cuda_module = {
     .commit = version_commit(),
     .nn = &nn_backend_cuda,
     .gnn = nullptr,
-    .renderer = nullptr,
+    .renderer = &renderer_backend_cuda,
     .open = cuda_device_open,
 };

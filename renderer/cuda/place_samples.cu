@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// A warp marches a ray (renderer/march.h). Its lanes test 32 particles of a cell at a time, and hold the K nearest so
+// far in order. Rays keep their samples at places of their own, which are then moved together.
+#include "nn/cuda/device.h"
+#include "renderer/place_samples.h"
+
+#include "nn/cuda/sort_scan.h"
+#include "renderer/cuda/functions.h"
+#include "renderer/march.h"
+
+constexpr unsigned THREADS = 128;
+
+struct PlaceTotals {
+    unsigned long long count, candidates, cells;
+};
+
+// Ray i has its samples from i * S on.
+struct KeptSamples {
+    int32_t *count; // (R+1), the last 0
+    real *z;
+    int32_t *neighbour;
+    PlaceTotals *totals;
+};
+
+// The nearest so far by (u^2, index): lane l has number l, and l + 32 with two SLOTS.
+template <int SLOTS> struct Nearest {
+    real u2[SLOTS], limit; // what is not below the limit cannot enter
+    int32_t particle[SLOTS];
+};
+
+template <int SLOTS> static __device__ void clear(Nearest<SLOTS> *near) {
+    near->limit = static_cast<real>(INFINITY);
+    for (int s = 0; s < SLOTS; s++) {
+        near->u2[s] = near->limit;
+        near->particle[s] = -1;
+    }
+}
+
+// Lists ascend by index: an equal u2 goes behind.
+template <int SLOTS> static __device__ void insert(Nearest<SLOTS> *near, real u2, int32_t particle, int room) {
+    int at = 0, lane = static_cast<int>(cuda_lane());
+    for (int s = 0; s < SLOTS; s++) at += __popc(__ballot_sync(WHOLE_WARP, near->u2[s] <= u2));
+    for (int s = SLOTS - 1; s >= 0; s--) {
+        real u2_before = __shfl_up_sync(WHOLE_WARP, near->u2[s], 1);
+        int32_t particle_before = __shfl_up_sync(WHOLE_WARP, near->particle[s], 1);
+        if (s > 0) {
+            real u2_last = __shfl_sync(WHOLE_WARP, near->u2[s - 1], 31);
+            int32_t particle_last = __shfl_sync(WHOLE_WARP, near->particle[s - 1], 31);
+            u2_before = lane ? u2_before : u2_last;
+            particle_before = lane ? particle_before : particle_last;
+        }
+        int place = 32 * s + lane;
+        if (place >= at) {
+            near->u2[s] = place == at ? u2 : u2_before;
+            near->particle[s] = place == at ? particle : particle_before;
+        }
+    }
+    near->limit = __shfl_sync(WHOLE_WARP, near->u2[SLOTS - 1], (room - 1) % 32);
+}
+
+template <int SLOTS>
+static __device__ void find_nearest(const RendererIndex &index, int32_t first, int32_t last, const real *q, int room,
+                                    Nearest<SLOTS> *near) {
+    clear(near);
+    for (int32_t block = first; block < last; block += 32) {
+        int32_t i = block + static_cast<int32_t>(cuda_lane()), particle = -1;
+        real u2 = static_cast<real>(INFINITY);
+        // a particle that two cells of one bucket list stands there twice in a row
+        if (i < last && (i == first || index.entry[i - 1] != index.entry[i])) {
+            particle = index.entry[i];
+            float4 p = reinterpret_cast<const float4 *>(index.packed)[particle];
+            u2 = element_u2(q[0] - p.x, q[1] - p.y, q[2] - p.z, p.w);
+        }
+        unsigned hits = __ballot_sync(WHOLE_WARP, u2 <= LARGEST_U2 && u2 < near->limit);
+        for (; hits; hits &= hits - 1) {
+            int hit = __ffs(static_cast<int>(hits)) - 1;
+            real hit_u2 = __shfl_sync(WHOLE_WARP, u2, hit);
+            int32_t hit_particle = __shfl_sync(WHOLE_WARP, particle, hit);
+            if (hit_u2 < near->limit) insert(near, hit_u2, hit_particle, room);
+        }
+    }
+}
+
+template <int SLOTS>
+static __global__ void __launch_bounds__(THREADS)
+    march_rays(PlaceSamplesArgs a, RendererIndex index, int neighbours, KeptSamples kept) {
+    WARP_LOOP(ray, a.rays) {
+        size_t at = ray * static_cast<size_t>(a.keep), end = at + static_cast<size_t>(a.keep);
+        unsigned long long tested = 0;
+        March march;
+        Nearest<SLOTS> near;
+        real z, q[3], xi = a.jitter ? a.jitter[ray] : static_cast<real>(0.5);
+        bool meets = march_start(&march, &index, a.origin + 3 * ray, a.direction + 3 * ray, xi, a.delta, a.near, a.far);
+        while (meets && at < end && march_next(&march, &index, &z, q)) {
+            int32_t first = index.start[march.bucket], last = index.start[march.bucket + 1];
+            find_nearest(index, first, last, q, neighbours, &near);
+            tested += static_cast<unsigned>(last - first);
+            if (!__any_sync(WHOLE_WARP, near.particle[0] >= 0)) continue;
+            for (int s = 0; s < SLOTS; s++) {
+                int place = 32 * s + static_cast<int>(cuda_lane());
+                if (place < neighbours) kept.neighbour[at * static_cast<size_t>(neighbours) + place] = near.particle[s];
+            }
+            if (cuda_lane() == 0) kept.z[at] = z;
+            at++;
+        }
+        if (cuda_lane() == 0) {
+            kept.count[ray] = static_cast<int32_t>(at - ray * static_cast<size_t>(a.keep));
+            atomicAdd(&kept.totals->candidates, tested);
+            atomicAdd(&kept.totals->cells, static_cast<unsigned long long>(march.cells));
+        }
+    }
+}
+
+static __global__ void pack(RendererSamples out, size_t keep, KeptSamples kept) {
+    WARP_LOOP(ray, out.rays) {
+        size_t first = static_cast<size_t>(out.start[ray]), count = static_cast<size_t>(out.start[ray + 1]) - first,
+               K = static_cast<size_t>(out.neighbours);
+        for (size_t i = cuda_lane(); i < count; i += CUDA_WARP) {
+            out.ray[first + i] = static_cast<int32_t>(ray);
+            out.z[first + i] = kept.z[ray * keep + i];
+        }
+        for (size_t i = cuda_lane(); i < count * K; i += CUDA_WARP)
+            out.neighbour[first * K + i] = kept.neighbour[ray * keep * K + i];
+        if (ray + 1 == out.rays && cuda_lane() == 0) kept.totals->count = first + count;
+    }
+}
+
+static KeptSamples keep_samples(Device *device, const PlaceSamplesArgs *a) {
+    size_t capacity = a->rays * static_cast<size_t>(a->keep), counts = (a->rays + 1) * sizeof(int32_t);
+    size_t lists = capacity * static_cast<size_t>(a->samples->neighbours) * sizeof(int32_t);
+    KeptSamples kept = {static_cast<int32_t *>(device_scratch_bytes(device, counts)), device_scratch(device, capacity),
+                        static_cast<int32_t *>(device_scratch_bytes(device, lists)),
+                        static_cast<PlaceTotals *>(device_scratch_bytes(device, sizeof(PlaceTotals)))};
+    cuda_zero(device, kept.count, counts);
+    cuda_zero(device, kept.totals, sizeof(PlaceTotals));
+    return kept;
+}
+
+void place_samples_cuda(Device *device, const PlaceSamplesArgs *a) {
+    if (!cuda_op(device, "places of samples", a->rays, a->keep, a->samples->neighbours)) return;
+    RendererSamples *samples = a->samples;
+    ArenaMark mark = arena_mark(&device->scratch);
+    KeptSamples kept = keep_samples(device, a);
+    size_t blocks = cuda_blocks(a->rays, THREADS / CUDA_WARP);
+    auto march = samples->neighbours > 32 ? march_rays<2> : march_rays<1>;
+    LAUNCH(device, blocks, THREADS, 0, march, *a, *a->index, samples->neighbours, kept);
+    cuda_exclusive_scan(device, a->rays + 1, kept.count, samples->start);
+    LAUNCH(device, blocks, THREADS, 0, pack, *samples, static_cast<size_t>(a->keep), kept);
+    PlaceTotals totals = {};
+    cuda_download(device, &totals, kept.totals, sizeof totals);
+    samples->count = totals.count;
+    samples->candidates = totals.candidates;
+    samples->cells = totals.cells;
+    arena_release(&device->scratch, mark);
+}
