@@ -2,8 +2,9 @@
 # it links CUDA's runtime into itself and opens cuBLAS and cuDNN when it runs.
 set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where nvcc is found and gcc makes a release")
 set(VPD_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "compute capabilities; the last also as PTX for later ones")
-set(VPD_CUDA_BACKENDS nn/cuda model/cuda) # folders of .cu files
-set(VPD_CUDA_EXACT nn/cuda/knn_search.cu)  # without fused multiply-add: neighbour lists equal the CPU's
+set(VPD_CUDA_BACKENDS nn/cuda gnn/cuda model/cuda) # folders of .cu files
+# without fused multiply-add: neighbour lists, bodies, votes and farthest points equal the CPU's
+set(VPD_CUDA_EXACT nn/cuda/knn_search.cu gnn/cuda/flow.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_farthest.cu)
 
 set(VPD_WITH_CUDA OFF)
 if(VPD_CUDA STREQUAL ON OR (VPD_CUDA STREQUAL AUTO AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT VPD_SANITIZE))

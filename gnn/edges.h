@@ -17,6 +17,6 @@ typedef struct GnnEdges {
 static inline size_t edge_rows(const GnnEdges *edges) { return edges->groups * edges->k; }
 
 // Rows without another end: a layer over `count` nodes or edges, each for itself.
-static inline GnnEdges edges_of_rows(size_t count) { return (GnnEdges){.groups = count, .k = 1}; }
+static inline GnnEdges edges_of_rows(size_t count) { return (GnnEdges){count, 1, 0, NULL, NULL}; }
 
 #endif

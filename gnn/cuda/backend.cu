@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/cuda/launch.h"
+
+#include "gnn/cuda/backend.h"
+#include "gnn/cuda/functions.h"
+
+const GnnBackend gnn_backend_cuda = {
+    .name = "cuda",
+    .advance_forward = nullptr,
+    .advance_backward = nullptr,
+    .edge_geometry_forward = nullptr,
+    .edge_geometry_backward = nullptr,
+    .message_forward = nullptr,
+    .message_backward = nullptr,
+    .node_blend_forward = nullptr,
+    .node_blend_backward = nullptr,
+    .flow_adopt = flow_adopt_cuda,
+    .flow_at = flow_at_cuda,
+    .flow_motion = flow_motion_cuda,
+    .flow_normals = flow_normals_cuda,
+    .flow_place = flow_place_cuda,
+    .flow_step = flow_step_cuda,
+    .flow_vote = flow_vote_cuda,
+    .plan_add = plan_add_cuda,
+    .plan_bodies = plan_bodies_cuda,
+    .plan_carry = plan_carry_cuda,
+    .plan_contact = plan_contact_cuda,
+    .plan_count = plan_count_cuda,
+    .plan_extra = plan_extra_cuda,
+    .plan_farthest = plan_farthest_cuda,
+    .plan_gap = plan_gap_cuda,
+    .plan_gather = plan_gather_cuda,
+    .plan_join = plan_join_cuda,
+    .plan_logit = plan_logit_cuda,
+    .plan_mark = plan_mark_cuda,
+    .plan_mean = plan_mean_cuda,
+    .plan_meet = plan_meet_cuda,
+    .plan_motion = plan_motion_cuda,
+    .plan_pairs = plan_pairs_cuda,
+    .plan_scatter = plan_scatter_cuda,
+    .plan_sides = plan_sides_cuda,
+    .plan_smooth = plan_smooth_cuda,
+    .plan_spin = plan_spin_cuda,
+    .plan_spread = plan_spread_cuda,
+};
