@@ -23,7 +23,7 @@ void flow_at_cuda(Device *device, const FlowAtArgs *a) {
 }
 
 static __global__ void place(FlowPlaceArgs a) {
-    GRID_LOOP(j, a.queries * a.pairs) flow_place_point(&a, j / a.pairs, j);
+    GRID_LOOP(j, a.queries * a.pairs) flow_place_point(&a, cuda_quotient(j, a.pairs), j);
 }
 
 void flow_place_cuda(Device *device, const FlowPlaceArgs *a) {

@@ -4,14 +4,15 @@
 
 #include "gnn/cuda/functions.h"
 #include "gnn/cuda/rows.h"
-#include "gnn/cuda/segments.h"
 #include "gnn/plan_elements.h"
+#include "nn/cuda/device.h"
 
 // ---- copies
 
 static __global__ void gather(PlanGatherArgs a) {
     GRID_LOOP(i, a.count * a.width) {
-        size_t row = i / a.width, c = i % a.width, from = a.index ? static_cast<size_t>(a.index[row]) : row;
+        size_t row = cuda_quotient(i, a.width), c = i - row * a.width,
+               from = a.index ? static_cast<size_t>(a.index[row]) : row;
         a.out[row * a.stride + a.column + c] = a.scale * a.x[from * a.width + c];
     }
 }
@@ -39,7 +40,7 @@ void plan_add_cuda(Device *device, const PlanAddArgs *a) {
 
 static __global__ void pairs(PlanPairsArgs a) {
     GRID_LOOP(i, 3 * a.queries * a.pairs) {
-        size_t q = i / 3 / a.pairs, j = i / 3 % a.pairs;
+        size_t row = i / 3, q = cuda_quotient(row, a.pairs), j = row - q * a.pairs;
         a.out[i] = a.scale * a.value[3 * static_cast<size_t>(a.index[q * a.k + j * a.every]) + i % 3];
     }
 }
@@ -51,8 +52,9 @@ void plan_pairs_cuda(Device *device, const PlanPairsArgs *a) {
 
 static __global__ void mark(PlanMarkArgs a) {
     GRID_LOOP(i, a.count * a.stride) {
-        bool is_flag = a.has_flag && a.m && i % a.stride + 1 == a.stride;
-        a.out[i] = is_flag ? a.m[i / a.stride] : i % a.stride == a.t;
+        size_t row = cuda_quotient(i, a.stride), c = i - row * a.stride;
+        bool is_flag = a.has_flag && a.m && c + 1 == a.stride;
+        a.out[i] = is_flag ? a.m[row] : c == a.t;
     }
 }
 
@@ -64,7 +66,7 @@ void plan_mark_cuda(Device *device, const PlanMarkArgs *a) {
 static __global__ void join(PlanJoinArgs a) {
     size_t width = a.ka + a.kb;
     GRID_LOOP(i, a.rows * width) {
-        size_t row = i / width, e = i % width;
+        size_t row = cuda_quotient(i, width), e = i - row * width;
         int32_t b = e < a.ka ? -1 : a.b[row * a.kb + e - a.ka];
         a.out[i] = e < a.ka ? a.a[row * a.ka + e] : b < 0 ? -1 : a.list[b];
     }
@@ -77,13 +79,21 @@ void plan_join_cuda(Device *device, const PlanJoinArgs *a) {
 
 // ---- numbers of edges
 
+static __global__ void count_ends(size_t rows, const int32_t *index, int32_t *count) {
+    GRID_LOOP(r, rows) {
+        if (index[r] >= 0) atomicAdd(&count[index[r]], 1);
+    }
+}
+
 static __global__ void log_counts(PlanCountArgs a) {
     GRID_LOOP(o, a.edges.others) { a.log_count[o * a.stride + a.column] = real_log1p(static_cast<real>(a.count[o])); }
 }
 
 void plan_count_cuda(Device *device, const PlanCountArgs *a) {
-    if (!cuda_op(device, "plan count", edge_rows(&a->edges), a->edges.others)) return;
-    cuda_count_ends(device, &a->edges, a->count);
+    size_t rows = edge_rows(&a->edges);
+    cuda_zero(device, a->count, a->edges.others * sizeof *a->count);
+    if (!cuda_op(device, "plan count", rows, a->edges.others)) return;
+    LAUNCH(device, cuda_blocks(rows), CUDA_THREADS, 0, count_ends, rows, a->edges.index, a->count);
     LAUNCH(device, cuda_blocks(a->edges.others), CUDA_THREADS, 0, log_counts, *a);
 }
 

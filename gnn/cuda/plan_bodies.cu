@@ -33,7 +33,7 @@ static __device__ void unite(int32_t *body, int32_t i, int32_t j) {
 
 static __global__ void unite_neighbours(PlanBodiesArgs a) {
     GRID_LOOP(r, a.count * a.k) {
-        size_t i = r / a.k;
+        size_t i = cuda_quotient(r, a.k);
         int32_t j = a.near[r];
         if (j < 0) continue;
         size_t other = static_cast<size_t>(j);

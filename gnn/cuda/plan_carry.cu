@@ -2,9 +2,8 @@
 // Velocities of nodes from how their particles moved.
 #include "nn/cuda/launch.h"
 
+#include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
-#include "gnn/cuda/rows.h"
-#include "gnn/cuda/segments.h"
 #include "gnn/plan_elements.h"
 
 static __global__ void share_particles(PlanCarryArgs a, real *weight) {
@@ -13,12 +12,12 @@ static __global__ void share_particles(PlanCarryArgs a, real *weight) {
 }
 
 // A warp for each node adds its particles' moments.
-static __global__ void carry_nodes(PlanCarryArgs a, CudaSegments segments, const real *weight) {
+static __global__ void carry_nodes(PlanCarryArgs a, RowsByOther edges, const real *weight) {
     WARP_LOOP(o, a.edges.others) {
         real sum[PLAN_MOMENTS] = {0}, d[3];
-        int32_t end = segments.end[o], first = end - segments.count[o];
+        int32_t first = edges.start[o], end = edges.start[o + 1];
         for (int32_t at = first + static_cast<int32_t>(cuda_lane()); at < end; at += CUDA_WARP) {
-            size_t row = static_cast<size_t>(segments.row[at]), i = row / a.edges.k;
+            size_t row = static_cast<size_t>(edges.row[at]), i = cuda_quotient(row, a.edges.k);
             for (size_t c = 0; c < 3; c++) d[c] = a.x[i * 3 + c] - a.past[i * 3 + c];
             plan_carry_edge(&a, i, o, weight[row], d, sum);
         }
@@ -31,9 +30,9 @@ void plan_carry_cuda(Device *device, const PlanCarryArgs *a) {
     size_t nodes = a->edges.others;
     if (!cuda_op(device, "plan carry", a->edges.groups, a->edges.k, nodes)) return;
     ArenaMark mark = arena_mark(&device->scratch);
-    CudaSegments segments = cuda_segments(device, &a->edges);
+    RowsByOther edges = rows_by_other(device, &a->edges);
     real *weight = device_scratch(device, edge_rows(&a->edges));
     LAUNCH(device, cuda_blocks(a->edges.groups), CUDA_THREADS, 0, share_particles, *a, weight);
-    LAUNCH(device, cuda_blocks(nodes, 2), 2 * CUDA_WARP, 0, carry_nodes, *a, segments, weight);
+    LAUNCH(device, cuda_blocks(nodes, 2), 2 * CUDA_WARP, 0, carry_nodes, *a, edges, weight);
     arena_release(&device->scratch, mark);
 }

@@ -29,8 +29,7 @@ struct Both {
         cuda_on_cpu_guard(false);
         cuda_on_cpu_seed(0);
         device_close(cpu);
-        cuda_device_close(gpu);
-        free(gpu);
+        device_close(gpu);
     }
 };
 

@@ -3,9 +3,9 @@
 // threads must catch it.
 #include "tests/cuda/both.h"
 
+#include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
 #include "gnn/cuda/rows.h"
-#include "gnn/cuda/segments.h"
 #include "gnn/flow_elements.h"
 #include "gnn/plan_elements.h"
 #include "nn/cuda/sums.h"
