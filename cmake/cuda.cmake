@@ -4,7 +4,7 @@ set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where 
 set(VPD_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "compute capabilities; the last also as PTX for later ones")
 set(VPD_CUDA_BACKENDS nn/cuda gnn/cuda renderer/cuda model/cuda) # folders of .cu files
 # without fused multiply-add: neighbour lists, bodies, votes, farthest points and cells equal the CPU's
-set(VPD_CUDA_EXACT nn/cuda/knn_search.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu)
+set(VPD_CUDA_EXACT nn/cuda/knn_search.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/flow.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_farthest.cu)
 
 set(VPD_WITH_CUDA OFF)
 if(VPD_CUDA STREQUAL ON OR (VPD_CUDA STREQUAL AUTO AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT VPD_SANITIZE))

@@ -271,14 +271,6 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     else take_step(&s, decode_at_nodes(&s, out->h), 1, NULL, out);
 }
 
-double dynamics_spread(Device *device, const Tensor *h) {
-    ArenaMark mark = arena_mark(&device->scratch);
-    real spread = 0, *on_device = device_scratch(device, 1);
-    if (h && !device->failed) {
-        PlanSpreadArgs args = {h->rows, h->cols, h->value, on_device};
-        device->gnn->plan_spread(device, &args);
-        device->nn->download(device, &spread, on_device, sizeof spread);
-    }
-    arena_release(&device->scratch, mark);
-    return (double)spread;
+void dynamics_spread(Device *device, const Tensor *h, real *spread) {
+    if (!device->failed) device->gnn->plan_spread(device, &(PlanSpreadArgs){h->rows, h->cols, h->value, spread});
 }

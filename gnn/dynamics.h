@@ -41,7 +41,7 @@ typedef struct DynamicsOutput {
 void dynamics_step(Tape *tape, const Dynamics *dynamics, const GnnPlan *plan, const GnnSets *sets, DynamicsOutput *out);
 
 // Mean over channels of the standard deviation of h over nodes: near 0 when every node has come to say the same (a rate too
-// high). 0 when h is NULL.
-double dynamics_spread(Device *device, const Tensor *h);
+// high). *spread is device memory.
+void dynamics_spread(Device *device, const Tensor *h, real *spread);
 
 #endif

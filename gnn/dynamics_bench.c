@@ -143,7 +143,7 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
     GnnPlanInput input = {.seed = 1, .rollout_step = (uint32_t)rollout_step, .sets = {.count = s->T}};
     const real *m = on_device(b, s->m, s->N, 1)->value, *c = on_device(b, s->c, s->N, 3)->value;
     for (size_t t = 0; t < s->T; t++)
-        input.sets.set[t] = (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c};
+        input.sets.set[t] = (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c, NULL};
     enum { CUE = 256 };
     if (s->N >= CUE) input.cue = (GnnFlow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
     GnnPlan plan;

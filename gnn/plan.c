@@ -361,8 +361,10 @@ static void make_gaps(Planning *p) {
 // The flag of the present particles, and of the nodes, in host memory.
 static void fetch_flags(Planning *p) {
     size_t n = p->plan->particles;
-    real *m = p->present->m ? tape_context(p->tape, (n + 1) * sizeof *m) : NULL;
-    if (m) p->device->nn->download(p->device, m, p->present->m, n * sizeof *m);
+    p->m = p->present->m_host;
+    real *m = p->present->m && !p->m ? tape_context(p->tape, (n + 1) * sizeof *m) : NULL;
+    if (!m) return;
+    p->device->nn->download(p->device, m, p->present->m, n * sizeof *m);
     p->m = m;
 }
 

@@ -18,6 +18,7 @@ typedef struct GnnSet {
     Tensor *f;     // (N,D)
     const real *m; // (N) moving flag, 0 or 1; NULL: not known (the cue of velocities then serves every node)
     const real *c; // (N,3) rgb in [0,1], as read from the pixels
+    const real *m_host; // m in host memory; NULL: a plan fetches it, and waits for the device
 } GnnSet;
 
 // Sets oldest first; the last is the present.

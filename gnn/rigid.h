@@ -34,22 +34,39 @@ typedef struct RigidSystem {
 } RigidSystem;
 
 // A residual e along direction j: weight (j s - e)^2.
-ELEMENT void rigid_add_row(RigidSystem *s, double weight, const double *j, double e) {
-    for (int r = 0; r < RIGID_UNKNOWNS; r++) {
-        for (int c = 0; c <= r; c++) s->a[r * RIGID_UNKNOWNS + c] += weight * j[r] * j[c];
-        s->b[r] += weight * j[r] * e;
-    }
+typedef struct RigidRow {
+    double weight, j[RIGID_UNKNOWNS], e;
+} RigidRow;
+
+// What a row adds to entry (r, c) of A; c = RIGID_UNKNOWNS: to entry r of b.
+ELEMENT double rigid_row_part(const RigidRow *row, int r, int c) {
+    return row->weight * row->j[r] * (c == RIGID_UNKNOWNS ? row->e : row->j[c]);
 }
 
 // A pair: the point at r from the centre of motion should go by e, fully along the unit normal n and by the share `point` in all directions.
-ELEMENT void rigid_add_pair(RigidSystem *s, double weight, double point, const real *r, const real *n, const real *e) {
-    double along[RIGID_UNKNOWNS] = {(double)(r[1] * n[2] - r[2] * n[1]), (double)(r[2] * n[0] - r[0] * n[2]),
-                                    (double)(r[0] * n[1] - r[1] * n[0]), (double)n[0], (double)n[1], (double)n[2]};
-    double x = (double)r[0], y = (double)r[1], z = (double)r[2];
-    double axes[3][RIGID_UNKNOWNS] = {{0, z, -y, 1, 0, 0}, {-z, 0, x, 0, 1, 0}, {y, -x, 0, 0, 0, 1}};
-    s->weight += weight;
-    rigid_add_row(s, weight, along, (double)element_dot(n, e));
-    for (int c = 0; c < 3; c++) rigid_add_row(s, weight * point, axes[c], (double)e[c]);
+enum { RIGID_PAIR_ROWS = 4 };
+
+ELEMENT void rigid_pair_rows(double weight, double point, const real *r, const real *n, const real *e, RigidRow *rows) {
+    double x = (double)r[0], y = (double)r[1], z = (double)r[2], share = weight * point;
+    RigidRow all[RIGID_PAIR_ROWS] = {
+        {weight,
+         {(double)(r[1] * n[2] - r[2] * n[1]), (double)(r[2] * n[0] - r[0] * n[2]), (double)(r[0] * n[1] - r[1] * n[0]),
+          (double)n[0], (double)n[1], (double)n[2]},
+         (double)element_dot(n, e)},
+        {share, {0, z, -y, 1, 0, 0}, (double)e[0]},
+        {share, {-z, 0, x, 0, 1, 0}, (double)e[1]},
+        {share, {y, -x, 0, 0, 0, 1}, (double)e[2]},
+    };
+    for (int i = 0; i < RIGID_PAIR_ROWS; i++) rows[i] = all[i];
+}
+
+ELEMENT void rigid_add_pair(RigidSystem *s, const RigidRow *rows) {
+    s->weight += rows[0].weight;
+    for (int i = 0; i < RIGID_PAIR_ROWS; i++)
+        for (int r = 0; r < RIGID_UNKNOWNS; r++) {
+            for (int c = 0; c <= r; c++) s->a[r * RIGID_UNKNOWNS + c] += rigid_row_part(&rows[i], r, c);
+            s->b[r] += rigid_row_part(&rows[i], r, RIGID_UNKNOWNS);
+        }
 }
 
 // Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution. No pivot is below what is added to the diagonal but by rounding.
@@ -118,10 +135,9 @@ ELEMENT void rigid_least_direction(double *a, real *out) {
                     v[3 * k + q] = s * x + c * y;
                 }
             }
-    int least = 0;
-    for (int i = 1; i < 3; i++)
-        if (a[4 * i] < a[4 * least]) least = i;
-    for (int i = 0; i < 3; i++) out[i] = (real)v[3 * i + least];
+    int least = a[4] < a[0] ? 1 : 0;
+    if (a[8] < (least ? a[4] : a[0])) least = 2;
+    for (int i = 0; i < 3; i++) out[i] = (real)(least == 0 ? v[3 * i] : least == 1 ? v[3 * i + 1] : v[3 * i + 2]);
 }
 
 #endif

@@ -188,10 +188,10 @@ Status rollout_begin(RolloutWorkspace *w, const Dataset *dataset, const History 
 
 // ---- one step: from the host to the device and back
 
-static const real *upload_bytes(Tape *tape, const uint8_t *bytes, size_t count, real scale) {
+static const real *values_of(Tape *tape, const uint8_t *bytes, size_t count, real scale) {
     real *values = bytes ? tape_context(tape, (count + 1) * sizeof *values) : NULL;
     for (size_t i = 0; values && i < count; i++) values[i] = (real)bytes[i] / scale;
-    return tape_upload(tape, values, count, sizeof *values);
+    return values;
 }
 
 // The set that is `back` steps before the present one.
@@ -202,10 +202,12 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
     const float *x = seen ? set->positions : rollout_positions(r, r->steps - back);
     const float *f = seen ? set->features : rollout_features(r, r->steps - back);
     bool flags = w->model->dynamics->config.moving_flag;
+    const real *m = flags ? values_of(tape, set->moving, set->N, 1) : NULL;
     return (GnnSet){.x = tape_constant(tape, set->N, 3, x ? x : nothing),
                     .f = tape_constant(tape, set->N, r->sets[0].D, f ? f : nothing),
-                    .m = flags ? upload_bytes(tape, set->moving, set->N, 1) : NULL,
-                    .c = upload_bytes(tape, set->colour, 3 * set->N, 255)};
+                    .m = tape_upload(tape, m, set->N, sizeof *m),
+                    .c = tape_upload(tape, values_of(tape, set->colour, 3 * set->N, 255), 3 * set->N, sizeof *m),
+                    .m_host = m};
 }
 
 // All points of an input set, for velocities; none moves where the file does not tell.

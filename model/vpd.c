@@ -250,22 +250,24 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     if (chosen[T - 1].count == 0)
         return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
+    scene->sets.count = (size_t)T;
+    for (int t = 0; t < T; t++) {
+        bool flags = model->dynamics->config.moving_flag;
+        scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
+                                      .m = flags ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
+                                      .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
+                                      .m_host = flags ? chosen[t].moving : NULL};
+    }
+    // Before the encoder: this waits for the device.
+    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
     // A latent for every pixel of every input image.
     ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = NULL;
     if (!options.no_latents)
         pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
-    scene->sets.count = (size_t)T;
-    for (int t = 0; t < T; t++) {
-        const real *colour = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real));
-        scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
-                                      .m = model->dynamics->config.moving_flag
-                                               ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real))
-                                               : NULL,
-                                      .c = colour,
-                                      .f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w,
-                                                           (size_t)t, &chosen[t], colour)};
-    }
+    for (int t = 0; t < T; t++)
+        scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, (size_t)t,
+                                               &chosen[t], scene->sets.set[t].c);
     if (gnn_has_node_velocity(&model->dynamics->config)) {
         const PointCloud *now = &workspace->cloud[T - 1];
         scene->cue = options.cue ? *options.cue : scene_cue(tape, model, now, now - 1);
@@ -273,7 +275,6 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     scene->pixel = chosen[T - 1].pixel;
     scene->colour = chosen[T - 1].colour;
     scene->moving = chosen[T - 1].moving;
-    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
     observation_background(history, scene->background);
     return device_status(tape->device, err);
 }

@@ -11,7 +11,7 @@ static const size_t DIFFERENT[] = {140, 133, 150};
 // parameters. Returns the spread of h behind the first step.
 static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
     Tensor *moved[2];
-    double spread = 0;
+    real spread = 0;
     tape_reset(tape);
     parameters_zero_grad(&model->parameters);
     GnnSets sets = scene_sets(tape, scene);
@@ -21,7 +21,7 @@ static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
         DynamicsOutput out = {0};
         gnn_plan_make(tape, &model->dynamics->config, &model->planner, &input, &plan);
         dynamics_step(tape, model->dynamics, &plan, &sets, &out);
-        if (step == 0) spread = dynamics_spread(model->device, out.h);
+        if (step == 0) dynamics_spread(model->device, out.h, &spread);
         moved[step] = out.dx;
         sets = scene_shift(&sets, &out);
         real *grad = tape_grad(tape, out.dx);
@@ -32,7 +32,7 @@ static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
         memcpy(dx + at, moved[step]->value, moved[step]->rows * 3 * sizeof *dx);
         at += moved[step]->rows * 3;
     }
-    return spread;
+    return (double)spread;
 }
 
 static bool all_finite(const real *x, size_t count) {
@@ -301,7 +301,9 @@ static void awkward_step(const SceneForm *form, size_t past, size_t present, siz
     assert_true(all_finite(model.parameters.grads, model.parameters.size));
     for (size_t t = 0; t < config.T; t++)
         if (sets.set[t].x->grad) assert_true(all_finite(sets.set[t].x->grad, scene->count[t] * 3));
-    assert_true(isfinite(dynamics_spread(model.device, out.h)));
+    real spread = NAN;
+    dynamics_spread(model.device, out.h, &spread);
+    assert_true(isfinite(spread));
     tape_free(&tape);
     model_close(&model);
     free(scene);
@@ -355,7 +357,7 @@ static void memory_may_run_out(void **state) {
             blocks_left = blocks;
             GnnSets sets = {.count = config.T};
             for (size_t t = 0; t < config.T; t++) // inputs stand outside the scarce memory
-                sets.set[t] = (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t]};
+                sets.set[t] = (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t], NULL};
             for (size_t t = 0; t < config.T; t++) {
                 *sets.set[t].x = (Tensor){.value = scene->x[t], .rows = scene->count[t], .cols = 3, .wants_grad = true};
                 *sets.set[t].f = (Tensor){.value = scene->f[t], .rows = scene->count[t], .cols = scene->D, .wants_grad = true};

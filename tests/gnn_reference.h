@@ -158,7 +158,7 @@ static void check_step(Reference *file, void *context) {
     for (int t = 0; t < 2; t++) {
         char name[4][4] = {"x0", "f0", "m0", "c0"};
         for (int i = 0; i < 4; i++) name[i][1] = (char)('0' + t);
-        input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true), read_values(b, name[2]), read_values(b, name[3])};
+        input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true), read_values(b, name[2]), read_values(b, name[3]), NULL};
     }
     input.cue = read_cue(b);
     GnnPlanner planner = {0};

@@ -25,7 +25,7 @@ static void check_nodes(Reference *file, void *context) {
                           .episode = (uint32_t)reference_number(file, "episode"),
                           .rollout_step = (uint32_t)reference_number(file, "rollout_step")};
     Tensor *x = read_tensor(b, "x", false);
-    input.sets = (GnnSets){1, {{x, tape_tensor(&b->tape, x->rows, 3, false), read_values(b, "m"), x->value}}};
+    input.sets = (GnnSets){1, {{x, tape_tensor(&b->tape, x->rows, 3, false), read_values(b, "m"), x->value, NULL}}};
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);

@@ -120,18 +120,18 @@ static Scene *scene_make(size_t T, const size_t *count) {
     return s;
 }
 
-static GnnSets scene_sets(Tape *tape, Scene *s) {
+static inline GnnSets scene_sets(Tape *tape, Scene *s) {
     GnnSets sets = {.count = s->T};
     for (size_t t = 0; t < s->T; t++) {
         Tensor *x = tape_tensor(tape, s->count[t], 3, true), *f = tape_tensor(tape, s->count[t], s->D, true);
         memcpy(x->value, s->x[t], s->count[t] * 3 * sizeof(real));
         memcpy(f->value, s->f[t], s->count[t] * s->D * sizeof(real));
-        sets.set[t] = (GnnSet){x, f, s->m[t], s->c[t]};
+        sets.set[t] = (GnnSet){x, f, s->m[t], s->c[t], s->m[t]};
     }
     return sets;
 }
 
-static GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
+static inline GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
     GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
     input.cue = (GnnFlow){{SCENE_CUE, s->cue_x, s->cue_c}, s->cue_u, s->cue_g};
     return input;
@@ -153,7 +153,7 @@ typedef struct SceneModel {
     GnnPlanner planner;
 } SceneModel;
 
-static void model_open(SceneModel *model, const GnnConfig *config, int threads, bool untrained) {
+static inline void model_open(SceneModel *model, const GnnConfig *config, int threads, bool untrained) {
     Error err = {0};
     *model = (SceneModel){0};
     assert_status_ok(device_open("cpu", threads, &model->device, &err), err);
@@ -164,7 +164,7 @@ static void model_open(SceneModel *model, const GnnConfig *config, int threads, 
     for (size_t i = 0; !untrained && i < model->parameters.size; i++) model->parameters.values[i] += (real)(0.2 * scene_random(20, i));
 }
 
-static void model_close(SceneModel *model) {
+static inline void model_close(SceneModel *model) {
     Error err = {0};
     assert_status_ok(device_status(model->device, &err), err);
     dynamics_free(model->dynamics);

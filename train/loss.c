@@ -56,6 +56,7 @@ typedef struct Episode {
     Tensor *pixels, *displacement, *nearest, *flow, *depth, *ssim; // (1,1) weighted sums so far, or NULL
     Tensor *step0, *last;                                   // mean squared errors of single steps
     Tensor *h, *dx;
+    real *read; // PARTS + 3 N values that outlive the backward pass, for the host to read behind it
     FlowTrack track;
 } Episode;
 
@@ -197,38 +198,52 @@ static Status move_and_compare(Episode *e, int step, Error *err) {
     return STATUS_OK;
 }
 
-static double value_of(Tape *tape, const Tensor *term) {
-    real value = 0;
-    if (term && !tape->device->failed) tape->device->nn->download(tape->device, &value, term->value, sizeof value);
-    return (double)value;
+// Terms of LossParts in the order of Episode's tensors, then the spread.
+enum { TERMS = 8, SPREAD = TERMS, PARTS };
+
+static void keep_values(Episode *e, const Tensor *values, size_t at) {
+    Device *device = e->tape->device;
+    if (!values) return;
+    device->nn->copy(device, e->read + at, values->value, values->rows * values->cols * sizeof *e->read);
 }
 
-static double mean_motion(Tape *tape, const Tensor *dx) {
-    if (!dx || dx->rows == 0 || tape->device->failed) return 0;
-    real *host = tape_context(tape, 3 * dx->rows * sizeof *host);
-    if (!host) return 0;
-    tape->device->nn->download(tape->device, host, dx->value, 3 * dx->rows * sizeof *host);
+// Copies what is reported, on the device: the backward pass uses the tensors' memory again.
+static void keep_parts(Episode *e) {
+    Device *device = e->tape->device;
+    const Tensor *terms[TERMS] = {e->pixels, e->displacement, e->nearest, e->flow, e->depth, e->ssim, e->step0, e->last};
+    if (device->failed) return;
+    device->nn->zero(device, e->read, PARTS * sizeof *e->read);
+    for (size_t i = 0; i < TERMS; i++) keep_values(e, terms[i], i);
+    if (e->h) dynamics_spread(device, e->h, e->read + SPREAD);
+    keep_values(e, e->dx, PARTS);
+}
+
+static double mean_length(size_t count, const real *x) {
     double sum = 0;
-    for (size_t i = 0; i < dx->rows; i++)
-        sum += sqrt((double)(host[3 * i] * host[3 * i] + host[3 * i + 1] * host[3 * i + 1] +
-                             host[3 * i + 2] * host[3 * i + 2]));
-    return sum / (double)dx->rows;
+    for (size_t i = 0; i < count; i++)
+        sum += sqrt((double)(x[3 * i] * x[3 * i] + x[3 * i + 1] * x[3 * i + 1] + x[3 * i + 2] * x[3 * i + 2]));
+    return count ? sum / (double)count : 0;
 }
 
+// The only time that a step waits for the device, but for images that are weighted by their opacity.
 static void read_parts(Episode *e, LossParts *parts) {
-    Tape *tape = e->tape;
-    *parts = (LossParts){.pixels = value_of(tape, e->pixels),
-                         .displacement = value_of(tape, e->displacement),
-                         .nearest = value_of(tape, e->nearest),
-                         .flow = value_of(tape, e->flow),
-                         .depth = value_of(tape, e->depth),
-                         .ssim = value_of(tape, e->ssim),
-                         .step0 = value_of(tape, e->step0),
-                         .last = value_of(tape, e->last),
+    Device *device = e->tape->device;
+    size_t moved = e->dx ? e->dx->rows : 0, count = PARTS + 3 * moved;
+    real *read = tape_context(e->tape, count * sizeof *read);
+    if (!read) return;
+    device->nn->download(device, read, e->read, count * sizeof *read);
+    *parts = (LossParts){.pixels = (double)read[0],
+                         .displacement = (double)read[1],
+                         .nearest = (double)read[2],
+                         .flow = (double)read[3],
+                         .depth = (double)read[4],
+                         .ssim = (double)read[5],
+                         .step0 = (double)read[6],
+                         .last = (double)read[7],
+                         .spread = (double)read[SPREAD],
+                         .motion = mean_length(moved, read + PARTS),
                          .particles = scene_present(&e->scene)->x->rows};
     parts->total = parts->pixels + parts->displacement + parts->nearest + parts->flow + parts->depth + parts->ssim;
-    parts->spread = e->h && !tape->device->failed ? dynamics_spread(tape->device, e->h) : 0;
-    parts->motion = mean_motion(tape, e->dx);
 }
 
 static void run_backward(Episode *e) {
@@ -264,6 +279,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     }
     // Encode, draw; then step, draw, step, draw, ...; without images only the steps.
     if (status == STATUS_OK) status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
+    if (status == STATUS_OK) e.read = tape_memory(tape, PARTS + 3 * scene_present(&e.scene)->x->rows, sizeof *e.read);
     step_clock_part(input->clock, tape, PART_ENCODER);
     for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {
         if (step > 0) {
@@ -275,8 +291,9 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
         step_clock_part(input->clock, tape, PART_RENDERER);
     }
     if (status == STATUS_OK) {
-        read_parts(&e, parts);
+        keep_parts(&e);
         run_backward(&e);
+        read_parts(&e, parts);
         step_clock_end(input->clock);
     }
     return status == STATUS_OK ? device_status(tape->device, err) : status;

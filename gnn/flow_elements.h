@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mathematics of the loops of scene flow (gnn/flow_ops.h), for one row. Compiles as C and as CUDA.
+#ifndef VPD_GNN_FLOW_ELEMENTS_H
+#define VPD_GNN_FLOW_ELEMENTS_H
+
+#include "gnn/flow_ops.h"
+#include "gnn/rigid.h"
+
+ELEMENT void flow_normal_row(const FlowNormalsArgs *a, size_t p) {
+    const int32_t *index = a->index + p * a->stride;
+    double mean[3] = {0}, spread[9] = {0};
+    size_t k = 0;
+    while (k < a->k && index[k] >= 0) k++;
+    for (size_t j = 0; j < k; j++)
+        for (size_t c = 0; c < 3; c++) mean[c] += (double)a->x[3 * (size_t)index[j] + c] / (double)k;
+    for (size_t j = 0; j < k; j++) {
+        double d[3];
+        for (size_t c = 0; c < 3; c++) d[c] = (double)a->x[3 * (size_t)index[j] + c] - mean[c];
+        for (size_t c = 0; c < 9; c++) spread[c] += d[c / 3] * d[c % 3];
+    }
+    rigid_least_direction(spread, a->out + 3 * p);
+}
+
+// Point j of query q.
+ELEMENT void flow_place_point(const FlowPlaceArgs *a, size_t q, size_t j) {
+    size_t of = a->of ? (size_t)a->of[q * a->of_stride] : q;
+    rigid_place(a->motion + RIGID_MOTION * of, a->centre + 3 * of, a->x + 3 * j, a->out + 3 * j);
+}
+
+// e = target - place of pair j, and its fit.
+ELEMENT double flow_pair_fit(const FlowPairs *p, size_t j, real *e) {
+    const real *to = p->target + 3 * (size_t)p->match[j], *normal = p->normal + 3 * (size_t)p->match[j];
+    for (size_t c = 0; c < 3; c++) e[c] = to[c] - p->place[3 * j + c];
+    return rigid_fit((double)element_dot(normal, e), (double)p->distance2[j], p->plane_scale, p->distance_scale);
+}
+
+// What pair j of query q wants of the step.
+ELEMENT void flow_pair_rows(const FlowStepArgs *a, size_t q, size_t j, RigidRow *rows) {
+    const FlowPairs *p = &a->pairs;
+    real e[3], r[3];
+    double fit = flow_pair_fit(p, j, e);
+    for (size_t c = 0; c < 3; c++)
+        r[c] = p->place[3 * j + c] - a->centre[3 * q + c] - a->motion[RIGID_MOTION * q + 9 + c];
+    rigid_pair_rows(fit * fit, a->point, r, p->normal + 3 * (size_t)p->match[j], e, rows);
+}
+
+// sum: of the fits of the query's pairs.
+ELEMENT void flow_vote_row(const FlowVoteArgs *a, size_t q, double sum) {
+    real mean = (real)(sum / (double)a->pairs.pairs);
+    if (!(mean > a->best[q])) return;
+    a->best[q] = mean;
+    a->chosen[q] = a->of[q * a->of_stride];
+}
+
+ELEMENT void flow_adopt_row(const FlowAdoptArgs *a, size_t q) {
+    size_t of = (size_t)a->of[q];
+    rigid_about(a->motion + RIGID_MOTION * of, a->centre + 3 * of, a->centre + 3 * q, a->out + RIGID_MOTION * q);
+}
+
+ELEMENT void flow_motion_row(const FlowMotionArgs *a, size_t q) {
+    real *motion = a->motion + RIGID_MOTION * q;
+    for (size_t c = 0; c < 9; c++) {
+        if (a->from_u) motion[c] = c % 4 == 0;
+        else a->g[9 * q + c] = motion[c] - (c % 4 == 0);
+    }
+    for (size_t c = 0; c < 3; c++) {
+        if (a->from_u) motion[9 + c] = a->from_u[3 * q + c];
+        else a->u[3 * q + c] = motion[9 + c];
+    }
+}
+
+ELEMENT void flow_at_row(const FlowAtArgs *a, size_t q) {
+    real sum[3] = {0};
+    for (size_t i = 0; i < a->k; i++) {
+        size_t j = (size_t)a->index[q * a->k + i];
+        real r[3];
+        for (size_t c = 0; c < 3; c++) r[c] = a->query[3 * q + c] - a->x[3 * j + c];
+        for (size_t c = 0; c < 3; c++) sum[c] += a->u[3 * j + c] + (a->g ? element_dot(a->g + 9 * j + 3 * c, r) : 0);
+    }
+    for (size_t c = 0; c < 3; c++) a->out[3 * q + c] = sum[c] / (real)a->k;
+    for (size_t c = 0; a->out_g && c < 9; c++) {
+        real total = 0;
+        for (size_t i = 0; a->g && i < a->k; i++) total += a->g[9 * (size_t)a->index[q * a->k + i] + c];
+        a->out_g[9 * q + c] = total / (real)a->k;
+    }
+}
+
+#endif
