@@ -2,6 +2,7 @@
 // Puts a device together from the back ends of nn, gnn and renderer.
 #include "base/threads.h"
 #include "gnn/backend.h"
+#include "nn/amx.h"
 #include "nn/backend.h"
 #include "renderer/backend.h"
 
@@ -21,8 +22,9 @@ typedef struct CpuTable {
     extern const NnBackend nn_backend_##isa;                                                                           \
     extern const GnnBackend gnn_backend_##isa;                                                                         \
     extern const RendererBackend renderer_backend_##isa;
-#define CPU_TABLE(isa)                                                                                                 \
-    { #isa, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
+#define CPU_TABLE(isa) CPU_TABLE_AS(#isa, isa)
+#define CPU_TABLE_AS(name, isa)                                                                                        \
+    { name, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
 
 #ifdef VPD_DOUBLE
 DECLARE_CPU_TABLE(f64)
@@ -31,7 +33,8 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(f64)};
 DECLARE_CPU_TABLE(base)
 DECLARE_CPU_TABLE(avx2)
 DECLARE_CPU_TABLE(avx512)
-static const CpuTable cpu_tables[] = {CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
+static const CpuTable cpu_tables[] = {CPU_TABLE_AS("amx", avx512), // the same, with products on tiles (nn/amx.h)
+                                      CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
 #else
 DECLARE_CPU_TABLE(base)
 static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
@@ -39,6 +42,7 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
 
 static bool cpu_runs(const char *isa) {
 #ifdef VPD_HAS_X86_ISAS
+    if (!strcmp(isa, "amx")) return cpu_runs("avx512") && amx_ready();
     if (!strcmp(isa, "avx512"))
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
@@ -56,7 +60,7 @@ static const CpuTable *choose_cpu_table(Error *err) {
         if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
     }
     error_set(err, STATUS_BAD_INPUT,
-              "VPD_ISA=%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", wanted);
+              "VPD_ISA=%s: not compiled in, or this processor does not run it; use amx, avx512, avx2 or base", wanted);
     return NULL;
 }
 
@@ -69,6 +73,7 @@ static Status open_cpu(int threads, Device **out, Error *err) {
     device->gnn = table->gnn;
     device->renderer = table->renderer;
     device->threads = threads > 0 ? threads : threads_available();
+    device->has_bf16 = !strcmp(table->isa, "amx");
     omp_set_num_threads(device->threads); // oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);
