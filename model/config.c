@@ -31,7 +31,7 @@ static const Option options[] = {
     {"model.activation", OPTION_ENUM, AT(model.activation), 0, 0, "", "silu", "silu|relu",
      "Activation of every hidden layer."},
     {"model.precision", OPTION_ENUM, AT(model.precision), 0, 0, "", "f32", "f32|bf16x6|bf16x3|bf16",
-     "Matrix products and convolutions: float, or sums of products of bfloat16 pieces where the processor has AMX."},
+     "Matrix products: float, or sums of products of bfloat16 pieces where the processor has AMX."},
 
     {"encoder.N", OPTION_INT, AT(encoder.N), 1, 1 << 24, "particles", "4096", NULL,
      "Particles per time step, at most."},

@@ -15,7 +15,7 @@ struct NnBackend;
 struct GnnBackend;
 struct RendererBackend;
 
-// How factors of matrix products and convolutions are rounded; sums are in float. What the device lacks it does in f32.
+// How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32.
 typedef enum Precision {
     PRECISION_F32,
     PRECISION_BF16X6, // three bfloat16 pieces of each number, six products: as exact as f32

@@ -11,7 +11,7 @@ typedef struct Shape {
     real beta;
 } Shape;
 
-enum { GAP = 3, LARGEST = 600 * 600 }; // elements behind each row that no product may touch
+enum { GAP = 3, LARGEST = 1 << 16 }; // elements behind each row that no product may touch
 
 typedef struct Matrices {
     real *a, *b, *c, *packed;
