@@ -81,6 +81,7 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
         Config config;
         if (options->form != STEP_FORMS && options->form != form) continue;
         status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        config.model.precision = (int)device->precision;
         if (status == STATUS_OK) status = step_bench(device, &config, &video.observation, options->repeat, &b, err);
         if (status == STATUS_OK) print_step(step_form_names[form], &b);
         fflush(stdout);

@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "gnn/cases.h"
 #include "gnn/dynamics_bench.h"
+#include "model/config.h"
 #include "renderer/cases.h"
 #include "renderer/renderer_bench.h"
 #include "train/step_bench.h"
@@ -17,6 +18,7 @@ static const Flag flags[] = {
     {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
+    {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3 or bf16 (default f32)"},
     {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
@@ -145,6 +147,17 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
     return status;
 }
 
+static Status set_precision(Device *device, const char *name, Error *err) {
+    char pair[64];
+    const char *pairs[] = {pair};
+    Config config;
+    config_defaults(&config);
+    snprintf(pair, sizeof pair, "model.precision=%s", name ? name : "");
+    Status status = name ? config_set(&config, 1, pairs, err) : STATUS_OK;
+    if (status == STATUS_OK) device_set_precision(device, (Precision)config.model.precision);
+    return status;
+}
+
 static Status run_bench(const CommandLine *line, Error *err) {
     static const struct {
         const char *name;
@@ -166,6 +179,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
                          wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
     if (status == STATUS_OK && *device->note) log_note(&line->log, "%s", device->note);
     if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)

@@ -3,7 +3,8 @@
 """Whole training steps of vpd and of PyTorch in turns: the same recording, views, image size, N, M, rays, rollout and form.
 
     benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms published,velocity]
-                          [--rivals eager,compile] [--rounds 3] [--steps 5] [--data /work/shared/data] [--keep MIB]
+                          [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data /work/shared/data] [--keep MIB]
+                          [--precision f32,bf16x3]
 
 Each round runs one process of each kind, one after the other. Printed: medians over the rounds of the median step, wall and
 processor time over threads (which other work on the same cores disturbs less), and the largest resident set; then
@@ -30,6 +31,7 @@ def command_line():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default="/work/shared/data")
+    parser.add_argument("--precision", default="f32", help="model.precision of ours: one or several")
     parser.add_argument("--keep", default=None, help="train.keep_mib of ours")
     return parser.parse_args()
 
@@ -42,9 +44,10 @@ def run(command):
     return done.stdout
 
 
-def run_vpd(args, preset, form):
+def run_vpd(args, preset, form, precision):
     command = [args.vpd, "bench", "step", "--preset", preset, "--form", form, "--repeat", str(args.steps),
                "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5"]
+    command += ["--precision", precision]
     command += ["--keep", args.keep] if args.keep else []
     numbers = [float(word.rstrip("%")) for word in run(command).splitlines()[-1].split() if re.match(r"[\d.]+%?$", word)]
     return {"wall": numbers[7] / 1e3, "cpu": numbers[8] / 1e3, "rss": numbers[13], "share": numbers[11],
@@ -56,7 +59,7 @@ def run_torch(args, preset, form, rival):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
     command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data]
     command += {"published": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
-    command += ["--compile"] if rival == "compile" else []
+    command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"]}[rival]
     text = run(command)
 
     def number(name):
@@ -69,13 +72,14 @@ def run_torch(args, preset, form, rival):
 
 def main():
     args = command_line()
-    kinds = ["vpd"] + args.rivals.split(",")
+    ours = args.precision.split(",")
+    kinds = ours + args.rivals.split(",")
     for preset in args.presets.split(","):
         for form in args.forms.split(","):
             runs = {kind: [] for kind in kinds}
             for _ in range(args.rounds):
                 for kind in kinds:
-                    runs[kind].append(run_vpd(args, preset, form) if kind == "vpd" else run_torch(args, preset, form, kind))
+                    runs[kind].append(run_vpd(args, preset, form, kind) if kind in ours else run_torch(args, preset, form, kind))
             middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key in runs[kind][0]} for kind in kinds}
             print(f"\n{preset}, {form}: {args.rounds} rounds of {args.steps} steps in turns, {args.threads} threads")
             print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'RSS MiB':>8s}"
@@ -84,7 +88,7 @@ def main():
                 m = middle[kind]
                 print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
                       f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['rss']:8.0f}"
-                      f" {m['wall'] / middle['vpd']['wall']:7.2f} {m['cpu'] / middle['vpd']['cpu']:7.2f} {m['rss'] / middle['vpd']['rss']:7.2f}",
+                      f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['rss'] / middle[ours[0]]['rss']:7.2f}",
                       flush=True)
 
 

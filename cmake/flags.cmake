@@ -37,6 +37,17 @@ else()
   target_compile_definitions(vpd_flags INTERFACE VPD_HAS_X86_ISAS)
 endif()
 
+# Matrix products on AMX tiles: one file, which asks the processor before it runs them.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  include(CheckCCompilerFlag)
+  set(amx_flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mamx-tile -mamx-bf16 -mprefer-vector-width=512)
+  string(REPLACE ";" " " amx_flags_text "${amx_flags}")
+  check_c_compiler_flag("${amx_flags_text}" VPD_COMPILES_AMX)
+  if(VPD_COMPILES_AMX)
+    set_source_files_properties(nn/amx.c PROPERTIES COMPILE_OPTIONS "${amx_flags}" COMPILE_DEFINITIONS VPD_HAS_AMX)
+  endif()
+endif()
+
 function(vpd_isa_flags target isa)
   if(isa STREQUAL avx2)
     target_compile_options(${target} PRIVATE -mavx2 -mfma -mbmi2 -mf16c)

@@ -30,6 +30,8 @@ static const Option options[] = {
     {"model.C", OPTION_INT, AT(model.C), 4, 1024, "", "128", NULL, "Hidden width of the dynamics."},
     {"model.activation", OPTION_ENUM, AT(model.activation), 0, 0, "", "silu", "silu|relu",
      "Activation of every hidden layer."},
+    {"model.precision", OPTION_ENUM, AT(model.precision), 0, 0, "", "f32", "f32|bf16x6|bf16x3|bf16",
+     "Matrix products: float, or sums of products of bfloat16 pieces where the processor has AMX."},
 
     {"encoder.N", OPTION_INT, AT(encoder.N), 1, 1 << 24, "particles", "4096", NULL,
      "Particles per time step, at most."},
@@ -328,8 +330,10 @@ Status config_check_same_model(const Config *checkpoint, const Config *wanted, E
     static const char *const sections[] = {"model.", "encoder.", "gnn.", "renderer."};
     char text[900] = "";
     size_t different = 0, used = 0;
+    Config same = *checkpoint;
+    same.model.precision = wanted->model.precision; // the weights do not depend on it
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        different += options_diff(config_options, checkpoint, "the checkpoint", wanted, "the config", sections[i],
+        different += options_diff(config_options, &same, "the checkpoint", wanted, "the config", sections[i],
                                   text + used, sizeof text - used);
         used = strlen(text);
     }

@@ -26,6 +26,7 @@ typedef struct ModelConfig {
     long D;         // features of a particle
     long C;         // hidden width of the dynamics
     int activation; // Activation
+    int precision;  // Precision
 } ModelConfig;
 
 typedef struct EncoderOptions {

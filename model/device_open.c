@@ -2,6 +2,7 @@
 // Puts a device together from the back ends of nn, gnn and renderer.
 #include "base/threads.h"
 #include "model/cuda_module.h"
+#include "nn/amx.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@ typedef struct CpuTable {
     extern const NnBackend nn_backend_##isa;                                                                           \
     extern const GnnBackend gnn_backend_##isa;                                                                         \
     extern const RendererBackend renderer_backend_##isa;
-#define CPU_TABLE(isa)                                                                                                 \
-    { #isa, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
+#define CPU_TABLE(isa) CPU_TABLE_AS(#isa, isa)
+#define CPU_TABLE_AS(name, isa)                                                                                        \
+    { name, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
 
 #ifdef VPD_DOUBLE
 DECLARE_CPU_TABLE(f64)
@@ -29,7 +31,8 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(f64)};
 DECLARE_CPU_TABLE(base)
 DECLARE_CPU_TABLE(avx2)
 DECLARE_CPU_TABLE(avx512)
-static const CpuTable cpu_tables[] = {CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
+static const CpuTable cpu_tables[] = {CPU_TABLE_AS("amx", avx512), // the same, with products on tiles (nn/amx.h)
+                                      CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
 #else
 DECLARE_CPU_TABLE(base)
 static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
@@ -37,6 +40,7 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
 
 static bool cpu_runs(const char *isa) {
 #ifdef VPD_HAS_X86_ISAS
+    if (!strcmp(isa, "amx")) return cpu_runs("avx512") && amx_ready();
     if (!strcmp(isa, "avx512"))
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
@@ -53,7 +57,7 @@ static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Err
         if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
     }
     error_set(err, STATUS_BAD_INPUT,
-              "%s%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", who, wanted);
+              "%s%s: not compiled in, or this processor does not run it; use amx, avx512, avx2 or base", who, wanted);
     return NULL;
 }
 
@@ -67,6 +71,7 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     device->gnn = table->gnn;
     device->renderer = table->renderer;
     device->threads = threads > 0 ? threads : threads_available();
+    device->has_bf16 = !strcmp(table->isa, "amx");
     omp_set_num_threads(device->threads); // oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);

@@ -85,6 +85,7 @@ Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
     if (!model) return error_set(err, STATUS_FAILED, "out of memory for a model");
     model->config = *config;
     model->device = device;
+    device_set_precision(device, (Precision)config->model.precision);
     parameters_init(&model->parameters, device);
     EncoderConfig encoder = encoder_config(config);
     GnnConfig gnn = gnn_config(config);

@@ -58,7 +58,7 @@ BenchTime bench_peak(const Device *device, real *memory) {
     for (int t = 0; t < threads; t++) {
         real *a = memory + (size_t)t * 2 * block;
         for (int i = 0; i < PRODUCTS; i++)
-            matmul(PLAIN, PLAIN, ROWS, WIDTH, WIDTH, a, WIDTH, weight, WIDTH, 0, a + block, WIDTH);
+            matmul(PRECISION_F32, PLAIN, PLAIN, ROWS, WIDTH, WIDTH, a, WIDTH, weight, WIDTH, 0, a + block, WIDTH);
     }
     return bench_since(device, start);
 }

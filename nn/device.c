@@ -4,6 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+void device_set_precision(Device *device, Precision precision) {
+    device->precision = device->has_bf16 ? precision : PRECISION_F32;
+}
+
 void device_fail(Device *device, Status status, const char *format, ...) {
     if (device->failed) return;
     va_list args;

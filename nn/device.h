@@ -19,6 +19,14 @@ struct NnBackend;
 struct GnnBackend;
 struct RendererBackend;
 
+// How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32.
+typedef enum Precision {
+    PRECISION_F32,
+    PRECISION_BF16X6, // three bfloat16 pieces of each number, six products: as exact as f32
+    PRECISION_BF16X3, // two pieces, three products: 2^-16
+    PRECISION_BF16    // one: 2^-8
+} Precision;
+
 typedef struct Device {
     char name[64];  // "cpu avx2, 2 threads"
     char note[512]; // for the user: why "auto" chose the CPU; mostly ""
@@ -28,15 +36,19 @@ typedef struct Device {
     ArenaSource source; // the device's memory
     Arena scratch;      // temporaries of one op: mark, use, release
     int threads;        // of parallel loops on the CPU
+    bool has_bf16;      // products in bfloat16 pieces are fast
+    Precision precision;
     bool failed;
     Error error;
     void *state; // the back end's own
 } Device;
 
 // spec: "auto" (cuda when it works, else cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.
-// VPD_ISA=base|avx2|avx512 forces the CPU table of "cpu" and "auto".
+// VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu" and "auto".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
+
+void device_set_precision(Device *device, Precision precision);
 
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row-major matrix product on the calling thread: C = op(A) op(B) + beta C, C (m, n), k summed. oneDNN's sgemm in
-// float, plain loops in double. Call it inside a parallel region (oneDNN then stays on the calling thread).
+// Row-major matrix product on the calling thread: C = op(A) op(B) + beta C, C (m, n), k summed. PRECISION_F32 is
+// oneDNN's sgemm in float, plain loops in double; the others run on AMX (nn/amx.h) and are asked for where the device
+// has it. Factors of fewer than 8 rows or columns are multiplied in float all the same. Call it inside a parallel
+// region (oneDNN then stays on the calling thread).
 #ifndef VPD_NN_MATMUL_H
 #define VPD_NN_MATMUL_H
 
-#include "nn/real.h"
+#include "nn/device.h"
 
 typedef enum Transpose { PLAIN, TRANSPOSED } Transpose;
 
 // lda, ldb, ldc: elements between rows as stored. m, n or k may be 0. False when the library failed (no memory).
-bool matmul(Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b,
-            size_t ldb, real beta, real *c, size_t ldc);
+bool matmul(Precision precision, Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
+            const real *b, size_t ldb, real beta, real *c, size_t ldc);
+
+// A second factor op(B) (k, n) that many products share, in the form that its precision is fastest in.
+size_t matmul_packed_size(Precision precision, size_t k, size_t n); // reals
+// `packed` on a boundary of 64 bytes.
+void matmul_pack(Precision precision, Transpose tb, size_t k, size_t n, const real *b, size_t ldb, real *packed);
+// C = op(A) B + beta C with a packed B.
+bool matmul_packed(Precision precision, Transpose ta, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                   const real *packed, real beta, real *c, size_t ldc);
 
 #endif

@@ -17,6 +17,7 @@ parser.add_argument("preset", choices=config.PRESETS)
 parser.add_argument("--velocity", action="store_true", help="published form with the velocity path")
 parser.add_argument("--full", action="store_true", help="form full")
 parser.add_argument("--compile", nargs="?", const="cores", choices=["cores", "all"], help="cores: MLPs; all: UNet too")
+parser.add_argument("--autocast", action="store_true", help="products and convolutions in bfloat16")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=5)
 parser.add_argument("--data", default="/work/shared/data")
@@ -120,11 +121,12 @@ def train_step(step):
 
 
 for i in range(args.steps + 2):
-    train_step(i)
+    with torch.autocast("cpu", torch.bfloat16, enabled=args.autocast):
+        train_step(i)
     if i == 1:
         seconds.clear()
 print(f"{args.preset} {'full' if args.full else 'published'}{' velocity' if args.velocity else ''}"
-      f"{' compiled' if args.compile else ' eager'}, {args.threads} threads, median of {args.steps} steps (least)")
+      f"{' compiled' if args.compile else ' autocast' if args.autocast else ' eager'}, {args.threads} threads, median of {args.steps} steps (least)")
 for name, values in seconds.items():
     print(f"  {name:18s} {np.median(values):8.4f} ({min(values):.4f})")
 print(f"  peak resident      {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")

@@ -3,7 +3,6 @@
 #include "gnn/cpu/functions.h"
 #include "gnn/cpu/message_work.h"
 #include "gnn/cpu/rows.h"
-#include "nn/matmul.h"
 
 #include <omp.h>
 
@@ -20,8 +19,7 @@ static bool group_sums(const MessageArgs *m, const Work *w, Chunk c) {
         const MessageTermArgs *t = &m->terms[i];
         const real *x = t->x + c.group * t->width;
         if (t->kind != TERM_GROUP) continue;
-        if (t->weight)
-            ok = matmul(PLAIN, PLAIN, c.groups, n, t->width, x, t->width, t->weight, n, 1, w->group, n) && ok;
+        if (t->weight) ok = times_weight(w, c.groups, x, PLAIN, t->weight, 1, w->group) && ok;
         else row_add(c.groups * n, x, w->group);
     }
     return ok;
@@ -58,9 +56,7 @@ static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
     for (size_t i = 0; i < m->term_count; i++) {
         const MessageTermArgs *t = &m->terms[i];
         if (!is_wide(t)) continue;
-        ok = matmul(PLAIN, PLAIN, c.rows, n, t->width, t->x + c.row * t->width, t->width, t->weight, n, started ? 1 : 0,
-                    a, n) &&
-             ok;
+        ok = times_weight(w, c.rows, t->x + c.row * t->width, PLAIN, t->weight, started ? 1 : 0, a) && ok;
         started = true;
     }
     for (size_t g = 0, r = 0; g < c.groups; g++)
@@ -73,12 +69,11 @@ static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
 
 // The products behind the first layer, from ha = act(a): b in front of and hb behind the second activation, y in front
 // of the norm, both before their bias.
-static bool later_layers(const MessageArgs *m, Chunk c, const real *ha, real *b, real *hb, real *y) {
-    size_t h = m->hidden, o = m->out;
-    if (!m->weight2) return matmul(PLAIN, PLAIN, c.rows, o, h, ha, h, m->weight1, o, 0, y, o);
-    bool ok = matmul(PLAIN, PLAIN, c.rows, h, h, ha, h, m->weight1, h, 0, b, h);
-    rows_act(m->act, c.rows, h, m->bias1, b, hb);
-    return matmul(PLAIN, PLAIN, c.rows, o, h, hb, h, m->weight2, o, 0, y, o) && ok;
+static bool later_layers(const MessageArgs *m, const Work *w, Chunk c, const real *ha, real *b, real *hb, real *y) {
+    if (!m->weight2) return times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, y);
+    bool ok = times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, b);
+    rows_act(m->act, c.rows, m->hidden, m->bias1, b, hb);
+    return times_weight(w, c.rows, hb, PLAIN, m->weight2, 0, y) && ok;
 }
 
 static const real *last_bias(const MessageArgs *m) { return m->weight2 ? m->bias2 : m->bias1; }
@@ -125,7 +120,7 @@ static bool forward_chunk(const MessageArgs *m, const Work *w, Chunk c) {
     real *y = m->kept_y ? m->kept_y + c.row * m->out : w->y;
     bool ok = first_layer(m, w, c, a);
     rows_act(m->act, c.rows, m->hidden, NULL, a, w->ha);
-    ok = later_layers(m, c, w->ha, b, w->hb, y) && ok;
+    ok = later_layers(m, w, c, w->ha, b, w->hb, y) && ok;
     write_outputs(m, w, c, y);
     return ok;
 }
@@ -144,17 +139,30 @@ static void finish_mean_of_others(const MessageArgs *m, const WorkPlan *plan, co
         for (size_t j = 0; m->edges.count[o] > 0 && j < n; j++) m->mean[o * n + j] /= (real)m->edges.count[o];
 }
 
+static size_t middle_width(const MessageArgs *m) { return m->weight2 ? m->hidden : m->out; }
+
+static bool is_product(const MessageTermArgs *t) { return t->weight && (t->kind == TERM_GROUP || is_wide(t)); }
+
+static void plan_forward_factors(WorkPlan *plan, const MessageArgs *m) {
+    for (size_t i = 0; i < m->term_count; i++)
+        if (is_product(&m->terms[i])) plan_factor(plan, PLAIN, m->terms[i].width, m->hidden, m->terms[i].weight);
+    plan_factor(plan, PLAIN, m->hidden, middle_width(m), m->weight1);
+    if (m->weight2) plan_factor(plan, PLAIN, m->hidden, m->out, m->weight2);
+}
+
 void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
-    WorkPlan plan = {.others_size = m->mean_kind == MEAN_OTHER ? m->edges.others * m->out : 0};
+    WorkPlan plan = {.precision = device->precision,
+                     .others_size = m->mean_kind == MEAN_OTHER ? m->edges.others * m->out : 0};
     ArenaMark mark = arena_mark(&device->scratch);
     plan_chunks(&plan, m);
+    plan_forward_factors(&plan, m);
     bool ok = plan_allocate(&plan, device, m);
     if (!ok) return; // the device has failed
     size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
-        Work w = work_of_thread(&plan, m, t, threads);
+        Work w = work_of_thread(&plan, m, t);
         size_t first, last;
         thread_range(chunks, t, threads, &first, &last);
         for (size_t c = first; c < last; c++) ok = forward_chunk(m, &w, chunk_at(m, c)) && ok;
@@ -173,7 +181,7 @@ typedef struct Sums {
 } Sums;
 
 static void plan_sums(WorkPlan *plan, const MessageArgs *m) {
-    size_t h = m->hidden, o = m->out, middle = m->weight2 ? h : o;
+    size_t h = m->hidden, o = m->out, middle = middle_width(m);
     for (size_t i = 0; i < m->term_count; i++)
         plan_slot(plan, m->terms[i].dweight, m->terms[i].weight ? m->terms[i].width * h : 0);
     plan_slot(plan, m->dbias0, h);
@@ -239,60 +247,28 @@ static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, 
     }
 }
 
-// Where transposed weights stand in Work.turned: products with them are a fifth slower than with the weights turned
-// once (oneDNN, AVX-512, 128 columns).
-typedef struct Turned {
-    size_t weight1, weight2, term[MESSAGE_MAX_TERMS];
-} Turned;
-
-static bool turns(const MessageTermArgs *t) { return t->weight && t->dx && t->width > NARROW; }
-
-static Turned plan_turned(WorkPlan *plan, const MessageArgs *m) {
-    size_t h = m->hidden, o = m->out;
-    Turned at = {.weight1 = 0};
-    plan->turned_size = padded(h * (m->weight2 ? h : o));
-    at.weight2 = plan->turned_size;
-    plan->turned_size += m->weight2 ? padded(h * o) : 0;
-    for (size_t i = 0; i < m->term_count; i++) {
-        at.term[i] = plan->turned_size;
-        plan->turned_size += turns(&m->terms[i]) ? padded(m->terms[i].width * h) : 0;
-    }
-    return at;
-}
-
-// out (cols, rows) = weight (rows, cols) transposed: this thread's part of the columns.
-static void turn(const real *weight, size_t rows, size_t cols, int thread, int threads, real *out) {
-    size_t first, last;
-    thread_range(cols, thread, threads, &first, &last);
-    for (size_t j = first; j < last; j++)
-        for (size_t i = 0; i < rows; i++) out[j * rows + i] = weight[i * cols + j];
-}
-
-static void turn_weights(const MessageArgs *m, const Work *w, const Turned *at, int thread, int threads) {
-    size_t h = m->hidden, o = m->out;
-    turn(m->weight1, h, m->weight2 ? h : o, thread, threads, w->turned + at->weight1);
-    if (m->weight2) turn(m->weight2, h, o, thread, threads, w->turned + at->weight2);
+// Products that the backward pass runs, and those of the forward pass whose results are not kept.
+static void plan_backward_factors(WorkPlan *plan, const MessageArgs *m) {
+    plan_factor(plan, TRANSPOSED, m->hidden, middle_width(m), m->weight1);
+    if (m->weight2) plan_factor(plan, TRANSPOSED, m->hidden, m->out, m->weight2);
     for (size_t i = 0; i < m->term_count; i++)
-        if (turns(&m->terms[i]))
-            turn(m->terms[i].weight, m->terms[i].width, h, thread, threads, w->turned + at->term[i]);
+        if (m->terms[i].weight && m->terms[i].dx)
+            plan_factor(plan, TRANSPOSED, m->terms[i].width, m->hidden, m->terms[i].weight);
+    if (!m->kept_a || (m->weight2 && !m->kept_b) || (m->gain && !m->kept_y)) plan_forward_factors(plan, m);
 }
 
 // Both hidden layers backwards: dy (rows, out) -> da (rows, hidden), returned; ha, hb and y are used up.
-static real *hidden_backward(const MessageArgs *m, const Work *w, const Sums *s, const Turned *at, Chunk c, bool *ok) {
-    const real *turned1 = w->turned + at->weight1, *turned2 = w->turned + at->weight2;
+static real *hidden_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool *ok) {
     size_t h = m->hidden, o = m->out;
     const real *dnext = w->y;
-    size_t width = o;
     if (m->weight2) {
-        if (m->dweight2) *ok = matmul(TRANSPOSED, PLAIN, h, o, c.rows, w->hb, h, w->y, o, 1, s->weight2, o) && *ok;
-        *ok = matmul(PLAIN, PLAIN, c.rows, h, o, w->y, o, turned2, h, 0, w->hb, h) && *ok;
+        if (m->dweight2) *ok = add_weight_gradient(w, c.rows, h, o, w->hb, w->y, s->weight2) && *ok;
+        *ok = times_weight(w, c.rows, w->y, TRANSPOSED, m->weight2, 0, w->hb) && *ok;
         rows_times_slope(c.rows, h, w->b, w->hb, s->bias1);
         dnext = w->hb;
-        width = h;
     }
-    if (m->dweight1)
-        *ok = matmul(TRANSPOSED, PLAIN, h, width, c.rows, w->ha, h, dnext, width, 1, s->weight1, width) && *ok;
-    *ok = matmul(PLAIN, PLAIN, c.rows, h, width, dnext, width, turned1, h, 0, w->ha, h) && *ok;
+    if (m->dweight1) *ok = add_weight_gradient(w, c.rows, h, middle_width(m), w->ha, dnext, s->weight1) && *ok;
+    *ok = times_weight(w, c.rows, dnext, TRANSPOSED, m->weight1, 0, w->ha) && *ok;
     rows_times_slope(c.rows, h, w->a, w->ha, s->bias0);
     return w->ha;
 }
@@ -305,8 +281,8 @@ static void sum_groups(const MessageArgs *m, const Work *w, Chunk c, const real 
 }
 
 // Gradients of a term whose lines are `lines` rows of d, beginning with its line `first`.
-static bool term_backward(const MessageTermArgs *t, size_t n, size_t first, size_t lines, const real *d,
-                          const real *turned, real *dweight) {
+static bool term_backward(const Work *w, const MessageTermArgs *t, size_t n, size_t first, size_t lines, const real *d,
+                          real *dweight) {
     const real *x = t->x + first * t->width;
     real *dx = t->dx ? t->dx + first * t->width : NULL;
     bool ok = true;
@@ -314,26 +290,22 @@ static bool term_backward(const MessageTermArgs *t, size_t n, size_t first, size
         if (dx) row_add(lines * n, d, dx);
         return true;
     }
-    if (t->dweight) ok = matmul(TRANSPOSED, PLAIN, t->width, n, lines, x, t->width, d, n, 1, dweight, n);
-    if (dx && turns(t)) return matmul(PLAIN, PLAIN, lines, t->width, n, d, n, turned, t->width, 1, dx, t->width) && ok;
-    if (dx) ok = matmul(PLAIN, TRANSPOSED, lines, t->width, n, d, n, t->weight, n, 1, dx, t->width) && ok;
-    return ok;
+    if (t->dweight) ok = add_weight_gradient(w, lines, t->width, n, x, d, dweight);
+    return (!dx || times_weight(w, lines, d, TRANSPOSED, t->weight, 1, dx)) && ok;
 }
 
-static bool terms_backward(const MessageArgs *m, const Work *w, const Sums *s, const Turned *at, Chunk c,
-                           const real *da, bool scatter) {
+static bool terms_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, const real *da, bool scatter) {
     size_t n = m->hidden;
     bool ok = true, summed = false;
     for (size_t i = 0; i < m->term_count; i++) {
         const MessageTermArgs *t = &m->terms[i];
-        const real *turned = w->turned + at->term[i];
         if (t->kind == TERM_OTHER || (!t->dx && !t->dweight)) continue;
         if (t->kind == TERM_GROUP && !summed) {
             sum_groups(m, w, c, da);
             summed = true;
         }
-        if (t->kind == TERM_GROUP) ok = term_backward(t, n, c.group, c.groups, w->group, turned, s->term[i]) && ok;
-        else ok = term_backward(t, n, c.row, c.rows, da, turned, s->term[i]) && ok;
+        if (t->kind == TERM_GROUP) ok = term_backward(w, t, n, c.group, c.groups, w->group, s->term[i]) && ok;
+        else ok = term_backward(w, t, n, c.row, c.rows, da, s->term[i]) && ok;
     }
     for (size_t r = 0; scatter && r < c.rows; r++) {
         int32_t other = m->edges.index[c.row + r];
@@ -350,22 +322,21 @@ static const real *values_again(const MessageArgs *m, const Work *w, Chunk c, bo
     if (!m->kept_a) *ok = first_layer(m, w, c, w->a) && *ok;
     rows_act_and_slope(m->act, c.rows, h, NULL, a, w->a, w->ha);
     if (m->weight2) {
-        if (!m->kept_b) *ok = matmul(PLAIN, PLAIN, c.rows, h, h, w->ha, h, m->weight1, h, 0, w->b, h) && *ok;
+        if (!m->kept_b) *ok = times_weight(w, c.rows, w->ha, PLAIN, m->weight1, 0, w->b) && *ok;
         rows_act_and_slope(m->act, c.rows, h, m->bias1, b, w->b, w->hb);
     }
     if (m->kept_y) return m->kept_y + c.row * o;
     const real *last = m->weight2 ? w->hb : w->ha, *weight = m->weight2 ? m->weight2 : m->weight1;
-    if (m->gain) *ok = matmul(PLAIN, PLAIN, c.rows, o, h, last, h, weight, o, 0, w->y, o) && *ok;
+    if (m->gain) *ok = times_weight(w, c.rows, last, PLAIN, weight, 0, w->y) && *ok;
     return w->y;
 }
 
-static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, const Turned *at, Chunk c,
-                           bool scatter) {
+static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool scatter) {
     bool ok = true;
     const real *y = values_again(m, w, c, &ok);
     output_backward(m, w, s, c, y, w->y);
-    const real *da = hidden_backward(m, w, s, at, c, &ok);
-    return terms_backward(m, w, s, at, c, da, scatter) && ok;
+    const real *da = hidden_backward(m, w, s, c, &ok);
+    return terms_backward(m, w, s, c, da, scatter) && ok;
 }
 
 // Gradients of what was taken by other end: the same sum for every such term.
@@ -380,23 +351,21 @@ static void finish_others(const MessageArgs *m, const WorkPlan *plan, const Work
 void CPU_FN(message_backward)(Device *device, const MessageArgs *m) {
     bool scatter = false, ok = true;
     for (size_t i = 0; i < m->term_count; i++) scatter = scatter || (m->terms[i].kind == TERM_OTHER && m->terms[i].dx);
-    WorkPlan plan = {.others_size = scatter ? m->edges.others * m->hidden : 0};
+    WorkPlan plan = {.precision = device->precision, .others_size = scatter ? m->edges.others * m->hidden : 0};
     ArenaMark mark = arena_mark(&device->scratch);
     plan_chunks(&plan, m);
     plan_sums(&plan, m);
-    Turned turned = plan_turned(&plan, m);
+    plan_backward_factors(&plan, m);
     if (!plan_allocate(&plan, device, m)) return;
     size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
-        Work w = work_of_thread(&plan, m, t, threads);
+        Work w = work_of_thread(&plan, m, t);
         Sums sums = sums_of(&plan, m, &w);
-        turn_weights(m, &w, &turned, t, threads);
-#pragma omp barrier
         size_t first, last;
         thread_range(chunks, t, threads, &first, &last);
-        for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, &turned, chunk_at(m, c), scatter) && ok;
+        for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, chunk_at(m, c), scatter) && ok;
 #pragma omp barrier
         add_sums(&plan, &w, t, threads);
         if (scatter) finish_others(m, &plan, &w, t, threads);

@@ -5,6 +5,7 @@
 
 #include "gnn/message.h"
 #include "nn/cpu/cpu.h"
+#include "nn/matmul.h"
 
 // Rows of a chunk: six buffers of 128 columns and two weights stay near the L2 cache (docs/performance.md).
 enum { MESSAGE_CHUNK_ROWS = 128, NARROW = 8 };
@@ -30,8 +31,18 @@ static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
 typedef struct Work {
     real *group, *a, *ha, *b, *hb, *y, *line;
     real *sums, *others;
-    real *turned; // the same for all threads: transposed weights
+    real *packed;
+    const struct WorkPlan *plan;
 } Work;
+
+// op(weight) (k, n), which the chunks' products share. Each thread packs its own.
+typedef struct Factor {
+    const real *weight;
+    Transpose turned;
+    size_t k, n, offset;
+} Factor;
+
+enum { MESSAGE_MAX_FACTORS = 2 * (MESSAGE_MAX_TERMS + 2) };
 
 // A gradient that every thread has a part of.
 typedef struct SumSlot {
@@ -48,7 +59,9 @@ typedef struct WorkPlan {
     size_t sums_size, others_size; // elements
     size_t slot_count;
     SumSlot slots[MESSAGE_MAX_SLOTS];
-    size_t turned_size; // elements
+    Precision precision;
+    size_t factor_count, packed_size; // elements
+    Factor factors[MESSAGE_MAX_FACTORS];
 } WorkPlan;
 
 static inline size_t padded(size_t count) { return (count + 15) & ~(size_t)15; }
@@ -63,19 +76,26 @@ static inline void plan_slot(WorkPlan *plan, real *to, size_t size) {
     plan->sums_size += padded(size);
 }
 
+// Products with weight (rows, cols), or turned with its transpose, will be asked for.
+static inline void plan_factor(WorkPlan *plan, Transpose turned, size_t rows, size_t cols, const real *weight) {
+    size_t k = turned == TRANSPOSED ? cols : rows, n = turned == TRANSPOSED ? rows : cols;
+    plan->factors[plan->factor_count++] = (Factor){weight, turned, k, n, plan->packed_size};
+    plan->packed_size += padded(matmul_packed_size(plan->precision, k, n));
+}
+
 // One block of scratch memory for all threads; false when there is none.
 static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
     size_t rows = plan->chunk_rows;
     plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) +
-                   plan->sums_size + padded(plan->others_size);
-    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads + plan->turned_size);
+                   plan->sums_size + padded(plan->others_size) + plan->packed_size;
+    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads);
     return plan->memory != NULL;
 }
 
-static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread, int threads) {
+static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread) {
     size_t block = padded(plan->chunk_rows * plan->widest);
     real *at = plan->memory + plan->stride * (size_t)thread;
-    Work w = {.group = at, .turned = plan->memory + plan->stride * (size_t)threads};
+    Work w = {.group = at, .plan = plan};
     w.a = at + padded(chunk_groups(m) * m->hidden);
     w.ha = w.a + block;
     w.b = w.ha + block;
@@ -84,9 +104,29 @@ static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, in
     w.line = w.y + block;
     w.sums = w.line + padded(plan->widest);
     w.others = w.sums + plan->sums_size;
+    w.packed = w.others + padded(plan->others_size);
+    for (size_t i = 0; i < plan->factor_count; i++) {
+        const Factor *f = &plan->factors[i];
+        size_t stride = f->turned == TRANSPOSED ? f->k : f->n;
+        matmul_pack(plan->precision, f->turned, f->k, f->n, f->weight, stride, w.packed + f->offset);
+    }
     memset(w.sums, 0, plan->sums_size * sizeof(real));
     memset(w.others, 0, plan->others_size * sizeof(real));
     return w;
+}
+
+// y (rows, n) = x (rows, k) op(weight) + beta y with a planned factor.
+static inline bool times_weight(const Work *w, size_t rows, const real *x, Transpose turned, const real *weight,
+                                real beta, real *y) {
+    const Factor *f = w->plan->factors;
+    while (f->weight != weight || f->turned != turned) f++;
+    return matmul_packed(w->plan->precision, PLAIN, rows, f->n, f->k, x, f->k, w->packed + f->offset, beta, y, f->n);
+}
+
+// sum (k, n) += x (rows, k) transposed, times d (rows, n): the gradient of a weight.
+static inline bool add_weight_gradient(const Work *w, size_t rows, size_t k, size_t n, const real *x, const real *d,
+                                       real *sum) {
+    return matmul(w->plan->precision, TRANSPOSED, PLAIN, k, n, rows, x, k, d, n, 1, sum, n);
 }
 
 // This thread's share of adding the parts of all threads into the gradients, in thread order.

@@ -15,6 +15,7 @@ typedef struct Layout {
     size_t width[4];           // inputs, hidden, hidden, 4
     size_t weights;            // all weights and biases
     size_t weight[3], bias[3]; // where they stand in a partial gradient
+    Precision precision;
 } Layout;
 
 // One chunk of samples. The first part is what the backward pass needs again: it is kept when the tape records.
@@ -29,8 +30,9 @@ typedef struct Chunk {
     real *draw, *dh[2], *din, *dcuts;
 } Chunk;
 
-static Layout make_layout(const ShadeArgs *a) {
-    Layout l = {.width = {shade_inputs(a->features, a->view_direction), a->hidden[0], a->hidden[1], 4}};
+static Layout make_layout(const ShadeArgs *a, Precision precision) {
+    Layout l = {.precision = precision,
+                .width = {shade_inputs(a->features, a->view_direction), a->hidden[0], a->hidden[1], 4}};
     for (int i = 0; i < 3; i++) {
         l.weight[i] = l.weights;
         l.bias[i] = l.weight[i] + l.width[i] * l.width[i + 1];
@@ -138,13 +140,14 @@ static bool run_mlp(const ShadeArgs *a, const Layout *l, Chunk *c) {
     const real *x = c->in;
     bool ok = true;
     for (int i = 0; i < 2; i++) {
-        ok = matmul(PLAIN, PLAIN, ROWS, l->width[i + 1], l->width[i], x, l->width[i], a->weight[i], l->width[i + 1], 0,
-                    c->h[i], l->width[i + 1]) &&
+        ok = matmul(l->precision, PLAIN, PLAIN, ROWS, l->width[i + 1], l->width[i], x, l->width[i], a->weight[i],
+                    l->width[i + 1], 0, c->h[i], l->width[i + 1]) &&
              ok;
         activate(a->activation, l->width[i + 1], a->bias[i], c->h[i], c->slope[i]);
         x = c->h[i];
     }
-    return matmul(PLAIN, PLAIN, ROWS, 4, l->width[2], x, l->width[2], a->weight[2], 4, 0, c->raw, 4) && ok;
+    return matmul(l->precision, PLAIN, PLAIN, ROWS, 4, l->width[2], x, l->width[2], a->weight[2], 4, 0, c->raw, 4) &&
+           ok;
 }
 
 // From the MLP's output to density and colour.
@@ -163,12 +166,12 @@ static void report(Device *device, bool ok, const ShadeArgs *a) {
 }
 
 size_t CPU_FN(shade_saved)(const ShadeArgs *a) {
-    Layout layout = make_layout(a);
+    Layout layout = make_layout(a, PRECISION_F32);
     return chunk_count(a->samples, ROWS) * forward_reals(&layout, true);
 }
 
 void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
-    Layout layout = make_layout(a);
+    Layout layout = make_layout(a, device->precision);
     ArenaMark mark = arena_mark(&device->scratch);
     size_t size = forward_reals(&layout, a->saved), chunks = chunk_count(a->samples, ROWS);
     real *memory = a->saved ? a->saved : device_scratch(device, size * (size_t)device->threads);
@@ -222,11 +225,11 @@ static void start_backward(const ShadeArgs *a, Chunk *c) {
 static bool layer_backward(const ShadeArgs *a, const Layout *l, const Chunk *c, int i, const real *x, const real *dy,
                            real *partial, real *dx) {
     size_t in = l->width[i], out = l->width[i + 1];
-    bool ok = matmul(TRANSPOSED, PLAIN, in, out, c->n, x, in, dy, out, 1, partial + l->weight[i], out);
+    bool ok = matmul(l->precision, TRANSPOSED, PLAIN, in, out, c->n, x, in, dy, out, 1, partial + l->weight[i], out);
     real *dbias = partial + l->bias[i];
     for (size_t r = 0; r < c->n; r++)
         for (size_t j = 0; j < out; j++) dbias[j] += dy[r * out + j];
-    return (!dx || matmul(PLAIN, TRANSPOSED, c->n, in, out, dy, out, a->weight[i], out, 0, dx, in)) && ok;
+    return (!dx || matmul(l->precision, PLAIN, TRANSPOSED, c->n, in, out, dy, out, a->weight[i], out, 0, dx, in)) && ok;
 }
 
 static void times_slope(const Chunk *c, size_t width, const real *slope, real *dh) {
@@ -339,7 +342,7 @@ static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, si
 }
 
 void CPU_FN(shade_backward)(Device *device, const ShadeArgs *a) {
-    Layout layout = make_layout(a);
+    Layout layout = make_layout(a, device->precision);
     ArenaMark mark = arena_mark(&device->scratch);
     size_t chunks = chunk_count(a->samples, ROWS), groups = chunks < GROUPS ? chunks : GROUPS,
            size = backward_reals(&layout);
