@@ -82,7 +82,7 @@ static __device__ void find_nearest(const RendererIndex &index, int32_t first, i
 }
 
 template <int SLOTS>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks: on sm_80 ptxas would take 56 and spill
     march_rays(PlaceSamplesArgs a, RendererIndex index, int neighbours, KeptSamples kept) {
     WARP_LOOP(ray, a.rays) {
         size_t at = ray * static_cast<size_t>(a.keep), end = at + static_cast<size_t>(a.keep);
