@@ -15,7 +15,7 @@ constexpr size_t MESSAGE_BLOCKS = 256, MESSAGE_PART_ROOM = 1 << 25;
 
 // Lines of a tile in a (rows, n) matrix, which may be NULL.
 template <int ROWS, int COLS>
-static __device__ inline void write_rows(const Tile<ROWS, COLS> &tile, const TileRows &t, size_t n, real *to) {
+static __device__ inline void write_rows(const Tile<ROWS, COLS> &tile, const TileRows &t, unsigned n, real *to) {
     UNROLL_LOOP(i, ROWS) {
         int32_t row = t.row[tile.row(i)];
         if (to && row >= 0) write_line(tile.v[i], n, to + static_cast<size_t>(row) * n);
@@ -23,7 +23,7 @@ static __device__ inline void write_rows(const Tile<ROWS, COLS> &tile, const Til
 }
 
 template <int ROWS, int COLS>
-static __device__ inline void read_rows(const real *from, const TileRows &t, size_t n, Tile<ROWS, COLS> &tile) {
+static __device__ inline void read_rows(const real *from, const TileRows &t, unsigned n, Tile<ROWS, COLS> &tile) {
     tile.clear();
     UNROLL_LOOP(i, ROWS) {
         int32_t row = t.row[tile.row(i)];
@@ -33,25 +33,25 @@ static __device__ inline void read_rows(const real *from, const TileRows &t, siz
 
 // sum = a W, W (depth, n) in global memory
 template <int ROWS, int COLS>
-static __device__ inline void product(const real *a, unsigned a_width, size_t depth, const real *weight, size_t n,
+static __device__ inline void product(const real *a, unsigned a_width, unsigned depth, const real *weight, unsigned n,
                                       real *strip, Tile<ROWS, COLS> &sum) {
     sum.clear();
-    auto stage = [&](size_t k, unsigned count) { copy_lines(weight + k * n, count, n, sum.WIDTH, strip); };
+    auto stage = [&](unsigned k, unsigned count) { copy_lines(weight + k * n, count, n, sum.WIDTH, strip); };
     tile_product(a, a_width, depth, n, strip, stage, sum);
 }
 
 // sum = a W^T, W (n, depth) in global memory
 template <int ROWS, int COLS>
-static __device__ inline void product_turned(const real *a, unsigned a_width, size_t depth, const real *weight,
-                                             size_t n, real *strip, Tile<ROWS, COLS> &sum) {
+static __device__ inline void product_turned(const real *a, unsigned a_width, unsigned depth, const real *weight,
+                                             unsigned n, real *strip, Tile<ROWS, COLS> &sum) {
     sum.clear();
-    auto stage = [&](size_t k, unsigned count) { copy_turned(weight, n, depth, k, count, sum.WIDTH, strip); };
+    auto stage = [&](unsigned k, unsigned count) { copy_turned(weight, n, depth, k, count, sum.WIDTH, strip); };
     tile_product(a, a_width, depth, n, strip, stage, sum);
 }
 
 // tile = act(tile + bias), and the slopes of act there; bias may be NULL
 template <int ROWS, int COLS>
-static __device__ inline void activate_rows(Activation act, const real *bias, size_t n, Tile<ROWS, COLS> &tile,
+static __device__ inline void activate_rows(Activation act, const real *bias, unsigned n, Tile<ROWS, COLS> &tile,
                                             Tile<ROWS, COLS> &slope) {
     UNROLL_LOOP(i, ROWS) {
         if (bias) add_line(bias, n, tile.v[i]);
@@ -60,42 +60,52 @@ static __device__ inline void activate_rows(Activation act, const real *bias, si
 }
 
 // The mean of a row, and 1 / sqrt(variance + eps).
-template <int COLS> static __device__ inline void row_moments(const real (&v)[COLS], size_t n, real *mean, real *scale) {
+template <int COLS>
+static __device__ inline void row_moments(const real (&v)[COLS], unsigned n, real *mean, real *scale) {
     real sum = 0, square = 0;
     UNROLL_LOOP(j, COLS) sum += v[j]; // zero behind n
     *mean = tile_row_sum(sum) / static_cast<real>(n);
     UNROLL_LOOP(j, COLS)
-        if (Tile<1, COLS>::col(j) < n) square += (v[j] - *mean) * (v[j] - *mean);
+    if (Tile<1, COLS>::col(j) < n) square += (v[j] - *mean) * (v[j] - *mean);
     *scale = 1 / real_sqrt(tile_row_sum(square) / static_cast<real>(n) + NORM_EPS);
 }
 
+static __device__ inline unsigned hidden_width(const MessageArgs &m) { return static_cast<unsigned>(m.hidden); }
+static __device__ inline unsigned out_width(const MessageArgs &m) { return static_cast<unsigned>(m.out); }
 static __device__ inline const real *last_weight(const MessageArgs &m) { return m.weight2 ? m.weight2 : m.weight1; }
 static __device__ inline const real *last_bias(const MessageArgs &m) { return m.weight2 ? m.bias2 : m.bias1; }
 
-// y = the last product -> the rows that go out
-template <int ROWS, int COLS>
-static __device__ inline void finish_rows(const MessageArgs &m, const TileRows &t, Tile<ROWS, COLS> &y) {
-    size_t n = m.out;
-    UNROLL_LOOP(i, ROWS) {
-        int32_t row = t.row[y.row(i)];
-        if (row < 0) continue;
-        if (last_bias(m)) add_line(last_bias(m), n, y.v[i]);
+// The last products in x (tile rows, out) -> the rows that go out, there and in m.rows.
+template <class S> static __device__ inline void finish_rows(const MessageArgs &m, const TileRows &t, real *x) {
+    unsigned n = out_width(m);
+    UNROLL(1)
+    for (int i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        size_t row = static_cast<size_t>(t.row[r]);
+        real v[S::OUT], *line = x + r * S::WIDTH;
+        if (t.row[r] < 0) continue;
+        read_columns<S::OUT>(line, v);
+        if (m.kept_y) write_line(v, n, m.kept_y + row * n);
+        if (last_bias(m)) add_line(last_bias(m), n, v);
         if (m.gain) {
-            real mean, scale, gain[COLS];
-            row_moments(y.v[i], n, &mean, &scale);
+            real mean, scale, gain[S::OUT];
+            row_moments(v, n, &mean, &scale);
             read_line(m.gain, n, gain);
-            UNROLL_LOOP(j, COLS) y.v[i][j] = (y.v[i][j] - mean) * scale * gain[j];
-            add_line(m.offset, n, y.v[i]);
+            UNROLL_LOOP(j, S::OUT) v[j] = (v[j] - mean) * scale * gain[j];
+            add_line(m.offset, n, v);
         }
-        if (m.residual) add_line(m.residual + static_cast<size_t>(row) * n, n, y.v[i]);
+        if (m.residual) add_line(m.residual + row * n, n, v);
+        if (m.rows) write_line(v, n, m.rows + row * n);
+        write_columns<S::OUT>(v, n, line);
     }
 }
 
 // ---- forward
 
-template <class S> static __global__ __launch_bounds__(CUDA_THREADS, 2) void forward_tiles(MessageArgs m, MessageWork w) {
+template <class S>
+static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void forward_tiles(MessageArgs m, MessageWork w) {
     SHARED(real, memory);
-    unsigned tile_rows = blockDim.x / CUDA_WARP * S::ROWS;
+    unsigned h = hidden_width(m), o = out_width(m), tile_rows = blockDim.x / CUDA_WARP * S::ROWS;
     real *x = memory, *strip = x + tile_rows * S::WIDTH;
     TileRows t = tile_rows_in(strip + TILE_STRIP * S::WIDTH, tile_rows);
     BLOCK_LOOP(tile, w.tiles) {
@@ -103,25 +113,23 @@ template <class S> static __global__ __launch_bounds__(CUDA_THREADS, 2) void for
         Tile<S::ROWS, S::HIDDEN> a, slope;
         first_layer<S>(m, w, t, x, strip, a);
         if (!m.weight1) {
-            write_rows(a, t, m.hidden, m.rows);
+            write_rows(a, t, h, m.rows);
             continue;
         }
-        write_rows(a, t, m.hidden, m.kept_a);
-        activate_rows(m.act, nullptr, m.hidden, a, slope);
-        tile_store(a, m.hidden, x, S::WIDTH);
+        write_rows(a, t, h, m.kept_a);
+        activate_rows(m.act, nullptr, h, a, slope);
+        tile_store(a, h, x, S::WIDTH);
         if (m.weight2) {
-            product(x, S::WIDTH, m.hidden, m.weight1, m.hidden, strip, a);
-            write_rows(a, t, m.hidden, m.kept_b);
-            activate_rows(m.act, m.bias1, m.hidden, a, slope);
-            tile_store(a, m.hidden, x, S::WIDTH);
+            product(x, S::WIDTH, h, m.weight1, h, strip, a);
+            write_rows(a, t, h, m.kept_b);
+            activate_rows(m.act, m.bias1, h, a, slope);
+            tile_store(a, h, x, S::WIDTH);
         }
         Tile<S::ROWS, S::OUT> y;
-        product(x, S::WIDTH, m.hidden, last_weight(m), m.out, strip, y);
-        write_rows(y, t, m.out, m.kept_y);
-        finish_rows(m, t, y);
-        write_rows(y, t, m.out, m.rows);
+        product(x, S::WIDTH, h, last_weight(m), o, strip, y);
+        tile_store(y, o, x, S::WIDTH);
+        finish_rows<S>(m, t, x);
         if (!w.segments.sum) continue;
-        tile_store(y, m.out, x, S::WIDTH);
         __syncthreads();
         sum_segments(m, w, tile, tile_rows, t, x, S::WIDTH);
     }
@@ -147,10 +155,10 @@ static __global__ void finish_segments(MessageArgs m, MessageWork w, size_t tile
 
 // Fills ha and hb (the last hidden values; ha itself with one layer) as forward had them, and the slopes.
 template <class S>
-static __device__ inline void hidden_again(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *ha, real *hb,
-                                           real *x, real *strip, Tile<S::ROWS, S::HIDDEN> &slope_a,
+static __device__ inline void hidden_again(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *ha,
+                                           real *hb, real *x, real *strip, Tile<S::ROWS, S::HIDDEN> &slope_a,
                                            Tile<S::ROWS, S::HIDDEN> &slope_b) {
-    size_t n = m.hidden;
+    unsigned n = hidden_width(m);
     Tile<S::ROWS, S::HIDDEN> v;
     if (m.kept_a) read_rows(m.kept_a, t, n, v);
     else first_layer<S>(m, w, t, x, strip, v);
@@ -173,8 +181,9 @@ static __device__ inline real mean_share(const MessageArgs &m, size_t line) {
 
 // The gradient of row r of a tile as it went out.
 template <int COLS>
-static __device__ inline void row_gradient(const MessageArgs &m, const TileRows &t, size_t r, real (&dy)[COLS]) {
-    size_t n = m.out, row = static_cast<size_t>(t.row[r]);
+static __device__ inline void row_gradient(const MessageArgs &m, const TileRows &t, unsigned r, real (&dy)[COLS]) {
+    unsigned n = out_width(m);
+    size_t row = static_cast<size_t>(t.row[r]);
     UNROLL_LOOP(j, COLS) dy[j] = 0;
     if (m.drows) read_line(m.drows + row * n, n, dy);
     if (!m.dmean || (m.edges.index && t.other[r] < 0)) return;
@@ -184,85 +193,95 @@ static __device__ inline void row_gradient(const MessageArgs &m, const TileRows 
     UNROLL_LOOP(j, COLS) dy[j] += share * mean[j];
 }
 
-// to[j] = or, with `add`, += the sums of the tile's columns
-template <int ROWS, int COLS>
-static __device__ inline void sum_columns(const Tile<ROWS, COLS> &tile, size_t n, bool add, real *strip, real *to) {
-    real sum[COLS] = {};
-    UNROLL_LOOP(i, ROWS)
-        UNROLL_LOOP(j, COLS) sum[j] += tile.v[i][j];
+// to[j] = or, with `add`, += the sums of the columns of x (tile rows, n), which each warp has just written: behind this
+// all see it.
+template <class S, int COLS>
+static __device__ inline void sum_columns(const real *x, unsigned n, bool add, real *strip, real *to) {
+    real sum[COLS] = {}, v[COLS];
+    UNROLL(1)
+    for (int i = 0; i < S::ROWS; i++) {
+        read_columns<COLS>(x + Tile<S::ROWS, 1>::row(i) * S::WIDTH, v);
+        UNROLL_LOOP(j, COLS) sum[j] += v[j];
+    }
     tile_column_sums(sum, n, add, strip, to);
 }
 
-// y, the last product, becomes its own gradient; gradients of residual, gain, offset and the last bias.
-template <int ROWS, int COLS>
-static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add, real *strip,
-                                              real *part, Tile<ROWS, COLS> &y) {
-    size_t n = m.out;
-    real dgain[COLS] = {}, doffset[COLS] = {};
-    UNROLL_LOOP(i, ROWS) {
-        real dy[COLS], (&v)[COLS] = y.v[i];
-        int32_t row = t.row[y.row(i)];
-        if (row < 0) {
-            UNROLL_LOOP(j, COLS) v[j] = 0;
-            continue;
-        }
-        row_gradient(m, t, y.row(i), dy);
-        real *residual = m.dresidual ? m.dresidual + static_cast<size_t>(row) * n : nullptr;
-        if (residual && m.dresidual == m.drows) write_line(dy, n, residual);
-        else if (residual) add_to_line(dy, n, residual);
-        if (!m.gain) {
-            UNROLL_LOOP(j, COLS) v[j] = dy[j];
-            continue;
-        }
-        real mean, scale, sum = 0, along = 0, gain[COLS];
-        read_line(m.gain, n, gain);
-        if (last_bias(m)) add_line(last_bias(m), n, v);
-        row_moments(v, n, &mean, &scale);
-        UNROLL_LOOP(j, COLS) {
-            v[j] = (v[j] - mean) * scale; // behind n it meets dy = gain = 0
-            dgain[j] += dy[j] * v[j];
-            doffset[j] += dy[j];
-            sum += dy[j] * gain[j];
-            along += dy[j] * gain[j] * v[j];
-        }
-        sum = tile_row_sum(sum) / static_cast<real>(n);
-        along = tile_row_sum(along) / static_cast<real>(n);
-        UNROLL_LOOP(j, COLS) v[j] = scale * (dy[j] * gain[j] - (v[j] * along + sum));
+// v, what the norm saw but for its bias, becomes its gradient, from that of the norm's output. Columns from n on, where
+// dy is 0, hold anything.
+template <int COLS>
+static __device__ inline void norm_backward(const MessageArgs &m, const real (&dy)[COLS], real (&v)[COLS],
+                                            real (&dgain)[COLS], real (&doffset)[COLS]) {
+    unsigned n = out_width(m);
+    real mean, scale, sum = 0, along = 0, gain[COLS];
+    if (last_bias(m)) add_line(last_bias(m), n, v);
+    row_moments(v, n, &mean, &scale);
+    read_line(m.gain, n, gain);
+    UNROLL_LOOP(j, COLS) {
+        v[j] = (v[j] - mean) * scale;
+        dgain[j] += dy[j] * v[j];
+        doffset[j] += dy[j];
+        sum += dy[j] * gain[j];
+        along += dy[j] * gain[j] * v[j];
     }
-    if (m.dgain) tile_column_sums(dgain, n, add, strip, part + w.gain);
-    if (m.doffset) tile_column_sums(doffset, n, add, strip, part + w.offset);
-    if (m.weight2 ? m.dbias2 : m.dbias1) sum_columns(y, n, add, strip, part + (m.weight2 ? w.bias2 : w.bias1));
+    sum = tile_row_sum(sum) / static_cast<real>(n);
+    along = tile_row_sum(along) / static_cast<real>(n);
+    UNROLL_LOOP(j, COLS) v[j] = scale * (dy[j] * gain[j] - (v[j] * along + sum));
+}
+
+// The last products in z (tile rows, out) become their gradients; gradients of residual, gain, offset and last bias.
+template <class S>
+static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                              real *z, real *strip, real *part) {
+    unsigned n = out_width(m);
+    real dgain[S::OUT] = {}, doffset[S::OUT] = {};
+    UNROLL(1)
+    for (int i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        real v[S::OUT] = {}, dy[S::OUT], *line = z + r * S::WIDTH;
+        if (t.row[r] >= 0) {
+            real *residual = m.dresidual ? m.dresidual + static_cast<size_t>(t.row[r]) * n : nullptr;
+            row_gradient(m, t, r, dy);
+            if (residual && m.dresidual == m.drows) write_line(dy, n, residual);
+            else if (residual) add_to_line(dy, n, residual);
+            if (m.gain) read_columns<S::OUT>(line, v);
+            if (m.gain) norm_backward(m, dy, v, dgain, doffset);
+            else UNROLL_LOOP(j, S::OUT) v[j] = dy[j];
+        }
+        write_columns<S::OUT>(v, n, line);
+    }
+    if (m.gain) tile_column_sums(dgain, n, add, strip, part + w.gain);
+    if (m.gain) tile_column_sums(doffset, n, add, strip, part + w.offset);
+    sum_columns<S, S::OUT>(z, n, add, strip, part + (m.weight2 ? w.bias2 : w.bias1));
 }
 
 // d *= slope
 template <int ROWS, int COLS>
 static __device__ inline void times_slope(const Tile<ROWS, COLS> &slope, Tile<ROWS, COLS> &d) {
     UNROLL_LOOP(i, ROWS)
-        UNROLL_LOOP(j, COLS) d.v[i][j] *= slope.v[i][j];
+    UNROLL_LOOP(j, COLS) d.v[i][j] *= slope.v[i][j];
 }
 
 // The hidden layers: da, and gradients of their weights and biases. ha and hb are as hidden_again() leaves them.
 template <class S>
-static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add, real *ha,
-                                              real *hb, real *dz, real *strip, real *part,
+static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                              real *ha, real *hb, real *dz, real *strip, real *part,
                                               Tile<S::ROWS, S::HIDDEN> &da) {
-    size_t h = m.hidden, o = m.out;
+    unsigned h = hidden_width(m), o = out_width(m);
     Tile<S::ROWS, S::HIDDEN> slope_a, slope_b;
-    Tile<S::ROWS, S::OUT> y;
     hidden_again<S>(m, w, t, ha, hb, dz, strip, slope_a, slope_b);
-    if (m.kept_y) read_rows(m.kept_y, t, o, y);
-    else if (m.gain) product(hb, S::WIDTH, h, last_weight(m), o, strip, y);
-    else y.clear();
-    output_backward(m, w, t, add, strip, part, y);
-    tile_store(y, o, dz, S::WIDTH);
-    __syncthreads();
+    if (m.gain) {
+        Tile<S::ROWS, S::OUT> y;
+        if (m.kept_y) read_rows(m.kept_y, t, o, y);
+        else product(hb, S::WIDTH, h, last_weight(m), o, strip, y);
+        tile_store(y, o, dz, S::WIDTH);
+    }
+    output_backward<S>(m, w, t, add, dz, strip, part);
     if (m.weight2) {
         if (m.dweight2) tile_outer<S::ROWS, S::OUT>(hb, h, dz, S::WIDTH, o, add, part + w.weight2);
         product_turned(dz, S::WIDTH, o, m.weight2, h, strip, da);
         times_slope(slope_b, da);
-        if (m.dbias1) sum_columns(da, h, add, strip, part + w.bias1);
         tile_store(da, h, hb, S::WIDTH);
-        __syncthreads();
+        sum_columns<S, S::HIDDEN>(hb, h, add, strip, part + w.bias1);
         if (m.dweight1) tile_outer<S::ROWS, S::HIDDEN>(ha, h, hb, S::WIDTH, h, add, part + w.weight1);
         product_turned(hb, S::WIDTH, h, m.weight1, h, strip, da);
     } else {
@@ -270,7 +289,8 @@ static __device__ inline void layers_backward(const MessageArgs &m, const Messag
         product_turned(dz, S::WIDTH, o, m.weight1, h, strip, da);
     }
     times_slope(slope_a, da);
-    if (m.dbias0) sum_columns(da, h, add, strip, part + w.bias0);
+    tile_store(da, h, ha, S::WIDTH);
+    sum_columns<S, S::HIDDEN>(ha, h, add, strip, part + w.bias0);
 }
 
 // Whether a term's rows are not its own lines: k of them have one.
@@ -280,19 +300,19 @@ static __device__ inline bool is_shared(const MessageArgs &m, const MessageTermA
 
 // The gradients of the inputs [first, first + count), COLS columns a lane: da W^T.
 template <class S, int COLS>
-static __device__ inline void inputs_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, size_t first,
-                                              size_t count, const real *da, real *strip) {
+static __device__ inline void inputs_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t,
+                                              unsigned first, unsigned count, const real *da, real *strip) {
     using T = Tile<S::ROWS, COLS>;
-    size_t n = m.hidden;
+    unsigned n = hidden_width(m);
     T d;
     d.clear();
-    auto stage = [&](size_t k, unsigned lines) {
-        each_input(m, first, count, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
+    auto stage = [&](unsigned k, unsigned lines) {
+        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
             copy_turned(term.weight + from * n, to - from, n, k, lines, T::WIDTH, strip + at);
         });
     };
     tile_product(da, S::WIDTH, n, count, strip, stage, d);
-    each_input(m, first, count, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
+    each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
         real *dx = is_shared(m, term) ? w.row_dx[&term - m.terms] : term.dx;
         if (!dx) return;
         UNROLL_LOOP(i, S::ROWS) {
@@ -310,18 +330,18 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
 // Gradients of terms, from da (tile rows, hidden) in registers and in shared memory; x is a buffer like it.
 template <class S>
 static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
-                                             const Tile<S::ROWS, S::HIDDEN> &tile, const real *da, real *x, real *strip, real *part) {
-    size_t n = m.hidden;
+                                             const Tile<S::ROWS, S::HIDDEN> &tile, const real *da, real *x, real *strip,
+                                             real *part) {
+    unsigned n = hidden_width(m);
     for (size_t i = 0; i < m.term_count; i++)
         if (!m.terms[i].weight && m.terms[i].kind != TERM_OTHER && !is_shared(m, m.terms[i]) && m.terms[i].dx)
-        UNROLL_LOOP(r, S::ROWS)
-                if (t.row[tile.row(r)] >= 0)
-                    add_to_line(tile.v[r], n, m.terms[i].dx + static_cast<size_t>(t.row[tile.row(r)]) * n);
+            UNROLL_LOOP(r, S::ROWS)
+    if (t.row[tile.row(r)] >= 0) add_to_line(tile.v[r], n, m.terms[i].dx + static_cast<size_t>(t.row[tile.row(r)]) * n);
     write_rows(tile, t, n, w.da);
-    for (size_t first = 0; first < w.inputs; first += S::WIDTH) {
-        size_t count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
+    for (unsigned first = 0; first < w.inputs; first += S::WIDTH) {
+        unsigned count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
         bool weights = false, inputs = false;
-        each_input(m, first, count, [&](const MessageTermArgs &term, size_t, size_t, size_t) {
+        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned, unsigned, unsigned) {
             weights = weights || term.dweight;
             inputs = inputs || term.dx;
         });
@@ -336,7 +356,8 @@ static __device__ inline void terms_backward(const MessageArgs &m, const Message
     }
 }
 
-template <class S> static __global__ __launch_bounds__(CUDA_THREADS, 2) void backward_tiles(MessageArgs m, MessageWork w) {
+template <class S>
+static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles(MessageArgs m, MessageWork w) {
     SHARED(real, memory);
     unsigned tile_rows = blockDim.x / CUDA_WARP * S::ROWS, size = tile_rows * S::WIDTH;
     real *ha = memory, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = dz + size;
@@ -346,10 +367,12 @@ template <class S> static __global__ __launch_bounds__(CUDA_THREADS, 2) void bac
         bool add = tile != blockIdx.x;
         Tile<S::ROWS, S::HIDDEN> da;
         find_rows(m, w, tile, tile_rows, t);
-        if (m.weight1) layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
-        else read_rows(m.drows, t, m.hidden, da);
-        tile_store(da, m.hidden, ha, S::WIDTH);
-        __syncthreads();
+        if (m.weight1) {
+            layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
+        } else {
+            read_rows(m.drows, t, hidden_width(m), da);
+            tile_store(da, hidden_width(m), ha, S::WIDTH);
+        }
         if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::WIDTH);
         terms_backward<S>(m, w, t, add, da, ha, dz, strip, part);
     }
@@ -387,7 +410,7 @@ template <class F> static void with_shape(size_t hidden, size_t out, F f) {
     else if (width <= 128 && out <= 32) f(MessageShape<8, 4, 1>());
     else if (width <= 128) f(MessageShape<8, 4, 4>());
     else if (width <= 256) f(MessageShape<4, 8, 8>());
-    else f(MessageShape<1, 32, 32>());
+    else f(MessageShape<2, 16, 16>());
 }
 
 // A launch of tiles with `buffers` of them in shared memory.
@@ -403,8 +426,9 @@ template <class S> static TileLaunch tile_launch(Device *device, size_t buffers)
         size_t bytes = ((buffers * rows + TILE_STRIP) * S::WIDTH + 4 * rows) * sizeof(real);
         if (bytes <= cuda_state(device)->shared_limit) return {threads, rows, bytes};
     }
-    device_fail(device, STATUS_FAILED, "CUDA: layers of %u channels need more shared memory than this GPU has (%zu KiB)",
-                S::WIDTH, cuda_state(device)->shared_limit >> 10);
+    device_fail(device, STATUS_FAILED,
+                "CUDA: layers of %u channels need more shared memory than this GPU has (%zu KiB)", S::WIDTH,
+                cuda_state(device)->shared_limit >> 10);
     return {CUDA_THREADS, 1, 0};
 }
 
@@ -412,8 +436,9 @@ static MessageWork plan_work(const MessageArgs *m, size_t tile_rows) {
     MessageWork w = {};
     w.rows = m->edges.groups * m->edges.k;
     w.tiles = (w.rows + tile_rows - 1) / tile_rows;
-    for (size_t i = 0; i < m->term_count; i++) w.inputs += m->terms[i].weight ? m->terms[i].width : 0;
-    CHECK(m->hidden <= 1024 && m->out <= 1024 && w.rows <= INT32_MAX);
+    for (size_t i = 0; i < m->term_count; i++)
+        w.inputs += m->terms[i].weight ? static_cast<unsigned>(m->terms[i].width) : 0;
+    CHECK(w.rows <= INT32_MAX);
     return w;
 }
 
@@ -492,8 +517,8 @@ static void launch_sums(Device *device, const MessageArgs *m, const MessageWork 
         if (!t->dx || (t->kind != TERM_OTHER && !of_group)) continue;
         size_t lines = of_group ? m->edges.groups : m->edges.others;
         const real *x = !of_group ? w->segments.sum : t->weight ? w->row_dx[i] : w->da;
-        LAUNCH(device, cuda_blocks(lines * t->width), CUDA_THREADS, 0, add_groups, lines, of_group ? m->edges.k : 1, t->width, x,
-               t->dx);
+        LAUNCH(device, cuda_blocks(lines * t->width), CUDA_THREADS, 0, add_groups, lines, of_group ? m->edges.k : 1,
+               t->width, x, t->dx);
     }
 }
 
@@ -536,6 +561,15 @@ static MessageArgs split_groups(Device *device, MessageArgs *m) {
     return of_groups;
 }
 
+// The widest shape's.
+constexpr size_t MESSAGE_WIDEST = 512;
+
+static bool fits(Device *device, const MessageArgs *m) {
+    if (m->hidden <= MESSAGE_WIDEST && m->out <= MESSAGE_WIDEST) return true;
+    device_fail(device, STATUS_FAILED, "CUDA: model.C is %zu; at most %zu there", m->hidden, MESSAGE_WIDEST);
+    return false;
+}
+
 static void forward(Device *device, const MessageArgs *m) {
     with_shape(m->hidden, m->out, [=](auto shape) { run_forward<decltype(shape)>(device, m); });
 }
@@ -545,7 +579,9 @@ static void backward(Device *device, const MessageArgs *m) {
 }
 
 void message_forward_cuda(Device *device, const MessageArgs *a) {
-    if (!cuda_op(device, "message forward", a->edges.groups, a->edges.k, a->edges.others, a->hidden, a->out)) return;
+    if (!cuda_op(device, "message forward", a->edges.groups, a->edges.k, a->edges.others, a->hidden, a->out) ||
+        !fits(device, a))
+        return;
     ArenaMark mark = arena_mark(&device->scratch);
     MessageArgs m = *a, of_groups = split_groups(device, &m);
     if (of_groups.term_count) forward(device, &of_groups);
@@ -554,7 +590,9 @@ void message_forward_cuda(Device *device, const MessageArgs *a) {
 }
 
 void message_backward_cuda(Device *device, const MessageArgs *a) {
-    if (!cuda_op(device, "message backward", a->edges.groups, a->edges.k, a->edges.others, a->hidden, a->out)) return;
+    if (!cuda_op(device, "message backward", a->edges.groups, a->edges.k, a->edges.others, a->hidden, a->out) ||
+        !fits(device, a))
+        return;
     ArenaMark mark = arena_mark(&device->scratch);
     MessageArgs m = *a, of_groups = split_groups(device, &m);
     if (of_groups.term_count) {

@@ -11,7 +11,7 @@
 // ROWS of a warp; hidden and out columns of a lane.
 template <int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_;
-    static constexpr unsigned WIDTH = 32 * HIDDEN;
+    static constexpr unsigned WIDTH = 32 * HIDDEN, BLOCKS = HIDDEN <= 4 ? 2 : 1; // columns; blocks that share registers
 };
 
 // Sums over runs of rows that stand together: those of a group, or of an other end. A run that ends within its tile is
@@ -38,13 +38,14 @@ typedef struct MessageSlots {
 } MessageSlots;
 
 typedef struct MessageWork {
-    size_t rows, tiles, inputs; // inputs: columns of all terms with a weight
-    RowsByOther by_other;       // the order of rows; row NULL: their own
+    size_t rows, tiles;
+    unsigned inputs;      // columns of all terms with a weight
+    RowsByOther by_other; // the order of rows; row NULL: their own
     MessageSegments segments;
     // backward
     size_t part_size;
-    real *part;                                                              // (blocks, part_size)
-    size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset;       // where they begin in a part
+    real *part;                                                        // (blocks, part_size)
+    size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset; // where they begin in a part
     real *row_dx[MESSAGE_MAX_TERMS]; // (rows, width) of terms by group with a weight, by row; NULL = not wanted
     real *da;                        // (rows, hidden) for terms by group without one
 } MessageWork;
@@ -77,7 +78,8 @@ static __device__ inline void find_rows(const MessageArgs &m, const MessageWork 
                                         const TileRows &t) {
     __syncthreads(); // the last tile is through
     THREAD_LOOP(r, tile_rows) {
-        size_t at = tile * tile_rows + r, row = w.by_other.row && at < w.rows ? static_cast<size_t>(w.by_other.row[at]) : at;
+        size_t at = tile * tile_rows + r,
+               row = w.by_other.row && at < w.rows ? static_cast<size_t>(w.by_other.row[at]) : at;
         bool is_row = at < w.rows;
         int32_t group = is_row ? static_cast<int32_t>(row / m.edges.k) : -1;
         int32_t other = is_row && m.edges.index ? m.edges.index[row] : -1;
@@ -113,34 +115,34 @@ static __device__ inline void sum_segments(const MessageArgs &m, const MessageWo
 
 // The inputs of a row are the columns of all terms with a weight, side by side. Calls f(term, from, to, at) for the
 // columns [from, to) of each that are among the inputs [first, first + count), where they begin at first + at.
-template <class F> __device__ inline void each_input(const MessageArgs &m, size_t first, size_t count, F f) {
-    size_t begin = 0;
+template <class F> __device__ inline void each_input(const MessageArgs &m, unsigned first, unsigned count, F f) {
+    unsigned begin = 0;
     for (size_t i = 0; i < m.term_count; i++) {
         if (!m.terms[i].weight) continue;
-        size_t end = begin + m.terms[i].width;
-        size_t from = first > begin ? first : begin, to = first + count < end ? first + count : end;
+        unsigned end = begin + static_cast<unsigned>(m.terms[i].width);
+        unsigned from = first > begin ? first : begin, to = first + count < end ? first + count : end;
         if (from < to) f(m.terms[i], from - begin, to - begin, from - first);
         begin = end;
     }
 }
 
-static __device__ inline size_t term_line(const TileRows &t, TermKind kind, size_t r) {
+static __device__ inline size_t term_line(const TileRows &t, TermKind kind, unsigned r) {
     return static_cast<size_t>(kind == TERM_ROW ? t.row[r] : kind == TERM_GROUP ? t.group[r] : t.other[r]);
 }
 
 // x (tile rows, S::WIDTH) = the inputs [first, first + count) of rows, each warp its own.
 template <class S>
-__device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, size_t first, size_t count, real *x) {
+__device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, unsigned first, unsigned count, real *x) {
     UNROLL(1)
     for (int i = 0; i < S::ROWS; i++) {
-        size_t r = Tile<S::ROWS, 1>::row(i);
+        unsigned r = Tile<S::ROWS, 1>::row(i);
         real *line = x + r * S::WIDTH;
-        for (size_t c = cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
+        for (unsigned c = cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
         __syncwarp();
         if (t.row[r] < 0) continue;
-        each_input(m, first, count, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
+        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
             const real *source = term.x + term_line(t, term.kind, r) * term.width;
-            for (size_t c = from + cuda_lane(); c < to; c += CUDA_WARP) line[at + c - from] = source[c];
+            for (unsigned c = from + cuda_lane(); c < to; c += CUDA_WARP) line[at + c - from] = source[c];
         });
     }
 }
@@ -149,28 +151,34 @@ __device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, size
 template <class S>
 __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *x, real *strip,
                                    Tile<S::ROWS, S::HIDDEN> &a) {
-    size_t n = m.hidden;
+    unsigned n = static_cast<unsigned>(m.hidden);
     a.clear();
-    for (size_t first = 0; first < w.inputs; first += S::WIDTH) {
-        size_t count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
+    for (unsigned first = 0; first < w.inputs; first += S::WIDTH) {
+        unsigned count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
         read_inputs<S>(m, t, first, count, x);
-        auto stage = [&](size_t k, unsigned lines) {
-            each_input(m, first + k, lines, [&](const MessageTermArgs &term, size_t from, size_t to, size_t at) {
-                copy_lines(term.weight + from * n, static_cast<unsigned>(to - from), n, S::WIDTH, strip + at * S::WIDTH);
+        auto stage = [&](unsigned k, unsigned lines) {
+            each_input(m, first + k, lines, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+                copy_lines(term.weight + from * n, to - from, n, S::WIDTH, strip + at * S::WIDTH);
             });
         };
         tile_product(x, S::WIDTH, count, n, strip, stage, a);
     }
-    UNROLL_LOOP(i, S::ROWS) {
-        size_t r = a.row(i);
+    tile_store(a, n, x, S::WIDTH);
+    UNROLL(1)
+    for (int i = 0; i < S::ROWS; i++) {
+        unsigned r = a.row(i);
+        real v[S::HIDDEN], *line = x + r * S::WIDTH;
         if (t.row[r] < 0) continue;
-        if (m.bias0) add_line(m.bias0, n, a.v[i]);
+        read_columns<S::HIDDEN>(line, v);
+        if (m.bias0) add_line(m.bias0, n, v);
         for (size_t term = 0; term < m.term_count; term++) {
             const MessageTermArgs &by = m.terms[term];
             if (!by.weight && (by.kind != TERM_OTHER || t.other[r] >= 0))
-                add_line(by.x + term_line(t, by.kind, r) * n, n, a.v[i]);
+                add_line(by.x + term_line(t, by.kind, r) * n, n, v);
         }
+        write_columns<S::HIDDEN>(v, n, line);
     }
+    tile_load(x, S::WIDTH, a);
 }
 
 // ---- activations

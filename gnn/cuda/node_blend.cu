@@ -36,7 +36,8 @@ static __global__ void groups_backward(NodeBlendArgs a, real *w, real *dw) {
 static __global__ void others_backward(NodeBlendArgs a, RowsByOther by_other, const real *w) {
     size_t features = a.motion.features, at = element_motion_features_at(&a.motion), width = at + features;
     WARP_LOOP(other, a.edges.others) {
-        size_t first = static_cast<size_t>(by_other.start[other]), last = static_cast<size_t>(by_other.start[other + 1]);
+        size_t first = static_cast<size_t>(by_other.start[other]),
+               last = static_cast<size_t>(by_other.start[other + 1]);
         real du[MOTION_MOST] = {}, dx[3] = {0, 0, 0};
         for (size_t i = first + cuda_lane(); i < last; i += CUDA_WARP) {
             size_t row = static_cast<size_t>(by_other.row[i]);
@@ -76,7 +77,7 @@ void node_blend_backward_cuda(Device *device, const NodeBlendArgs *a) {
     real *w = device_scratch(device, rows), *dw = device_scratch(device, rows);
     LAUNCH(device, cuda_blocks(a->edges.groups, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, groups_backward, *a, w, dw);
     if (a->du || a->dx_other)
-        LAUNCH(device, cuda_blocks(a->edges.others, CUDA_ROW_THREADS / CUDA_WARP), CUDA_ROW_THREADS, 0, others_backward, *a,
-               rows_by_other(device, &a->edges), w);
+        LAUNCH(device, cuda_blocks(a->edges.others, CUDA_ROW_THREADS / CUDA_WARP), CUDA_ROW_THREADS, 0, others_backward,
+               *a, rows_by_other(device, &a->edges), w);
     arena_release(&device->scratch, mark);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The case tables of gnn by CUDA kernels on the CPU against the CPU back end, forward and backward; the same bits in any
-// order of threads; and kernels with planted faults, which must not pass.
+// The case tables of gnn by CUDA kernels on the CPU against the CPU back end, forward and backward; the same bits in
+// any order of threads; and kernels with planted faults, which must not pass.
 #include <cmath>
 
 #include "nn/cuda/device.h"
@@ -129,7 +129,8 @@ static bool is_right(const Devices &both, const OpCase *c, uint64_t seeds, char 
             const char *of = i + 1 < got.size() ? c->inputs[i].name : "output";
             double off = difference(got[i], want[i]);
             if (!(off <= 1e-5)) return snprintf(why, 300, "%s, %s: off by %g", c->name, of, off), false;
-            if (got[i] != first[i]) return snprintf(why, 300, "%s, %s: other bits, order %d", c->name, of, (int)seed), false;
+            if (got[i] != first[i])
+                return snprintf(why, 300, "%s, %s: other bits, order %d", c->name, of, (int)seed), false;
         }
     }
     return true;
@@ -170,7 +171,8 @@ static void little_shared_memory(void **) {
 // ---- faults
 
 static bool faults_show(const Devices &both) {
-    static const char *const names[] = {"encode odd", "encode several", "round odd", "constant wide", "encode many"};
+    static const char *const names[] = {"encode odd", "encode several", "round odd",
+                                        "round 64",   "constant wide",  "encode many"};
     char why[300];
     bool shows = false;
     each_case([&](const OpCase *c) {
