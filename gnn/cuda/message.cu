@@ -407,7 +407,6 @@ template <class F> static void with_shape(size_t hidden, size_t out, F f) {
     size_t width = hidden > out ? hidden : out;
     if (width <= 32) f(MessageShape<8, 1, 1>());
     else if (width <= 64) f(MessageShape<8, 2, 2>());
-    else if (width <= 128 && out <= 32) f(MessageShape<8, 4, 1>());
     else if (width <= 128) f(MessageShape<8, 4, 4>());
     else if (width <= 256) f(MessageShape<4, 8, 8>());
     else f(MessageShape<2, 16, 16>());

@@ -11,7 +11,7 @@
 // ROWS of a warp; hidden and out columns of a lane.
 template <int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_;
-    static constexpr unsigned WIDTH = 32 * HIDDEN, BLOCKS = HIDDEN <= 4 ? 2 : 1; // columns; blocks that share registers
+    static constexpr unsigned WIDTH = 32 * HIDDEN, BLOCKS = HIDDEN <= 2 ? 2 : 1; // columns; blocks that share registers
 };
 
 // Sums over runs of rows that stand together: those of a group, or of an other end. A run that ends within its tile is
