@@ -5,6 +5,7 @@
 #include "nn/amx.h"
 
 #if defined(VPD_HAS_AMX) && !defined(VPD_DOUBLE)
+#include <cpuid.h>
 #include <immintrin.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -18,10 +19,12 @@ enum { BLOCK_DEPTH = 4 * DEPTH }; // of k, that a panel of A holds: it stays in 
 #define AMX_INLINE static inline __attribute__((always_inline)) // made anew for each number of pieces
 
 bool amx_ready(void) {
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18, FEATURES = 7 };
+    const unsigned wanted = 1u << 24 | 1u << 22; // AMX-TILE, AMX-BF16; clang 14 does not know them by name
+    unsigned a = 0, b = 0, c = 0, d = 0;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
-           __builtin_cpu_supports("amx-bf16") && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+           __builtin_cpu_supports("avx512bf16") && __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) &&
+           (d & wanted) == wanted && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
 // ---- packing
