@@ -180,7 +180,6 @@ static Status run_bench(const CommandLine *line, Error *err) {
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
-    if (status == STATUS_OK && *device->note) log_note(&line->log, "%s", device->note);
     if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (wanted ? i == known : !parts[i].on_request) status = parts[i].run(device, &options, err);

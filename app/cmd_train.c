@@ -43,7 +43,6 @@ static Status run_train(const CommandLine *line, Error *err) {
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
-    if (status == STATUS_OK && *device->note) log_note(&line->log, "%s", device->note);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
                           .log = &line->log,

@@ -41,7 +41,6 @@ Status command_open_session(const CommandLine *line, const char *checkpoint, Ses
     Status status = session_open(session, &options, err);
     if (status != STATUS_OK) return status;
     if (*session->note) log_warning(&line->log, "%s", session->note);
-    if (*session->device->note) log_note(&line->log, "%s", session->device->note);
     log_note(&line->log, "%s: %s weights of step %ld, on %s", session->path,
              options.raw || !session->meta.has_ema ? "raw" : "averaged", session->meta.step, session->device->name);
     return STATUS_OK;

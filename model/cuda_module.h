@@ -16,15 +16,15 @@ typedef struct CudaModule {
     size_t device_size, nn_size, gnn_size, renderer_size; // of the structs that both sides use
     const char *version, *commit;                         // base/version.h
     const NnBackend *nn;
-    const GnnBackend *gnn;           // NULL: not written yet
-    const RendererBackend *renderer; // NULL: not written yet
+    const GnnBackend *gnn;
+    const RendererBackend *renderer;
     // Fills an empty Device (all but its tables). Whatever comes back, nn->close then frees what it holds.
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;
 
 // Opens GPU `index` with the module at `path`. Each failure is a sentence of its own.
 Status device_open_module(const char *path, int index, Device **out, Error *err);
-// The same with the module beside this program or library; *found tells whether there is one.
-Status device_open_cuda(int index, bool *found, Device **out, Error *err);
+// The same with the module beside this program or library.
+Status device_open_cuda(int index, Device **out, Error *err);
 
 #endif

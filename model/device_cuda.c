@@ -23,10 +23,6 @@ static Status check_module(const CudaModule *module, const char *path, Error *er
         return error_set(err, STATUS_FAILED,
                          "%s: it is of another build: expected %s (%s), found %s (%s); build both together", path,
                          version_number(), version_commit(), module->version, module->commit);
-    if (!module->gnn || !module->renderer)
-        return error_set(err, STATUS_FAILED,
-                         "%s: the CUDA module of this build has no %s back end yet; use --device cpu", path,
-                         module->gnn ? "renderer" : "gnn");
     return STATUS_OK;
 }
 
@@ -59,8 +55,7 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
 
 #ifdef VPD_DOUBLE
 
-Status device_open_cuda(int index, bool *found, Device **out, Error *err) {
-    *found = false;
+Status device_open_cuda(int index, Device **out, Error *err) {
     *out = NULL;
     return error_set(err, STATUS_BAD_INPUT, "--device cuda:%d: double precision runs on the CPU alone", index);
 }
@@ -79,16 +74,14 @@ static bool own_folder(char folder[PATH_MAX]) {
     return slash;
 }
 
-Status device_open_cuda(int index, bool *found, Device **out, Error *err) {
+Status device_open_cuda(int index, Device **out, Error *err) {
     // Beside it, and where an installation has libraries of a program in bin/.
     static const char *const places[] = {"", "/../" VPD_LIBRARY_FOLDER};
     char folder[PATH_MAX], path[PATH_MAX + 64];
-    *found = false;
     if (!own_folder(folder)) return error_set(err, STATUS_FAILED, "cannot tell where this program lies");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, "%s%s/" CUDA_MODULE_FILE, folder, places[i]);
-        *found = access(path, F_OK) == 0;
-        if (*found) return device_open_module(path, index, out, err);
+        if (access(path, F_OK) == 0) return device_open_module(path, index, out, err);
     }
     return error_set(err, STATUS_BAD_INPUT,
                      "--device cuda: " CUDA_MODULE_FILE

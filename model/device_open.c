@@ -89,24 +89,12 @@ static int cuda_index(const char *spec) {
     return digits ? atoi(spec + 5) : -1;
 }
 
-// The first GPU when it works; else the CPU, and what was wrong in device->note unless this build knows no GPUs.
-static Status open_any(int threads, Device **out, Error *err) {
-    bool found = false;
-    Error why = {0};
-    if (device_open_cuda(0, &found, out, &why) == STATUS_OK) return STATUS_OK;
-    Status status = open_cpu(NULL, threads, out, err);
-    if (status == STATUS_OK && found)
-        snprintf((*out)->note, sizeof(*out)->note, "device auto is the CPU: %.400s", why.text);
-    return status;
-}
-
 Status device_open(const char *spec, int threads, Device **out, Error *err) {
-    bool found;
     *out = NULL;
-    if (!strcmp(spec, "cpu")) return open_cpu(NULL, threads, out, err);
+    // The CUDA back end has not been run on a GPU yet: it has to be asked for.
+    if (!strcmp(spec, "cpu") || !strcmp(spec, "auto")) return open_cpu(NULL, threads, out, err);
     if (!strncmp(spec, "cpu:", 4)) return open_cpu(spec + 4, threads, out, err);
-    if (!strcmp(spec, "auto")) return open_any(threads, out, err);
-    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), &found, out, err);
+    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), out, err);
     return error_set(err, STATUS_BAD_INPUT, "--device %s: expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER", spec);
 }
 

@@ -28,8 +28,7 @@ typedef enum Precision {
 } Precision;
 
 typedef struct Device {
-    char name[64];  // "cpu avx2, 2 threads"
-    char note[512]; // for the user: why "auto" chose the CPU; mostly ""
+    char name[64]; // "cpu avx2, 2 threads"
     const struct NnBackend *nn;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
@@ -43,7 +42,7 @@ typedef struct Device {
     void *state; // the back end's own
 } Device;
 
-// spec: "auto" (cuda when it works, else cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.
+// spec: "auto" (cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.
 // VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu" and "auto".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table that libvpd_cuda.so exports.
+#include "gnn/cuda/backend.h"
 #include "nn/cuda/backend.h"
 #include "nn/cuda/device.h"
 #include "renderer/cuda/backend.h"
@@ -18,7 +19,7 @@ const CudaModule vpd_cuda_module = {
     .version = version_number(),
     .commit = version_commit(),
     .nn = &nn_backend_cuda,
-    .gnn = nullptr,
+    .gnn = &gnn_backend_cuda,
     .renderer = &renderer_backend_cuda,
     .open = cuda_device_open,
 };

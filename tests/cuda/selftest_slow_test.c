@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The self-test of the CUDA back end on the CPU's stand-in: every op, nearest neighbours, and training steps of whole models, with device memory out
+// of the host's reach.
+#include "tests/test.h"
+
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+#include "train/selftest.h"
+
+static void see(void *context, const SelfTestResult *r) {
+    (void)context;
+    if (r->failed) print_error("%s %s: %zu of %zu failed, worst %.2e: %s\n", r->part, r->name, r->failed, r->checked, r->worst, r->where);
+}
+
+typedef Status Part(SelfTest *test, Error *err);
+
+static void check(Part *part) {
+    SelfTest test = {.steps = 10, .report = see};
+    Error err = {0};
+    assert_status_ok(device_open("cpu", 2, &test.reference, &err), err);
+    assert_status_ok(cuda_on_cpu_open(&test.device, &err), err);
+    cuda_on_cpu_guard(true);
+    Status status = part(&test, &err);
+    cuda_on_cpu_guard(false);
+    assert_status_ok(status, err);
+    assert_int_equal(test.failed, 0);
+    device_close(test.device);
+    device_close(test.reference);
+}
+
+static void ops(void **state) {
+    (void)state;
+    check(selftest_ops);
+}
+
+static void neighbours(void **state) {
+    (void)state;
+    check(selftest_neighbours);
+}
+
+static void models(void **state) {
+    (void)state;
+    check(selftest_models);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ops), cmocka_unit_test(neighbours), cmocka_unit_test(models)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
