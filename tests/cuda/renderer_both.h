@@ -21,22 +21,25 @@ typedef struct Made {
     MadeItem item[MADE_ITEMS];
 } Made;
 
-static inline void made_add(Made *m, const char *name, bool exact, const void *from, size_t bytes) {
+// Room for an item.
+static inline void *made_item(Made *m, const char *name, bool exact, size_t bytes) {
     void *host = calloc(1, bytes + 1);
     assert_true(host && m->count < MADE_ITEMS);
-    if (bytes) m->device->nn->download(m->device, host, from, bytes);
     m->item[m->count++] = (MadeItem){name, exact, bytes, host};
+    return host;
+}
+
+static inline void made_number(Made *m, const char *name, size_t number) {
+    memcpy(made_item(m, name, true, sizeof number), &number, sizeof number);
+}
+
+static inline void made_add(Made *m, const char *name, bool exact, const void *from, size_t bytes) {
+    void *host = made_item(m, name, exact, bytes);
+    if (bytes) m->device->nn->download(m->device, host, from, bytes);
 }
 
 static inline void made_free(Made *m) {
     for (size_t i = 0; i < m->count; i++) free(m->item[i].host);
-}
-
-static inline void made_number(Made *m, const char *name, size_t number) {
-    made_add(m, name, true, NULL, 0);
-    m->item[m->count - 1] = (MadeItem){name, true, sizeof number, malloc(sizeof number)};
-    assert_non_null(m->item[m->count - 1].host);
-    memcpy(m->item[m->count - 1].host, &number, sizeof number);
 }
 
 static inline void made_index(Made *m, const RendererIndex *index) {

@@ -25,29 +25,39 @@ static Made run_case(Device *device, const OpCase *c) {
     return m;
 }
 
+static void check_case(Device *cpu, Device *cuda, const OpCase *c) {
+    Made want = run_case(cpu, c), first = {0};
+    char off[96];
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        cuda_on_cpu_seed(seed);
+        Made got = run_case(cuda, c);
+        if (made_differs(&got, &want, OP_TOLERANCE, off)) fail_msg("%s: %s", c->name, off);
+        if (seed == 0) first = got;
+        if (made_differs(&got, &first, 0, off)) fail_msg("%s, order %d: %s", c->name, (int)seed, off);
+        if (seed) made_free(&got);
+    }
+    made_free(&first);
+    made_free(&want);
+}
+
 static void cases_equal_the_cpu(void **state) {
     (void)state;
     Device *cpu, *cuda;
     Error err = {0};
     assert_status_ok(device_open("cpu", 2, &cpu, &err), err);
     assert_status_ok(cuda_on_cpu_open(&cuda, &err), err);
-    char off[96];
     cuda_on_cpu_guard(true);
+    bool found = false;
     for (size_t t = 0; t < renderer_case_table_count; t++)
         for (size_t i = 0; i < renderer_case_tables[t]->count; i++) {
-            const OpCase *c = &renderer_case_tables[t]->cases[i];
-            Made want = run_case(cpu, c), first = {0};
-            for (uint64_t seed = 0; seed < (c->bench ? 1 : 4); seed++) {
-                cuda_on_cpu_seed(seed);
-                Made got = run_case(cuda, c);
-                if (made_differs(&got, &want, OP_TOLERANCE, off)) fail_msg("%s: %s", c->name, off);
-                if (seed == 0) first = got;
-                if (made_differs(&got, &first, 0, off)) fail_msg("%s, order %d: %s", c->name, (int)seed, off);
-                if (seed) made_free(&got);
-            }
-            made_free(&first);
-            made_free(&want);
+            OpCase c = renderer_case_tables[t]->cases[i];
+            if (c.flops < 1e8) check_case(cpu, cuda, &c); // others take seconds here
+            if (strcmp(c.name, "shade more chunks than groups")) continue;
+            c.sizes[1] = 16500; // samples: more tiles than blocks sum gradients
+            check_case(cpu, cuda, &c);
+            found = true;
         }
+    assert_true(found);
     cuda_on_cpu_guard(false);
     cuda_on_cpu_seed(0);
     device_close(cpu);
@@ -182,7 +192,7 @@ static void frames_in_tiles(void **state) {
     Both b;
     RendererConfig config = scene_config();
     config.radius = 0.4;
-    config.samples = 3;
+    config.samples = 2;
     open_both(&b, &config, 60, 1);
     float *cpu = malloc(COUNT * sizeof *cpu), *cuda = malloc(COUNT * sizeof *cuda);
     assert_true(cpu && cuda);
@@ -190,7 +200,7 @@ static void frames_in_tiles(void **state) {
     draw(&b.cpu, cpu, &peak);
     draw(&b.cuda, cuda, &peak);
     assert_true(made_error(cuda, cpu, COUNT) < OP_TOLERANCE); // depths are the largest
-    assert_true(peak < (size_t)4096 * 3 * 10 * 8);            // of one tile: K + 2 numbers a sample
+    assert_true(peak < (size_t)4096 * 2 * 10 * 8);            // of one tile: K + 2 numbers a sample
     free(cpu);
     free(cuda);
     close_both(&b);
@@ -201,7 +211,7 @@ static void widths_beyond_shared_memory(void **state) {
     Both b;
     RendererConfig config = scene_config();
     Error err = {0};
-    config.hidden[0] = config.hidden[1] = 500; // fewer rows to a tile
+    config.hidden[0] = 900; // fewer rows to a tile
     open_both(&b, &config, 40, 2);
     check(&b, "wide");
     close_both(&b);
