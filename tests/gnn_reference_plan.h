@@ -57,7 +57,7 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     config.rigid_cue = reference_number(b->file, "rigid_cue") != 0;
     Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false), *f = tape_tensor(&b->tape, x->rows, 3, false);
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
-    GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c}, {x, f, m, c}}}};
+    GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c, NULL}, {x, f, m, c, NULL}}}};
     input.nodes = read_list(b, "node", &input.node_count);
     input.cue = read_cue(b);
     GnnPlanner planner = {0};
@@ -150,7 +150,7 @@ static void check_particle_velocity(Bench *b) {
     config.extent = reference_number(b->file, "X");
     Tensor *x0 = read_tensor(b, "x0", false), *x1 = read_tensor(b, "x1", false);
     const real *c0 = read_values(b, "c0"), *c1 = read_values(b, "c1");
-    GnnPlanInput input = {.sets = {2, {{x0, x0, NULL, c0}, {x1, x1, NULL, c1}}}};
+    GnnPlanInput input = {.sets = {2, {{x0, x0, NULL, c0, NULL}, {x1, x1, NULL, c1, NULL}}}};
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
