@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, HUGE_BLOCK = 4 * HUGE_PAGE };
+enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, HUGE_BLOCK = 4 * HUGE_PAGE, HEADROOM = 64 };
 
 // Block headers live on the host, since the memory itself may be a device's.
 struct ArenaBlock {
@@ -118,9 +118,10 @@ void *arena_array(Arena *arena, size_t count, size_t size) {
 
 void arena_reset(Arena *arena) {
     ArenaBlock *first = first_block(arena);
-    // A cycle that needed several blocks gets one of its peak's size next time.
+    // A cycle that needed several blocks gets one of its peak's size next time, and a little more: the next cycles'
+    // batches may need somewhat more, and a new block of this size costs its pages again.
     if (first && first->next) {
-        size_t size = arena->cycle_peak;
+        size_t size = arena->cycle_peak + arena->cycle_peak / HEADROOM;
         drop_chain(arena, first);
         arena->last = NULL;
         add_block(arena, size);

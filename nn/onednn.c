@@ -13,8 +13,9 @@
 typedef dnnl_memory_desc_t Desc; // a handle
 typedef const_dnnl_memory_desc_t DescView;
 #define DESC_ARG(d) (d)
-static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_format_tag_t tag) {
-    return dnnl_memory_desc_create_with_tag(d, rank, dims, dnnl_f32, tag);
+static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                               dnnl_format_tag_t tag) {
+    return dnnl_memory_desc_create_with_tag(d, rank, dims, type, tag);
 }
 static void desc_free(Desc d) {
     if (d) dnnl_memory_desc_destroy(d);
@@ -23,8 +24,9 @@ static void desc_free(Desc d) {
 typedef dnnl_memory_desc_t Desc; // a struct
 typedef const dnnl_memory_desc_t *DescView;
 #define DESC_ARG(d) (&(d))
-static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_format_tag_t tag) {
-    return dnnl_memory_desc_init_by_tag(d, rank, dims, dnnl_f32, tag);
+static dnnl_status_t desc_make(Desc *d, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                               dnnl_format_tag_t tag) {
+    return dnnl_memory_desc_init_by_tag(d, rank, dims, type, tag);
 }
 static void desc_free(Desc d) { (void)d; }
 #endif
@@ -52,6 +54,7 @@ typedef struct Primitive {
 typedef struct Convolution {
     ImageShape shape;
     size_t in, out, block;
+    bool bf16; // factors are rounded to bfloat16; sums and results are float
     Primitive kinds[KIND_COUNT];
     bool made[KIND_COUNT];
 } Convolution;
@@ -73,7 +76,7 @@ static dnnl_format_tag_t image_tag(size_t block, size_t channels) {
     return run == channels ? dnnl_nhwc : run == 8 ? dnnl_nChw8c : dnnl_nChw16c;
 }
 
-static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT], Desc any[OPERAND_COUNT]) {
+static dnnl_status_t make_descs(const Convolution *c, Kind kind, Desc given[OPERAND_COUNT], Desc any[OPERAND_COUNT]) {
     dnnl_format_tag_t x_tag = image_tag(c->block, c->in), y_tag = image_tag(c->block, c->out);
     dnnl_dim_t n = (dnnl_dim_t)c->shape.n, h = (dnnl_dim_t)c->shape.h, w = (dnnl_dim_t)c->shape.w,
                in = (dnnl_dim_t)c->in, out = (dnnl_dim_t)c->out;
@@ -87,9 +90,11 @@ static dnnl_status_t make_descs(const Convolution *c, Desc given[OPERAND_COUNT],
                                  [BIAS] = {1, {out}, dnnl_x}};
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < OPERAND_COUNT && !status; i++) {
-        status = desc_make(&given[i], operands[i].rank, operands[i].dims, operands[i].tag);
+        bool factor = i != BIAS && i != (int)output_of(kind);
+        status = desc_make(&given[i], operands[i].rank, operands[i].dims, dnnl_f32, operands[i].tag);
         if (!status)
-            status = desc_make(&any[i], operands[i].rank, operands[i].dims, i == BIAS ? dnnl_x : dnnl_format_tag_any);
+            status = desc_make(&any[i], operands[i].rank, operands[i].dims, c->bf16 && factor ? dnnl_bf16 : dnnl_f32,
+                               i == BIAS ? dnnl_x : dnnl_format_tag_any);
     }
     return status;
 }
@@ -185,7 +190,7 @@ static dnnl_status_t make_primitive(State *s, Convolution *c, Kind kind) {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(&attr);
     if (!status) status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (!status) status = make_descs(c, given, any);
+    if (!status) status = make_descs(c, kind, given, any);
     if (!status) status = describe(s, kind, any, attr, c->kinds[FORWARD].description, &p->description);
     if (!status) status = dnnl_primitive_create(&p->run, p->description);
     if (!status) status = make_slots(s, kind, given, p);
@@ -214,11 +219,11 @@ static State *get_state(Device *device) {
     return device->state = s;
 }
 
-static Convolution *find(State *s, const Conv2dArgs *a) {
+static Convolution *find(State *s, const Conv2dArgs *a, bool bf16) {
     for (size_t i = 0; i < s->count; i++) {
         Convolution *c = &s->items[i];
         bool same = c->shape.n == a->shape.n && c->shape.h == a->shape.h && c->shape.w == a->shape.w;
-        if (same && c->in == a->in && c->out == a->out && c->block == a->block) return c;
+        if (same && c->in == a->in && c->out == a->out && c->block == a->block && c->bf16 == bf16) return c;
     }
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 32;
@@ -227,7 +232,7 @@ static Convolution *find(State *s, const Conv2dArgs *a) {
         s->items = items;
         s->capacity = capacity;
     }
-    s->items[s->count] = (Convolution){.shape = a->shape, .in = a->in, .out = a->out, .block = a->block};
+    s->items[s->count] = (Convolution){.shape = a->shape, .in = a->in, .out = a->out, .block = a->block, .bf16 = bf16};
     return &s->items[s->count++];
 }
 
@@ -241,7 +246,7 @@ static void report(Device *device, const Conv2dArgs *a, Kind kind, dnnl_status_t
 static Primitive *get_primitive(Device *device, const Conv2dArgs *a, Kind kind) {
     State *s = get_state(device);
     if (!s) return NULL;
-    Convolution *c = find(s, a);
+    Convolution *c = find(s, a, device->precision == PRECISION_BF16);
     dnnl_status_t status = c ? dnnl_success : dnnl_out_of_memory;
     if (c && !c->made[FORWARD]) status = make_primitive(s, c, FORWARD); // the others' hint
     if (!status && !c->made[kind]) status = make_primitive(s, c, kind);

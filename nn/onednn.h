@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN's convolutions behind a few functions; the only file that knows its C API, which differs between versions 2
-// and 3. Primitives are made once per shape and kept in the device; scratch memory comes from the device's scratch
+// and 3. With PRECISION_BF16 factors are rounded to bfloat16, sums and results stay float; the other precisions run in
+// float. Primitives are made once per shape and kept in the device; scratch memory comes from the device's scratch
 // arena.
 #ifndef VPD_NN_ONEDNN_H
 #define VPD_NN_ONEDNN_H

@@ -78,6 +78,44 @@ static void any_number_of_threads(void **state) {
     for (int i = 0; i < 2; i++) device_close(devices[i]);
 }
 
+// By how much b misses a, over the root mean square of a.
+static double miss(const real *a, const real *b, size_t count) {
+    double square = 0, off = 0;
+    for (size_t i = 0; i < count; i++) square += (double)a[i] * (double)a[i];
+    for (size_t i = 0; i < count; i++) off = fmax(off, fabs((double)a[i] - (double)b[i]));
+    return square > 0 ? off / sqrt(square / (double)count) : off;
+}
+
+static void check_miss(const OpCase *c, const char *what, const real *a, const real *b, size_t count, bool rounded) {
+    double off = a ? miss(a, b, count) : 0;
+    // Factors of 8 bits, some dozens of them in a sum: 2^-9 each, twice, and the largest of thousands of numbers.
+    if (!(off < 0.03)) fail_msg("%s: %s misses by %g", c->name, what, off);
+    // What rounds nothing would have run in float.
+    if (rounded && a && count && !(off > 1e-5)) fail_msg("%s: %s is as in float (%g)", c->name, what, off);
+}
+
+static void check_convolution(const OpCase *c, const char *op, void *context) {
+    Device **devices = context;
+    if (strcmp(op, "conv2d")) return;
+    bool rounded = devices[1]->precision == PRECISION_BF16;
+    CaseRun a = run_case(devices[0], c), b = run_case(devices[1], c);
+    check_miss(c, "y", a.output->value, b.output->value, a.output->rows * a.output->cols, rounded);
+    for (size_t i = 0; i < a.input_count; i++)
+        check_miss(c, c->inputs[i].name, a.inputs[i]->grad, b.inputs[i]->grad, a.inputs[i]->rows * a.inputs[i]->cols,
+                   rounded && strcmp(c->inputs[i].name, "bias"));
+    case_run_free(&a);
+    case_run_free(&b);
+}
+
+// bf16 alone rounds the factors of convolutions.
+static void convolutions_in_bf16(void **state) {
+    (void)state;
+    Device *devices[] = {open_device(2), open_device(2)};
+    device_set_precision(devices[1], PRECISION_BF16);
+    each_case(check_convolution, devices);
+    for (int i = 0; i < 2; i++) device_close(devices[i]);
+}
+
 // A source of blocks that ends.
 static void *allocate_some(void *owner, size_t bytes) {
     int *left = owner;
@@ -160,7 +198,7 @@ static void warm_ops_allocate_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_again), cmocka_unit_test(any_number_of_threads),
-                                       cmocka_unit_test(no_memory_is_an_error),
+                                       cmocka_unit_test(convolutions_in_bf16), cmocka_unit_test(no_memory_is_an_error),
                                        cmocka_unit_test(warm_ops_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

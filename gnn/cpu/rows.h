@@ -139,18 +139,53 @@ static inline void rows_times_slope(size_t rows, size_t n, const real *restrict 
         }
 }
 
+// ---- sums over a row, in the same order on every processor: by places in a strip, then the strip's halves
+
+enum { STRIP = 16 };
+typedef real Strip __attribute__((vector_size(STRIP * sizeof(real))));
+
+static inline Strip strip_load(const real *from) {
+    Strip out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+static inline void strip_store(Strip s, real *to) { memcpy(to, &s, sizeof s); }
+
+static inline real strip_sum(Strip s) {
+    typedef real Half __attribute__((vector_size(STRIP / 2 * sizeof(real))));
+    typedef real Quarter __attribute__((vector_size(STRIP / 4 * sizeof(real))));
+    Half halves[2];
+    memcpy(halves, &s, sizeof s);
+    Half half = halves[0] + halves[1];
+    Quarter quarters[2];
+    memcpy(quarters, &half, sizeof half);
+    Quarter q = quarters[0] + quarters[1];
+    return (q[0] + q[2]) + (q[1] + q[3]);
+}
+
 // out = y + bias (NULL: nothing; out may be y), its mean and 1 / sqrt(variance + eps).
 static inline void row_moments(size_t n, const real *restrict bias, const real *y, real *out, real *mean, real *scale) {
-    real sum = 0, square = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < n; j++) {
-        real v = y[j] + (bias ? bias[j] : 0);
-        out[j] = v;
-        sum += v;
+    Strip sums = {0}, squares = {0};
+    size_t j = 0, whole = n - n % STRIP;
+    for (; j < whole; j += STRIP) {
+        Strip v = strip_load(y + j);
+        if (bias) v += strip_load(bias + j);
+        strip_store(v, out + j);
+        sums += v;
+    }
+    real sum = strip_sum(sums);
+    for (; j < n; j++) {
+        out[j] = y[j] + (bias ? bias[j] : 0);
+        sum += out[j];
     }
     real m = sum / (real)n;
-#pragma omp simd reduction(+ : square)
-    for (size_t j = 0; j < n; j++) square += (out[j] - m) * (out[j] - m); // clang does not vectorise sums of fmaf
+    for (j = 0; j < whole; j += STRIP) {
+        Strip off = strip_load(out + j) - m;
+        squares += off * off;
+    }
+    real square = strip_sum(squares);
+    for (; j < n; j++) square += (out[j] - m) * (out[j] - m);
     *mean = m;
     *scale = 1 / real_sqrt(square / (real)n + NORM_EPS);
 }
@@ -166,12 +201,22 @@ static inline void row_norm(size_t n, const real *restrict bias, const real *res
 // normed input, and of dy are added to dbias, dgain, doffset.
 static inline void row_norm_backward(size_t n, const real *restrict bias, const real *restrict gain, const real *restrict dy, const real *y,
                                      real *dz, real *restrict dbias, real *restrict dgain, real *restrict doffset) {
-    real mean, scale, along = 0, sum = 0;
+    real mean, scale;
+    Strip sums = {0}, alongs = {0};
+    size_t j = 0;
     row_moments(n, bias, y, dz, &mean, &scale);
-#pragma omp simd reduction(+ : along, sum)
-    for (size_t j = 0; j < n; j++) {
+    for (; j + STRIP <= n; j += STRIP) {
+        Strip unit = (strip_load(dz + j) - mean) * scale, d = strip_load(dy + j), g = d * strip_load(gain + j);
+        strip_store(strip_load(dgain + j) + d * unit, dgain + j);
+        strip_store(strip_load(doffset + j) + d, doffset + j);
+        strip_store(unit, dz + j);
+        sums += g;
+        alongs += g * unit;
+    }
+    real sum = strip_sum(sums), along = strip_sum(alongs);
+    for (; j < n; j++) {
         real unit = (dz[j] - mean) * scale, g = dy[j] * gain[j];
-        dgain[j] = MADD(dy[j], unit, dgain[j]);
+        dgain[j] += dy[j] * unit;
         doffset[j] += dy[j];
         dz[j] = unit;
         sum += g;
@@ -179,7 +224,7 @@ static inline void row_norm_backward(size_t n, const real *restrict bias, const 
     }
     sum /= (real)n;
     along /= (real)n;
-    for (size_t j = 0; j < n; j++) {
+    for (j = 0; j < n; j++) {
         real v = scale * (dy[j] * gain[j] - MADD(dz[j], along, sum));
         dz[j] = v;
         dbias[j] += v;
