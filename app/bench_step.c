@@ -106,7 +106,8 @@ static StepShape doubled_shape(size_t N) {
                        .W = 1 << (bits - bits / 2),
                        .rollout = 1,
                        .rays = 256,
-                       .radius = 0.03 * sqrt((double)PAPER_N / (double)N)};
+                       .radius = 0.03 * sqrt((double)PAPER_N / (double)N),
+                       .checkpoint = false};
 }
 
 static Status measure_doubled(Device *device, const BenchOptions *options, size_t N, bool train, StepBench *out,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {.name = "preset", .value = "NAME", .help = "tiny, small or paper: N, M and rays (default paper)"},
+    {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
     {.name = "repeat", .value = "N", .help = "measurements, of which the median is given (default 5)"},
     {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
@@ -137,7 +137,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
                           .keep_mib = 1024,
                           .from = 1 << 12,
                           .to = 1 << 20};
-    Status status = command_choice(line, "preset", "tiny|small|paper", &out->preset, err);
+    Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
     if (status == STATUS_OK) status = command_choice(line, "form", "published|velocity|full|all", &out->form, err);
     if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);

@@ -18,9 +18,10 @@ enum {
     ROWS = ROW_BACKWARD + PART_COUNT
 };
 
-const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 128, 0.07},
-                                             {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05},
-                                             {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03}};
+const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 128, 0.07, false},
+                                             {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
+                                             {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
+                                             {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
 const char *const step_form_names[STEP_FORMS] = {"published", "published, velocity", "full"};
 
 Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
@@ -50,14 +51,15 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
     static const char *const forms[STEP_FORMS][2] = {{"gnn.form=published", "gnn.velocity=none"},
                                                      {"gnn.form=published", "gnn.velocity=particle"},
                                                      {"gnn.form=full", "gnn.velocity=auto"}};
-    char text[6][OPTION_LENGTH];
+    char text[7][OPTION_LENGTH];
     snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
     snprintf(text[1], OPTION_LENGTH, "gnn.M=%zu", s->M);
     snprintf(text[2], OPTION_LENGTH, "train.rollout=[%d]", s->rollout);
     snprintf(text[3], OPTION_LENGTH, "train.rays=%d", s->rays);
     snprintf(text[4], OPTION_LENGTH, "renderer.radius=%.9g", s->radius);
     snprintf(text[5], OPTION_LENGTH, "train.keep_mib=%.9g", keep_mib);
-    const char *own[] = {text[0], text[1], text[2], text[3], text[4], text[5]};
+    snprintf(text[6], OPTION_LENGTH, "train.checkpoint_steps=%s", s->checkpoint ? "true" : "false");
+    const char *own[] = {text[0], text[1], text[2], text[3], text[4], text[5], text[6]};
     config_defaults(out);
     Status status = config_set(out, sizeof fixed / sizeof *fixed, fixed, err);
     if (status == STATUS_OK) status = config_set(out, 2, forms[form], err);

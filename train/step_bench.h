@@ -16,9 +16,10 @@ typedef struct StepShape {
     int rollout;     // steps
     int rays;        // per image and step
     double radius;   // of a particle, metres
+    bool checkpoint; // rollout steps run again in the backward pass (train.checkpoint_steps)
 } StepShape;
 
-typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_PRESETS } StepPreset;
+typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_LARGE, STEP_PRESETS } StepPreset;
 typedef enum StepForm {
     STEP_PUBLISHED,
     STEP_VELOCITY,
