@@ -36,11 +36,12 @@ hid_t h5_create_group(hid_t parent, const char *name) {
     return group;
 }
 
-void h5_close_id(hid_t id) {
-    if (id <= 0) return;
+bool h5_close_id(hid_t id) {
+    if (id <= 0) return true;
     h5_lock();
-    H5Oclose(id);
+    bool good = H5Oclose(id) >= 0;
     h5_unlock();
+    return good;
 }
 
 static bool write_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type, hid_t space,

@@ -13,7 +13,8 @@ hid_t h5_create_file(const char *path);
 // Closes and syncs; false when something could not be written.
 bool h5_close_file(hid_t file);
 hid_t h5_create_group(hid_t parent, const char *name);
-void h5_close_id(hid_t id); // any object; accepts <= 0
+// Any object; accepts <= 0. False when what HDF5 still held of an array could not be written.
+bool h5_close_id(hid_t id);
 
 bool h5_write_text(hid_t object, const char *name, const char *text);
 bool h5_write_u32s(hid_t object, const char *name, const uint32_t *values, size_t count);

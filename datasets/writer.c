@@ -155,15 +155,16 @@ Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int ran
     return good ? STATUS_OK : write_failed(writer, err);
 }
 
-static void close_episode(DatasetWriter *writer) {
-    h5_close_id(writer->rgb);
-    h5_close_id(writer->depth);
-    h5_close_id(writer->mask);
-    h5_close_id(writer->state);
-    h5_close_id(writer->group);
+static bool close_episode(DatasetWriter *writer) {
+    bool good = h5_close_id(writer->rgb);
+    good = h5_close_id(writer->depth) && good;
+    good = h5_close_id(writer->mask) && good;
+    good = h5_close_id(writer->state) && good;
+    good = h5_close_id(writer->group) && good;
     free(writer->put);
     writer->rgb = writer->depth = writer->mask = writer->state = writer->group = 0;
     writer->put = NULL;
+    return good;
 }
 
 Status dataset_writer_end_episode(DatasetWriter *writer, Error *err) {
@@ -175,14 +176,14 @@ Status dataset_writer_end_episode(DatasetWriter *writer, Error *err) {
                 error_set(err, STATUS_BAD_INPUT, "%s: the image of frame %zu, view %zu of episode %d was never given",
                           writer->draft.path, i / V, i % V, writer->episode_count);
     }
-    close_episode(writer);
+    if (!close_episode(writer) && !status) status = write_failed(writer, err);
     writer->episode_count++;
     return status;
 }
 
 static Status close_file(DatasetWriter *writer, Error *err) {
-    h5_close_id(writer->episodes);
-    bool good = h5_close_file(writer->file);
+    bool good = h5_close_id(writer->episodes);
+    good = h5_close_file(writer->file) && good;
     writer->file = writer->episodes = 0;
     return good ? STATUS_OK : write_failed(writer, err);
 }

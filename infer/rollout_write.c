@@ -23,8 +23,7 @@ static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, cons
     if (bytes <= SMALL_BYTES) return h5_write_array(place, name, kind, rank, dims, data);
     hid_t array = h5_create_chunked(place, name, kind, rank, dims, chunk, DEFLATE_LEVEL);
     bool good = array >= 0 && h5_write_block(array, kind, rank, start, dims, data);
-    h5_close_id(array);
-    return good;
+    return h5_close_id(array) && good;
 }
 
 // Fixed length: reading variable-length text makes HDF5 1.10 loop for ever on some damaged files. Empty text is left
@@ -78,8 +77,7 @@ static bool put_set(hid_t file, const RolloutSet *set, int index) {
         if (data && dims[0] > 0 && dims[1] > 0)
             good = put_array(group, array->name, array->kind, array->width == 1 ? 1 : 2, dims, data);
     }
-    h5_close_id(group);
-    return good;
+    return h5_close_id(group) && good;
 }
 
 static bool put_rollout(hid_t file, const RolloutFile *r) {
@@ -90,8 +88,7 @@ static bool put_rollout(hid_t file, const RolloutFile *r) {
     bool good = group >= 0 && put_array(group, "positions", H5_F32, 3, (size_t[]){r->steps, N, 3}, r->positions);
     if (good && r->features && D > 0)
         good = put_array(group, "features", H5_F32, 3, (size_t[]){r->steps, N, D}, r->features);
-    h5_close_id(group);
-    return good;
+    return h5_close_id(group) && good;
 }
 
 static bool put_cameras(hid_t file, const RolloutFile *r) {
@@ -103,8 +100,7 @@ static bool put_cameras(hid_t file, const RolloutFile *r) {
                 put_array(group, "world_from_camera", H5_F64, 4, (size_t[]){F, V, 4, 4}, r->world_from_camera) &&
                 put_array(group, "size", H5_I32, 1, &two, size);
     if (good && r->heldout) good = put_array(group, "heldout", H5_U8, 1, &V, r->heldout);
-    h5_close_id(group);
-    return good;
+    return h5_close_id(group) && good;
 }
 
 static bool put_all(hid_t file, const RolloutFile *r) {
