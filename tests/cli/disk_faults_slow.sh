@@ -18,7 +18,7 @@ injected() {
   strace -qq -o /dev/null -e trace="$call" -e inject="$call:error=$error:when=$number" "$@" >"$folder/stdout" 2>"$folder/stderr"
 }
 
-size_of() { wc -c <"$1" 2>/dev/null; }
+size_of() { [ -f "$1" ] && wc -c <"$1"; }
 
 # faults NAME COMMAND... which writes $made
 faults() {
