@@ -196,6 +196,7 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
                                void *context) {
     cudaError_t error = check_config(config, kernel);
     if (error != cudaSuccess) return error;
+    if (cuda_on_cpu_count_launch()) return cudaErrorLaunchFailure;
     make_fibers();
     reset_fibers();
     gridDim = config->gridDim;

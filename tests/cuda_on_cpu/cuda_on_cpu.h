@@ -20,6 +20,19 @@ void cuda_on_cpu_limit(size_t bytes);
 // The last fault of a kernel in words, "" when there was none since the last call.
 const char *cuda_on_cpu_report(void);
 
+// What a program finds when it looks for GPUs; errors are numbers of cudaError_t, 0 where there is none.
+typedef struct CudaOnCpuMachine {
+    int driver, gpus;             // the version of CUDA that the driver supports, 13000; 0: no driver
+    int count_error, probe_error; // of counting the GPUs, of looking for a kernel's code
+} CudaOnCpuMachine;
+void cuda_on_cpu_machine(CudaOnCpuMachine machine);
+// The GPU is lost in the launch after so many more: whatever it is asked for then is an error. -1: never.
+void cuda_on_cpu_lose(long launches);
+long cuda_on_cpu_launches(void); // so far
+// Counts a launch; whether the GPU is lost.
+bool cuda_on_cpu_count_launch(void);
+bool cuda_on_cpu_lost(void);
+
 // Host stand-ins of libraries work on device memory between these.
 void cuda_on_cpu_enter(void);
 void cuda_on_cpu_leave(void);

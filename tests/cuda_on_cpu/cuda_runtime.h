@@ -60,7 +60,7 @@ typedef struct cudaStream *cudaStream_t;
 enum { cudaStreamNonBlocking = 1 };
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return *stream = nullptr, cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 // ---- devices
 
@@ -69,9 +69,9 @@ struct cudaDeviceProp {
     char name[256];
     int major, minor;
 };
-inline cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *count);
 inline cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
-inline cudaError_t cudaDriverGetVersion(int *version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *version);
 inline cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int index);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int index);
@@ -105,8 +105,9 @@ cudaError_t cuda_on_cpu_launch(const cudaLaunchConfig_t *config, const void *ker
 template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute attribute, int value) {
     return cuda_on_cpu_opt_in(reinterpret_cast<const void *>(kernel), attribute, value);
 }
+cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out);
 template <class Kernel> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, Kernel *) {
-    return out->numRegs = 0, cudaSuccess;
+    return cuda_on_cpu_attributes(out);
 }
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),

@@ -30,6 +30,36 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
     return cudaSuccess;
 }
 
+// ---- what can be wrong with it
+
+static CudaOnCpuMachine machine = {13000, 1, 0, 0};
+static long launches, launches_left = -1;
+
+void cuda_on_cpu_machine(CudaOnCpuMachine found) { machine = found; }
+void cuda_on_cpu_lose(long after) { launches_left = after; }
+long cuda_on_cpu_launches(void) { return launches; }
+bool cuda_on_cpu_lost(void) { return launches_left == 0; }
+
+bool cuda_on_cpu_count_launch(void) {
+    launches++;
+    if (launches_left > 0) launches_left--;
+    return cuda_on_cpu_lost();
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = machine.gpus;
+    return static_cast<cudaError_t>(machine.count_error);
+}
+
+cudaError_t cudaDriverGetVersion(int *version) { return *version = machine.driver, cudaSuccess; }
+
+cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out) {
+    out->numRegs = 0;
+    return static_cast<cudaError_t>(machine.probe_error);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cuda_on_cpu_lost() ? cudaErrorLaunchFailure : cudaSuccess; }
+
 Status cuda_on_cpu_open(Device **out, Error *err) {
     const char *seed = getenv("VPD_CUDA_SEED");
     if (seed) cuda_on_cpu_seed(strtoull(seed, nullptr, 10));
@@ -39,5 +69,10 @@ Status cuda_on_cpu_open(Device **out, Error *err) {
     device->gnn = vpd_cuda_module.gnn;
     device->renderer = vpd_cuda_module.renderer;
     *out = device;
-    return vpd_cuda_module.open(device, 0, err);
+    Status status = vpd_cuda_module.open(device, 0, err);
+    if (status == STATUS_OK) return status;
+    vpd_cuda_module.nn->close(device);
+    free(device);
+    *out = nullptr;
+    return status;
 }

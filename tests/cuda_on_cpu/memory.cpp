@@ -57,6 +57,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
         CHECK(base != MAP_FAILED);
         memory.base = static_cast<char *>(base);
     }
+    if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     size_t at = find_gap(whole);
     if (whole < bytes || memory.used + whole > memory.limit || at + whole > REGION) return cudaErrorMemoryAllocation;
     memory.pieces[at] = whole;
@@ -96,6 +97,7 @@ static bool is_device_memory(const void *at, size_t bytes) {
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
     if (bytes == 0) return cudaSuccess;
+    if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     if (kind != cudaMemcpyHostToDevice && !is_device_memory(from, bytes)) return cudaErrorInvalidValue;
     if (kind != cudaMemcpyDeviceToHost && !is_device_memory(to, bytes)) return cudaErrorInvalidValue;
     cuda_on_cpu_enter();
@@ -106,6 +108,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
     if (bytes == 0) return cudaSuccess;
+    if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     if (!is_device_memory(to, bytes)) return cudaErrorInvalidValue;
     cuda_on_cpu_enter();
     memset(to, byte, bytes);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be wrong with a GPU: each fault at opening has a sentence of its own; a GPU that is lost, or memory that
+// ends, in the middle of a training step ends the run with one, and the checkpoint of before goes on.
+#include "tests/infer_world.h"
+
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+enum { INSUFFICIENT_DRIVER = 35, NO_DEVICE = 100, NO_KERNEL_IMAGE = 209 }; // cudaError_t
+static const CudaOnCpuMachine usual = {.driver = 13000, .gpus = 1};
+
+static void must_not_open(CudaOnCpuMachine machine, const char *words) {
+    Device *device = NULL;
+    Error err = {0};
+    cuda_on_cpu_machine(machine);
+    assert_status_error(cuda_on_cpu_open(&device, &err), STATUS_FAILED, err, words);
+    cuda_on_cpu_machine(usual);
+    assert_null(device);
+}
+
+static void each_fault_at_opening_has_a_sentence(void **state) {
+    (void)state;
+    must_not_open((CudaOnCpuMachine){.driver = 0, .count_error = INSUFFICIENT_DRIVER}, "no NVIDIA driver is installed");
+    must_not_open((CudaOnCpuMachine){.driver = 11020, .gpus = 1, .count_error = INSUFFICIENT_DRIVER},
+                  "too old: it supports CUDA 11.2, this build needs 13.0");
+    must_not_open((CudaOnCpuMachine){.driver = 13000, .count_error = NO_DEVICE}, "finds no GPU");
+    must_not_open((CudaOnCpuMachine){.driver = 13000}, "finds no GPU");
+    must_not_open((CudaOnCpuMachine){.driver = 13000, .gpus = 1, .count_error = 999}, "looking for GPUs");
+    must_not_open((CudaOnCpuMachine){.driver = 13000, .gpus = 1, .probe_error = NO_KERNEL_IMAGE},
+                  "has compute capability 9.0, which this build has no code for");
+    Device *device = NULL;
+    Error err = {0};
+    assert_status_ok(cuda_on_cpu_open(&device, &err), err); // and nothing of all that stays
+    device_close(device);
+}
+
+// ---- in the middle of a run
+
+static Status train(const World *world, const char *folder, long steps, bool resume, Error *err) {
+    char data[256], out[256], length[32];
+    snprintf(data, sizeof data, "data.path=%s", world->data);
+    snprintf(out, sizeof out, "train.out=%s", folder);
+    snprintf(length, sizeof length, "train.steps=%ld", steps);
+    const char *const pairs[] = {data,
+                                 out,
+                                 length,
+                                 "encoder.N=48",
+                                 "gnn.form=published",
+                                 "gnn.velocity=none",
+                                 "train.flow_term=0",
+                                 "train.rollout=[1]",
+                                 "train.rollout_from=[0]",
+                                 "train.rays=4",
+                                 "train.checkpoint_every=1",
+                                 "train.picture_every=0",
+                                 "train.eval_every=0",
+                                 NULL};
+    Config config;
+    Device *device = NULL;
+    world_config(&config, pairs);
+    FILE *nowhere = fopen("/dev/null", "w");
+    assert_non_null(nowhere);
+    Log log = log_open(nowhere, true);
+    TrainOptions options = {.resume = resume, .log = &log};
+    Status status = cuda_on_cpu_open(&device, err);
+    if (status == STATUS_OK) status = train_run(&config, device, &options, err);
+    device_close(device);
+    fclose(nowhere);
+    return status;
+}
+
+static long newest_step(const char *folder) {
+    char checkpoints[256];
+    CheckpointFound found;
+    CheckpointMeta meta;
+    Error err = {0};
+    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder);
+    assert_status_ok(checkpoint_find_latest(checkpoints, &found, &err), err);
+    assert_status_ok(checkpoint_read_meta(found.path, &meta, &err), err);
+    return meta.step;
+}
+
+static void a_lost_gpu_loses_a_step(void **state) {
+    (void)state;
+    World world;
+    Error err = {0};
+    char folder[128];
+    world_open(&world, WORLD_PLAIN);
+    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    assert_status_ok(train(&world, folder, 1, false, &err), err);
+    long before = cuda_on_cpu_launches();
+    assert_status_ok(train(&world, folder, 2, true, &err), err);
+    long of_a_step = cuda_on_cpu_launches() - before;
+    assert_true(of_a_step > 50);
+    static const double places[] = {0.1, 0.9}; // of the third step
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        cuda_on_cpu_lose((long)(places[i] * (double)of_a_step));
+        assert_status_error(train(&world, folder, 3, true, &err), STATUS_FAILED, err, "unspecified launch failure");
+        assert_non_null(strstr(err.text, "CUDA: "));
+        cuda_on_cpu_lose(-1);
+        assert_int_equal(newest_step(folder), 2);
+    }
+    assert_status_ok(train(&world, folder, 3, true, &err), err);
+    assert_int_equal(newest_step(folder), 3);
+    world_close(&world);
+}
+
+static void memory_that_ends_ends_the_run(void **state) {
+    (void)state;
+    World world;
+    Error err = {0};
+    char folder[128];
+    world_open(&world, WORLD_PLAIN);
+    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    assert_status_ok(train(&world, folder, 1, false, &err), err);
+    static const size_t limits[] = {1 << 20, 2 << 20};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        cuda_on_cpu_limit(limits[i]);
+        assert_status_error(train(&world, folder, 2, true, &err), STATUS_FAILED, err, "memory");
+        cuda_on_cpu_limit(SIZE_MAX);
+        assert_int_equal(newest_step(folder), 1);
+    }
+    assert_status_ok(train(&world, folder, 2, true, &err), err);
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_fault_at_opening_has_a_sentence),
+                                       cmocka_unit_test(a_lost_gpu_loses_a_step),
+                                       cmocka_unit_test(memory_that_ends_ends_the_run)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
