@@ -26,14 +26,13 @@ start=$(date +%s%N)
 expect 0 "" "*" train -o "$folder/whole"
 milliseconds=$((($(date +%s%N) - start) / 1000000))
 
-# Each piece is killed after a time that grows by a golden-ratio sequence over the first fifth of the whole run's time: during the start, steps,
-# and saving (which is about half of this run's time).
+# Each piece is killed after another time, by a golden-ratio sequence: during the start, steps, and saving (about half of this run's time).
 done_kills=0 finished=0 resume=()
 for ((i = 0; i < 10 * kills && done_kills < kills && !finished; i++)); do
   before=$(steps_saved)
   train_apart -o "$folder/killed" "${resume[@]}" 2>"$folder/stderr" &
   pid=$!
-  wait_ms=$((i * 618 % 1000 * milliseconds / 5000 + 20))
+  wait_ms=$((20 + i * 618 % 1000 * (400 + 3 * milliseconds / kills) / 1000))
   sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
   kill -9 $pid 2>/dev/null && done_kills=$((done_kills + 1))
   wait $pid 2>/dev/null
