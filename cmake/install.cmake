@@ -1,5 +1,17 @@
-# The program needs no library of ours and works wherever it is moved to. libvpd.so is installed once cmake/libvpd.map has names.
+# The program needs no library of ours; what is installed works wherever the whole of it is moved to.
 install(TARGETS vpd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# libvpd.so for C (pkg-config vpd, or find_package(vpd) and vpd::vpd) and for python/.
+include(CMakePackageConfigHelpers)
+set(vpd_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/vpd)
+install(TARGETS vpd EXPORT vpd_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES api/vpd.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT vpd_targets NAMESPACE vpd:: FILE vpd-config.cmake DESTINATION ${vpd_cmake_folder})
+write_basic_package_version_file(vpd-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd-config-version.cmake DESTINATION ${vpd_cmake_folder})
+file(RELATIVE_PATH vpd_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the file up to the prefix
+configure_file(cmake/vpd.pc.in vpd.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Manual page and completion come from the program's own tables, so they are made when the program runs here.
