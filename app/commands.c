@@ -12,6 +12,7 @@ const Command *const commands[] = {
     &command_data_subset,
     &command_eval,
     &command_export,
+    &command_init,
     &command_inspect,
     &command_man,
     &command_render,
