@@ -1,25 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/command.h"
+// `vpd export`: a checkpoint's weights, or particles and rollouts, as files that other programs read.
+#include "app/commands.h"
+#include "infer/export.h"
 #include "train/checkpoint.h"
 
 static const Flag flags[] = {
-    {.name = "safetensors", .value = "FILE", .help = "write a safetensors file: weights, config and lengths"},
-    {.name = "checkpoint", .value = "FILE", .help = "write a checkpoint for publication: these weights alone"},
-    {.name = "raw", .help = "the weights as the optimiser left them, not their moving average"},
-    {.name = "half", .help = "in half precision (f16)"},
+    {.name = "safetensors", .value = "FILE", .help = "of a checkpoint: weights, config and lengths as safetensors"},
+    {.name = "checkpoint", .value = "FILE", .help = "of a checkpoint: one for publication, these weights alone"},
+    {.name = "raw", .help = "of a checkpoint: the weights as the optimiser left them, not their moving average"},
+    {.name = "half", .help = "of a checkpoint: in half precision (f16)"},
+    {.name = "ply", .value = "FOLDER", .help = "of a rollout: one PLY file per step"},
+    {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy"},
+    {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)"},
+    {.name = "usda", .value = "FILE", .help = "of a rollout: animated points (USD text)"},
     {0},
 };
 
-static Status run_export(const CommandLine *line, Error *err) {
+static const char *const of_checkpoint[] = {"safetensors", "checkpoint", "raw", "half", NULL};
+static const char *const of_rollout[] = {"ply", "npz", "gltf", "usda", NULL};
+
+static bool given(const CommandLine *line, const char *flag) {
+    return command_has(line, flag) || command_text(line, flag, NULL);
+}
+
+// Flags of the other kind of file.
+static Status refuse(const CommandLine *line, const char *const *others, const char *kind, Error *err) {
+    for (; *others; others++)
+        if (given(line, *others))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "--%s: %s is a %s, which has no such export; see \"vpd export --help\"", *others,
+                             command_argument(line, 0), kind);
+    return STATUS_OK;
+}
+
+static Status export_rollout(const CommandLine *line, Error *err) {
+    static Status (*const writers[])(const RolloutFile *, const char *, Error *) = {export_ply, export_npz, export_gltf,
+                                                                                    export_usda};
+    RolloutFile rollout = {0};
+    int written = 0;
+    Status status = refuse(line, of_checkpoint, "rollout", err);
+    if (status == STATUS_OK) status = rollout_file_read(command_argument(line, 0), &rollout, err);
+    for (int i = 0; of_rollout[i] && status == STATUS_OK; i++) {
+        const char *out = command_text(line, of_rollout[i], NULL);
+        if (!out) continue;
+        written++;
+        status = writers[i](&rollout, out, err);
+        if (status == STATUS_OK)
+            log_note(&line->log, "%s: %zu particles, %zu step%s written", out, rollout.sets[0].N, rollout.steps,
+                     rollout.steps == 1 ? "" : "s");
+    }
+    rollout_file_free(&rollout);
+    if (status != STATUS_OK || written > 0) return status;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "export of a rollout needs --ply FOLDER, --npz FILE, --gltf FILE.glb or --usda FILE; \"vpd render\" "
+        "makes GIF, MP4 and PNG");
+}
+
+static Status export_checkpoint(const CommandLine *line, Error *err) {
     CheckpointFound found;
     CheckpointMeta meta;
     const char *safetensors = command_text(line, "safetensors", NULL),
                *publication = command_text(line, "checkpoint", NULL);
     CheckpointWeights which = command_has(line, "raw") ? CHECKPOINT_RAW : CHECKPOINT_EMA;
     bool half = command_has(line, "half");
-    if (!safetensors && !publication)
-        return error_set(err, STATUS_BAD_INPUT, "export needs --safetensors FILE or --checkpoint FILE");
-    Status status = checkpoint_find(command_argument(line, 0), &found, err);
+    Status status = refuse(line, of_rollout, "checkpoint", err);
+    if (status == STATUS_OK && !safetensors && !publication)
+        status =
+            error_set(err, STATUS_BAD_INPUT, "export of a checkpoint needs --safetensors FILE or --checkpoint FILE");
+    if (status == STATUS_OK) status = checkpoint_find(command_argument(line, 0), &found, err);
     if (status != STATUS_OK) return status;
     if (*found.note) log_warning(&line->log, "%s", found.note);
     status = checkpoint_read_meta(found.path, &meta, err);
@@ -33,13 +82,22 @@ static Status run_export(const CommandLine *line, Error *err) {
     return STATUS_OK;
 }
 
+static Status run_export(const CommandLine *line, Error *err) {
+    bool rollout = false;
+    Status status = rollout_file_detect(command_argument(line, 0), &rollout, err);
+    if (status != STATUS_OK) return status;
+    return rollout ? export_rollout(line, err) : export_checkpoint(line, err);
+}
+
 const Command command_export = {
     .name = "export",
-    .summary = "write a checkpoint's weights for others to read",
-    .arguments = "CHECKPOINT",
+    .summary = "write weights, particles or rollouts for other programs",
+    .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint).",
+    .details =
+        "FILE is a checkpoint, a run's folder (its best, else its latest checkpoint), or what \"vpd rollout\" wrote.\n"
+        "docs/rollouts.md says what each format holds.",
     .run = run_export,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd version`, also `vpd --version`: the build, and the libraries as they are loaded now.
 #include "app/commands.h"
+#include "base/json.h"
 #include "base/threads.h"
 #include "base/version.h"
 
@@ -10,6 +11,7 @@
 #include <jansson.h>
 #include <jpeglib.h>
 #include <png.h>
+#include <stdarg.h>
 #include <string.h>
 #include <tiffio.h>
 #include <xxhash.h>
@@ -19,31 +21,57 @@
 #define TEXT(x) #x
 #define TEXT_OF(macro) TEXT(macro)
 
-static void print_libraries(void) {
+static const Flag flags[] = {
+    {.name = "json", .help = "one JSON object instead of lines"},
+    {0},
+};
+
+static void add(json_t *list, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(json_t *list, const char *name, const char *format, ...) {
+    char version[64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(version, sizeof version, format, args);
+    va_end(args);
+    json_object_set_new(list, name, json_string(version));
+}
+
+// Name and version of each, as it is loaded now.
+static json_t *list_libraries(void) {
     unsigned major = 0, minor = 0, release = 0, hash = XXH_versionNumber();
     H5get_libversion(&major, &minor, &release);
     const dnnl_version_t *dnnl = dnnl_version();
     const char *tiff = TIFFGetVersion(), *tiff_number = strstr(tiff, "Version ");
     tiff_number = tiff_number ? tiff_number + strlen("Version ") : tiff;
-    printf("HDF5      %u.%u.%u\n", major, minor, release);
-    printf("oneDNN    %d.%d.%d\n", dnnl->major, dnnl->minor, dnnl->patch);
-    printf("zlib      %s\n", zlibVersion());
-    printf("libyaml   %s\n", yaml_get_version_string());
-    printf("jansson   %s\n", jansson_version_str());
-    printf("xxhash    %u.%u.%u\n", hash / 10000, hash / 100 % 100, hash % 100);
-    printf("libpng    %s\n", png_get_libpng_ver(NULL));
-    printf("libjpeg   %s\n", TEXT_OF(LIBJPEG_TURBO_VERSION));
-    printf("libtiff   %.*s\n", (int)strcspn(tiff_number, "\n"), tiff_number);
-    printf("giflib    %d.%d.%d\n", GIFLIB_MAJOR, GIFLIB_MINOR, GIFLIB_RELEASE);
+    json_t *out = json_object();
+    add(out, "HDF5", "%u.%u.%u", major, minor, release);
+    add(out, "oneDNN", "%d.%d.%d", dnnl->major, dnnl->minor, dnnl->patch);
+    add(out, "zlib", "%s", zlibVersion());
+    add(out, "libyaml", "%s", yaml_get_version_string());
+    add(out, "jansson", "%s", jansson_version_str());
+    add(out, "xxhash", "%u.%u.%u", hash / 10000, hash / 100 % 100, hash % 100);
+    add(out, "libpng", "%s", png_get_libpng_ver(NULL));
+    add(out, "libjpeg", "%s", TEXT_OF(LIBJPEG_TURBO_VERSION));
+    add(out, "libtiff", "%.*s", (int)strcspn(tiff_number, "\n"), tiff_number);
+    add(out, "giflib", "%d.%d.%d", GIFLIB_MAJOR, GIFLIB_MINOR, GIFLIB_RELEASE);
+    return out;
 }
 
 static Status run_version(const CommandLine *line, Error *err) {
-    (void)err;
+    const char *name;
+    json_t *libraries = list_libraries(), *version;
+    if (command_has(line, "json"))
+        return json_write_line(stdout,
+                               json_pack("{s:s s:s s:s s:i s:i s:o}", "vpd", version_number(), "commit",
+                                         version_commit(), "compiler", version_compiler(), "openmp", _OPENMP, "threads",
+                                         line->threads, "libraries", libraries),
+                               err);
     printf("vpd %s\n", version_number());
     printf("commit    %s\n", version_commit());
     printf("compiler  %s\n", version_compiler());
     printf("OpenMP    %d, %d thread%s here\n", _OPENMP, line->threads, line->threads == 1 ? "" : "s");
-    print_libraries();
+    json_object_foreach(libraries, name, version) printf("%-9s %s\n", name, json_string_value(version));
+    json_decref(libraries);
     return STATUS_OK;
 }
 
@@ -51,5 +79,6 @@ const Command command_version = {
     .name = "version",
     .summary = "show the build and its libraries",
     .arguments = "",
+    .flags = flags,
     .run = run_version,
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // Flags that every command takes.
-static const Flag common_flags[] = {
+const Flag command_common_flags[] = {
     {.name = "threads", .value = "N", .help = "processors to use (default: what this machine and its quota offer)"},
     {.name = "quiet", .help = "no messages or progress, warnings alone", .letter = 'q'},
     {.name = "help", .help = "show this", .letter = 'h'},
@@ -21,7 +21,7 @@ static const Flag common_flags[] = {
 static const Flag *flag_of(const Command *command, const char *name) {
     for (const Flag *flag = command->flags; flag && flag->name; flag++)
         if (strcmp(flag->name, name) == 0) return flag;
-    for (const Flag *flag = common_flags; flag->name; flag++)
+    for (const Flag *flag = command_common_flags; flag->name; flag++)
         if (strcmp(flag->name, name) == 0) return flag;
     return NULL;
 }
@@ -94,7 +94,7 @@ Status command_set_options(const CommandLine *line, OptionTable table, void *con
 static const Flag *flag_by_letter(const Command *command, char letter) {
     for (const Flag *flag = command->flags; flag && flag->name; flag++)
         if (flag->letter == letter) return flag;
-    for (const Flag *flag = common_flags; flag->name; flag++)
+    for (const Flag *flag = command_common_flags; flag->name; flag++)
         if (flag->letter == letter) return flag;
     return NULL;
 }
@@ -103,7 +103,7 @@ static Status unknown_flag(const Command *command, const char *word, Error *err)
     const char *names[64];
     size_t count = 0;
     for (const Flag *flag = command->flags; flag && flag->name && count < 60; flag++) names[count++] = flag->name;
-    for (const Flag *flag = common_flags; flag->name; flag++) names[count++] = flag->name;
+    for (const Flag *flag = command_common_flags; flag->name; flag++) names[count++] = flag->name;
     const char *near = options_nearest_word(word + strspn(word, "-"), names, count);
     if (near) return error_set(err, STATUS_BAD_INPUT, "unknown flag %.100s; did you mean --%s?", word, near);
     return error_set(err, STATUS_BAD_INPUT, "unknown flag %.100s; \"vpd %s --help\" lists them", word, command->name);
@@ -207,7 +207,7 @@ void command_print_help(const Command *command, FILE *out) {
     format_usage(command, usage, sizeof usage);
     fprintf(out, "vpd %s: %s\n\n%s\n\n", command->name, command->summary, usage);
     for (const Flag *flag = command->flags; flag && flag->name; flag++) print_flag(flag, out);
-    for (const Flag *flag = common_flags; flag->name; flag++) print_flag(flag, out);
+    for (const Flag *flag = command_common_flags; flag->name; flag++) print_flag(flag, out);
     if (command->details) fprintf(out, "\n%s\n", command->details);
     if (!command->options) return;
     fprintf(out, "\nOptions, in a YAML file or by --set:\n\n");

@@ -37,6 +37,9 @@ typedef struct Command {
     Status (*run)(const CommandLine *line, Error *err);
 } Command;
 
+// Flags that every command has; ends with {0}.
+extern const Flag command_common_flags[];
+
 typedef struct FlagValue {
     const Flag *flag;
     const char *value;

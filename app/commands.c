@@ -12,6 +12,8 @@ const Command *const commands[] = {
     &command_data_subset,
     &command_eval,
     &command_export,
+    &command_init,
+    &command_inspect,
     &command_man,
     &command_render,
     &command_rollout,

@@ -13,6 +13,8 @@ extern const Command command_data_info;
 extern const Command command_data_subset;
 extern const Command command_eval;
 extern const Command command_export;
+extern const Command command_init;
+extern const Command command_inspect;
 extern const Command command_man;
 extern const Command command_render;
 extern const Command command_rollout;

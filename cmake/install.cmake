@@ -1,13 +1,43 @@
-# The program needs no library of ours and works wherever it is moved to. libvpd.so is installed once cmake/libvpd.map has names.
+# The program needs no library of ours; what is installed works wherever the whole of it is moved to.
 install(TARGETS vpd_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# libvpd.so for C (pkg-config vpd, or find_package(vpd) and vpd::vpd) and for python/.
+include(CMakePackageConfigHelpers)
+set(vpd_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/vpd)
+install(TARGETS vpd EXPORT vpd_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES api/vpd.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT vpd_targets NAMESPACE vpd:: FILE vpd-config.cmake DESTINATION ${vpd_cmake_folder})
+write_basic_package_version_file(vpd-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd-config-version.cmake DESTINATION ${vpd_cmake_folder})
+file(RELATIVE_PATH vpd_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the file up to the prefix
+configure_file(cmake/vpd.pc.in vpd.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# Manual page and completion come from the program's own tables, so they are made when the program runs here.
+# Manual pages and completion come from the program's own tables, so they are made when the program runs here.
 if(NOT CMAKE_CROSSCOMPILING AND NOT VPD_FUZZ)
-  add_custom_command(OUTPUT vpd.1 vpd.bash DEPENDS vpd_program
-    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:vpd_program> man > vpd.1
-    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:vpd_program> completion > vpd.bash VERBATIM)
-  add_custom_target(vpd_man ALL DEPENDS vpd.1 vpd.bash)
-  install(FILES ${CMAKE_BINARY_DIR}/vpd.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  set(vpd_run ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:vpd_program>)
+  add_custom_command(OUTPUT man/vpd.1 vpd.bash vpd.zsh DEPENDS vpd_program
+    COMMAND ${CMAKE_COMMAND} -E rm -rf man
+    COMMAND ${vpd_run} man --out man
+    COMMAND ${vpd_run} completion bash > vpd.bash
+    COMMAND ${vpd_run} completion zsh > vpd.zsh VERBATIM)
+  add_custom_target(vpd_man ALL DEPENDS man/vpd.1 vpd.bash vpd.zsh)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${CMAKE_BINARY_DIR}/vpd.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME vpd)
+  install(FILES ${CMAKE_BINARY_DIR}/vpd.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _vpd)
 endif()
+
+# cpack in the build folder: a .deb whose dependencies are those of the libraries that were linked.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME vpd)
+set(CPACK_PACKAGE_CONTACT "vpd <vpd@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "3D particle simulators learned from multi-view RGB-D video")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS ffmpeg)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+include(CPack)

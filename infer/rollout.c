@@ -147,7 +147,7 @@ static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *e
 
 static Status keep_source(const EpisodeInfo *info, const History *history, RolloutFile *out, Error *err) {
     size_t V = (size_t)info->V;
-    char *absolute = realpath(info->file, NULL);
+    char *absolute = *info->file ? realpath(info->file, NULL) : NULL;
     snprintf(out->dataset, sizeof out->dataset, "%s", absolute ? absolute : info->file);
     free(absolute);
     snprintf(out->episode, sizeof out->episode, "%s", info->name);
@@ -166,16 +166,15 @@ static Status keep_source(const EpisodeInfo *info, const History *history, Rollo
     return set_surroundings(info, out, err);
 }
 
-Status rollout_begin(RolloutWorkspace *w, const Dataset *dataset, const History *history, RolloutFile *out,
+Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const History *history, RolloutFile *out,
                      Error *err) {
-    const EpisodeInfo *info = dataset_episode(dataset, history->episode);
     Scene scene;
     *out = (RolloutFile){0};
     tape_reset(&w->tape);
     EncodeOptions options = {.key = key_of(w->model, info->name)};
     Status status = vpd_encode(&w->tape, w->model, &w->scene, &history->observation, options, &scene, err);
     if (status != STATUS_OK) {
-        error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, history->start);
+        if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, history->start);
         return status;
     }
     if (!keep_sets(w, &scene, out) || !keep_labels(&history->frames, scene.pixel, out))
@@ -295,6 +294,9 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
     if (r->set_count != (int)c->T || r->sets[0].D != c->D)
         return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu input sets of %zu features, found %d of %zu",
                          c->T, c->D, r->set_count, r->sets[0].D);
+    if (r->steps > 0 && model->config.gnn.feature_change > 0 && !r->features)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "the rollout: lacks the features of its steps, which this model changes");
     for (int i = 0; i < r->set_count; i++) {
         const RolloutSet *set = &r->sets[i];
         if (set->N && (!set->features || !set->colour || (c->moving_flag && !set->moving)))
@@ -329,7 +331,8 @@ Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutReq
     History history = {0};
     *out = (RolloutFile){0};
     Status status = history_read(w->model, dataset, &request->history, &history, err);
-    if (status == STATUS_OK) status = rollout_begin(w, dataset, &history, out, err);
+    if (status == STATUS_OK)
+        status = rollout_begin(w, dataset_episode(dataset, request->history.episode), &history, out, err);
     if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
     if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
     if (status != STATUS_OK) rollout_file_free(out);

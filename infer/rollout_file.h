@@ -68,6 +68,8 @@ Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 // A file that lies in memory; `name` is for messages.
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
 void rollout_file_free(RolloutFile *rollout); // accepts {0}
+// All of it in memory of its own.
+Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 
 // Adds one line to the edit history.
 Status rollout_file_note(RolloutFile *rollout, const char *line, Error *err);

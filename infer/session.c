@@ -63,8 +63,12 @@ void session_sign(const Session *session, RolloutFile *rollout) {
              session->raw ? raw_mark : "");
 }
 
-// A rollout of an unknown checkpoint is taken at the user's word.
-static Status check_hash(const Session *session, const RolloutFile *rollout, const char *name, Error *err) {
+bool session_is_raw(const RolloutFile *rollout) {
+    const char *hash = rollout->checkpoint_hash;
+    return strcmp(hash + strcspn(hash, " "), raw_mark) == 0;
+}
+
+Status session_check(const Session *session, const RolloutFile *rollout, const char *name, Error *err) {
     const char *wanted = rollout->checkpoint_hash, *found = session->meta.hash;
     int length = (int)strcspn(wanted, " ");
     if (length == 0 || ((int)strlen(found) == length && !strncmp(found, wanted, (size_t)length))) return STATUS_OK;
@@ -78,7 +82,7 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
                         Error *err) {
     SessionOptions wanted = *options;
     *session = (Session){0};
-    wanted.raw = strcmp(rollout->checkpoint_hash + strcspn(rollout->checkpoint_hash, " "), raw_mark) == 0;
+    wanted.raw = session_is_raw(rollout);
     if (!wanted.checkpoint) wanted.checkpoint = rollout->checkpoint;
     if (!wanted.checkpoint[0])
         return error_set(err, STATUS_BAD_INPUT, "%s: names no checkpoint; give one with --checkpoint", name);
@@ -86,6 +90,6 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
         return error_set(err, STATUS_BAD_INPUT, "%s: its checkpoint %s is not there; give it with --checkpoint", name,
                          rollout->checkpoint);
     Status status = find_checkpoint(session, &wanted, err);
-    if (status == STATUS_OK) status = check_hash(session, rollout, name, err);
+    if (status == STATUS_OK) status = session_check(session, rollout, name, err);
     return status == STATUS_OK ? load_model(session, &wanted, err) : status;
 }

@@ -30,6 +30,11 @@ void session_close(Session *session); // accepts {0}
 
 // Writes into the rollout which weights made it.
 void session_sign(const Session *session, RolloutFile *rollout);
+// Whether the weights that made it were not averaged.
+bool session_is_raw(const RolloutFile *rollout);
+// Other weights than those that made the rollout are STATUS_BAD_INPUT; a rollout that names none is taken at the user's
+// word. Whether they were averaged is not looked at.
+Status session_check(const Session *session, const RolloutFile *rollout, const char *name, Error *err);
 // The weights that made a rollout, for drawing or going on. options->checkpoint NULL: the path that the file names.
 // options->raw is not looked at. Other weights are STATUS_BAD_INPUT. `name` is the rollout's file, for messages.
 Status session_open_for(Session *session, const SessionOptions *options, const RolloutFile *rollout, const char *name,

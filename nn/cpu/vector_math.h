@@ -24,7 +24,7 @@ static inline float fast_exp(float x) {
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    int32_t bits = ((int32_t)n + 127) << 23;
+    uint32_t bits = (uint32_t)((int32_t)n + 127) << 23; // of NaN anything: p is NaN
     float power;
     memcpy(&power, &bits, sizeof power);
     return p * power;

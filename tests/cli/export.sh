@@ -2,7 +2,7 @@
 . "$VPD_SOURCE/tests/cli/common"
 seeds=$VPD_SOURCE/tests/fuzz/corpus/checkpoint
 
-expect 0 "usage: vpd export CHECKPOINT" "" "$VPD" export --help
+expect 0 "usage: vpd export FILE" "" "$VPD" export --help
 expect 0 "" "averaged weights of step 10 written" "$VPD" export "$seeds/training.h5" --safetensors "$folder/a.safetensors"
 head -c 300 "$folder/a.safetensors" | grep -q '{"__metadata__":{"format":"vpd","weights":"ema","step":"10"' || fail "no header in a.safetensors"
 expect 0 "" "raw weights of step 10 written" "$VPD" export "$seeds/training.h5" --raw --half --safetensors "$folder/raw.safetensors"
@@ -20,7 +20,8 @@ expect 0 "" "warning: passed over: $folder/run/checkpoints/step_00000020.h5" "$V
 cmp -s "$folder/a.safetensors" "$folder/c.safetensors" || fail "the run's folder gives other weights"
 
 expect 2 "" "an argument is missing" "$VPD" export --safetensors "$folder/x"
-expect 2 "" "export needs --safetensors FILE or --checkpoint FILE" "$VPD" export "$seeds/training.h5"
+expect 2 "" "export of a checkpoint needs --safetensors FILE or --checkpoint FILE" "$VPD" export "$seeds/training.h5"
+expect 2 "" "is a checkpoint, which has no such export" "$VPD" export "$seeds/training.h5" --ply "$folder/x"
 expect 2 "" "absent.h5" "$VPD" export "$folder/absent.h5" --safetensors "$folder/x"
 expect 2 "" "expected an HDF5 file" "$VPD" export "$0" --safetensors "$folder/x"
 expect 2 "" "was the run ever saved?" "$VPD" export "$folder" --safetensors "$folder/x"

@@ -8,12 +8,6 @@ mkdir "$folder/else where" && mv "$folder/first" "$folder/else where/second"
 root="$folder/else where/second"
 expect 0 "vpd 0" "" "$root/bin/vpd" --version
 ldd "$root/bin/vpd" | grep libvpd && fail "the installed program needs a libvpd"
-if command -v nm >/dev/null && [ -f "$build/libvpd.so" ]; then
-  # A symbol of internals that gets out would have to be kept for ever. VPD_0 names the version, and is there: nm worked.
-  nm -D --defined-only "$build/libvpd.so" >"$folder/names"
-  grep -q VPD_0 "$folder/names" || fail "libvpd.so was not linked with cmake/libvpd.map"
-  exported=$(grep -v ' A VPD_0' "$folder/names") && fail "libvpd.so exports what cmake/libvpd.map does not name: $exported"
-fi
 [ -n "$(find "$root" -name LICENSE)" ] || fail "the licence is not installed"
 page=$(find "$root" -name vpd.1)
 words=$(find "$root" -path '*bash-completion/completions/vpd')
@@ -21,10 +15,14 @@ words=$(find "$root" -path '*bash-completion/completions/vpd')
 
 "$VPD" --help | sed -n 's/^  \([a-z]\+\( [a-z]\+\)\?\)  .*/\1/p' >"$folder/names"
 while read -r name; do
-  grep -q "^.SS vpd $name" "$page" || fail "the manual page does not have: $name"
+  grep -q "^.B vpd $name" "$page" || fail "the manual page does not have: $name"
+  [ -f "$(dirname "$page")/vpd-${name// /-}.1" ] || fail "no manual page for: $name"
 done <"$folder/names"
+[ "$(find "$root" -name 'vpd*.1' | wc -l)" = $(($(wc -l <"$folder/names") + 1)) ] || fail "pages of commands that are none"
 if command -v man >/dev/null && command -v groff >/dev/null; then
   expect 0 "EXIT STATUS" "" man --warnings -l "$page"
+  expect 0 "train.steps" "" man --warnings -l "$(dirname "$page")/vpd-train.1"
+  expect 0 "SYNOPSIS" "" man --warnings -l "$(dirname "$page")/vpd-data-check.1"
 fi
 
 # The completion as bash runs it.
@@ -33,5 +31,17 @@ complete_words() { # WORDS... (the last is being typed)
 }
 [ "$(complete_words versi)" = version ] || fail "completion of versi: $(complete_words versi)"
 [ "$(complete_words version --thr)" = --threads ] || fail "completion of --thr: $(complete_words version --thr)"
+[ "$(complete_words data ch)" = check ] || fail "completion of data ch: $(complete_words data ch)"
+[ "$(complete_words train --set train.ste)" = "train.steps= train.step_weights=" ] || fail "completion of an option: $(complete_words train --set train.ste)"
 [ -z "$(complete_words zzz)" ] || fail "completion of zzz is not empty"
+
+# zsh's, as far as it can be run: it is read without an error, and the words are there.
+zsh_words=$(find "$root" -path '*zsh/site-functions/_vpd')
+grep -q "^#compdef vpd" "$zsh_words" && grep -q "^    'train:learn a model" "$zsh_words" || fail "no completion for zsh"
+while read -r name; do
+  grep -qF "('$name')" "$zsh_words" || fail "zsh's completion does not have: $name"
+done <"$folder/names"
+if command -v zsh >/dev/null; then
+  expect 0 "" "" zsh -n "$zsh_words"
+fi
 finish

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/api.h"
+#include "base/camera.h"
+#include "base/image.h"
+
+#include <math.h>
+
+#define POSE_TOLERANCE 5e-3 // as in data sets: rounding to 3 digits gives so much
+
+vpd_status api_result(Status status, const Error *from, vpd_error *to) {
+    vpd_status out = status == STATUS_OK ? VPD_OK : status == STATUS_BAD_INPUT ? VPD_BAD_INPUT : VPD_FAILED;
+    if (!to) return out;
+    to->status = out;
+    snprintf(to->text, sizeof to->text, "%s", status == STATUS_OK ? "" : from->text);
+    return out;
+}
+
+Status api_check_pointer(const void *pointer, const char *what, Error *err) {
+    return pointer ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: expected an object or array, found NULL", what);
+}
+
+Status api_check_size(size_t given, size_t known, const char *name, Error *err) {
+    if (given == known) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected struct_size %zu, found %zu; set it to sizeof(%s), with the vpd.h of this library",
+                     name, known, given, name);
+}
+
+static Status check_intrinsics(const double K[9], const char *what, Error *err) {
+    bool finite = true;
+    for (int i = 0; i < 9; i++) finite = finite && isfinite(K[i]);
+    bool form = K[3] == 0 && K[6] == 0 && K[7] == 0 && K[8] == 1;
+    if (finite && form && K[0] > 0 && K[4] > 0) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s intrinsics: expected finite [fx s cx; 0 fy cy; 0 0 1] with fx, fy above 0, found [%g %g %g; %g "
+        "%g %g; %g %g %g]",
+        what, K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]);
+}
+
+Status api_check_camera(const double K[9], const double pose[16], const char *what, Error *err) {
+    double off = 0, determinant = 0;
+    Status status = check_intrinsics(K, what, err);
+    if (status != STATUS_OK) return status;
+    bool form = pose_rotation_error(pose, &off, &determinant);
+    if (form && off <= POSE_TOLERANCE && determinant > 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s world_from_camera: expected a finite [R t; 0 0 0 1] with a rotation of determinant +1, found "
+                     "%s%.3g, determinant %.3g",
+                     what, form ? "orthonormal within " : "another form; ", off, determinant);
+}
+
+Status api_check_step(const vpd_scene *scene, size_t step, Error *err) {
+    if (step <= scene->file.steps) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "step %zu: the scene has the steps 0 to %zu", step, scene->file.steps);
+}
+
+Status api_check_sides(int H, int W, const char *what, Error *err) {
+    if (H >= 1 && W >= 1 && H <= IMAGE_SIDE_MAX && W <= IMAGE_SIDE_MAX) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d rows and columns, found %d and %d", what,
+                     IMAGE_SIDE_MAX, H, W);
+}

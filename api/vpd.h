@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// vpd as a library (libvpd.so): open a trained model, turn posed RGB-D frames into particles, step them, draw them from
+// any camera, move them, save them.
+//
+//   vpd_model *model;  vpd_scene *scene;  vpd_error err;
+//   if (vpd_model_open("runs/a", NULL, &model, &err)) ...              // err.text says in one sentence what is wrong
+//   if (vpd_scene_episode(model, "my.h5", NULL, -1, &scene, &err)) ... // or vpd_scene_encode: frames in memory
+//   if (vpd_scene_step(scene, 10, &err)) ...
+//   if (vpd_scene_camera(scene, 10, 0, &view, &err) || vpd_scene_render(scene, 10, &view, &picture, &err)) ...
+//   vpd_scene_free(scene);  vpd_model_close(model);
+//
+// - Every function that can fail returns a vpd_status and fills `err`, which may be NULL. Nothing here prints, ends the
+//   process or catches a signal. A NULL where an object or array is needed is VPD_BAD_INPUT.
+// - Structs begin with struct_size, which the caller sets to sizeof of the struct, also of one that is filled in. So
+//   later versions can add members at the end; a library that is older than the header refuses a struct it does not
+//   know.
+// - Any number of threads may use any number of models at once. Calls on one model and its scenes wait for one another;
+// a
+//   scene's pointers must not be read while another thread changes that scene.
+// - The same frames, name, number of threads and machine give the same bits.
+// - A waiting thread spins for a while (OpenMP's habit): set OMP_WAIT_POLICY=passive in the environment before the
+//   library is loaded where processors are shared.
+//
+// Units: metres, seconds, world coordinates. Cameras are OpenCV's: x right, y down, z forward, pixel centres at (u +
+// 0.5, v + 0.5), depth along z. Matrices are row-major, images channel-last. Shapes stand behind each array.
+#ifndef VPD_H
+#define VPD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VPD_API_VERSION 1
+
+typedef enum vpd_status {
+    VPD_OK = 0,
+    VPD_FAILED = 1,   // the machine let us down: no memory, a full disk
+    VPD_BAD_INPUT = 2 // a file, array or value is wrong
+} vpd_status;
+
+typedef struct vpd_error {
+    vpd_status status;
+    char text[1024]; // one sentence; "" after VPD_OK
+} vpd_error;
+
+const char *vpd_library_version(void); // "0.1.0"
+const char *vpd_library_commit(void);  // "3ab418e"; "unknown" when built outside git
+int vpd_library_api(void);             // VPD_API_VERSION of the library
+
+// ---- a model
+
+typedef struct vpd_model vpd_model;
+
+typedef struct vpd_open_options {
+    size_t struct_size;
+    const char *device; // "auto", "cpu", "cpu:avx2", "cuda", "cuda:1"; NULL: auto
+    int threads;        // 0: what the process may use (affinity, cgroup, VPD_THREADS)
+    int raw;            // 1: the weights as the optimiser left them, not their moving average
+} vpd_open_options;
+
+// `path`: a checkpoint, or the folder of a run (its best checkpoint, else its latest). `options` may be NULL.
+vpd_status vpd_model_open(const char *path, const vpd_open_options *options, vpd_model **out, vpd_error *err);
+// Accepts NULL. Scenes of the model stay valid: it goes when the last of them is freed.
+void vpd_model_close(vpd_model *model);
+
+// Texts live as long as the model.
+typedef struct vpd_model_facts {
+    size_t struct_size;
+    int history;        // T: frames that it sees before a rollout
+    int features;       // D: numbers of each particle beside its place
+    int particles_max;  // N: particles per frame at most
+    int has_dynamics;   // 0: it draws, and moves nothing
+    double time_step;   // seconds between two frames, and of one step; 0: it was trained on single frames
+    double radius;      // metres: how far a particle is seen
+    int64_t train_step; // optimiser steps of the weights
+    const char *path;   // of the checkpoint's file, absolute
+    const char *hash;   // of its content
+    const char *device; // "cpu avx512, 2 threads"
+    const char *note;   // "" or a warning: which damaged file was passed over
+} vpd_model_facts;
+
+vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd_error *err);
+
+// ---- a scene: the particles of one recording, and of every step behind it
+
+typedef struct vpd_scene vpd_scene;
+
+// What the model is given. The arrays are the caller's and are read during the call alone.
+typedef struct vpd_frames {
+    size_t struct_size;
+    int F, V, H, W;                  // F = history of the model, oldest first; views; rows; columns
+    const uint8_t *rgb;              // (F,V,H,W,3)
+    const float *depth;              // (F,V,H,W) metres along camera z, finite, 0 = missing
+    const double *intrinsics;        // (V,3,3) [fx s cx; 0 fy cy; 0 0 1] pixels
+    const double *world_from_camera; // (F,V,4,4) rigid poses
+    const double *time;              // (F) seconds, at the model's time step; NULL: taken to be so
+    const uint16_t *mask;            // (F,V,H,W) 0 = background, k+1 = object k: labels of the particles; or NULL
+    const double *bounds;            // (2,3) workspace box, lower and upper corner; or NULL
+    const char *name; // with the model's seed it keys the random choices, as the name of an episode; NULL: ""
+} vpd_frames;
+
+vpd_status vpd_scene_encode(vpd_model *model, const vpd_frames *frames, vpd_scene **out, vpd_error *err);
+
+// From a data set (docs/data.md), as `vpd rollout` does. `episode` is a name or number, NULL the first test episode;
+// `start` is the present frame, -1 the earliest that has its history before it.
+vpd_status vpd_scene_episode(vpd_model *model, const char *dataset, const char *episode, int start, vpd_scene **out,
+                             vpd_error *err);
+
+// A file of format vpd-rollout or vpd-particles (docs/rollouts.md) that this model's weights made, and back.
+vpd_status vpd_scene_read(vpd_model *model, const char *path, vpd_scene **out, vpd_error *err);
+vpd_status vpd_scene_write(const vpd_scene *scene, const char *path, vpd_error *err);
+
+vpd_status vpd_scene_copy(const vpd_scene *scene, vpd_scene **out, vpd_error *err);
+void vpd_scene_free(vpd_scene *scene); // accepts NULL
+
+// Texts live until the scene changes.
+typedef struct vpd_scene_facts {
+    size_t struct_size;
+    size_t particles;        // N, the same at every step
+    size_t features;         // D
+    size_t steps;            // steps behind the present frame so far
+    double time_step;        // seconds
+    int cameras;             // the recording's
+    int height, width;       // of their pictures
+    float background[3];     // rgb in [0,1] of rays that meet nothing
+    const char *name;        // of the episode
+    const char *label_names; // one line per label; "" when there are no labels
+} vpd_scene_facts;
+
+vpd_status vpd_scene_get_facts(const vpd_scene *scene, vpd_scene_facts *out, vpd_error *err);
+
+// Particles of one step, without a copy: valid until the scene is stepped, rewound, edited or freed.
+typedef struct vpd_particle_arrays {
+    size_t struct_size;
+    size_t count, features; // N, D
+    double time;            // seconds
+    const float *positions; // (N,3) metres
+    const float *feature;   // (N,D); NULL when the file has none
+    const uint8_t *colour;  // (N,3) of the pixel that a particle came from; or NULL
+    const uint16_t *labels; // (N) 0 = background, k+1 = object k; or NULL
+    const uint8_t *moving;  // (N) 1: it moved before the present frame; or NULL
+    const float *radius;    // (N) metres; or NULL
+} vpd_particle_arrays;
+
+// `step` 0 is the present frame of the recording.
+vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_particle_arrays *out, vpd_error *err);
+
+// Moves on by `steps`. After an error the scene holds the steps that went well.
+vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err);
+// Forgets the steps behind `step`.
+vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
+
+// Puts the particles of one step elsewhere: positions (N,3), finite. The next step of the model reads the last
+// `history` steps, so that moving particles at the one before the last gives them another velocity. Other steps stay as
+// they are.
+vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *positions, size_t count, vpd_error *err);
+
+// ---- pictures
+
+typedef struct vpd_view {
+    size_t struct_size;
+    int H, W;                     // rows and columns, 1 .. 16384
+    double intrinsics[9];         // (3,3) pixels
+    double world_from_camera[16]; // (4,4)
+} vpd_view;
+
+// Camera `camera` of the recording at a step.
+vpd_status vpd_scene_camera(const vpd_scene *scene, size_t step, int camera, vpd_view *out, vpd_error *err);
+
+// The caller's arrays; NULL parts are left out, all NULL is an error.
+typedef struct vpd_picture {
+    size_t struct_size;
+    uint8_t *rgb;   // (H,W,3)
+    float *colour;  // (H,W,3) the same in [0,1], not rounded
+    float *depth;   // (H,W) metres along camera z, 0 = nothing there
+    float *opacity; // (H,W) [0,1]
+} vpd_picture;
+
+vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view *view, const vpd_picture *picture,
+                            vpd_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

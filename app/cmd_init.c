@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd init`: a config to begin with. Every option stands in it with its default and what it does; those that were
+// chosen are set, all others are comments.
+#include "app/commands.h"
+#include "base/file.h"
+#include "model/config.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const Flag flags[] = {
+    {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
+    {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large (model.preset, default small)"},
+    {.name = "out", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
+    FLAG_SET,
+    {.name = "force", .help = "replace a file that is there"},
+    {0},
+};
+
+enum { PAIRS_MAX = 256 };
+
+typedef struct Wanted {
+    const char *pairs[PAIRS_MAX]; // "key=value", in order
+    char own[3][OPTION_TEXT_SIZE + 32];
+    size_t count;
+    Config config;
+    const char *path;
+} Wanted;
+
+static void want(Wanted *w, size_t slot, const char *key, const char *value) {
+    if (!value) return;
+    snprintf(w->own[slot], sizeof w->own[slot], "%s=%s", key, value);
+    w->pairs[w->count++] = w->own[slot];
+}
+
+static Status read_wanted(const CommandLine *line, Wanted *w, Error *err) {
+    const char *pair;
+    want(w, 0, "model.preset", command_text(line, "preset", "small"));
+    want(w, 1, "data.path", command_text(line, "data", NULL));
+    want(w, 2, "train.out", command_text(line, "out", NULL));
+    for (int i = 0; (pair = command_repeated(line, "set", i)); i++) {
+        if (w->count == PAIRS_MAX)
+            return error_set(err, STATUS_BAD_INPUT, "--set: expected at most %d of them", PAIRS_MAX - 3);
+        w->pairs[w->count++] = pair;
+    }
+    config_defaults(&w->config);
+    Status status = config_set(&w->config, w->count, w->pairs, err);
+    return status == STATUS_OK ? config_resolve(&w->config, err) : status;
+}
+
+static bool is_wanted(const Wanted *w, const char *key) {
+    size_t length = strlen(key);
+    for (size_t i = 0; i < w->count; i++)
+        if (!strncmp(w->pairs[i], key, length) && w->pairs[i][length] == '=') return true;
+    return false;
+}
+
+static void put_option(FILE *out, const Wanted *w, const Option *option) {
+    char value[4 * OPTION_TEXT_SIZE];
+    bool unit = option->unit && *option->unit;
+    options_format(option, &w->config, value, sizeof value);
+    fprintf(out, "\n# %s%s%s%s", option->help, unit ? " (" : "", unit ? option->unit : "", unit ? ")" : "");
+    if (option->choices) fprintf(out, " One of %s.", option->choices);
+    fprintf(out, "\n%s%s: %s\n", is_wanted(w, option->key) ? "" : "# ", option->key, value);
+}
+
+static Status write_config(const char *temporary, void *context, Error *err) {
+    const Wanted *w = context;
+    errno = 0;
+    FILE *file = fopen(temporary, "w");
+    if (!file) return file_error(err, w->path, "write", errno);
+    fprintf(file, "# A config for \"vpd train\": what is set stands without #; the values behind # are those that hold "
+                  "otherwise\n"
+                  "# (lengths of 0 are taken from the data). docs/training.md explains the options.\n");
+    for (size_t i = 0; i < config_options.count; i++) put_option(file, w, &config_options.options[i]);
+    bool good = !ferror(file);
+    good = fclose(file) == 0 && good;
+    return good ? STATUS_OK : file_error(err, w->path, "write", errno ? errno : EIO);
+}
+
+static Status run_init(const CommandLine *line, Error *err) {
+    const char *path = command_argument(line, 0);
+    Wanted wanted = {.path = path ? path : "config.yaml"};
+    Status status = read_wanted(line, &wanted, err);
+    if (status == STATUS_OK && file_exists(wanted.path) && !command_has(line, "force"))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: is there already; --force replaces it", wanted.path);
+    if (status == STATUS_OK) status = file_write_atomic(wanted.path, write_config, &wanted, err);
+    if (status == STATUS_OK) log_note(&line->log, "%s written; next: vpd train %s", wanted.path, wanted.path);
+    return status;
+}
+
+static OptionTable options(void) { return config_options; }
+
+const Command command_init = {
+    .name = "init",
+    .summary = "write a commented config to begin with",
+    .arguments = "[CONFIG.yaml]",
+    .max_arguments = 1,
+    .flags = flags,
+    .options = options,
+    .details = "Without a name: config.yaml. Every option stands in it with what it does; those given here are set, "
+               "the others\n"
+               "are comments that show the value that holds (of the preset, else the default).",
+    .run = run_init,
+};

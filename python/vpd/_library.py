@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libvpd.so by ctypes: the structs and functions of vpd.h, one by one."""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import pathlib
+from ctypes import (POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint8, c_uint16, c_void_p)
+
+API_VERSION = 1
+
+
+class Error(Exception):
+    """What the library could not do; its text is one sentence."""
+
+
+class InputError(Error, ValueError):
+    """A file, array or value is wrong."""
+
+
+class CError(ctypes.Structure):
+    _fields_ = [("status", c_int), ("text", c_char * 1024)]
+
+
+class Sized(ctypes.Structure):
+    """A struct of vpd.h that begins with its size."""
+
+    def __init__(self, **values) -> None:
+        super().__init__(ctypes.sizeof(type(self)), **values)
+
+
+class OpenOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("device", c_char_p), ("threads", c_int), ("raw", c_int)]
+
+
+class ModelFacts(Sized):
+    _fields_ = [("struct_size", c_size_t), ("history", c_int), ("features", c_int), ("particles_max", c_int),
+                ("has_dynamics", c_int), ("time_step", c_double), ("radius", c_double), ("train_step", c_int64),
+                ("path", c_char_p), ("hash", c_char_p), ("device", c_char_p), ("note", c_char_p)]
+
+
+class Frames(Sized):
+    _fields_ = [("struct_size", c_size_t), ("F", c_int), ("V", c_int), ("H", c_int), ("W", c_int), ("rgb", c_void_p),
+                ("depth", c_void_p), ("intrinsics", c_void_p), ("world_from_camera", c_void_p), ("time", c_void_p),
+                ("mask", c_void_p), ("bounds", c_void_p), ("name", c_char_p)]
+
+
+class SceneFacts(Sized):
+    _fields_ = [("struct_size", c_size_t), ("particles", c_size_t), ("features", c_size_t), ("steps", c_size_t),
+                ("time_step", c_double), ("cameras", c_int), ("height", c_int), ("width", c_int),
+                ("background", c_float * 3), ("name", c_char_p), ("label_names", c_char_p)]
+
+
+class ParticleArrays(Sized):
+    _fields_ = [("struct_size", c_size_t), ("count", c_size_t), ("features", c_size_t), ("time", c_double),
+                ("positions", c_void_p), ("feature", c_void_p), ("colour", c_void_p), ("labels", c_void_p),
+                ("moving", c_void_p), ("radius", c_void_p)]
+
+
+class CView(Sized):
+    _fields_ = [("struct_size", c_size_t), ("H", c_int), ("W", c_int), ("intrinsics", c_double * 9),
+                ("world_from_camera", c_double * 16)]
+
+
+class CPicture(Sized):
+    _fields_ = [("struct_size", c_size_t), ("rgb", c_void_p), ("colour", c_void_p), ("depth", c_void_p),
+                ("opacity", c_void_p)]
+
+
+# Arguments of each function that returns a status, without the error at the end.
+FUNCTIONS = {
+    "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
+    "vpd_model_get_facts": [c_void_p, POINTER(ModelFacts)],
+    "vpd_scene_encode": [c_void_p, POINTER(Frames), POINTER(c_void_p)],
+    "vpd_scene_episode": [c_void_p, c_char_p, c_char_p, c_int, POINTER(c_void_p)],
+    "vpd_scene_read": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "vpd_scene_write": [c_void_p, c_char_p],
+    "vpd_scene_copy": [c_void_p, POINTER(c_void_p)],
+    "vpd_scene_get_facts": [c_void_p, POINTER(SceneFacts)],
+    "vpd_scene_get_particles": [c_void_p, c_size_t, POINTER(ParticleArrays)],
+    "vpd_scene_step": [c_void_p, c_size_t],
+    "vpd_scene_rewind": [c_void_p, c_size_t],
+    "vpd_scene_set_positions": [c_void_p, c_size_t, c_void_p, c_size_t],
+    "vpd_scene_camera": [c_void_p, c_size_t, c_int, POINTER(CView)],
+    "vpd_scene_render": [c_void_p, c_size_t, POINTER(CView), POINTER(CPicture)],
+}
+
+
+def _candidates() -> list[str]:
+    """Where libvpd.so may be, in the order looked at: VPD_LIBRARY alone when it is set, beside this file, the system."""
+    wanted = os.environ.get("VPD_LIBRARY")
+    if wanted:
+        return [wanted]
+    beside = sorted(str(path) for path in pathlib.Path(__file__).parent.glob("libvpd.so*"))
+    found = ctypes.util.find_library("vpd")
+    return beside + [name for name in (found, "libvpd.so.0") if name]
+
+
+def _load() -> tuple[ctypes.CDLL, str]:
+    # OpenMP reads it when it is loaded: threads that wait sleep instead of spinning.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    reasons = []
+    for path in _candidates():
+        try:
+            return ctypes.CDLL(path), path
+        except OSError as error:
+            reasons.append(f"{path}: {error}")
+    raise ImportError("libvpd.so is not found; set VPD_LIBRARY to its path (" + "; ".join(reasons) + ")")
+
+
+def _declare(library: ctypes.CDLL, path: str) -> None:
+    try:
+        library.vpd_library_api.restype = c_int
+        version = library.vpd_library_api()
+        for name, arguments in FUNCTIONS.items():
+            function = getattr(library, name)
+            function.argtypes = arguments + [POINTER(CError)]
+            function.restype = c_int
+    except AttributeError as error:
+        raise ImportError(f"{path} is not vpd's library: {error}") from None
+    if version != API_VERSION:
+        raise ImportError(f"{path}: expected version {API_VERSION} of vpd.h, found {version}; install both from one source")
+    library.vpd_library_version.restype = c_char_p
+    for name in ("vpd_model_close", "vpd_scene_free"):
+        getattr(library, name).argtypes = [c_void_p]
+        getattr(library, name).restype = None
+
+
+_lib, library_path = _load()
+_declare(_lib, library_path)
+library_version: str = _lib.vpd_library_version().decode()
+close_model = _lib.vpd_model_close
+free_scene = _lib.vpd_scene_free
+
+
+def call(name: str, *arguments) -> None:
+    """Calls a function of FUNCTIONS; its error becomes an exception."""
+    error = CError()
+    status = getattr(_lib, name)(*arguments, ctypes.byref(error))
+    if status:
+        text = error.text.decode(errors="replace")
+        raise (InputError if status == 2 else Error)(text)

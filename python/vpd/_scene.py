@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models, scenes, views and pictures."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from vpd import _library as c
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def _path(path: PathLike) -> bytes:
+    return os.fsencode(path)
+
+
+def _array(value, dtype, shape: tuple, name: str) -> np.ndarray:
+    """`value` as a contiguous array of that shape; None in it is any length. No copy when it is one already."""
+    array = np.asarray(value)
+    if array.dtype != dtype and (np.dtype(dtype).kind in "ui" or array.dtype.kind not in "fui"):
+        raise c.InputError(f"{name}: expected {np.dtype(dtype).name}, found {array.dtype.name}")
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
+    if not fits:
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise c.InputError(f"{name}: expected shape ({wanted}), found {array.shape}")
+    return np.ascontiguousarray(array, dtype)
+
+
+def _target(array: np.ndarray, dtype, shape: tuple, name: str) -> np.ndarray:
+    """An array of the caller's to write into."""
+    good = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
+    if not good or not array.flags.c_contiguous or not array.flags.writeable:
+        raise c.InputError(f"{name}: expected a writable, contiguous {np.dtype(dtype).name} array of shape {shape}")
+    return array
+
+
+@dataclass(frozen=True)
+class View:
+    """A pinhole camera: intrinsics (3, 3) in pixels, world_from_camera (4, 4), and the picture's height and width."""
+
+    intrinsics: np.ndarray
+    world_from_camera: np.ndarray
+    height: int
+    width: int
+
+    @staticmethod
+    def look_at(eye: Sequence[float], target: Sequence[float], *, up: Sequence[float] = (0, 0, 1), fov_degrees: float = 50,
+                height: int = 96, width: int = 128) -> "View":
+        """A camera at `eye` (metres) that looks at `target`; fov_degrees is the horizontal field of view."""
+        z = np.asarray(target, float) - np.asarray(eye, float)
+        x = np.cross(z, np.asarray(up, float))
+        if not np.linalg.norm(x) > 1e-9 * max(np.linalg.norm(z), 1e-300):
+            raise c.InputError("look_at: expected a target away from the eye, and not along `up`")
+        z /= np.linalg.norm(z)
+        x /= np.linalg.norm(x)
+        pose = np.eye(4)
+        pose[:3, :3] = np.stack([x, np.cross(z, x), z], 1)
+        pose[:3, 3] = eye
+        focal = width / 2 / np.tan(np.radians(fov_degrees) / 2)
+        return View(np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]]), pose, height, width)
+
+    def resized(self, height: int, width: int) -> "View":
+        """The same field of view with another number of pixels."""
+        scale = np.diag([width / self.width, height / self.height, 1])
+        return View(scale @ self.intrinsics, self.world_from_camera, height, width)
+
+    def _c(self) -> c.CView:
+        view = c.CView(H=self.height, W=self.width)
+        view.intrinsics[:] = _array(self.intrinsics, np.float64, (3, 3), "intrinsics").ravel().tolist()
+        view.world_from_camera[:] = _array(self.world_from_camera, np.float64, (4, 4), "world_from_camera").ravel().tolist()
+        return view
+
+
+class Picture(NamedTuple):
+    """What `Scene.render` draws; None for what was not asked for."""
+
+    rgb: Optional[np.ndarray]  # (H, W, 3) u8
+    depth: Optional[np.ndarray]  # (H, W) f32 metres along the camera's z, 0 = nothing there
+    colour: Optional[np.ndarray]  # (H, W, 3) f32 in [0, 1], not rounded
+    opacity: Optional[np.ndarray]  # (H, W) f32 in [0, 1]
+
+
+class _Handle:
+    """Owns a pointer of the library."""
+
+    def __init__(self, pointer: int, free) -> None:
+        self._pointer = pointer
+        self._finalizer = weakref.finalize(self, free, pointer)
+
+    def close(self) -> None:
+        """Frees it now; later use is an error."""
+        self._finalizer()
+        self._pointer = None
+
+
+class Model(_Handle):
+    """A trained model.
+
+    path: a checkpoint, or the folder of a run (its best checkpoint, else its latest).
+    device: "auto", "cpu", "cpu:avx2", "cuda", "cuda:1".  threads: 0 = what the process may use.
+    raw: the weights as the optimiser left them, not their moving average."""
+
+    def __init__(self, path: PathLike, *, device: str = "auto", threads: int = 0, raw: bool = False) -> None:
+        out = ctypes.c_void_p()
+        options = c.OpenOptions(device=device.encode(), threads=threads, raw=bool(raw))
+        c.call("vpd_model_open", _path(path), ctypes.byref(options), ctypes.byref(out))
+        super().__init__(out.value, c.close_model)
+        facts = c.ModelFacts()
+        c.call("vpd_model_get_facts", self._pointer, ctypes.byref(facts))
+        self.history: int = facts.history  #: T: frames that it sees before a rollout
+        self.features: int = facts.features  #: D: numbers of each particle beside its place
+        self.particles_max: int = facts.particles_max  #: N: particles per frame at most
+        self.has_dynamics: bool = bool(facts.has_dynamics)  #: False: it draws, and moves nothing
+        self.time_step: float = facts.time_step  #: seconds of one step; 0: trained on single frames
+        self.radius: float = facts.radius  #: metres: how far a particle is seen
+        self.train_step: int = facts.train_step
+        self.path: str = os.fsdecode(facts.path)
+        self.hash: str = facts.hash.decode()
+        self.device: str = facts.device.decode()
+        self.note: str = facts.note.decode(errors="replace")  #: "" or a warning: which damaged file was passed over
+
+    def __repr__(self) -> str:
+        return f"<vpd.Model {self.path!r}, {self.device}>"
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _scene(self, function: str, *arguments) -> "Scene":
+        out = ctypes.c_void_p()
+        c.call(function, self._pointer, *arguments, ctypes.byref(out))
+        return Scene(out.value)
+
+    def encode(self, rgb: np.ndarray, depth: np.ndarray, intrinsics: np.ndarray, world_from_camera: np.ndarray, *,
+               time: Optional[np.ndarray] = None, mask: Optional[np.ndarray] = None,
+               bounds: Optional[np.ndarray] = None, name: str = "") -> "Scene":
+        """Frames in memory to particles; F = self.history frames, oldest first, of V views.
+
+        rgb (F, V, H, W, 3) u8.  depth (F, V, H, W) metres along z, 0 = missing.  intrinsics (V, 3, 3) pixels.
+        world_from_camera (F, V, 4, 4), or (V, 4, 4) for cameras that stand still.  time (F) seconds.
+        mask (F, V, H, W) u16, 0 = background, k+1 = object k: labels of the particles.  bounds (2, 3) workspace box, metres.
+        name keys the random choices: the same frames with the same name give the same bits."""
+        rgb = _array(rgb, np.uint8, (None, None, None, None, 3), "rgb")
+        if np.asarray(depth).dtype.kind != "f":
+            raise c.InputError(f"depth: expected metres as float32, found {np.asarray(depth).dtype}; multiply it by its scale")
+        F, V, H, W = rgb.shape[:4]
+        arrays = {"rgb": rgb, "depth": _array(depth, np.float32, (F, V, H, W), "depth"),
+                  "intrinsics": _array(intrinsics, np.float64, (V, 3, 3), "intrinsics")}
+        if np.ndim(world_from_camera) == 3:
+            world_from_camera = np.broadcast_to(world_from_camera, (F,) + np.shape(world_from_camera))
+        arrays["world_from_camera"] = _array(world_from_camera, np.float64, (F, V, 4, 4), "world_from_camera")
+        for key, value, dtype, shape in (("time", time, np.float64, (F,)), ("mask", mask, np.uint16, (F, V, H, W)),
+                                         ("bounds", bounds, np.float64, (2, 3))):
+            if value is not None:
+                arrays[key] = _array(value, dtype, shape, key)
+        frames = c.Frames(F=F, V=V, H=H, W=W, name=name.encode(), **{k: a.ctypes.data for k, a in arrays.items()})
+        return self._scene("vpd_scene_encode", ctypes.byref(frames))
+
+    def episode(self, dataset: PathLike, episode: Union[str, int, None] = None, start: int = -1) -> "Scene":
+        """From a data set, as `vpd rollout` does. episode: name or number (None: the first test episode); start: the present
+        frame (-1: the earliest that has its history before it)."""
+        name = None if episode is None else str(episode).encode()
+        return self._scene("vpd_scene_episode", _path(dataset), name, start)
+
+    def read(self, path: PathLike) -> "Scene":
+        """A rollout or particle file that this model's weights made."""
+        return self._scene("vpd_scene_read", _path(path))
+
+
+class _Shown:
+    """Base of arrays that show a scene's memory: keeps the scene alive, and is how it knows that they are still there."""
+
+    __slots__ = ("scene", "__array_interface__", "__weakref__")
+
+    def __init__(self, scene: "Scene", pointer: int, shape: tuple, dtype) -> None:
+        self.scene = scene
+        self.__array_interface__ = {"data": (pointer, True), "shape": shape, "typestr": np.dtype(dtype).str, "version": 3}
+
+
+class Scene(_Handle):
+    """The particles of one recording at its present frame (step 0) and at every step behind it.
+
+    Made by `Model.encode`, `Model.episode` and `Model.read`; it outlives its model. Steps may be counted from the end: -1 is
+    the last. Arrays are copies; `copy=False` gives read-only arrays that show the scene's own memory, and while one of them
+    exists the scene refuses to change (BufferError)."""
+
+    def __init__(self, pointer: int) -> None:
+        super().__init__(pointer, c.free_scene)
+        self._shown: "weakref.WeakSet[_Shown]" = weakref.WeakSet()
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<vpd.Scene of {self.particles} particles, {self.steps} steps>"
+
+    def _facts(self) -> c.SceneFacts:
+        facts = c.SceneFacts()
+        c.call("vpd_scene_get_facts", self._pointer, ctypes.byref(facts))
+        return facts
+
+    @property
+    def particles(self) -> int:
+        """N, the same at every step."""
+        return self._facts().particles
+
+    @property
+    def steps(self) -> int:
+        """Steps behind the present frame so far."""
+        return self._facts().steps
+
+    @property
+    def time_step(self) -> float:
+        """Seconds of one step."""
+        return self._facts().time_step
+
+    @property
+    def cameras(self) -> int:
+        """The recording's cameras, for `camera`."""
+        return self._facts().cameras
+
+    @property
+    def name(self) -> str:
+        return self._facts().name.decode(errors="replace")
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels; empty when there are none."""
+        return self._facts().label_names.decode(errors="replace").splitlines()
+
+    @property
+    def background(self) -> np.ndarray:
+        """(3) f32: rgb in [0, 1] of rays that meet nothing."""
+        return np.array(self._facts().background, np.float32)
+
+    # ---- arrays
+
+    def _index(self, step: int) -> int:
+        steps = self.steps
+        index = step + steps + 1 if step < 0 else step
+        if not 0 <= index <= steps:
+            raise c.InputError(f"step {step}: the scene has the steps 0 to {steps}")
+        return index
+
+    def _get(self, field: str, width: Optional[int], dtype, step: int, copy: bool) -> Optional[np.ndarray]:
+        with self._lock:
+            arrays = c.ParticleArrays()
+            c.call("vpd_scene_get_particles", self._pointer, self._index(step), ctypes.byref(arrays))
+            pointer = getattr(arrays, field)
+            if not pointer:
+                return None
+            columns = {None: (), 0: (arrays.features,)}.get(width, (width,))
+            shown = _Shown(self, pointer, (arrays.count,) + columns, dtype)
+            if copy:
+                return np.array(shown)
+            self._shown.add(shown)
+            return np.asarray(shown)
+
+    def positions(self, step: int = -1, *, copy: bool = True) -> np.ndarray:
+        """(N, 3) f32 metres, world."""
+        return self._get("positions", 3, np.float32, step, copy)
+
+    def features(self, step: int = -1, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N, D) f32."""
+        return self._get("feature", 0, np.float32, step, copy)
+
+    def colours(self, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N, 3) u8 of the pixels that the particles came from; None when unknown, as all below."""
+        return self._get("colour", 3, np.uint8, 0, copy)
+
+    def labels(self, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N) u16: 0 = background, k+1 = object k."""
+        return self._get("labels", None, np.uint16, 0, copy)
+
+    def moving(self, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N) bool: it moved before the present frame."""
+        return self._get("moving", None, np.bool_, 0, copy)
+
+    def radii(self, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N) f32 metres: how far each particle is seen."""
+        return self._get("radius", None, np.float32, 0, copy)
+
+    def time(self, step: int = -1) -> float:
+        """Seconds."""
+        arrays = c.ParticleArrays()
+        c.call("vpd_scene_get_particles", self._pointer, self._index(step), ctypes.byref(arrays))
+        return arrays.time
+
+    # ---- what changes it
+
+    def _check_shown(self) -> None:
+        if len(self._shown):
+            raise BufferError(f"{len(self._shown)} arrays show this scene's memory; copy or delete them before it changes")
+
+    def _change(self, function: str, *arguments) -> None:
+        with self._lock:
+            self._check_shown()
+            c.call(function, self._pointer, *arguments)
+
+    def close(self) -> None:
+        """Frees it now; later use is an error."""
+        with self._lock:
+            self._check_shown()
+            super().close()
+
+    def step(self, count: int = 1) -> "Scene":
+        """Moves on by `count` steps; returns itself."""
+        if count < 0:
+            raise c.InputError(f"step: expected 0 or more, found {count}")
+        self._change("vpd_scene_step", count)
+        return self
+
+    def rewind(self, step: int) -> "Scene":
+        """Forgets the steps behind `step`; returns itself."""
+        self._change("vpd_scene_rewind", self._index(step))
+        return self
+
+    def set_positions(self, positions: np.ndarray, step: int = -1) -> "Scene":
+        """Puts the particles of a step elsewhere: (N, 3) metres. The next step reads the last `Model.history` steps, so moving
+        those of the step before the last gives another velocity. Returns itself."""
+        positions = _array(positions, np.float32, (None, 3), "positions")
+        self._change("vpd_scene_set_positions", self._index(step), positions.ctypes.data, len(positions))
+        return self
+
+    def copy(self) -> "Scene":
+        """Another scene with the same content, to try something out."""
+        with self._lock:
+            out = ctypes.c_void_p()
+            c.call("vpd_scene_copy", self._pointer, ctypes.byref(out))
+        return Scene(out.value)
+
+    def save(self, path: PathLike) -> None:
+        """Writes a rollout file, which `vpd render`, `vpd rollout` and `Model.read` take."""
+        with self._lock:
+            c.call("vpd_scene_write", self._pointer, _path(path))
+
+    # ---- pictures
+
+    def camera(self, index: int, step: int = -1) -> View:
+        """A camera of the recording."""
+        view = c.CView()
+        c.call("vpd_scene_camera", self._pointer, self._index(step), index, ctypes.byref(view))
+        return View(np.array(view.intrinsics).reshape(3, 3), np.array(view.world_from_camera).reshape(4, 4), view.H, view.W)
+
+    def render(self, view: View, step: int = -1, *, parts: Sequence[str] = ("rgb", "depth"),
+               out: Optional[Picture] = None) -> Picture:
+        """Draws a step from any camera. parts: any of "rgb", "depth", "colour", "opacity"; out: arrays to draw into instead."""
+        kinds = {"rgb": (np.uint8, (3,)), "depth": (np.float32, ()), "colour": (np.float32, (3,)), "opacity": (np.float32, ())}
+        unknown = set(parts) - set(kinds)
+        if unknown:
+            raise c.InputError(f"render: unknown part {sorted(unknown)[0]!r}; expected some of {', '.join(kinds)}")
+        native = view._c()
+        arrays = {}
+        for part, (dtype, tail) in kinds.items():
+            shape = (view.height, view.width) + tail
+            given = getattr(out, part) if out is not None else None
+            if given is not None:
+                arrays[part] = _target(given, dtype, shape, part)
+            elif out is None and part in parts and view.height > 0 and view.width > 0:
+                arrays[part] = np.empty(shape, dtype)
+        picture = c.CPicture(**{part: array.ctypes.data for part, array in arrays.items()})
+        with self._lock:
+            c.call("vpd_scene_render", self._pointer, self._index(step), ctypes.byref(native), ctypes.byref(picture))
+        return Picture(**{part: arrays.get(part) for part in kinds})

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// make_world FOLDER: the files that tests of the library need, which cannot make them since they see api/vpd.h alone.
+//   data.h5      three episodes of a ball over a floor (tests/infer_world.h)
+//   model.h5     a tiny model that moves things; other.h5 one with 7 features; diverged.h5 with weights that are not
+//   numbers frames.bin   rgb, depth, mask, intrinsics, world_from_camera, time of frames 2, 3 of views 0, 1 expected.h5
+//   4 steps from frame 3 of episode 000002, as `vpd rollout` writes it; raw.h5: the same by raw weights
+#include "infer/session.h"
+#include "tests/infer_world.h"
+
+enum { START = 3, STEPS = 4 };
+
+static const char *folder;
+
+static const char *place(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void save(const World *world, const char *name) {
+    Error err = {0};
+    CheckpointMeta meta = {.config = world->model->config, .step = 7, .best_score = NAN, .time_step = WORLD_STEP};
+    CheckpointBlocks blocks = {0};
+    assert_status_ok(checkpoint_save(place(name), &world->model->parameters, &blocks, &meta, &err), err);
+}
+
+static void put(FILE *file, const void *data, size_t bytes) { assert_int_equal(fwrite(data, 1, bytes, file), bytes); }
+
+static void save_frames(const World *world) {
+    FILE *file = fopen(place("frames.bin"), "wb");
+    Frames f = {0};
+    Error err = {0};
+    FrameRequest request = {.episode = 2, .first = START - 1, .count = 2, .views = (int[]){0, 1}, .view_count = 2};
+    assert_non_null(file);
+    assert_status_ok(dataset_read_frames(world->dataset, request, &f, &err), err);
+    size_t pixels = (size_t)f.F * (size_t)f.V * (size_t)f.H * (size_t)f.W, images = (size_t)f.F * (size_t)f.V;
+    put(file, f.rgb, 3 * pixels);
+    put(file, f.depth, pixels * sizeof *f.depth);
+    put(file, f.mask, pixels * sizeof *f.mask);
+    put(file, f.intrinsics, 9 * (size_t)f.V * sizeof(double));
+    put(file, f.world_from_camera, 16 * images * sizeof(double));
+    put(file, f.time, (size_t)f.F * sizeof(double));
+    assert_int_equal(fclose(file), 0);
+    frames_free(&f);
+}
+
+static void save_rollout(World *world, bool raw, const char *name) {
+    Session session = {0};
+    RolloutFile r;
+    Error err = {0};
+    SessionOptions options = {.checkpoint = place("model.h5"), .device = "cpu", .threads = 1, .raw = raw};
+    assert_status_ok(session_open(&session, &options, &err), err);
+    assert_status_ok(world_rollout(world, 2, START, STEPS, &r, &err), err);
+    session_sign(&session, &r);
+    assert_status_ok(rollout_file_write(&r, place(name), &err), err);
+    rollout_file_free(&r);
+    session_close(&session);
+}
+
+int main(int argc, char **argv) {
+    World world;
+    Error err = {0};
+    if (argc != 2) return 2;
+    folder = argv[1];
+    world_open(&world, WORLD_PLAIN);
+    assert_status_ok(scene_write(place("data.h5"), &world.scene, WORLD_PLAIN.episodes, &err), err);
+    world_model(&world, (const char *[]){"model.D=7", NULL}, false);
+    save(&world, "other.h5");
+    world_model(&world, NULL, true);
+    save(&world, "model.h5");
+    save_frames(&world);
+    save_rollout(&world, false, "expected.h5");
+    save_rollout(&world, true, "raw.h5");
+    for (size_t i = 0; i < world.model->parameters.size; i++) world.model->parameters.values[i] = 3e38f;
+    save(&world, "diverged.h5");
+    world_close(&world);
+    return 0;
+}

@@ -1,0 +1,38 @@
+# vpd init writes a config that trains as it stands; manual pages and completion are asked for by name; --json of the version.
+. "$VPD_SOURCE/tests/cli/common"
+cd "$folder" || exit 1
+expect 0 "" "config.yaml written; next: vpd train config.yaml" "$VPD" init --data "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --preset tiny --set train.steps=3 --set "encoder.widths=[4,6]"
+[ "$(grep -c '^[a-z]' config.yaml)" = 4 ] || fail "settings: $(grep '^[a-z]' config.yaml)"
+grep -qx "train.steps: 3" config.yaml && grep -qx "encoder.widths: \[4, 6\]" config.yaml || fail "what was asked for is not set"
+expect 0 "weights" "*" "$VPD" train config.yaml --dry-run
+expect 2 "" "config.yaml: is there already; --force replaces it" "$VPD" init
+expect 0 "" "" "$VPD" init -q --force
+grep -qx "model.preset: small" config.yaml || fail "the preset is not small"
+
+# Each option stands in it, and a value behind # is one that may be set: all of them together are the same config.
+"$VPD" train --help | sed -n 's/^  \([a-z]*\.[a-z_A-Z0-9]*\)=.*/\1/p' | sort >options
+[ "$(wc -l <options)" -gt 60 ] || fail "options: $(wc -l <options)"
+sed -n 's/^#\? \?\([a-z]*\.[a-z_A-Z0-9]*\): .*/\1/p' config.yaml | sort >written
+diff options written >difference || fail "options that are not in the config: $(cat difference)"
+sed 's/^# \([a-z]*\.[a-z_A-Z0-9]*: \)/\1/' config.yaml >all.yaml
+data=$VPD_SOURCE/data/mujoco_blocks_sample.h5
+"$VPD" train config.yaml -d "$data" --dry-run 2>/dev/null | sed -n '1,2p' >a
+"$VPD" train all.yaml -d "$data" --dry-run 2>/dev/null | sed -n '1,2p' >b
+[ -s a ] && cmp -s a b || fail "the values behind # are not those that hold: $(cat a b)"
+
+expect 2 "" 'unknown option "train.stepz"; did you mean "train.steps"?' "$VPD" init x.yaml --set train.stepz=3
+expect 2 "" "model.preset" "$VPD" init x.yaml --preset huge
+expect 2 "" "/nowhere/x.yaml" "$VPD" init /nowhere/x.yaml
+[ -e x.yaml ] && fail "a refused config was written"
+
+expect 0 '.TH "vpd-train"' "" "$VPD" man train
+expect 0 ".B train.steps" "" "$VPD" man train
+expect 0 '.TH "vpd-data-check"' "" "$VPD" man data check
+expect 2 "" 'did you mean "vpd train"' "$VPD" man trian
+expect 2 "" "give it without \"train\"" "$VPD" man train --out x
+expect 0 "#compdef vpd" "" "$VPD" completion zsh
+expect 0 "complete -o default -F _vpd vpd" "" "$VPD" completion
+expect 2 "" 'expected bash or zsh, found "fish"' "$VPD" completion fish
+expect 0 '"libraries":{"HDF5":"' "" "$VPD" version --json
+[ "$(wc -l <"$folder/stdout")" = 1 ] || fail "version --json is not one line"
+finish

@@ -1,0 +1,40 @@
+# The Python package: its tests against a tiny model, its example on the files of the repository, where it looks for the library, and its wheel.
+. "$VPD_SOURCE/tests/cli/common"
+python=${VPD_PYTHON:-python3}
+"$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy (set VPD_PYTHON to one that has)"
+build=$(dirname "$VPD")
+[ -f "$build/libvpd.so" ] || skip "$build/libvpd.so is not built"
+grep -q 'fsanitize' "$build/build.ninja" 2>/dev/null && skip "python cannot load a library with sanitizers"
+. "$VPD_SOURCE/tests/cli/tiny_run"
+expect 0 "*" "*" "$VPD" rollout "$run" "$data" --steps 4 --threads 1 -o "$folder/out.h5"
+
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$VPD_SOURCE/python VPD_LIBRARY=$build/libvpd.so
+unset OMP_WAIT_POLICY
+expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$folder/out.h5"
+
+# Where the library is looked for, and what is said when it is not there.
+expect 1 "" "libvpd.so is not found; set VPD_LIBRARY" env VPD_LIBRARY=/there/is/none "$python" -c 'import vpd'
+expect 1 "" "is not vpd's library" env VPD_LIBRARY=libm.so.6 "$python" -c 'import vpd'
+expect 0 "/libvpd.so" "" env -u VPD_LIBRARY LD_LIBRARY_PATH="$build" "$python" -c 'import vpd; print("/" + vpd.library_path)'
+cp -r "$VPD_SOURCE/python" "$folder/python" && cp -L "$build/libvpd.so" "$folder/python/vpd/libvpd.so.0"
+expect 0 "$folder/python/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/python" "$python" -c 'import vpd; print(vpd.library_path)'
+
+if "$python" -c 'import h5py' 2>/dev/null; then
+  expect 0 "higher" "" "$python" "$VPD_SOURCE/python/examples/roll_out.py" "$folder/example"
+  for file in seen.png predicted.png pushed.png rollout.h5; do
+    [ -s "$folder/example/$file" ] || fail "the example made no $file"
+  done
+fi
+
+# The wheel, with the library in it and without; nothing is downloaded.
+if "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
+  wheel() { "$python" -m pip wheel -q --no-index --no-deps --no-build-isolation -w "$folder/wheels" "$folder/python"; }
+  expect 0 "*" "*" wheel
+  ls "$folder"/wheels/vpd-0.1.0-py3-none-linux*.whl >/dev/null || fail "wheels: $(ls "$folder/wheels")"
+  mkdir "$folder/site" && expect 0 "*" "*" "$python" -m pip install -q --no-index --no-deps --target "$folder/site" "$folder"/wheels/vpd-*.whl
+  expect 0 "$folder/site/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/site" "$python" -c 'import vpd; print(vpd.library_path)'
+  rm -rf "$folder"/python/vpd/libvpd.so.0 "$folder"/python/build "$folder"/python/*.egg-info
+  expect 0 "*" "*" wheel
+  [ -f "$folder/wheels/vpd-0.1.0-py3-none-any.whl" ] || fail "wheels: $(ls "$folder/wheels")"
+fi
+finish

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exported rollouts, read back by readers of the tests' own: PLY and npz give the numbers that went in, a glTF file is
+// whole and shows one step at a time, a USD file has every sample.
+#include "base/file.h"
+#include "base/json.h"
+#include "infer/export.h"
+#include "infer/rollout.h"
+#include "tests/test.h"
+
+#include <zlib.h>
+
+enum { N = 5, STEPS = 3, D = 2 };
+
+static char folder[64];
+
+static const char *place(const char *name) {
+    static char path[4][128];
+    static int next;
+    char *out = path[next++ % 4];
+    snprintf(out, sizeof path[0], "%s/%s", folder, name);
+    return out;
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    test_make_folder(folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    test_remove_folder(folder);
+    return 0;
+}
+
+static void *memory(size_t bytes) {
+    void *out = malloc(bytes);
+    assert_non_null(out);
+    return out;
+}
+
+// `all`: with everything that a file may have; else positions alone.
+static RolloutFile make_rollout(size_t steps, bool all) {
+    RolloutFile r = {
+        .set_count = 1, .steps = steps, .time_step = 0.25, .background = {0.25f, 0.5f, 1}, .episode = "a \"b\""};
+    RolloutSet *set = &r.sets[0];
+    set->N = N;
+    set->positions = memory(3 * N * sizeof(float));
+    r.positions = memory(3 * N * (steps + 1) * sizeof(float));
+    r.time = memory((steps + 1) * sizeof(double));
+    for (size_t i = 0; i < 3 * N; i++) set->positions[i] = (float)i / 7 - 1;
+    for (size_t i = 0; i < 3 * N * steps; i++) r.positions[i] = (float)(i * i) / 13 - 3;
+    for (size_t j = 0; j <= steps; j++) r.time[j] = 2 + 0.25 * (double)j;
+    if (!all) return r;
+    set->D = D;
+    set->features = memory(N * D * sizeof(float));
+    r.features = memory(steps * N * D * sizeof(float));
+    set->colour = memory(3 * N);
+    set->radius = memory(N * sizeof(float));
+    set->labels = memory(N * sizeof *set->labels);
+    set->moving = memory(N);
+    for (size_t i = 0; i < N * D; i++) set->features[i] = (float)i;
+    for (size_t i = 0; i < steps * N * D; i++) r.features[i] = -(float)i;
+    for (size_t i = 0; i < 3 * N; i++) set->colour[i] = (uint8_t)(17 * i);
+    for (size_t i = 0; i < N; i++)
+        set->radius[i] = 0.5f + (float)i, set->labels[i] = (uint16_t)(300 * i), set->moving[i] = i & 1;
+    return r;
+}
+
+static char *read_all(const char *path, size_t *length) {
+    Error err = {0};
+    static char *text; // not on the stack: gcc takes the result for a pointer to it
+    assert_status_ok(file_read_all(path, 1 << 24, &text, length, &err), err);
+    return text;
+}
+
+static uint64_t number(const char *at, int bytes) {
+    uint64_t out = 0;
+    for (int i = bytes; i-- > 0;) out = out << 8 | (uint8_t)at[i];
+    return out;
+}
+
+// ---- PLY
+
+static void ply(void **state) {
+    (void)state;
+    Error err = {0};
+    for (int all = 0; all < 2; all++) {
+        RolloutFile r = make_rollout(STEPS, all);
+        char out[32], name[64];
+        snprintf(out, sizeof out, "deep/ply%d", all);
+        assert_status_ok(export_ply(&r, place(out), &err), err);
+        for (size_t step = 0; step <= STEPS; step++) {
+            size_t length, row = all ? 21 : 12;
+            snprintf(name, sizeof name, "%s/step_%04zu.ply", out, step);
+            char *text = read_all(place(name), &length), *body = strstr(text, "end_header\n");
+            assert_non_null(body);
+            assert_memory_equal(text, "ply\nformat binary_little_endian 1.0\n", 36);
+            assert_non_null(strstr(text, "element vertex 5\nproperty float x\nproperty float y\nproperty float z\n"));
+            assert_int_equal(strstr(text,
+                                    "property uchar red\nproperty uchar green\nproperty uchar blue\nproperty ushort "
+                                    "label\nproperty float radius\nend_header") != NULL,
+                             all);
+            body += strlen("end_header\n");
+            assert_int_equal(length - (size_t)(body - text), N * row);
+            for (size_t i = 0; i < N; i++) {
+                const char *at = body + i * row;
+                assert_memory_equal(at, rollout_positions(&r, step) + 3 * i, 12);
+                if (!all) continue;
+                assert_memory_equal(at + 12, r.sets[0].colour + 3 * i, 3);
+                assert_int_equal(number(at + 15, 2), 300 * i);
+                assert_memory_equal(at + 17, r.sets[0].radius + i, 4);
+            }
+            free(text);
+        }
+        rollout_file_free(&r);
+    }
+    RolloutFile r = make_rollout(0, true);
+    assert_status_error(export_ply(&r, "/proc/nothing", &err), STATUS_BAD_INPUT, err, "/proc/nothing");
+    rollout_file_free(&r);
+}
+
+// ---- npz
+
+// The data of an entry, by the archive's list at its end; its header is compared.
+static const char *entry(const char *file, size_t length, const char *name, const char *header, size_t bytes) {
+    const char *end = file + length - 22, *end64 = file + number(end - 12, 8);
+    assert_int_equal(number(end, 4), 0x06054b50);
+    assert_int_equal(number(end64, 4), 0x06064b50);
+    const char *at = file + number(end64 + 48, 8);
+    for (uint64_t i = 0; i < number(end64 + 32, 8); i++) {
+        size_t name_bytes = number(at + 28, 2), extra = number(at + 30, 2);
+        assert_int_equal(number(at, 4), 0x02014b50);
+        if (strlen(name) == name_bytes && !strncmp(at + 46, name, name_bytes)) {
+            const char *wide = at + 46 + name_bytes + 4, *local = file + number(wide + 16, 8);
+            size_t size = number(wide, 8);
+            const char *data = local + 30 + number(local + 26, 2) + number(local + 28, 2);
+            assert_int_equal(number(local, 4), 0x04034b50);
+            assert_int_equal(crc32(0, (const Bytef *)data, (uInt)size), number(at + 16, 4));
+            size_t header_bytes = 10 + number(data + 8, 2);
+            assert_int_equal(header_bytes % 64, 0);
+            assert_int_equal(size, header_bytes + bytes);
+            if (strncmp(data + 10, header, strlen(header)) != 0) fail_msg("%s: %.100s", name, data + 10);
+            return data + header_bytes;
+        }
+        at += 46 + name_bytes + extra;
+    }
+    return NULL;
+}
+
+static void npz(void **state) {
+    (void)state;
+    Error err = {0};
+    size_t length;
+    RolloutFile r = make_rollout(STEPS, true);
+    assert_status_ok(export_npz(&r, place("a.npz"), &err), err);
+    char *file = read_all(place("a.npz"), &length);
+    const char *x = entry(file, length, "positions.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,5,3), }",
+                          4 * N * 12);
+    for (size_t step = 0; step <= STEPS; step++)
+        assert_memory_equal(x + step * N * 12, rollout_positions(&r, step), N * 12);
+    const char *f = entry(file, length, "features.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,5,2), }",
+                          4 * N * D * 4);
+    assert_memory_equal(f, r.sets[0].features, N * D * 4);
+    assert_memory_equal(f + N * D * 4, r.features, 3 * N * D * 4);
+    const char *labels =
+        entry(file, length, "labels.npy", "{'descr': '<u2', 'fortran_order': False, 'shape': (5,), }", 10);
+    assert_memory_equal(labels, r.sets[0].labels, 10);
+    assert_non_null(entry(file, length, "moving.npy", "{'descr': '|b1'", N));
+    assert_memory_equal(entry(file, length, "time.npy", "{'descr': '<f8'", 32), r.time, 32);
+    assert_null(entry(file, length, "bounds.npy", "", 0));
+    free(file);
+    rollout_file_free(&r);
+
+    r = make_rollout(0, false);
+    assert_status_ok(export_npz(&r, place("b.npz"), &err), err);
+    file = read_all(place("b.npz"), &length);
+    x = entry(file, length, "positions.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,5,3), }", N * 12);
+    assert_memory_equal(x, r.sets[0].positions, N * 12);
+    assert_null(entry(file, length, "features.npy", "", 0));
+    free(file);
+    assert_status_error(export_npz(&r, "/nowhere/a.npz", &err), STATUS_BAD_INPUT, err, "/nowhere/a.npz");
+    rollout_file_free(&r);
+}
+
+// ---- glTF
+
+typedef struct Gltf {
+    char *file;
+    const char *binary;
+    size_t binary_bytes;
+    json_t *root;
+} Gltf;
+
+static json_int_t integer(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static const json_t *item(const Gltf *g, const char *list, json_int_t i) {
+    const json_t *out = json_array_get(json_object_get(g->root, list), (size_t)i);
+    assert_non_null(out);
+    return out;
+}
+
+// Where an accessor's numbers are; everything lies within its view, and that within the buffer.
+static const char *numbers(const Gltf *g, json_int_t accessor, json_int_t component, const char *type, size_t count) {
+    const json_t *a = item(g, "accessors", accessor), *view = item(g, "bufferViews", integer(a, "bufferView"));
+    size_t width = !strcmp(type, "SCALAR") ? 1 : (size_t)(type[3] - '0');
+    size_t bytes = count * width * (component == 5126 ? 4 : 2), offset = (size_t)integer(a, "byteOffset");
+    assert_int_equal(integer(a, "componentType"), component);
+    assert_string_equal(json_string_value(json_object_get(a, "type")), type);
+    assert_int_equal(integer(a, "count"), count);
+    assert_true(offset + bytes <= (size_t)integer(view, "byteLength"));
+    assert_true((size_t)(integer(view, "byteOffset") + integer(view, "byteLength")) <= g->binary_bytes);
+    assert_int_equal((offset + (size_t)integer(view, "byteOffset")) % 4, 0);
+    return g->binary + integer(view, "byteOffset") + offset;
+}
+
+static Gltf open_gltf(const char *path) {
+    size_t length;
+    Gltf g = {.file = read_all(path, &length)};
+    size_t json = number(g.file + 12, 4);
+    assert_memory_equal(g.file, "glTF\2\0\0\0", 8);
+    assert_int_equal(number(g.file + 8, 4), length);
+    assert_memory_equal(g.file + 16, "JSON", 4);
+    assert_int_equal(json % 4, 0);
+    g.root = json_loadb(g.file + 20, json, 0, NULL);
+    assert_non_null(g.root);
+    g.binary_bytes = number(g.file + 20 + json, 4);
+    assert_memory_equal(g.file + 24 + json, "BIN\0", 4);
+    g.binary = g.file + 28 + json;
+    assert_int_equal(28 + json + g.binary_bytes, length);
+    assert_int_equal(integer(item(&g, "buffers", 0), "byteLength"), g.binary_bytes);
+    return g;
+}
+
+static void close_gltf(Gltf *g) {
+    json_decref(g->root);
+    free(g->file);
+}
+
+static void check_meshes(const Gltf *g, const RolloutFile *r, bool colours) {
+    for (size_t step = 0; step <= r->steps; step++) {
+        const json_t *node = item(g, "nodes", (json_int_t)step + 1);
+        const json_t *primitives = json_object_get(item(g, "meshes", integer(node, "mesh")), "primitives");
+        const json_t *points = json_array_get(primitives, 0), *attributes = json_object_get(points, "attributes");
+        assert_int_equal(integer(points, "mode"), 0);
+        const char *x = numbers(g, integer(attributes, "POSITION"), 5126, "VEC3", N);
+        assert_memory_equal(x, rollout_positions(r, step), N * 12);
+        const json_t *low = json_object_get(item(g, "accessors", integer(attributes, "POSITION")), "min");
+        for (size_t c = 0; c < 3; c++) // all of them grow
+            assert_close(json_real_value(json_array_get(low, c)), rollout_positions(r, step)[c], 0, 0);
+        if (!colours) {
+            assert_null(json_object_get(attributes, "COLOR_0"));
+            continue;
+        }
+        const char *rgba = numbers(g, integer(attributes, "COLOR_0"), 5123, "VEC4", N);
+        assert_int_equal(number(rgba + 6, 2), 65535);
+        // 17/255 in sRGB is 0.0056 of the light
+        assert_close((double)number(rgba + 2, 2) / 65535, 0.0056, 1e-4, 0);
+        assert_close((double)number(rgba + 8 * 4 + 4, 2) / 65535, 0.8550, 1e-3, 0); // 238
+    }
+}
+
+// The scale that an animation by steps gives a node at a time.
+static float scale_at(const Gltf *g, size_t step, double time) {
+    const json_t *animation = item(g, "animations", 0);
+    const json_t *sampler = json_array_get(json_object_get(animation, "samplers"), step);
+    const json_t *channel = json_array_get(json_object_get(animation, "channels"), step);
+    float keys[3], scale[9];
+    assert_int_equal(integer(json_object_get(channel, "target"), "node"), step + 1);
+    assert_string_equal(json_string_value(json_object_get(sampler, "interpolation")), "STEP");
+    memcpy(keys, numbers(g, integer(sampler, "input"), 5126, "SCALAR", 3), sizeof keys);
+    memcpy(scale, numbers(g, integer(sampler, "output"), 5126, "VEC3", 3), sizeof scale);
+    assert_true(keys[0] >= 0 && keys[0] < keys[1] && keys[1] < keys[2]);
+    return scale[3 * (time >= keys[2] ? 2 : time >= keys[1] ? 1 : 0)];
+}
+
+static void gltf(void **state) {
+    (void)state;
+    Error err = {0};
+    for (int all = 0; all < 2; all++) {
+        for (size_t steps = 0; steps <= STEPS; steps++) {
+            RolloutFile r = make_rollout(steps, all);
+            assert_status_ok(export_gltf(&r, place("a.glb"), &err), err);
+            Gltf g = open_gltf(place("a.glb"));
+            check_meshes(&g, &r, all);
+            assert_int_equal(json_array_size(json_object_get(g.root, "nodes")), steps + 2);
+            assert_int_equal(json_object_get(g.root, "animations") != NULL, steps > 0);
+            for (size_t now = 0; now <= steps && steps > 0; now++)
+                for (size_t node = 0; node <= steps; node++)
+                    assert_true(scale_at(&g, node, 0.25 * (double)now + 0.1) == (float)(node == now));
+            close_gltf(&g);
+            rollout_file_free(&r);
+        }
+    }
+    RolloutFile r = make_rollout(1, true);
+    assert_status_error(export_gltf(&r, "/nowhere/a.glb", &err), STATUS_BAD_INPUT, err, "/nowhere/a.glb");
+    r.sets[0].N = (size_t)1 << 29; // says so before it looks at them
+    assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
+                        "more than the 4 GiB of a glTF file");
+    r.sets[0].N = SIZE_MAX / 4;
+    assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
+                        "more than the 4 GiB of a glTF file");
+    assert_false(file_exists(place("b.glb")));
+    r.sets[0].N = N;
+    rollout_file_free(&r);
+}
+
+// ---- USD
+
+static size_t count(const char *text, const char *end, char what) {
+    size_t out = 0;
+    for (; text < end; text++) out += *text == what;
+    return out;
+}
+
+static void usda(void **state) {
+    (void)state;
+    Error err = {0};
+    for (int all = 0; all < 2; all++) {
+        RolloutFile r = make_rollout(STEPS, all);
+        size_t length;
+        assert_status_ok(export_usda(&r, place("a.usda"), &err), err);
+        char *text = read_all(place("a.usda"), &length), *end = text + length;
+        assert_memory_equal(text, "#usda 1.0\n", 10);
+        for (const char *pair = "(){}[]"; *pair; pair += 2)
+            assert_int_equal(count(text, end, pair[0]), count(text, end, pair[1]));
+        assert_non_null(strstr(text, "endTimeCode = 3\n"));
+        assert_non_null(strstr(text, "timeCodesPerSecond = 4\n"));
+        char *at = strstr(text, "point3f[] points.timeSamples = {");
+        assert_non_null(at);
+        for (size_t step = 0; step <= STEPS; step++) {
+            char key[16];
+            snprintf(key, sizeof key, "        %zu: [", step);
+            at = strstr(at, key);
+            assert_non_null(at);
+            at += strlen(key);
+            for (size_t i = 0; i < 3 * N; i++) {
+                at += strspn(at, "(), ");
+                assert_true(strtof(at, &at) == rollout_positions(&r, step)[i]);
+            }
+            assert_int_equal(strspn(at, ")],"), 3);
+        }
+        assert_int_equal(strstr(text, "int[] primvars:label = [0, 300, 600, 900, 1200] (") != NULL, all);
+        assert_int_equal(strstr(text, "color3f[] primvars:displayColor = [(0, 0.0056") != NULL, all);
+        assert_int_equal(strstr(text, "float[] widths = [0.25, 0.75, ") != NULL, all);
+        free(text);
+        rollout_file_free(&r);
+    }
+    RolloutFile r = make_rollout(0, true);
+    assert_status_error(export_usda(&r, "/nowhere/a.usda", &err), STATUS_BAD_INPUT, err, "/nowhere/a.usda");
+    rollout_file_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ply), cmocka_unit_test(npz), cmocka_unit_test(gltf),
+                                       cmocka_unit_test(usda)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
