@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
-#include "datasets/import.h"
+#include "datasets/import/import.h"
 
 #include <limits.h>
 #include <math.h>

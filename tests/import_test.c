@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/image.h"
 #include "datasets/check.h"
-#include "datasets/import.h"
+#include "datasets/import/import.h"
 #include "tests/dataset_scene.h"
 
 #include <sys/stat.h>
@@ -289,7 +289,7 @@ static void test_wrong_folders(void **state) {
     (void)state;
     char path[256];
     ImportOptions options = usual();
-    refuse(options, "found none of them: hololens (K.txt, poses.txt, images/, depth/ in millimetres), apc (");
+    refuse(options, "found none of them: hololens, apc");
     options.format = "apc";
     refuse(options, "expected the layout of apc");
     options.format = "kinect";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datasets/import_text.h"
+#include "datasets/import/text.h"
 
 #include "base/file.h"
 

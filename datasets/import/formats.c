@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/import/formats.h"
+
+// Layouts that can be told apart by more come first.
+const Importer *const importers[] = {&import_hololens, &import_apc, NULL};
