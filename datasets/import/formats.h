@@ -5,6 +5,6 @@
 
 #include "datasets/import/import.h"
 
-extern const Importer import_hololens, import_apc;
+extern const Importer import_hololens, import_apc, import_transforms, import_kubric;
 
 #endif

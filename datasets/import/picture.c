@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_PIXEL 1e-6 // intrinsics that differ by less, relative to the width, are the same
+#define ONE_SURFACE 1.05 // depths within 5 %
+#define SAME_PIXEL 1e-6  // intrinsics that differ by less, relative to the width, are the same
 
 static void turn_over(Image *image) {
     size_t row = (size_t)image->W * (size_t)image->channels * (size_t)image->type;
@@ -41,30 +42,55 @@ static bool lens_shows(const Lens *lens, const View *view) {
     return same;
 }
 
-// Bilinear; black outside.
-static void sample_colour(const Image *in, double x, double y, uint8_t *rgb) {
+// The four pixels around a position within the picture, and the weights of a linear mixture.
+typedef struct Corners {
+    size_t at[4];
+    double weight[4];
+} Corners;
+
+static Corners corners_of(const Image *in, double x, double y) {
+    double u = fmin(fmax(x - 0.5, 0), in->W - 1), v = fmin(fmax(y - 0.5, 0), in->H - 1);
+    size_t x0 = (size_t)u, y0 = (size_t)v, W = (size_t)in->W;
+    size_t right = x0 + 1 < W, low = y0 + 1 < (size_t)in->H ? W : 0, at = y0 * W + x0;
+    double s = u - (double)x0, t = v - (double)y0;
+    return (Corners){{at, at + right, at + low, at + low + right}, {(1 - s) * (1 - t), s * (1 - t), (1 - s) * t, s * t}};
+}
+
+typedef void Sampler(const Image *in, double x, double y, void *out);
+
+static void sample_colour(const Image *in, double x, double y, void *out) {
+    Corners corners = corners_of(in, x, y);
     const uint8_t *pixels = in->pixels;
-    double u = x - 0.5, v = y - 0.5;
-    if (!(x >= 0 && y >= 0 && x <= in->W && y <= in->H)) return;
-    u = fmin(fmax(u, 0), in->W - 1);
-    v = fmin(fmax(v, 0), in->H - 1);
-    int x0 = (int)u, y0 = (int)v, x1 = x0 + 1 < in->W ? x0 + 1 : x0, y1 = y0 + 1 < in->H ? y0 + 1 : y0;
-    double s = u - x0, t = v - y0;
-    for (int c = 0; c < 3; c++) {
-        double top = (1 - s) * pixels[3 * (y0 * in->W + x0) + c] + s * pixels[3 * (y0 * in->W + x1) + c];
-        double low = (1 - s) * pixels[3 * (y1 * in->W + x0) + c] + s * pixels[3 * (y1 * in->W + x1) + c];
-        rgb[c] = (uint8_t)((1 - t) * top + t * low + 0.5);
+    for (size_t c = 0; c < 3; c++) {
+        double sum = 0;
+        for (int i = 0; i < 4; i++) sum += corners.weight[i] * pixels[3 * corners.at[i] + c];
+        ((uint8_t *)out)[c] = (uint8_t)(sum + 0.5);
     }
 }
 
-// The pixel that the position lies in; nothing outside.
-static void sample_nearest(const Image *in, double x, double y, char *out) {
-    size_t width = (size_t)in->type;
-    if (!(x >= 0 && y >= 0 && x < in->W && y < in->H)) return;
-    memcpy(out, (const char *)in->pixels + ((size_t)y * (size_t)in->W + (size_t)x) * width, width);
+static void sample_nearest(const Image *in, double x, double y, void *out) {
+    size_t width = (size_t)in->type, at = (size_t)y * (size_t)in->W + (size_t)x;
+    memcpy(out, (const char *)in->pixels + at * width, width);
 }
 
-static Status warp(const Image *in, const Lens *lens, const View *view, Image *out, Error *err) {
+// Linear in 1/z, which is exact on a plane, where the four pixels around lie on one surface; else the nearest.
+static void sample_depth(const Image *in, double x, double y, void *out) {
+    Corners corners = corners_of(in, x, y);
+    double low = INFINITY, high = 0, sum = 0;
+    for (int i = 0; i < 4; i++) {
+        double z = in->type == PIXEL_F32 ? ((const float *)in->pixels)[corners.at[i]]
+                                         : ((const uint16_t *)in->pixels)[corners.at[i]];
+        low = fmin(low, z);
+        high = fmax(high, z);
+        sum += corners.weight[i] / z;
+    }
+    if (!(low > 0) || high > ONE_SURFACE * low) sample_nearest(in, x, y, out);
+    else if (in->type == PIXEL_F32) *(float *)out = (float)(1 / sum);
+    else *(uint16_t *)out = (uint16_t)(1 / sum + 0.5);
+}
+
+// What lies outside of the recorded picture is black and unknown.
+static Status warp(const Image *in, const Lens *lens, const View *view, Sampler *sample, Image *out, Error *err) {
     Status status = image_create(view->H, view->W, in->channels, in->type, out, err);
     if (status) return status;
     size_t bytes = (size_t)in->channels * (size_t)in->type;
@@ -73,31 +99,37 @@ static Status warp(const Image *in, const Lens *lens, const View *view, Image *o
         for (int x = 0; x < view->W; x++, to += bytes) {
             double at[2];
             lens_map(lens, view->K, (double[]){x + 0.5, y + 0.5}, at);
-            if (in->channels == 3) sample_colour(in, at[0], at[1], (uint8_t *)to);
-            else sample_nearest(in, at[0], at[1], to);
+            if (at[0] >= 0 && at[1] >= 0 && at[0] < in->W && at[1] < in->H) sample(in, at[0], at[1], to);
         }
     }
     return STATUS_OK;
 }
 
-typedef Status Resize(const Image *image, int H, int W, Image *out, Error *err);
+// How pictures of a kind are shrunk or grown (NULL: never), and how they are sampled on another grid.
+typedef struct Resampling {
+    Status (*resize)(const Image *image, int H, int W, Image *out, Error *err);
+    Sampler *sample;
+} Resampling;
+
+static const Resampling COLOUR = {image_resize, sample_colour}, DEPTH = {image_resize_depth, sample_depth},
+                        LABELS = {NULL, sample_nearest};
 
 // `picture` becomes the view's: resized when that is all, else shrunk first when it is larger, and then warped.
-static Status bring(Image *picture, Lens lens, const View *view, Resize *resize, Error *err) {
+static Status bring(Image *picture, Lens lens, const View *view, Resampling how, Error *err) {
     Lens resized = lens_resize(&lens, view->H, view->W);
     bool shows = lens_shows(&resized, view), same = picture->H == view->H && picture->W == view->W;
     bool larger = picture->H >= view->H && picture->W >= view->W;
     Image next = {0};
     Status status = STATUS_OK;
-    if (resize && !same && (shows || larger)) {
-        status = resize(picture, view->H, view->W, &next, err);
+    if (how.resize && !same && (shows || larger)) {
+        status = how.resize(picture, view->H, view->W, &next, err);
         image_free(picture);
         *picture = next;
         lens = resized;
         same = true;
     }
     if (status || (shows && same)) return status;
-    status = warp(picture, &lens, view, &next, err);
+    status = warp(picture, &lens, view, how.sample, &next, err);
     image_free(picture);
     *picture = next;
     return status;
@@ -108,7 +140,7 @@ Status picture_colour(const PosedSet *set, const PosedImage *image, const View *
     *out = (Image){0};
     Status status = picture_read(set, image, false, &read, err);
     if (!status) status = image_to_rgb8(&read, out, err);
-    if (!status) status = bring(out, lens_for(image, false, out), view, image_resize, err);
+    if (!status) status = bring(out, lens_for(image, false, out), view, COLOUR, err);
     image_free(&read);
     return status;
 }
@@ -176,7 +208,7 @@ Status picture_depth(const PosedSet *set, const PosedImage *image, const View *v
         clean_units(set, out);
     }
     image_free(&read);
-    return status ? status : bring(out, lens, view, image_resize_depth, err);
+    return status ? status : bring(out, lens, view, DEPTH, err);
 }
 
 // ---- masks
@@ -193,7 +225,7 @@ Status picture_mask(const PosedSet *set, const PosedImage *image, const View *vi
         ((uint16_t *)out->pixels)[i] =
             read.type == PIXEL_U8 ? ((uint8_t *)read.pixels)[i] : ((uint16_t *)read.pixels)[i];
     if (!status && set->upside_down) turn_over(out);
-    if (!status) status = bring(out, lens_for(image, false, out), view, NULL, err);
+    if (!status) status = bring(out, lens_for(image, false, out), view, LABELS, err);
     image_free(&read);
     return status;
 }
