@@ -132,6 +132,10 @@ Status job_complete(ImportJob *job, Error *err) {
     if (options->every > 1) thin(set, options->every);
     if (!isnan(options->near)) set->near = options->near;
     if (!isnan(options->far)) set->far = options->far;
+    if (options->depth_unit > 0) {
+        set->depth_scale = options->depth_unit;
+        for (size_t i = 0; i < set->count; i++) set->images[i].depth_scale = 0;
+    }
     status = complete_cameras(job, err);
     return status ? status : look_at_first(job, err);
 }
