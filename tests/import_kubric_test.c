@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubric's layouts with their traps: ray length, normalised K with OpenGL's signs, w first, radians, palettes of labels.
+// Kubric's layouts with their traps: ray length, normalised K with OpenGL's signs, w first, radians, palettes of
+// labels.
 #include "tests/import_scene.h"
 
 #include <png.h>
@@ -44,7 +45,8 @@ static void write_pictures(int f, int v, const char *colour, const char *depth, 
 // Camera v's metadata: what gives the lens is `lens`.
 static void write_metadata(const char *name, int v, const char *lens) {
     FILE *file = text_at(name);
-    fprintf(file, "{\"metadata\": {\"frame_rate\": 10, \"resolution\": [32, 24]}, \"camera\": {%s, \"positions\": [", lens);
+    fprintf(file, "{\"metadata\": {\"frame_rate\": 10, \"resolution\": [32, 24]}, \"camera\": {%s, \"positions\": [",
+            lens);
     for (int f = 0; f < scene.info.F; f++) {
         const double *pose = scene_pose(f, v);
         fprintf(file, "%s[%.17g, %.17g, %.17g]", f ? ", " : "", pose[3], pose[7], pose[11]);
@@ -130,7 +132,8 @@ static void test_wrong_files(void **state) {
     refuse(usual(), "\"K\": expected 9 numbers, found 4");
     write_metadata("metadata.json", 0, "\"focal_length\": 30");
     refuse(usual(), "expected K, focal_length with sensor_width, or field_of_view");
-    replace_text("metadata.json", "{\"camera\": {\"positions\": [[0, 0, 0]], \"quaternions\": [[1, 0, 0, 0]], \"field_of_view\": 1}}");
+    replace_text("metadata.json",
+                 "{\"camera\": {\"positions\": [[0, 0, 0]], \"quaternions\": [[1, 0, 0, 0]], \"field_of_view\": 1}}");
     refuse(usual(), "found none; give --fps N");
     ImportOptions options = usual();
     options.fps = 10;

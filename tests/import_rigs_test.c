@@ -26,8 +26,8 @@ static void write_colmap_text(const char *camera) {
     for (int v = 8; v >= 0; v--) {
         double q[4], t[3];
         camera_from_world(v, q, t);
-        fprintf(images, "%d %.15g %.15g %.15g %.15g %.15g %.15g %.15g 7 left/%d.png\n", v + 1, q[0], q[1], q[2], q[3], t[0],
-                t[1], t[2], v);
+        fprintf(images, "%d %.15g %.15g %.15g %.15g %.15g %.15g %.15g 7 left/%d.png\n", v + 1, q[0], q[1], q[2], q[3],
+                t[0], t[1], t[2], v);
         fprintf(images, v % 2 ? "\n" : "12.5 3.5 -1 4 4 17\n"); // an image without points has an empty line
         write_colour(0, v, place("images/left/%d.png", v, 0));
         write_map(v, place("stereo/depth_maps/left/%d.png.geometric.bin", v, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of importers share: an analytic scene, a folder to write it to in a foreign layout, the import of it, and
-// the comparison of what came out with what was seen.
+// What the tests of importers share: an analytic scene, a folder to write it to in a foreign layout, the import of it,
+// and the comparison of what came out with what was seen.
 #ifndef VPD_TESTS_IMPORT_SCENE_H
 #define VPD_TESTS_IMPORT_SCENE_H
 
@@ -82,8 +82,7 @@ static inline void write_depth(int f, int v, const char *path, double unit, Code
     Image words;
     const float *depth = scene.depth + scene_cell(f, v) * scene_pixels();
     assert_status_ok(image_create(scene.info.H, scene.info.W, 1, PIXEL_U16, &words, &err), err);
-    for (size_t i = 0; i < scene_pixels(); i++)
-        ((uint16_t *)words.pixels)[i] = code((uint16_t)lrint(depth[i] / unit));
+    for (size_t i = 0; i < scene_pixels(); i++) ((uint16_t *)words.pixels)[i] = code((uint16_t)lrint(depth[i] / unit));
     assert_status_ok(file_make_parent(path, &err), err);
     assert_status_ok(image_write_png(&words, path, &err), err);
     image_free(&words);
@@ -93,7 +92,8 @@ static inline void write_depth(int f, int v, const char *path, double unit, Code
 static inline void write_npy(const char *path, const char *descr, const char *shape, const void *data, size_t bytes) {
     FILE *file = file_at(path);
     char header[256];
-    int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
+    int length =
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
     while ((10 + length + 1) % 64) header[length++] = ' ';
     header[length++] = '\n';
     fwrite("\x93NUMPY\1\0", 1, 8, file);
@@ -139,7 +139,8 @@ static inline void quaternion_of(const double pose[16], double q[4]) {
     }
     double d = 2 * sqrt(best), wx = pose[9] - pose[6], wy = pose[2] - pose[8], wz = pose[4] - pose[1];
     double xy = pose[1] + pose[4], xz = pose[2] + pose[8], yz = pose[6] + pose[9];
-    const double table[4][4] = {{d * d / 4, wx, wy, wz}, {wx, d * d / 4, xy, xz}, {wy, xy, d * d / 4, yz}, {wz, xz, yz, d * d / 4}};
+    const double table[4][4] = {
+        {d * d / 4, wx, wy, wz}, {wx, d * d / 4, xy, xz}, {wy, xy, d * d / 4, yz}, {wz, xz, yz, d * d / 4}};
     for (int i = 0; i < 4; i++) q[i] = table[at][i] / d;
 }
 

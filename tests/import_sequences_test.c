@@ -20,7 +20,9 @@ static void write_tum(int frames) {
         }
         quaternion_of(pose, q);
         // Tracking runs at another rate; between its poses the camera stands where none must be taken from.
-        if (f != 5) fprintf(poses, "%.6f %.12f %.12f %.12f %.12f %.12f %.12f %.12f\n", time + 0.004, pose[3], pose[7], pose[11], q[1], q[2], q[3], q[0]);
+        if (f != 5)
+            fprintf(poses, "%.6f %.12f %.12f %.12f %.12f %.12f %.12f %.12f\n", time + 0.004, pose[3], pose[7], pose[11],
+                    q[1], q[2], q[3], q[0]);
         fprintf(poses, "%.6f 9 9 9 0 0 0 1\n", time + 0.0146);
     }
     fclose(rgb), fclose(depth), fclose(poses);
@@ -28,7 +30,8 @@ static void write_tum(int frames) {
 
 static ImportOptions with_intrinsics(void) {
     ImportOptions options = usual();
-    memcpy(options.intrinsics, (double[]){scene.K[0], scene.K[4], scene.K[2] - 0.5, scene.K[5] - 0.5}, 4 * sizeof(double));
+    memcpy(options.intrinsics, (double[]){scene.K[0], scene.K[4], scene.K[2] - 0.5, scene.K[5] - 0.5},
+           4 * sizeof(double));
     options.has_intrinsics = true;
     return options;
 }
@@ -89,7 +92,8 @@ static void write_matrix(const char *path, const double *values) {
 // 4x4 intrinsics with whole-number centres, for a picture `scale` times the scene's size and cut by `left` pixels.
 static void write_lens(const char *name, double scale, double left) {
     const double *K = scene.K;
-    double out[16] = {K[0] * scale, 0, K[2] * scale - left - 0.5, 0, 0, K[4] * scale, K[5] * scale - 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    double out[16] = {
+        K[0] * scale, 0, K[2] * scale - left - 0.5, 0, 0, K[4] * scale, K[5] * scale - 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     write_matrix(place(name, 0, 0), out);
 }
 
@@ -165,7 +169,9 @@ static void test_scannet_wrong(void **state) {
     assert_int_equal(unlink(place("depth/3.png", 0, 0)), 0);
     refuse(usual(), "depth/3.png");
     write_scannet();
-    for (int v = 0; v < 5; v++) replace_text(place("pose/%d.txt", v, 0) + strlen(source) + 1, "-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n");
+    for (int v = 0; v < 5; v++)
+        replace_text(place("pose/%d.txt", v, 0) + strlen(source) + 1,
+                     "-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n");
     refuse(usual(), "expected finite poses, found none in 5 pictures");
     write_lens("intrinsic/extrinsic_color.txt", 1, 0);
     write_lens("intrinsic/extrinsic_depth.txt", 2, 0);
@@ -187,7 +193,8 @@ static void write_bop(const char *with_poses) {
             write_json_rows(file, K, 9, 9);
             fprintf(file, ", \"depth_scale\": %g, \"cam_R_w2c%s\": ", v == 1 ? 0.2 : 0.1, with_poses);
             write_json_rows(file, R, 9, 9);
-            fprintf(file, ", \"cam_t_w2c\": [%.17g, %.17g, %.17g]}", 1000 * inverse[3], 1000 * inverse[7], 1000 * inverse[11]);
+            fprintf(file, ", \"cam_t_w2c\": [%.17g, %.17g, %.17g]}", 1000 * inverse[3], 1000 * inverse[7],
+                    1000 * inverse[11]);
             write_colour(0, v, place("%06d/rgb/%06d.png", s, 3 * v));
             write_depth(0, v, place("%06d/depth/%06d.png", s, 3 * v), v == 1 ? 0.0002 : 0.0001, plain);
         }
@@ -216,7 +223,7 @@ static void test_bop(void **state) {
 
 static void write_open3d(const char *intrinsics) {
     FILE *log = text_at("odometry.log");
-    for (int v = 8; v >= 0; v--) { // poses may come in any order
+    for (int v = 8; v >= 0; v--) {                       // poses may come in any order
         write_colour(0, v, place("color/%d.png", v, 0)); // 10.png would sort before 2.png by letters
         write_depth(0, v, place("depth/frame-%06d.png", v, 0), 0.001, plain);
         fprintf(log, "%d %d %d\n", v, v, v + 1);
@@ -230,8 +237,8 @@ static void test_open3d(void **state) {
     (void)state;
     char intrinsics[256];
     snprintf(intrinsics, sizeof intrinsics,
-             "{\"width\": 32, \"height\": 24, \"intrinsic_matrix\": [%.17g, 0, 0, 0, %.17g, 0, 15.5, 11.5, 1]}", scene.K[0],
-             scene.K[4]);
+             "{\"width\": 32, \"height\": 24, \"intrinsic_matrix\": [%.17g, 0, 0, 0, %.17g, 0, 15.5, 11.5, 1]}",
+             scene.K[0], scene.K[4]);
     write_open3d(intrinsics);
     Dataset *dataset = import_good(usual());
     compare_images(dataset, (int[]){8, 7, 6, 5, 4, 3, 2, 1, 0}, 0.00051, 1e-9);

@@ -82,7 +82,8 @@ static void test_angle_npy_and_units(void **state) {
     dataset_close(dataset);
 }
 
-// Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is lost.
+// Two cameras that are not in step: the slower one sets the moments, the nearest pictures are taken, one moment is
+// lost.
 static void test_times_and_cameras(void **state) {
     (void)state;
     char extra[512];
@@ -98,7 +99,8 @@ static void test_times_and_cameras(void **state) {
             if (f == 5 && v == 0) continue;
             snprintf(colour, sizeof colour, "images/%d_%d.png", f, v);
             snprintf(depth, sizeof depth, "depth/%d_%d.png", f, v);
-            snprintf(more, sizeof more, "\"time\": %g, \"camera_id\": \"%s\", ", 0.1 * f + OFFSET[v], v ? "left" : "right");
+            snprintf(more, sizeof more, "\"time\": %g, \"camera_id\": \"%s\", ", 0.1 * f + OFFSET[v],
+                     v ? "left" : "right");
             write_colour(f, v, place(colour, 0, 0));
             write_depth(f, v, place(depth, 0, 0), 0.001, plain);
             json_frame(file, first, scene_pose(f, v), colour, depth, more);
@@ -157,8 +159,8 @@ static double against_straight(const Dataset *dataset, const Lens *lens) {
         float depth;
         uint16_t mask;
         size_t at = i % pixels, W = (size_t)scene.info.W;
-        scene_shade(lens->K, scene_pose(0, (int)(i / pixels)), scene.position, (int)(at % W), (int)(at / W), rgb, &depth,
-                    &mask);
+        scene_shade(lens->K, scene_pose(0, (int)(i / pixels)), scene.position, (int)(at % W), (int)(at / W), rgb,
+                    &depth, &mask);
         if (depth > 0 && frames.depth[i] > 0) errors[count++] = fabs(depth - frames.depth[i]);
     }
     assert_true(count > 5 * pixels / 4);
@@ -173,8 +175,8 @@ static double import_bent(const Lens *lens, const char *words) {
     char extra[512];
     scene_replace(1, 5, 96, 128, 0);
     for (int v = 0; v < 5; v++) bend(lens, v);
-    snprintf(extra, sizeof extra, "\"fl_x\": %.17g, \"fl_y\": %.17g, \"cx\": %.17g, \"cy\": %.17g%s", lens->K[0], lens->K[4],
-             lens->K[2], lens->K[5], words);
+    snprintf(extra, sizeof extra, "\"fl_x\": %.17g, \"fl_y\": %.17g, \"cx\": %.17g, \"cy\": %.17g%s", lens->K[0],
+             lens->K[4], lens->K[2], lens->K[5], words);
     FILE *file = json_begin(extra);
     for (int v = 0; v < 5; v++) {
         char colour[64], depth[64];
@@ -191,8 +193,8 @@ static double import_bent(const Lens *lens, const char *words) {
     return error;
 }
 
-// Depth is interpolated in 1/z, exact on the floor but for the unit of 0.1 mm; without the lens it is off by several pixels in
-// the corners, some centimetres of a floor seen at a slant.
+// Depth is interpolated in 1/z, exact on the floor but for the unit of 0.1 mm; without the lens it is off by several
+// pixels in the corners, some centimetres of a floor seen at a slant.
 static void test_distortion(void **state) {
     (void)state;
     Lens lens = lens_of(80, 80, 66, 46);
@@ -201,7 +203,8 @@ static void test_distortion(void **state) {
     memcpy(lens.tangential, (double[]){0.01, -0.015}, sizeof lens.tangential);
     const char *units = ", \"depth_unit_scale_factor\": 0.0001";
     char words[200];
-    snprintf(words, sizeof words, "%s, \"k1\": -0.25, \"k2\": 0.1, \"k3\": 0.01, \"k4\": 0.01, \"p1\": 0.01, \"p2\": -0.015", units);
+    snprintf(words, sizeof words,
+             "%s, \"k1\": -0.25, \"k2\": 0.1, \"k3\": 0.01, \"k4\": 0.01, \"p1\": 0.01, \"p2\": -0.015", units);
     double right = import_bent(&lens, words), wrong = import_bent(&lens, units);
     if (!(right < 0.0005 && wrong > 0.03)) fail_msg("%g m with the lens, %g m without", right, wrong);
     Lens fisheye = lens_of(80, 80, 64, 48);
@@ -262,8 +265,8 @@ static void test_sizes(void **state) {
 
 static void one_frame(const char *extra, const char *colour, const char *depth, const char *matrix) {
     FILE *file = text_at("transforms.json");
-    fprintf(file, "{%s \"frames\": [{\"file_path\": \"%s\", \"depth_file_path\": \"%s\", \"transform_matrix\": %s}]}", extra,
-            colour, depth, matrix);
+    fprintf(file, "{%s \"frames\": [{\"file_path\": \"%s\", \"depth_file_path\": \"%s\", \"transform_matrix\": %s}]}",
+            extra, colour, depth, matrix);
     fclose(file);
 }
 
@@ -294,12 +297,13 @@ static void test_wrong_files(void **state) {
     refuse(usual(), "expected positive focal lengths");
     one_frame("\"fl_x\": 30, \"camera_model\": \"EQUIRECTANGULAR\",", "a.png", "b.png", unit);
     refuse(usual(), "\"camera_model\": expected OPENCV");
-    replace_text("transforms.json", "{\"fl_x\": 30, \"frames\": [{\"file_path\": \"a.png\", \"transform_matrix\": []}]}");
+    replace_text("transforms.json",
+                 "{\"fl_x\": 30, \"frames\": [{\"file_path\": \"a.png\", \"transform_matrix\": []}]}");
     refuse(usual(), "expected \"depth_file_path\" in its frames");
     one_frame(fine, "a.png", "huge.npy", unit);
     FILE *file = text_at("huge.npy");
-    fwrite("\x93NUMPY\1\0\x50\0{'descr': '<f4', 'fortran_order': False, 'shape': (16000, 16000), }               \n", 1, 90,
-           file);
+    fwrite("\x93NUMPY\1\0\x50\0{'descr': '<f4', 'fortran_order': False, 'shape': (16000, 16000), }               \n", 1,
+           90, file);
     fclose(file);
     refuse(usual(), "huge.npy: expected 256000000 numbers of 4 bytes, found");
     one_frame(fine, "a.png", "a.png", unit);
@@ -308,8 +312,12 @@ static void test_wrong_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_millimetres_and_axes), TEST(test_angle_npy_and_units), TEST(test_times_and_cameras),
-        TEST(test_distortion),           TEST(test_lens),                TEST(test_sizes),
+        TEST(test_millimetres_and_axes),
+        TEST(test_angle_npy_and_units),
+        TEST(test_times_and_cameras),
+        TEST(test_distortion),
+        TEST(test_lens),
+        TEST(test_sizes),
         TEST(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

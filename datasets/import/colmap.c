@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // COLMAP: a workspace with images/, a model in sparse/0, sparse or the folder itself, and depth: COLMAP's own maps in
-// stereo/depth_maps (of the undistorted workspace, in the model's units) or pictures in depth/ or --depth (16-bit PNG in
-// millimetres, .npy in the model's units). The scale of a model is not metric by itself: that depth says what it is.
+// stereo/depth_maps (of the undistorted workspace, in the model's units) or pictures in depth/ or --depth (16-bit PNG
+// in millimetres, .npy in the model's units). The scale of a model is not metric by itself: that depth says what it is.
 #include "datasets/import/colmap_model.h"
 
 #include "base/camera.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const WORKSPACES[] = {"dense/0", "dense", "", NULL}, *const SPARSE[] = {"sparse/0", "sparse", "", NULL},
+static const char *const WORKSPACES[] = {"dense/0", "dense", "", NULL},
+                         *const SPARSE[] = {"sparse/0", "sparse", "", NULL},
                          *const IMAGES[] = {"images", "input", "rgb", NULL};
 
 typedef struct Workspace {
@@ -22,9 +23,11 @@ typedef struct Workspace {
 static bool find_workspace(const char *path, Workspace *out) {
     if (!file_is_folder(path)) return false;
     for (const char *const *w = WORKSPACES; *w; w++) {
-        if (file_join(out->root, sizeof out->root, path, *w, NULL) || !first_folder(out->root, IMAGES, out->images)) continue;
+        if (file_join(out->root, sizeof out->root, path, *w, NULL) || !first_folder(out->root, IMAGES, out->images))
+            continue;
         for (const char *const *s = SPARSE; *s; s++) {
-            if (!file_join(out->model, sizeof out->model, out->root, *s, NULL) && colmap_has_model(out->model)) return true;
+            if (!file_join(out->model, sizeof out->model, out->root, *s, NULL) && colmap_has_model(out->model))
+                return true;
         }
     }
     return false;
@@ -70,8 +73,8 @@ static Status add_image(const ImportSource *source, const Workspace *workspace, 
     PosedImage image = {.time = NAN};
     const ColmapCamera *camera = colmap_camera(model, from->camera);
     if (!camera)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected camera %u of %s, found none", workspace->model, from->camera,
-                         from->name);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected camera %u of %s, found none", workspace->model,
+                         from->camera, from->name);
     if (!find_depth(source, workspace, from->name, &image)) return STATUS_OK;
     Status status = posed_path(workspace->images, from->name, &image.colour, err);
     rotation_from_quaternion(from->wxyz, R);
@@ -92,10 +95,11 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     for (size_t i = 0; !status && i < model.image_count; i++)
         status = add_image(source, &workspace, &model, &model.images[i], out, err);
     if (!status && out->count == 0)
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "%s: expected depth of its %zu images, found none in stereo/depth_maps, depth_maps, depth or depths "
-                           "(colmap patch_match_stereo makes it; --depth names another folder)",
-                           workspace.root, model.image_count);
+        status = error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected depth of its %zu images, found none in stereo/depth_maps, depth_maps, depth or depths "
+            "(colmap patch_match_stereo makes it; --depth names another folder)",
+            workspace.root, model.image_count);
     if (!status && out->count < model.image_count)
         log_warning(source->log, "%s: %zu of %zu images have no depth and are left out", workspace.root,
                     model.image_count - out->count, model.image_count);

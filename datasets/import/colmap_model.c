@@ -21,9 +21,17 @@ static const struct {
     int parameters;
     bool known;
 } MODELS[] = {
-    {"SIMPLE_PINHOLE", 3, true},      {"PINHOLE", 4, true},         {"SIMPLE_RADIAL", 4, true}, {"RADIAL", 5, true},
-    {"OPENCV", 8, true},              {"OPENCV_FISHEYE", 8, true},  {"FULL_OPENCV", 12, false}, {"FOV", 5, false},
-    {"SIMPLE_RADIAL_FISHEYE", 4, false}, {"RADIAL_FISHEYE", 5, false}, {"THIN_PRISM_FISHEYE", 12, false},
+    {"SIMPLE_PINHOLE", 3, true},
+    {"PINHOLE", 4, true},
+    {"SIMPLE_RADIAL", 4, true},
+    {"RADIAL", 5, true},
+    {"OPENCV", 8, true},
+    {"OPENCV_FISHEYE", 8, true},
+    {"FULL_OPENCV", 12, false},
+    {"FOV", 5, false},
+    {"SIMPLE_RADIAL_FISHEYE", 4, false},
+    {"RADIAL_FISHEYE", 5, false},
+    {"THIN_PRISM_FISHEYE", 12, false},
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 
@@ -44,16 +52,16 @@ static Status no_memory(const char *path, Error *err) {
     return error_set(err, STATUS_FAILED, "%s: no memory to read it", path);
 }
 
-static Status add_camera(const char *path, unsigned id, size_t model, double w, double h, const double *p, ColmapModel *out,
-                         Error *err) {
+static Status add_camera(const char *path, unsigned id, size_t model, double w, double h, const double *p,
+                         ColmapModel *out, Error *err) {
     if (!MODELS[model].known)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: expected camera models SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL, RADIAL, OPENCV or "
                          "OPENCV_FISHEYE, found %s; run \"colmap image_undistorter\" first",
                          path, MODELS[model].name);
     if (!(w >= 1 && h >= 1 && w <= SIDE_MAX && h <= SIDE_MAX))
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected sides of 1 to %d pixels, found %.0f x %.0f", path, SIDE_MAX, w,
-                         h);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected sides of 1 to %d pixels, found %.0f x %.0f", path,
+                         SIDE_MAX, w, h);
     ColmapCamera *grown = realloc(out->cameras, (out->camera_count + 1) * sizeof *grown);
     if (!grown) return no_memory(path, err);
     out->cameras = grown;
@@ -88,8 +96,8 @@ static Status parse_camera(const TextFile *text, char *line, ColmapModel *out, E
     int used = 0;
     size_t model = 0;
     if (sscanf(line, "%u %39s %lf %lf%n", &id, name, &sides[0], &sides[1], &used) != 4)
-        return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected a number, a model, width, height and parameters", text->path,
-                         text->line);
+        return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected a number, a model, width, height and parameters",
+                         text->path, text->line);
     while (model < MODEL_COUNT && strcmp(MODELS[model].name, name) != 0) model++;
     if (model == MODEL_COUNT)
         return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected one of COLMAP's camera models, found %s", text->path,
@@ -167,8 +175,9 @@ static uint32_t take_u32(Bytes *in) {
 }
 
 static Status cut_short(const Bytes *in, Error *err) {
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected a COLMAP model, found %zu bytes that end too early or say too much",
-                     in->path, in->size);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected a COLMAP model, found %zu bytes that end too early or say too much", in->path,
+                     in->size);
 }
 
 static Status take_camera(Bytes *in, ColmapModel *out, Error *err) {
@@ -196,7 +205,8 @@ static Status take_image(Bytes *in, ColmapModel *out, Error *err) {
     return add_image(in->path, numbers, camera, name, out, err);
 }
 
-static Status read_binary(const char *path, Status (*each)(Bytes *, ColmapModel *, Error *), ColmapModel *out, Error *err) {
+static Status read_binary(const char *path, Status (*each)(Bytes *, ColmapModel *, Error *), ColmapModel *out,
+                          Error *err) {
     Bytes in = {.path = path};
     Status status = file_read_all(path, BINARY_MAX, &in.bytes, &in.size, err);
     uint64_t count = status ? 0 : take_u64(&in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A COLMAP model: cameras and images, from .bin (little-endian) or .txt. Poses are world to camera, quaternions w first;
-// pixel centres lie at halves.
+// A COLMAP model: cameras and images, from .bin (little-endian) or .txt. Poses are world to camera, quaternions w
+// first; pixel centres lie at halves.
 #ifndef VPD_DATASETS_IMPORT_COLMAP_MODEL_H
 #define VPD_DATASETS_IMPORT_COLMAP_MODEL_H
 

@@ -4,9 +4,19 @@
 #include <stdlib.h>
 
 // Layouts that can be told apart by more come first.
-const Importer *const importers[] = {&import_hololens, &import_apc,     &import_transforms, &import_kubric, &import_tum,
-                                     &import_scannet,  &import_bop,     &import_open3d,     &import_colmap, &import_pgnd,
-                                     &import_phystwin, NULL};
+const Importer *const importers[] = {&import_hololens,
+                                     &import_apc,
+                                     &import_transforms,
+                                     &import_kubric,
+                                     &import_tum,
+                                     &import_scannet,
+                                     &import_bop,
+                                     &import_open3d,
+                                     &import_colmap,
+                                     &import_pgnd,
+                                     &import_phystwin,
+                                     &import_robot,
+                                     NULL};
 
 Lens given_lens(const ImportOptions *options) {
     const double *k = options->intrinsics;
@@ -29,7 +39,7 @@ int one_episode(const char *path) {
 }
 
 Status add_named_picture(const char *colour_folder, const char *colour, const char *depth_folder, const char *depth,
-                   PosedImage *image, PosedSet *out, Error *err) {
+                         PosedImage *image, PosedSet *out, Error *err) {
     image->colour = image->depth = NULL;
     Status status = posed_path(colour_folder, colour, &image->colour, err);
     if (!status) status = posed_path(depth_folder, depth, &image->depth, err);

@@ -5,8 +5,8 @@
 
 #include "datasets/import/import.h"
 
-extern const Importer import_hololens, import_apc, import_transforms, import_kubric, import_tum, import_scannet, import_colmap,
-    import_bop, import_open3d, import_pgnd, import_phystwin, import_hdf5;
+extern const Importer import_hololens, import_apc, import_transforms, import_kubric, import_tum, import_scannet,
+    import_colmap, import_bop, import_open3d, import_pgnd, import_phystwin, import_robot;
 
 // --intrinsics as a lens.
 Lens given_lens(const ImportOptions *options);
@@ -15,6 +15,6 @@ Lens lens_of_matrix(const double *K, int columns);
 int one_episode(const char *path); // for Importer.count
 // One picture by name; the paths lie beneath the folders. `image` has the rest.
 Status add_named_picture(const char *colour_folder, const char *colour, const char *depth_folder, const char *depth,
-                   PosedImage *image, PosedSet *out, Error *err);
+                         PosedImage *image, PosedSet *out, Error *err);
 
 #endif

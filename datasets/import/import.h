@@ -29,7 +29,7 @@ typedef struct ImportOptions {
     double gap;           // seconds between pictures that are taken for one moment; 0: the importer's own
     double intrinsics[9]; // fx fy cx cy (whole-number centres) k1 k2 p1 p2 k3, of layouts that have none
     bool has_intrinsics;
-    double depth_unit;         // metres per unit of the depth pictures; 0: the importer's own
+    double depth_unit;   // metres per unit of the depth pictures; 0: the importer's own
     const char *cameras; // FILE and folder for layouts without cameras, without depth; NULL: not given
     const char *depth;
     int level; // of deflate, 1..9; 0 counts as 4

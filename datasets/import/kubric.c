@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubric's raw renders (MOVi): a camera's folder has metadata.json and rgba_00000.png, depth_00000.tiff,
-// segmentation_00000.png, each kind also in a folder of its own (3DGSim). An episode is one camera's folder, or a folder of
-// them (cam_0, cam_1, ...); a recording is an episode or a folder of episodes. Depth is the length of the ray, not z;
-// quaternions are w first; axes OpenGL's; K is normalised to a picture of size 1 with OpenGL's signs; the field of view is
-// in radians.
+// segmentation_00000.png, each kind also in a folder of its own (3DGSim). An episode is one camera's folder, or a
+// folder of them (cam_0, cam_1, ...); a recording is an episode or a folder of episodes. Depth is the length of the
+// ray, not z; quaternions are w first; axes OpenGL's; K is normalised to a picture of size 1 with OpenGL's signs; the
+// field of view is in radians.
 #include "base/camera.h"
 #include "base/json_fields.h"
 #include "datasets/import/formats.h"
@@ -72,17 +72,18 @@ static Status read_lens(Camera *camera, int H, int W, Error *err) {
     camera->lens = lens_of(f, f, 0.5 * W, 0.5 * H);
     return f > 0 ? STATUS_OK
                  : error_set(err, STATUS_BAD_INPUT,
-                             "%s: \"camera\": expected K, focal_length with sensor_width, or field_of_view", camera->path);
+                             "%s: \"camera\": expected K, focal_length with sensor_width, or field_of_view",
+                             camera->path);
 }
 
 // A list of rows of `row` numbers, malloc'ed; *count of them when it is not 0 already.
-static Status read_rows(const char *path, const json_t *object, const char *key, size_t row, size_t *count, double **out,
-                        Error *err) {
+static Status read_rows(const char *path, const json_t *object, const char *key, size_t row, size_t *count,
+                        double **out, Error *err) {
     size_t numbers = json_count_numbers(json_object_get(object, key));
     if (*count == 0) *count = numbers / row;
     if (*count == 0 || *count > FRAMES_MAX || numbers != *count * row)
-        return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": expected %zu rows of %zu numbers, found %zu numbers", path, key,
-                         *count, row, numbers);
+        return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": expected %zu rows of %zu numbers, found %zu numbers", path,
+                         key, *count, row, numbers);
     *out = malloc(numbers * sizeof **out);
     if (!*out) return error_set(err, STATUS_FAILED, "%s: no memory to import it", path);
     return json_field_numbers(path, object, key, *out, numbers, err);
@@ -100,8 +101,8 @@ static Status read_camera(Camera *camera, const ImportOptions *options, Error *e
     about = json_object_get(camera->root, "metadata");
     if (!status) status = json_field_number_optional(camera->path, about, "frame_rate", &camera->frame_rate, err);
     if (!status && !(camera->frame_rate > 0))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected \"frame_rate\" in \"metadata\", found none; give --fps N",
-                           camera->path);
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: expected \"frame_rate\" in \"metadata\", found none; give --fps N", camera->path);
     return status;
 }
 
@@ -127,8 +128,8 @@ static Status add_picture(Camera *camera, const char *name, int view, PosedSet *
     long number = name_number(name);
     PosedImage image = {.view = view, .time = (double)number / camera->frame_rate};
     if (number < 0 || (size_t)number >= camera->poses)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a pose of frame %ld, found %zu poses", camera->path, number,
-                         camera->poses);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a pose of frame %ld, found %zu poses", camera->path,
+                         number, camera->poses);
     double R[9], *q = camera->quaternions + 4 * number;
     rotation_from_quaternion(q, R);
     pose_from_rotation(R, camera->positions + 3 * number, image.world_from_camera);
@@ -166,8 +167,8 @@ static Status add_camera(Camera *camera, int view, PosedSet *out, Error *err) {
 // ---- what is known of the objects: never an input
 
 // Row `number` of each object's list into out[f][o].
-static Status place_rows(const Camera *camera, const json_t *instances, const char *key, size_t row, const PosedSet *set,
-                         double *out, Error *err) {
+static Status place_rows(const Camera *camera, const json_t *instances, const char *key, size_t row,
+                         const PosedSet *set, double *out, Error *err) {
     size_t O = (size_t)set->O, count = 0;
     Status status = STATUS_OK;
     for (size_t o = 0; !status && o < O; o++) {
@@ -188,7 +189,8 @@ static Status read_objects(const Camera *camera, PosedSet *set, Error *err) {
     size_t O = json_array_size(instances);
     if (O == 0 || !json_object_get(json_array_get(instances, 0), "positions")) return STATUS_OK;
     if (O > OBJECTS_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d instances, found %zu", camera->path, OBJECTS_MAX, O);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d instances, found %zu", camera->path,
+                         OBJECTS_MAX, O);
     set->O = (int)O;
     set->object_position = calloc((size_t)set->F * O, 3 * sizeof(double));
     set->object_quaternion = calloc((size_t)set->F * O, 4 * sizeof(double));
@@ -249,8 +251,9 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 
 const Importer import_kubric = {
     .name = "kubric",
-    .layout = "metadata.json with rgba_*.png, depth_*.tiff, segmentation_*.png; also cam_*/ of them (3DGSim), and folders of "
-              "such episodes",
+    .layout =
+        "metadata.json with rgba_*.png, depth_*.tiff, segmentation_*.png; also cam_*/ of them (3DGSim), and folders of "
+        "such episodes",
     .detect = detect,
     .count = count_episodes,
     .run = run,

@@ -21,8 +21,8 @@ bool has_folder(const char *folder, const char *name);
 bool first_folder(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
 bool first_file(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
 
-// Episodes: the folder itself when `is_one` says so, else those of its folders that are, in order. Returns how many there
-// are and writes the path of number `wanted` (-1: none).
+// Episodes: the folder itself when `is_one` says so, else those of its folders that are, in order. Returns how many
+// there are and writes the path of number `wanted` (-1: none).
 int find_episode(const char *path, bool (*is_one)(const char *folder), int wanted, char out[FILE_PATH_SIZE]);
 
 #endif

@@ -30,8 +30,8 @@ static Status read_lens(const ImportSource *source, Lens *out, Error *err) {
         return STATUS_OK;
     }
     if (!first_file(source->path, LENSES, path))
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected camera_intrinsic.json, found none; give --intrinsics fx,fy,cx,cy",
-                         source->path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected camera_intrinsic.json, found none; give --intrinsics fx,fy,cx,cy", source->path);
     Status status = json_read_file(path, JSON_MAX, &root, err);
     if (!status) status = json_field_numbers(path, root, "intrinsic_matrix", K, 9, err);
     if (!status) status = json_field_number_optional(path, root, "width", &w, err);
@@ -57,8 +57,8 @@ static Status list_folders(const char *path, Folders *out, Error *err) {
     Status status = list_pictures(out->colour, &out->colours, err);
     if (!status) status = list_pictures(out->depth, &out->depths, err);
     if (!status && out->colours.count != out->depths.count)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected as many depth as colour pictures, found %zu and %zu", path,
-                           out->depths.count, out->colours.count);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected as many depth as colour pictures, found %zu and %zu",
+                           path, out->depths.count, out->colours.count);
     return status;
 }
 
@@ -74,8 +74,8 @@ static Status read_block(TextFile *text, const char *line, const Folders *folder
         return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected a pose of one of %zu pictures, found number %.0f",
                          text->path, text->line, folders->colours.count, numbers[0]);
     size_t i = (size_t)numbers[0];
-    return add_named_picture(folders->colour, folders->colours.names[i], folders->depth, folders->depths.names[i], &image, out,
-                       err);
+    return add_named_picture(folders->colour, folders->colours.names[i], folders->depth, folders->depths.names[i],
+                             &image, out, err);
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PGND: camera_i/rgb/%06d.jpg, camera_i/depth/%06d.png (millimetres), calibration/{intrinsics,rvecs,tvecs}.npy (world to
-// camera, rotation vectors), timestamps.txt with a line a frame whose last numbers are each camera's time: cameras are not
-// in step, the nearest pictures are taken. An episode, or a folder of episodes.
+// PGND: camera_i/rgb/%06d.jpg, camera_i/depth/%06d.png (millimetres), calibration/{intrinsics,rvecs,tvecs}.npy (world
+// to camera, rotation vectors), timestamps.txt with a line a frame whose last numbers are each camera's time: cameras
+// are not in step, the nearest pictures are taken. An episode, or a folder of episodes.
 #include "base/camera.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/rig.h"
@@ -45,8 +45,9 @@ static Status take_times(const TextFile *text, char *line, int V, double *out, E
         while (begin > line && !strchr(" \t,", begin[-1])) begin--;
         out[v] = strtod(begin, &behind);
         if (begin == end || behind != end || !isfinite(out[v]))
-            return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected a time of each of the %d cameras at the end of the line",
-                             text->path, text->line, V);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s:%d: expected a time of each of the %d cameras at the end of the line", text->path,
+                             text->line, V);
         end = begin;
     }
     return STATUS_OK;
@@ -106,9 +107,9 @@ static Status add_camera(const Rig *rig, int v, PosedSet *out, Error *err) {
 static Status read_clock(Rig *rig, const ImportOptions *options, Error *err) {
     if (has_file(rig->folder, "timestamps.txt")) return read_times(rig, err);
     rig->fps = options->fps;
-    return rig->fps > 0 ? STATUS_OK
-                        : error_set(err, STATUS_BAD_INPUT, "%s: expected timestamps.txt, found none; give --fps N",
-                                    rig->folder);
+    return rig->fps > 0
+               ? STATUS_OK
+               : error_set(err, STATUS_BAD_INPUT, "%s: expected timestamps.txt, found none; give --fps N", rig->folder);
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PhysTwin: color/CAMERA/FRAME.png, depth/CAMERA/FRAME.npy (millimetres), metadata.json with "intrinsics" (V,3,3) and "fps".
-// Its poses are a pickle, which is a program and is never read: calibrate.npy (V,4,4), camera to world, holds the same.
+// PhysTwin: color/CAMERA/FRAME.png, depth/CAMERA/FRAME.npy (millimetres), metadata.json with "intrinsics" (V,3,3) and
+// "fps". Its poses are a pickle, which is a program and is never read: calibrate.npy (V,4,4), camera to world, holds
+// the same.
 #include "base/json_fields.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/rig.h"
@@ -44,11 +45,12 @@ static Status read_metadata(const char *folder, double *fps, double K[9 * CAMERA
 
 static Status read_poses(const char *folder, size_t V, NpyArray *out, Error *err) {
     if (!has_file(folder, "calibrate.npy"))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected calibrate.npy, found a pickle, which is a program and is never read; if you trust it, "
-                         "convert it in its folder: python3 -c 'import numpy, pickle; numpy.save(\"calibrate.npy\", "
-                         "numpy.array(pickle.load(open(\"calibrate.pkl\", \"rb\")), float))'",
-                         folder);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected calibrate.npy, found a pickle, which is a program and is never read; if you trust it, "
+            "convert it in its folder: python3 -c 'import numpy, pickle; numpy.save(\"calibrate.npy\", "
+            "numpy.array(pickle.load(open(\"calibrate.pkl\", \"rb\")), float))'",
+            folder);
     return rig_read_array(folder, "calibrate.npy", 3, (size_t[]){V, 4, 4}, out, err);
 }
 

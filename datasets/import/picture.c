@@ -53,7 +53,8 @@ static Corners corners_of(const Image *in, double x, double y) {
     size_t x0 = (size_t)u, y0 = (size_t)v, W = (size_t)in->W;
     size_t right = x0 + 1 < W, low = y0 + 1 < (size_t)in->H ? W : 0, at = y0 * W + x0;
     double s = u - (double)x0, t = v - (double)y0;
-    return (Corners){{at, at + right, at + low, at + low + right}, {(1 - s) * (1 - t), s * (1 - t), (1 - s) * t, s * t}};
+    return (Corners){{at, at + right, at + low, at + low + right},
+                     {(1 - s) * (1 - t), s * (1 - t), (1 - s) * t, s * t}};
 }
 
 typedef void Sampler(const Image *in, double x, double y, void *out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One picture of a recording into a view's own grid: decoded, put upright, undistorted, resampled, depth in metres
-// along z. Colour by area and then linear; depth never as a mixture of two surfaces (median of what a larger pixel covers,
-// then linear in 1/z on one surface, else the nearest); masks by the nearest pixel.
+// along z. Colour by area and then linear; depth never as a mixture of two surfaces (median of what a larger pixel
+// covers, then linear in 1/z on one surface, else the nearest); masks by the nearest pixel.
 #ifndef VPD_DATASETS_IMPORT_PICTURE_H
 #define VPD_DATASETS_IMPORT_PICTURE_H
 

@@ -45,7 +45,8 @@ Status rig_read_array(const char *folder, const char *name, int rank, const size
     Status status = file_join(path, sizeof path, folder, name, err);
     if (!status) status = npy_read(path, out, err);
     if (status || has_sides(out, rank, dims)) return status;
-    for (int i = 0, at = 0; i < rank; i++) at += snprintf(wanted + at, sizeof wanted - (size_t)at, "%s%zu", i ? "," : "", dims[i]);
+    for (int i = 0, at = 0; i < rank; i++)
+        at += snprintf(wanted + at, sizeof wanted - (size_t)at, "%s%zu", i ? "," : "", dims[i]);
     for (int i = 0, at = 0; i < out->rank && at < 40; i++)
         at += snprintf(found + at, sizeof found - (size_t)at, "%s%zu", i ? "," : "", out->dims[i]);
     return error_set(err, STATUS_BAD_INPUT, "%s: expected an array (%s) (0: any), found (%s)", path, wanted, found);

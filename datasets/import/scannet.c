@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScanNet as its SensReader exports it: color/N.jpg, depth/N.png (millimetres), pose/N.txt (camera to world, OpenCV; -inf
-// where tracking was lost: left out), intrinsic/intrinsic_color.txt and intrinsic_depth.txt (4x4). Colour and depth differ
-// in size and intrinsics: depth is brought to the colour's grid.
+// ScanNet as its SensReader exports it: color/N.jpg, depth/N.png (millimetres), pose/N.txt (camera to world, OpenCV;
+// -inf where tracking was lost: left out), intrinsic/intrinsic_color.txt and intrinsic_depth.txt (4x4). Colour and
+// depth differ in size and intrinsics: depth is brought to the colour's grid.
 #include "datasets/import/formats.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/text.h"
@@ -33,10 +33,11 @@ static Status check_extrinsics(const char *folder, Error *err) {
     if (!status) status = read_matrix(folder, "intrinsic/extrinsic_depth.txt", depth, err);
     for (int i = 0; !status && i < 16; i++) {
         if (fabs(colour[i] - depth[i]) < 0.01) continue;
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected extrinsic_color.txt and extrinsic_depth.txt to be the same to 1 cm, found another "
-                         "place of the depth camera; register depth to colour first",
-                         folder);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected extrinsic_color.txt and extrinsic_depth.txt to be the same to 1 cm, found another "
+            "place of the depth camera; register depth to colour first",
+            folder);
     }
     return status;
 }
@@ -67,7 +68,8 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
         lenses.lens = lens_of_matrix(colour, 4);
         lenses.depth_lens = lens_of_matrix(depth, 4);
     }
-    for (size_t i = 0; !status && i < names.count; i++) status = add_frame(source->path, names.names[i], &lenses, out, err);
+    for (size_t i = 0; !status && i < names.count; i++)
+        status = add_frame(source->path, names.names[i], &lenses, out, err);
     if (!status && out->count < names.count)
         log_warning(source->log, "%s: %zu of %zu pictures have no pose and are left out", source->path,
                     names.count - out->count, names.count);

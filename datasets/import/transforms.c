@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nerfstudio and instant-ngp: transforms.json with camera-to-world matrices in OpenGL axes; intrinsics and distortion for
-// all pictures or each; depth in millimetres unless depth_unit_scale_factor (instant-ngp: integer_depth_scale) says
+// nerfstudio and instant-ngp: transforms.json with camera-to-world matrices in OpenGL axes; intrinsics and distortion
+// for all pictures or each; depth in millimetres unless depth_unit_scale_factor (instant-ngp: integer_depth_scale) says
 // otherwise, 0 = unknown. Pictures without depth are left out. With "time" (and "camera_id") it is a video.
 #include "base/camera.h"
 #include "base/file.h"
@@ -15,8 +15,8 @@ enum { CAMERAS_MAX = 4096 };
 #define JSON_MAX ((size_t)1 << 28)
 
 typedef struct Transforms {
-    const char *path;              // of the JSON file
-    char folder[FILE_PATH_SIZE];   // its folder: every path in it stays beneath
+    const char *path;            // of the JSON file
+    char folder[FILE_PATH_SIZE]; // its folder: every path in it stays beneath
     json_t *root;
     const char *cameras[CAMERAS_MAX]; // names of camera_id, in the order of their first pictures
     long numbers[CAMERAS_MAX];        // where they are whole numbers
@@ -63,10 +63,11 @@ static Status read_model(const Transforms *file, const json_t *frame, Lens *lens
     bool known = lens->fisheye;
     for (size_t i = 0; i < sizeof PLAIN / sizeof *PLAIN; i++) known = known || strcmp(model, PLAIN[i]) == 0;
     return known ? STATUS_OK
-                 : error_set(err, STATUS_BAD_INPUT,
-                             "%s: \"camera_model\": expected OPENCV, PINHOLE or OPENCV_FISHEYE, found \"%.40s\"; undistort "
-                             "the pictures first",
-                             file->path, model);
+                 : error_set(
+                       err, STATUS_BAD_INPUT,
+                       "%s: \"camera_model\": expected OPENCV, PINHOLE or OPENCV_FISHEYE, found \"%.40s\"; undistort "
+                       "the pictures first",
+                       file->path, model);
 }
 
 static Status read_distortion(const Transforms *file, const json_t *frame, Lens *lens, Error *err) {
@@ -96,7 +97,8 @@ static Status read_lens(const Transforms *file, const json_t *frame, const char 
     if (fy == 0 && angle_y > 0) fy = 0.5 * H / tan(0.5 * angle_y);
     if (fy == 0) fy = fx;
     if (fx == 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected \"fl_x\" or \"camera_angle_x\", found neither", file->path);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected \"fl_x\" or \"camera_angle_x\", found neither",
+                         file->path);
     *lens = lens_of(fx, fy, isnan(cx) ? 0.5 * W : cx, isnan(cy) ? 0.5 * H : cy);
     lens->H = H;
     lens->W = W;
@@ -178,7 +180,8 @@ static Status read_units(const Transforms *file, double *out, Error *err) {
     Status status = json_field_number_optional(file->path, file->root, "integer_depth_scale", out, err);
     if (!status) status = json_field_number_optional(file->path, file->root, "depth_unit_scale_factor", out, err);
     if (!status && !(*out > 0 && *out <= 1000))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected a depth unit above 0 metres, found %.6g", file->path, *out);
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s: expected a depth unit above 0 metres, found %.6g", file->path, *out);
     return status;
 }
 

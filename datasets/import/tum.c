@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TUM RGB-D: rgb.txt and depth.txt ("time file"), groundtruth.txt ("time tx ty tz qx qy qz qw", camera to world, w last).
-// The three clocks do not tick together: each colour picture takes the nearest depth and the nearest pose within 20 ms, or
-// is left out. 16-bit PNG, 5000 a metre, registered to colour. The intrinsics are not in the folder: by name for the
-// Freiburg cameras, else --intrinsics, else ROS's 525.
+// TUM RGB-D: rgb.txt and depth.txt ("time file"), groundtruth.txt ("time tx ty tz qx qy qz qw", camera to world, w
+// last). The three clocks do not tick together: each colour picture takes the nearest depth and the nearest pose within
+// 20 ms, or is left out. 16-bit PNG, 5000 a metre, registered to colour. The intrinsics are not in the folder: by name
+// for the Freiburg cameras, else --intrinsics, else ROS's 525.
 #include "base/camera.h"
 #include "base/file.h"
 #include "datasets/import/formats.h"
@@ -88,7 +88,8 @@ static Status read_stream(const char *folder, const char *name, bool poses, Stre
         if (line[strspn(line, " \t")] == '#') continue;
         status = poses ? take_pose(&text, line, out, err) : take_name(&text, line, out, err);
     }
-    if (!status && out->count == 0) status = error_set(err, STATUS_BAD_INPUT, "%s: expected lines with times, found none", path);
+    if (!status && out->count == 0)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected lines with times, found none", path);
     text_close(&text);
     return status;
 }
@@ -110,8 +111,9 @@ static Lens lens_by_name(const char *folder, const Log *log) {
         if (found) memcpy(options.intrinsics, known[i].k, sizeof options.intrinsics);
     }
     if (!found)
-        log_warning(log, "%s: no intrinsics in this layout and no freiburg1, 2 or 3 in the name: taking 525,525,319.5,239.5 "
-                         "(--intrinsics)",
+        log_warning(log,
+                    "%s: no intrinsics in this layout and no freiburg1, 2 or 3 in the name: taking 525,525,319.5,239.5 "
+                    "(--intrinsics)",
                     folder);
     Lens lens = given_lens(&options);
     lens.H = 480;
@@ -131,19 +133,21 @@ static Status pair(const ImportSource *source, const Stream *colour, const Strea
     Status status = STATUS_OK;
     for (size_t i = 0; !status && i < colour->count; i++) {
         double time = colour->times[i];
-        long d = nearest_time(depth->times, depth->count, time, gap), p = nearest_time(poses->times, poses->count, time, gap);
+        long d = nearest_time(depth->times, depth->count, time, gap),
+             p = nearest_time(poses->times, poses->count, time, gap);
         if (d < 0 || p < 0) continue;
         PosedImage image = {.time = time, .lens = *lens};
         pose_of((const double *)poses->items + 7 * p, image.world_from_camera);
-        status = add_named_picture(source->path, ((char **)colour->items)[i], source->path, ((char **)depth->items)[d], &image,
-                             out, err);
+        status = add_named_picture(source->path, ((char **)colour->items)[i], source->path, ((char **)depth->items)[d],
+                                   &image, out, err);
     }
     if (status) return status;
     if (out->count == 0)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected depth and poses within %.4g s of a colour picture, found none; are the clocks the "
-                         "same? (--gap)",
-                         source->path, gap);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected depth and poses within %.4g s of a colour picture, found none; are the clocks the "
+            "same? (--gap)",
+            source->path, gap);
     if (out->count < colour->count)
         log_warning(source->log, "%s: %zu of %zu pictures have no depth or no pose within %.4g s and are left out",
                     source->path, colour->count - out->count, colour->count, gap);
