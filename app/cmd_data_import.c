@@ -40,22 +40,6 @@ static const Flag flags[] = {
     {0},
 };
 
-static Status take_bounds(const CommandLine *line, ImportOptions *options, Error *err) {
-    const char *text = command_text(line, "bounds", NULL);
-    double *b = options->bounds;
-    int used = 0;
-    if (!text) return STATUS_OK;
-    bool good = sscanf(text, "%lf,%lf,%lf,%lf,%lf,%lf%n", b, b + 1, b + 2, b + 3, b + 4, b + 5, &used) == 6;
-    good = good && !text[used];
-    for (int c = 0; c < 3 && good; c++) good = isfinite(b[c]) && isfinite(b[3 + c]) && b[c] < b[3 + c];
-    options->has_bounds = good;
-    return good ? STATUS_OK
-                : error_set(err, STATUS_BAD_INPUT,
-                            "--bounds: expected x,y,z,x,y,z with each lower number below its upper one, such as "
-                            "-2,-2,0,2,2,1.5, found \"%.80s\"",
-                            text);
-}
-
 static Status take_intrinsics(const CommandLine *line, ImportOptions *options, Error *err) {
     const char *text = command_text(line, "intrinsics", NULL), *at = text;
     int count = 0;
@@ -114,7 +98,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
     if (!status) status = command_real(line, "far", 0, 1e6, &options.far, err);
     if (!status) status = command_int(line, "level", 1, 9, &level, err);
-    if (!status) status = take_bounds(line, &options, err);
+    if (!status) status = command_box(line, "bounds", options.bounds, &options.has_bounds, err);
     if (!status) status = take_recording(line, &options, err);
     if (!status) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status) return status;

@@ -2,7 +2,7 @@
 // The check passes an exact scene with next to no error, and names the fault of each scene that is wrong in one way.
 #include "base/image.h"
 #include "datasets/check.h"
-#include "datasets/subset.h"
+#include "datasets/convert.h"
 #include "tests/dataset_scene.h"
 
 static char folder[64], path[128];
@@ -222,9 +222,9 @@ static void test_subset(void **state) {
     assert_status_ok(scene_write(path, &scene, 6, &err), err);
     assert_status_ok(dataset_open(path, &dataset, &err), err);
     snprintf(out, sizeof out, "%s/b.h5", folder);
-    SubsetOptions options = {
+    ConvertOptions options = {
         .episodes = {1, -1, 0}, .first = 1, .count = 3, .stride = 2, .views = views, .view_count = 2};
-    assert_status_ok(dataset_write_subset(dataset, &options, out, NULL, &err), err);
+    assert_status_ok(dataset_convert(&dataset, 1, &options, out, NULL, &err), err);
     assert_status_ok(dataset_open(out, &part, &err), err);
     assert_int_equal(dataset_episode_count(part), 3);
     const EpisodeInfo *info = dataset_episode(part, 2);
@@ -240,13 +240,13 @@ static void test_subset(void **state) {
     assert_memory_equal(cut.object_position, whole.object_position, 3 * 3 * sizeof(double));
     dataset_close(part);
     options.episodes[SPLIT_TEST] = 9;
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "expected 9 test episodes, found 2");
-    options = (SubsetOptions){.episodes = {1, 0, 0}, .first = 7};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    options = (ConvertOptions){.episodes = {1, 0, 0}, .first = 7};
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "expected a first frame below 7");
-    options = (SubsetOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    options = (ConvertOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "every view that is kept is held out");
     assert_status_ok(dataset_open(out, &part, &err), err); // the failures left the first result in place
     dataset_close(part);
