@@ -118,6 +118,31 @@ static void flip(Scene *scene, bool columns) {
 static void mirrored(Scene *scene) { flip(scene, true); }
 static void upside_down(Scene *scene) { flip(scene, false); }
 
+static void swapped_focal(Scene *scene) {
+    for (int v = 0; v < scene->info.V; v++) scene->K[9 * v] *= 1.4;
+    scene_render(scene);
+    for (int v = 0; v < scene->info.V; v++) {
+        scene->K[9 * v + 4] = scene->K[9 * v];
+        scene->K[9 * v] /= 1.4;
+    }
+}
+static void swapped_centre(Scene *scene) {
+    for (int v = 0; v < scene->info.V; v++) scene->K[9 * v + 2] = 24, scene->K[9 * v + 5] = 32;
+}
+// What comes of (x, y, z, w) read as (w, x, y, z), or the other way round.
+static void misread(Scene *scene, int places) {
+    for (int v = 0; v < scene->info.V; v++) {
+        double *pose = scene->poses + 16 * v, R[9], q[4], read[4], t[3] = {pose[3], pose[7], pose[11]};
+        for (int i = 0; i < 9; i++) R[i] = pose[4 * (i / 3) + i % 3];
+        quaternion_from_rotation(R, q);
+        for (int i = 0; i < 4; i++) read[i] = q[(i + places) % 4];
+        rotation_from_quaternion(read, R);
+        pose_from_rotation(R, t, pose);
+    }
+}
+static void w_last(Scene *scene) { misread(scene, 1); }
+static void w_first(Scene *scene) { misread(scene, 3); }
+
 static void test_guesses(void **state) {
     (void)state;
     const struct {
@@ -134,6 +159,10 @@ static void test_guesses(void **state) {
         {upside_down, GUESS_UPSIDE_DOWN},
         {half_pixel, GUESS_HALF_PIXEL_MORE},
         {half_pixel_more, GUESS_HALF_PIXEL_LESS},
+        {swapped_focal, GUESS_SWAPPED_FOCAL},
+        {swapped_centre, GUESS_SWAPPED_CENTRE},
+        {w_last, GUESS_W_LAST},
+        {w_first, GUESS_W_FIRST},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CheckReport report = check_spoiled(2, 4, 0, cases[i].spoil);
