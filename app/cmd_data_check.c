@@ -65,9 +65,24 @@ static void print_episodes(const Dataset *dataset, const CheckReport *report) {
     }
 }
 
+// When the error is large: what it would be if the data were something else.
+static void print_guesses(const CheckReport *report) {
+    if (report->guess == GUESS_NONE && report->all.median <= report->pass) return;
+    printf("\nWhat the error would be if the data were\n  %-26s %9s %9s %9s %10s\n", "", "points", "median mm", "agree",
+           "through");
+    for (int g = 0; g < GUESS_COUNT; g++) {
+        const PairStats *guess = &report->guesses[g];
+        double tested = guess->tested ? (double)guess->tested : 1;
+        printf("%c %-26s %9zu %9.2f %8.1f%% %9.1f%%\n", g && (Guess)g == report->guess ? '*' : ' ',
+               guess_name((Guess)g), guess->tested, guess->tested ? 1e3 * guess->median : 0, 100 * guess->agree,
+               100 * (double)guess->through / tested);
+    }
+}
+
 static void print_report(const Dataset *dataset, const CheckReport *report) {
     if (report->pair_count || report->all.tested) print_pairs(report);
     print_episodes(dataset, report);
+    if (report->all.tested) print_guesses(report);
     printf("\n");
     for (int i = 0; i < report->finding_count; i++)
         printf("%s %s\n", report->findings[i].wrong ? "WRONG" : "note ", report->findings[i].text);
@@ -149,6 +164,8 @@ const Command command_data_check = {
         "Reads every image, and holds all views against each other: unprojects view a, projects into view b and "
         "compares\n"
         "depth there. Tries what usual mistakes would look like (OpenGL cameras, camera-from-world poses, ray length,\n"
-        "millimetres, half a pixel, mirrored pictures). Exit status 2 when something is wrong.",
+        "millimetres, half a pixel, mirrored pictures, swapped focal lengths, quaternions in the wrong order), and "
+        "prints the\n"
+        "error of each when it is large as it stands. Exit status 2 when something is wrong.",
     .run = run_check,
 };

@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
-#include "datasets/import.h"
+#include "datasets/import/import.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const Flag flags[] = {
     {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o'},
-    {.name = "format", .value = "NAME", .help = "hololens or apc (guessed from the folder)"},
+    {.name = "format", .value = "NAME", .help = "one of the layouts below (guessed)"},
     {.name = "size", .value = "WxH", .help = "width x height to resample to, scaling the intrinsics (as recorded)"},
     {.name = "every", .value = "N", .help = "take every Nth picture (1)"},
+    {.name = "as",
+     .value = "KIND",
+     .help = "one moving camera: still (a view per picture) or video (a frame per picture)"},
+    {.name = "fps", .value = "N", .help = "frames a second, of recordings without times"},
+    {.name = "gap",
+     .value = "S",
+     .help = "longest time between pictures taken for one moment, seconds (half a step; tum 0.02)"},
+    {.name = "intrinsics",
+     .value = "LIST",
+     .help = "fx,fy,cx,cy[,k1,k2,p1,p2[,k3]] as OpenCV has them, of layouts without (tum, open3d)"},
+    {.name = "cameras", .value = "FILE", .help = "JSON with cameras, of layouts without (robot; docs/data.md)"},
+    {.name = "depth", .value = "FOLDER", .help = "depth pictures that lie elsewhere (robot, colmap)"},
+    {.name = "depth-unit", .value = "M", .help = "metres per unit of the depth pictures (the layout's)"},
     {.name = "holdout", .value = "N", .help = "hold out every Nth view (none)"},
     {.name = "holdout-first", .value = "K", .help = "the first view that is held out, counted from 0 (0)"},
     {.name = "window",
@@ -22,23 +36,47 @@ static const Flag flags[] = {
     {.name = "bounds", .value = "LIST", .help = "x,y,z,x,y,z: lower and upper corner of the workspace, metres (none)"},
     {.name = "split", .value = "NAME", .help = "train, val or test (train)"},
     {.name = "name", .value = "TEXT", .help = "name of the data set (the folder's)"},
+    {.name = "level", .value = "N", .help = "deflate level, 1 to 9 (4)"},
     {0},
 };
 
-static Status take_bounds(const CommandLine *line, ImportOptions *options, Error *err) {
-    const char *text = command_text(line, "bounds", NULL);
-    double *b = options->bounds;
-    int used = 0;
+static Status take_intrinsics(const CommandLine *line, ImportOptions *options, Error *err) {
+    const char *text = command_text(line, "intrinsics", NULL), *at = text;
+    int count = 0;
     if (!text) return STATUS_OK;
-    bool good = sscanf(text, "%lf,%lf,%lf,%lf,%lf,%lf%n", b, b + 1, b + 2, b + 3, b + 4, b + 5, &used) == 6;
-    good = good && !text[used];
-    for (int c = 0; c < 3 && good; c++) good = isfinite(b[c]) && isfinite(b[3 + c]) && b[c] < b[3 + c];
-    options->has_bounds = good;
-    return good ? STATUS_OK
-                : error_set(err, STATUS_BAD_INPUT,
-                            "--bounds: expected x,y,z,x,y,z with each lower number below its upper one, such as "
-                            "-2,-2,0,2,2,1.5, found \"%.80s\"",
-                            text);
+    for (; count < 9; count++) {
+        char *end;
+        options->intrinsics[count] = strtod(at, &end);
+        if (end == at || !isfinite(options->intrinsics[count])) break;
+        at = end;
+        if (*at != ',') {
+            count++;
+            break;
+        }
+        at++;
+    }
+    bool good = !*at && (count == 4 || count == 8 || count == 9) && at[-1] != ',';
+    options->has_intrinsics = good && options->intrinsics[0] > 0 && options->intrinsics[1] > 0;
+    return options->has_intrinsics
+               ? STATUS_OK
+               : error_set(err, STATUS_BAD_INPUT,
+                           "--intrinsics: expected fx,fy,cx,cy[,k1,k2,p1,p2[,k3]] with fx and fy above 0, such as "
+                           "525,525,319.5,239.5, found \"%.80s\"",
+                           text);
+}
+
+// What is only read by layouts that lack it.
+static Status take_recording(const CommandLine *line, ImportOptions *options, Error *err) {
+    int as = AS_RECORDED - 1;
+    options->cameras = command_text(line, "cameras", NULL);
+    options->depth = command_text(line, "depth", NULL);
+    Status status = command_choice(line, "as", "still|video", &as, err);
+    if (!status) status = command_real(line, "fps", 1e-3, 1e5, &options->fps, err);
+    if (!status) status = command_real(line, "gap", 1e-6, 1e6, &options->gap, err);
+    if (!status) status = command_real(line, "depth-unit", 1e-9, 1, &options->depth_unit, err);
+    if (!status) status = take_intrinsics(line, options, err);
+    options->as = (ImportAs)(as + 1);
+    return status;
 }
 
 static Status run_import(const CommandLine *line, Error *err) {
@@ -47,7 +85,7 @@ static Status run_import(const CommandLine *line, Error *err) {
                              .far = NAN,
                              .name = command_text(line, "name", NULL)};
     const char *path;
-    long every = 1, holdout = 0, holdout_first = 0, window = 0;
+    long every = 1, holdout = 0, holdout_first = 0, window = 0, level = 4;
     int split = SPLIT_TRAIN;
     Status status = command_required(line, "output", &path, err);
     if (!status) status = command_size(line, "size", &options.H, &options.W, err);
@@ -59,7 +97,9 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (!status) status = command_int(line, "window", 1, INT_MAX, &window, err);
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
     if (!status) status = command_real(line, "far", 0, 1e6, &options.far, err);
-    if (!status) status = take_bounds(line, &options, err);
+    if (!status) status = command_int(line, "level", 1, 9, &level, err);
+    if (!status) status = command_box(line, "bounds", options.bounds, &options.has_bounds, err);
+    if (!status) status = take_recording(line, &options, err);
     if (!status) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status) return status;
     options.every = (int)every;
@@ -67,6 +107,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     options.holdout_first = (int)holdout_first;
     options.window = (int)window;
     options.split = (Split)split;
+    options.level = (int)level;
     status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
     if (!status) log_note(&line->log, "%s written; now \"vpd data check %s\"", path, path);
     return status;
@@ -74,14 +115,27 @@ static Status run_import(const CommandLine *line, Error *err) {
 
 const Command command_data_import = {
     .name = "data import",
-    .summary = "turn a folder of posed pictures into a data set",
-    .arguments = "FOLDER",
+    .summary = "turn a recording in another layout into a data set",
+    .arguments = "PATH",
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details = "A static scene becomes one episode of one frame, with one view per picture (--window: several such\n"
-               "episodes, what is left over joins the last). Layouts:\n"
-               "  hololens  K.txt, poses.txt (camera to world), images/, depth/ (mm), frames.txt (optional)\n"
-               "  apc       cam.info.txt and frame-*.color.png, frame-*.depth.png, or scene-* folders of them",
+    .details =
+        "Lens distortion is taken out, cameras of different size become one size, depth becomes metres along z, poses\n"
+        "become camera to world with OpenCV axes. A static scene becomes one episode of one frame, with one view per\n"
+        "picture (--window: several such episodes, what is left over joins the last). Layouts:\n"
+        "  hololens    K.txt, poses.txt (camera to world), images/, depth/ (mm), frames.txt (optional)\n"
+        "  apc         cam.info.txt and frame-*.color.png, frame-*.depth.png, or scene-* folders of them\n"
+        "  nerfstudio  transforms.json with depth_file_path; \"time\" and \"camera_id\" make a video (also "
+        "instant-ngp)\n"
+        "  kubric      metadata.json, rgba_*.png, depth_*.tiff; cam_*/ and episode_*/ of them (MOVi, 3DGSim)\n"
+        "  tum         rgb.txt, depth.txt, groundtruth.txt\n"
+        "  scannet     color/, depth/, pose/, intrinsic/\n"
+        "  bop         scene_camera.json, rgb/, depth/, or folders of such scenes\n"
+        "  open3d      color/, depth/, odometry.log or trajectory.log, camera_intrinsic.json\n"
+        "  colmap      images/, sparse/0/ (bin or txt), stereo/depth_maps/ or depth/\n"
+        "  pgnd        camera_*/rgb, camera_*/depth, calibration/*.npy, timestamps.txt\n"
+        "  phystwin    color/N/, depth/N/, metadata.json, calibrate.npy (made from the pickle)\n"
+        "  robot       HDF5 of robomimic, LIBERO, ManiSkill, ALOHA, or a folder of such files",
     .run = run_import,
 };

@@ -3,6 +3,9 @@
 
 #include "base/image.h"
 
+#include <math.h>
+#include <stdio.h>
+
 Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err) {
     const char *value = command_text(line, flag, NULL);
     char key[80];
@@ -23,6 +26,22 @@ Status command_size(const CommandLine *line, const char *flag, int *H, int *W, E
     *H = h;
     *W = w;
     return STATUS_OK;
+}
+
+Status command_box(const CommandLine *line, const char *flag, double b[6], bool *given, Error *err) {
+    const char *text = command_text(line, flag, NULL);
+    int used = 0;
+    *given = false;
+    if (!text) return STATUS_OK;
+    bool good = sscanf(text, "%lf,%lf,%lf,%lf,%lf,%lf%n", b, b + 1, b + 2, b + 3, b + 4, b + 5, &used) == 6;
+    good = good && !text[used];
+    for (int c = 0; c < 3 && good; c++) good = isfinite(b[c]) && isfinite(b[3 + c]) && b[c] < b[3 + c];
+    *given = good;
+    return good ? STATUS_OK
+                : error_set(err, STATUS_BAD_INPUT,
+                            "--%s: expected x,y,z,x,y,z with each lower number below its upper one, such as "
+                            "-2,-2,0,2,2,1.5, found \"%.80s\"",
+                            flag, text);
 }
 
 Status command_check_writable(const char *path, Error *err) {

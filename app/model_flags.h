@@ -18,6 +18,8 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
 // "128x96" (width x height, as in every flag and table of the program); both stay as they are when the flag was not
 // given.
 Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err);
+// "x,y,z,x,y,z": lower and upper corner, metres. *given says whether the flag was there.
+Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);
 

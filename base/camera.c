@@ -73,6 +73,20 @@ void pose_from_rotation(const double R[9], const double t[3], double out[16]) {
     out[15] = 1;
 }
 
+void quaternion_from_rotation(const double R[9], double wxyz[4]) {
+    // 4 q q^T from the sums and differences of R's elements; the row of its largest diagonal element is q times a
+    // factor.
+    double w = 1 + R[0] + R[4] + R[8], x = 1 + R[0] - R[4] - R[8], y = 1 - R[0] + R[4] - R[8],
+           z = 1 - R[0] - R[4] + R[8];
+    double wx = R[7] - R[5], wy = R[2] - R[6], wz = R[3] - R[1], xy = R[1] + R[3], xz = R[2] + R[6], yz = R[5] + R[7];
+    const double square[4][4] = {{w, wx, wy, wz}, {wx, x, xy, xz}, {wy, xy, y, yz}, {wz, xz, yz, z}};
+    int largest = 0;
+    for (int i = 1; i < 4; i++) {
+        if (square[i][i] > square[largest][largest]) largest = i;
+    }
+    for (int i = 0; i < 4; i++) wxyz[i] = 0.5 * square[largest][i] / sqrt(square[largest][largest]);
+}
+
 void rotation_from_quaternion(const double wxyz[4], double R[9]) {
     double w = wxyz[0], x = wxyz[1], y = wxyz[2], z = wxyz[3];
     double s = 2 / (w * w + x * x + y * y + z * z);

@@ -5,8 +5,10 @@
 #include "base/file.h"
 #include "base/image_codecs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void image_free(Image *image) {
     free(image->pixels);
@@ -32,16 +34,21 @@ Status image_create(int H, int W, int channels, PixelType type, Image *out, Erro
     return STATUS_OK;
 }
 
-Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err) {
+static bool is_png(const void *bytes, size_t size) { return size >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0; }
+
+static Status decode(const void *bytes, size_t size, bool labels, const char *name, Image *out, Error *err) {
     const unsigned char *b = bytes;
     Status status;
     *out = (Image){0};
-    if (size >= 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0) status = image_decode_png(b, size, out, err);
+    if (is_png(b, size)) status = image_decode_png(b, size, labels, out, err);
     else if (size >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0) status = image_decode_jpeg(b, size, out, err);
     else if (size >= 4 && (memcmp(b, "II*\0", 4) == 0 || memcmp(b, "MM\0*", 4) == 0))
         status = image_decode_tiff(b, size, out, err);
+    else if (size >= 6 && memcmp(b, "\x93NUMPY", 6) == 0) status = image_decode_npy(b, size, out, err);
+    else if (image_is_map(b, size)) status = image_decode_map(b, size, out, err);
     else
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a PNG, JPEG or TIFF picture, found another format", name);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a PNG, JPEG or TIFF picture or a .npy array, found another format", name);
     if (status) {
         image_free(out);
         error_prefix(err, "%s", name);
@@ -49,13 +56,44 @@ Status image_decode(const void *bytes, size_t size, const char *name, Image *out
     return status;
 }
 
-Status image_read(const char *path, Image *out, Error *err) {
+Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err) {
+    return decode(bytes, size, false, name, out, err);
+}
+
+static Status read_picture(const char *path, bool labels, Image *out, Error *err) {
     char *bytes = NULL;
     size_t size = 0;
     *out = (Image){0};
     Status status = file_read_all(path, IMAGE_FILE_MAX, &bytes, &size, err);
-    if (!status) status = image_decode(bytes, size, path, out, err);
+    if (!status) status = decode(bytes, size, labels, path, out, err);
     free(bytes);
+    return status;
+}
+
+Status image_read(const char *path, Image *out, Error *err) { return read_picture(path, false, out, err); }
+Status image_read_labels(const char *path, Image *out, Error *err) { return read_picture(path, true, out, err); }
+
+static uint32_t big_endian(const unsigned char *b) {
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+Status image_read_size(const char *path, int *H, int *W, Error *err) {
+    unsigned char head[24];
+    Image image = {0};
+    int fd;
+    Status status = file_open(path, IMAGE_FILE_MAX, &fd, NULL, err);
+    if (status) return status;
+    bool png = read(fd, head, sizeof head) == (ssize_t)sizeof head && is_png(head, sizeof head);
+    close(fd);
+    if (png && big_endian(head + 16) <= IMAGE_SIDE_MAX && big_endian(head + 20) <= IMAGE_SIDE_MAX) {
+        *W = (int)big_endian(head + 16);
+        *H = (int)big_endian(head + 20);
+        if (*W > 0 && *H > 0) return STATUS_OK;
+    }
+    status = image_read(path, &image, err);
+    *H = image.H;
+    *W = image.W;
+    image_free(&image);
     return status;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures in memory and in files. Rows of pixels, channel-last: pixels (H,W,channels) of u8, u16 or f32.
 // image_read is the one guarded way to open a picture from a stranger: PNG (1-16 bit), JPEG (8 bit), TIFF (8/16 bit,
-// float32), regular files only, size and dimensions capped, told apart by content and not by name.
+// float32), NumPy arrays and COLMAP's maps; regular files only, size and dimensions capped, told apart by content and
+// not by name.
 // Palette and 1/2/4 bit become u8; no gamma or colour profile is applied; alpha stays a channel.
 #ifndef VPD_BASE_IMAGE_H
 #define VPD_BASE_IMAGE_H
@@ -28,6 +29,10 @@ void image_free(Image *image);
 Status image_create(int H, int W, int channels, PixelType type, Image *out, Error *err);
 
 Status image_read(const char *path, Image *out, Error *err);
+// A picture of labels: the indices of a palette stay numbers.
+Status image_read_labels(const char *path, Image *out, Error *err);
+// Its size; of a PNG without decoding it.
+Status image_read_size(const char *path, int *H, int *W, Error *err);
 Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err);
 
 // 8 or 16 bit PNG (PIXEL_U8, PIXEL_U16). image_encode_png gives malloc'ed bytes; image_write_png replaces the file at

@@ -5,9 +5,15 @@
 
 #include "base/image.h"
 
+#include <stdbool.h>
+
 size_t image_bytes(const Image *image);
-Status image_decode_png(const unsigned char *bytes, size_t size, Image *out, Error *err);
+// `labels`: a palette's indices stay numbers instead of becoming colours.
+Status image_decode_png(const unsigned char *bytes, size_t size, bool labels, Image *out, Error *err);
 Status image_decode_jpeg(const unsigned char *bytes, size_t size, Image *out, Error *err);
 Status image_decode_tiff(const unsigned char *bytes, size_t size, Image *out, Error *err);
+Status image_decode_npy(const unsigned char *bytes, size_t size, Image *out, Error *err);
+bool image_is_map(const unsigned char *bytes, size_t size); // COLMAP's "W&H&C&"
+Status image_decode_map(const unsigned char *bytes, size_t size, Image *out, Error *err);
 
 #endif

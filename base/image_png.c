@@ -13,6 +13,7 @@ enum { DEFLATE_RATIO_MAX = 1040, ANCILLARY_BYTES_MAX = 1 << 24 };
 typedef struct PngJob {
     const unsigned char *bytes;
     size_t size, at;
+    bool labels;
     char message[128];
     png_bytep *rows;
 } PngJob;
@@ -39,7 +40,8 @@ static void read_bytes(png_structp png, png_bytep out, size_t count) {
 static Status prepare(png_structp png, png_infop info, PngJob *job, Image *out, Error *err) {
     png_read_info(png, info);
     int depth = png_get_bit_depth(png, info), colour = png_get_color_type(png, info);
-    if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
+    if (colour == PNG_COLOR_TYPE_PALETTE && job->labels) png_set_packing(png);
+    else if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
     if (colour == PNG_COLOR_TYPE_GRAY && depth < 8) png_set_expand_gray_1_2_4_to_8(png);
     if (depth == 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(png);
     png_set_interlace_handling(png);
@@ -72,8 +74,8 @@ static Status decode(png_structp png, png_infop info, PngJob *job, Image *out, E
     return STATUS_OK;
 }
 
-Status image_decode_png(const unsigned char *bytes, size_t size, Image *out, Error *err) {
-    PngJob job = {.bytes = bytes, .size = size};
+Status image_decode_png(const unsigned char *bytes, size_t size, bool labels, Image *out, Error *err) {
+    PngJob job = {.bytes = bytes, .size = size, .labels = labels};
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job, take_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     Status status = info ? decode(png, info, &job, out, err) : error_set(err, STATUS_FAILED, "no memory for libpng");

@@ -408,6 +408,10 @@ static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
     [GUESS_POSE_MILLIMETRES] = {"poses in millimetres", "divide the translations of world_from_camera by 1000"},
     [GUESS_MIRRORED] = {"mirrored", "the images are mirrored left to right; flip them"},
     [GUESS_UPSIDE_DOWN] = {"upside down", "the images are upside down; flip them"},
+    [GUESS_SWAPPED_FOCAL] = {"swapped focal lengths", "fx and fy are swapped"},
+    [GUESS_SWAPPED_CENTRE] = {"swapped centre", "cx and cy are swapped"},
+    [GUESS_W_LAST] = {"quaternions w last", "the quaternions had w last and were read as w first"},
+    [GUESS_W_FIRST] = {"quaternions w first", "the quaternions had w first and were read as w last"},
 };
 
 const char *guess_name(Guess guess) { return GUESS_WORDS[guess][0]; }

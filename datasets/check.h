@@ -36,6 +36,10 @@ typedef enum Guess { // what the numbers may be instead; the first is as they st
     GUESS_POSE_MILLIMETRES,
     GUESS_MIRRORED,
     GUESS_UPSIDE_DOWN,
+    GUESS_SWAPPED_FOCAL,
+    GUESS_SWAPPED_CENTRE,
+    GUESS_W_LAST,
+    GUESS_W_FIRST,
     GUESS_COUNT
 } Guess;
 

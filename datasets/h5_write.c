@@ -154,3 +154,12 @@ bool h5_write_block(hid_t array, H5Kind kind, int rank, const size_t *start, con
     h5_unlock();
     return good;
 }
+
+bool h5_write_packed(hid_t array, int rank, const size_t *start, const void *bytes, size_t size) {
+    hsize_t wide[H5_RANK_MAX];
+    widen(rank, start, wide);
+    h5_lock();
+    bool good = H5Dwrite_chunk(array, H5P_DEFAULT, 0, wide, size, bytes) >= 0;
+    h5_unlock();
+    return good;
+}

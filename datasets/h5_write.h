@@ -28,5 +28,7 @@ bool h5_write_array(hid_t parent, const char *name, H5Kind kind, int rank, const
 hid_t h5_create_chunked(hid_t parent, const char *name, H5Kind kind, int rank, const size_t *dims, const size_t *chunk,
                         int deflate_level);
 bool h5_write_block(hid_t array, H5Kind kind, int rank, const size_t *start, const size_t *count, const void *values);
+// One whole chunk that went through the filters already (datasets/pack.h).
+bool h5_write_packed(hid_t array, int rank, const size_t *start, const void *bytes, size_t size);
 
 #endif

@@ -26,6 +26,22 @@ Shot shot_of(const Frames *frames, int frame, int view) {
     return shot;
 }
 
+static void swap(double *a, double *b) {
+    double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+// The rotation with the four numbers of its quaternion moved on by `places`.
+static void rotate_quaternion(double pose[16], int places) {
+    double R[9], q[4], moved[4], t[3] = {pose[3], pose[7], pose[11]};
+    for (int i = 0; i < 9; i++) R[i] = pose[4 * (i / 3) + i % 3];
+    quaternion_from_rotation(R, q);
+    for (int i = 0; i < 4; i++) moved[i] = q[(i + places) % 4];
+    rotation_from_quaternion(moved, R);
+    pose_from_rotation(R, t, pose);
+}
+
 Shot shot_under(const Shot *shot, Guess guess) {
     Shot other = *shot;
     switch (guess) {
@@ -39,6 +55,10 @@ Shot shot_under(const Shot *shot, Guess guess) {
     case GUESS_POSE_MILLIMETRES: other.depth_scale = 1e3; break;
     case GUESS_MIRRORED: other.flip_x = true; break;
     case GUESS_UPSIDE_DOWN: other.flip_y = true; break;
+    case GUESS_SWAPPED_FOCAL: swap(&other.K[0], &other.K[4]); break;
+    case GUESS_SWAPPED_CENTRE: swap(&other.K[2], &other.K[5]); break;
+    case GUESS_W_LAST: rotate_quaternion(other.pose, 3); break;
+    case GUESS_W_FIRST: rotate_quaternion(other.pose, 1); break;
     default: break;
     }
     pose_inverse(other.pose, other.inverse);

@@ -135,17 +135,43 @@ Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *in
     return STATUS_OK;
 }
 
-Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
-                                const uint16_t *mask, Error *err) {
+void packed_image_free(PackedImage *image) {
+    free(image->rgb.bytes);
+    free(image->depth.bytes);
+    free(image->mask.bytes);
+    *image = (PackedImage){0};
+}
+
+Status dataset_writer_pack(const DatasetWriter *writer, const uint8_t *rgb, const void *depth, const uint16_t *mask,
+                           PackedImage *out, Error *err) {
+    size_t pixels = (size_t)writer->H * (size_t)writer->W, width = writer->depth_is_u16 ? 2 : sizeof(float);
+    CHECK(writer->group > 0 && (mask != NULL) == (writer->mask > 0));
+    *out = (PackedImage){0};
+    Status status = pack_bytes(rgb, 3 * pixels, 1, writer->deflate_level, &out->rgb, err);
+    if (!status) status = pack_bytes(depth, pixels, width, writer->deflate_level, &out->depth, err);
+    if (!status && mask) status = pack_bytes(mask, pixels, sizeof *mask, writer->deflate_level, &out->mask, err);
+    if (status) packed_image_free(out);
+    return status;
+}
+
+Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, const PackedImage *image, Error *err) {
     CHECK(writer->group > 0 && frame >= 0 && frame < writer->F && view >= 0 && view < writer->V);
-    CHECK((mask != NULL) == (writer->mask > 0));
-    size_t start[5] = {(size_t)frame, (size_t)view}, count[5] = {1, 1, (size_t)writer->H, (size_t)writer->W, 3};
-    if (!h5_write_block(writer->rgb, H5_U8, 5, start, count, rgb) ||
-        !h5_write_block(writer->depth, writer->depth_is_u16 ? H5_U16 : H5_F32, 4, start, count, depth) ||
-        (mask && !h5_write_block(writer->mask, H5_U16, 4, start, count, mask)))
+    size_t start[5] = {(size_t)frame, (size_t)view};
+    if (!h5_write_packed(writer->rgb, 5, start, image->rgb.bytes, image->rgb.size) ||
+        !h5_write_packed(writer->depth, 4, start, image->depth.bytes, image->depth.size) ||
+        (writer->mask > 0 && !h5_write_packed(writer->mask, 4, start, image->mask.bytes, image->mask.size)))
         return write_failed(writer, err);
     writer->put[(size_t)frame * (size_t)writer->V + (size_t)view] = 1;
     return STATUS_OK;
+}
+
+Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
+                                const uint16_t *mask, Error *err) {
+    PackedImage packed;
+    Status status = dataset_writer_pack(writer, rgb, depth, mask, &packed, err);
+    if (!status) status = dataset_writer_put_packed(writer, frame, view, &packed, err);
+    packed_image_free(&packed);
+    return status;
 }
 
 Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,

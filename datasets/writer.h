@@ -7,6 +7,7 @@
 #define VPD_DATASETS_WRITER_H
 
 #include "datasets/dataset.h"
+#include "datasets/pack.h"
 
 typedef struct DatasetWriter DatasetWriter;
 
@@ -24,6 +25,16 @@ Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *in
 // rgb (H,W,3); depth (H,W): u16 in units of depth_scale when depth_is_u16, else f32 metres; mask (H,W) or NULL.
 Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
                                 const uint16_t *mask, Error *err);
+
+// The same in two steps, so that threads share the work: any number of them pack, one puts.
+typedef struct PackedImage {
+    PackedBytes rgb, depth, mask;
+} PackedImage;
+
+Status dataset_writer_pack(const DatasetWriter *writer, const uint8_t *rgb, const void *depth, const uint16_t *mask,
+                           PackedImage *out, Error *err);
+Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, const PackedImage *image, Error *err);
+void packed_image_free(PackedImage *image); // accepts {0}
 
 // Extra ground truth under state/: `rank` dimensions of float.
 Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,

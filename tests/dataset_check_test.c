@@ -2,7 +2,7 @@
 // The check passes an exact scene with next to no error, and names the fault of each scene that is wrong in one way.
 #include "base/image.h"
 #include "datasets/check.h"
-#include "datasets/subset.h"
+#include "datasets/convert.h"
 #include "tests/dataset_scene.h"
 
 static char folder[64], path[128];
@@ -118,6 +118,31 @@ static void flip(Scene *scene, bool columns) {
 static void mirrored(Scene *scene) { flip(scene, true); }
 static void upside_down(Scene *scene) { flip(scene, false); }
 
+static void swapped_focal(Scene *scene) {
+    for (int v = 0; v < scene->info.V; v++) scene->K[9 * v] *= 1.4;
+    scene_render(scene);
+    for (int v = 0; v < scene->info.V; v++) {
+        scene->K[9 * v + 4] = scene->K[9 * v];
+        scene->K[9 * v] /= 1.4;
+    }
+}
+static void swapped_centre(Scene *scene) {
+    for (int v = 0; v < scene->info.V; v++) scene->K[9 * v + 2] = 24, scene->K[9 * v + 5] = 32;
+}
+// What comes of (x, y, z, w) read as (w, x, y, z), or the other way round.
+static void misread(Scene *scene, int places) {
+    for (int v = 0; v < scene->info.V; v++) {
+        double *pose = scene->poses + 16 * v, R[9], q[4], read[4], t[3] = {pose[3], pose[7], pose[11]};
+        for (int i = 0; i < 9; i++) R[i] = pose[4 * (i / 3) + i % 3];
+        quaternion_from_rotation(R, q);
+        for (int i = 0; i < 4; i++) read[i] = q[(i + places) % 4];
+        rotation_from_quaternion(read, R);
+        pose_from_rotation(R, t, pose);
+    }
+}
+static void w_last(Scene *scene) { misread(scene, 1); }
+static void w_first(Scene *scene) { misread(scene, 3); }
+
 static void test_guesses(void **state) {
     (void)state;
     const struct {
@@ -134,6 +159,10 @@ static void test_guesses(void **state) {
         {upside_down, GUESS_UPSIDE_DOWN},
         {half_pixel, GUESS_HALF_PIXEL_MORE},
         {half_pixel_more, GUESS_HALF_PIXEL_LESS},
+        {swapped_focal, GUESS_SWAPPED_FOCAL},
+        {swapped_centre, GUESS_SWAPPED_CENTRE},
+        {w_last, GUESS_W_LAST},
+        {w_first, GUESS_W_FIRST},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CheckReport report = check_spoiled(2, 4, 0, cases[i].spoil);
@@ -222,9 +251,9 @@ static void test_subset(void **state) {
     assert_status_ok(scene_write(path, &scene, 6, &err), err);
     assert_status_ok(dataset_open(path, &dataset, &err), err);
     snprintf(out, sizeof out, "%s/b.h5", folder);
-    SubsetOptions options = {
+    ConvertOptions options = {
         .episodes = {1, -1, 0}, .first = 1, .count = 3, .stride = 2, .views = views, .view_count = 2};
-    assert_status_ok(dataset_write_subset(dataset, &options, out, NULL, &err), err);
+    assert_status_ok(dataset_convert(&dataset, 1, &options, out, NULL, &err), err);
     assert_status_ok(dataset_open(out, &part, &err), err);
     assert_int_equal(dataset_episode_count(part), 3);
     const EpisodeInfo *info = dataset_episode(part, 2);
@@ -240,13 +269,13 @@ static void test_subset(void **state) {
     assert_memory_equal(cut.object_position, whole.object_position, 3 * 3 * sizeof(double));
     dataset_close(part);
     options.episodes[SPLIT_TEST] = 9;
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "expected 9 test episodes, found 2");
-    options = (SubsetOptions){.episodes = {1, 0, 0}, .first = 7};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    options = (ConvertOptions){.episodes = {1, 0, 0}, .first = 7};
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "expected a first frame below 7");
-    options = (SubsetOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
-    assert_status_error(dataset_write_subset(dataset, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
+    options = (ConvertOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
+    assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
                         "every view that is kept is held out");
     assert_status_ok(dataset_open(out, &part, &err), err); // the failures left the first result in place
     dataset_close(part);

@@ -7,7 +7,7 @@ expect 0 "episodes   20 (train 15, val 2, test 3)" "" "$VPD" data info "$sample"
 expect 0 '"views":5' "" "$VPD" data info --json "$sample"
 expect 0 "images/s" "" "$VPD" data info --speed "$sample"
 expect 2 "" "nothing.h5: cannot" "$VPD" data info "$folder/nothing.h5"
-expect 2 "" "vpd data: expected one of check, import, info, subset" "$VPD" data
+expect 2 "" "vpd data: expected one of check, convert, import, info, show, subset" "$VPD" data
 
 # A part of it, small enough for the rest of this test.
 part=$folder/part.h5
@@ -42,7 +42,7 @@ for i in $(seq 0 40); do
   [ "$got" = 0 ] || [ -s "$folder/err" ] || fail "no sentence at byte $((i * i * 7 + 40))"
 done
 
-expect 2 "" "expected a folder in one of these layouts, found none of them: hololens" \
+expect 2 "" "expected a recording in one of these layouts, found none of them: hololens" \
   "$VPD" data import "$folder" -o "$folder/x.h5"
 expect 2 "" '--size: expected WIDTHxHEIGHT in pixels such as 128x96, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
 expect 2 "" '--bounds: expected x,y,z,x,y,z' "$VPD" data import "$folder" -o "$folder/x.h5" --bounds 0,0,0,1,1,0

@@ -4,10 +4,9 @@
 // it: u16 words rotated by three bits, in 0.1 mm. Nearer than 0.25 m is the gripper, which moves with the camera: that
 // depth is dropped.
 #include "base/file.h"
-#include "datasets/import.h"
-#include "datasets/import_text.h"
+#include "datasets/import/formats.h"
+#include "datasets/import/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,10 +46,10 @@ static bool detect(const char *folder) { return count_episodes(folder) > 0; }
 static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
     char colour[64], depth[64];
-    PosedImage image = {.view = (int)out->count};
+    PosedImage image = {0};
     snprintf(colour, sizeof colour, "%.20s.color.png", frame);
     snprintf(depth, sizeof depth, "%.20s.depth.png", frame);
-    memcpy(image.K, K, sizeof image.K);
+    memcpy(image.lens.K, K, sizeof image.lens.K);
     memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
     image.colour = text_join(scene, colour);
     image.depth = text_join(scene, depth);
@@ -90,21 +89,17 @@ static Status read_matrices(TextFile *text, const char *scene, PosedSet *out, Er
     return status;
 }
 
-static Status run(const char *folder, int episode, const Log *log, PosedSet *out, Error *err) {
+static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     char scene[FILE_PATH_SIZE] = "", path[FILE_PATH_SIZE];
     TextFile text = {0};
-    (void)log;
-    find_scene(folder, episode, scene);
+    find_scene(source->path, source->episode, scene);
     Status status = file_join(path, sizeof path, scene, "cam.info.txt", err);
     if (!status) status = text_open(path, &text, err);
     if (!status) status = read_matrices(&text, scene, out, err);
     text_close(&text);
-    out->F = 1;
-    out->V = (int)out->count;
     out->coding = DEPTH_ROTATED;
     out->depth_scale = 1e-4;
     out->near = 0.25;
-    out->far = INFINITY;
     snprintf(out->source, sizeof out->source, "apc-vision-toolbox");
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datasets/import_text.h"
+#include "datasets/import/text.h"
 
 #include "base/file.h"
 
@@ -21,18 +21,22 @@ void text_close(TextFile *file) {
     *file = (TextFile){0};
 }
 
-bool text_next_line(TextFile *file, char **line) {
+bool text_next_raw_line(TextFile *file, char **line) {
     char *at = file->text + (file->at - file->text), *end = file->text + file->length;
-    while (at < end) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        *line = at;
-        file->line++;
-        file->at = stop < end ? stop + 1 : end;
-        if (stop < end) *stop = 0; // behind the text stands a zero
-        at[strcspn(at, "\r")] = 0;
-        if (at[strspn(at, " \t")]) return true;
-        at = file->text + (file->at - file->text);
+    if (at >= end) return false;
+    char *stop = memchr(at, '\n', (size_t)(end - at));
+    if (!stop) stop = end;
+    *line = at;
+    file->line++;
+    file->at = stop < end ? stop + 1 : end;
+    if (stop < end) *stop = 0; // behind the text stands a zero
+    at[strcspn(at, "\r")] = 0;
+    return true;
+}
+
+bool text_next_line(TextFile *file, char **line) {
+    while (text_next_raw_line(file, line)) {
+        if ((*line)[strspn(*line, " \t")]) return true;
     }
     return false;
 }

@@ -4,10 +4,9 @@
 // by name). Static scene, one moving camera. Pixel centres of K are whole numbers.
 #include "base/camera.h"
 #include "base/file.h"
-#include "datasets/import.h"
-#include "datasets/import_text.h"
+#include "datasets/import/formats.h"
+#include "datasets/import/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,24 +41,16 @@ static Status read_intrinsics(const char *folder, double K[9], Error *err) {
 
 // A path below `folder`/`part`, wherever the name in the list would lead.
 static Status resolve(const char *folder, const char *part, const char *name, char **out, Error *err) {
-    char base[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
+    char base[FILE_PATH_SIZE];
     Status status = file_join(base, sizeof base, folder, part, err);
-    if (!status) status = file_resolve_beneath(path, base, name, err);
-    if (status) return status;
-    *out = strdup(path);
-    return *out ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory", path);
+    return status ? status : posed_path(base, name, out, err);
 }
 
-// One picture with the pose of its line. A pose that is not finite (lost tracking) leaves the picture out.
-static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16],
-                          const Log *log, PosedSet *out, Error *err) {
-    for (int i = 0; i < 16; i++) {
-        if (isfinite(pose[i])) continue;
-        log_warning(log, "%s: %s has no finite pose and is left out", folder, name);
-        return STATUS_OK;
-    }
-    PosedImage image = {.view = (int)out->count};
-    memcpy(image.K, K, sizeof image.K);
+// One picture with the pose of its line.
+static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16], PosedSet *out,
+                          Error *err) {
+    PosedImage image = {0};
+    memcpy(image.lens.K, K, sizeof image.lens.K);
     memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
     Status status = resolve(folder, "images", name, &image.colour, err);
     if (!status) status = resolve(folder, "depth", name, &image.depth, err);
@@ -90,8 +81,7 @@ static Status read_names(const char *folder, FileList *names, Error *err) {
     return names->names ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory", path);
 }
 
-static Status read_poses(const char *folder, const FileList *names, const double K[9], const Log *log, PosedSet *out,
-                         Error *err) {
+static Status read_poses(const char *folder, const FileList *names, const double K[9], PosedSet *out, Error *err) {
     char path[FILE_PATH_SIZE], *line;
     TextFile text = {0};
     size_t count = 0;
@@ -103,7 +93,7 @@ static Status read_poses(const char *folder, const FileList *names, const double
             status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found more",
                                path, count);
         if (!status) status = text_numbers(&text, line, pose, 16, err);
-        if (!status) status = add_picture(folder, names->names[count++], K, pose, log, out, err);
+        if (!status) status = add_picture(folder, names->names[count++], K, pose, out, err);
     }
     if (!status && count != names->count)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected a pose for each of the %zu pictures, found %zu", path,
@@ -112,18 +102,14 @@ static Status read_poses(const char *folder, const FileList *names, const double
     return status;
 }
 
-static Status run(const char *folder, int episode, const Log *log, PosedSet *out, Error *err) {
-    (void)episode;
+static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     double K[9];
     FileList names = {0};
-    Status status = read_intrinsics(folder, K, err);
-    if (!status) status = read_names(folder, &names, err);
-    if (!status) status = read_poses(folder, &names, K, log, out, err);
+    Status status = read_intrinsics(source->path, K, err);
+    if (!status) status = read_names(source->path, &names, err);
+    if (!status) status = read_poses(source->path, &names, K, out, err);
     file_list_free(&names);
-    out->F = 1;
-    out->V = (int)out->count;
     out->depth_scale = 0.001;
-    out->far = INFINITY;
     snprintf(out->source, sizeof out->source, "imported from posed pictures (K.txt, poses.txt)");
     return status;
 }

@@ -22,6 +22,7 @@ void text_close(TextFile *file); // accepts {0}
 
 // The next line without its end, blank ones skipped; false at the end. The line is cut out of the text in place.
 bool text_next_line(TextFile *file, char **line);
+bool text_next_raw_line(TextFile *file, char **line); // blank ones too
 
 // Exactly `count` numbers of any kind (nan and inf too) from a line, separated by blanks or commas.
 Status text_numbers(const TextFile *file, const char *line, double *out, int count, Error *err);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "datasets/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_SIZE = 4096 };
+
+static const Flag flags[] = {
+    {.name = "output",
+     .value = "FILE",
+     .help = "a contact sheet (.png), or a film of each view (.gif; required)",
+     .letter = 'o'},
+    {.name = "episode", .value = "N", .help = "number of the episode (0)"},
+    {.name = "view", .value = "N", .help = "this view alone (all)"},
+    {.name = "columns", .value = "N", .help = "pictures in a row of the sheet (8)"},
+    {.name = "width", .value = "N", .help = "of a picture, pixels (160)"},
+    {.name = "depth", .help = "depth below each picture: near is bright, unknown is red"},
+    {.name = "fps", .value = "N", .help = "frames a second of the film (as recorded)"},
+    {0},
+};
+
+// out.gif of one view; out_view3.gif when there are several.
+static Status write_films(const Dataset *dataset, const ShowOptions *options, const char *path, const Log *log,
+                          Error *err) {
+    int V = dataset_episode(dataset, options->episode)->V, only = V == 1 ? 0 : options->view;
+    Status status = STATUS_OK;
+    if (only >= 0) return dataset_show_gif(dataset, options, only, path, err);
+    for (int v = 0; !status && v < V; v++) {
+        char name[PATH_SIZE];
+        snprintf(name, sizeof name, "%.*s_view%d.gif", (int)(strlen(path) - strlen(".gif")), path, v);
+        status = dataset_show_gif(dataset, options, v, name, err);
+        if (!status) log_note(log, "%s written", name);
+    }
+    return status;
+}
+
+static Status run_show(const CommandLine *line, Error *err) {
+    const char *path;
+    Dataset *dataset = NULL;
+    ShowOptions options = {.depth = command_has(line, "depth")};
+    long episode = 0, view = -1, columns = 8, width = 160;
+    Status status = command_required(line, "output", &path, err);
+    if (!status) status = command_int(line, "columns", 1, 64, &columns, err);
+    if (!status) status = command_int(line, "width", 8, 2048, &width, err);
+    if (!status) status = command_real(line, "fps", 0.1, 50, &options.fps, err);
+    if (!status) status = dataset_open(command_argument(line, 0), &dataset, err);
+    if (!status) status = command_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &episode, err);
+    if (!status) status = command_int(line, "view", 0, dataset_episode(dataset, (int)episode)->V - 1, &view, err);
+    options.episode = (int)episode;
+    options.view = (int)view;
+    options.columns = (int)columns;
+    options.width = (int)width;
+    size_t length = status ? 0 : strlen(path);
+    bool film = length > 4 && strcmp(path + length - 4, ".gif") == 0;
+    if (!status && film) status = write_films(dataset, &options, path, &line->log, err);
+    else if (!status) status = dataset_show_sheet(dataset, &options, path, err);
+    dataset_close(dataset);
+    return status;
+}
+
+const Command command_data_show = {
+    .name = "data show",
+    .summary = "pictures of an episode: contact sheet or films",
+    .arguments = "FILE",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .details = "Rows of the sheet are views, columns frames spread over the episode; the views of a still scene fill "
+               "its rows.",
+    .run = run_show,
+};

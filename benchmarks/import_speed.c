@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// How close vpd data import comes to a plain loop that decodes the same PNGs and deflates the same bytes on as many
+// threads.
+//   cmake --build BUILD --target bench_import && BUILD/bench_import [FRAMES] [REPEAT]      (200, 5)
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/image.h"
+#include "base/threads.h"
+#include "datasets/import/import.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { H = 480, W = 640, LEVEL = 4, REPEAT_MAX = 32 };
+
+static char folder[] = "/tmp/vpd_bench_XXXXXX";
+
+static int fail(const Error *err) {
+    fprintf(stderr, "bench_import: %s\n", err->text);
+    return 1;
+}
+
+static void path_of(char out[FILE_PATH_SIZE], const char *kind, int frame) {
+    snprintf(out, FILE_PATH_SIZE, "%s/%s/%06d.png", folder, kind, frame);
+}
+
+// Something like a camera's picture: smooth shading with some noise in both, so that neither shrinks to nothing.
+static Status write_frame(int frame, Error *err) {
+    char path[FILE_PATH_SIZE];
+    Image colour = {0}, depth = {0};
+    uint32_t noise = 2463534242u + (uint32_t)frame;
+    Status status = image_create(H, W, 3, PIXEL_U8, &colour, err);
+    if (!status) status = image_create(H, W, 1, PIXEL_U16, &depth, err);
+    for (int i = 0; !status && i < H * W; i++) {
+        double x = i % W, y = (double)(i / W), shade = 120 + 60 * sin(0.02 * x + 0.1 * frame) + 40 * cos(0.015 * y);
+        noise ^= noise << 13, noise ^= noise >> 17, noise ^= noise << 5;
+        for (int c = 0; c < 3; c++)
+            ((uint8_t *)colour.pixels)[3 * i + c] = (uint8_t)(shade + c * 8 + (noise >> (4 * c) & 7));
+        ((uint16_t *)depth.pixels)[i] = (uint16_t)(1500 + 2 * y + 300 * sin(0.01 * x) + (noise >> 20 & 3));
+    }
+    path_of(path, "color", frame);
+    if (!status) status = image_write_png(&colour, path, err);
+    path_of(path, "depth", frame);
+    if (!status) status = image_write_png(&depth, path, err);
+    image_free(&colour);
+    image_free(&depth);
+    return status;
+}
+
+static Status write_recording(int frames, Error *err) {
+    char path[FILE_PATH_SIZE];
+    FILE *log = NULL;
+    Status status = STATUS_OK;
+    for (int i = 0; !status && i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, i ? "depth" : "color");
+        status = file_make_folders(path, err);
+    }
+    for (int f = 0; !status && f < frames; f++) status = write_frame(f, err);
+    snprintf(path, sizeof path, "%s/odometry.log", folder);
+    if (!status && !(log = fopen(path, "w"))) status = error_set(err, STATUS_FAILED, "%s: cannot be written", path);
+    for (int f = 0; !status && f < frames; f++)
+        fprintf(log, "%d %d %d\n1 0 0 %g\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", f, f, f + 1, 0.01 * f);
+    if (log) fclose(log);
+    return status;
+}
+
+// The plain loop for one frame; both bytes of depth apart, as in the file.
+static bool plain_frame(int frame) {
+    char path[FILE_PATH_SIZE];
+    Image colour = {0}, depth = {0};
+    uLongf room = compressBound(3 * H * W), size = room;
+    uint8_t *out = malloc(room), *apart = malloc(2 * H * W);
+    path_of(path, "color", frame);
+    bool good = out && apart && image_read(path, &colour, NULL) == STATUS_OK;
+    path_of(path, "depth", frame);
+    good = good && image_read(path, &depth, NULL) == STATUS_OK;
+    good = good && compress2(out, &size, colour.pixels, 3 * H * W, LEVEL) == Z_OK;
+    for (size_t i = 0; good && i < H * W; i++) {
+        apart[i] = ((uint8_t *)depth.pixels)[2 * i];
+        apart[H * W + i] = ((uint8_t *)depth.pixels)[2 * i + 1];
+    }
+    size = room;
+    good = good && compress2(out, &size, apart, 2 * H * W, LEVEL) == Z_OK;
+    image_free(&colour);
+    image_free(&depth);
+    free(out);
+    free(apart);
+    return good;
+}
+
+static double time_plain(int frames) {
+    double start = clock_now();
+    int bad = 0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(+ : bad)
+    for (int f = 0; f < frames; f++) bad += !plain_frame(f);
+    return bad ? NAN : clock_now() - start;
+}
+
+static double time_import(Error *err) {
+    char target[FILE_PATH_SIZE];
+    ImportOptions options = {
+        .near = NAN, .far = NAN, .intrinsics = {525, 525, 319.5, 239.5}, .has_intrinsics = true, .level = LEVEL};
+    snprintf(target, sizeof target, "%s/out.h5", folder);
+    double start = clock_now();
+    return dataset_import(folder, &options, target, NULL, err) ? NAN : clock_now() - start;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv) {
+    int frames = argc > 1 ? atoi(argv[1]) : 200, repeat = argc > 2 ? atoi(argv[2]) : 5, threads = threads_use(0);
+    double plain[REPEAT_MAX], import[REPEAT_MAX];
+    Error err = {0};
+    if (frames < 1 || repeat < 1 || repeat > REPEAT_MAX || !mkdtemp(folder)) return 2;
+    if (write_recording(frames, &err)) return fail(&err);
+    for (int i = 0; i < repeat; i++) { // in turns, so that a busy machine slows both
+        plain[i] = time_plain(frames);
+        import[i] = time_import(&err);
+        if (!(plain[i] > 0) || !(import[i] > 0)) return fail(&err);
+    }
+    qsort(plain, (size_t)repeat, sizeof *plain, by_size);
+    qsort(import, (size_t)repeat, sizeof *import, by_size);
+    double p = plain[repeat / 2], m = import[repeat / 2];
+    printf("%d frames of %dx%d, %d threads: plain loop %.2f s (%.2f to %.2f), import %.2f s (%.2f to %.2f): %.2f of "
+           "its speed\n",
+           frames, W, H, threads, p, plain[0], plain[repeat - 1], m, import[0], import[repeat - 1], p / m);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    return system(command) != 0;
+}

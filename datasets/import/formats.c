@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/import/formats.h"
+
+#include <stdlib.h>
+
+// Layouts that can be told apart by more come first.
+const Importer *const importers[] = {&import_hololens,
+                                     &import_apc,
+                                     &import_transforms,
+                                     &import_kubric,
+                                     &import_tum,
+                                     &import_scannet,
+                                     &import_bop,
+                                     &import_open3d,
+                                     &import_colmap,
+                                     &import_pgnd,
+                                     &import_phystwin,
+                                     &import_robot,
+                                     NULL};
+
+Lens given_lens(const ImportOptions *options) {
+    const double *k = options->intrinsics;
+    Lens lens = lens_of(k[0], k[1], k[2] + 0.5, k[3] + 0.5);
+    lens.radial[0] = k[4];
+    lens.radial[1] = k[5];
+    lens.tangential[0] = k[6];
+    lens.tangential[1] = k[7];
+    lens.radial[2] = k[8];
+    return lens;
+}
+
+Lens lens_of_matrix(const double *K, int columns) {
+    return lens_of(K[0], K[columns + 1], K[2] + 0.5, K[columns + 2] + 0.5);
+}
+
+int one_episode(const char *path) {
+    (void)path;
+    return 1;
+}
+
+Status add_named_picture(const char *colour_folder, const char *colour, const char *depth_folder, const char *depth,
+                         PosedImage *image, PosedSet *out, Error *err) {
+    image->colour = image->depth = NULL;
+    Status status = posed_path(colour_folder, colour, &image->colour, err);
+    if (!status) status = posed_path(depth_folder, depth, &image->depth, err);
+    if (!status) return posed_set_add(out, image, err);
+    free(image->colour);
+    free(image->depth);
+    return status;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/import/import.h"
+
+#include "base/camera.h"
+#include "base/check.h"
+#include "base/progress.h"
+#include "base/version.h"
+#include "datasets/dataset_private.h"
+#include "datasets/import/job.h"
+#include "datasets/writer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_episode(ImportJob *job) {
+    free(job->views);
+    free(job->K);
+    free(job->poses);
+    free(job->heldout);
+    free(job->pictures);
+    job->views = NULL;
+    job->K = job->poses = NULL;
+    job->heldout = NULL;
+    job->pictures = NULL;
+}
+
+static void job_free(ImportJob *job) {
+    posed_set_free(&job->set);
+    free_episode(job);
+}
+
+static void choose_heldout(ImportJob *job) {
+    const ImportOptions *options = job->options;
+    for (int v = 0; options->holdout && v < job->info.V; v++)
+        if ((job->first + v) % options->holdout == options->holdout_first) job->heldout[job->info.heldout_count++] = v;
+}
+
+// The pictures of views first .. first + V - 1, in the order of frames and views.
+static Status gather(ImportJob *job, Error *err) {
+    PosedSet *set = &job->set;
+    EpisodeInfo *info = &job->info;
+    size_t V = (size_t)info->V, cells = (size_t)set->F * V;
+    job->views = calloc(V, sizeof *job->views);
+    job->K = calloc(9 * V, sizeof *job->K);
+    job->poses = calloc(16 * cells, sizeof *job->poses);
+    job->heldout = calloc(V, sizeof *job->heldout);
+    job->pictures = calloc(cells, sizeof(const PosedImage *));
+    if (!job->views || !job->K || !job->poses || !job->heldout || !job->pictures)
+        return error_set(err, STATUS_FAILED, "%s: no memory to import it", job->path);
+    for (size_t i = 0; i < set->count; i++) {
+        const PosedImage *image = &set->images[i];
+        CHECK(image->view >= 0 && image->view < set->V && image->frame >= 0 && image->frame < set->F);
+        int view = image->view - job->first;
+        if (view < 0 || view >= info->V) continue;
+        size_t cell = (size_t)image->frame * V + (size_t)view;
+        memcpy(job->poses + 16 * cell, image->world_from_camera, 16 * sizeof(double));
+        job->pictures[cell] = image;
+    }
+    for (size_t i = 0; i < cells; i++) {
+        if (!job->pictures[i])
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected a picture of every view at every time, found none of view %zu at "
+                             "frame %zu",
+                             job->path, i % V + (size_t)job->first, i / V);
+    }
+    choose_heldout(job);
+    if (info->heldout_count == info->V)
+        return error_set(err, STATUS_BAD_INPUT, "%s: %d views are too few to hold any out", job->path, info->V);
+    return STATUS_OK;
+}
+
+// A view's grid is that of its first picture, scaled to the episode's size and without distortion.
+static void choose_grids(ImportJob *job) {
+    for (int v = 0; v < job->info.V; v++) {
+        const Lens *lens = &job->pictures[v]->lens;
+        View *view = &job->views[v];
+        view->H = job->info.H;
+        view->W = job->info.W;
+        camera_resize_intrinsics(lens->K, lens->H, lens->W, view->H, view->W, view->K);
+        memcpy(job->K + 9 * v, view->K, sizeof view->K);
+    }
+}
+
+static bool cameras_move(const ImportJob *job) {
+    size_t V = (size_t)job->info.V;
+    for (size_t i = V; i < (size_t)job->set.F * V; i++) {
+        if (memcmp(job->poses + 16 * i, job->poses + 16 * (i % V), 16 * sizeof(double)) != 0) return true;
+    }
+    return false;
+}
+
+static void describe(ImportJob *job) {
+    EpisodeInfo *info = &job->info;
+    const PosedSet *set = &job->set;
+    info->split = job->options->split;
+    info->source = set->source;
+    info->scene = set->scene;
+    info->F = set->F;
+    info->O = set->object_position ? set->O : 0;
+    info->A = set->actions ? set->A : 0;
+    info->moving_cameras = cameras_move(job);
+    info->has_mask = job->pictures[0]->mask != NULL;
+    info->depth_is_u16 = !job->is_f32;
+    info->depth_scale = job->is_f32 ? 1 : set->depth_scale;
+    info->intrinsics = job->K;
+    info->world_from_camera = job->poses;
+    info->time = set->time ? set->time : &job->still;
+    info->heldout_views = job->heldout;
+    info->bounds = job->options->has_bounds ? job->options->bounds : NULL;
+    info->object_position = set->object_position;
+    info->object_quaternion = set->object_quaternion;
+    info->actions = set->actions;
+}
+
+// One picture decoded, resampled and compressed: what the threads do.
+static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, Error *err) {
+    const PosedImage *image = job->pictures[cell];
+    const View *view = &job->views[cell % (size_t)job->info.V];
+    Image colour = {0}, depth = {0}, mask = {0};
+    Status status = picture_colour(&job->set, image, view, &colour, err);
+    if (!status) status = picture_depth(&job->set, image, view, job->is_f32, &depth, err);
+    if (!status && job->info.has_mask) {
+        if (image->mask) status = picture_mask(&job->set, image, view, &mask, err);
+        else status = error_set(err, STATUS_BAD_INPUT, "%s: expected a mask for every picture", image->colour);
+    }
+    if (!status) status = dataset_writer_pack(job->writer, colour.pixels, depth.pixels, mask.pixels, out, err);
+    image_free(&colour);
+    image_free(&depth);
+    image_free(&mask);
+    return status;
+}
+
+// All threads prepare; pictures are written in their order, whoever prepared them. The first error in that order
+// stands.
+static Status write_images(ImportJob *job, Progress *progress, Error *err) {
+    size_t V = (size_t)job->info.V, cells = (size_t)job->info.F * V;
+    Status status = STATUS_OK;
+#pragma omp parallel for ordered schedule(dynamic, 1)
+    for (size_t i = 0; i < cells; i++) {
+        PackedImage packed = {0};
+        Error own = {0};
+        Status here, before;
+#pragma omp atomic read
+        before = status;
+        here = before ? before : prepare(job, i, &packed, &own);
+#pragma omp ordered
+        {
+            if (!status) {
+                if (here && err) *err = own;
+                if (!here) here = dataset_writer_put_packed(job->writer, (int)(i / V), (int)(i % V), &packed, err);
+#pragma omp atomic write
+                status = here;
+                progress_update(progress, ++job->written, NULL);
+            }
+        }
+        packed_image_free(&packed);
+    }
+    return status;
+}
+
+// The views [first, first + count) as one episode.
+static Status write_episode(ImportJob *job, int first, int count, Progress *progress, Error *err) {
+    job->first = first;
+    job->info.V = count;
+    job->info.heldout_count = 0;
+    Status status = gather(job, err);
+    if (status) return status;
+    choose_grids(job);
+    describe(job);
+    status = dataset_writer_begin_episode(job->writer, &job->info, err);
+    if (!status) status = write_images(job, progress, err);
+    if (!status) status = dataset_writer_end_episode(job->writer, err);
+    return status;
+}
+
+// One episode of all views, or one for each window of consecutive ones; what is left over joins the last window.
+static Status write_windows(ImportJob *job, Error *err) {
+    int V = job->set.V, window = job->options->window;
+    int count = window && window < V ? V / window : 1;
+    Status status = STATUS_OK;
+    Progress progress;
+    if (window && job->set.F > 1)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a still scene to cut into windows of views, found %d frames", job->path,
+                         job->set.F);
+    progress_start(&progress, job->log, "import", "pictures", 0, job->set.count);
+    for (int i = 0; i < count && !status; i++) {
+        free_episode(job);
+        status = write_episode(job, i * window, i + 1 < count ? window : V - i * window, &progress, err);
+    }
+    return status;
+}
+
+static Status import_episode(ImportJob *job, const Importer *importer, int episode, Error *err) {
+    const ImportSource source = {job->path, episode, job->options, job->log};
+    job->info = (EpisodeInfo){0};
+    job->written = 0;
+    job->set = (PosedSet){.depth_scale = 1, .far = INFINITY};
+    Status status = importer->run(&source, &job->set, err);
+    if (!status) status = job_complete(job, err);
+    return status ? status : write_windows(job, err);
+}
+
+static Status find_importer(const char *path, const char *format, const Importer **out, Error *err) {
+    char known[900] = "";
+    for (const Importer *const *i = importers; *i; i++) {
+        size_t used = strlen(known);
+        bool wanted = format ? strcmp(format, (*i)->name) == 0 : (*i)->detect(path);
+        if (wanted) *out = *i;
+        if (wanted && (*i)->detect(path)) return STATUS_OK;
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*i)->name);
+        if (wanted)
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected the layout of %s: %s", path, (*i)->name,
+                             (*i)->layout);
+    }
+    if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected a recording in one of these layouts, found none of them: %s; \"vpd data import "
+                     "--help\" says what they hold",
+                     path, known);
+}
+
+// The folder's own name, without slashes at its end.
+static void folder_name(const char *folder, char *out, size_t size) {
+    size_t end = strlen(folder);
+    while (end > 1 && folder[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && folder[begin - 1] != '/') begin--;
+    snprintf(out, size, "%.*s", (int)(end - begin), folder + begin);
+}
+
+Status dataset_import(const char *path, const ImportOptions *options, const char *target, const Log *log, Error *err) {
+    const Importer *importer = NULL;
+    char name[128], generator[64];
+    ImportJob job = {.options = options, .path = path, .log = log};
+    Status status = find_importer(path, options->format, &importer, err);
+    if (status) return status;
+    folder_name(path, name, sizeof name);
+    snprintf(generator, sizeof generator, "vpd %s data import %s", version_number(), importer->name);
+    WriterOptions writing = {
+        .name = options->name ? options->name : name, .generator = generator, .deflate_level = options->level};
+    status = dataset_writer_open(target, &writing, &job.writer, err);
+    int count = importer->count(path);
+    for (int i = 0; !status && i < count; i++) {
+        status = import_episode(&job, importer, i, err);
+        job_free(&job);
+    }
+    if (!status) return dataset_writer_finish(job.writer, err);
+    dataset_writer_discard(job.writer);
+    return status;
+}

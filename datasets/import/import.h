@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings in other layouts to one vpd-dataset file. An importer only says which pictures there are, with which
+// cameras (PosedSet); reading, undistorting, resizing and writing is done here for all of them, on all threads. To add
+// a layout: write datasets/import/NAME.c with one `const Importer`, and name it in the table of
+// datasets/import/formats.c.
+//   in: folder or file      out: episodes of rgb and depth (F,V,H,W); a still scene is one frame with one view per
+//   picture
+#ifndef VPD_DATASETS_IMPORT_IMPORT_H
+#define VPD_DATASETS_IMPORT_IMPORT_H
+
+#include "datasets/import/posed_set.h"
+
+typedef enum ImportAs { AS_RECORDED, AS_STILL, AS_VIDEO } ImportAs;
+
+typedef struct ImportOptions {
+    const char *format; // name of an importer; NULL: guess from the folder
+    int H, W;           // resample to this size and scale K; 0: as the first colour picture is
+    int every;          // take every Nth picture; 0 counts as 1
+    int holdout;        // of those taken, hold out every Nth view; 0: none
+    int holdout_first;  // the first of them, 0 .. holdout - 1
+    int window;         // cut a still scene into episodes of so many consecutive views; 0: one episode of all
+    double near, far;   // depth outside is dropped, metres; NAN: the importer's own
+    bool has_bounds;
+    double bounds[6]; // (2,3) box of the workspace, metres: written down with each episode, nothing is cut
+    Split split;
+    const char *name;     // of the data set; NULL: the folder's
+    ImportAs as;          // one moving camera: views of a still scene or frames of a video
+    double fps;           // of recordings without times; 0: not given
+    double gap;           // seconds between pictures that are taken for one moment; 0: the importer's own
+    double intrinsics[9]; // fx fy cx cy (whole-number centres) k1 k2 p1 p2 k3, of layouts that have none
+    bool has_intrinsics;
+    double depth_unit;   // metres per unit of the depth pictures; 0: the importer's own
+    const char *cameras; // FILE and folder for layouts without cameras, without depth; NULL: not given
+    const char *depth;
+    int level; // of deflate, 1..9; 0 counts as 4
+} ImportOptions;
+
+typedef struct ImportSource {
+    const char *path; // of the folder or file
+    int episode;
+    const ImportOptions *options;
+    const Log *log;
+} ImportSource;
+
+typedef struct Importer {
+    const char *name, *layout; // "apc", "scene-*/cam.info.txt with ..."
+    bool (*detect)(const char *path);
+    int (*count)(const char *path); // episodes in it
+    // `out` starts as {0} with near 0, far infinite, depth_scale 1 and V = 0: a V of 0 stays one still scene, each
+    // picture a view of its own in their order.
+    Status (*run)(const ImportSource *source, PosedSet *out, Error *err);
+} Importer;
+
+// Ends with NULL; in the order of guessing.
+extern const Importer *const importers[];
+
+Status dataset_import(const char *path, const ImportOptions *options, const char *target, const Log *log, Error *err);
+
+#endif

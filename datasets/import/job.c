@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/import/job.h"
+
+#include "base/camera.h"
+#include "datasets/dataset_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *picture_name(const ImportJob *job, const PosedImage *image) {
+    return image->colour ? image->colour : job->path;
+}
+
+// A set of pictures without frames and views: one still scene.
+static Status number_views(ImportJob *job, Error *err) {
+    PosedSet *set = &job->set;
+    if (set->V > 0) return STATUS_OK;
+    Status status = posed_set_drop_lost(set, job->path, job->log, err);
+    for (size_t i = 0; i < set->count; i++) {
+        set->images[i].view = (int)i;
+        set->images[i].frame = 0;
+    }
+    set->F = 1;
+    set->V = (int)set->count;
+    return status;
+}
+
+// Keeps every Nth picture of a static scene; time series are thinned by frames.
+static void thin(PosedSet *set, int every) {
+    bool still = set->F == 1;
+    size_t kept = 0, O = (size_t)set->O, A = (size_t)set->A;
+    for (size_t i = 0; i < set->count; i++) {
+        PosedImage *image = &set->images[i];
+        int number = still ? image->view : image->frame;
+        if (number % every) {
+            free(image->colour);
+            free(image->depth);
+            free(image->mask);
+            continue;
+        }
+        if (still) image->view /= every;
+        else image->frame /= every;
+        set->images[kept++] = *image;
+    }
+    set->count = kept;
+    if (still) {
+        set->V = (set->V - 1) / every + 1;
+        return;
+    }
+    for (size_t f = 0; f < (size_t)set->F; f += (size_t)every) {
+        size_t to = f / (size_t)every;
+        if (set->time) set->time[to] = set->time[f];
+        if (set->object_position)
+            memmove(set->object_position + 3 * O * to, set->object_position + 3 * O * f, 3 * O * sizeof(double));
+        if (set->object_quaternion)
+            memmove(set->object_quaternion + 4 * O * to, set->object_quaternion + 4 * O * f, 4 * O * sizeof(double));
+        if (set->actions) memmove(set->actions + A * to, set->actions + A * f, A * sizeof(float));
+    }
+    set->F = (set->F - 1) / every + 1;
+}
+
+static Status check_camera(const ImportJob *job, const PosedImage *image, Error *err) {
+    const double *K = image->lens.K;
+    double skew, determinant;
+    if (!pose_rotation_error(image->world_from_camera, &skew, &determinant))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a finite pose of this picture, found none",
+                         picture_name(job, image));
+    if (skew > ROTATION_TOLERANCE || determinant < 0)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected finite [R t; 0 0 0 1] with R orthonormal as the pose of this picture, found R "
+                         "that is off by %.3g with determinant %.3g",
+                         picture_name(job, image), skew, determinant);
+    if (!(K[0] > 0 && K[4] > 0) || !isfinite(K[0] + K[1] + K[2] + K[4] + K[5]))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected positive focal lengths and a finite centre for this picture, found fx %.6g, fy "
+                         "%.6g, cx %.6g, cy %.6g",
+                         picture_name(job, image), K[0], K[4], K[2], K[5]);
+    return STATUS_OK;
+}
+
+static Status size_of(const ImportJob *job, const PosedImage *image, int *H, int *W, Error *err) {
+    if (!job->set.read) return image_read_size(image->colour, H, W, err);
+    Image colour = {0};
+    Status status = job->set.read(&job->set, image, false, &colour, err);
+    *H = colour.H;
+    *W = colour.W;
+    image_free(&colour);
+    return status;
+}
+
+// K belongs to the picture as recorded, unless the importer knows better.
+static Status complete_cameras(ImportJob *job, Error *err) {
+    Status status = STATUS_OK;
+    for (size_t i = 0; !status && i < job->set.count; i++) {
+        PosedImage *image = &job->set.images[i];
+        status = check_camera(job, image, err);
+        if (!status && image->lens.H == 0) status = size_of(job, image, &image->lens.H, &image->lens.W, err);
+    }
+    return status;
+}
+
+// The first pictures fix the size and the kind of depth.
+static Status look_at_first(ImportJob *job, Error *err) {
+    const PosedSet *set = &job->set;
+    const PosedImage *first = &set->images[0];
+    Image depth = {0};
+    int H = 0, W = 0;
+    Status status = size_of(job, first, &H, &W, err);
+    if (!status) status = picture_read(set, first, true, &depth, err);
+    job->info.H = job->options->H ? job->options->H : H;
+    job->info.W = job->options->W ? job->options->W : W;
+    job->is_f32 = depth.type != PIXEL_U16 || set->coding == DEPTH_RAY_LENGTH || set->coding == DEPTH_BUFFER;
+    for (size_t i = 0; i < set->count; i++) {
+        double scale = set->images[i].depth_scale;
+        job->is_f32 = job->is_f32 || (scale > 0 && scale != set->depth_scale);
+    }
+    image_free(&depth);
+    return status;
+}
+
+Status job_complete(ImportJob *job, Error *err) {
+    const ImportOptions *options = job->options;
+    PosedSet *set = &job->set;
+    Status status = number_views(job, err);
+    if (!status && options->as == AS_VIDEO) status = posed_set_as_video(set, options->fps, job->path, err);
+    if (!status && options->as == AS_STILL) status = posed_set_as_still(set, job->path, err);
+    if (status) return status;
+    if (set->count == 0 || set->V > VIEWS_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d posed pictures, found %zu", job->path, VIEWS_MAX,
+                         set->count);
+    if (options->every > 1) thin(set, options->every);
+    if (!isnan(options->near)) set->near = options->near;
+    if (!isnan(options->far)) set->far = options->far;
+    if (options->depth_unit > 0) {
+        set->depth_scale = options->depth_unit;
+        for (size_t i = 0; i < set->count; i++) set->images[i].depth_scale = 0;
+    }
+    status = complete_cameras(job, err);
+    return status ? status : look_at_first(job, err);
+}

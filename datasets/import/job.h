@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The import under way: import.c writes, job.c completes and checks what an importer said.
+#ifndef VPD_DATASETS_IMPORT_JOB_H
+#define VPD_DATASETS_IMPORT_JOB_H
+
+#include "datasets/import/import.h"
+#include "datasets/import/picture.h"
+#include "datasets/writer.h"
+
+typedef struct ImportJob {
+    const ImportOptions *options;
+    const char *path;
+    const Log *log;
+    DatasetWriter *writer;
+    PosedSet set;
+    bool is_f32;
+    EpisodeInfo info;
+    int first;                   // of the views that go into the episode: those from here on, info.V of them
+    View *views;                 // (V)
+    double *K, *poses, still;    // (V,3,3), (F,V,4,4); the one time of a still scene
+    int *heldout;                // (V)
+    const PosedImage **pictures; // (F,V)
+    size_t written;              // pictures so far
+} ImportJob;
+
+// Numbers the views of a still scene, applies --as, --every, --near, --far, finds sizes and the kind of depth, checks
+// cameras.
+Status job_complete(ImportJob *job, Error *err);
+
+#endif

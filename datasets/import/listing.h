@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in a folder, numbers in names in the order of their values: cam_2 before cam_10.
+#ifndef VPD_DATASETS_IMPORT_LISTING_H
+#define VPD_DATASETS_IMPORT_LISTING_H
+
+#include "base/file.h"
+
+// Names with this beginning and ending (NULL: any). Endings compare without regard to case.
+Status list_names(const char *folder, const char *prefix, const char *suffix, FileList *out, Error *err);
+// Pictures alone: .png .jpg .jpeg .tif .tiff .npy .bin
+Status list_pictures(const char *folder, FileList *out, Error *err);
+bool name_ends(const char *name, const char *suffix);
+// The last whole number in a name, -1 when there is none: 12 of "rgba_00012.png".
+long name_number(const char *name);
+// A name without its ending: "rgba_00012".
+void name_stem(const char *name, char *out, size_t size);
+
+bool has_file(const char *folder, const char *name);
+bool has_folder(const char *folder, const char *name);
+// folder/name of the first of these names that is there; false when none is.
+bool first_folder(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
+bool first_file(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
+
+// Episodes: the folder itself when `is_one` says so, else those of its folders that are, in order. Returns how many
+// there are and writes the path of number `wanted` (-1: none).
+int find_episode(const char *path, bool (*is_one)(const char *folder), int wanted, char out[FILE_PATH_SIZE]);
+
+#endif

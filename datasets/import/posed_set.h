@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an importer says of a recording: which pictures there are, with which cameras, when. Reading, undistorting,
+// resampling and writing them is done in import.c and picture.c for all importers.
+#ifndef VPD_DATASETS_IMPORT_POSED_SET_H
+#define VPD_DATASETS_IMPORT_POSED_SET_H
+
+#include "base/image.h"
+#include "base/lens.h"
+#include "base/log.h"
+#include "datasets/dataset.h"
+
+// How a depth picture's numbers become metres along z; 0 = missing.
+typedef enum DepthCoding {
+    DEPTH_PLAIN,      // u16 or float times depth_scale
+    DEPTH_ROTATED,    // u16, rotated right by three bits first
+    DEPTH_RAY_LENGTH, // distance from the camera's centre
+    DEPTH_BUFFER      // OpenGL's buffer, 0 at buffer_near to 1 at buffer_far
+} DepthCoding;
+
+typedef struct PosedImage {
+    char *colour, *depth, *mask; // paths, malloc'ed; mask may be NULL
+    int frame, view;
+    double time;                  // seconds; where frames come from times (posed_set_align)
+    size_t number;                // for PosedSet.read
+    Lens lens, depth_lens;        // depth_lens.K[0] == 0: the colour's, whatever the depth picture's size
+    double depth_scale;           // metres per unit; 0: the set's
+    double world_from_camera[16]; // OpenCV axes, metres
+} PosedImage;
+
+typedef struct PosedSet PosedSet;
+
+// For pictures that are no files of their own: called from several threads at once.
+typedef Status PictureReader(const PosedSet *set, const PosedImage *image, bool depth, Image *out, Error *err);
+
+// One episode: exactly one image for each (frame, view).
+struct PosedSet {
+    PosedImage *images;
+    size_t count, capacity;
+    int F, V;
+    double *time; // (F), malloc'ed; NULL for F = 1
+    DepthCoding coding;
+    double depth_scale, near, far; // metres per unit; metres
+    double buffer_near, buffer_far;
+    bool upside_down;                            // pictures, not cameras
+    int O, A;                                    // objects, width of an action
+    double *object_position, *object_quaternion; // (F,O,3), (F,O,4), malloc'ed; NULL for O = 0
+    float *actions;                              // (F,A), malloc'ed; NULL for A = 0
+    PictureReader *read;                         // NULL: by path
+    void *owner;                                 // of `read`; given to `close` at the end
+    void (*close)(void *owner);
+    char source[128], scene[64];
+};
+
+// Takes over the paths, also on failure.
+Status posed_set_add(PosedSet *set, PosedImage *image, Error *err);
+void posed_set_free(PosedSet *set);
+
+// A picture beneath `folder`, wherever the name would lead; freed by posed_set_free once it is added.
+Status posed_path(const char *folder, const char *name, char **out, Error *err);
+
+// Leaves out pictures whose pose is not finite (lost tracking), with a warning; all of them is an error.
+Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Error *err);
+
+// Frames out of times, lost pictures left out first: the view with the fewest pictures sets the moments (the first of
+// equals), of every other view the picture nearest in time is taken. A moment at which a view has none within `gap`
+// seconds (0: half the mean step) is left out; a note says how many.
+Status posed_set_align(PosedSet *set, double gap, const char *place, const Log *log, Error *err);
+
+// Each picture its own frame of one moving camera, or its own view of one still scene.
+Status posed_set_as_video(PosedSet *set, double fps, const char *place, Error *err);
+Status posed_set_as_still(PosedSet *set, const char *place, Error *err);
+
+// Index of the value nearest to `time` in increasing times; -1 when none lies within `gap`.
+long nearest_time(const double *times, size_t count, double time, double gap);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScanNet as its SensReader exports it: color/N.jpg, depth/N.png (millimetres), pose/N.txt (camera to world, OpenCV;
+// -inf where tracking was lost: left out), intrinsic/intrinsic_color.txt and intrinsic_depth.txt (4x4). Colour and
+// depth differ in size and intrinsics: depth is brought to the colour's grid.
+#include "datasets/import/formats.h"
+#include "datasets/import/listing.h"
+#include "datasets/import/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool detect(const char *path) {
+    return has_folder(path, "color") && has_folder(path, "depth") && has_folder(path, "pose") &&
+           has_file(path, "intrinsic/intrinsic_color.txt");
+}
+
+static Status read_matrix(const char *folder, const char *name, double out[16], Error *err) {
+    char path[FILE_PATH_SIZE];
+    TextFile text = {0};
+    Status status = file_join(path, sizeof path, folder, name, err);
+    if (!status) status = text_open(path, &text, err);
+    if (!status) status = text_matrix(&text, 4, 4, out, err);
+    text_close(&text);
+    return status;
+}
+
+// Exports hold the same matrix twice, or the identity; anything else would ask for depth to be projected anew.
+static Status check_extrinsics(const char *folder, Error *err) {
+    double colour[16], depth[16];
+    if (!has_file(folder, "intrinsic/extrinsic_color.txt") || !has_file(folder, "intrinsic/extrinsic_depth.txt"))
+        return STATUS_OK;
+    Status status = read_matrix(folder, "intrinsic/extrinsic_color.txt", colour, err);
+    if (!status) status = read_matrix(folder, "intrinsic/extrinsic_depth.txt", depth, err);
+    for (int i = 0; !status && i < 16; i++) {
+        if (fabs(colour[i] - depth[i]) < 0.01) continue;
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected extrinsic_color.txt and extrinsic_depth.txt to be the same to 1 cm, found another "
+            "place of the depth camera; register depth to colour first",
+            folder);
+    }
+    return status;
+}
+
+static Status add_frame(const char *folder, const char *colour, const PosedImage *lenses, PosedSet *out, Error *err) {
+    char base[FILE_PATH_SIZE], stem[64], name[128];
+    PosedImage image = *lenses;
+    name_stem(colour, stem, sizeof stem);
+    snprintf(name, sizeof name, "pose/%s.txt", stem);
+    if (!has_file(folder, name)) return STATUS_OK; // as good as lost
+    Status status = read_matrix(folder, name, image.world_from_camera, err);
+    snprintf(name, sizeof name, "depth/%s.png", stem);
+    if (!status) status = file_join(base, sizeof base, folder, "color", err);
+    return status ? status : add_named_picture(base, colour, folder, name, &image, out, err);
+}
+
+static Status run(const ImportSource *source, PosedSet *out, Error *err) {
+    char base[FILE_PATH_SIZE];
+    double colour[16], depth[16];
+    FileList names = {0};
+    PosedImage lenses = {.time = NAN};
+    Status status = read_matrix(source->path, "intrinsic/intrinsic_color.txt", colour, err);
+    if (!status) status = read_matrix(source->path, "intrinsic/intrinsic_depth.txt", depth, err);
+    if (!status) status = check_extrinsics(source->path, err);
+    if (!status) status = file_join(base, sizeof base, source->path, "color", err);
+    if (!status) status = list_pictures(base, &names, err);
+    if (!status) {
+        lenses.lens = lens_of_matrix(colour, 4);
+        lenses.depth_lens = lens_of_matrix(depth, 4);
+    }
+    for (size_t i = 0; !status && i < names.count; i++)
+        status = add_frame(source->path, names.names[i], &lenses, out, err);
+    if (!status && out->count < names.count)
+        log_warning(source->log, "%s: %zu of %zu pictures have no pose and are left out", source->path,
+                    names.count - out->count, names.count);
+    file_list_free(&names);
+    out->depth_scale = 0.001;
+    snprintf(out->source, sizeof out->source, "ScanNet");
+    return status;
+}
+
+const Importer import_scannet = {
+    .name = "scannet",
+    .layout = "color/, depth/, pose/, intrinsic/intrinsic_color.txt, intrinsic/intrinsic_depth.txt",
+    .detect = detect,
+    .count = one_episode,
+    .run = run,
+};

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// One image as HDF5 would store its chunk: shuffle, deflate, fletcher32. Outside HDF5's lock, so that threads share it.
+#ifndef VPD_DATASETS_PACK_H
+#define VPD_DATASETS_PACK_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct PackedBytes {
+    uint8_t *bytes; // malloc'ed
+    size_t size;
+} PackedBytes;
+
+// `count` elements of `width` bytes in little-endian order; level 1..9.
+Status pack_bytes(const void *pixels, size_t count, size_t width, int level, PackedBytes *out, Error *err);
+
+#endif

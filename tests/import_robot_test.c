@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// robomimic, LIBERO, ManiSkill and ALOHA files with their traps: no cameras, no depth, OpenGL's depth buffer, upside
+// down.
+#include "datasets/h5_write.h"
+#include "tests/import_scene.h"
+
+static char path[160], cameras_file[160], depth_folder[160];
+static const double NEAR = 0.1, FAR = 20;
+
+static int set_up_file(void **state) {
+    int result = set_up(state);
+    snprintf(path, sizeof path, "%s/demo.hdf5", source);
+    snprintf(cameras_file, sizeof cameras_file, "%s/cameras.json", folder);
+    snprintf(depth_folder, sizeof depth_folder, "%s/depth", folder);
+    scene_replace(3, 2, 24, 32, SCENE_MOVING);
+    return result;
+}
+
+// Camera v's colour and depth of all frames, rows turned over when `over`; depth as metres, or as OpenGL's buffer.
+static void gather_view(int v, bool over, bool buffer, uint8_t *rgb, float *depth) {
+    size_t W = 32, H = 24;
+    for (int f = 0; f < 3; f++) {
+        for (size_t y = 0; y < H; y++) {
+            size_t from = scene_cell(f, v) * H * W + y * W, to = (size_t)f * H * W + (over ? H - 1 - y : y) * W;
+            memcpy(rgb + 3 * to, scene.rgb + 3 * from, 3 * W);
+            for (size_t x = 0; x < W; x++) {
+                double z = scene.depth[from + x];
+                if (buffer) z = z > 0 ? (1 - NEAR / z) / (1 - NEAR / FAR) : 1;
+                depth[to + x] = (float)z;
+            }
+        }
+    }
+}
+
+static void write_view(hid_t group, const char *name, const char *depth_name, int v, bool over, bool buffer) {
+    uint8_t *rgb = malloc(3 * 24 * 32 * 3);
+    float *depth = malloc(3 * 24 * 32 * sizeof *depth);
+    assert_true(rgb && depth);
+    gather_view(v, over, buffer, rgb, depth);
+    assert_true(h5_write_array(group, name, H5_U8, 4, (size_t[]){3, 24, 32, 3}, rgb));
+    if (depth_name) assert_true(h5_write_array(group, depth_name, H5_F32, 4, (size_t[]){3, 24, 32, 1}, depth));
+    free(rgb);
+    free(depth);
+}
+
+static void write_robomimic(bool with_depth) {
+    float actions[3 * 2] = {1, 2, 3, 4, 5, 6};
+    hid_t file = h5_create_file(path), data = h5_create_group(file, "data");
+    static const char *const NAMES[3] = {"demo_10", "demo_2", "demo_0"};
+    for (int i = 0; i < 3; i++) {
+        hid_t demo = h5_create_group(data, NAMES[i]), obs = h5_create_group(demo, "obs");
+        write_view(obs, "agentview_image", with_depth ? "agentview_depth" : NULL, 0, true, true);
+        write_view(obs, "wrist_rgb", with_depth ? "wrist_depth" : NULL, 1, true, true);
+        assert_true(h5_write_array(obs, "joints", H5_F32, 2, (size_t[]){3, 2}, actions));
+        actions[0] = (float)(10 * (2 - i));
+        assert_true(h5_write_array(demo, "actions", H5_F32, 2, (size_t[]){3, 2}, actions));
+        h5_close_id(obs), h5_close_id(demo);
+    }
+    h5_close_id(data);
+    assert_true(h5_close_file(file));
+}
+
+static void write_cameras(const char *extra, bool both) {
+    FILE *file = file_at(cameras_file);
+    static const char *const NAMES[2] = {"agentview", "wrist"};
+    fprintf(file, "{%s", extra);
+    for (int v = 0; v < (both ? 2 : 1); v++) {
+        double poses[48];
+        for (int f = 0; f < 3; f++) memcpy(poses + 16 * f, scene_pose(f, v), 16 * sizeof(double));
+        fprintf(file, ", \"%s\": {\"intrinsics\": ", NAMES[v]);
+        write_json_rows(file, scene.K + 9 * v, 9, 3);
+        fprintf(file, ", \"world_from_camera\": ");
+        write_json_rows(file, poses, 48, 16);
+        fprintf(file, "}");
+    }
+    fprintf(file, "}");
+    fclose(file);
+}
+
+static ImportOptions with_cameras(void) {
+    ImportOptions options = usual();
+    options.cameras = cameras_file;
+    return options;
+}
+
+static void test_depth_buffer(void **state) {
+    (void)state;
+    write_robomimic(true);
+    write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fps\": 20", true);
+    Dataset *dataset = import_good(with_cameras());
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_int_equal(dataset_episode_count(dataset), 3);
+    assert_true(info->F == 3 && info->V == 2 && info->A == 2 && info->moving_cameras);
+    assert_string_equal(info->scene, "demo_0");
+    assert_string_equal(dataset_episode(dataset, 2)->scene, "demo_10");
+    assert_true(info->actions[0] == 0 && dataset_episode(dataset, 2)->actions[0] == 20 && info->actions[5] == 6);
+    assert_close(info->time_step, 0.05, 1e-9, 0);
+    compare_images(dataset, NULL, 1e-4, 1e-12); // float32 of a buffer that is nearly 1
+    dataset_close(dataset);
+    write_cameras("\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 20, \"fps\": 20", false);
+    dataset = import_good(with_cameras());
+    assert_int_equal(dataset_episode(dataset, 0)->V, 1); // what the file names alone
+    dataset_close(dataset);
+}
+
+static void test_depth_beside(void **state) {
+    (void)state;
+    static const char *const DEMOS[3] = {"demo_0", "demo_2", "demo_10"};
+    write_robomimic(false);
+    for (int i = 0; i < 3; i++) {
+        for (int f = 0; f < 3; f++) {
+            char name[256];
+            snprintf(name, sizeof name, "%.100s/%s/agentview/%06d.png", depth_folder, DEMOS[i], f);
+            write_depth(f, 0, name, 0.001, plain);
+        }
+    }
+    write_cameras("\"upside_down\": false", false);
+    ImportOptions options = with_cameras();
+    options.fps = 20;
+    refuse(options,
+           "expected depth, which this file does not hold; give --depth DIR with DIR/demo_0/agentview/000000.png");
+    options.depth = depth_folder;
+    Dataset *dataset = import_good(options);
+    assert_true(dataset_episode(dataset, 0)->V == 1 && dataset_episode(dataset, 0)->depth_is_u16);
+    dataset_close(dataset);
+    char name[256];
+    snprintf(name, sizeof name, "%.100s/demo_10/agentview/000002.png", depth_folder);
+    assert_int_equal(unlink(name), 0);
+    refuse(options, "expected demo_10/agentview/000002.png or .npy, found neither");
+}
+
+// ManiSkill has everything: 16-bit millimetres, camera from world.
+static void test_maniskill(void **state) {
+    (void)state;
+    hid_t file = h5_create_file(path), traj = h5_create_group(file, "traj_0"), obs = h5_create_group(traj, "obs");
+    hid_t data = h5_create_group(obs, "sensor_data"), parameters = h5_create_group(obs, "sensor_param");
+    static const char *const NAMES[2] = {"base_camera", "hand_camera"};
+    for (int v = 0; v < 2; v++) {
+        hid_t view = h5_create_group(data, NAMES[v]), lens = h5_create_group(parameters, NAMES[v]);
+        int16_t words[3 * 24 * 32];
+        double K[27], rows[36];
+        write_view(view, "rgb", NULL, v, false, false);
+        for (int f = 0; f < 3; f++) {
+            double inverse[16];
+            pose_inverse(scene_pose(f, v), inverse);
+            memcpy(rows + 12 * f, inverse, 12 * sizeof(double));
+            memcpy(K + 9 * f, scene.K, 9 * sizeof(double));
+            for (size_t i = 0; i < 24 * 32; i++)
+                words[(size_t)f * 24 * 32 + i] = (int16_t)lrint(1000 * scene.depth[scene_cell(f, v) * 24 * 32 + i]);
+        }
+        assert_true(h5_write_array(view, "depth", H5_I16, 4, (size_t[]){3, 24, 32, 1}, words));
+        assert_true(h5_write_array(lens, "intrinsic_cv", H5_F64, 3, (size_t[]){3, 3, 3}, K));
+        assert_true(h5_write_array(lens, "extrinsic_cv", H5_F64, 3, (size_t[]){3, 3, 4}, rows));
+        h5_close_id(view), h5_close_id(lens);
+    }
+    float actions[4] = {1, 2, 3, 4}; // of two steps between three frames
+    assert_true(h5_write_array(traj, "actions", H5_F32, 2, (size_t[]){2, 2}, actions));
+    h5_close_id(data), h5_close_id(parameters), h5_close_id(obs), h5_close_id(traj);
+    assert_true(h5_close_file(file));
+    refuse(usual(), "expected --fps N");
+    ImportOptions options = usual();
+    options.fps = 20;
+    Dataset *dataset = import_good(options);
+    assert_true(dataset_episode(dataset, 0)->V == 2 && dataset_episode(dataset, 0)->actions[5] == 4);
+    compare_images(dataset, NULL, 0.00051, 1e-12);
+    dataset_close(dataset);
+}
+
+static void test_missing(void **state) {
+    (void)state;
+    hid_t file = h5_create_file(path), observations = h5_create_group(file, "observations"),
+          images = h5_create_group(observations, "images");
+    write_view(images, "cam_high", NULL, 0, false, false); // ALOHA
+    h5_close_id(images), h5_close_id(observations);
+    assert_true(h5_close_file(file));
+    refuse(usual(), "expected intrinsics, poses and depth of camera \"cam_high\"");
+    write_robomimic(true);
+    refuse(
+        usual(),
+        "expected intrinsics and poses of camera \"agentview\", which this layout does not hold; give --cameras FILE");
+    write_cameras("\"fps\": 20", true);
+    refuse(with_cameras(), "expected \"upside_down\": true");
+    write_cameras("\"upside_down\": true, \"fps\": 20", true);
+    refuse(with_cameras(), "expected \"depth_near\" and \"depth_far\"");
+    FILE *json = file_at(cameras_file);
+    fprintf(json, "{\"upside_down\": true, \"depth_unit\": 1, \"agentview\": {\"intrinsics\": [1, 2]}}");
+    fclose(json);
+    refuse(with_cameras(), "camera \"agentview\": ");
+    assert_int_equal(truncate(path, 3000), 0);
+    refuse(with_cameras(), "expected a recording in one of these layouts");
+    ImportOptions options = with_cameras();
+    options.format = "robot";
+    refuse(options, "expected the layout of robot");
+}
+
+#define ROBOT(name) cmocka_unit_test_setup_teardown(name, set_up_file, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        ROBOT(test_depth_buffer),
+        ROBOT(test_depth_beside),
+        ROBOT(test_maniskill),
+        ROBOT(test_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings of one camera on its way: TUM RGB-D, ScanNet, BOP, Open3D, each with its traps.
+#include "tests/import_scene.h"
+
+// ---- TUM RGB-D
+
+static void write_tum(int frames) {
+    FILE *rgb = text_at("rgb.txt"), *depth = text_at("depth.txt"), *poses = text_at("groundtruth.txt");
+    fprintf(rgb, "# color images\n# timestamp filename\n");
+    fprintf(depth, "# depth maps\n");
+    fprintf(poses, "# timestamp tx ty tz qx qy qz qw\n");
+    for (int f = 0; f < frames; f++) {
+        double time = 1305031102.1758 + 0.03 * f, q[4];
+        const double *pose = scene_pose(0, f);
+        write_colour(0, f, place("rgb/%d.png", f, 0));
+        fprintf(rgb, "%.6f rgb/%d.png\n", time, f);
+        if (f != 3) { // no depth near
+            write_depth(0, f, place("depth/%d.png", f, 0), 1.0 / 5000, plain);
+            fprintf(depth, "%.6f depth/%d.png\n", time + (f % 2 ? 0.012 : -0.012), f);
+        }
+        quaternion_of(pose, q);
+        // Tracking runs at another rate; between its poses the camera stands where none must be taken from.
+        if (f != 5)
+            fprintf(poses, "%.6f %.12f %.12f %.12f %.12f %.12f %.12f %.12f\n", time + 0.004, pose[3], pose[7], pose[11],
+                    q[1], q[2], q[3], q[0]);
+        fprintf(poses, "%.6f 9 9 9 0 0 0 1\n", time + 0.0146);
+    }
+    fclose(rgb), fclose(depth), fclose(poses);
+}
+
+static ImportOptions with_intrinsics(void) {
+    ImportOptions options = usual();
+    memcpy(options.intrinsics, (double[]){scene.K[0], scene.K[4], scene.K[2] - 0.5, scene.K[5] - 0.5},
+           4 * sizeof(double));
+    options.has_intrinsics = true;
+    return options;
+}
+
+static void test_tum(void **state) {
+    (void)state;
+    write_tum(9);
+    ImportOptions options = with_intrinsics();
+    options.gap = 0.0135;
+    Dataset *dataset = import_good(options);
+    assert_int_equal(dataset_episode(dataset, 0)->V, 7); // 3 has no depth and 5 no pose within the gap
+    dataset_close(dataset);
+}
+
+static void test_tum_as_video(void **state) {
+    (void)state;
+    write_tum(3);
+    ImportOptions options = with_intrinsics();
+    options.as = AS_VIDEO;
+    Dataset *dataset = import_good(options);
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->F == 3 && info->V == 1 && info->moving_cameras && info->depth_is_u16);
+    assert_close(info->time_step, 0.03, 1e-5, 0);
+    compare_images(dataset, NULL, 0.00011, 1e-9);
+    dataset_close(dataset);
+    options.as = AS_RECORDED;
+    dataset = import_good(options);
+    assert_true(dataset_episode(dataset, 0)->F == 1 && dataset_episode(dataset, 0)->V == 3);
+    compare_images(dataset, NULL, 0.00011, 1e-9);
+    dataset_close(dataset);
+}
+
+static void test_tum_wrong(void **state) {
+    (void)state;
+    write_tum(3);
+    replace_text("depth.txt", "1305031100.0 depth/0.png\n");
+    refuse(with_intrinsics(), "expected depth and poses within 0.02 s of a colour picture, found none");
+    replace_text("depth.txt", "1305031102.3 depth/0.png\n1305031102.2 depth/1.png\n");
+    refuse(with_intrinsics(), "depth.txt:2: expected increasing times");
+    replace_text("depth.txt", "1305031102.2\n");
+    refuse(with_intrinsics(), "depth.txt:1: expected a time and a file");
+    replace_text("depth.txt", "1305031102.1758 ../../../etc/passwd\n");
+    refuse(with_intrinsics(), "passwd");
+    replace_text("groundtruth.txt", "1 2 3\n");
+    refuse(with_intrinsics(), "groundtruth.txt:1: expected 8 numbers, found 3");
+    replace_text("groundtruth.txt", "# nothing\n");
+    refuse(with_intrinsics(), "groundtruth.txt: expected lines with times, found none");
+}
+
+// ---- ScanNet
+
+static void write_matrix(const char *path, const double *values) {
+    FILE *file = file_at(path);
+    write_numbers(file, values, 16, 4);
+    fclose(file);
+}
+
+// 4x4 intrinsics with whole-number centres, for a picture `scale` times the scene's size and cut by `left` pixels.
+static void write_lens(const char *name, double scale, double left) {
+    const double *K = scene.K;
+    double out[16] = {
+        K[0] * scale, 0, K[2] * scale - left - 0.5, 0, 0, K[4] * scale, K[5] * scale - 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    write_matrix(place(name, 0, 0), out);
+}
+
+// Depth at half the size, from a lens that sees 4 of its pixels less on the left and shows as many more on the right.
+static void write_small_depth(int v) {
+    Scene large = scene;
+    double K[9];
+    memcpy(K, scene.K, sizeof K);
+    for (int i = 0; i < 6; i++) K[i] *= 0.5;
+    K[2] -= 4;
+    Error err = {0};
+    Image words;
+    assert_status_ok(image_create(48, 64, 1, PIXEL_U16, &words, &err), err);
+    for (int i = 0; i < 48 * 64; i++) {
+        uint8_t rgb[3];
+        uint16_t mask;
+        float depth;
+        scene_shade(K, scene_pose(0, v), large.position, i % 64, i / 64, rgb, &depth, &mask);
+        ((uint16_t *)words.pixels)[i] = (uint16_t)lrint(1000 * depth);
+    }
+    assert_status_ok(file_make_parent(place("depth/%d.png", v, 0), &err), err);
+    assert_status_ok(image_write_png(&words, place("depth/%d.png", v, 0), &err), err);
+    image_free(&words);
+}
+
+static void write_scannet(void) {
+    scene_replace(1, 5, 96, 128, 0);
+    write_lens("intrinsic/intrinsic_color.txt", 1, 0);
+    write_lens("intrinsic/intrinsic_depth.txt", 0.5, 4);
+    for (int v = 0; v < 5; v++) {
+        double pose[16];
+        memcpy(pose, scene_pose(0, v), sizeof pose);
+        if (v == 2) {
+            for (int i = 0; i < 16; i++) pose[i] = -INFINITY;
+        }
+        write_colour(0, v, place("color/%d.png", v, 0));
+        write_small_depth(v);
+        write_matrix(place("pose/%d.txt", v, 0), pose);
+    }
+}
+
+static void test_scannet(void **state) {
+    (void)state;
+    write_scannet();
+    Dataset *dataset = import_good(usual());
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->V == 4 && info->H == 96 && info->W == 128); // the lost one is left out
+    for (int i = 0; i < 9; i++) assert_close(info->intrinsics[i], scene.K[i], 1e-9, 0);
+    Frames frames = {0};
+    Error err = {0};
+    assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), err);
+    size_t near = 0, known = 0, missing = 0;
+    for (size_t i = 0; i < scene_pixels(); i++) {
+        bool left = i % 128 < 8; // what the depth camera did not see
+        missing += left && frames.depth[i] == 0;
+        if (left || frames.depth[i] == 0 || scene.depth[i] == 0) continue;
+        known++;
+        near += test_close(frames.depth[i], scene.depth[i], 0.002, 0);
+    }
+    assert_true(missing == 96 * 8 && known > 4000);
+    // On the far floor neighbouring depths differ by more than 5 %, and the nearest is taken.
+    assert_true((double)near > 0.8 * (double)known);
+    frames_free(&frames);
+    dataset_close(dataset);
+}
+
+static void test_scannet_wrong(void **state) {
+    (void)state;
+    write_scannet();
+    replace_text("pose/1.txt", "1 0 0\n");
+    refuse(usual(), "pose/1.txt:1: expected 4 numbers, found 3");
+    write_scannet();
+    assert_int_equal(unlink(place("depth/3.png", 0, 0)), 0);
+    refuse(usual(), "depth/3.png");
+    write_scannet();
+    for (int v = 0; v < 5; v++)
+        replace_text(place("pose/%d.txt", v, 0) + strlen(source) + 1,
+                     "-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n-inf -inf -inf -inf\n");
+    refuse(usual(), "expected finite poses, found none in 5 pictures");
+    write_lens("intrinsic/extrinsic_color.txt", 1, 0);
+    write_lens("intrinsic/extrinsic_depth.txt", 2, 0);
+    refuse(usual(), "found another place of the depth camera");
+}
+
+// ---- BOP
+
+static void write_bop(const char *with_poses) {
+    for (int s = 1; s <= 2; s++) {
+        FILE *file = file_at(place("%06d/scene_camera.json", s, 0));
+        fprintf(file, "{");
+        for (int v = 0; v < 9; v++) {
+            double inverse[16], R[9];
+            double K[9] = {scene.K[0], 0, 15.5, 0, scene.K[4], 11.5, 0, 0, 1};
+            pose_inverse(scene_pose(0, v), inverse);
+            for (int i = 0; i < 9; i++) R[i] = inverse[4 * (i / 3) + i % 3];
+            fprintf(file, "%s\"%d\": {\"cam_K\": ", v ? ", " : "", 3 * v);
+            write_json_rows(file, K, 9, 9);
+            fprintf(file, ", \"depth_scale\": %g, \"cam_R_w2c%s\": ", v == 1 ? 0.2 : 0.1, with_poses);
+            write_json_rows(file, R, 9, 9);
+            fprintf(file, ", \"cam_t_w2c\": [%.17g, %.17g, %.17g]}", 1000 * inverse[3], 1000 * inverse[7],
+                    1000 * inverse[11]);
+            write_colour(0, v, place("%06d/rgb/%06d.png", s, 3 * v));
+            write_depth(0, v, place("%06d/depth/%06d.png", s, 3 * v), v == 1 ? 0.0002 : 0.0001, plain);
+        }
+        fprintf(file, "}");
+        fclose(file);
+    }
+}
+
+static void test_bop(void **state) {
+    (void)state;
+    write_bop("");
+    Dataset *dataset = import_good(usual());
+    assert_int_equal(dataset_episode_count(dataset), 2);
+    assert_string_equal(dataset_episode(dataset, 1)->scene, "000002");
+    compare_images(dataset, NULL, 0.00011, 1e-9);
+    dataset_close(dataset);
+    write_bop("_none");
+    refuse(usual(), "expected cam_R_w2c and cam_t_w2c, found none");
+    replace_text("000001/scene_camera.json", "{\"0\": {}}");
+    refuse(usual(), "image \"0\"");
+    replace_text("000001/scene_camera.json", "{}");
+    refuse(usual(), "expected a camera \"0\" for 000000.png");
+}
+
+// ---- Open3D
+
+static void write_open3d(const char *intrinsics) {
+    FILE *log = text_at("odometry.log");
+    for (int v = 8; v >= 0; v--) {                       // poses may come in any order
+        write_colour(0, v, place("color/%d.png", v, 0)); // 10.png would sort before 2.png by letters
+        write_depth(0, v, place("depth/frame-%06d.png", v, 0), 0.001, plain);
+        fprintf(log, "%d %d %d\n", v, v, v + 1);
+        write_numbers(log, scene_pose(0, v), 16, 4);
+    }
+    fclose(log);
+    replace_text("camera_intrinsic.json", intrinsics);
+}
+
+static void test_open3d(void **state) {
+    (void)state;
+    char intrinsics[256];
+    snprintf(intrinsics, sizeof intrinsics,
+             "{\"width\": 32, \"height\": 24, \"intrinsic_matrix\": [%.17g, 0, 0, 0, %.17g, 0, 15.5, 11.5, 1]}",
+             scene.K[0], scene.K[4]);
+    write_open3d(intrinsics);
+    Dataset *dataset = import_good(usual());
+    compare_images(dataset, (int[]){8, 7, 6, 5, 4, 3, 2, 1, 0}, 0.00051, 1e-9);
+    dataset_close(dataset);
+    write_open3d("{\"intrinsic_matrix\": [[30, 0, 15.5]]}");
+    refuse(usual(), "\"intrinsic_matrix\": expected 9 numbers, found 3");
+    assert_int_equal(unlink(place("camera_intrinsic.json", 0, 0)), 0);
+    refuse(usual(), "give --intrinsics fx,fy,cx,cy");
+    dataset = import_good(with_intrinsics());
+    compare_images(dataset, (int[]){8, 7, 6, 5, 4, 3, 2, 1, 0}, 0.00051, 1e-9);
+    dataset_close(dataset);
+    replace_text("odometry.log", "9 9 10\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+    refuse(with_intrinsics(), "expected a pose of one of 9 pictures, found number 9");
+    assert_int_equal(unlink(place("depth/frame-%06d.png", 4, 0)), 0);
+    refuse(with_intrinsics(), "expected as many depth as colour pictures, found 8 and 9");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_tum),           TEST(test_tum_as_video), TEST(test_tum_wrong), TEST(test_scannet),
+        TEST(test_scannet_wrong), TEST(test_bop),          TEST(test_open3d),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
