@@ -10,6 +10,7 @@ const Command *const commands[] = {
     &command_data_import,
     &command_data_info,
     &command_data_subset,
+    &command_edit,
     &command_eval,
     &command_export,
     &command_man,
