@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { LABELS = 65536 };
-static const double SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err) {
     size_t N = scene_now(scene)->N;
@@ -48,22 +47,13 @@ static EditName *copy_names(const EditScene *scene, const Edit *edit, const uint
     return names;
 }
 
-// One copy behind what is there, moved by n times the offset; `N` particles were there at first.
-static Status append_copy(EditScene *scene, const Edit *edit, const Mask *mask, size_t N, long n, Error *err) {
-    RolloutSet *now = scene_now(scene);
-    size_t before = now->N, more = mask_count(mask, N);
-    Mask *all = calloc(before + more + 1, 1);
-    if (!all) return scene_no_memory(err);
-    memcpy(all, mask, N);
-    Status status = scene_append(scene, all, err);
-    if (status == STATUS_OK) {
-        const double t[3] = {(double)n * edit->by[0], (double)n * edit->by[1], (double)n * edit->by[2]};
-        memset(all, 0, N);
-        memset(all + before, 1, more);
-        scene_transform(scene, all, SAME, t, 1);
+// Labels of the copies from `first` on, `kinds` for each.
+static void label_copies(RolloutSet *now, const Edit *edit, size_t N, size_t more, const uint16_t *rank, long first,
+                         long kinds) {
+    for (size_t i = N; i < now->N; i++) {
+        long n = (long)((i - N) / more), kind = *edit->as ? 0 : rank[now->labels[i]] - 1;
+        now->labels[i] = (uint16_t)(first + n * kinds + kind);
     }
-    free(all);
-    return status;
 }
 
 Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
@@ -71,26 +61,20 @@ Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *er
     size_t N = now->N, more = mask_count(mask, N);
     uint16_t *rank = calloc(LABELS, sizeof *rank);
     EditName *names = NULL;
-    long first = 0, kinds = 0;
+    long first = 0, kinds = 1;
     Status status = rank ? scene_need_labels(scene, err) : scene_no_memory(err);
-    if (status == STATUS_OK && more * (size_t)edit->count > EDIT_PARTICLES_MAX - N)
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "%ld copies of %zu particles beside %zu are too many: expected at most %zu", edit->count,
-                           more, N, EDIT_PARTICLES_MAX);
     if (status == STATUS_OK) {
-        kinds = *edit->as ? 1 : rank_labels(now, mask, rank);
-        if (*edit->as) rank[0] = 1;
+        if (*edit->as) rank[0] = 1; // one for all of a copy
+        else kinds = rank_labels(now, mask, rank);
         status = scene_new_labels(scene, kinds * edit->count, &first, err);
     }
     if (status == STATUS_OK && !(names = copy_names(scene, edit, rank, kinds))) status = scene_no_memory(err);
-    for (long n = 1; n <= edit->count && status == STATUS_OK; n++) {
-        size_t before = now->N;
-        status = append_copy(scene, edit, mask, N, n, err);
-        for (size_t i = before; status == STATUS_OK && i < now->N; i++)
-            now->labels[i] = (uint16_t)(first + (n - 1) * kinds + (*edit->as ? 0 : rank[now->labels[i]] - 1));
-    }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) status = scene_append(scene, mask, (size_t)edit->count, err);
+    if (status == STATUS_OK) {
+        scene_shift_copies(scene, N, more, edit->by);
+        label_copies(now, edit, N, more, rank, first, kinds);
         status = scene_name_labels(scene, first, kinds * edit->count, (const EditName *)names, err);
+    }
     free(names);
     free(rank);
     return status;

@@ -45,21 +45,23 @@ size_t mask_count(const Mask *mask, size_t count) {
 
 // ---- rows of one set
 
-// Puts rows `index` behind the first `kept` ones of every array, for particles or the cloud.
-static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size_t count, size_t kept) {
+// Puts rows `index`, `times` over, behind the first `kept` ones of every array, for particles or the cloud.
+static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size_t count, size_t times, size_t kept) {
     for (int i = 0; i < FIELDS; i++) {
         void **array = array_of(set, fields + i);
         size_t bytes = row_bytes(set, fields + i);
         if (fields[i].cloud != cloud || !*array) continue;
-        char *out = malloc((kept + count) * bytes + 1);
+        char *out = malloc((kept + times * count) * bytes + 1), *to = out;
         if (!out) return false;
         memcpy(out, *array, kept * bytes);
-        for (size_t r = 0; r < count; r++)
-            memcpy(out + (kept + r) * bytes, (char *)*array + (size_t)index[r] * bytes, bytes);
+        to += kept * bytes;
+        for (size_t n = 0; n < times; n++)
+            for (size_t r = 0; r < count; r++, to += bytes)
+                memcpy(to, (char *)*array + (size_t)index[r] * bytes, bytes);
         free(*array);
         *array = out;
     }
-    *(cloud ? &set->P : &set->N) = kept + count;
+    *(cloud ? &set->P : &set->N) = kept + times * count;
     return true;
 }
 
@@ -82,16 +84,25 @@ static uint32_t *number(const Mask *mask, size_t N, size_t first) {
     return map;
 }
 
-// Behind `kept` rows come those of the meant particles again, owned as `map` says.
-static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Mask *mask, const uint32_t *map,
-                       size_t kept) {
-    size_t rows = rows_of(set, cloud), count;
+// What take_all does: the rows of meant particles go behind the present ones, `times` over, or they alone are left.
+typedef struct Taking {
+    const Mask *mask;
+    uint32_t *map; // (N) where a meant particle will be, the first time over
+    size_t meant;  // particles
+    size_t times;
+    bool append;
+} Taking;
+
+static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Taking *t) {
+    size_t rows = rows_of(set, cloud), kept = t->append ? rows : 0, count;
     if (rows == 0) return true;
-    uint32_t *index = find_rows(*owner, rows, mask, &count), *out = malloc((kept + count + 1) * sizeof *out);
+    uint32_t *index = find_rows(*owner, rows, t->mask, &count);
+    uint32_t *out = malloc((kept + t->times * count + 1) * sizeof *out), *to = out + kept;
     bool good = index && out;
     if (good && kept) memcpy(out, *owner, kept * sizeof *out);
-    for (size_t r = 0; good && r < count; r++) out[kept + r] = map[(*owner)[index[r]]];
-    good = good && append_rows(set, cloud, index, count, kept);
+    for (size_t n = 0; good && n < t->times; n++)
+        for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->meant);
+    good = good && append_rows(set, cloud, index, count, t->times, kept);
     free(index);
     if (good) {
         free(*owner);
@@ -100,24 +111,24 @@ static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Mask
     return good;
 }
 
-// All sets and clouds: the rows of meant particles go behind the present ones (`append`), or they alone are left.
-static Status take_all(EditScene *scene, const Mask *mask, bool append, Error *err) {
+static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t times, Error *err) {
     RolloutSet *now = scene_now(scene);
     size_t N = now->N, count;
-    uint32_t *map = number(mask, N, append ? N : 0), *index = find_rows(NULL, N, mask, &count);
-    bool good = map && index;
+    uint32_t *index = find_rows(NULL, N, mask, &count);
+    const Taking t = {mask, number(mask, N, append ? N : 0), count, times, append};
+    bool good = t.map && index;
     for (int k = 0; good && k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        if (k > 0) good = take_owned(set, false, &scene->owner[k], mask, map, append ? set->N : 0);
-        good = good && take_owned(set, true, &scene->cloud_owner[k], mask, map, append ? set->P : 0);
+        if (k > 0) good = take_owned(set, false, &scene->owner[k], &t);
+        good = good && take_owned(set, true, &scene->cloud_owner[k], &t);
     }
-    good = good && append_rows(now, false, index, count, append ? N : 0);
-    free(map);
+    good = good && append_rows(now, false, index, count, times, append ? N : 0);
+    free(t.map);
     free(index);
     return good ? STATUS_OK : scene_no_memory(err);
 }
 
-Status scene_keep(EditScene *scene, const Mask *mask, Error *err) { return take_all(scene, mask, false, err); }
+Status scene_keep(EditScene *scene, const Mask *mask, Error *err) { return take_all(scene, mask, false, 1, err); }
 
 static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
     if (more <= EDIT_PARTICLES_MAX && now <= EDIT_PARTICLES_MAX - more) return STATUS_OK;
@@ -125,10 +136,13 @@ static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
                      EDIT_PARTICLES_MAX);
 }
 
-Status scene_append(EditScene *scene, const Mask *mask, Error *err) {
-    size_t N = scene_now(scene)->N;
-    Status status = check_sum(N, mask_count(mask, N), "particles", err);
-    return status == STATUS_OK ? take_all(scene, mask, true, err) : status;
+Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err) {
+    size_t N = scene_now(scene)->N, more = times * mask_count(mask, N);
+    Status status = check_sum(N, more, "particles", err);
+    for (int k = 0; k < scene->file->set_count && status == STATUS_OK;
+         k++) // past sets and clouds may own many more rows
+        status = check_sum(0, (times + 1) * (scene->file->sets[k].N + scene->file->sets[k].P), "points", err);
+    return status == STATUS_OK ? take_all(scene, mask, true, times, err) : status;
 }
 
 // ---- two scenes
@@ -206,13 +220,13 @@ static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *fiel
 }
 
 // Particles or cloud of set k: what is meant goes out, what the present has of it comes in.
-static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask, const Mask *others,
-                           const uint32_t *same, Error *err) {
+static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask, const Mask *others, uint32_t *same,
+                           Error *err) {
     RolloutSet *now = scene_now(scene), *set = &scene->file->sets[k];
     uint32_t **owner = cloud ? &scene->cloud_owner[k] : &scene->owner[k], *from = cloud ? scene->cloud_owner[0] : NULL;
     size_t count;
     if (cloud && set->P == 0) return STATUS_OK;
-    if (!take_owned(set, cloud, owner, others, same, 0)) return scene_no_memory(err);
+    if (!take_owned(set, cloud, owner, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
     uint32_t *index = find_rows(from, rows_of(now, cloud), mask, &count);
     uint32_t *larger = index ? realloc(*owner, (rows_of(set, cloud) + count + 1) * sizeof *larger) : NULL;
     Status status = larger ? STATUS_OK : scene_no_memory(err);

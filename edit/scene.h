@@ -38,8 +38,8 @@ Status scene_particles_as_cloud(EditScene *scene, int k, Error *err);
 size_t mask_count(const Mask *mask, size_t count);
 // Leaves only what is meant.
 Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
-// Appends copies of what is meant; the new present particles are the last ones.
-Status scene_append(EditScene *scene, const Mask *mask, Error *err);
+// Appends `times` copies of what is meant; the new present particles are the last ones, copy by copy.
+Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err);
 // Appends all of another scene of as many sets and features.
 Status scene_join(EditScene *scene, EditScene *other, Error *err);
 // Forgets what the past sets and their clouds hold of the meant particles and puts these, as they are now, in place.
@@ -51,6 +51,8 @@ Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
 // Moves what past set k holds by `by` times k.
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]);
+// Copies of `more` particles each stand behind the particle `first`: copy n = 1, 2, .. is moved by n times `by`.
+void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]);
 void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
 // Mean place of what is meant, of which there is some.
 void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]);

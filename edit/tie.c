@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In metres that count for the distance, as shares of the scene's diagonal: a colour that differs by its whole range,
-// and a moving flag that differs. A label that differs is farther than everything.
-#define COLOUR_SHARE 0.05
-#define MOVING_SHARE 0.1
+// In metres that count for the distance, as multiples of the particles' reach: a colour that differs by its whole range,
+// and a moving flag that differs. A label that differs is farther than everything. Without radii the reach is taken as a
+// share of the scene's diagonal.
+#define COLOUR_REACHES 2
+#define MOVING_REACHES 4
+#define REACH_SHARE 0.02
 enum { EXTRA = 4 };
 
 // Points of one set or cloud.
@@ -43,49 +45,80 @@ static double diagonal(const RolloutSet *set) {
     return sqrt(sum);
 }
 
-// Colour, and moving flag and label in one coordinate: labels lie apart by more than the scene is long.
-typedef struct Weights {
+// What further coordinates tell: colour, and moving flag and label in one; labels lie apart by more than the scene is
+// long.
+typedef struct Tells {
     bool colour, moving, label;
-    float colour_length, moving_length, label_length;
-} Weights;
+} Tells;
 
-static real *extra_of(const Points *p, const Weights *w) {
+// The sorted present particles, for points that tell as much.
+typedef struct Index {
+    Device *device;
+    Points now;
+    double diagonal, reach; // of the scene; of the particles
+    bool built;
+    Tells tells;
+    KnnIndex knn;
+    ArenaMark mark;
+} Index;
+
+static real *extra_of(const Points *p, Tells tells, const Index *index) {
+    const float colour = (float)(COLOUR_REACHES * index->reach / 255), moving = (float)(MOVING_REACHES * index->reach),
+                label = (float)(4 * index->diagonal + 1);
     real *out = malloc((p->count * EXTRA + 1) * sizeof *out);
-    for (size_t i = 0; out && i < p->count; i++) {
-        for (size_t c = 0; c < 3; c++)
-            out[EXTRA * i + c] = w->colour ? (real)p->colour[3 * i + c] * w->colour_length / 255 : 0;
-        out[EXTRA * i + 3] = (w->moving ? (real)p->moving[i] * w->moving_length : 0) +
-                             (w->label ? (real)p->label[i] * w->label_length : 0);
+#pragma omp parallel for
+    for (size_t i = 0; i < (out ? p->count : 0); i++) {
+        for (size_t c = 0; c < 3; c++) out[EXTRA * i + c] = tells.colour ? (real)p->colour[3 * i + c] * colour : 0;
+        out[EXTRA * i + 3] =
+            (tells.moving ? (real)p->moving[i] * moving : 0) + (tells.label ? (real)p->label[i] * label : 0);
     }
     return out;
 }
 
+static KnnArgs knn_args(const Index *index, const real *point_extra) {
+    return (KnnArgs){
+        .points = index->now.count, .point = index->now.x, .extra = EXTRA, .point_extra = point_extra, .k = 1};
+}
+
+static void index_close(Index *index) {
+    if (index->built) arena_release(&index->device->scratch, index->mark);
+    index->built = false;
+}
+
+static Status index_open(Index *index, Tells tells, Error *err) {
+    if (index->built && memcmp(&index->tells, &tells, sizeof tells) == 0) return STATUS_OK;
+    index_close(index);
+    real *extra = extra_of(&index->now, tells, index);
+    if (!extra) return scene_no_memory(err);
+    const KnnArgs args = knn_args(index, extra);
+    index->mark = arena_mark(&index->device->scratch);
+    index->built = true;
+    index->tells = tells;
+    knn_index(index->device, &index->device->scratch, &args, &index->knn);
+    free(extra);
+    return device_status(index->device, err);
+}
+
 // The nearest present particle of each point.
-static Status find_owners(Device *device, const Points *now, const Points *points, double length, uint32_t **out,
-                          Error *err) {
-    Weights w = {.colour = now->colour && points->colour,
-                 .moving = now->moving && points->moving,
-                 .label = now->label && points->label,
-                 .colour_length = (float)(COLOUR_SHARE * length),
-                 .moving_length = (float)(MOVING_SHARE * length),
-                 .label_length = (float)(4 * length + 1)};
-    real *extra = extra_of(now, &w), *query_extra = extra_of(points, &w);
+static Status find_owners(Index *index, const Points *points, uint32_t **out, Error *err) {
+    const Points *now = &index->now;
+    const Tells tells = {now->colour && points->colour, now->moving && points->moving, now->label && points->label};
     *out = malloc((points->count + 1) * sizeof **out);
-    Status status = extra && query_extra && *out ? STATUS_OK : scene_no_memory(err);
-    if (status == STATUS_OK && points->count > 0) {
-        knn(device, &(KnnArgs){.points = now->count,
-                               .queries = points->count,
-                               .point = now->x,
-                               .query = points->x,
-                               .extra = EXTRA,
-                               .point_extra = extra,
-                               .query_extra = query_extra,
-                               .k = 1,
-                               .index = (int32_t *)*out});
-        status = device_status(device, err);
+    if (!*out) return scene_no_memory(err);
+    if (points->count == 0) return STATUS_OK;
+    Status status = index_open(index, tells, err);
+    real *extra = status == STATUS_OK ? extra_of(points, tells, index) : NULL;
+    if (status == STATUS_OK && !extra) status = scene_no_memory(err);
+    if (status == STATUS_OK) {
+        KnnArgs args = knn_args(index, NULL);
+        args.queries = points->count;
+        args.query = points->x;
+        args.query_extra = extra;
+        args.index = (int32_t *)*out;
+        knn_search(index->device, &index->knn, &args);
+        status = device_status(index->device, err);
     }
     free(extra);
-    free(query_extra);
     return status;
 }
 
@@ -97,22 +130,23 @@ static uint32_t *count_up(size_t count) {
 
 Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err) {
     const RolloutSet *now = &file->sets[0];
-    const Points present = particles_of(now);
-    double length = diagonal(now);
+    Index index = {.device = device, .now = particles_of(now), .diagonal = diagonal(now)};
     Status status = STATUS_OK;
     *scene = (EditScene){.file = file, .device = device, .log = log};
+    index.reach = REACH_SHARE * index.diagonal;
+    if (now->radius) status = scene_reach(scene, &index.reach, err);
     if (now->N > EDIT_PARTICLES_MAX) return error_set(err, STATUS_BAD_INPUT, "%zu particles are too many", now->N);
     for (int k = 0; k < file->set_count && status == STATUS_OK; k++) {
         const Points points = particles_of(&file->sets[k]), cloud = cloud_of(&file->sets[k]);
         bool known = k > 0 && (size_t)k < same, cloud_known = (size_t)k < same && same > 1 && cloud.count == now->N;
         if (known) scene->owner[k] = count_up(now->N);
-        else if (k > 0) status = find_owners(device, &present, &points, length, &scene->owner[k], err);
+        else if (k > 0) status = find_owners(&index, &points, &scene->owner[k], err);
         if (cloud_known) scene->cloud_owner[k] = count_up(now->N);
-        else if (status == STATUS_OK)
-            status = find_owners(device, &present, &cloud, length, &scene->cloud_owner[k], err);
+        else if (status == STATUS_OK) status = find_owners(&index, &cloud, &scene->cloud_owner[k], err);
         if (status == STATUS_OK && ((known && !scene->owner[k]) || (cloud_known && !scene->cloud_owner[k])))
             status = scene_no_memory(err);
     }
+    index_close(&index);
     return status;
 }
 

@@ -43,6 +43,23 @@ void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]) {
     }
 }
 
+static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t first, size_t more, const double by[3]) {
+    for (size_t i = 0; i < rows; i++) {
+        size_t particle = owner ? owner[i] : i;
+        if (particle < first) continue;
+        double n = (double)((particle - first) / more + 1);
+        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(x[3 * i + c] + n * by[c]);
+    }
+}
+
+void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]) {
+    for (int k = 0; k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        shift_rows(set->positions, set->N, scene->owner[k], first, more, by);
+        shift_rows(set->cloud_positions, set->P, scene->cloud_owner[k], first, more, by);
+    }
+}
+
 void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
