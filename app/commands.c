@@ -12,6 +12,7 @@ const Command *const commands[] = {
     &command_data_info,
     &command_data_show,
     &command_data_subset,
+    &command_edit,
     &command_eval,
     &command_export,
     &command_init,

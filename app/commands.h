@@ -13,6 +13,7 @@ extern const Command command_data_import;
 extern const Command command_data_info;
 extern const Command command_data_show;
 extern const Command command_data_subset;
+extern const Command command_edit;
 extern const Command command_eval;
 extern const Command command_export;
 extern const Command command_init;

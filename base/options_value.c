@@ -3,6 +3,7 @@
 #include "base/options_internal.h"
 
 #include "base/check.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,14 +27,6 @@ static bool parse_bool(const char *text, bool *out) {
     return false;
 }
 
-// Decimal and finite; strtod alone would take hexadecimal, nan and inf.
-static bool parse_real(const char *text, double *out) {
-    char *end;
-    if (!*text || text[strspn(text, "0123456789+-.eE")]) return false;
-    *out = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(*out);
-}
-
 // "20000" or "2e4".
 static bool parse_int(const char *text, long *out) {
     char *end;
@@ -42,7 +35,7 @@ static bool parse_int(const char *text, long *out) {
     *out = strtol(text, &end, 10);
     if (end != text && *end == 0) return errno == 0;
     double real;
-    if (!parse_real(text, &real) || real != floor(real) || fabs(real) > 0x1p53) return false;
+    if (!text_number(text, &real) || real != floor(real) || fabs(real) > 0x1p53) return false;
     *out = (long)real;
     return true;
 }
@@ -60,33 +53,8 @@ static int parse_choice(const char *choices, const char *text) {
     }
 }
 
-// The code point at *text, which moves past it; 0 when the bytes are no UTF-8 (overlong forms included).
-static unsigned long utf8_next(const unsigned char **text) {
-    static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};
-    unsigned char first = *(*text)++;
-    if (first < 0x80) return first;
-    int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-    if (first < 0xC2 || first > 0xF4) return 0;
-    unsigned long point = first & (0x3Fu >> more);
-    for (int i = 0; i < more; i++) {
-        if ((**text & 0xC0) != 0x80) return 0;
-        point = point << 6 | (*(*text)++ & 0x3F);
-    }
-    return point < least[more] || point > 0x10FFFF ? 0 : point;
-}
-
-// Text that YAML can hold on one line: UTF-8 without control characters, line ends, surrogates and byte order marks.
-static bool is_plain_text(const char *text) {
-    for (const unsigned char *cursor = (const unsigned char *)text; *cursor;) {
-        unsigned long c = utf8_next(&cursor);
-        if (c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029) return false;
-        if ((c >= 0xD800 && c < 0xE000) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF) return false;
-    }
-    return true;
-}
-
 static bool parse_text(const char *value, char *out) {
-    if (strlen(value) >= OPTION_TEXT_SIZE || !is_plain_text(value)) return false;
+    if (strlen(value) >= OPTION_TEXT_SIZE || !text_is_plain(value)) return false;
     snprintf(out, OPTION_TEXT_SIZE, "%s", value);
     return true;
 }
@@ -107,7 +75,7 @@ static bool next_item(const char **cursor, char *item, size_t size) {
 static bool parse_list_item(const Option *option, void *field, int i, const char *item) {
     if (option->type == OPTION_REAL_LIST) {
         double *real = &((RealList *)field)->v[i];
-        return parse_real(item, real) && in_range(option, *real);
+        return text_number(item, real) && in_range(option, *real);
     }
     long number;
     if (!parse_int(item, &number) || !in_range(option, (double)number) || number != (int)number) return false;
@@ -152,7 +120,7 @@ static bool parse_value(const Option *option, void *field, const char *value) {
     case OPTION_INT:
         size = parse_int(value, &u.integer) && in_range(option, (double)u.integer) ? sizeof u.integer : 0;
         break;
-    case OPTION_REAL: size = parse_real(value, &u.real) && in_range(option, u.real) ? sizeof u.real : 0; break;
+    case OPTION_REAL: size = text_number(value, &u.real) && in_range(option, u.real) ? sizeof u.real : 0; break;
     case OPTION_TEXT: size = parse_text(value, u.text) ? sizeof u.text : 0; break;
     case OPTION_ENUM: size = (u.choice = parse_choice(option->choices, value)) >= 0 ? sizeof u.choice : 0; break;
     case OPTION_INT_LIST: size = parse_list(option, &u.ints, value) ? sizeof u.ints : 0; break;

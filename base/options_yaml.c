@@ -3,10 +3,10 @@
 #include "base/options_internal.h"
 
 #include "base/file.h"
+#include "base/yaml_event.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 enum { MAX_FILE = 1 << 20, MAX_DEPTH = 6, KEY_SIZE = 256, VALUE_SEEN = 1 << 7 };
 
@@ -27,42 +27,13 @@ static Status fail_here(Reader *reader, const char *what) {
                      *reader->path ? ": " : "", what);
 }
 
-static Status parser_error(Reader *reader) {
-    yaml_parser_t *parser = &reader->parser;
-    if (parser->error == YAML_MEMORY_ERROR)
-        return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
-    size_t line = parser->error == YAML_READER_ERROR ? reader->line : parser->problem_mark.line + 1;
-    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: not valid YAML: %s", reader->name, line,
-                     parser->problem ? parser->problem : "unknown problem");
-}
-
 // The next event, which the caller deletes; a tag, anchor or alias is an error.
 static Status next_event(Reader *reader, yaml_event_t *event) {
-    *event = (yaml_event_t){0};
-    if (!yaml_parser_parse(&reader->parser, event)) return parser_error(reader);
-    reader->line = event->start_mark.line + 1;
-    const yaml_char_t *tag = NULL, *anchor = NULL;
-    switch (event->type) {
-    case YAML_ALIAS_EVENT: anchor = event->data.alias.anchor; break;
-    case YAML_SCALAR_EVENT: tag = event->data.scalar.tag, anchor = event->data.scalar.anchor; break;
-    case YAML_SEQUENCE_START_EVENT:
-        tag = event->data.sequence_start.tag, anchor = event->data.sequence_start.anchor;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        tag = event->data.mapping_start.tag, anchor = event->data.mapping_start.anchor;
-        break;
-    default: break;
-    }
-    if (!tag && !anchor) return STATUS_OK;
+    const char *refused;
+    Status status = yaml_event_next(&reader->parser, reader->name, &reader->line, event, &refused, reader->err);
+    if (status != STATUS_OK || !refused) return status;
     yaml_event_delete(event);
-    return fail_here(reader,
-                     tag ? "tags (!) are not allowed in a config" : "anchors (&) and aliases (*) are not allowed");
-}
-
-// The scalar's text, or NULL when it holds a NUL byte.
-static const char *scalar_text(const yaml_event_t *event) {
-    const char *text = (const char *)event->data.scalar.value;
-    return strlen(text) == event->data.scalar.length ? text : NULL;
+    return fail_here(reader, refused);
 }
 
 // The first option below the section `path`, or NULL when there is no such section.
@@ -95,7 +66,7 @@ static Status set_value(Reader *reader, const char *value) {
 
 // Appends one item of a list to `text`.
 static Status append_item(Reader *reader, const yaml_event_t *event, char *text, size_t size) {
-    const char *item = event->type == YAML_SCALAR_EVENT ? scalar_text(event) : NULL;
+    const char *item = event->type == YAML_SCALAR_EVENT ? yaml_event_text(event) : NULL;
     size_t used = strlen(text);
     if (!item || !*item || item[strcspn(item, ",[]")]) return fail_here(reader, "expected a flat list of numbers");
     if (used + strlen(item) + 2 > size) return fail_here(reader, "the list is too long");
@@ -138,7 +109,7 @@ static Status read_value(Reader *reader, int depth) {
     yaml_event_t event;
     Status status = next_event(reader, &event);
     if (status != STATUS_OK) return status;
-    const char *text = event.type == YAML_SCALAR_EVENT ? scalar_text(&event) : NULL;
+    const char *text = event.type == YAML_SCALAR_EVENT ? yaml_event_text(&event) : NULL;
     if (event.type == YAML_SEQUENCE_START_EVENT) status = read_list(reader);
     else if (event.type == YAML_MAPPING_START_EVENT) status = open_section(reader, depth);
     else status = text ? set_value(reader, text) : fail_here(reader, "the value holds a NUL character");
@@ -148,7 +119,7 @@ static Status read_value(Reader *reader, int depth) {
 
 // Puts the key behind the path of its section.
 static Status enter_key(Reader *reader, const yaml_event_t *event, size_t base) {
-    const char *key = event->type == YAML_SCALAR_EVENT ? scalar_text(event) : NULL;
+    const char *key = event->type == YAML_SCALAR_EVENT ? yaml_event_text(event) : NULL;
     if (!key || !*key) return fail_here(reader, "expected a key");
     int n = snprintf(reader->path + base, KEY_SIZE - base, "%s%s", base ? "." : "", key);
     if (n < (int)(KEY_SIZE - base)) return STATUS_OK;

@@ -26,7 +26,8 @@ typedef enum RandomPurpose {
     RANDOM_VIEWS,         // choice of input views
     RANDOM_NEAREST,       // pixels of the nearest-point term
     RANDOM_FLOW,          // pixels of the flow term
-    RANDOM_TURN           // turns of the world in training
+    RANDOM_TURN,          // turns of the world in training
+    RANDOM_FLOOR          // planes that are tried for a floor
 } RandomPurpose;
 
 typedef struct RandomKey {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/yaml.h"
+
+#include "base/text.h"
+#include "base/yaml_event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS_MAX = 256, KEY_LENGTH_MAX = 64 }; // each new key is held against all before it
+
+typedef struct Reader {
+    yaml_parser_t parser;
+    const char *name;
+    size_t line, nodes;
+    Error *err;
+} Reader;
+
+static Status fail_here(const Reader *reader, const char *what) {
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s", reader->name, reader->line, what);
+}
+
+static Status no_memory(const Reader *reader) {
+    return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
+}
+
+void yaml_tree_free(YamlNode *root) {
+    while (root) {
+        YamlNode *next = root->next;
+        yaml_tree_free(root->child);
+        free(root->key);
+        free(root->text);
+        free(root);
+        root = next;
+    }
+}
+
+static Status next_event(Reader *reader, yaml_event_t *event) {
+    const char *refused;
+    Status status = yaml_event_next(&reader->parser, reader->name, &reader->line, event, &refused, reader->err);
+    if (status != STATUS_OK || !refused) return status;
+    yaml_event_delete(event);
+    return fail_here(reader, refused);
+}
+
+static Status copy_text(const Reader *reader, const yaml_event_t *event, char **out) {
+    const char *text = yaml_event_text(event);
+    if (!text || !text_is_plain(text)) return fail_here(reader, "a text holds a control character or a line end");
+    *out = strdup(text);
+    return *out ? STATUS_OK : no_memory(reader);
+}
+
+static Status read_entries(Reader *reader, YamlNode *parent, int depth);
+
+// The node that begins with `event`.
+static Status read_node(Reader *reader, const yaml_event_t *event, int depth, YamlNode **out) {
+    if (depth > YAML_DEPTH_MAX) return fail_here(reader, "lists and maps are nested too deeply");
+    if (++reader->nodes > YAML_NODES_MAX) return fail_here(reader, "the document has too many entries");
+    YamlNode *node = *out = calloc(1, sizeof *node);
+    if (!node) return no_memory(reader);
+    node->line = reader->line;
+    if (event->type == YAML_SCALAR_EVENT) {
+        node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        return copy_text(reader, event, &node->text);
+    }
+    node->kind = event->type == YAML_SEQUENCE_START_EVENT ? YAML_LIST : YAML_MAP;
+    return read_entries(reader, node, depth);
+}
+
+// One entry of a list, or one pair of a map that begins with its key.
+static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNode *parent, int depth, YamlNode **out) {
+    yaml_event_t value;
+    char *key = NULL;
+    if (parent->kind == YAML_LIST) return read_node(reader, event, depth + 1, out);
+    if (event->type != YAML_SCALAR_EVENT) return fail_here(reader, "expected a key");
+    if (parent->count >= KEYS_MAX) return fail_here(reader, "a map has too many keys");
+    Status status = copy_text(reader, event, &key);
+    if (status == STATUS_OK && strlen(key) > KEY_LENGTH_MAX) status = fail_here(reader, "a key is too long");
+    if (status == STATUS_OK && yaml_tree_find(parent, key))
+        status =
+            error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %.64s: given twice", reader->name, reader->line, key);
+    if (status == STATUS_OK) status = next_event(reader, &value);
+    if (status == STATUS_OK) {
+        status = read_node(reader, &value, depth + 1, out);
+        yaml_event_delete(&value);
+    }
+    if (status == STATUS_OK) (*out)->key = key;
+    else free(key);
+    return status;
+}
+
+// From after the start of a list or map to its end. What was read before an error hangs in the tree.
+static Status read_entries(Reader *reader, YamlNode *parent, int depth) {
+    YamlNode **tail = &parent->child;
+    for (;;) {
+        yaml_event_t event;
+        Status status = next_event(reader, &event);
+        if (status != STATUS_OK) return status;
+        bool end = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        if (!end) status = read_entry(reader, &event, parent, depth, tail);
+        yaml_event_delete(&event);
+        if (status != STATUS_OK || end) return status;
+        tail = &(*tail)->next;
+        parent->count++;
+    }
+}
+
+static Status read_stream(Reader *reader, YamlNode **out) {
+    for (;;) {
+        yaml_event_t event;
+        Status status = next_event(reader, &event);
+        if (status != STATUS_OK) return status;
+        bool content = event.type == YAML_SCALAR_EVENT || event.type == YAML_SEQUENCE_START_EVENT ||
+                       event.type == YAML_MAPPING_START_EVENT;
+        bool end = event.type == YAML_STREAM_END_EVENT;
+        if (content && *out) status = fail_here(reader, "expected one YAML document, found more");
+        else if (content) status = read_node(reader, &event, 0, out);
+        yaml_event_delete(&event);
+        if (status != STATUS_OK || end) return status;
+    }
+}
+
+Status yaml_tree_read(const char *text, size_t length, const char *name, YamlNode **out, Error *err) {
+    Reader reader = {.name = name, .line = 1, .err = err};
+    *out = NULL;
+    if (!yaml_parser_initialize(&reader.parser)) return no_memory(&reader);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    Status status = read_stream(&reader, out);
+    if (status == STATUS_OK && !*out) {
+        *out = calloc(1, sizeof **out);
+        if (*out) (*out)->text = strdup("");
+        if (!*out || !(*out)->text) status = no_memory(&reader);
+        else (*out)->line = 1;
+    }
+    yaml_parser_delete(&reader.parser);
+    if (status == STATUS_OK) return STATUS_OK;
+    yaml_tree_free(*out);
+    *out = NULL;
+    return status;
+}
+
+const YamlNode *yaml_tree_find(const YamlNode *map, const char *key) {
+    const YamlNode *node = map->kind == YAML_MAP ? map->child : NULL;
+    while (node && (!node->key || strcmp(node->key, key) != 0)) node = node->next;
+    return node;
+}
+
+bool yaml_tree_number(const YamlNode *node, double *out) { return node->kind == YAML_TEXT && text_number(node->text, out); }
+
+// ---- writing
+
+// Quoted where it could be read as something else.
+static void put_text(FILE *out, const char *text, bool quoted) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+";
+    bool dashed = *text == '-' && text[1] >= '0' && text[1] <= '9';
+    size_t first = dashed ? 1 : 0, length = strlen(text);
+    size_t span = strspn(text + first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-");
+    if (!quoted && length > 0 && first + span == length && strchr(plain, text[first])) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void put_node(FILE *out, const YamlNode *node) {
+    if (node->kind == YAML_TEXT) {
+        put_text(out, node->text, node->quoted);
+        return;
+    }
+    fputc(node->kind == YAML_MAP ? '{' : '[', out);
+    for (const YamlNode *entry = node->child; entry; entry = entry->next) {
+        if (entry->key) {
+            put_text(out, entry->key, false);
+            fputs(": ", out);
+        }
+        put_node(out, entry);
+        if (entry->next) fputs(", ", out);
+    }
+    fputc(node->kind == YAML_MAP ? '}' : ']', out);
+}
+
+char *yaml_tree_flow(const YamlNode *node) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return NULL;
+    put_node(out, node);
+    bool good = !ferror(out);
+    if (fclose(out) == 0 && good) return text;
+    free(text);
+    return NULL;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list of edits on particles, one after the other.
+#include "edit/scene.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
+    switch (edit->op) {
+    case EDIT_REMOVE: return edit_leave(scene, mask, false, err);
+    case EDIT_KEEP: return edit_leave(scene, mask, true, err);
+    case EDIT_MOVE: scene_transform(scene, mask, SAME, edit->by, 1); return STATUS_OK;
+    case EDIT_ROTATE: edit_rotate(scene, edit, mask); return STATUS_OK;
+    case EDIT_SCALE: edit_scale(scene, edit, mask); return STATUS_OK;
+    case EDIT_COPY: return edit_copy(scene, edit, mask, err);
+    case EDIT_RECOLOUR: return edit_recolour(scene, edit, mask, err);
+    case EDIT_THROW: return edit_throw(scene, edit, mask, err);
+    case EDIT_LABEL: return edit_label(scene, edit, mask, err);
+    case EDIT_CLUSTER: return edit_cluster(scene, edit, mask, err);
+    case EDIT_COMPOSE: return edit_compose(scene, edit, skipped, err);
+    }
+    return STATUS_OK;
+}
+
+// What the edit means. Whatever hinders a selection that may be empty counts as empty: a label that is not there, too.
+static Status find_meant(const EditScene *scene, const Edit *edit, Mask *mask, bool *skipped, Error *err) {
+    size_t N = scene_now(scene)->N;
+    memset(mask, 1, N);
+    if (!edit->select || edit->op == EDIT_COMPOSE) return STATUS_OK;
+    Status status = select_evaluate(scene, edit->select, mask, err);
+    if (status == STATUS_OK && mask_count(mask, N) == 0)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "the selection takes none of the %zu particles; `if_empty: skip` lets that be", N);
+    *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
+    return *skipped ? STATUS_OK : status;
+}
+
+static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err) {
+    char *line = NULL;
+    if (skipped && scene->log)
+        log_note(scene->log, "%s:%zu: %s is left out: it selects nothing", edit->source, edit->line, edit->word);
+    if (asprintf(&line, "%s%s", skipped ? "# left out, it selected nothing: " : "- ", edit->text) < 0)
+        return scene_no_memory(err);
+    Status status = rollout_file_note(scene->file, line, err);
+    free(line);
+    return status;
+}
+
+static Status apply_edit(EditScene *scene, const Edit *edit, EditReport *report, Error *err) {
+    bool skipped = false;
+    Mask *mask = malloc(scene_now(scene)->N + 1);
+    Status status = mask ? find_meant(scene, edit, mask, &skipped, err) : scene_no_memory(err);
+    if (status == STATUS_OK && !skipped) status = run_one(scene, edit, mask, &skipped, err);
+    free(mask);
+    *(skipped ? &report->skipped : &report->applied) += 1;
+    if (status == STATUS_OK) return note(scene, edit, skipped, err);
+    return error_prefix(err, "%s:%zu: %s", edit->source, edit->line, edit->word);
+}
+
+static Status note_step(RolloutFile *file, size_t step, Error *err) {
+    char line[80];
+    if (step == 0) return STATUS_OK;
+    snprintf(line, sizeof line, "# at step %zu of a rollout (--step %zu):", step, step);
+    return rollout_file_note(file, line, err);
+}
+
+Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
+                  EditReport *report, Error *err) {
+    EditScene scene = {0};
+    size_t same;
+    double start = clock_now();
+    *report = (EditReport){.before = file->sets[0].N};
+    Status status = scene_take_step(file, step, &same, err);
+    if (status == STATUS_OK) status = note_step(file, step, err);
+    if (status == STATUS_OK) status = scene_open(&scene, file, same, device, log, err);
+    report->tie_seconds = clock_now() - start;
+    start = clock_now();
+    for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
+        status = apply_edit(&scene, edit, report, err);
+    if (status == STATUS_OK) status = scene_spread_labels(&scene, err);
+    report->edit_seconds = clock_now() - start;
+    report->after = file->sets[0].N;
+    scene_close(&scene);
+    return status;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Particles of another file beside those that are there.
+#include "edit/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS = 65536 };
+
+// Another model's features mean something else.
+static Status check_model(const RolloutFile *a, const RolloutFile *b, Error *err) {
+    size_t D = a->sets[0].D, E = b->sets[0].D;
+    if (D != E || a->set_count != b->set_count)
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "expected %d input sets of %zu features as in the edited file, found %d of %zu: another model made it",
+            a->set_count, D, b->set_count, E);
+    if (*a->checkpoint_hash && *b->checkpoint_hash && strcmp(a->checkpoint_hash, b->checkpoint_hash) != 0)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "expected particles of the checkpoint %s, found those of %s: another model made them",
+                         a->checkpoint_hash, b->checkpoint_hash);
+    double wide = a->time_step > b->time_step ? a->time_step : b->time_step, gap = a->time_step - b->time_step;
+    if (gap > 1e-3 * wide || gap < -1e-3 * wide)
+        return error_set(err, STATUS_BAD_INPUT, "expected a time step of %g s as in the edited file, found %g s",
+                         a->time_step, b->time_step);
+    return STATUS_OK;
+}
+
+// Its labels but the background's get numbers that are free here, and keep their names.
+static Status renumber(EditScene *scene, EditScene *other, const char *as, Error *err) {
+    RolloutSet *from = scene_now(other);
+    if (!from->labels && !*as) return STATUS_OK;
+    Status status = scene_need_labels(scene, err);
+    if (status == STATUS_OK) status = scene_need_labels(other, err);
+    uint16_t *map = calloc(LABELS, sizeof *map);
+    EditName *names = malloc(LABELS * sizeof *names);
+    if (status == STATUS_OK && (!map || !names)) status = scene_no_memory(err);
+    long count = 0, first = 0;
+    for (size_t i = 0; status == STATUS_OK && i < from->N; i++) map[*as ? 1 : from->labels[i]] = 1;
+    for (long l = 1; status == STATUS_OK && l < LABELS; l++) {
+        if (!map[l]) continue;
+        if (*as) memcpy(names[count], as, EDIT_NAME_SIZE);
+        else scene_label_name(other, l, names[count]);
+        map[l] = (uint16_t)++count;
+    }
+    if (status == STATUS_OK && count > 0) status = scene_new_labels(scene, count, &first, err);
+    if (status == STATUS_OK && count > 0) status = scene_name_labels(scene, first, count, (const EditName *)names, err);
+    for (size_t i = 0; status == STATUS_OK && i < from->N; i++) {
+        uint16_t rank = *as ? 1 : map[from->labels[i]];
+        from->labels[i] = from->labels[i] == 0 && !*as ? 0 : (uint16_t)(first + rank - 1);
+    }
+    free(map);
+    free(names);
+    return status;
+}
+
+static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *err) {
+    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    size_t N = scene_now(other)->N;
+    Mask *mask = malloc(N + 1);
+    Status status = mask ? STATUS_OK : scene_no_memory(err);
+    if (status == STATUS_OK) memset(mask, 1, N);
+    if (status == STATUS_OK && edit->select) status = select_evaluate(other, edit->select, mask, err);
+    if (status == STATUS_OK && mask_count(mask, N) == 0)
+        status = error_set(err, STATUS_BAD_INPUT, "the selection takes none of its %zu particles", N);
+    *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
+    if (status == STATUS_OK) status = scene_keep(other, mask, err);
+    if (status == STATUS_OK) {
+        memset(mask, 1, scene_now(other)->N);
+        scene_transform(other, mask, same, edit->by, 1);
+    }
+    free(mask);
+    return *skipped ? STATUS_OK : status;
+}
+
+Status edit_compose(EditScene *scene, const Edit *edit, bool *skipped, Error *err) {
+    RolloutFile file = {0};
+    EditScene other = {0};
+    size_t same = 1;
+    Status status = rollout_file_read(edit->file, &file, err);
+    if (status != STATUS_OK) return status;
+    status = check_model(scene->file, &file, err);
+    if (status == STATUS_OK) status = scene_take_step(&file, (size_t)edit->step, &same, err);
+    if (status == STATUS_OK) status = scene_open(&other, &file, same, scene->device, scene->log, err);
+    if (status == STATUS_OK) status = narrow(&other, edit, skipped, err);
+    if (status == STATUS_OK && !*skipped) status = renumber(scene, &other, edit->as, err);
+    if (status == STATUS_OK && !*skipped) status = scene_join(scene, &other, err);
+    if (status != STATUS_OK) error_prefix(err, "%s", edit->file);
+    scene_close(&other);
+    rollout_file_free(&file);
+    return status;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and names of labels. Line i of the file's names is that of label i.
+#include "edit/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS = 65536 };
+
+Status scene_need_labels(EditScene *scene, Error *err) {
+    RolloutSet *now = scene_now(scene);
+    if (!now->labels) now->labels = calloc(now->N + 1, sizeof *now->labels);
+    return now->labels ? STATUS_OK : scene_no_memory(err);
+}
+
+Status scene_spread_labels(EditScene *scene, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    for (int k = 1; now->labels && k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        if (set->N == 0) continue;
+        if (!set->labels) set->labels = malloc(set->N * sizeof *set->labels);
+        if (!set->labels) return scene_no_memory(err);
+        for (size_t i = 0; i < set->N; i++) set->labels[i] = now->labels[scene->owner[k][i]];
+    }
+    return STATUS_OK;
+}
+
+// Line `label` of the names; its length 0 where there is none.
+static const char *name_line(const RolloutFile *file, long label, size_t *length) {
+    const char *line = file->label_names ? file->label_names : "";
+    for (long i = 0; i < label && *line; i++) {
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    *length = strcspn(line, "\n");
+    return line;
+}
+
+static long named_count(const RolloutFile *file) {
+    long lines = 0;
+    for (const char *c = file->label_names ? file->label_names : ""; *c; c++) lines += *c == '\n' || !c[1];
+    return lines < LABELS ? lines : LABELS;
+}
+
+void scene_label_name(const EditScene *scene, long label, char *out) {
+    size_t length;
+    const char *line = name_line(scene->file, label, &length);
+    if (length == 0) snprintf(out, EDIT_NAME_SIZE, "label %ld", label);
+    else snprintf(out, EDIT_NAME_SIZE, "%.*s", (int)(length < EDIT_NAME_SIZE ? length : EDIT_NAME_SIZE - 1), line);
+}
+
+// Particles of each label, (LABELS) malloc'ed.
+static size_t *tally(const RolloutSet *now) {
+    size_t *out = calloc(LABELS, sizeof *out);
+    for (size_t i = 0; out && now->labels && i < now->N; i++) out[now->labels[i]]++;
+    return out;
+}
+
+// "0 (background), 1 (object 0)": those that particles have.
+static void list_labels(const EditScene *scene, const size_t *particles, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = 0;
+    for (long l = 0; l < LABELS && used < size; l++) {
+        char name[EDIT_NAME_SIZE];
+        if (!particles[l]) continue;
+        scene_label_name(scene, l, name);
+        if (size - used < 64) {
+            snprintf(out + used, size - used, ", ..");
+            return;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%ld (%.40s)", used ? ", " : "", l, name);
+    }
+}
+
+static bool is_number(const char *name) { return strlen(name) <= 5 && !name[strspn(name, "0123456789")]; }
+
+static long find_name(const RolloutFile *file, const char *name) {
+    const char *line = file->label_names ? file->label_names : "";
+    for (long label = 0; *line && label < LABELS; label++) {
+        size_t length = strcspn(line, "\n");
+        if (length == strlen(name) && !memcmp(line, name, length)) return label;
+        line += length + (line[length] == '\n');
+    }
+    return -1;
+}
+
+Status scene_find_label(const EditScene *scene, const char *name, long *out, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    char list[400];
+    if (!now->labels)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "label %s: the particles have no labels; `cluster: {}` and `label: {.., as: NAME}` make them",
+                         name);
+    size_t *particles = tally(now);
+    if (!particles) return scene_no_memory(err);
+    *out = find_name(scene->file, name);
+    if (*out < 0 && is_number(name)) *out = strtol(name, NULL, 10);
+    bool found = *out >= 0 && *out < LABELS && (particles[*out] || *out < named_count(scene->file));
+    if (!found) list_labels(scene, particles, list, sizeof list);
+    free(particles);
+    return found ? STATUS_OK
+                 : error_set(err, STATUS_BAD_INPUT, "there is no label \"%s\"; the particles have %s", name, list);
+}
+
+// The old names with new ones from line `first` on; lines before that have none get one.
+static void put_names(FILE *out, const char *line, long first, long count, const EditName *names) {
+    for (long l = 0; *line || l < first + count; l++) {
+        size_t length = strcspn(line, "\n");
+        if (l >= first && l < first + count) fprintf(out, "%s\n", names[l - first]);
+        else if (length == 0) fprintf(out, l ? "label %ld\n" : "background\n", l);
+        else fprintf(out, "%.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return scene_no_memory(err);
+    put_names(out, scene->file->label_names ? scene->file->label_names : "", first, count, names);
+    bool good = !ferror(out);
+    if (fclose(out) != 0 || !good) {
+        free(text);
+        return scene_no_memory(err);
+    }
+    free(scene->file->label_names);
+    scene->file->label_names = text;
+    return STATUS_OK;
+}
+
+Status scene_new_labels(EditScene *scene, long count, long *first, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    long label = named_count(scene->file);
+    if (label < 1) label = 1; // 0 is the background
+    for (size_t i = 0; now->labels && i < now->N; i++)
+        if (now->labels[i] >= label) label = (long)now->labels[i] + 1;
+    if (label + count > LABELS)
+        return error_set(err, STATUS_BAD_INPUT, "%ld more labels behind %ld: expected at most %d in all", count,
+                         label - 1, LABELS - 1);
+    *first = label;
+    return STATUS_OK;
+}
+
+bool scene_label_named(const EditScene *scene, const char *name, long *out) {
+    *out = find_name(scene->file, name);
+    return *out >= 0;
+}
+
+Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *count, Error *err) {
+    const RolloutSet *now = &file->sets[0];
+    const EditScene scene = {.file = (RolloutFile *)file}; // read alone
+    EditLabel *all = calloc(LABELS, sizeof *all);
+    *count = 0;
+    *out = all;
+    if (!all) return scene_no_memory(err);
+    for (size_t i = 0; now->labels && i < now->N; i++) {
+        EditLabel *label = all + now->labels[i];
+        label->particles++;
+        for (size_t c = 0; c < 3; c++) label->centre[c] += now->positions[3 * i + c];
+    }
+    for (int l = 0; l < LABELS; l++) {
+        if (all[l].particles == 0) continue;
+        EditLabel label = all[l];
+        label.label = l;
+        scene_label_name(&scene, l, label.name);
+        for (int c = 0; c < 3; c++) label.centre[c] /= (double)label.particles;
+        all[(*count)++] = label;
+    }
+    return STATUS_OK;
+}

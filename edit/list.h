@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a list of edits says, from YAML (edit/list.c) into structures; shared by edit/*.c alone.
+#ifndef VPD_EDIT_LIST_H
+#define VPD_EDIT_LIST_H
+
+#include "base/yaml.h"
+#include "edit/edit.h"
+
+enum { EDIT_NAME_SIZE = 128, EDIT_PATH_SIZE = 4096, EDIT_COPIES_MAX = 1000 };
+
+// A flat surface that things stand on.
+typedef struct FloorOptions {
+    double within; // metres from the plane that still count as floor; 0: the reach of the particles
+    long seed;     // of the random planes that are tried
+} FloorOptions;
+
+// Connected parts of what is no floor.
+typedef struct ClusterOptions {
+    bool floor;    // whether a floor is looked for and left out
+    double height; // with has_height: what lies below this z is floor
+    bool has_height;
+    FloorOptions plane;
+    double link; // metres, edge of the cells that connect; 0: the reach of the particles
+    long least;  // particles of the smallest cluster
+} ClusterOptions;
+
+typedef enum SelectKind {
+    SELECT_ALL,
+    SELECT_LABEL,
+    SELECT_BOX,
+    SELECT_SPHERE,
+    SELECT_PLANE,
+    SELECT_COLOUR,
+    SELECT_HEIGHT,
+    SELECT_MOVING,
+    SELECT_FLOOR,
+    SELECT_CLUSTER,
+    SELECT_PIXEL,
+    SELECT_AND,
+    SELECT_OR,
+    SELECT_NOT
+} SelectKind;
+
+enum { TAKE_LABEL, TAKE_CLUSTER, TAKE_PARTICLE };
+
+typedef struct Select {
+    SelectKind kind;
+    char name[EDIT_NAME_SIZE]; // of a label
+    double a[3], b[3];         // box: corners; sphere: centre; plane: point, normal; colour: rgb 0..255; cluster: point
+    double size;               // sphere: radius; plane, colour: distance
+    double low, high;          // height
+    bool yes;                  // moving
+    long id, view;             // cluster; pixel
+    double pixel[2];           // u, v with halves at centres
+    bool has_near, has_size, has_take;
+    int take;
+    ClusterOptions cluster;
+    struct Select *child, *next; // of and, or, not
+} Select;
+
+typedef enum EditOp {
+    EDIT_REMOVE,
+    EDIT_KEEP,
+    EDIT_MOVE,
+    EDIT_ROTATE,
+    EDIT_SCALE,
+    EDIT_COPY,
+    EDIT_RECOLOUR,
+    EDIT_THROW,
+    EDIT_LABEL,
+    EDIT_CLUSTER,
+    EDIT_COMPOSE
+} EditOp;
+
+typedef struct Edit {
+    EditOp op;
+    const char *word; // its name
+    size_t line;
+    char *source; // where it was read, for messages
+    char *text;   // one line of YAML, for the history
+    Select *select, *like;
+    double by[3], axis[3], about[3], velocity[3], angle, factor; // metres, m/s, degrees
+    bool has_about, has_id, replace;
+    int if_empty; // 0: an error, 1: left out
+    long count, id, step;
+    char as[EDIT_NAME_SIZE], file[EDIT_PATH_SIZE];
+    ClusterOptions cluster;
+    struct Edit *next;
+} Edit;
+
+struct EditList {
+    Edit *first, **tail;
+    size_t count;
+};
+
+// Where a list is read from.
+typedef struct ListReader {
+    const char *name, *folder;
+    Error *err;
+} ListReader;
+
+// ---- arguments: the entries of a map, by a table (edit/arguments.c)
+
+typedef enum ArgumentType {
+    ARG_NUMBER,
+    ARG_NUMBERS,
+    ARG_WHOLE,
+    ARG_NAME,
+    ARG_PATH,
+    ARG_YES,
+    ARG_WORD,
+    ARG_SELECTION,
+    ARG_FLOOR
+} ArgumentType;
+
+typedef struct Argument {
+    const char *key;
+    ArgumentType type;
+    size_t offset;     // of the field
+    double min, max;   // of every number
+    int numbers;       // ARG_NUMBERS
+    const char *words; // ARG_WORD: "a|b"; the field is an int
+    size_t given;      // offset of a bool that says whether it was given; 0: none
+    bool required;
+} Argument;
+
+// A table and where its fields are.
+typedef struct ArgumentGroup {
+    const Argument *table;
+    size_t count;
+    void *fields;
+} ArgumentGroup;
+
+// Reads every entry of a map by some groups; what they lack goes into *select where it selects (NULL: nothing does),
+// else it is an error that names the nearest key. What is required must be there.
+Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
+                      Select **select);
+
+// "list.yaml:3: words"
+Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// "unknown WHAT "remov"; did you mean "remove"?"
+Status list_unknown(const ListReader *reader, const YamlNode *node, const char *what, const char *const *words,
+                    size_t count);
+
+// ---- selections (edit/select_read.c)
+
+// Whether a key is one that selects, and all that are; the words end with NULL.
+bool select_key(const char *key);
+extern const char *const SELECT_WORDS[];
+// The selection of one entry such as `label: 2`, and of a whole map, all of whose entries must hold.
+Status select_read_entry(const ListReader *reader, const YamlNode *entry, Select **out);
+Status select_read(const ListReader *reader, const YamlNode *map, Select **out);
+// Puts a selection into *all, beside what is there: both must hold.
+Status select_both(const ListReader *reader, Select **all, Select *more);
+void select_free(Select *select); // accepts NULL
+
+// Arguments that clusters take, wherever they stand; offsets are within ClusterOptions.
+extern const Argument CLUSTER_ARGUMENTS[];
+extern const size_t CLUSTER_ARGUMENT_COUNT;
+ClusterOptions cluster_defaults(void);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edits of where things are and how they move.
+#include "edit/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+static void centre_of(const EditScene *scene, const Edit *edit, const Mask *mask, double out[3]) {
+    if (edit->has_about) memcpy(out, edit->about, sizeof edit->about);
+    else scene_centre(scene, mask, out);
+}
+
+// p := A (p - centre) + centre
+static void transform_about(EditScene *scene, const Mask *mask, const double A[9], const double centre[3],
+                            double factor) {
+    double t[3];
+    for (int r = 0; r < 3; r++)
+        t[r] = centre[r] - A[3 * r] * centre[0] - A[3 * r + 1] * centre[1] - A[3 * r + 2] * centre[2];
+    scene_transform(scene, mask, A, t, factor);
+}
+
+// Rodrigues' formula.
+static void rotation(const double axis[3], double degrees, double R[9]) {
+    double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), c = cos(degrees * PI / 180),
+           s = sin(degrees * PI / 180), n[3];
+    for (int i = 0; i < 3; i++) n[i] = axis[i] / length;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) R[3 * i + j] = (1 - c) * n[i] * n[j] + (i == j ? c : 0);
+    R[1] -= s * n[2], R[2] += s * n[1], R[3] += s * n[2];
+    R[5] -= s * n[0], R[6] -= s * n[1], R[7] += s * n[0];
+}
+
+void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask) {
+    double centre[3], R[9];
+    centre_of(scene, edit, mask, centre);
+    rotation(edit->axis, edit->angle, R);
+    transform_about(scene, mask, R, centre, 1);
+}
+
+void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {
+    const double A[9] = {edit->factor, 0, 0, 0, edit->factor, 0, 0, 0, edit->factor};
+    double centre[3];
+    centre_of(scene, edit, mask, centre);
+    transform_about(scene, mask, A, centre, edit->factor);
+}
+
+// Whether there is a past to show a velocity in.
+static Status check_past(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
+    const RolloutFile *file = scene->file;
+    size_t past = 0;
+    if (file->set_count < 2 || !(file->time_step > 0))
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "a velocity is what past sets show: expected 2 input sets or more and a time step, found %d and "
+            "%g s",
+            file->set_count, file->time_step);
+    for (size_t i = 0; i < file->sets[1].N; i++) past += mask[scene->owner[1][i]];
+    if (past > 0 || edit->replace) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "the past set holds nothing of the selection; say `replace: true` to give it a past");
+}
+
+Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
+    const double *v = edit->velocity;
+    bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
+    double by[3];
+    Status status = check_past(scene, edit, mask, err);
+    if (status == STATUS_OK && edit->replace) status = scene_replace_past(scene, mask, err);
+    if (status != STATUS_OK) return status;
+    for (int c = 0; c < 3; c++) by[c] = -v[c] * scene->file->time_step;
+    scene_shift_past(scene, mask, by);
+    if (moves || edit->replace) scene_set_moving(scene, mask, moves);
+    return STATUS_OK;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The look of one object for another: each point gets features and colours of the source's particle that lies nearest
+// to its place, after the centres of both were laid upon each other.
+#include "edit/scene.h"
+
+#include "nn/knn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Copies of the particles that look is taken from: edits of the present must not be read while they are made.
+typedef struct Look {
+    size_t count, D;
+    float *x, *f;
+    uint8_t *colour;
+    double centre[3];
+    Device *device;
+} Look;
+
+static void look_free(Look *look) {
+    free(look->x);
+    free(look->f);
+    free(look->colour);
+}
+
+static Status take_look(const EditScene *scene, const Mask *source, Look *out, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    size_t count = mask_count(source, now->N), n = 0;
+    *out = (Look){.count = count, .D = now->D, .device = scene->device};
+    out->x = malloc((3 * count + 1) * sizeof *out->x);
+    out->f = now->features ? malloc((now->D * count + 1) * sizeof *out->f) : NULL;
+    out->colour = now->colour ? malloc(3 * count + 1) : NULL;
+    if (!out->x || !now->features != !out->f || !now->colour != !out->colour) return scene_no_memory(err);
+    for (size_t i = 0; i < now->N; i++) {
+        if (!source[i]) continue;
+        memcpy(out->x + 3 * n, now->positions + 3 * i, 3 * sizeof *out->x);
+        if (out->f) memcpy(out->f + now->D * n, now->features + now->D * i, now->D * sizeof *out->f);
+        if (out->colour) memcpy(out->colour + 3 * n, now->colour + 3 * i, 3);
+        n++;
+    }
+    scene_centre(scene, source, out->centre);
+    return STATUS_OK;
+}
+
+// The meant rows of a set or cloud: which they are, and where their centre would put them in the source.
+static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, const Mask *mask, const double to[3],
+                         uint32_t *index, float *place) {
+    double centre[3] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (!mask[owner ? owner[i] : i]) continue;
+        index[count++] = (uint32_t)i;
+        for (size_t c = 0; c < 3; c++) centre[c] += x[3 * i + c];
+    }
+    for (size_t r = 0; r < count; r++)
+        for (size_t c = 0; c < 3; c++)
+            place[3 * r + c] = (float)(x[3 * (size_t)index[r] + c] - centre[c] / (double)count + to[c]);
+    return count;
+}
+
+// `features` and `colour` may be NULL.
+static Status give_look(const Look *look, const float *x, size_t rows, const uint32_t *owner, const Mask *mask,
+                        float *features, uint8_t *colour, Error *err) {
+    uint32_t *index = malloc((rows + 1) * sizeof *index);
+    int32_t *nearest = malloc((rows + 1) * sizeof *nearest);
+    float *place = malloc((3 * rows + 1) * sizeof *place);
+    Status status = index && nearest && place ? STATUS_OK : scene_no_memory(err);
+    size_t count = status == STATUS_OK ? place_rows(x, rows, owner, mask, look->centre, index, place) : 0;
+    if (count > 0) {
+        knn(look->device,
+            &(KnnArgs){
+                .points = look->count, .queries = count, .point = look->x, .query = place, .k = 1, .index = nearest});
+        status = device_status(look->device, err);
+    }
+    for (size_t r = 0; status == STATUS_OK && r < count; r++) {
+        size_t from = (size_t)nearest[r], to = index[r];
+        if (features && look->f) memcpy(features + look->D * to, look->f + look->D * from, look->D * sizeof *features);
+        if (colour && look->colour) memcpy(colour + 3 * to, look->colour + 3 * from, 3);
+    }
+    free(index);
+    free(nearest);
+    free(place);
+    return status;
+}
+
+Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err) {
+    Look look;
+    Status status = take_look(scene, source, &look, err);
+    for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        status = give_look(&look, set->positions, set->N, scene->owner[k], mask, set->features, set->colour, err);
+        if (status == STATUS_OK)
+            status = give_look(&look, set->cloud_positions, set->P, scene->cloud_owner[k], mask, NULL,
+                               set->cloud_colour, err);
+    }
+    look_free(&look);
+    return status;
+}

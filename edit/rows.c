@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of the arrays of all sets and clouds: kept, copied, joined.
+#include "edit/scene.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Field {
+    size_t pointer, bytes; // of the array in a RolloutSet; of one number
+    size_t width;          // numbers per row; 0: D
+    bool cloud;
+    bool zero; // what is missing in one of two joined sets counts as 0
+    const char *name;
+} Field;
+
+#define AT(field) offsetof(RolloutSet, field)
+static const Field fields[] = {
+    {AT(positions), 4, 3, false, false, "positions"},
+    {AT(features), 4, 0, false, false, "features"},
+    {AT(colour), 1, 3, false, false, "colours"},
+    {AT(radius), 4, 1, false, false, "radii"},
+    {AT(moving), 1, 1, false, true, "moving flags"},
+    {AT(labels), 2, 1, false, true, "labels"},
+    {AT(cloud_positions), 4, 3, true, false, "cloud"},
+    {AT(cloud_colour), 1, 3, true, false, "cloud's colours"},
+    {AT(cloud_moving), 1, 1, true, true, "cloud's moving flags"},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static void **array_of(const RolloutSet *set, const Field *field) { return (void **)((char *)set + field->pointer); }
+static size_t row_bytes(const RolloutSet *set, const Field *field) {
+    return field->bytes * (field->width ? field->width : set->D);
+}
+static size_t rows_of(const RolloutSet *set, bool cloud) { return cloud ? set->P : set->N; }
+
+Status scene_no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for the edited particles"); }
+
+size_t mask_count(const Mask *mask, size_t count) {
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) sum += mask[i];
+    return sum;
+}
+
+// ---- rows of one set
+
+// Puts rows `index`, `times` over, behind the first `kept` ones of every array, for particles or the cloud.
+static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size_t count, size_t times, size_t kept) {
+    for (int i = 0; i < FIELDS; i++) {
+        void **array = array_of(set, fields + i);
+        size_t bytes = row_bytes(set, fields + i);
+        if (fields[i].cloud != cloud || !*array) continue;
+        char *out = malloc((kept + times * count) * bytes + 1), *to = out;
+        if (!out) return false;
+        memcpy(out, *array, kept * bytes);
+        to += kept * bytes;
+        for (size_t n = 0; n < times; n++)
+            for (size_t r = 0; r < count; r++, to += bytes)
+                memcpy(to, (char *)*array + (size_t)index[r] * bytes, bytes);
+        free(*array);
+        *array = out;
+    }
+    *(cloud ? &set->P : &set->N) = kept + times * count;
+    return true;
+}
+
+// Rows whose owner is meant, in order.
+static uint32_t *find_rows(const uint32_t *owner, size_t rows, const Mask *mask, size_t *count) {
+    uint32_t *index = malloc((rows + 1) * sizeof *index);
+    *count = 0;
+    for (size_t i = 0; index && i < rows; i++)
+        if (mask[owner ? owner[i] : i]) index[(*count)++] = (uint32_t)i;
+    return index;
+}
+
+// Where each meant particle will be, counted from `first`.
+static uint32_t *number(const Mask *mask, size_t N, size_t first) {
+    uint32_t *map = malloc((N + 1) * sizeof *map);
+    for (size_t i = 0; map && i < N; i++) {
+        map[i] = (uint32_t)first;
+        first += mask[i];
+    }
+    return map;
+}
+
+// What take_all does: the rows of meant particles go behind the present ones, `times` over, or they alone are left.
+typedef struct Taking {
+    const Mask *mask;
+    uint32_t *map; // (N) where a meant particle will be, the first time over
+    size_t meant;  // particles
+    size_t times;
+    bool append;
+} Taking;
+
+static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Taking *t) {
+    size_t rows = rows_of(set, cloud), kept = t->append ? rows : 0, count;
+    if (rows == 0) return true;
+    uint32_t *index = find_rows(*owner, rows, t->mask, &count);
+    uint32_t *out = malloc((kept + t->times * count + 1) * sizeof *out), *to = out + kept;
+    bool good = index && out;
+    if (good && kept) memcpy(out, *owner, kept * sizeof *out);
+    for (size_t n = 0; good && n < t->times; n++)
+        for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->meant);
+    good = good && append_rows(set, cloud, index, count, t->times, kept);
+    free(index);
+    if (good) {
+        free(*owner);
+        *owner = out;
+    } else free(out);
+    return good;
+}
+
+static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t times, Error *err) {
+    RolloutSet *now = scene_now(scene);
+    size_t N = now->N, count;
+    uint32_t *index = find_rows(NULL, N, mask, &count);
+    const Taking t = {mask, number(mask, N, append ? N : 0), count, times, append};
+    bool good = t.map && index;
+    for (int k = 0; good && k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        if (k > 0) good = take_owned(set, false, &scene->owner[k], &t);
+        good = good && take_owned(set, true, &scene->cloud_owner[k], &t);
+    }
+    good = good && append_rows(now, false, index, count, times, append ? N : 0);
+    free(t.map);
+    free(index);
+    return good ? STATUS_OK : scene_no_memory(err);
+}
+
+Status scene_keep(EditScene *scene, const Mask *mask, Error *err) { return take_all(scene, mask, false, 1, err); }
+
+static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
+    if (more <= EDIT_PARTICLES_MAX && now <= EDIT_PARTICLES_MAX - more) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%zu and %zu more %s are too many: expected at most %zu", now, more, what,
+                     EDIT_PARTICLES_MAX);
+}
+
+Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err) {
+    size_t N = scene_now(scene)->N, more = times * mask_count(mask, N);
+    Status status = check_sum(N, more, "particles", err);
+    for (int k = 0; k < scene->file->set_count && status == STATUS_OK;
+         k++) // past sets and clouds may own many more rows
+        status = check_sum(0, (times + 1) * (scene->file->sets[k].N + scene->file->sets[k].P), "points", err);
+    return status == STATUS_OK ? take_all(scene, mask, true, times, err) : status;
+}
+
+// ---- two scenes
+
+static Status join_array(RolloutSet *to, const RolloutSet *from, const Field *field, Error *err) {
+    void **a = array_of(to, field), *b = *array_of(from, field);
+    size_t rows_a = rows_of(to, field->cloud), rows_b = rows_of(from, field->cloud), bytes = row_bytes(to, field);
+    if ((!*a && !b) || rows_b == 0) return STATUS_OK;
+    if (!field->zero && ((!*a && rows_a) || !b))
+        return error_set(err, STATUS_BAD_INPUT, "expected %s in both files or in none, found them in one", field->name);
+    char *out = calloc((rows_a + rows_b), bytes + 1);
+    if (!out) return scene_no_memory(err);
+    if (*a) memcpy(out, *a, rows_a * bytes);
+    if (b) memcpy(out + rows_a * bytes, b, rows_b * bytes);
+    free(*a);
+    *a = out;
+    return STATUS_OK;
+}
+
+static bool join_owners(uint32_t **to, const uint32_t *from, size_t rows_to, size_t rows_from, size_t first) {
+    uint32_t *out = realloc(*to, (rows_to + rows_from + 1) * sizeof *out);
+    if (!out) return false;
+    *to = out;
+    for (size_t i = 0; i < rows_from; i++) out[rows_to + i] = from[i] + (uint32_t)first;
+    return true;
+}
+
+static Status join_set(EditScene *scene, const EditScene *other, int k, size_t first, Error *err) {
+    RolloutSet *to = &scene->file->sets[k];
+    const RolloutSet *from = &other->file->sets[k];
+    size_t N = to->N, P = to->P;
+    bool good = join_owners(&scene->cloud_owner[k], other->cloud_owner[k], P, from->P, first);
+    if (k > 0) good = join_owners(&scene->owner[k], other->owner[k], N, from->N, first) && good;
+    if (!good) return scene_no_memory(err);
+    if (N == 0) to->D = from->D;
+    for (int i = 0; i < FIELDS; i++) {
+        Status status = join_array(to, from, fields + i, err);
+        if (status != STATUS_OK) return status;
+    }
+    to->N = N + from->N;
+    to->P = P + from->P;
+    return STATUS_OK;
+}
+
+Status scene_join(EditScene *scene, EditScene *other, Error *err) {
+    RolloutFile *a = scene->file, *b = other->file;
+    size_t first = a->sets[0].N;
+    Status status = STATUS_OK;
+    for (int k = 0; k < a->set_count && status == STATUS_OK; k++) {
+        status = check_sum(a->sets[k].N, b->sets[k].N, "particles", err);
+        if (status == STATUS_OK) status = check_sum(a->sets[k].P, b->sets[k].P, "points of clouds", err);
+        bool one = !a->sets[k].P != !b->sets[k].P;
+        if (status == STATUS_OK && one) status = scene_particles_as_cloud(a->sets[k].P ? other : scene, k, err);
+    }
+    for (int k = 0; k < a->set_count && status == STATUS_OK; k++) status = join_set(scene, other, k, first, err);
+    return status;
+}
+
+// ---- the past anew
+
+// Behind the rows of `to` come the rows `index` of `from`; an array that `to` lacks stays out.
+static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *field, const uint32_t *index, size_t count,
+                       Error *err) {
+    void **a = array_of(to, field);
+    const char *b = *array_of(from, field);
+    size_t rows = rows_of(to, field->cloud), bytes = row_bytes(from, field);
+    if ((rows > 0 && !*a) || (!b && !field->zero)) return STATUS_OK;
+    char *out = calloc(rows + count + 1, bytes);
+    if (!out) return scene_no_memory(err);
+    if (*a) memcpy(out, *a, rows * bytes);
+    for (size_t r = 0; b && r < count; r++) memcpy(out + (rows + r) * bytes, b + (size_t)index[r] * bytes, bytes);
+    free(*a);
+    *a = out;
+    return STATUS_OK;
+}
+
+// Particles or cloud of set k: what is meant goes out, what the present has of it comes in.
+static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask, const Mask *others, uint32_t *same,
+                           Error *err) {
+    RolloutSet *now = scene_now(scene), *set = &scene->file->sets[k];
+    uint32_t **owner = cloud ? &scene->cloud_owner[k] : &scene->owner[k], *from = cloud ? scene->cloud_owner[0] : NULL;
+    size_t count;
+    if (cloud && set->P == 0) return STATUS_OK;
+    if (!take_owned(set, cloud, owner, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
+    uint32_t *index = find_rows(from, rows_of(now, cloud), mask, &count);
+    uint32_t *larger = index ? realloc(*owner, (rows_of(set, cloud) + count + 1) * sizeof *larger) : NULL;
+    Status status = larger ? STATUS_OK : scene_no_memory(err);
+    if (larger) *owner = larger;
+    if (rows_of(set, cloud) == 0) set->D = now->D;
+    for (size_t r = 0; larger && r < count; r++) larger[rows_of(set, cloud) + r] = from ? from[index[r]] : index[r];
+    for (int i = 0; i < FIELDS && status == STATUS_OK; i++)
+        if (fields[i].cloud == cloud) status = add_rows(set, now, fields + i, index, count, err);
+    if (status == STATUS_OK) *(cloud ? &set->P : &set->N) += count;
+    free(index);
+    return status;
+}
+
+Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err) {
+    size_t N = scene_now(scene)->N;
+    Mask *others = malloc(N + 1);
+    uint32_t *same = malloc((N + 1) * sizeof *same);
+    Status status = others && same ? STATUS_OK : scene_no_memory(err);
+    for (size_t i = 0; status == STATUS_OK && i < N; i++) {
+        others[i] = !mask[i];
+        same[i] = (uint32_t)i;
+    }
+    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++) {
+        status = replace_rows(scene, k, false, mask, others, same, err);
+        if (status == STATUS_OK) status = replace_rows(scene, k, true, mask, others, same, err);
+    }
+    free(others);
+    free(same);
+    return status;
+}

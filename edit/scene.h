@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The particles under edit, shared by edit/*.c alone. Every point of a past set and of a cloud belongs to a present
+// particle, its owner: an edit says what happens to present particles, and what they own goes the same way. So all sets
+// and clouds stay those of one scene, whatever was edited.
+#ifndef VPD_EDIT_SCENE_H
+#define VPD_EDIT_SCENE_H
+
+#include "edit/list.h"
+
+typedef struct EditScene {
+    RolloutFile *file; // without steps
+    Device *device;
+    const Log *log;
+    uint32_t *owner[ROLLOUT_SETS_MAX];       // (N of the set) present particle; NULL for the present set
+    uint32_t *cloud_owner[ROLLOUT_SETS_MAX]; // (P of the set)
+} EditScene;
+
+// A mask says of each present particle whether it is meant, (N) 0 or 1.
+typedef uint8_t Mask;
+
+static inline RolloutSet *scene_now(const EditScene *scene) { return &scene->file->sets[0]; }
+Status scene_no_memory(Error *err);
+
+// ---- ownership (edit/tie.c)
+
+// The first `same` sets hold the present particles as they were (states of a rollout); the points of the others are
+// owned by the particle that is nearest in place, colour and moving flag, of the same label where a set has labels.
+Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err);
+void scene_close(EditScene *scene); // leaves the file alone
+
+// The state at a step as a file without steps; *same is as scene_open takes it.
+Status scene_take_step(RolloutFile *file, size_t step, size_t *same, Error *err);
+// A cloud of the particles themselves, for set k, which has none.
+Status scene_particles_as_cloud(EditScene *scene, int k, Error *err);
+
+// ---- rows of all sets and clouds (edit/rows.c)
+
+size_t mask_count(const Mask *mask, size_t count);
+// Leaves only what is meant.
+Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
+// Appends `times` copies of what is meant; the new present particles are the last ones, copy by copy.
+Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err);
+// Appends all of another scene of as many sets and features.
+Status scene_join(EditScene *scene, EditScene *other, Error *err);
+// Forgets what the past sets and their clouds hold of the meant particles and puts these, as they are now, in place.
+Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
+
+// ---- values (edit/values.c)
+
+// p := A p + t, A row by row; radii grow by the factor.
+void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
+// Moves what past set k holds by `by` times k.
+void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]);
+// Copies of `more` particles each stand behind the particle `first`: copy n = 1, 2, .. is moved by n times `by`.
+void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]);
+void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
+// Mean place of what is meant, of which there is some.
+void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]);
+// What is meant gets features and colours of `source` (edit/recolour.c).
+Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err);
+
+// ---- labels (edit/labels.c)
+
+// Room for labels where there are none yet: all 0.
+Status scene_need_labels(EditScene *scene, Error *err);
+// The label with this name, else this number; one that neither particles nor names have is an error that lists those
+// there are.
+Status scene_find_label(const EditScene *scene, const char *name, long *out, Error *err);
+// The first of `count` numbers in a row that neither particles nor names have.
+Status scene_new_labels(EditScene *scene, long count, long *first, Error *err);
+bool scene_label_named(const EditScene *scene, const char *name, long *out);
+typedef char EditName[EDIT_NAME_SIZE];
+Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err);
+// The name, or "label 3"; into out[EDIT_NAME_SIZE].
+void scene_label_name(const EditScene *scene, long label, char *out);
+// Past sets take the labels of the owners.
+Status scene_spread_labels(EditScene *scene, Error *err);
+
+// ---- shapes (edit/floor.c, edit/clusters.c)
+
+// Median reach of the particles: what lengths that are not given are taken from.
+Status scene_reach(const EditScene *scene, double *out, Error *err);
+// The largest plane: unit normal that points to the cameras (to +z without), n . p = offset.
+Status scene_floor(const EditScene *scene, const FloorOptions *options, double normal[3], double *offset,
+                   double *within, Error *err);
+// Cluster of each particle, 1 the largest, 0 none, malloc'ed; of the particles meant (NULL: all). Ties in size go to
+// the smaller first particle.
+Status scene_clusters(const EditScene *scene, const ClusterOptions *options, const Mask *among, uint32_t **out,
+                      uint32_t *count, Error *err);
+
+// ---- selections and edits
+
+// Fills (N) of the mask.
+Status select_evaluate(const EditScene *scene, const Select *select, Mask *mask, Error *err);
+// Each edit by itself; the mask means at least one particle (edit/places.c, edit/objects.c, edit/compose.c).
+void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask);
+void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask);
+Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err);
+Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_recolour(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_label(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_cluster(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
+Status edit_compose(EditScene *scene, const Edit *edit, bool *skipped, Error *err);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selections from YAML.
+#include "edit/list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1e6 // metres; what is farther is a slip
+#define AT(field) offsetof(Select, field)
+#define OF(field) offsetof(ClusterOptions, field)
+
+const Argument CLUSTER_ARGUMENTS[] = {
+    {.key = "link", .type = ARG_NUMBER, .offset = OF(link), .min = 1e-9, .max = FAR},
+    {.key = "least", .type = ARG_WHOLE, .offset = OF(least), .min = 1, .max = 1e9},
+    {.key = "floor", .type = ARG_FLOOR},
+    {.key = "within", .type = ARG_NUMBER, .offset = OF(plane.within), .min = 1e-9, .max = FAR},
+    {.key = "seed", .type = ARG_WHOLE, .offset = OF(plane.seed), .max = 4294967295.0},
+};
+const size_t CLUSTER_ARGUMENT_COUNT = sizeof CLUSTER_ARGUMENTS / sizeof *CLUSTER_ARGUMENTS;
+
+ClusterOptions cluster_defaults(void) { return (ClusterOptions){.floor = true, .least = 20}; }
+
+#define POINT(word, field)                                                                                             \
+    { .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -FAR, .max = FAR, .numbers = 3, .required = true }
+static const Argument box[] = {POINT("min", a), POINT("max", b)};
+static const Argument sphere[] = {
+    POINT("centre", a),
+    {.key = "radius", .type = ARG_NUMBER, .offset = AT(size), .min = 0, .max = FAR, .required = true}};
+static const Argument plane[] = {
+    POINT("point", a),
+    POINT("normal", b),
+    {.key = "within", .type = ARG_NUMBER, .offset = AT(size), .max = FAR, .given = AT(has_size)}};
+static const Argument colour[] = {
+    {.key = "rgb", .type = ARG_NUMBERS, .offset = AT(a), .max = 255, .numbers = 3, .required = true},
+    {.key = "within", .type = ARG_NUMBER, .offset = AT(size), .max = 442}};
+static const Argument height[] = {{.key = "above", .type = ARG_NUMBER, .offset = AT(low), .min = -FAR, .max = FAR},
+                                  {.key = "below", .type = ARG_NUMBER, .offset = AT(high), .min = -FAR, .max = FAR}};
+static const Argument on_floor[] = {
+    {.key = "within", .type = ARG_NUMBER, .offset = AT(cluster.plane.within), .min = 1e-9, .max = FAR},
+    {.key = "seed", .type = ARG_WHOLE, .offset = AT(cluster.plane.seed), .max = 4294967295.0}};
+static const Argument cluster[] = {{.key = "id", .type = ARG_WHOLE, .offset = AT(id), .min = 1, .max = 1e9},
+                                   {.key = "near",
+                                    .type = ARG_NUMBERS,
+                                    .offset = AT(a),
+                                    .min = -FAR,
+                                    .max = FAR,
+                                    .numbers = 3,
+                                    .given = AT(has_near)}};
+static const Argument pixel[] = {
+    {.key = "view", .type = ARG_WHOLE, .offset = AT(view), .max = 65535, .required = true},
+    {.key = "at", .type = ARG_NUMBERS, .offset = AT(pixel), .min = -1e5, .max = 1e5, .numbers = 2, .required = true},
+    {.key = "take", .type = ARG_WORD, .offset = AT(take), .words = "label|cluster|particle", .given = AT(has_take)}};
+
+typedef struct Kind {
+    const char *word;
+    SelectKind kind;
+    const Argument *table;
+    size_t count;
+    bool clusters; // takes what clusters take, too
+} Kind;
+
+#define TABLE(t) t, sizeof t / sizeof *t
+static const Kind kinds[] = {
+    {"all", SELECT_ALL, NULL, 0, false},
+    {"label", SELECT_LABEL, NULL, 0, false},
+    {"box", SELECT_BOX, TABLE(box), false},
+    {"sphere", SELECT_SPHERE, TABLE(sphere), false},
+    {"plane", SELECT_PLANE, TABLE(plane), false},
+    {"colour", SELECT_COLOUR, TABLE(colour), false},
+    {"height", SELECT_HEIGHT, TABLE(height), false},
+    {"moving", SELECT_MOVING, NULL, 0, false},
+    {"floor", SELECT_FLOOR, TABLE(on_floor), false},
+    {"cluster", SELECT_CLUSTER, TABLE(cluster), true},
+    {"pixel", SELECT_PIXEL, TABLE(pixel), true},
+    {"and", SELECT_AND, NULL, 0, false},
+    {"or", SELECT_OR, NULL, 0, false},
+    {"not", SELECT_NOT, NULL, 0, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+const char *const SELECT_WORDS[] = {"all",   "label",   "box",   "sphere", "plane", "colour", "height", "moving",
+                                    "floor", "cluster", "pixel", "and",    "or",    "not",    NULL};
+
+static const Kind *find_kind(const char *key) {
+    for (int i = 0; i < KINDS; i++)
+        if (!strcmp(kinds[i].word, key)) return kinds + i;
+    return NULL;
+}
+
+bool select_key(const char *key) { return find_kind(key) != NULL; }
+
+void select_free(Select *select) {
+    while (select) {
+        Select *next = select->next;
+        select_free(select->child);
+        free(select);
+        select = next;
+    }
+}
+
+static Status no_memory(const ListReader *reader) {
+    return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
+}
+
+static Status create(const ListReader *reader, SelectKind kind, Select **out) {
+    *out = calloc(1, sizeof **out);
+    if (!*out) return no_memory(reader);
+    **out = (Select){.kind = kind, .low = -INFINITY, .high = INFINITY, .id = -1, .cluster = cluster_defaults()};
+    if (kind == SELECT_COLOUR) (*out)->size = 40;
+    return STATUS_OK;
+}
+
+Status select_both(const ListReader *reader, Select **all, Select *more) {
+    Select *first = *all;
+    if (first && first->kind != SELECT_AND) {
+        Status status = create(reader, SELECT_AND, all);
+        if (status != STATUS_OK) {
+            select_free(more);
+            *all = first;
+            return status;
+        }
+        (*all)->child = first;
+    }
+    if (!first) {
+        *all = more;
+        return STATUS_OK;
+    }
+    Select **tail = &(*all)->child;
+    while (*tail) tail = &(*tail)->next;
+    *tail = more;
+    return STATUS_OK;
+}
+
+// ---- one kind each
+
+static Status read_label(const ListReader *reader, const YamlNode *node, Select *out) {
+    if (node->kind != YAML_TEXT || !*node->text || strlen(node->text) >= EDIT_NAME_SIZE)
+        return list_error(reader, node, "label: expected a label's number or name, or a list of them");
+    memcpy(out->name, node->text, strlen(node->text) + 1);
+    return STATUS_OK;
+}
+
+// Children of and, or: a list of maps; of a list of labels: a list of texts.
+static Status read_list(const ListReader *reader, const YamlNode *node, Select *out) {
+    Select **tail = &out->child;
+    bool labels = out->kind == SELECT_LABEL;
+    if (node->kind != YAML_LIST || !node->child)
+        return list_error(reader, node, "%s: expected a list of selections [{..}, {..}]", node->key);
+    if (labels) out->kind = SELECT_OR;
+    for (const YamlNode *entry = node->child; entry; entry = entry->next) {
+        Status status = labels ? create(reader, SELECT_LABEL, tail) : select_read(reader, entry, tail);
+        if (status == STATUS_OK && labels) status = read_label(reader, entry, *tail);
+        if (status != STATUS_OK) return status;
+        tail = &(*tail)->next;
+    }
+    return STATUS_OK;
+}
+
+static Status read_flag(const ListReader *reader, const YamlNode *node, Select *out) {
+    const Argument yes = {.key = node->key, .type = ARG_YES, .offset = AT(yes)};
+    const ArgumentGroup group = {&yes, 1, out};
+    YamlNode entry = *node, map = {.kind = YAML_MAP, .line = node->line, .child = &entry};
+    entry.next = NULL;
+    Status status = arguments_read(reader, &map, &group, 1, NULL);
+    if (status != STATUS_OK || out->yes || out->kind == SELECT_MOVING) return status;
+    return list_error(reader, node, "%s: expected true; `not: {%s: true}` takes the others", node->key, node->key);
+}
+
+static Status read_table(const ListReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
+    const ArgumentGroup groups[] = {{kind->table, kind->count, out},
+                                    {CLUSTER_ARGUMENTS, CLUSTER_ARGUMENT_COUNT, &out->cluster}};
+    return arguments_read(reader, node, groups, kind->clusters ? 2 : 1, NULL);
+}
+
+// What the tables cannot say.
+static Status check(const ListReader *reader, const YamlNode *node, const Select *s) {
+    for (int c = 0; c < 3 && s->kind == SELECT_BOX; c++)
+        if (!(s->a[c] <= s->b[c])) return list_error(reader, node, "box: expected min <= max in x, y and z");
+    if (s->kind == SELECT_PLANE && !(s->b[0] * s->b[0] + s->b[1] * s->b[1] + s->b[2] * s->b[2] > 0))
+        return list_error(reader, node, "plane: expected a normal that is not 0");
+    if (s->kind == SELECT_HEIGHT && !(s->low < s->high))
+        return list_error(reader, node, "height: expected above < below");
+    if (s->kind == SELECT_HEIGHT && isinf(s->low) && isinf(s->high))
+        return list_error(reader, node, "height: expected \"above\", \"below\" or both");
+    if (s->kind == SELECT_CLUSTER && s->has_near == (s->id > 0))
+        return list_error(reader, node, "cluster: expected either \"id\" or \"near\"");
+    return STATUS_OK;
+}
+
+static Status read_kind(const ListReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
+    switch (kind->kind) {
+    case SELECT_ALL:
+    case SELECT_MOVING: return read_flag(reader, node, out);
+    case SELECT_LABEL: return (node->kind == YAML_LIST ? read_list : read_label)(reader, node, out);
+    case SELECT_AND:
+    case SELECT_OR: return read_list(reader, node, out);
+    case SELECT_NOT: return select_read(reader, node, &out->child);
+    case SELECT_FLOOR:
+        return node->kind == YAML_MAP ? read_table(reader, node, kind, out) : read_flag(reader, node, out);
+    default: break;
+    }
+    Status status = read_table(reader, node, kind, out);
+    return status == STATUS_OK ? check(reader, node, out) : status;
+}
+
+Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out) {
+    const Kind *kind = find_kind(node->key);
+    Status status = create(reader, kind->kind, out);
+    if (status == STATUS_OK) status = read_kind(reader, node, kind, *out);
+    if (status == STATUS_OK) return STATUS_OK;
+    select_free(*out);
+    *out = NULL;
+    return status;
+}
+
+Status select_read(const ListReader *reader, const YamlNode *map, Select **out) {
+    *out = NULL;
+    Status status = arguments_read(reader, map, NULL, 0, out);
+    if (status == STATUS_OK && !*out) status = list_error(reader, map, "a selection is empty: say what it takes");
+    if (status == STATUS_OK) return STATUS_OK;
+    select_free(*out);
+    *out = NULL;
+    return status;
+}

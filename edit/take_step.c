@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of a rollout as the present of a file without steps.
+#include "edit/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *copy_bytes(const void *from, size_t bytes) {
+    void *out = from ? malloc(bytes + 1) : NULL;
+    if (out) memcpy(out, from, bytes);
+    return out;
+}
+
+// Particles of a set as its cloud.
+static bool fill_cloud(RolloutSet *set) {
+    set->cloud_positions = copy_bytes(set->positions, 12 * set->N);
+    set->cloud_colour = copy_bytes(set->colour, 3 * set->N);
+    set->cloud_moving = copy_bytes(set->moving, set->N);
+    set->P = set->N;
+    return set->cloud_positions && set->cloud_colour && !set->moving == !set->cloud_moving;
+}
+
+Status scene_particles_as_cloud(EditScene *scene, int k, Error *err) {
+    RolloutSet *set = &scene->file->sets[k];
+    if (set->N == 0) return STATUS_OK;
+    if (!set->colour)
+        return error_set(err, STATUS_BAD_INPUT, "input set %d: expected colours, which its cloud needs, found none", k);
+    uint32_t *owner = realloc(scene->cloud_owner[k], (set->N + 1) * sizeof *owner);
+    if (owner) scene->cloud_owner[k] = owner;
+    if (!owner || !fill_cloud(set)) return scene_no_memory(err);
+    for (size_t i = 0; i < set->N; i++) owner[i] = k > 0 ? scene->owner[k][i] : (uint32_t)i;
+    return STATUS_OK;
+}
+
+// The present particles as they were at a step of the rollout.
+static bool set_of_step(const RolloutFile *file, size_t step, bool present, bool cloud, RolloutSet *out) {
+    const RolloutSet *now = &file->sets[0];
+    size_t N = now->N, D = now->D;
+    const float *x = step ? file->positions + (step - 1) * 3 * N : now->positions;
+    const float *f = step && file->features ? file->features + (step - 1) * D * N : now->features;
+    *out = (RolloutSet){.N = N, .D = D};
+    out->positions = copy_bytes(x, 12 * N);
+    out->features = copy_bytes(f, 4 * D * N);
+    out->colour = copy_bytes(now->colour, 3 * N);
+    out->moving = copy_bytes(now->moving, N);
+    out->labels = copy_bytes(now->labels, 2 * N);
+    out->radius = present ? copy_bytes(now->radius, 4 * N) : NULL;
+    bool good = out->positions && !f == !out->features && !now->colour == !out->colour &&
+                !now->moving == !out->moving && !now->labels == !out->labels;
+    good = good && (!present || !now->radius == !out->radius);
+    return good && (!cloud || !now->colour || fill_cloud(out));
+}
+
+static void free_set(RolloutSet *set) {
+    RolloutFile file = {.set_count = 1, .sets = {*set}};
+    rollout_file_free(&file);
+    *set = (RolloutSet){0};
+}
+
+// Past sets from before the rollout are pushed back, those that fall off its end are freed.
+static void shift_sets(RolloutFile *file, size_t step, RolloutSet *fresh, size_t same) {
+    RolloutSet old[ROLLOUT_SETS_MAX];
+    memcpy(old, file->sets, sizeof old);
+    for (size_t k = 0; k < (size_t)file->set_count; k++) file->sets[k] = k < same ? fresh[k] : old[k - step];
+    for (size_t k = 0; k < (size_t)file->set_count; k++) {
+        bool kept = k > 0 && k + step < (size_t)file->set_count && step > 0;
+        if (!kept) free_set(&old[k]);
+    }
+}
+
+static void drop_steps(RolloutFile *file, size_t step) {
+    size_t poses = 16 * (size_t)file->V;
+    free(file->positions);
+    free(file->features);
+    file->positions = file->features = NULL;
+    file->time[0] = file->time[step];
+    if (file->camera_frames > 1)
+        memmove(file->world_from_camera, file->world_from_camera + step * poses, poses * sizeof(double));
+    if (file->V > 0) file->camera_frames = 1;
+    file->first_frame = (int)((long)file->first_frame + (long)step * file->frame_stride);
+    file->steps = 0;
+}
+
+Status scene_take_step(RolloutFile *file, size_t step, size_t *same, Error *err) {
+    RolloutSet fresh[ROLLOUT_SETS_MAX] = {{0}};
+    size_t T = (size_t)file->set_count;
+    bool good = true;
+    *same = step > 0 ? step + 1 < T ? step + 1 : T : 1;
+    if (step > file->steps)
+        return error_set(err, STATUS_BAD_INPUT, "--step: expected a step of the rollout, 0 to %zu, found %zu",
+                         file->steps, step);
+    if ((double)step * file->frame_stride + file->first_frame > 1e9)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "first_frame %d and frame_stride %d: step %zu would be of a frame beyond 1e9",
+                         file->first_frame, file->frame_stride, step);
+    for (size_t k = 0; step > 0 && k < *same && good; k++)
+        good = set_of_step(file, step - k, k == 0, file->sets[k].P > 0, &fresh[k]);
+    if (!good) {
+        for (size_t k = 0; k < *same; k++) free_set(&fresh[k]);
+        return scene_no_memory(err);
+    }
+    if (step > 0) shift_sets(file, step, fresh, *same);
+    drop_steps(file, step);
+    return STATUS_OK;
+}
+
+Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
+    size_t same;
+    return scene_take_step(file, step, &same, err);
+}

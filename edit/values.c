@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places and flags of what a mask means, in all sets and clouds.
+#include "edit/scene.h"
+
+#include <math.h>
+
+// Whether row i of set k, or of its cloud, is meant.
+static bool meant(const EditScene *scene, int k, bool cloud, const Mask *mask, size_t i) {
+    const uint32_t *owner = cloud ? scene->cloud_owner[k] : scene->owner[k];
+    return mask[owner ? owner[i] : i];
+}
+
+static void transform_points(const EditScene *scene, int k, bool cloud, const Mask *mask, const double A[9],
+                             const double t[3]) {
+    RolloutSet *set = &scene->file->sets[k];
+    float *x = cloud ? set->cloud_positions : set->positions;
+    size_t rows = cloud ? set->P : set->N;
+    for (size_t i = 0; i < rows; i++) {
+        if (!meant(scene, k, cloud, mask, i)) continue;
+        float *p = x + 3 * i;
+        double q[3];
+        for (int r = 0; r < 3; r++) q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
+        for (int r = 0; r < 3; r++) p[r] = (float)q[r];
+    }
+}
+
+void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor) {
+    for (int k = 0; k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        transform_points(scene, k, false, mask, A, t);
+        transform_points(scene, k, true, mask, A, t);
+        for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
+            if (meant(scene, k, false, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
+    }
+}
+
+void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]) {
+    static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int k = 1; k < scene->file->set_count; k++) {
+        const double t[3] = {k * by[0], k * by[1], k * by[2]};
+        transform_points(scene, k, false, mask, same, t);
+        transform_points(scene, k, true, mask, same, t);
+    }
+}
+
+static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t first, size_t more, const double by[3]) {
+    for (size_t i = 0; i < rows; i++) {
+        size_t particle = owner ? owner[i] : i;
+        if (particle < first) continue;
+        double n = (double)((particle - first) / more + 1);
+        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(x[3 * i + c] + n * by[c]);
+    }
+}
+
+void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]) {
+    for (int k = 0; k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        shift_rows(set->positions, set->N, scene->owner[k], first, more, by);
+        shift_rows(set->cloud_positions, set->P, scene->cloud_owner[k], first, more, by);
+    }
+}
+
+void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving) {
+    for (int k = 0; k < scene->file->set_count; k++) {
+        RolloutSet *set = &scene->file->sets[k];
+        for (size_t i = 0; set->moving && i < set->N; i++)
+            if (meant(scene, k, false, mask, i)) set->moving[i] = moving;
+        for (size_t i = 0; set->cloud_moving && i < set->P; i++)
+            if (meant(scene, k, true, mask, i)) set->cloud_moving[i] = moving;
+    }
+}
+
+void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]) {
+    const RolloutSet *now = scene_now(scene);
+    double sum[3] = {0}, count = 0;
+    for (size_t i = 0; i < now->N; i++) {
+        for (size_t c = 0; c < 3; c++) sum[c] += mask[i] ? now->positions[3 * i + c] : 0;
+        count += mask[i];
+    }
+    for (int c = 0; c < 3; c++) centre[c] = sum[c] / fmax(count, 1);
+}

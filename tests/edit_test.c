@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each edit does to all sets and clouds, on a scene whose answers are known.
+#include "tests/edit_scene.h"
+
+#define RUN(file, ...)                                                                                                 \
+    do {                                                                                                               \
+        Error run_err;                                                                                                 \
+        EditReport run_report;                                                                                         \
+        assert_status_ok(edit_scene_apply(file, EDITS(__VA_ARGS__), 0, &run_report, &run_err), run_err);               \
+    } while (0)
+
+// Points of a set or cloud whose colour is that of a block: 0 red, 2 blue.
+static size_t coloured(const uint8_t *colour, size_t count, int channel) {
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) sum += colour[3 * i + (size_t)channel] == 200;
+    return sum;
+}
+
+// Mean place of the points of a colour.
+static void centre(const float *x, const uint8_t *colour, size_t count, int channel, double out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < 3 && colour[3 * i + (size_t)channel] == 200; c++)
+            out[c] += x[3 * i + c] / (double)coloured(colour, count, channel);
+}
+
+static void assert_centres(const RolloutFile *file, int channel, const double now[3], const double past[3]) {
+    const RolloutSet *set = file->sets;
+    double c[4][3];
+    centre(set[0].positions, set[0].colour, set[0].N, channel, c[0]);
+    centre(set[0].cloud_positions, set[0].cloud_colour, set[0].P, channel, c[1]);
+    centre(set[1].positions, set[1].colour, set[1].N, channel, c[2]);
+    centre(set[1].cloud_positions, set[1].cloud_colour, set[1].P, channel, c[3]);
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 3; i++) assert_close(c[k][i], k < 2 ? now[i] : past[i], 1e-5, 0);
+}
+
+// Removed everywhere, whatever selects it, and nothing else is.
+static void test_remove(void **state) {
+    static const char *const ways[] = {
+        "remove: {label: red}",
+        "remove: {label: 1}",
+        "remove: {box: {min: [-0.6, -0.1, 0.1], max: [-0.2, 0.3, 0.5]}}",
+        "remove: {sphere: {centre: [-0.43, 0.08, 0.28], radius: 0.2}}",
+        "remove: {plane: {point: [0, 0, 0.1], normal: [0, 0, 1]}, colour: {rgb: [210, 20, 10]}}",
+        "remove: {colour: {rgb: [210, 20, 10], within: 20}}",
+        "remove: {height: {above: 0.1}, plane: {point: [0, 0, 0], normal: [-1, 0, 0]}}",
+        "remove: {moving: true, not: {label: blue}}",
+        "remove: {and: [{moving: true}, {not: {or: [{label: 2}, {label: background}]}}]}",
+        "remove: {cluster: {near: [-0.4, 0, 0.3]}}",
+        "remove: {cluster: {id: 1}}",
+        "remove: {cluster: {id: 1, floor: 0.1, link: 0.06}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        RolloutFile file = edit_scene();
+        RUN(&file, ways[i]);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(file.sets[k].N, ALL - BLOCK - (k ? 3 : 0));
+            assert_int_equal(file.sets[k].P, ALL - BLOCK);
+            assert_int_equal(coloured(file.sets[k].colour, file.sets[k].N, 0), 0);
+            assert_int_equal(coloured(file.sets[k].cloud_colour, file.sets[k].P, 0), 0);
+            assert_int_equal(coloured(file.sets[k].colour, file.sets[k].N, 2), BLOCK);
+            assert_int_equal(edit_scene_labelled(&file.sets[k], 2), BLOCK); // the past has labels now
+        }
+        rollout_file_free(&file);
+    }
+}
+
+static void test_keep_and_floor(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "remove: {floor: true}");
+    for (int k = 0; k < 2; k++) assert_true(file.sets[k].N == 2 * BLOCK && file.sets[k].P == 2 * BLOCK);
+    RUN(&file, "keep: {label: [red]}");
+    for (int k = 0; k < 2; k++) assert_true(file.sets[k].N == BLOCK && file.sets[k].P == BLOCK);
+    rollout_file_free(&file);
+}
+
+// The pixel where a block's middle is drawn takes the block.
+static void test_pixel(void **state) {
+    static const char *const takes[] = {"", ", take: label", ", take: cluster"};
+    double inverse[16], p[3] = {0.475, 0.075, 0.275}, xy[2];
+    char edit[128];
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        RolloutFile file = edit_scene();
+        pose_inverse(file.world_from_camera, inverse);
+        memcpy(p, (double[]){0.475, 0.075, 0.275}, sizeof p);
+        pose_apply(inverse, p, p);
+        assert_true(camera_project(file.intrinsics, p, xy) > 0);
+        snprintf(edit, sizeof edit, "keep: {pixel: {view: 0, at: [%.2f, %.2f]%s}}", xy[0], xy[1],
+                 t < 3 ? takes[t] : ", take: particle");
+        RUN(&file, edit);
+        assert_int_equal(file.sets[0].N, t < 3 ? BLOCK : 1);
+        assert_int_equal(coloured(file.sets[0].colour, file.sets[0].N, 2), file.sets[0].N);
+        rollout_file_free(&file);
+    }
+}
+
+static void test_move_rotate_scale(void **state) {
+    const double x = -0.425, y = 0.075, z = 0.275;
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "move: {label: red, by: [0, 0.5, 1]}");
+    assert_centres(&file, 0, (double[]){x, y + 0.5, z + 1}, (double[]){x - 0.1, y + 0.5, z + 1});
+    assert_centres(&file, 2, (double[]){0.475, y, z}, (double[]){0.375, y, z});
+    rollout_file_free(&file);
+
+    file = edit_scene(); // about its own centre: the way from the past turns, too
+    RUN(&file, "rotate: {label: red, axis: [0, 0, 2], angle: 90}");
+    assert_centres(&file, 0, (double[]){x, y, z}, (double[]){x, y - 0.1, z});
+    rollout_file_free(&file);
+
+    file = edit_scene();
+    RUN(&file, "rotate: {label: red, axis: [0, 0, 1], angle: -90, about: [0, 0, 0]}");
+    assert_centres(&file, 0, (double[]){y, -x, z}, (double[]){y, -x + 0.1, z});
+    rollout_file_free(&file);
+
+    file = edit_scene();
+    RUN(&file, "scale: {label: red, factor: 2}");
+    assert_centres(&file, 0, (double[]){x, y, z}, (double[]){x - 0.2, y, z});
+    assert_close(file.sets[0].positions[3 * FLOOR], x - 0.15, 1e-6, 0);
+    assert_close(file.sets[0].radius[FLOOR], 0.12, 1e-6, 0);
+    assert_close(file.sets[0].radius[0], 0.06, 1e-6, 0);
+    rollout_file_free(&file);
+}
+
+static void test_copy(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "copy: {label: red, by: [0, 0, 1], count: 2}");
+    for (int k = 0; k < 2; k++) {
+        const RolloutSet *set = &file.sets[k];
+        assert_int_equal(set->N, ALL + 2 * BLOCK - (k ? 3 : 0));
+        assert_int_equal(set->P, ALL + 2 * BLOCK);
+        assert_int_equal(coloured(set->cloud_colour, set->P, 0), 3 * BLOCK);
+        for (int l = 1; l <= 4; l++) assert_int_equal(edit_scene_labelled(set, l), BLOCK);
+    }
+    const float *first = file.sets[0].positions + 3 * FLOOR, *second = file.sets[0].positions + 3 * (ALL + BLOCK);
+    assert_close(second[2] - first[2], 2, 1e-6, 0);
+    assert_memory_equal(file.sets[0].features + FEATURES * ALL, file.sets[0].features + FEATURES * FLOOR, 4 * FEATURES);
+    assert_string_equal(file.label_names, "background\nred\nblue\nred copy\nred copy 2\n");
+    RUN(&file, "copy: {label: [1, 2], by: [0, 0, 3], as: pair}", "remove: {label: red copy}", "remove: {label: pair}");
+    assert_int_equal(file.sets[0].N, ALL + BLOCK);
+    assert_int_equal(file.sets[1].P, ALL + BLOCK);
+    rollout_file_free(&file);
+}
+
+// Features and colours of the other, place by place; what the past and the clouds look like goes with it.
+static void test_recolour(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "recolour: {label: red, like: {label: blue}}");
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(coloured(file.sets[k].colour, file.sets[k].N, 2), 2 * BLOCK);
+        assert_int_equal(coloured(file.sets[k].cloud_colour, file.sets[k].P, 2), 2 * BLOCK);
+        assert_memory_equal(file.sets[k].features + FEATURES * (FLOOR - (k ? 3 : 0)),
+                            file.sets[0].features + FEATURES * (FLOOR + BLOCK), BLOCK * FEATURES * 4);
+    }
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 1), BLOCK);
+    rollout_file_free(&file);
+}
+
+// (now - past) / time step grows by the velocity; with `replace` it is the velocity.
+static void test_throw(void **state) {
+    const double now[3] = {-0.425, 0.075, 0.275};
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "throw: {label: red, velocity: [0, 2, 4]}");
+    assert_centres(&file, 0, now, (double[]){-0.425 - 0.1, 0.075 - 0.1, 0.275 - 0.2});
+    rollout_file_free(&file);
+
+    file = edit_scene();
+    memset(file.sets[0].moving, 0, ALL);
+    RUN(&file, "throw: {label: red, velocity: [0, 2, 4], replace: true}");
+    assert_centres(&file, 0, now, (double[]){-0.425, 0.075 - 0.1, 0.275 - 0.2});
+    assert_int_equal(file.sets[1].N, ALL - 3);
+    assert_int_equal(file.sets[1].P, ALL);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], i >= FLOOR && i < FLOOR + BLOCK);
+    RUN(&file, "throw: {label: red, velocity: [0, 0, 0], replace: true}");
+    assert_centres(&file, 0, now, now);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], 0);
+    rollout_file_free(&file);
+}
+
+static void test_labels(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "label: {box: {min: [-2, -2, -1], max: [2, 0.04, 0.1]}, as: near floor}");
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 3), 220);
+    assert_string_equal(file.label_names, "background\nred\nblue\nnear floor\n");
+    RUN(&file, "label: {label: 3, as: red}");
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 1), 220 + BLOCK);
+    RUN(&file, "label: {label: 2, as: box, id: 9}");
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 9), BLOCK);
+    RUN(&file, "cluster: {}");
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 0), FLOOR);
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 1), BLOCK);
+    assert_int_equal(edit_scene_labelled(&file.sets[1], 2), BLOCK);
+    assert_string_equal(file.label_names, "background\ncluster 1\ncluster 2\n");
+    rollout_file_free(&file);
+
+    file = edit_scene(); // a file without labels gets them
+    free(file.sets[0].labels);
+    file.sets[0].labels = NULL;
+    RUN(&file, "cluster: {floor: 0.1, least: 10}", "remove: {label: cluster 2}");
+    assert_int_equal(file.sets[1].N, ALL - BLOCK - 3);
+    rollout_file_free(&file);
+}
+
+static void test_compose(void **state) {
+    char folder[64], path[96], edit[256];
+    Error err;
+    (void)state;
+    RolloutFile file = edit_scene();
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/other.h5", folder);
+    edit_scene_steps(&file);
+    assert_status_ok(rollout_file_write(&file, path, &err), err);
+    rollout_file_free(&file);
+    file = edit_scene();
+    snprintf(edit, sizeof edit, "compose: {file: %s, label: red, by: [0, 1, 0], step: 2}", path);
+    RUN(&file, edit);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(file.sets[k].N, ALL + BLOCK - (k ? 3 : 0));
+        assert_int_equal(file.sets[k].P, ALL + BLOCK);
+        assert_int_equal(edit_scene_labelled(&file.sets[k], 3), BLOCK);
+    }
+    assert_close(file.sets[0].positions[3 * ALL] - file.sets[0].positions[3 * FLOOR], 0.2, 1e-5, 0);
+    assert_close(file.sets[1].positions[3 * (ALL - 3)] - file.sets[0].positions[3 * ALL], -0.1, 1e-5, 0);
+    assert_string_equal(file.label_names, "background\nred\nblue\nred\n");
+    file.sets[0].D = 4; // as if another model had made it
+    file.sets[0].features = realloc(file.sets[0].features, file.sets[0].N * 16);
+    memset(file.sets[0].features, 0, file.sets[0].N * 16);
+    EditReport report;
+    assert_status_error(edit_scene_apply(&file, EDITS(edit), 0, &report, &err), STATUS_BAD_INPUT, err,
+                        "expected 2 input sets of 4 features as in the edited file, found 2 of 3");
+    rollout_file_free(&file);
+    test_remove_folder(folder);
+}
+
+// A later step becomes the present; the one before it, of the same particles, the past.
+static void test_step(void **state) {
+    Error err;
+    EditReport report;
+    (void)state;
+    RolloutFile file = edit_scene();
+    edit_scene_steps(&file);
+    assert_status_ok(edit_scene_apply(&file, EDITS("remove: {label: blue}"), 2, &report, &err), err);
+    assert_true(report.before == ALL && report.after == ALL - BLOCK && report.applied == 1);
+    assert_true(file.steps == 0 && !file.positions && file.first_frame == 2 && file.sets[1].N == ALL - BLOCK);
+    assert_close(file.time[0], 0.1, 1e-12, 0);
+    assert_centres(&file, 0, (double[]){-0.225, 0.075, 0.275}, (double[]){-0.325, 0.075, 0.275});
+    assert_int_equal(file.sets[0].P, ALL - BLOCK);
+    rollout_file_free(&file);
+    file = edit_scene();
+    assert_status_error(edit_scene_apply(&file, EDITS("remove: {label: blue}"), 1, &report, &err), STATUS_BAD_INPUT,
+                        err, "expected a step of the rollout, 0 to 0, found 1");
+    rollout_file_free(&file);
+}
+
+static void test_wrong(void **state) {
+    static const struct {
+        const char *edit, *words;
+    } cases[] = {
+        {"remove: {sphere: {centre: [9, 9, 9], radius: 0.1}}",
+         "--do:1: remove: the selection takes none of the 528 particles"},
+        {"remove: {label: 5}", "there is no label \"5\"; the particles have 0 (background), 1 (red), 2 (blue)"},
+        {"remove: {label: rde}", "there is no label \"rde\"; the particles have 0"},
+        {"remove: {all: true}", "no particle would be left"},
+        {"recolour: {label: 1, like: {height: {above: 5}}}", "like: the selection takes none"},
+        {"remove: {cluster: {id: 7}}", "there are 2, counted from 1: there is no cluster 7"},
+        {"remove: {cluster: {id: 1, link: 1e-8}}", "too short for a scene this wide"},
+        {"remove: {pixel: {view: 4, at: [1, 1]}}", "there are 1 cameras, counted from 0: there is no view 4"},
+        {"remove: {pixel: {view: 0, at: [65, 1]}}", "expected a place in a picture of 64 x 48"},
+        {"compose: {file: /nowhere/a.h5}", "/nowhere/a.h5: cannot open"},
+        {"cluster: {least: 1000}", "no cluster of 1000 particles or more was found"},
+    };
+    Error err;
+    EditReport report;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RolloutFile file = edit_scene();
+        assert_status_error(edit_scene_apply(&file, EDITS(cases[i].edit), 0, &report, &err), STATUS_BAD_INPUT, err,
+                            cases[i].words);
+        rollout_file_free(&file);
+    }
+    RolloutFile file = edit_scene(); // one input set: nothing that a velocity could show in
+    rollout_file_free(&(RolloutFile){.set_count = 1, .sets = {file.sets[1]}});
+    file.sets[1] = (RolloutSet){0};
+    file.set_count = 1;
+    assert_status_error(edit_scene_apply(&file, EDITS("throw: {label: 1, velocity: [0, 0, 1]}"), 0, &report, &err),
+                        STATUS_BAD_INPUT, err, "expected 2 input sets or more and a time step");
+    rollout_file_free(&file);
+    file = edit_scene(); // said before any memory is taken: 2^28 rows would be too many
+    assert_status_ok(
+        edit_scene_apply(&file, EDITS("copy: {all: true, by: [0, 0, 1], as: a, count: 999}"), 0, &report, &err), err);
+    assert_int_equal(file.sets[0].N, 1000 * ALL);
+    assert_status_error(
+        edit_scene_apply(&file, EDITS("copy: {all: true, by: [0, 0, 1], as: b, count: 1000}"), 0, &report, &err),
+        STATUS_BAD_INPUT, err, "are too many: expected at most 268435456");
+    rollout_file_free(&file);
+}
+
+// `if_empty: skip` leaves an edit out and says so in the history.
+static void test_skip(void **state) {
+    Error err;
+    EditReport report;
+    (void)state;
+    RolloutFile file = edit_scene();
+    assert_status_ok(edit_scene_apply(&file,
+                                      EDITS("remove: {label: 5, if_empty: skip}", "move: {label: 1, by: [0, 0, 1]}",
+                                            "remove: {height: {above: 9}, if_empty: skip}"),
+                                      0, &report, &err),
+                     err);
+    assert_true(report.applied == 1 && report.skipped == 2 && report.after == ALL);
+    assert_string_equal(file.edit_history,
+                        "# left out, it selected nothing: remove: {label: 5, if_empty: skip}\n"
+                        "- move: {label: 1, by: [0, 0, 1]}\n"
+                        "# left out, it selected nothing: remove: {height: {above: 9}, if_empty: skip}\n");
+    rollout_file_free(&file);
+}
+
+// The history of a result, applied to the same file, gives the same result, bit for bit.
+static void test_replay(void **state) {
+    Error err;
+    EditReport report;
+    char *script = NULL;
+    Device *device = NULL;
+    (void)state;
+    RolloutFile first = edit_scene(), second = edit_scene();
+    RUN(&first, "remove: {floor: {seed: 3}}", "copy: {label: [red, blue], by: [0, 0, 0.5], as: \"a: b\"}",
+        "throw: {label: \"a: b\", velocity: [1, 0, 0]}", "cluster: {floor: none}",
+        "rotate: {cluster: {id: 1, floor: none}, axis: [1, 0, 0], angle: 3e1}");
+    assert_status_ok(edit_history_script(&first, &script, &err), err);
+    EditList *list = edit_list_create();
+    assert_status_ok(edit_list_parse(list, script, strlen(script), "history", ".", &err), err);
+    assert_int_equal(edit_list_count(list), 5);
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    assert_status_ok(edit_apply(list, device, NULL, 0, &second, &report, &err), err);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(first.sets[k].N, second.sets[k].N);
+        assert_memory_equal(first.sets[k].positions, second.sets[k].positions, first.sets[k].N * 12);
+        assert_memory_equal(first.sets[k].labels, second.sets[k].labels, first.sets[k].N * 2);
+        assert_memory_equal(first.sets[k].cloud_positions, second.sets[k].cloud_positions, first.sets[k].P * 12);
+    }
+    assert_string_equal(first.edit_history, second.edit_history);
+    free(script);
+    edit_list_free(list);
+    device_close(device);
+    rollout_file_free(&first);
+    rollout_file_free(&second);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_remove),  cmocka_unit_test(test_keep_and_floor),
+        cmocka_unit_test(test_pixel),   cmocka_unit_test(test_move_rotate_scale),
+        cmocka_unit_test(test_copy),    cmocka_unit_test(test_recolour),
+        cmocka_unit_test(test_throw),   cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_compose), cmocka_unit_test(test_step),
+        cmocka_unit_test(test_wrong),   cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_replay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
