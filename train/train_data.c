@@ -103,7 +103,7 @@ Status train_data_open(const Config *config, const Log *log, TrainData *out, Err
 
 void train_data_close(TrainData *data) {
     loader_close(data->loader);
-    for (int i = 0; i < data->episode_count; i++) {
+    for (int i = 0; data->episodes && i < data->episode_count; i++) {
         free(data->episodes[i].views);
         free(data->episodes[i].input_views);
         free(data->episodes[i].changes);
