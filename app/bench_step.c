@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench_step.h"
 
+#include "base/json.h"
 #include "datasets/dataset.h"
 #include "train/bench_room.h"
 #include "train/step_bench.h"
@@ -62,11 +63,34 @@ static void print_step(const char *form, const StepBench *b) {
            (double)bench_peak_resident() / MIB);
 }
 
+static json_t *step_json(const StepShape *shape, const char *form, const StepBench *b) {
+    json_t *forward = json_array(), *backward = json_array();
+    for (int i = 0; i < PART_COUNT; i++) {
+        json_array_append_new(forward, json_finite(1e3 * b->forward[i]));
+        json_array_append_new(backward, json_finite(1e3 * b->backward[i]));
+    }
+    double dynamics = b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS];
+    return json_pack("{s:s s:s s:s s:I s:I s:o s:o s:f s:f s:f s:o s:o s:I s:f}", "bench", "step", "preset",
+                     shape->name, "form", form, "N", (json_int_t)shape->N, "M", (json_int_t)shape->M, "forward_ms",
+                     forward, "backward_ms", backward, "update_ms", 1e3 * b->update.wall, "step_ms", 1e3 * b->step.wall,
+                     "step_cpu_ms", 1e3 * b->step.cpu, "dynamics_gflops",
+                     json_finite(1e-9 * b->dynamics_flops / dynamics), "peak_gflops",
+                     json_finite(1e-9 * b->peak_flops / b->peak.wall), "tape_bytes", (json_int_t)b->tape_bytes,
+                     "peak_resident_bytes", (double)bench_peak_resident());
+}
+
+static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                          Error *err) {
+    if (options->json) return json_write_line(stdout, step_json(shape, form, b), err);
+    print_step(form, b);
+    return STATUS_OK;
+}
+
 Status bench_step(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
     Video video;
     Status status = open_video(&video, shape, options->data, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && !options->json) {
         printf(
             "\ntraining step, %s: %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; milliseconds\n",
             shape->name, video.observation.V, video.observation.W, video.observation.H, shape->N, shape->M,
@@ -83,7 +107,7 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
         status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
         config.model.precision = (int)device->precision;
         if (status == STATUS_OK) status = step_bench(device, &config, &video.observation, options->repeat, &b, err);
-        if (status == STATUS_OK) print_step(step_form_names[form], &b);
+        if (status == STATUS_OK) status = report_step(options, shape, step_form_names[form], &b, err);
         fflush(stdout);
     }
     close_video(&video);
@@ -140,24 +164,40 @@ static void print_doubled(size_t N, const StepBench *b, const StepBench *before)
     fflush(stdout);
 }
 
-static Status double_up(Device *device, const BenchOptions *options, bool train, size_t to, Error *err) {
-    StepBench last[2];
-    int count = 0;
+static json_t *doubled_json(size_t N, bool train, const StepBench *b) {
+    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:f s:f s:I}", "bench", "doubling", "what",
+                     train ? "training" : "inference", "N", (json_int_t)N, "particles", (json_int_t)b->particles,
+                     "encoder_ms", 1e3 * (b->forward[PART_ENCODER] + b->backward[PART_ENCODER]), "dynamics_ms",
+                     1e3 * (b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS]), "renderer_ms",
+                     1e3 * (b->forward[PART_RENDERER] + b->backward[PART_RENDERER]), "step_ms", 1e3 * b->step.wall,
+                     "step_cpu_ms", 1e3 * b->step.cpu, "bytes", (json_int_t)(b->tape_bytes + b->scratch_bytes));
+}
+
+static void print_doubling_head(bool train) {
     printf("\n%s; milliseconds; ratios to the line above\n",
            train ? "training, one rollout step: forward, backward, update" : "inference, one rollout step");
     printf("%-10s %9s %10s %10s %10s %10s %10s %7s %8s %7s\n", "N", "particles", "encoder", "dynamics", "renderer",
            "all", "MiB", "time", "cpu time", "memory");
+}
+
+static Status double_up(Device *device, const BenchOptions *options, bool train, size_t to, Error *err) {
+    StepBench last[2];
+    int count = 0;
+    if (!options->json) print_doubling_head(train);
     for (size_t N = (size_t)options->from; N <= to; N *= 2, count++) {
         Status status = measure_doubled(device, options, N, train, &last[count % 2], err);
+        if (status == STATUS_OK && options->json)
+            status = json_write_line(stdout, doubled_json(N, train, &last[count % 2]), err);
         if (status != STATUS_OK) return status;
-        print_doubled(N, &last[count % 2], count ? &last[(count + 1) % 2] : NULL);
+        if (!options->json) print_doubled(N, &last[count % 2], count ? &last[(count + 1) % 2] : NULL);
     }
     return STATUS_OK;
 }
 
 Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
     size_t to = (size_t)options->to, trained = to < MAX_TRAINED ? to : MAX_TRAINED;
-    printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
+    if (!options->json)
+        printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
     Status status = double_up(device, options, true, trained, err);
     return status == STATUS_OK ? double_up(device, options, false, to, err) : status;
 }

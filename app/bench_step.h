@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "nn/device.h"
 
+#include <stdbool.h>
+
 typedef struct BenchOptions {
     int preset;       // StepPreset
     int form;         // StepForm; STEP_FORMS: all
@@ -13,6 +15,7 @@ typedef struct BenchOptions {
     const char *data; // recording, or NULL: a made-up room
     double keep_mib;
     long from, to; // particles of `doubling`
+    bool json;     // a JSON object per measurement instead of tables
 } BenchOptions;
 
 Status bench_step(Device *device, const BenchOptions *options, Error *err);

@@ -3,6 +3,7 @@
 // its case table that are worth timing.
 #include "app/bench_step.h"
 #include "app/commands.h"
+#include "base/json.h"
 #include "gnn/cases.h"
 #include "gnn/dynamics_bench.h"
 #include "model/config.h"
@@ -22,6 +23,7 @@ static const Flag flags[] = {
     {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
+    {.name = "json", .help = "one JSON object per measurement instead of tables"},
     {0},
 };
 
@@ -33,27 +35,46 @@ typedef struct Form {
     GnnVelocity velocity;
 } Form;
 
+static void print_dynamics(const char *form, const DynamicsBench *b) {
+    double seconds = b->plan.wall + b->forward.wall + b->backward.wall, rate = b->useful_flops / seconds,
+           peak = b->peak_flops / b->peak.wall;
+    double work = b->plan.cpu + b->forward.cpu + b->backward.cpu;
+    double cpu_share = b->useful_flops / work / (b->peak_flops / b->peak.cpu);
+    printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", form, 1e3 * b->plan.wall,
+           1e3 * b->forward.wall, 1e3 * b->backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak, 100 * cpu_share,
+           (double)b->peak_bytes / (1 << 20));
+}
+
+static json_t *dynamics_json(const char *form, const StepShape *shape, const DynamicsBench *b) {
+    double seconds = b->plan.wall + b->forward.wall + b->backward.wall;
+    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:o s:o s:I}", "bench", "dynamics", "form", form, "N",
+                     (json_int_t)shape->N, "M", (json_int_t)shape->M, "plan_ms", 1e3 * b->plan.wall, "forward_ms",
+                     1e3 * b->forward.wall, "backward_ms", 1e3 * b->backward.wall, "gflops",
+                     json_finite(1e-9 * b->useful_flops / seconds), "peak_gflops",
+                     json_finite(1e-9 * b->peak_flops / b->peak.wall), "tape_bytes", (json_int_t)b->peak_bytes);
+}
+
+static void print_dynamics_head(const StepShape *shape) {
+    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", shape->N,
+           shape->M);
+    printf("%-22s %9s %9s %9s %10s %10s %8s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak",
+           "share", "cpu shr", "tape MiB");
+}
+
 static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
     static const Form forms[] = {{"published", false, VELOCITY_NONE},
                                  {"published, velocity", false, VELOCITY_PARTICLE},
                                  {"full", true, VELOCITY_NODE}};
-    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", shape->N,
-           shape->M);
-    printf("%-22s %9s %9s %9s %10s %10s %8s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak",
-           "share", "cpu shr", "tape MiB");
+    if (!options->json) print_dynamics_head(shape);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         DynamicsBench b;
         GnnConfig config = dynamics_bench_config(shape->M, forms[i].full, forms[i].velocity);
         Status status = dynamics_bench(device, &config, shape->N, 1, options->repeat, &b, err);
+        if (status == STATUS_OK && options->json)
+            status = json_write_line(stdout, dynamics_json(forms[i].name, shape, &b), err);
         if (status != STATUS_OK) return status;
-        double seconds = b.plan.wall + b.forward.wall + b.backward.wall, rate = b.useful_flops / seconds,
-               peak = b.peak_flops / b.peak.wall;
-        double work = b.plan.cpu + b.forward.cpu + b.backward.cpu;
-        double cpu_share = b.useful_flops / work / (b.peak_flops / b.peak.cpu);
-        printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", forms[i].name, 1e3 * b.plan.wall,
-               1e3 * b.forward.wall, 1e3 * b.backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak,
-               100 * cpu_share, (double)b.peak_bytes / (1 << 20));
+        if (!options->json) print_dynamics(forms[i].name, &b);
     }
     return STATUS_OK;
 }
@@ -68,6 +89,15 @@ static Status bench_renderer(Device *device, const BenchOptions *options, Error 
                                    options->repeat, &b, err);
     if (status != STATUS_OK) return status;
     double seconds = b.index.wall + b.place.wall + b.forward.wall + b.backward.wall;
+    if (options->json)
+        return json_write_line(
+            stdout,
+            json_pack("{s:s s:I s:I s:I s:f s:f s:f s:f s:f s:i s:f s:I}", "bench", "renderer", "N",
+                      (json_int_t)b.particles, "rays", (json_int_t)b.rays, "samples", (json_int_t)b.samples,
+                      "neighbours", (double)b.neighbours, "index_ms", 1e3 * b.index.wall, "place_ms",
+                      1e3 * b.place.wall, "forward_ms", 1e3 * b.forward.wall, "backward_ms", 1e3 * b.backward.wall,
+                      "frame_side", b.side, "frame_ms", 1e3 * b.frame.wall, "tape_bytes", (json_int_t)b.tape_bytes),
+            err);
     printf("\nrenderer: N %zu, %zu rays, %zu samples with %.1f neighbours each, D 16, K 8, S 16, hidden 64-64\n",
            b.particles, b.rays, b.samples, b.neighbours);
     printf("index %.2f ms, place %.2f ms, forward %.2f ms, backward %.2f ms: %.2f million samples/s, %.0f MiB\n",
@@ -89,7 +119,8 @@ static double median(double *values, int count) {
     return values[count / 2];
 }
 
-static Status bench_case(Device *device, const OpCase *c, int repeat, Error *err) {
+static Status bench_case(Device *device, const OpCase *c, const BenchOptions *options, Error *err) {
+    int repeat = options->repeat;
     double forward[64] = {0}, backward[64] = {0};
     for (int i = 0; i < repeat; i++) {
         CaseRun run;
@@ -100,28 +131,35 @@ static Status bench_case(Device *device, const OpCase *c, int repeat, Error *err
         if (status != STATUS_OK) return status;
     }
     double ahead = median(forward, repeat), back = median(backward, repeat);
+    if (options->json)
+        return json_write_line(stdout,
+                               json_pack("{s:s s:s s:f s:f s:o}", "bench", "op", "case", c->name, "forward_ms",
+                                         1e3 * ahead, "backward_ms", 1e3 * back, "gflops",
+                                         c->flops > 0 ? json_finite(1e-9 * c->flops / (ahead + back)) : json_null()),
+                               err);
     printf("%-44s %10.2f %10.2f", c->name, 1e3 * ahead, 1e3 * back);
     if (c->flops > 0) printf(" %10.0f", c->flops / (ahead + back) * 1e-9);
     putchar('\n');
     return STATUS_OK;
 }
 
-static Status bench_tables(Device *device, const OpCases *const *tables, size_t count, int repeat, Error *err) {
+static Status bench_tables(Device *device, const OpCases *const *tables, size_t count, const BenchOptions *options,
+                           Error *err) {
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < tables[t]->count; i++) {
             if (!tables[t]->cases[i].bench) continue;
-            Status status = bench_case(device, &tables[t]->cases[i], repeat, err);
+            Status status = bench_case(device, &tables[t]->cases[i], options, err);
             if (status != STATUS_OK) return status;
         }
     return STATUS_OK;
 }
 
 static Status bench_ops(Device *device, const BenchOptions *options, Error *err) {
-    int repeat = options->repeat;
-    printf("\nops, from cold memory\n%-44s %10s %10s %10s\n", "case", "fwd ms", "bwd ms", "GFLOP/s");
-    Status status = bench_tables(device, nn_case_tables, nn_case_table_count, repeat, err);
-    if (status == STATUS_OK) status = bench_tables(device, gnn_case_tables, gnn_case_table_count, repeat, err);
-    return status == STATUS_OK ? bench_tables(device, renderer_case_tables, renderer_case_table_count, repeat, err)
+    if (!options->json)
+        printf("\nops, from cold memory\n%-44s %10s %10s %10s\n", "case", "fwd ms", "bwd ms", "GFLOP/s");
+    Status status = bench_tables(device, nn_case_tables, nn_case_table_count, options, err);
+    if (status == STATUS_OK) status = bench_tables(device, gnn_case_tables, gnn_case_table_count, options, err);
+    return status == STATUS_OK ? bench_tables(device, renderer_case_tables, renderer_case_table_count, options, err)
                                : status;
 }
 
@@ -144,6 +182,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);
     if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);
     out->repeat = (int)repeat;
+    out->json = command_has(line, "json");
     return status;
 }
 
@@ -180,7 +219,9 @@ static Status run_bench(const CommandLine *line, Error *err) {
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
-    if (status == STATUS_OK) printf("device %s\n", device->name);
+    if (status == STATUS_OK && options.json)
+        status = json_write_line(stdout, json_pack("{s:s s:s}", "bench", "device", "device", device->name), err);
+    else if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (wanted ? i == known : !parts[i].on_request) status = parts[i].run(device, &options, err);
     device_close(device);

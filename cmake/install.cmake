@@ -25,7 +25,9 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT VPD_FUZZ)
   add_custom_target(vpd_man ALL DEPENDS man/vpd.1 vpd.bash vpd.zsh)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${CMAKE_BINARY_DIR}/vpd.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME vpd)
-  install(FILES ${CMAKE_BINARY_DIR}/vpd.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _vpd)
+  foreach(folder site-functions vendor-completions)  # where zsh looks below /usr/local, and below Debian's /usr
+    install(FILES ${CMAKE_BINARY_DIR}/vpd.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder} RENAME _vpd)
+  endforeach()
 endif()
 
 # cpack in the build folder: a .deb whose dependencies are those of the libraries that were linked.

@@ -11,6 +11,12 @@ expect 0 "doubling: M = N/16" "" "$VPD" bench doubling --device cpu --from 64 --
 [ "$(grep -c '^64 ' "$folder/stdout")" = 2 ] || fail "training and inference do not both begin at 64"
 [ "$(grep -Ec '^128 .* [0-9.]+ +[0-9.]+ +[0-9.]+$' "$folder/stdout")" = 2 ] || fail "no ratios at 128"
 
+# As JSON: an object per line, with the figures of the table.
+expect 0 '{"bench":"step","preset":"tiny","form":"published, velocity"' "" "$VPD" bench step --json --device cpu --preset tiny --form velocity --repeat 1 --keep 16
+[ "$(grep -c '^{"bench":".*}$' "$folder/stdout")" = 2 ] && [ "$(wc -l <"$folder/stdout")" = 2 ] || fail "not one object for the device and one for the form"
+expect 0 '"what":"inference","N":128,' "" "$VPD" bench doubling --json --device cpu --from 64 --to 128 --repeat 1
+[ "$(grep -c '^{"bench":"doubling".*"step_ms":[0-9.]*,.*}$' "$folder/stdout")" = 4 ] || fail "not four objects: $(cat "$folder/stdout")"
+
 expect 2 "" 'expected dynamics, renderer, step, doubling or ops, found "stepp"' "$VPD" bench stepp
 expect 2 "" '--form' "$VPD" bench step --form open
 expect 2 "" '--to: expected an integer from 64' "$VPD" bench doubling --to 1
