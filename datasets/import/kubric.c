@@ -210,7 +210,10 @@ static Status read_cameras(const ImportSource *source, const char *episode, cons
     for (size_t v = 0; !status && v < names->count; v++) {
         char folder[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
         Camera *camera = calloc(1, sizeof *camera);
-        if (!camera) return error_set(err, STATUS_FAILED, "%s: no memory to import it", episode);
+        if (!camera) {
+            status = error_set(err, STATUS_FAILED, "%s: no memory to import it", episode);
+            break;
+        }
         status = file_join(folder, sizeof folder, episode, names->names[v], err);
         if (!status) status = file_join(path, sizeof path, folder, "metadata.json", err);
         camera->path = path;
