@@ -72,10 +72,11 @@ static void print_guesses(const CheckReport *report) {
            "through");
     for (int g = 0; g < GUESS_COUNT; g++) {
         const PairStats *guess = &report->guesses[g];
-        double tested = guess->tested ? (double)guess->tested : 1;
-        printf("%c %-26s %9zu %9.2f %8.1f%% %9.1f%%\n", g && (Guess)g == report->guess ? '*' : ' ',
-               guess_name((Guess)g), guess->tested, guess->tested ? 1e3 * guess->median : 0, 100 * guess->agree,
-               100 * (double)guess->through / tested);
+        printf("%c %-26s %9zu", g && (Guess)g == report->guess ? '*' : ' ', guess_name((Guess)g), guess->tested);
+        if (guess->tested)
+            printf(" %9.2f %8.1f%% %9.1f%%\n", 1e3 * guess->median, 100 * guess->agree,
+                   100 * (double)guess->through / (double)guess->tested);
+        else printf(" %9s %9s %10s\n", "-", "-", "-");
     }
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { HEAD_BYTES = 1 << 15 }; // holds the size of most pictures
+
 void image_free(Image *image) {
     free(image->pixels);
     *image = (Image){0};
@@ -73,23 +75,45 @@ static Status read_picture(const char *path, bool labels, Image *out, Error *err
 Status image_read(const char *path, Image *out, Error *err) { return read_picture(path, false, out, err); }
 Status image_read_labels(const char *path, Image *out, Error *err) { return read_picture(path, true, out, err); }
 
-static uint32_t big_endian(const unsigned char *b) {
-    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+static int big_endian(const unsigned char *b, int count) {
+    uint32_t value = 0;
+    for (int i = 0; i < count; i++) value = value << 8 | b[i];
+    return value <= IMAGE_SIDE_MAX ? (int)value : 0;
+}
+
+// Walks from segment to segment of a JPEG up to the one that starts the frame; false when it does not lie in `size`
+// bytes.
+static bool jpeg_size(const unsigned char *b, size_t size, int *H, int *W) {
+    for (size_t at = 2; at + 9 <= size && b[at] == 0xff;) {
+        unsigned char kind = b[at + 1];
+        bool start = kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc;
+        if (start) {
+            *H = big_endian(b + at + 5, 2);
+            *W = big_endian(b + at + 7, 2);
+            return *H > 0 && *W > 0;
+        }
+        at += 2 + ((size_t)b[at + 2] << 8 | b[at + 3]);
+    }
+    return false;
+}
+
+static bool size_from_head(const unsigned char *b, size_t size, int *H, int *W) {
+    if (size >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0) return jpeg_size(b, size, H, W);
+    if (!is_png(b, size) || size < 24) return false;
+    *W = big_endian(b + 16, 4);
+    *H = big_endian(b + 20, 4);
+    return *H > 0 && *W > 0;
 }
 
 Status image_read_size(const char *path, int *H, int *W, Error *err) {
-    unsigned char head[24];
+    unsigned char head[HEAD_BYTES];
     Image image = {0};
     int fd;
     Status status = file_open(path, IMAGE_FILE_MAX, &fd, NULL, err);
     if (status) return status;
-    bool png = read(fd, head, sizeof head) == (ssize_t)sizeof head && is_png(head, sizeof head);
+    ssize_t size = read(fd, head, sizeof head);
     close(fd);
-    if (png && big_endian(head + 16) <= IMAGE_SIDE_MAX && big_endian(head + 20) <= IMAGE_SIDE_MAX) {
-        *W = (int)big_endian(head + 16);
-        *H = (int)big_endian(head + 20);
-        if (*W > 0 && *H > 0) return STATUS_OK;
-    }
+    if (size > 0 && size_from_head(head, (size_t)size, H, W)) return STATUS_OK;
     status = image_read(path, &image, err);
     *H = image.H;
     *W = image.W;

@@ -31,7 +31,7 @@ Status image_create(int H, int W, int channels, PixelType type, Image *out, Erro
 Status image_read(const char *path, Image *out, Error *err);
 // A picture of labels: the indices of a palette stay numbers.
 Status image_read_labels(const char *path, Image *out, Error *err);
-// Its size; of a PNG without decoding it.
+// Its size; of most PNGs and JPEGs without decoding them.
 Status image_read_size(const char *path, int *H, int *W, Error *err);
 Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err);
 

@@ -291,6 +291,8 @@ static void choose_guess(CheckReport *report) {
     for (int g = GUESS_NONE + 1; g < GUESS_COUNT; g++) {
         const PairStats *guess = &report->guesses[g];
         if (guess->tested < 100 || guess->tested < none->tested / 4) continue;
+        // A thousand times farther away, views of a camera that hardly moved agree about anything.
+        if (g == GUESS_POSE_MILLIMETRES && none->median <= report->pass) continue;
         bool agrees = guess->agree > best + 0.2;
         bool smaller = guess->median < 0.4 * best_median && guess->agree >= best - 0.02 && guess->median > 0;
         bool meets = guess->tested > 4 * best_tested && guess->agree > 0.8;

@@ -120,6 +120,12 @@ static void test_jpeg(void **state) {
     const uint8_t *pixels = image.pixels;
     assert_true(abs(pixels[0] - 200) < 4 && abs(pixels[1] - 100) < 4 && abs(pixels[2] - 50) < 4); // lossy
     image_free(&image);
+    int H = 0, W = 0;
+    assert_int_equal(truncate(path, 300), 0); // the size stands before the pixels
+    assert_status_ok(image_read_size(path, &H, &W, &err), err);
+    assert_true(H == 24 && W == 32);
+    assert_int_equal(truncate(path, 30), 0);
+    assert_int_equal(image_read_size(path, &H, &W, &err), STATUS_BAD_INPUT);
 }
 
 static void write_tiff(int format, int bits, int compression, const void *row) {

@@ -124,6 +124,29 @@ static void test_cameras(void **state) {
     dataset_close(dataset);
 }
 
+// The second camera has fewer pictures, of later moments than the first one's metadata know.
+static void test_short_metadata(void **state) {
+    (void)state;
+    char lens[256];
+    scene_replace(4, 2, 24, 32, 0);
+    normalised(lens);
+    write_metadata("cam_0/metadata.json", 0, lens);
+    write_metadata("cam_1/metadata.json", 1, lens);
+    for (int f = 0; f < 4; f++)
+        write_pictures(f, 0, "cam_0/rgba_%05d.png", "cam_0/depth_%05d.tiff", "cam_0/segmentation_%05d.png");
+    for (int f = 0; f < 4; f += 3)
+        write_pictures(f, 1, "cam_1/rgba_%05d.png", "cam_1/depth_%05d.tiff", "cam_1/segmentation_%05d.png");
+    Dataset *dataset = import_good(usual());
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->F == 2 && info->O == 1);
+    assert_close(info->object_position[3], scene.position[9], 1e-9, 0); // of frame 3
+    compare_images(dataset, (int[]){0, 1, 6, 7}, 1e-6, 1e-9);
+    dataset_close(dataset);
+    scene.info.F = 2; // metadata that end early
+    write_metadata("cam_0/metadata.json", 0, lens);
+    refuse(usual(), "expected a pose of frame 2, found 2 poses");
+}
+
 static void test_wrong_files(void **state) {
     (void)state;
     scene_replace(2, 1, 24, 32, 0);
@@ -145,6 +168,7 @@ static void test_wrong_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(test_single_camera), TEST(test_cameras), TEST(test_wrong_files)};
+    const struct CMUnitTest tests[] = {TEST(test_single_camera), TEST(test_cameras), TEST(test_short_metadata),
+                                       TEST(test_wrong_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

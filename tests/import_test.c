@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Importers against small recordings made here in the foreign layouts: what was seen comes back in metres, OpenCV axes
 // and pixel centres at halves; wrong folders are refused with a sentence and leave no file.
+#include "base/threads.h"
 #include "tests/import_scene.h"
 
 static uint16_t rotated(uint16_t word) { return (uint16_t)(word << 3 | word >> 13); }
@@ -231,6 +232,33 @@ static void test_wrong_folders(void **state) {
     refuse(options, "images/00099.png");
 }
 
+static char *bytes_of(size_t *size) {
+    Error err = {0};
+    char *bytes;
+    assert_status_ok(file_read_all(target, (size_t)1 << 30, &bytes, size, &err), err);
+    return bytes;
+}
+
+// The same file, byte for byte, whatever the number of threads.
+static void test_threads(void **state) {
+    (void)state;
+    char *files[2];
+    size_t sizes[2];
+    write_hololens();
+    setenv("SOURCE_DATE_EPOCH", "1763683200", 1);
+    for (int i = 0; i < 2; i++) {
+        threads_use(i ? 4 : 1);
+        dataset_close(import_good(usual()));
+        files[i] = bytes_of(&sizes[i]);
+    }
+    threads_use(0);
+    unsetenv("SOURCE_DATE_EPOCH");
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(files[0], files[1], sizes[0]);
+    free(files[0]);
+    free(files[1]);
+}
+
 // The comparison that proves the importers right must see depth that is off by one unit.
 static void test_planted_error(void **state) {
     (void)state;
@@ -249,6 +277,7 @@ int main(void) {
         TEST(test_depth_of_other_size),
         TEST(test_lost_pose),
         TEST(test_wrong_folders),
+        TEST(test_threads),
         TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,8 +84,8 @@ static void choose_grids(ImportJob *job) {
 
 static bool cameras_move(const ImportJob *job) {
     size_t V = (size_t)job->info.V;
-    for (size_t i = V; i < (size_t)job->set.F * V; i++) {
-        if (memcmp(job->poses + 16 * i, job->poses + 16 * (i % V), 16 * sizeof(double)) != 0) return true;
+    for (size_t i = 16 * V; i < 16 * V * (size_t)job->set.F; i++) {
+        if (job->poses[i] != job->poses[i % (16 * V)]) return true;
     }
     return false;
 }

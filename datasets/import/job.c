@@ -5,7 +5,6 @@
 #include "datasets/dataset_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *picture_name(const ImportJob *job, const PosedImage *image) {
@@ -34,9 +33,7 @@ static void thin(PosedSet *set, int every) {
         PosedImage *image = &set->images[i];
         int number = still ? image->view : image->frame;
         if (number % every) {
-            free(image->colour);
-            free(image->depth);
-            free(image->mask);
+            posed_image_free(image);
             continue;
         }
         if (still) image->view /= every;
@@ -126,10 +123,10 @@ Status job_complete(ImportJob *job, Error *err) {
     if (!status && options->as == AS_VIDEO) status = posed_set_as_video(set, options->fps, job->path, err);
     if (!status && options->as == AS_STILL) status = posed_set_as_still(set, job->path, err);
     if (status) return status;
+    if (options->every > 1) thin(set, options->every);
     if (set->count == 0 || set->V > VIEWS_MAX)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d posed pictures, found %zu", job->path, VIEWS_MAX,
                          set->count);
-    if (options->every > 1) thin(set, options->every);
     if (!isnan(options->near)) set->near = options->near;
     if (!isnan(options->far)) set->far = options->far;
     if (options->depth_unit > 0) {

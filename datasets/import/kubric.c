@@ -176,8 +176,11 @@ static Status place_rows(const Camera *camera, const json_t *instances, const ch
         count = camera->poses;
         status = read_rows(camera->path, json_array_get(instances, o), key, row, &count, &values, err);
         for (size_t f = 0; !status && f < (size_t)set->F; f++) {
-            size_t number = (size_t)lrint(set->time[f] * camera->frame_rate);
-            memcpy(out + (f * O + o) * row, values + number * row, row * sizeof *out);
+            double number = rint(set->time[f] * camera->frame_rate);
+            if (!(number >= 0 && number < (double)camera->poses))
+                status = error_set(err, STATUS_BAD_INPUT, "%s: expected \"%s\" of frame %.0f, found %zu rows",
+                                   camera->path, key, number, camera->poses);
+            else memcpy(out + (f * O + o) * row, values + (size_t)number * row, row * sizeof *out);
         }
         free(values);
     }
@@ -210,7 +213,10 @@ static Status read_cameras(const ImportSource *source, const char *episode, cons
     for (size_t v = 0; !status && v < names->count; v++) {
         char folder[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
         Camera *camera = calloc(1, sizeof *camera);
-        if (!camera) return error_set(err, STATUS_FAILED, "%s: no memory to import it", episode);
+        if (!camera) {
+            status = error_set(err, STATUS_FAILED, "%s: no memory to import it", episode);
+            break;
+        }
         status = file_join(folder, sizeof folder, episode, names->names[v], err);
         if (!status) status = file_join(path, sizeof path, folder, "metadata.json", err);
         camera->path = path;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_paths(PosedImage *image) {
+void posed_image_free(PosedImage *image) {
     free(image->colour);
     free(image->depth);
     free(image->mask);
@@ -30,12 +30,12 @@ Status posed_set_add(PosedSet *set, PosedImage *image, Error *err) {
         set->images[set->count++] = *image;
         return STATUS_OK;
     }
-    free_paths(image);
+    posed_image_free(image);
     return error_set(err, STATUS_FAILED, "no memory for %zu pictures", set->count + 1);
 }
 
 void posed_set_free(PosedSet *set) {
-    for (size_t i = 0; i < set->count; i++) free_paths(&set->images[i]);
+    for (size_t i = 0; i < set->count; i++) posed_image_free(&set->images[i]);
     free(set->images);
     free(set->time);
     free(set->object_position);
@@ -78,7 +78,7 @@ Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Err
     size_t kept = 0, count = set->count;
     for (size_t i = 0; i < count; i++) {
         if (has_pose(&set->images[i])) set->images[kept++] = set->images[i];
-        else free_paths(&set->images[i]);
+        else posed_image_free(&set->images[i]);
     }
     set->count = kept;
     if (kept == count) return STATUS_OK;
@@ -163,7 +163,7 @@ static Status take_chosen(PosedSet *set, const Alignment *alignment, int frames,
         free(time);
         return status;
     }
-    for (size_t i = 0; i < set->count; i++) free_paths(&set->images[i]);
+    for (size_t i = 0; i < set->count; i++) posed_image_free(&set->images[i]);
     free(set->images);
     free(set->time);
     set->images = kept.images;

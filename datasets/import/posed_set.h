@@ -51,6 +51,7 @@ struct PosedSet {
     char source[128], scene[64];
 };
 
+void posed_image_free(PosedImage *image); // its paths
 // Takes over the paths, also on failure.
 Status posed_set_add(PosedSet *set, PosedImage *image, Error *err);
 void posed_set_free(PosedSet *set);

@@ -25,6 +25,20 @@ expect 2 "" "expected views within 0 to 4, asked for 7" "$VPD" data subset "$sam
 expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --split test:1
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 
+# Converted: merged, cropped, resized, cut to a box; and looked at.
+expect 0 "" "*" "$VPD" data convert "$part" "$part" -o "$folder/both.h5" --crop 8,8,48,48 --size 24x24 --depth u16 --assign train:4,val:2 --quiet
+expect 0 "episodes   6 (train 4, val 2, test 0)" "" "$VPD" data info "$folder/both.h5"
+expect 0 "pass: median reprojection error" "*" "$VPD" data check "$folder/both.h5"
+expect 0 "" "" "$VPD" data show "$folder/both.h5" -o "$folder/sheet.png" --depth --episode 5
+head -c 8 "$folder/sheet.png" | grep -q PNG || fail "no contact sheet"
+expect 0 "" "*" "$VPD" data show "$folder/both.h5" -o "$folder/film.gif"
+head -c 3 "$folder/film_view4.gif" | grep -q GIF || fail "no film of the last view"
+expect 2 "" '--crop: expected x,y,width,height' "$VPD" data convert "$part" -o "$folder/x.h5" --crop 1,2,3
+expect 2 "" 'expected a crop within 64 x 64 pixels' "$VPD" data convert "$part" -o "$folder/x.h5" --crop 60,0,8,8 --quiet
+expect 2 "" '--unit: expected --depth u16 beside it' "$VPD" data convert "$part" -o "$folder/x.h5" --unit 0.01
+expect 2 "" '--box: expected x,y,z,x,y,z' "$VPD" data convert "$part" -o "$folder/x.h5" --box 1,1,1,0,0,0
+expect 2 "" '--view: expected an integer from 0 to 4' "$VPD" data show "$part" -o "$folder/x.png" --view 5
+
 # Damage: cut short, and each of many bytes overwritten. Never a crash, always a sentence, never another status.
 # HDF5 itself leaks on damaged files; under AddressSanitizer that is not what is looked for here.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
@@ -47,6 +61,9 @@ expect 2 "" "expected a recording in one of these layouts, found none of them: h
 expect 2 "" '--size: expected WIDTHxHEIGHT in pixels such as 128x96, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
 expect 2 "" '--bounds: expected x,y,z,x,y,z' "$VPD" data import "$folder" -o "$folder/x.h5" --bounds 0,0,0,1,1,0
 expect 2 "" '--holdout-first: expected --holdout N beside it' "$VPD" data import "$folder" -o "$folder/x.h5" --holdout-first 4
+expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o "$folder/x.h5" --intrinsics 525,525,319.5
+expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o "$folder/x.h5" --intrinsics 525,-525,319.5,239.5
+expect 2 "" '--as: expected' "$VPD" data import "$folder" -o "$folder/x.h5" --as movie
 expect 2 "" "-o" "$VPD" data import "$folder"
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 finish
