@@ -33,7 +33,7 @@ static int unseen_episodes(const Dataset *dataset, int *episodes, int capacity) 
 }
 
 static Status show_model(const CommandLine *line, Page *page, const char *title, const char *checkpoint,
-                         StoryOptions *story, Error *err) {
+                         StoryOptions *story, bool edits, Error *err) {
     char text[512], spent[64];
     Session session = {0};
     Status status = command_open_session(line, checkpoint, &session, err);
@@ -48,6 +48,7 @@ static Status show_model(const CommandLine *line, Page *page, const char *title,
     page_text(page, text);
     status = story_moving(page, &session, story, err);
     if (status == STATUS_OK) status = story_figures(page, &session, story, err);
+    if (status == STATUS_OK && edits) status = story_edits(page, &session, story, err);
     session_close(&session);
     return status;
 }
@@ -60,11 +61,11 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
                     "step; a renderer draws them from any camera. Everything was learned from the videos alone: no "
                     "object models, no tracks, no physics.");
     if (run) {
-        status = show_model(line, page, "What minutes give", run, story, err);
+        status = show_model(line, page, "What minutes give", run, story, false, err);
         if (status == STATUS_OK) status = story_curves(page, run, err);
     }
     if (status == STATUS_OK && carried)
-        status = show_model(line, page, run ? "What hours give" : "The model", carried, story, err);
+        status = show_model(line, page, run ? "What hours give" : "The model", carried, story, true, err);
     if (commands_text) {
         page_section(page, "The commands");
         page_command(page, NULL, commands_text);

@@ -45,19 +45,31 @@ size_t mask_count(const Mask *mask, size_t count) {
 
 // ---- rows of one set
 
+// Rows `index`, which rise, to `to`: runs of neighbours at once. `to` may be where they come from.
+static char *copy_rows(char *to, const char *from, const uint32_t *index, size_t count, size_t bytes) {
+    for (size_t r = 0, end; r < count; r = end) {
+        for (end = r + 1; end < count && index[end] == index[end - 1] + 1;) end++;
+        memmove(to, from + (size_t)index[r] * bytes, (end - r) * bytes);
+        to += (end - r) * bytes;
+    }
+    return to;
+}
+
 // Puts rows `index`, `times` over, behind the first `kept` ones of every array, for particles or the cloud.
 static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size_t count, size_t times, size_t kept) {
     for (int i = 0; i < FIELDS; i++) {
         void **array = array_of(set, fields + i);
         size_t bytes = row_bytes(set, fields + i);
         if (fields[i].cloud != cloud || !*array) continue;
+        if (kept == 0 && times == 1) { // in place: new memory costs more than the copy
+            copy_rows(*array, *array, index, count, bytes);
+            continue;
+        }
         char *out = malloc((kept + times * count) * bytes + 1), *to = out;
         if (!out) return false;
         memcpy(out, *array, kept * bytes);
         to += kept * bytes;
-        for (size_t n = 0; n < times; n++)
-            for (size_t r = 0; r < count; r++, to += bytes)
-                memcpy(to, (char *)*array + (size_t)index[r] * bytes, bytes);
+        for (size_t n = 0; n < times; n++) to = copy_rows(to, *array, index, count, bytes);
         free(*array);
         *array = out;
     }

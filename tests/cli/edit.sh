@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# vpd edit: a rollout is edited from a list and from the command line, goes on, is drawn and edited again; wrong input is named.
+# SPDX-License-Identifier: Apache-2.0
+. "$VPD_SOURCE/tests/cli/common"
+. "$VPD_SOURCE/tests/cli/tiny_run"
+in=$folder/in.h5
+expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --threads 1 -o "$in"
+
+# What is there, and edits one by one.
+expect 0 "object 0" "" "$VPD" edit "$in" --show-labels
+expect 0 "edits: []" "" "$VPD" edit "$in" --show-history
+expect 0 "1 edit (episode" "" "$VPD" edit "$in" --do "remove: {label: object 0}" -o "$folder/a.h5"
+expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --show-history
+"$VPD" edit "$folder/a.h5" --show-labels | grep -q "object 0" && fail "the removed object is still there"
+expect 0 "s for the edits" "" "$VPD" edit "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
+expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" --show-history
+
+# The result goes into rollout and render as it is, and is edited again.
+expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
+expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"
+expect 0 "1 edit (episode" "" "$VPD" edit "$folder/a2.h5" --do "move: {all: true, by: [0, 0, 1]}" -o "$folder/a3.h5"
+[ "$("$VPD" edit "$folder/a3.h5" --show-history | grep -c '^  - ')" = 2 ] || fail "the history lost an edit"
+
+# A list, replayed from the history of its result, also on another episode; files in it lie beside it.
+mkdir "$folder/lists"
+cp "$folder/a.h5" "$folder/lists/other.h5"
+cat >"$folder/lists/edits.yaml" <<'EDITS'
+version: 1
+edits:
+  - copy: {label: 1, by: [0.3, 0, 0.2], as: twin}
+  - remove: {floor: true, label: 0}
+  - compose: {file: other.h5, label: 0, by: [0, 0, -1]}
+  - move: {label: 40, by: [0, 0, 1], if_empty: skip}
+EDITS
+expect 0 "3 edits, 1 left out" "move is left out: it selects nothing" "$VPD" edit "$in" --script "$folder/lists/edits.yaml" -o "$folder/c.h5"
+"$VPD" edit "$folder/c.h5" --show-history >"$folder/again.yaml"
+expect 0 "3 edits (episode" "" "$VPD" edit "$in" --script "$folder/again.yaml" -o "$folder/d.h5"
+[ "$("$VPD" edit "$folder/c.h5" --show-labels)" = "$("$VPD" edit "$folder/d.h5" --show-labels)" ] || fail "the replayed list gave something else"
+expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 1 --steps 1 --threads 1 -o "$folder/one.h5"
+expect 0 "3 edits (episode" "" "$VPD" edit "$folder/one.h5" --script "$folder/again.yaml" -o "$folder/e.h5"
+
+# Wrong input.
+wrong_edit() { # WORDS ARGUMENTS...
+  local words=$1
+  shift
+  expect 2 "" "$words" "$VPD" edit "$@"
+  [ ! -e "$folder/x.h5" ] || fail "a file was left behind: $*"
+}
+wrong_edit 'expected edits: --script FILE, or --do "remove: {label: 2}"' "$in"
+wrong_edit "--out" "$in" --do "remove: {label: 1}"
+wrong_edit 'unknown edit "remov"; did you mean "remove"?' "$in" --do "remov: {label: 1}" -o "$folder/x.h5"
+wrong_edit 'there is no label "9"; the particles have 0 (background), 1 (object 0)' "$in" --do "remove: {label: 9}" -o "$folder/x.h5"
+wrong_edit "the selection takes none of the 300 particles" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"
+wrong_edit "/nowhere/x.h5" "$in" --do "remove: {label: 1}" -o /nowhere/x.h5
+wrong_edit "expected a step of the rollout, 0 to 2, found 3" "$in" --step 3 --do "remove: {label: 1}" -o "$folder/x.h5"
+wrong_edit "absent.yaml" "$in" --script "$folder/absent.yaml" -o "$folder/x.h5"
+wrong_edit "not valid YAML" "$in" --do "remove: {label: 1" -o "$folder/x.h5"
+printf 'version: 7\nedits: []\n' >"$folder/newer.yaml"
+wrong_edit "newer.yaml:1: this list of edits is of version 7, this program reads version 1" "$in" --script "$folder/newer.yaml" -o "$folder/x.h5"
+wrong_edit "cannot open" "$in" --do "compose: {file: $folder/absent.h5}" -o "$folder/x.h5"
+wrong_edit 'expected a rollout (format "vpd-rollout"), found a data set' "$data" --do "remove: {label: 1}" -o "$folder/x.h5"
+expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 1 --raw --threads 1 -o "$folder/raw.h5"
+wrong_edit "another model made them" "$in" --do "compose: {file: $folder/raw.h5}" -o "$folder/x.h5"
+finish
