@@ -10,7 +10,7 @@
 
 static const double OP_TOLERANCE = 1e-5, // sums of up to some thousand floats in two orders
     SCENE_TOLERANCE = 3e-5;              // through three ops; terms of the weights' gradients cancel
-// Factors are rounded by 2^-12 and 2^-9, in up to three products one behind the other.
+// Factors are rounded by up to 2^-11 and 2^-8, in up to three products one behind the other.
 static const double ROUNDED_TOLERANCE[] = {[PRECISION_TF32] = 5e-3, [PRECISION_BF16] = 4e-2};
 
 // ---- cases of the ops

@@ -20,6 +20,9 @@ void cuda_on_cpu_limit(size_t bytes);
 // The last fault of a kernel in words, "" when there was none since the last call.
 const char *cuda_on_cpu_report(void);
 
+// As a tensor core rounds a factor (to nearest); f32 not at all.
+float cuda_on_cpu_round(Precision precision, float x);
+
 // Host stand-ins of libraries work on device memory between these.
 void cuda_on_cpu_enter(void);
 void cuda_on_cpu_leave(void);

@@ -3,6 +3,8 @@
 // ISA has it ("Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16"), written down here a second time.
 #include "nn/cuda/tensor_core.h"
 
+#include "tests/cuda_on_cpu/cuda_on_cpu.h"
+
 #include <cmath>
 
 // Bits of x with `dropped` fewer, rounded to the nearest; ties go away from zero, or to even.
@@ -12,6 +14,11 @@ static unsigned rounded(float x, int dropped, bool to_even) {
     if (std::isinf(x)) return bits;
     bits += to_even ? half - 1 + (bits >> dropped & 1) : half;
     return bits >> dropped << dropped;
+}
+
+float cuda_on_cpu_round(Precision precision, float x) {
+    if (precision == PRECISION_TF32) return __uint_as_float(rounded(x, 13, false));
+    return precision == PRECISION_BF16 ? __uint_as_float(rounded(x, 16, true)) : x;
 }
 
 unsigned tensor_tf32(float x) { return rounded(x, 13, false); }
