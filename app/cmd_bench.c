@@ -19,7 +19,7 @@ static const Flag flags[] = {
     {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
-    {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3 or bf16 (default f32)"},
+    {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3, bf16 or tf32 (default f32)"},
     {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},

@@ -22,7 +22,7 @@ typedef struct Report {
 
 static void print_result(void *context, const SelfTestResult *r) {
     Report *report = context;
-    printf("%-10s %-22s %6zu %6zu  %9.2e %9.0e  %s%s\n", r->part, r->name, r->checked, r->failed, r->worst, r->allowed,
+    printf("%-13s %-22s %6zu %6zu  %9.2e %9.0e  %s%s\n", r->part, r->name, r->checked, r->failed, r->worst, r->allowed,
            r->failed ? "FAILED: " : "", r->failed || r->worst > 0 ? r->where : "");
     fflush(stdout);
     if (report->rows)
@@ -33,11 +33,16 @@ static void print_result(void *context, const SelfTestResult *r) {
 }
 
 static Status run_tests(SelfTest *test, Error *err) {
-    printf("device     %s\nreference  %s\n\n%-10s %-22s %6s %6s  %9s %9s  %s\n", test->device->name,
+    printf("device     %s\nreference  %s\n\n%-13s %-22s %6s %6s  %9s %9s  %s\n", test->device->name,
            test->reference->name, "part", "name", "cases", "failed", "worst", "allowed", "where");
-    Status status = selftest_ops(test, err);
-    if (status == STATUS_OK) status = selftest_neighbours(test, err);
-    if (status == STATUS_OK) status = selftest_models(test, err);
+    Status status = selftest_neighbours(test, err);
+    for (Precision p = PRECISION_F32; p <= PRECISION_TF32 && status == STATUS_OK; p++) {
+        device_set_precision(test->device, p);
+        if (test->device->precision != p) continue; // that it lacks
+        test->precision = p;
+        status = selftest_ops(test, err);
+        if (status == STATUS_OK) status = selftest_models(test, err);
+    }
     if (status != STATUS_OK) return status;
     printf("\n%s\n", test->failed ? "something differs" : "all agree");
     return test->failed ? error_set(err, STATUS_FAILED, "the self-test of %s failed in %zu places", test->device->name,
@@ -89,8 +94,7 @@ const Command command_selftest = {
     .summary = "does a device compute what the CPU's baseline code computes?",
     .arguments = "",
     .flags = flags,
-    .details = "Every op forward and backward, the same bits again, nearest neighbours entry by entry, and training "
-               "steps of small models, on made-up "
-               "data. Exit status 1 when anything differs by more than is allowed.",
+    .details = "Nearest neighbours entry by entry; every op forward and backward, the same bits again, and training "
+               "steps of small models, in each model.precision that the device has; on made-up data. Exit status 1 when anything differs by more than is allowed.",
     .run = run_selftest,
 };

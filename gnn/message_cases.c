@@ -46,24 +46,24 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     {.name = "message encode " label, .run = run, .sizes = {groups, k, others, MEAN_OTHER, hole, keep, act, 0},                 \
      .inputs = {LAYERS(h, h), NORM(h), X("group", groups, 9), X("W", 9, h), X("group", groups, 3), X("W", 3, h),               \
                 X("row", groups * k, 4), X("W", 4, h)},                                                                         \
-     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 12 * h, .bench = is_bench}
+     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 12 * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
 // A round among nodes: edge state, residual, rows and mean.
 #define ROUND(label, groups, k, others, h, hole, keep, act, is_bench)                                                           \
     {.name = "message round " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 1},                  \
      .inputs = {LAYERS(h, h), NORM(h), X("other", others, h), X("group", groups, h), X("W", h, h), X("row", groups * k, h),    \
                 X("W", h, h), X("residual", groups * k, h)},                                                                    \
-     .flops = 18.0 * groups * k * h * h + 6.0 * groups * h * h, .bench = is_bench}
+     .flops = 18.0 * groups * k * h * h + 6.0 * groups * h * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
 // Nodes to particles: the mean over the group.
 #define DECODE(label, groups, k, others, h, hole, keep, act, is_bench)                                                          \
     {.name = "message decode " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 0},                 \
      .inputs = {LAYERS(h, h), NORM(h), X("other", others, h), X("group", groups, 5), X("W", 5, h), X("row", groups * k, 4),    \
                 X("W", 4, h)},                                                                                                  \
-     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 5 * h, .bench = is_bench}
+     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 5 * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
 #define UPDATE(label, groups, h, keep, act, is_bench)                                                                           \
     {.name = "message update " label, .run = run, .sizes = {groups, 1, 0, MEAN_NONE, 0, keep, act, 1},                          \
      .inputs = {LAYERS(h, h), NORM(h), X("row", groups, h), X("W", h, h), X("row", groups, 2), X("W", 2, h), X("row", groups, h), \
                 X("W", h, h), X("residual", groups, h)},                                                                        \
-     .flops = 24.0 * groups * h * h, .bench = is_bench}
+     .flops = 24.0 * groups * h * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
 
 static const OpCase cases[] = {
     ENCODE("odd", 13, 3, 5, 6, 0, KEEP_NOTHING, ACTIVATION_SILU, false),

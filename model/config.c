@@ -30,8 +30,8 @@ static const Option options[] = {
     {"model.C", OPTION_INT, AT(model.C), 4, 1024, "", "128", NULL, "Hidden width of the dynamics."},
     {"model.activation", OPTION_ENUM, AT(model.activation), 0, 0, "", "silu", "silu|relu",
      "Activation of every hidden layer."},
-    {"model.precision", OPTION_ENUM, AT(model.precision), 0, 0, "", "f32", "f32|bf16x6|bf16x3|bf16",
-     "Matrix products: float, or sums of products of bfloat16 pieces where the processor has AMX."},
+    {"model.precision", OPTION_ENUM, AT(model.precision), 0, 0, "", "f32", "f32|bf16x6|bf16x3|bf16|tf32",
+     "Factors of matrix products: float, bfloat16 pieces (AMX), bfloat16 (AMX, GPU), TF32 (GPU); f32 elsewhere."},
 
     {"encoder.N", OPTION_INT, AT(encoder.N), 1, 1 << 24, "particles", "4096", NULL,
      "Particles per time step, at most."},

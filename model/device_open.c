@@ -71,7 +71,8 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     device->gnn = table->gnn;
     device->renderer = table->renderer;
     device->threads = threads > 0 ? threads : threads_available();
-    device->has_bf16 = !strcmp(table->isa, "amx");
+    if (!strcmp(table->isa, "amx"))
+        device->precisions = 1 << PRECISION_BF16X6 | 1 << PRECISION_BF16X3 | 1 << PRECISION_BF16;
     omp_set_num_threads(device->threads); // oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 void device_set_precision(Device *device, Precision precision) {
-    device->precision = device->has_bf16 ? precision : PRECISION_F32;
+    device->precision = device->precisions >> precision & 1 ? precision : PRECISION_F32;
 }
 
 void device_fail(Device *device, Status status, const char *format, ...) {

@@ -19,12 +19,14 @@ struct NnBackend;
 struct GnnBackend;
 struct RendererBackend;
 
-// How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32.
+// How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32: a CPU with AMX
+// has the three of bfloat16, a GPU from compute capability 8.0 on has tf32 and bf16.
 typedef enum Precision {
     PRECISION_F32,
     PRECISION_BF16X6, // three bfloat16 pieces of each number, six products: as exact as f32
     PRECISION_BF16X3, // two pieces, three products: 2^-16
-    PRECISION_BF16    // one: 2^-8
+    PRECISION_BF16,   // one: 2^-8
+    PRECISION_TF32    // tensor cores: 2^-11
 } Precision;
 
 typedef struct Device {
@@ -35,7 +37,7 @@ typedef struct Device {
     ArenaSource source; // the device's memory
     Arena scratch;      // temporaries of one op: mark, use, release
     int threads;        // of parallel loops on the CPU
-    bool has_bf16;      // products in bfloat16 pieces are fast
+    unsigned precisions; // 1 << p for each beside f32 that it has
     Precision precision;
     bool failed;
     Error error;

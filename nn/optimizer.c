@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "nn/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static real *make_block(Device *device, size_t size) {
@@ -22,7 +23,10 @@ Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig c
     optimizer->m = make_block(device, set->size);
     optimizer->v = make_block(device, set->size);
     if (config.ema > 0) optimizer->ema = make_block(device, set->size);
-    if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema)) {
+    optimizer->arrays = calloc(set->count + 1, sizeof *optimizer->arrays);
+    optimizer->squares = calloc(set->count + 1, sizeof *optimizer->squares);
+    if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema) || !optimizer->arrays ||
+        !optimizer->squares) {
         optimizer_free(optimizer);
         return error_set(err, STATUS_FAILED, "out of memory for the moments of %zu parameters", set->size);
     }
@@ -36,6 +40,8 @@ void optimizer_free(Optimizer *optimizer) {
     drop_block(device, optimizer->m, optimizer->set->size);
     drop_block(device, optimizer->v, optimizer->set->size);
     drop_block(device, optimizer->ema, optimizer->set->size);
+    free(optimizer->arrays);
+    free(optimizer->squares);
     *optimizer = (Optimizer){0};
 }
 
@@ -56,19 +62,24 @@ void optimizer_restart(Optimizer *optimizer) {
 static Status gradient_norm(const Optimizer *optimizer, double *norm, Error *err) {
     const Parameters *set = optimizer->set;
     double sum = 0;
+    SumSquaresArgs args = {.array = optimizer->arrays, .sum = optimizer->squares};
     for (size_t i = 0; i < set->count; i++) {
-        const Parameter *item = set->items[i];
-        double one = 0;
-        if (item->frozen) continue;
-        set->device->nn->sum_squares(set->device,
-                                     &(SumSquaresArgs){item->tensor.rows * item->tensor.cols, item->tensor.grad, &one});
+        const Tensor *t = &set->items[i]->tensor;
+        if (!set->items[i]->frozen) optimizer->arrays[args.arrays++] = (SumSquaresArray){t->rows * t->cols, t->grad};
+    }
+    set->device->nn->sum_squares(set->device, &args);
+    Status status = device_status(set->device, err);
+    for (size_t i = 0, array = 0; i < set->count && status == STATUS_OK; i++) {
+        if (set->items[i]->frozen) continue;
+        double one = optimizer->squares[array++];
         if (!isfinite(one))
             return error_set(err, STATUS_FAILED,
-                             "the gradient of %s is not finite; try a lower train.rate or train.clip", item->name);
+                             "the gradient of %s is not finite; try a lower train.rate or train.clip",
+                             set->items[i]->name);
         sum += one;
     }
     *norm = sqrt(sum);
-    return device_status(set->device, err);
+    return status;
 }
 
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err) {

@@ -14,12 +14,19 @@ typedef struct OptimizerConfig {
     double ema;                   // largest decay of the average; 0 = no EMA block
 } OptimizerConfig;
 
+typedef struct SumSquaresArray {
+    size_t count;
+    const real *x;
+} SumSquaresArray;
+
 typedef struct Optimizer {
     OptimizerConfig config;
     Parameters *set;
     real *m, *v; // (set->size)
     real *ema;   // (set->size) or NULL
-    long step;   // updates done
+    SumSquaresArray *arrays; // (set->count) gradients that are wanted
+    double *squares;         // (set->count) their sums of squares
+    long step;               // updates done
 } Optimizer;
 
 Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err);
@@ -51,10 +58,10 @@ typedef struct AdamArgs {
     double ema_decay;
 } AdamArgs;
 
-// Sum of squares in double, in a fixed order, to host memory.
+// sum[i] = the sum of squares of array i in double, in a fixed order, in host memory: one wait for all of them.
 typedef struct SumSquaresArgs {
-    size_t count;
-    const real *x;
+    size_t arrays;
+    const SumSquaresArray *array; // (arrays), host memory, as is sum
     double *sum;
 } SumSquaresArgs;
 

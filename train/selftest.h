@@ -11,7 +11,7 @@
 // magnitude of an element of the reference; infinity where one of the two is not finite and the other is something
 // else.
 typedef struct SelfTestResult {
-    const char *part;       // "ops", "again", "neighbours", "models"
+    const char *part;       // "ops", "again", "neighbours", "models", and "ops bf16" and so on
     const char *name;       // of the op or form
     size_t checked, failed; // cases
     double worst, allowed;  // error
@@ -22,17 +22,26 @@ typedef struct SelfTest {
     Device *reference, *device;
     bool large; // also the sizes that `vpd bench ops` times, and models of the reference widths
     int steps;  // training steps of each model
+    Precision precision; // of the device, one that it has; the reference is in f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;
     size_t failed; // results with a failure so far
 } SelfTest;
 
-// STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory.
+// STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory. In another
+// precision than f32 ops whose gradients jump are left out, and models are compared by their losses alone.
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);
 
 // ---- for these three
+
+// What precisions may cost, and the names of parts in them.
+typedef struct SelfTestPrecision {
+    double op_error, model_error;
+    const char *ops, *again, *models;
+} SelfTestPrecision;
+extern const SelfTestPrecision selftest_precisions[]; // by Precision
 
 // Counts a case that has this error.
 void selftest_note(SelfTestResult *result, const char *where, double error);

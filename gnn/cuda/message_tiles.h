@@ -8,10 +8,27 @@
 
 #include "gnn/message.h"
 
-// ROWS of a warp; hidden and out columns of a lane.
-template <int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
-    static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_;
-    static constexpr unsigned WIDTH = 32 * HIDDEN, BLOCKS = HIDDEN <= 2 ? 2 : 1; // columns; blocks that share registers
+// How products round, ROWS of a warp, hidden and out columns of a lane (of a Tile).
+template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
+    static constexpr Precision PRECISION = P;
+    static constexpr bool TENSOR = P != PRECISION_F32;
+    static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_,
+                         NARROW = TENSOR && ROWS < 4 ? 2 : 1; // columns of a lane that hold a few inputs
+    static constexpr unsigned WIDTH = 32 * HIDDEN, // columns
+        STRIDE = WIDTH + (P == PRECISION_BF16   ? 8
+                          : P == PRECISION_TF32 ? 4
+                                                : 0), // of a tile's lines: tensor cores read eight rows at a time
+        STRIP = TENSOR ? CUDA_THREADS / CUDA_WARP : TILE_STRIP, // lines: of a weight, or of each warp's sums
+        BLOCKS = HIDDEN <= 2 || (P == PRECISION_BF16 && HIDDEN == 4) ? 2 : 1; // that share registers
+    template <int COLS> using TileOf = std::conditional_t<TENSOR, TensorTile<ROWS, COLS>, Tile<ROWS, COLS>>;
+    using Hidden = TileOf<HIDDEN>;
+    using Out = TileOf<OUT>;
+
+    // Between what a thread does with its part of a tile and what a warp does with its rows.
+    static __device__ void share() {
+        if constexpr (TENSOR) __syncthreads();
+        else __syncwarp();
+    }
 };
 
 // Sums over runs of rows that stand together: those of a group, or of an other end. A run that ends within its tile is
@@ -42,6 +59,9 @@ typedef struct MessageWork {
     unsigned inputs;      // columns of all terms with a weight
     RowsByOther by_other; // the order of rows; row NULL: their own
     MessageSegments segments;
+    struct {
+        TensorFactor terms, weight1, weight2;
+    } plain, turned; // weights for tensor cores: all terms' below one another
     // backward
     size_t part_size;
     real *part;                                                        // (blocks, part_size)
@@ -130,13 +150,13 @@ static __device__ inline size_t term_line(const TileRows &t, TermKind kind, unsi
     return static_cast<size_t>(kind == TERM_ROW ? t.row[r] : kind == TERM_GROUP ? t.group[r] : t.other[r]);
 }
 
-// x (tile rows, S::WIDTH) = the inputs [first, first + count) of rows, each warp its own.
+// x (tile rows, S::WIDTH; lines of S::STRIDE) = the inputs [first, first + count) of rows, each warp its own.
 template <class S>
 __device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, unsigned first, unsigned count, real *x) {
     UNROLL(1)
-    for (int i = 0; i < S::ROWS; i++) {
+    for (unsigned i = 0; i < S::ROWS; i++) {
         unsigned r = Tile<S::ROWS, 1>::row(i);
-        real *line = x + r * S::WIDTH;
+        real *line = x + r * S::STRIDE;
         for (unsigned c = cuda_lane(); c < S::WIDTH; c += CUDA_WARP) line[c] = 0;
         __syncwarp();
         if (t.row[r] < 0) continue;
@@ -147,38 +167,65 @@ __device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, unsi
     }
 }
 
+// Lines of x (tile rows, depth) times lines from `line` on and columns from `col` on of a factor: sum += that.
+template <class S, class T>
+__device__ inline void tensor_tile_product(const real *x, unsigned depth, const TensorFactor &factor, unsigned line,
+                                           unsigned col, T &sum) {
+    __syncthreads(); // x is there
+    tensor_product<S::PRECISION>(x + T::first_row() * S::STRIDE, S::STRIDE, depth, factor, line,
+                                 col / TENSOR_COLS + T::first_tile(), sum.v);
+    __syncthreads(); // x has been read
+}
+
+// to (depth, n) = or, with `add`, += a^T d: the sum over the tile's rows of a (rows, depth) and d (rows, n), both in lines
+// of S::STRIDE. Each warp makes pieces of its own; barriers are the caller's.
+template <class S>
+__device__ inline void tensor_tile_outer(real *a, unsigned depth, real *d, unsigned n, bool add, real *to) {
+    unsigned rows = blockDim.x / CUDA_WARP * S::ROWS;
+    tile_outer_tensor<S::PRECISION>(
+        rows, SharedTile{a, S::STRIDE, depth}, SharedTile{d, S::STRIDE, n},
+        [&](unsigned i, unsigned j, real sum) { to[i * n + j] = (add ? to[i * n + j] : 0) + sum; });
+}
+
 // a = bias0 + terms; x is a buffer like the tile's.
 template <class S>
 __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *x, real *strip,
-                                   Tile<S::ROWS, S::HIDDEN> &a) {
+                                   typename S::Hidden &a) {
     unsigned n = static_cast<unsigned>(m.hidden);
     a.clear();
     for (unsigned first = 0; first < w.inputs; first += S::WIDTH) {
         unsigned count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
         read_inputs<S>(m, t, first, count, x);
-        auto stage = [&](unsigned k, unsigned lines) {
-            each_input(m, first + k, lines, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
-                copy_lines(term.weight + from * n, to - from, n, S::WIDTH, strip + at * S::WIDTH);
-            });
-        };
-        tile_product(x, S::WIDTH, count, n, strip, stage, a);
+        if constexpr (S::TENSOR) {
+            tensor_tile_product<S>(x, count, w.plain.terms, first, 0, a);
+        } else {
+            auto stage = [&](unsigned k, unsigned lines) {
+                each_input(m, first + k, lines,
+                           [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+                               copy_lines(term.weight + from * n, to - from, n, S::WIDTH, strip + at * S::WIDTH);
+                           });
+            };
+            tile_product(x, S::STRIDE, count, n, strip, stage, a);
+        }
     }
-    tile_store(a, n, x, S::WIDTH);
+    tile_store(a, n, x, S::STRIDE);
+    S::share();
     UNROLL(1)
-    for (int i = 0; i < S::ROWS; i++) {
-        unsigned r = a.row(i);
-        real v[S::HIDDEN], *line = x + r * S::WIDTH;
+    for (unsigned i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        real v[S::HIDDEN], *line = x + r * S::STRIDE;
         if (t.row[r] < 0) continue;
-        read_columns<S::HIDDEN>(line, v);
+        read_columns(line, v);
         if (m.bias0) add_line(m.bias0, n, v);
         for (size_t term = 0; term < m.term_count; term++) {
             const MessageTermArgs &by = m.terms[term];
             if (!by.weight && (by.kind != TERM_OTHER || t.other[r] >= 0))
                 add_line(by.x + term_line(t, by.kind, r) * n, n, v);
         }
-        write_columns<S::HIDDEN>(v, n, line);
+        write_columns(v, n, line);
     }
-    tile_load(x, S::WIDTH, a);
+    S::share();
+    tile_load(x, S::STRIDE, a);
 }
 
 // ---- activations
@@ -197,5 +244,31 @@ static __device__ inline void activate(Activation act, real *v, real *slope) {
         *v = on ? *v : 0;
     }
 }
+
+// Slopes of a tile's values; those of bfloat16 products two to a register.
+template <class T, bool PACKED> struct Slopes {
+    real v[T::R][T::C];
+    __device__ void put(unsigned i, const real (&s)[T::C]) { UNROLL_LOOP(j, T::C) v[i][j] = s[j]; }
+    __device__ void multiply(T &d) const {
+        UNROLL_LOOP(i, T::R)
+        UNROLL_LOOP(j, T::C) d.v[i][j] *= v[i][j];
+    }
+};
+
+template <class T> struct Slopes<T, true> {
+    unsigned v[T::R][T::C / 2];
+    __device__ void put(unsigned i, const real (&s)[T::C]) {
+        UNROLL_LOOP(j, T::C / 2) v[i][j] = tensor_bf16(s[2 * j], s[2 * j + 1]);
+    }
+    __device__ void multiply(T &d) const {
+        UNROLL_LOOP(i, T::R)
+        UNROLL_LOOP(j, T::C / 2) {
+            d.v[i][2 * j] *= __uint_as_float(v[i][j] << 16);
+            d.v[i][2 * j + 1] *= __uint_as_float(v[i][j] & 0xffff0000u);
+        }
+    }
+};
+
+template <class S> using HiddenSlopes = Slopes<typename S::Hidden, S::PRECISION == PRECISION_BF16>;
 
 #endif

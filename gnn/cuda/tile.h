@@ -1,38 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a block's tile of rows with weights: the one place that knows how values lie in registers, so that
-// tensor-core instructions can take its place. fp32, sums in the order of their index.
+// A block's tile of rows: how its values lie in registers and in shared memory, and its products with weights.
 //
-// A warp owns ROWS whole rows of a tile, so what happens within a row (activation, norm) needs no shared memory, and a
-// product may replace its own left side. In shared memory the tile's lines have 32 * COLS elements or
-// more: columns from `n` on are zero.
+// Tile: a warp owns ROWS whole rows, so what happens within a row (a norm) needs no shared memory, and a product, in
+// fp32 with sums in the order of their index, may replace its own left side. TensorTile: as tensor cores leave sums, 16
+// rows and a part of the columns to a warp. In shared memory the tile's lines have 32 * COLS elements or more: columns
+// from `n` on are zero.
 #ifndef VPD_GNN_CUDA_TILE_H
 #define VPD_GNN_CUDA_TILE_H
 
 #include "nn/cuda/launch.h"
+#include "nn/cuda/tile_product.h"
 
-// Loops over a thread's registers are unrolled; the host compiler of the tests does not know the word.
-#ifdef __CUDACC__
-#define UNROLL_TEXT(text) _Pragma(#text)
-#define UNROLL(times) UNROLL_TEXT(unroll times)
-#else
-#define UNROLL(times)
-#endif
-#define UNROLL_LOOP(i, count) UNROLL(count) for (int i = 0; i < (count); i++)
+#include <type_traits>
 
 constexpr unsigned TILE_STRIP = 16; // lines of a weight that are in shared memory at a time
 
 // A thread's part of a tile: its warp's rows, every 32nd column.
 template <int ROWS, int COLS> struct Tile {
     static constexpr unsigned WIDTH = COLS * 32;
-    real v[ROWS][COLS];
+    static constexpr int R = ROWS, C = COLS;
+    real v[R][C];
 
-    static __device__ unsigned row(int i) { return cuda_warp() * ROWS + static_cast<unsigned>(i); }
-    static __device__ unsigned col(int j) { return cuda_lane() + static_cast<unsigned>(j) * 32; }
+    static __device__ unsigned row(unsigned i) { return cuda_warp() * ROWS + i; }
+    static __device__ unsigned col(unsigned j) { return cuda_lane() + j * 32; }
     __device__ void clear() {
-        UNROLL_LOOP(i, ROWS)
-        UNROLL_LOOP(j, COLS) v[i][j] = 0;
+        UNROLL_LOOP(i, R)
+        UNROLL_LOOP(j, C) v[i][j] = 0;
     }
 };
+
+// The same number of rows and columns, ROWS to each warp of the block, as sums of tensor cores: two rows, and pairs of
+// columns.
+template <int ROWS, int COLS> struct TensorTile {
+    static constexpr unsigned WIDTH = COLS * 32, ACROSS = TENSOR_ROWS / ROWS; // warps beside one another
+    static constexpr int R = 2, C = ROWS * COLS / 2;
+    real v[R][C];
+
+    static __device__ unsigned first_row() { return cuda_warp() / ACROSS * TENSOR_ROWS; }
+    static __device__ unsigned first_tile() { return cuda_warp() % ACROSS * (C / 2); }
+    static __device__ unsigned row(unsigned i) { return first_row() + tensor_row(i); }
+    static __device__ unsigned col(unsigned j) { return (first_tile() + j / 2) * TENSOR_COLS + tensor_col(j % 2); }
+    __device__ void clear() {
+        UNROLL_LOOP(i, R)
+        UNROLL_LOOP(j, C) v[i][j] = 0;
+    }
+};
+
+// The tile in whose columns COLS values of a line stand: `Layout`, or by default a Tile's.
+template <class Layout, int COLS>
+using Columns = std::conditional_t<std::is_void_v<Layout>, Tile<1, COLS>, Layout>;
 
 // The sum over a row's columns, in all lanes that have some of them.
 static __device__ inline real tile_row_sum(real part) { return warp_sum(part); }
@@ -40,69 +56,68 @@ static __device__ inline real tile_row_sum(real part) { return warp_sum(part); }
 // ---- lines of n elements in global memory, this thread's columns of them
 
 // Columns from n on read as 0.
-template <int COLS> __device__ inline void read_line(const real *line, unsigned n, real (&v)[COLS]) {
-    using T = Tile<1, COLS>;
+template <class Layout = void, int COLS>
+__device__ inline void read_line(const real *line, unsigned n, real (&v)[COLS]) {
+    using T = Columns<Layout, COLS>;
     UNROLL_LOOP(j, COLS) v[j] = T::col(j) < n ? line[T::col(j)] : 0;
 }
 
-template <int COLS> __device__ inline void write_line(const real (&v)[COLS], unsigned n, real *line) {
-    using T = Tile<1, COLS>;
+template <class Layout = void, int COLS>
+__device__ inline void write_line(const real (&v)[COLS], unsigned n, real *line) {
+    using T = Columns<Layout, COLS>;
     UNROLL_LOOP(j, COLS)
     if (T::col(j) < n) line[T::col(j)] = v[j];
 }
 
 // v += line
-template <int COLS> __device__ inline void add_line(const real *line, unsigned n, real (&v)[COLS]) {
-    using T = Tile<1, COLS>;
+template <class Layout = void, int COLS>
+__device__ inline void add_line(const real *line, unsigned n, real (&v)[COLS]) {
+    using T = Columns<Layout, COLS>;
     UNROLL_LOOP(j, COLS) v[j] += T::col(j) < n ? line[T::col(j)] : 0;
 }
 
 // line += v
-template <int COLS> __device__ inline void add_to_line(const real (&v)[COLS], unsigned n, real *line) {
-    using T = Tile<1, COLS>;
+template <class Layout = void, int COLS>
+__device__ inline void add_to_line(const real (&v)[COLS], unsigned n, real *line) {
+    using T = Columns<Layout, COLS>;
     UNROLL_LOOP(j, COLS)
     if (T::col(j) < n) line[T::col(j)] += v[j];
 }
 
 // ---- shared memory
 
-static __device__ inline void read_four(const real *from, real *to) {
-    float4 four = *reinterpret_cast<const float4 *>(from);
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
-}
-
 // COUNT elements from a multiple of COUNT on.
 template <int COUNT> __device__ inline void read_run(const real *from, real *to) {
     UNROLL(COUNT)
     for (int i = 0; i < COUNT; i += COUNT % 4 ? 1 : 4) {
-        if (COUNT % 4) to[i] = from[i];
-        else read_four(from + i, to + i);
+        if (COUNT % 4) {
+            to[i] = from[i];
+            continue;
+        }
+        float4 four = read_four(from + i);
+        to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
     }
 }
 
 // This thread's columns of a line.
-template <int COLS> __device__ inline void read_columns(const real *line, real *v) {
-    UNROLL_LOOP(j, COLS) v[j] = line[Tile<1, COLS>::col(j)];
+template <class Layout = void, int COLS> __device__ inline void read_columns(const real *line, real (&v)[COLS]) {
+    UNROLL_LOOP(j, COLS) v[j] = line[Columns<Layout, COLS>::col(j)];
 }
 
 // Columns from n on become 0.
-template <int COLS> __device__ inline void write_columns(const real *v, unsigned n, real *line) {
-    using T = Tile<1, COLS>;
+template <class Layout = void, int COLS>
+__device__ inline void write_columns(const real (&v)[COLS], unsigned n, real *line) {
+    using T = Columns<Layout, COLS>;
     UNROLL_LOOP(j, COLS) line[T::col(j)] = T::col(j) < n ? v[j] : 0;
 }
 
 // A tile and its n columns of lines of `width`. Other warps see what was written behind a barrier.
-template <int ROWS, int COLS>
-__device__ inline void tile_store(const Tile<ROWS, COLS> &tile, unsigned n, real *to, unsigned width) {
-    UNROLL_LOOP(i, ROWS) write_columns<COLS>(tile.v[i], n, to + tile.row(i) * width);
+template <class T> __device__ inline void tile_store(const T &tile, unsigned n, real *to, unsigned width) {
+    UNROLL_LOOP(i, T::R) write_columns<T>(tile.v[i], n, to + tile.row(i) * width);
 }
 
-template <int ROWS, int COLS>
-__device__ inline void tile_load(const real *from, unsigned width, Tile<ROWS, COLS> &tile) {
-    UNROLL_LOOP(i, ROWS) read_columns<COLS>(from + tile.row(i) * width, tile.v[i]);
+template <class T> __device__ inline void tile_load(const real *from, unsigned width, T &tile) {
+    UNROLL_LOOP(i, T::R) read_columns<T>(from + tile.row(i) * width, tile.v[i]);
 }
 
 // strip (rows, width) = the first n columns of from (rows, n); the block works together.
@@ -132,7 +147,7 @@ __device__ inline void tile_madd(const real *a, unsigned a_width, const real *st
     UNROLL(1)
     for (unsigned k = 0; k < count; k += 2) {
         real w[2][COLS];
-        UNROLL_LOOP(q, 2) read_columns<COLS>(strip + (k + q) * T::WIDTH, w[q]);
+        UNROLL_LOOP(q, 2) read_columns(strip + (k + q) * T::WIDTH, w[q]);
         UNROLL_LOOP(i, ROWS) {
             float2 x = *reinterpret_cast<const float2 *>(a + T::row(i) * a_width + k);
             UNROLL_LOOP(j, COLS) sum.v[i][j] += x.x * w[0][j];
@@ -174,13 +189,13 @@ __device__ inline void tile_outer(const real *a, unsigned depth, const real *d, 
         UNROLL(1)
         for (unsigned r = 0; r < rows; r++) {
             real x[ROWS], y[COLS];
-            read_columns<COLS>(d + r * width, y);
+            read_columns(d + r * width, y);
             read_run<ROWS>(a + r * width + k, x);
             UNROLL_LOOP(i, ROWS)
             UNROLL_LOOP(j, COLS) sum.v[i][j] += x[i] * y[j];
         }
         UNROLL_LOOP(i, ROWS) {
-            unsigned line_of = k + static_cast<unsigned>(i);
+            unsigned line_of = k + i;
             if (line_of >= depth) continue;
             real *line = to + line_of * n;
             if (add) add_to_line(sum.v[i], n, line);

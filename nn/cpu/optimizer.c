@@ -5,8 +5,7 @@
 
 enum { CHUNK = 1 << 13, LANES_OF_SUM = 16 };
 
-void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
-    (void)device;
+static double sum_array(const SumSquaresArray *a) {
     // Sixteen running sums vectorise; their order is fixed.
     double lane[LANES_OF_SUM] = {0}, sum = 0;
     size_t whole = a->count / LANES_OF_SUM * LANES_OF_SUM;
@@ -14,7 +13,12 @@ void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
         for (size_t j = 0; j < LANES_OF_SUM; j++) lane[j] += (double)a->x[i + j] * (double)a->x[i + j];
     for (size_t i = whole; i < a->count; i++) lane[0] += (double)a->x[i] * (double)a->x[i];
     for (size_t j = 0; j < LANES_OF_SUM; j++) sum += lane[j];
-    *a->sum = sum;
+    return sum;
+}
+
+void CPU_FN(sum_squares)(Device *device, const SumSquaresArgs *a) {
+    (void)device;
+    for (size_t i = 0; i < a->arrays; i++) a->sum[i] = sum_array(&a->array[i]);
 }
 
 static void update(const AdamArgs *a, size_t first, size_t last) {

@@ -15,7 +15,7 @@ struct CudaBlas {
     decltype(&cublasCreate_v2) create;
     decltype(&cublasDestroy_v2) destroy;
     decltype(&cublasSetStream_v2) set_stream;
-    decltype(&cublasSgemm_v2_64) sgemm;
+    decltype(&cublasGemmEx_64) gemm;
     decltype(&cublasGetStatusString) text;
 };
 
@@ -36,7 +36,7 @@ static bool find_functions(Device *device, CudaBlas *blas) {
     } functions[] = {{"cublasCreate_v2", &blas->create},
                      {"cublasDestroy_v2", &blas->destroy},
                      {"cublasSetStream_v2", &blas->set_stream},
-                     {"cublasSgemm_v2_64", &blas->sgemm},
+                     {"cublasGemmEx_64", &blas->gemm},
                      {"cublasGetStatusString", &blas->text}};
     for (auto &f : functions)
         if (!cuda_library_function(device, library, f.name, static_cast<void **>(f.function))) return false;
@@ -55,6 +55,15 @@ static CudaBlas *blas_of(Device *device) {
     return nullptr;
 }
 
+// What factors are rounded to on the way into the tensor cores; CUBLAS_COMPUTE_32F rounds nothing.
+static cublasComputeType_t compute_type(Precision precision) {
+    switch (precision) {
+    case PRECISION_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case PRECISION_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default: return CUBLAS_COMPUTE_32F;
+    }
+}
+
 // cuBLAS counts columns first: it is asked for the transposed C' = op(B)' op(A)'.
 void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
                  const real *b, size_t ldb, real beta, real *c, size_t ldc) {
@@ -64,9 +73,10 @@ void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n,
     auto operation = [](Transpose t) { return t == TRANSPOSED ? CUBLAS_OP_T : CUBLAS_OP_N; };
     auto stride = [](size_t ld) { return static_cast<int64_t>(ld ? ld : 1); };
     ok(device, blas,
-       blas->sgemm(blas->handle, operation(tb), operation(ta), static_cast<int64_t>(n), static_cast<int64_t>(m),
-                   static_cast<int64_t>(k), &one, b, stride(ldb), a, stride(lda), &beta, c, stride(ldc)),
-       "cublasSgemm");
+       blas->gemm(blas->handle, operation(tb), operation(ta), static_cast<int64_t>(n), static_cast<int64_t>(m),
+                  static_cast<int64_t>(k), &one, b, CUDA_R_32F, stride(ldb), a, CUDA_R_32F, stride(lda), &beta, c,
+                  CUDA_R_32F, stride(ldc), compute_type(device->precision), CUBLAS_GEMM_DEFAULT),
+       "cublasGemmEx");
 }
 
 void cuda_blas_close(Device *device) {

@@ -7,7 +7,8 @@
 
 #include "nn/matmul.h"
 
-// As matmul (nn/matmul.h), on device memory: C = op(A) op(B) + beta C in fp32.
+// As matmul (nn/matmul.h), on device memory: C = op(A) op(B) + beta C in fp32, factors rounded as device->precision has
+// it.
 void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
                  const real *b, size_t ldb, real beta, real *c, size_t ldc);
 void cuda_blas_close(Device *device); // frees what the product keeps in CudaState

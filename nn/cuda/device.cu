@@ -126,6 +126,7 @@ Status cuda_device_open(Device *device, int index, Error *err) {
     state->index = index;
     device->state = state;
     device->threads = 1;
+    if (found.major >= 8) device->precisions = 1 << PRECISION_TF32 | 1 << PRECISION_BF16; // nn/cuda/tensor_core.h
     device->source.allocate = allocate;
     device->source.release = release;
     device->source.owner = device;

@@ -36,16 +36,18 @@
 constexpr size_t MAX_SHAPES = 256, MAX_WORKSPACE = size_t{256} << 20;
 constexpr int MAX_CHOICES = 16;
 
-// An algorithm and its workspace in bytes.
+// An algorithm, the instructions it may use, and its workspace in bytes.
 template <class Algorithm> struct Choice {
     bool made;
     Algorithm algorithm;
+    cudnnMathType_t math;
     size_t bytes;
 };
 
-// What is kept for a shape.
+// What is kept for a shape in f32 (`tensor` false) or TF32.
 struct Plan {
     CudaConv conv;
+    bool tensor;
     cudnnTensorDescriptor_t x, y;
     cudnnFilterDescriptor_t filter;
     Choice<cudnnConvolutionFwdAlgo_t> forward;
@@ -79,7 +81,6 @@ static bool find_functions(Device *device, CudaDnn *dnn) {
     return true;
 }
 
-// Products in fp32 alone: no TF32.
 static bool start(Device *device, CudaDnn *dnn) {
     auto good = [=](cudnnStatus_t status, const char *what) { return ok(device, dnn, status, CudaConv{}, what); };
     return good(dnn->cudnnCreate(&dnn->handle), "cudnnCreate") &&
@@ -87,8 +88,7 @@ static bool start(Device *device, CudaDnn *dnn) {
            good(dnn->cudnnCreateConvolutionDescriptor(&dnn->convolution), "its descriptor") &&
            good(dnn->cudnnSetConvolution2dDescriptor(dnn->convolution, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION,
                                                      CUDNN_DATA_FLOAT),
-                "its descriptor") &&
-           good(dnn->cudnnSetConvolutionMathType(dnn->convolution, CUDNN_FMA_MATH), "its descriptor");
+                "its descriptor");
 }
 
 static CudaDnn *dnn_of(Device *device) {
@@ -115,8 +115,9 @@ static bool describe(Device *device, CudaDnn *dnn, Plan *plan) {
 
 static Plan *plan_for(Device *device, CudaConv conv) {
     CudaDnn *dnn = device->failed ? nullptr : dnn_of(device);
+    bool tensor = device->precision != PRECISION_F32;
     for (size_t i = 0; dnn && i < dnn->count; i++)
-        if (!memcmp(&dnn->plans[i].conv, &conv, sizeof conv)) return &dnn->plans[i];
+        if (dnn->plans[i].tensor == tensor && !memcmp(&dnn->plans[i].conv, &conv, sizeof conv)) return &dnn->plans[i];
     if (!dnn) return nullptr;
     if (dnn->count == MAX_SHAPES) {
         device_fail(device, STATUS_FAILED, "CUDA: convolutions of more than %zu shapes", MAX_SHAPES);
@@ -124,16 +125,27 @@ static Plan *plan_for(Device *device, CudaConv conv) {
     }
     Plan *plan = &dnn->plans[dnn->count++];
     plan->conv = conv;
+    plan->tensor = tensor;
     return describe(device, dnn, plan) ? plan : nullptr;
 }
 
+// FMA_MATH is fp32 alone; the default would be TF32 from compute capability 8.0 on. TENSOR_OP_MATH permits TF32; what would
+// convert images by itself goes to fp16.
+static bool set_math(Device *device, const CudaDnn *dnn, CudaConv c, cudnnMathType_t math) {
+    return ok(device, dnn, dnn->cudnnSetConvolutionMathType(dnn->convolution, math), c, "its instructions");
+}
+static cudnnMathType_t math_of(const Plan *plan) { return plan->tensor ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH; }
+
 // The fastest that repeats bit for bit and whose workspace is bounded; cuDNN lists them by speed.
 template <class Algorithm, class Result>
-static bool choose(Device *device, CudaConv c, const Result *results, int count, Choice<Algorithm> *choice) {
+static bool choose(Device *device, const Plan *plan, const Result *results, int count, Choice<Algorithm> *choice) {
+    CudaConv c = plan->conv;
     for (int i = 0; i < count && !choice->made; i++) {
         bool fits = results[i].status == CUDNN_STATUS_SUCCESS && results[i].determinism == CUDNN_DETERMINISTIC &&
                     results[i].memory <= MAX_WORKSPACE;
-        if (fits) *choice = {true, results[i].algo, results[i].memory};
+        cudnnMathType_t math = plan->tensor ? results[i].mathType : CUDNN_FMA_MATH;
+        if (fits && math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
+            *choice = {true, results[i].algo, math, results[i].memory};
     }
     if (!choice->made)
         device_fail(device, STATUS_FAILED,
@@ -149,16 +161,17 @@ void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real 
     cudnnConvolutionFwdAlgoPerf_t results[MAX_CHOICES];
     int count = 0;
     if (!plan->forward.made &&
-        (!ok(device, dnn,
+        (!set_math(device, dnn, conv, math_of(plan)) ||
+         !ok(device, dnn,
              dnn->cudnnGetConvolutionForwardAlgorithm_v7(dnn->handle, plan->x, plan->filter, dnn->convolution, plan->y,
                                                          MAX_CHOICES, &count, results),
              conv, "its algorithms") ||
-         !choose(device, conv, results, count, &plan->forward)))
+         !choose(device, plan, results, count, &plan->forward)))
         return;
     const real one = 1;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->forward.bytes);
-    if (room)
+    if (room && set_math(device, dnn, conv, plan->forward.math))
         ok(device, dnn,
            dnn->cudnnConvolutionForward(dnn->handle, &one, plan->x, x, plan->filter, filter, dnn->convolution,
                                         plan->forward.algorithm, room, plan->forward.bytes, &one, plan->y, y),
@@ -173,16 +186,17 @@ void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, 
     cudnnConvolutionBwdDataAlgoPerf_t results[MAX_CHOICES];
     int count = 0;
     if (!plan->data.made &&
-        (!ok(device, dnn,
+        (!set_math(device, dnn, conv, math_of(plan)) ||
+         !ok(device, dnn,
              dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn->handle, plan->filter, plan->y, dnn->convolution,
                                                               plan->x, MAX_CHOICES, &count, results),
              conv, "its algorithms") ||
-         !choose(device, conv, results, count, &plan->data)))
+         !choose(device, plan, results, count, &plan->data)))
         return;
     const real one = 1, beta = add;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->data.bytes);
-    if (room)
+    if (room && set_math(device, dnn, conv, plan->data.math))
         ok(device, dnn,
            dnn->cudnnConvolutionBackwardData(dnn->handle, &one, plan->filter, filter, plan->y, dy, dnn->convolution,
                                              plan->data.algorithm, room, plan->data.bytes, &beta, plan->x, dx),
@@ -197,16 +211,17 @@ void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, con
     cudnnConvolutionBwdFilterAlgoPerf_t results[MAX_CHOICES];
     int count = 0;
     if (!plan->weights.made &&
-        (!ok(device, dnn,
+        (!set_math(device, dnn, conv, math_of(plan)) ||
+         !ok(device, dnn,
              dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn->handle, plan->x, plan->y, dnn->convolution,
                                                                 plan->filter, MAX_CHOICES, &count, results),
              conv, "its algorithms") ||
-         !choose(device, conv, results, count, &plan->weights)))
+         !choose(device, plan, results, count, &plan->weights)))
         return;
     const real one = 1, zero = 0;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->weights.bytes);
-    if (room)
+    if (room && set_math(device, dnn, conv, plan->weights.math))
         ok(device, dnn,
            dnn->cudnnConvolutionBackwardFilter(dnn->handle, &one, plan->x, x, plan->y, dy, dnn->convolution,
                                                plan->weights.algorithm, room, plan->weights.bytes, &zero, plan->filter,

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/functions.h"
-#include "nn/cuda/sums.h"
 
 #include "nn/cuda/device.h"
 #include "nn/optimizer.h"
 
-// A block's partial sum covers this many elements.
-constexpr size_t CHUNK = 4096;
+// Arrays of one launch, which gets them by value.
+constexpr size_t SUM_ARRAYS = 128;
+struct SumArrays {
+    SumSquaresArray array[SUM_ARRAYS];
+};
 
-static __global__ void sum_chunks(SumSquaresArgs a, double *partial) {
-    BLOCK_LOOP(chunk, (a.count + CHUNK - 1) / CHUNK) {
-        double sum = 0;
-        THREAD_LOOP(i, CHUNK) {
-            size_t at = chunk * CHUNK + i;
-            double x = at < a.count ? static_cast<double>(a.x[at]) : 0;
-            sum += x * x;
-        }
-        sum = block_sum(sum);
-        if (threadIdx.x == 0) partial[chunk] = sum;
-    }
+// A block an array: they are the parameters of a network, some hundred thousand numbers at most.
+static __global__ void sum_arrays(const __grid_constant__ SumArrays arrays, double *sums) {
+    const SumSquaresArray &a = arrays.array[blockIdx.x];
+    double sum = 0;
+    THREAD_LOOP(i, a.count) sum += static_cast<double>(a.x[i]) * static_cast<double>(a.x[i]);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 void sum_squares_cuda(Device *device, const SumSquaresArgs *a) {
-    if (!cuda_op(device, "sum of squares", a->count)) return;
-    size_t chunks = (a->count + CHUNK - 1) / CHUNK;
+    if (!cuda_op(device, "sum of squares", a->arrays)) return;
     ArenaMark mark = arena_mark(&device->scratch);
-    double *partial = static_cast<double *>(device_scratch_bytes(device, (chunks + 1) * sizeof *partial));
-    LAUNCH(device, cuda_blocks(chunks, 1), CUDA_THREADS, 0, sum_chunks, *a, partial + 1);
-    cuda_sum(device, chunks, partial + 1, 1, partial);
-    cuda_download(device, a->sum, partial, sizeof *partial);
+    double *sums = static_cast<double *>(device_scratch_bytes(device, a->arrays * sizeof *sums));
+    for (size_t i = 0; i < a->arrays; i += SUM_ARRAYS) {
+        size_t count = a->arrays - i < SUM_ARRAYS ? a->arrays - i : SUM_ARRAYS;
+        SumArrays arrays = {};
+        for (size_t j = 0; j < count; j++) arrays.array[j] = a->array[i + j];
+        LAUNCH(device, count, CUDA_THREADS, 0, sum_arrays, arrays, sums + i);
+    }
+    if (a->arrays) cuda_download(device, a->sum, sums, a->arrays * sizeof *sums);
     arena_release(&device->scratch, mark);
 }
 

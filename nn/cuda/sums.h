@@ -51,6 +51,5 @@ struct CudaMatrix {
 
 // *to = scale * sum of count doubles; 0 when there are none.
 void cuda_sum(Device *device, size_t count, const double *x, double scale, real *to);
-void cuda_sum(Device *device, size_t count, const double *x, double scale, double *to);
 
 #endif

@@ -5,16 +5,7 @@
 #ifndef VPD_NN_CUDA_TILE_PRODUCT_H
 #define VPD_NN_CUDA_TILE_PRODUCT_H
 
-#include "nn/cuda/launch.h"
-
-// Loops over a thread's registers are unrolled; the host compiler of the tests does not know the word.
-#ifdef __CUDACC__
-#define UNROLL_TEXT(text) _Pragma(#text)
-#define UNROLL(times) UNROLL_TEXT(unroll times)
-#else
-#define UNROLL(times)
-#endif
-#define UNROLL_LOOP(i, count) UNROLL(count) for (unsigned i = 0; i < static_cast<unsigned>(count); i++)
+#include "nn/cuda/tensor_product.h"
 
 // Floats from one row of a tile to the next: a multiple of 4, such that rows that are read together lie in different
 // banks.
@@ -91,6 +82,47 @@ __device__ __forceinline__ void tile_outer(unsigned rows, const SharedTile &x, c
         UNROLL_LOOP(c, C)
         if (line + i < x.width && col + c * across < y.width) store(line + i, col + c * across, sum[i][c]);
     }
+}
+
+// ---- the same on tensor cores: rows are a multiple of 16
+
+constexpr unsigned TILE_TENSOR_COLS = 32; // of a warp's sums
+
+// f(top, left, sum) for each 16 rows and TILE_TENSOR_COLS columns of a (rows, cols) result, one to a warp;
+// store(i, j, sum) for what it leaves in `sum`.
+template <class Product, class Store>
+__device__ __forceinline__ void tile_tensor_pieces(unsigned rows, unsigned cols, Product product, Store store) {
+    unsigned across = (cols + TILE_TENSOR_COLS - 1) / TILE_TENSOR_COLS, down = (rows + TENSOR_ROWS - 1) / TENSOR_ROWS;
+    for (unsigned task = cuda_warp(); task < across * down; task += blockDim.x / CUDA_WARP) {
+        unsigned top = task / across * TENSOR_ROWS, left = task % across * TILE_TENSOR_COLS;
+        float sum[2][TILE_TENSOR_COLS / 4] = {};
+        product(top, left, sum);
+        UNROLL_LOOP(i, 2)
+        UNROLL_LOOP(j, TILE_TENSOR_COLS / 4) {
+            unsigned row = top + tensor_row(i), col = left + j / 2 * TENSOR_COLS + tensor_col(j % 2);
+            if (row < rows && col < cols) store(row, col, sum[i][j]);
+        }
+    }
+}
+
+// As tile_product.
+template <Precision P, class Store>
+__device__ __forceinline__ void tile_product_tensor(unsigned rows, unsigned cols, const SharedTile &x,
+                                                    const TensorFactor &w, Store store) {
+    auto product = [&](unsigned top, unsigned left, auto &sum) {
+        tensor_product<P>(&x.at(top, 0), x.stride, x.width, w, 0, left / TENSOR_COLS, sum);
+    };
+    tile_tensor_pieces(rows, cols, product, store);
+}
+
+// As tile_outer.
+template <Precision P, class Store>
+__device__ __forceinline__ void tile_outer_tensor(unsigned rows, const SharedTile &x, const SharedTile &y,
+                                                  Store store) {
+    auto product = [&](unsigned top, unsigned left, auto &sum) {
+        tensor_outer<P>(rows, &x.at(0, top), x.stride, x.width - top, &y.at(0, left), y.stride, y.width - left, sum);
+    };
+    tile_tensor_pieces(x.width, y.width, product, store);
 }
 
 #endif

@@ -4,6 +4,7 @@
 // features, of a sample. Each block sums the weights' gradients of a range of tiles; these are added in order.
 #include "nn/cuda/activation.h"
 #include "nn/cuda/sort_scan.h"
+#include "nn/cuda/tensor_product.h"
 #include "nn/cuda/tile_product.h"
 #include "renderer/shade.h"
 
@@ -77,6 +78,11 @@ static bool choose_rows(Device *device, const ShadeArgs *a, bool backward, Shade
         a->hidden[0], a->hidden[1], a->features, shape->floats * sizeof(real), limit);
     return false;
 }
+
+// Weights of the hidden layers for tensor cores, and their transposes.
+struct ShadeFactors {
+    TensorFactor plain[2], turned[2];
+};
 
 // A block's work: all that its functions share. Tiles are made where they are used, so that a layer's number may vary.
 struct ShadeBlock {
@@ -199,17 +205,27 @@ static __device__ void fill_inputs(const ShadeBlock &b, size_t first, float4 *pa
 
 // ---- the MLP
 
+// store(i, j, sum) of the products of a hidden layer's weights, or their transpose, with x: on tensor cores `factor`.
+template <Precision P, class Store>
+static __device__ void layer_product(const ShadeBlock &b, const SharedTile &x, unsigned cols, const real *weight,
+                                     const TensorFactor &factor, Store store) {
+    if constexpr (P == PRECISION_F32) tile_product(b.shape.rows, cols, x, weight, store);
+    else tile_product_tensor<P>(b.shape.rows, cols, x, factor, store);
+}
+
 // x[layer + 1] = act(x[layer] W + b) and, on the way to a backward pass, its slope.
-static __device__ void hidden_layers(const ShadeBlock &b, bool slopes) {
+template <Precision P>
+static __device__ void hidden_layers(const ShadeBlock &b, const ShadeFactors &factors, bool slopes) {
     UNROLL(1)
     for (int layer = 0; layer < 2; layer++) {
         SharedTile h = b.x(layer + 1), slope = b.slope(layer);
         const real *bias = b.a.bias[layer];
         Activation kind = b.a.activation;
-        tile_product(b.shape.rows, h.width, b.x(layer), b.a.weight[layer], [&](unsigned i, unsigned j, real sum) {
-            h.at(i, j) = act_value(kind, sum + bias[j]);
-            if (slopes) slope.at(i, j) = act_slope(kind, sum + bias[j]);
-        });
+        layer_product<P>(b, b.x(layer), h.width, b.a.weight[layer], factors.plain[layer],
+                         [&](unsigned i, unsigned j, real sum) {
+                             h.at(i, j) = act_value(kind, sum + bias[j]);
+                             if (slopes) slope.at(i, j) = act_slope(kind, sum + bias[j]);
+                         });
         __syncthreads();
     }
 }
@@ -222,14 +238,14 @@ template <class Use> static __device__ void last_layer(const ShadeBlock &b, Use 
     __syncthreads();
 }
 
-static __global__ void __launch_bounds__(THREADS, 6)
-    shade_tiles(const __grid_constant__ ShadeArgs a, const __grid_constant__ ShadeShape shape) {
+template <Precision P>
+static __device__ void shade_blocks(const ShadeArgs &a, const ShadeShape &shape, const ShadeFactors &factors) {
     SHARED(real, shared);
     ShadeBlock b = {a, shape, shared};
     BLOCK_LOOP(tile, (a.samples + shape.rows - 1) / shape.rows) {
         size_t first = tile * shape.rows;
         fill_inputs(b, first, nullptr);
-        hidden_layers(b, false);
+        hidden_layers<P>(b, factors, false);
         last_layer(b, [&](unsigned i, unsigned j, real raw) {
             if (first + i >= a.samples) return;
             const SampleSums &sums = b.sums(i);
@@ -240,6 +256,38 @@ static __global__ void __launch_bounds__(THREADS, 6)
     }
 }
 
+template <Precision P>
+static __global__ void __launch_bounds__(THREADS, 6)
+    shade_tiles(const __grid_constant__ ShadeArgs a, const __grid_constant__ ShadeShape shape,
+                const __grid_constant__ ShadeFactors factors) {
+    if constexpr (TENSOR_CORES || P == PRECISION_F32) shade_blocks<P>(a, shape, factors);
+}
+
+// ---- launches
+
+// The hidden layers' weights for tensor cores, and with `turned` their transposes.
+template <Precision P> static ShadeFactors make_factors(Device *device, const ShadeArgs *a, bool turned) {
+    ShadeFactors factors = {};
+    TensorSources sources = {};
+    const size_t in[2] = {shade_inputs(a->features, a->view_direction), a->hidden[0]};
+    for (int turn = 0; P != PRECISION_F32 && turn <= turned; turn++)
+        for (int layer = 0; layer < 2; layer++) {
+            TensorSource *source = tensor_source(&sources, a->hidden[layer], turn);
+            tensor_add(source, a->weight[layer], in[layer]);
+            (turn ? factors.turned : factors.plain)[layer] = tensor_factor_of<P>(device, source);
+        }
+    if constexpr (P != PRECISION_F32) tensor_pack<P>(device, &sources);
+    return factors;
+}
+
+// Runs f<P>: in the device's precision, in f32 where a tile has fewer rows than tensor cores take.
+template <class F> static void with_precision(const Device *device, const ShadeShape &shape, F f) {
+    bool tensor = shape.rows % TENSOR_ROWS == 0;
+    if (tensor && device->precision == PRECISION_TF32) f.template operator()<PRECISION_TF32>();
+    else if (tensor && device->precision == PRECISION_BF16) f.template operator()<PRECISION_BF16>();
+    else f.template operator()<PRECISION_F32>();
+}
+
 size_t shade_saved_cuda(const ShadeArgs *) { return 0; }
 
 void shade_forward_cuda(Device *device, const ShadeArgs *a) {
@@ -247,7 +295,13 @@ void shade_forward_cuda(Device *device, const ShadeArgs *a) {
         return;
     ShadeShape shape = make_shape(a);
     if (!choose_rows(device, a, false, &shape)) return;
-    LAUNCH(device, cuda_blocks(a->samples, shape.rows), THREADS, shape.floats * sizeof(real), shade_tiles, *a, shape);
+    ArenaMark mark = arena_mark(&device->scratch);
+    with_precision(device, shape, [&]<Precision P>() {
+        ShadeFactors factors = make_factors<P>(device, a, false);
+        LAUNCH(device, cuda_blocks(a->samples, shape.rows), THREADS, shape.floats * sizeof(real), shade_tiles<P>, *a,
+               shape, factors);
+    });
+    arena_release(&device->scratch, mark);
 }
 
 // ---- backward
@@ -288,6 +342,7 @@ static __device__ void start_backward(const ShadeBlock &b, size_t first) {
 }
 
 // Begins, or with `more` adds to, the block's gradients of a layer's weight and bias.
+template <Precision P>
 static __device__ void add_to_partial(const ShadeBlock &b, int layer, const SharedTile &dy, bool more, real *partial) {
     real *dweight = partial + b.shape.weight[layer], *dbias = partial + b.shape.bias[layer];
     auto add = [&](unsigned i, unsigned j, real sum) {
@@ -295,7 +350,8 @@ static __device__ void add_to_partial(const ShadeBlock &b, int layer, const Shar
         *to = more ? *to + sum : sum;
     };
     if (layer == 2) tile_outer<1, 1>(b.shape.rows, b.x(layer), dy, add); // few columns
-    else tile_outer(b.shape.rows, b.x(layer), dy, add);
+    else if constexpr (P == PRECISION_F32) tile_outer(b.shape.rows, b.x(layer), dy, add);
+    else tile_outer_tensor<P>(b.shape.rows, b.x(layer), dy, add);
     for (unsigned j = threadIdx.x; j < dy.width; j += blockDim.x) {
         real sum = more ? dbias[j] : 0;
         for (unsigned r = 0; r < b.shape.rows; r++) sum += dy.at(r, j);
@@ -304,15 +360,17 @@ static __device__ void add_to_partial(const ShadeBlock &b, int layer, const Shar
 }
 
 // From the last layer to the inputs (if they want a gradient): dh = (dy W^T) slope, in the slope's place.
-static __device__ void mlp_backward(const ShadeBlock &b, const TurnedWeights &turned, bool inputs, bool more,
-                                    real *partial) {
+template <Precision P>
+static __device__ void mlp_backward(const ShadeBlock &b, const TurnedWeights &turned, const ShadeFactors &factors,
+                                    bool inputs, bool more, real *partial) {
     UNROLL(1)
     for (int layer = 2; layer >= 0; layer--) {
         SharedTile dy = b.slope(layer), dx = b.dx(layer);
-        add_to_partial(b, layer, dy, more, partial);
-        if (layer > 0 || inputs)
-            tile_product(b.shape.rows, dx.width, dy, turned.layer[layer],
-                         [&](unsigned i, unsigned j, real sum) { dx.at(i, j) = layer > 0 ? dx.at(i, j) * sum : sum; });
+        add_to_partial<P>(b, layer, dy, more, partial);
+        auto store = [&](unsigned i, unsigned j, real sum) { dx.at(i, j) = layer > 0 ? dx.at(i, j) * sum : sum; };
+        if (layer == 2) tile_product(b.shape.rows, dx.width, dy, turned.layer[2], store); // of few terms
+        else if (layer > 0 || inputs)
+            layer_product<P>(b, dy, dx.width, turned.layer[layer], factors.turned[layer], store);
         __syncthreads();
     }
 }
@@ -356,9 +414,9 @@ static __device__ void rings_backward(const ShadeBlock &b, size_t s, unsigned r,
         neighbour_backward(a, s, i, g, own, b.dcuts(r), pairs.dx);
 }
 
-static __global__ void __launch_bounds__(THREADS, 4)
-    shade_tiles_backward(const __grid_constant__ ShadeArgs a, const __grid_constant__ ShadeShape shape,
-                         const __grid_constant__ TurnedWeights turned, Pairs pairs, real *partials) {
+template <Precision P>
+static __device__ void shade_blocks_backward(const ShadeArgs &a, const ShadeShape &shape, const TurnedWeights &turned,
+                                             const ShadeFactors &factors, const Pairs &pairs, real *partials) {
     SHARED(real, shared);
     ShadeBlock b = {a, shape, shared};
     size_t tiles = (a.samples + shape.rows - 1) / shape.rows, first_tile = tiles * blockIdx.x / gridDim.x,
@@ -366,13 +424,22 @@ static __global__ void __launch_bounds__(THREADS, 4)
     for (size_t tile = first_tile; tile < last_tile; tile++) {
         size_t first = tile * shape.rows;
         fill_inputs(b, first, pairs.w);
-        hidden_layers(b, true);
+        hidden_layers<P>(b, factors, true);
         start_backward(b, first);
-        mlp_backward(b, turned, pairs.g, tile > first_tile, partials + blockIdx.x * shape.weights);
+        mlp_backward<P>(b, turned, factors, pairs.g, tile > first_tile, partials + blockIdx.x * shape.weights);
         for (unsigned r = threadIdx.x / LANES; r < shape.rows && pairs.g; r += GROUPS)
             rings_backward(b, first + r, r, pairs);
         __syncthreads();
     }
+}
+
+template <Precision P>
+static __global__ void __launch_bounds__(THREADS, 4)
+    shade_tiles_backward(const __grid_constant__ ShadeArgs a, const __grid_constant__ ShadeShape shape,
+                         const __grid_constant__ TurnedWeights turned, const __grid_constant__ ShadeFactors factors,
+                         Pairs pairs, real *partials) {
+    if constexpr (TENSOR_CORES || P == PRECISION_F32)
+        shade_blocks_backward<P>(a, shape, turned, factors, pairs, partials);
 }
 
 // Adds the partials in order: eight warps each take a range of them, whose sums are then added in theirs.
@@ -457,8 +524,11 @@ void shade_backward_cuda(Device *device, const ShadeArgs *a) {
         pairs = {device_scratch(device, n * RENDERER_RINGS * a->features),
                  reinterpret_cast<float4 *>(device_scratch(device, 4 * n * K)), device_scratch(device, 3 * n * K)};
     LAUNCH(device, cuda_blocks(shape.weights), CUDA_THREADS, 0, turn_weights, *a, shape, turned);
-    LAUNCH(device, blocks, THREADS, shape.floats * sizeof(real), shade_tiles_backward, *a, shape, turned, pairs,
-           partials);
+    with_precision(device, shape, [&]<Precision P>() {
+        ShadeFactors factors = make_factors<P>(device, a, true);
+        LAUNCH(device, blocks, THREADS, shape.floats * sizeof(real), shade_tiles_backward<P>, *a, shape, turned, factors,
+               pairs, partials);
+    });
     LAUNCH(device, cuda_blocks(shape.weights, CUDA_WARP), CUDA_THREADS, 0, add_partials, *a, shape, blocks, partials);
     if (pairs.g) particles_backward(device, a, pairs);
     arena_release(&device->scratch, mark);

@@ -35,13 +35,24 @@ static void each_case(Check *check, const Devices *devices) {
             if (!nn_case_tables[t]->cases[i].bench) check(&nn_case_tables[t]->cases[i], devices);
 }
 
+// f32: sums of up to some thousand floats in two orders. Otherwise two factors are rounded, by up to
+// 2^-11 or 2^-8 each.
+static const double tolerance[] = {[PRECISION_F32] = 1e-5, [PRECISION_TF32] = 1e-3, [PRECISION_BF16] = 8e-3};
+
 static void check_against_cpu(const OpCase *c, const Devices *devices) {
+    double largest = 0;
     Values cpu = run_case(devices->cpu, c), cuda = run_case(devices->cuda, c);
     for (size_t i = 0; i < cpu.count; i++) {
         double error = relative_error(cuda.item[i], cpu.item[i], cpu.size[i]);
-        // Sums of up to some thousand floats in two orders.
-        if (!(error < 1e-5)) fail_msg("%s: %s is off by %.3g", c->name, value_name(c, i), error);
+        if (!(error < tolerance[devices->cuda->precision]))
+            fail_msg("%s, precision %d: %s is off by %.3g", c->name, devices->cuda->precision, value_name(c, i), error);
+        largest = fmax(largest, error);
     }
+    // Products of more than nothing are rounded, and nothing else.
+    bool rounded = devices->cuda->precision != PRECISION_F32;
+    bool multiplies = !strncmp(c->name, "linear", 6) || !strncmp(c->name, "conv", 4);
+    if (rounded && cpu.size[0] && multiplies != (largest > 1e-5))
+        fail_msg("%s, precision %d: off by %.3g", c->name, devices->cuda->precision, largest);
     values_free(&cpu);
     values_free(&cuda);
 }
@@ -50,6 +61,15 @@ static void equals_the_cpu(void **state) {
     cuda_on_cpu_guard(true);
     each_case(check_against_cpu, *state);
     cuda_on_cpu_guard(false);
+}
+
+static void products_in_other_precisions(void **state) {
+    const Devices *devices = *state;
+    for (Precision p = PRECISION_F32; p <= PRECISION_TF32; p++) {
+        device_set_precision(devices->cuda, p);
+        if (p != PRECISION_F32 && devices->cuda->precision == p) each_case(check_against_cpu, devices);
+    }
+    device_set_precision(devices->cuda, PRECISION_F32);
 }
 
 static void check_repeats(const OpCase *c, const Devices *devices) {
@@ -118,7 +138,9 @@ static void large_shapes_equal_the_cpu(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu), cmocka_unit_test(the_same_bits_in_any_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu),
+                                       cmocka_unit_test(products_in_other_precisions),
+                                       cmocka_unit_test(the_same_bits_in_any_order),
                                        cmocka_unit_test(optimizer_equals_the_cpu),
                                        cmocka_unit_test(large_shapes_equal_the_cpu)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);

@@ -10,6 +10,8 @@
 
 static const double OP_TOLERANCE = 1e-5, // sums of up to some thousand floats in two orders
     SCENE_TOLERANCE = 3e-5;              // through three ops; terms of the weights' gradients cancel
+// Factors are rounded by up to 2^-11 and 2^-8, in up to three products one behind the other.
+static const double ROUNDED_TOLERANCE[] = {[PRECISION_TF32] = 5e-3, [PRECISION_BF16] = 4e-2};
 
 // ---- cases of the ops
 
@@ -27,11 +29,15 @@ static Made run_case(Device *device, const OpCase *c) {
 
 static void check_case(Device *cpu, Device *cuda, const OpCase *c) {
     Made want = run_case(cpu, c), first = {0};
+    bool rounded = cuda->precision != PRECISION_F32;
+    double tolerance = rounded ? ROUNDED_TOLERANCE[cuda->precision] : OP_TOLERANCE;
     char off[96];
     for (uint64_t seed = 0; seed < 3; seed++) {
         cuda_on_cpu_seed(seed);
         Made got = run_case(cuda, c);
-        if (made_differs(&got, &want, OP_TOLERANCE, off)) fail_msg("%s: %s", c->name, off);
+        if (made_differs(&got, &want, tolerance, off)) fail_msg("%s, precision %d: %s", c->name, cuda->precision, off);
+        if (rounded && strstr(c->name, "shade") && c->sizes[1] > 0 && !made_differs(&got, &want, OP_TOLERANCE, off))
+            fail_msg("%s, precision %d: as in f32", c->name, cuda->precision);
         if (seed == 0) first = got;
         if (made_differs(&got, &first, 0, off)) fail_msg("%s, order %d: %s", c->name, (int)seed, off);
         if (seed) made_free(&got);
@@ -51,7 +57,11 @@ static void cases_equal_the_cpu(void **state) {
     for (size_t t = 0; t < renderer_case_table_count; t++)
         for (size_t i = 0; i < renderer_case_tables[t]->count; i++) {
             OpCase c = renderer_case_tables[t]->cases[i];
-            if (c.flops < 1e8) check_case(cpu, cuda, &c); // others take seconds here
+            for (Precision p = PRECISION_F32; p <= PRECISION_TF32 && c.flops < 1e8; p++) { // others take seconds here
+                device_set_precision(cuda, p);
+                if (cuda->precision == p) check_case(cpu, cuda, &c);
+            }
+            device_set_precision(cuda, PRECISION_F32);
             if (strcmp(c.name, "shade more chunks than groups")) continue;
             c.sizes[1] = 16500; // samples: more tiles than blocks sum gradients
             check_case(cpu, cuda, &c);

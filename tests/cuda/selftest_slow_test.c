@@ -8,13 +8,14 @@
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;
+    if (getenv("SEE")) print_error("%s %s worst %.2e of %.1e %s\n", r->part, r->name, r->worst, r->allowed, r->where);
     if (r->failed) print_error("%s %s: %zu of %zu failed, worst %.2e: %s\n", r->part, r->name, r->failed, r->checked, r->worst, r->where);
 }
 
 typedef Status Part(SelfTest *test, Error *err);
 
-static void check(Part *part) {
-    SelfTest test = {.steps = 10, .report = see};
+static void check(Part *part, Precision precision, int steps) {
+    SelfTest test = {.steps = steps, .report = see, .precision = precision};
     Error err = {0};
     assert_status_ok(device_open("cpu", 2, &test.reference, &err), err);
     assert_status_ok(cuda_on_cpu_open(&test.device, &err), err);
@@ -29,17 +30,21 @@ static void check(Part *part) {
 
 static void ops(void **state) {
     (void)state;
-    check(selftest_ops);
+    check(selftest_ops, PRECISION_F32, 0);
+    check(selftest_ops, PRECISION_TF32, 0);
+    check(selftest_ops, PRECISION_BF16, 0);
 }
 
 static void neighbours(void **state) {
     (void)state;
-    check(selftest_neighbours);
+    check(selftest_neighbours, PRECISION_F32, 0);
 }
 
 static void models(void **state) {
     (void)state;
-    check(selftest_models);
+    check(selftest_models, PRECISION_F32, 10);
+    check(selftest_models, PRECISION_TF32, 3);
+    check(selftest_models, PRECISION_BF16, 3);
 }
 
 int main(void) {

@@ -28,7 +28,7 @@ struct Barrier {
 
 struct Warp {
     Barrier barrier;
-    uint64_t bits[2][WARP]; // what lanes publish; a warp's next round does not overwrite what is still being read
+    CudaOnCpuWords words[2][WARP]; // what lanes publish; the next round does not overwrite what is still being read
 };
 
 struct Thread {
@@ -222,19 +222,19 @@ void *cuda_on_cpu_shared() { return block.shared; }
 
 void cuda_on_cpu_sync_block(const char *file, int line) { wait_at(&block.all, "__syncthreads", file, line); }
 
-const uint64_t *cuda_on_cpu_sync_warp(unsigned mask, uint64_t bits, const char *file, int line) {
+const CudaOnCpuWords *cuda_on_cpu_sync_warp(unsigned mask, CudaOnCpuWords words, const char *file, int line) {
     CHECK(mask == 0xffffffffu); // warps work as a whole here
     Warp *warp = &block.warps[threadIdx.x / WARP];
-    uint64_t *all = warp->bits[block.threads[threadIdx.x].round++ % 2];
-    all[threadIdx.x % WARP] = bits;
+    CudaOnCpuWords *all = warp->words[block.threads[threadIdx.x].round++ % 2];
+    all[threadIdx.x % WARP] = words;
     wait_at(&warp->barrier, "a warp operation", file, line);
     return all;
 }
 
 unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line) {
-    const uint64_t *votes = cuda_on_cpu_sync_warp(mask, vote, file, line);
+    const CudaOnCpuWords *votes = cuda_on_cpu_sync_warp(mask, {{vote}}, file, line);
     unsigned ballot = 0;
-    for (int lane = 0; lane < WARP; lane++) ballot |= static_cast<unsigned>(votes[lane] != 0) << lane;
+    for (int lane = 0; lane < WARP; lane++) ballot |= static_cast<unsigned>(votes[lane].word[0] != 0) << lane;
     return ballot;
 }
 

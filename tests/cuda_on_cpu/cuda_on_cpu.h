@@ -32,6 +32,8 @@ long cuda_on_cpu_launches(void); // so far
 // Counts a launch; whether the GPU is lost.
 bool cuda_on_cpu_count_launch(void);
 bool cuda_on_cpu_lost(void);
+// As a tensor core rounds a factor (to nearest); f32 not at all.
+float cuda_on_cpu_round(Precision precision, float x);
 
 // Host stand-ins of libraries work on device memory between these.
 void cuda_on_cpu_enter(void);

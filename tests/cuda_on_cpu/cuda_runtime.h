@@ -29,7 +29,10 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned count = 1) : x(count), y(1), z(1) {}
 };
-struct float2 {
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(8) float2 {
     float x, y;
 };
 struct alignas(16) float4 {
@@ -122,12 +125,16 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
 
 void *cuda_on_cpu_shared(); // the block's dynamic shared memory, filled with NaN when the block starts
 void cuda_on_cpu_sync_block(const char *file, int line);
-// Publishes `bits`, waits for the whole warp and returns what its lanes published.
-const uint64_t *cuda_on_cpu_sync_warp(unsigned mask, uint64_t bits, const char *file, int line);
+// What a lane shows the others of its warp.
+struct CudaOnCpuWords {
+    uint64_t word[3];
+};
+// Publishes `words`, waits for the whole warp and returns what its lanes published.
+const CudaOnCpuWords *cuda_on_cpu_sync_warp(unsigned mask, CudaOnCpuWords words, const char *file, int line);
 unsigned cuda_on_cpu_ballot(unsigned mask, bool vote, const char *file, int line);
 
 #define __syncthreads() cuda_on_cpu_sync_block(__FILE__, __LINE__)
-#define __syncwarp() ((void)cuda_on_cpu_sync_warp(0xffffffffu, 0, __FILE__, __LINE__))
+#define __syncwarp() ((void)cuda_on_cpu_sync_warp(0xffffffffu, {}, __FILE__, __LINE__))
 #define __ballot_sync(mask, vote) cuda_on_cpu_ballot(mask, vote, __FILE__, __LINE__)
 #define __any_sync(mask, vote) (cuda_on_cpu_ballot(mask, vote, __FILE__, __LINE__) != 0)
 #define __all_sync(mask, vote) (cuda_on_cpu_ballot(mask, !(vote), __FILE__, __LINE__) == 0)
@@ -144,10 +151,10 @@ inline int cuda_on_cpu_lane() { return static_cast<int>(threadIdx.x % 32); }
 // The value of `lane`; the caller's own where there is no such lane.
 template <class T> T cuda_on_cpu_shuffle(unsigned mask, T value, int lane, const char *file, int line) {
     static_assert(sizeof value <= sizeof(uint64_t), "shuffles move eight bytes at most");
-    uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof value);
-    const uint64_t *all = cuda_on_cpu_sync_warp(mask, bits, file, line);
-    memcpy(&value, &all[lane < 0 || lane > 31 ? cuda_on_cpu_lane() : lane], sizeof value);
+    CudaOnCpuWords words = {};
+    memcpy(words.word, &value, sizeof value);
+    const CudaOnCpuWords *all = cuda_on_cpu_sync_warp(mask, words, file, line);
+    memcpy(&value, all[lane < 0 || lane > 31 ? cuda_on_cpu_lane() : lane].word, sizeof value);
     return value;
 }
 

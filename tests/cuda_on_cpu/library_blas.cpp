@@ -8,12 +8,13 @@ void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n,
                  const real *b, size_t ldb, real beta, real *c, size_t ldc) {
     if (device->failed) return;
     cuda_on_cpu_enter();
+    auto factor = [=](real x) { return cuda_on_cpu_round(device->precision, x); };
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             real sum = 0;
             for (size_t l = 0; l < k; l++)
-                sum += (ta == TRANSPOSED ? a[l * lda + i] : a[i * lda + l]) *
-                       (tb == TRANSPOSED ? b[j * ldb + l] : b[l * ldb + j]);
+                sum += factor(ta == TRANSPOSED ? a[l * lda + i] : a[i * lda + l]) *
+                       factor(tb == TRANSPOSED ? b[j * ldb + l] : b[l * ldb + j]);
             c[i * ldc + j] = (beta == 0 ? 0 : beta * c[i * ldc + j]) + sum; // C may be NaN without beta
         }
     cuda_on_cpu_leave();

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward of the fused MLP. A block takes tiles of rows through all layers in registers and shared memory;
+// what leaves it is what the caller keeps, sums over groups or other ends, and its part of the weights' gradients.
+#ifndef VPD_GNN_CUDA_MESSAGE_KERNELS_H
+#define VPD_GNN_CUDA_MESSAGE_KERNELS_H
+
+#include "gnn/cuda/message_tiles.h"
+
+constexpr real NORM_EPS = 1e-5f;
+
+// ---- one tile
+
+// Lines of a tile in a (rows, n) matrix, which may be NULL.
+template <class T> static __device__ inline void write_rows(const T &tile, const TileRows &t, unsigned n, real *to) {
+    UNROLL_LOOP(i, T::R) {
+        int32_t row = t.row[tile.row(i)];
+        if (to && row >= 0) write_line<T>(tile.v[i], n, to + static_cast<size_t>(row) * n);
+    }
+}
+
+template <class T> static __device__ inline void read_rows(const real *from, const TileRows &t, unsigned n, T &tile) {
+    tile.clear();
+    UNROLL_LOOP(i, T::R) {
+        int32_t row = t.row[tile.row(i)];
+        if (row >= 0) read_line<T>(from + static_cast<size_t>(row) * n, n, tile.v[i]);
+    }
+}
+
+// sum = a W: a (tile rows, depth) in lines of S::STRIDE; W (depth, n) in global memory, for tensor cores as `factor`
+template <class S, class T>
+static __device__ inline void product(const real *a, unsigned depth, const real *weight, const TensorFactor &factor,
+                                      unsigned n, real *strip, T &sum) {
+    sum.clear();
+    if constexpr (S::TENSOR) {
+        tensor_tile_product<S>(a, depth, factor, 0, 0, sum);
+    } else {
+        auto stage = [&](unsigned k, unsigned count) { copy_lines(weight + k * n, count, n, T::WIDTH, strip); };
+        tile_product(a, S::STRIDE, depth, n, strip, stage, sum);
+    }
+}
+
+// sum = a W^T, W (n, depth) in global memory, for tensor cores W^T as `factor`
+template <class S, class T>
+static __device__ inline void product_turned(const real *a, unsigned depth, const real *weight,
+                                             const TensorFactor &factor, unsigned n, real *strip, T &sum) {
+    sum.clear();
+    if constexpr (S::TENSOR) {
+        tensor_tile_product<S>(a, depth, factor, 0, 0, sum);
+    } else {
+        auto stage = [&](unsigned k, unsigned count) { copy_turned(weight, n, depth, k, count, T::WIDTH, strip); };
+        tile_product(a, S::STRIDE, depth, n, strip, stage, sum);
+    }
+}
+
+// tile = act(tile + bias), and the slopes of act there; bias may be NULL
+template <class T, class SlopesOf>
+static __device__ inline void activate_rows(Activation act, const real *bias, unsigned n, T &tile, SlopesOf &slopes) {
+    UNROLL_LOOP(i, T::R) {
+        real slope[T::C];
+        if (bias) add_line<T>(bias, n, tile.v[i]);
+        UNROLL_LOOP(j, T::C) activate(act, &tile.v[i][j], &slope[j]);
+        slopes.put(i, slope);
+    }
+}
+
+// f(row of the tile, row) for the rows of a warp that are there.
+template <class S, class F> static __device__ inline void each_row(const TileRows &t, F f) {
+    UNROLL(1)
+    for (unsigned i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        if (t.row[r] >= 0) f(r, static_cast<size_t>(t.row[r]));
+    }
+}
+
+// The mean of a row, and 1 / sqrt(variance + eps).
+template <int COLS>
+static __device__ inline void row_moments(const real (&v)[COLS], unsigned n, real *mean, real *scale) {
+    real sum = 0, square = 0;
+    UNROLL_LOOP(j, COLS) sum += v[j]; // zero behind n
+    *mean = tile_row_sum(sum) / static_cast<real>(n);
+    UNROLL_LOOP(j, COLS)
+    if (Tile<1, COLS>::col(j) < n) square += (v[j] - *mean) * (v[j] - *mean);
+    *scale = 1 / real_sqrt(tile_row_sum(square) / static_cast<real>(n) + NORM_EPS);
+}
+
+static __device__ inline unsigned hidden_width(const MessageArgs &m) { return static_cast<unsigned>(m.hidden); }
+static __device__ inline unsigned out_width(const MessageArgs &m) { return static_cast<unsigned>(m.out); }
+static __device__ inline const real *last_weight(const MessageArgs &m) { return m.weight2 ? m.weight2 : m.weight1; }
+static __device__ inline const real *last_bias(const MessageArgs &m) { return m.weight2 ? m.bias2 : m.bias1; }
+
+static __device__ inline const TensorFactor &last_factor(const MessageArgs &m, const MessageWork &w) {
+    return m.weight2 ? w.plain.weight2 : w.plain.weight1;
+}
+
+// The last products in x (tile rows, out) -> the rows that go out, there and in m.rows.
+template <class S> static __device__ inline void finish_rows(const MessageArgs &m, const TileRows &t, real *x) {
+    unsigned n = out_width(m);
+    UNROLL(1)
+    for (unsigned i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        size_t row = static_cast<size_t>(t.row[r]);
+        real v[S::OUT], *line = x + r * S::STRIDE;
+        if (t.row[r] < 0) continue;
+        read_columns(line, v);
+        if (m.kept_y) write_line(v, n, m.kept_y + row * n);
+        if (last_bias(m)) add_line(last_bias(m), n, v);
+        if (m.gain) {
+            real mean, scale, gain[S::OUT];
+            row_moments(v, n, &mean, &scale);
+            read_line(m.gain, n, gain);
+            UNROLL_LOOP(j, S::OUT) v[j] = (v[j] - mean) * scale * gain[j];
+            add_line(m.offset, n, v);
+        }
+        if (m.residual) add_line(m.residual + row * n, n, v);
+        if (m.rows) write_line(v, n, m.rows + row * n);
+        write_columns(v, n, line);
+    }
+}
+
+// ---- forward
+
+template <class S> static __device__ inline void forward_block(const MessageArgs &m, const MessageWork &w) {
+    SHARED(real, memory);
+    unsigned h = hidden_width(m), o = out_width(m), tile_rows = blockDim.x / CUDA_WARP * S::ROWS;
+    real *x = memory, *strip = x + tile_rows * S::STRIDE;
+    TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
+    BLOCK_LOOP(tile, w.tiles) {
+        find_rows(m, w, tile, tile_rows, t);
+        typename S::Hidden a;
+        HiddenSlopes<S> slopes;
+        first_layer<S>(m, w, t, x, strip, a);
+        if (!m.weight1) {
+            write_rows(a, t, h, m.rows);
+            continue;
+        }
+        write_rows(a, t, h, m.kept_a);
+        activate_rows(m.act, nullptr, h, a, slopes);
+        tile_store(a, h, x, S::STRIDE);
+        if (m.weight2) {
+            product<S>(x, h, m.weight1, w.plain.weight1, h, strip, a);
+            write_rows(a, t, h, m.kept_b);
+            activate_rows(m.act, m.bias1, h, a, slopes);
+            tile_store(a, h, x, S::STRIDE);
+        }
+        typename S::Out y;
+        product<S>(x, h, last_weight(m), last_factor(m, w), o, strip, y);
+        tile_store(y, o, x, S::STRIDE);
+        S::share();
+        finish_rows<S>(m, t, x);
+        if (!w.segments.sum) continue;
+        __syncthreads();
+        sum_segments(m, w, tile, tile_rows, t, x, S::STRIDE);
+    }
+}
+
+template <class S>
+static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void forward_tiles(MessageArgs m, MessageWork w) {
+    if constexpr (TENSOR_CORES || !S::TENSOR) forward_block<S>(m, w);
+}
+
+// Segments that no tile holds whole: empty ones, and the sum of their pieces for the others.
+static __global__ void finish_segments(MessageArgs m, MessageWork w, size_t tile_rows) {
+    const MessageSegments &s = w.segments;
+    WARP_LOOP(segment, s.count) {
+        size_t first = segment_start(m, w, segment), last = segment_start(m, w, segment + 1);
+        if (first < last && first / tile_rows == (last - 1) / tile_rows) continue;
+        real share = segment_share(m, w, first, last);
+        for (size_t j = cuda_lane(); j < s.width; j += CUDA_WARP) {
+            real sum = 0;
+            for (size_t tile = first / tile_rows; first < last && tile <= (last - 1) / tile_rows; tile++)
+                sum += s.piece[(tile + segment) * s.width + j];
+            s.sum[segment * s.width + j] = share * sum;
+        }
+    }
+}
+
+// ---- backward
+
+// Fills ha and hb (the last hidden values; ha itself with one layer) as forward had them, and the slopes.
+template <class S>
+static __device__ inline void hidden_again(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *ha,
+                                           real *hb, real *x, real *strip, HiddenSlopes<S> &slope_a,
+                                           HiddenSlopes<S> &slope_b) {
+    unsigned n = hidden_width(m);
+    typename S::Hidden v;
+    if (m.kept_a) read_rows(m.kept_a, t, n, v);
+    else first_layer<S>(m, w, t, x, strip, v);
+    activate_rows(m.act, nullptr, n, v, slope_a);
+    tile_store(v, n, ha, S::STRIDE);
+    if (!m.weight2) return;
+    if (m.kept_b) read_rows(m.kept_b, t, n, v);
+    else product<S>(ha, n, m.weight1, w.plain.weight1, n, strip, v);
+    activate_rows(m.act, m.bias1, n, v, slope_b);
+    tile_store(v, n, hb, S::STRIDE);
+}
+
+// 1 / the rows that are in mean `line`
+static __device__ inline real mean_share(const MessageArgs &m, size_t line) {
+    if (m.mean_kind == MEAN_OTHER) return 1 / static_cast<real>(m.edges.count[line]);
+    int present = 0;
+    for (size_t e = 0; e < m.edges.k; e++) present += !m.edges.index || m.edges.index[line * m.edges.k + e] >= 0;
+    return 1 / static_cast<real>(present);
+}
+
+// The gradient of row r of a tile as it went out.
+template <int COLS>
+static __device__ inline void row_gradient(const MessageArgs &m, const TileRows &t, unsigned r, real (&dy)[COLS]) {
+    unsigned n = out_width(m);
+    size_t row = static_cast<size_t>(t.row[r]);
+    UNROLL_LOOP(j, COLS) dy[j] = 0;
+    if (m.drows) read_line(m.drows + row * n, n, dy);
+    if (!m.dmean || (m.edges.index && t.other[r] < 0)) return;
+    size_t line = static_cast<size_t>(m.mean_kind == MEAN_GROUP ? t.group[r] : t.other[r]);
+    real share = mean_share(m, line), mean[COLS];
+    read_line(m.dmean + line * n, n, mean);
+    UNROLL_LOOP(j, COLS) dy[j] += share * mean[j];
+}
+
+// to[j] = or, with `add`, += the sums of the columns of x (tile rows, n), which each warp has just written: behind this
+// all see it.
+template <class S, int COLS>
+static __device__ inline void sum_columns(const real *x, unsigned n, bool add, real *strip, real *to) {
+    real sum[COLS] = {}, v[COLS];
+    UNROLL(1)
+    for (unsigned i = 0; i < S::ROWS; i++) {
+        read_columns(x + Tile<S::ROWS, 1>::row(i) * S::STRIDE, v);
+        UNROLL_LOOP(j, COLS) sum[j] += v[j];
+    }
+    tile_column_sums(sum, n, add, strip, to);
+}
+
+// v, what the norm saw but for its bias, becomes its gradient, from that of the norm's output. Columns from n on, where
+// dy is 0, hold anything.
+template <int COLS>
+static __device__ inline void norm_backward(const MessageArgs &m, const real (&dy)[COLS], real (&v)[COLS],
+                                            real (&dgain)[COLS], real (&doffset)[COLS]) {
+    unsigned n = out_width(m);
+    real mean, scale, sum = 0, along = 0, gain[COLS];
+    if (last_bias(m)) add_line(last_bias(m), n, v);
+    row_moments(v, n, &mean, &scale);
+    read_line(m.gain, n, gain);
+    UNROLL_LOOP(j, COLS) {
+        v[j] = (v[j] - mean) * scale;
+        dgain[j] += dy[j] * v[j];
+        doffset[j] += dy[j];
+        sum += dy[j] * gain[j];
+        along += dy[j] * gain[j] * v[j];
+    }
+    sum = tile_row_sum(sum) / static_cast<real>(n);
+    along = tile_row_sum(along) / static_cast<real>(n);
+    UNROLL_LOOP(j, COLS) v[j] = scale * (dy[j] * gain[j] - (v[j] * along + sum));
+}
+
+// The last products in z (tile rows, out) become their gradients; gradients of residual, gain, offset and last bias.
+template <class S>
+static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                              real *z, real *strip, real *part) {
+    unsigned n = out_width(m);
+    real dgain[S::OUT] = {}, doffset[S::OUT] = {};
+    UNROLL(1)
+    for (unsigned i = 0; i < S::ROWS; i++) {
+        unsigned r = Tile<S::ROWS, 1>::row(i);
+        real v[S::OUT] = {}, dy[S::OUT], *line = z + r * S::STRIDE;
+        if (t.row[r] >= 0) {
+            real *residual = m.dresidual ? m.dresidual + static_cast<size_t>(t.row[r]) * n : nullptr;
+            row_gradient(m, t, r, dy);
+            if (residual && m.dresidual == m.drows) write_line(dy, n, residual);
+            else if (residual) add_to_line(dy, n, residual);
+            if (m.gain) read_columns(line, v);
+            if (m.gain) norm_backward(m, dy, v, dgain, doffset);
+            else UNROLL_LOOP(j, S::OUT) v[j] = dy[j];
+        }
+        write_columns(v, n, line);
+    }
+    if (m.gain) tile_column_sums(dgain, n, add, strip, part + w.gain);
+    if (m.gain) tile_column_sums(doffset, n, add, strip, part + w.offset);
+    sum_columns<S, S::OUT>(z, n, add, strip, part + (m.weight2 ? w.bias2 : w.bias1));
+}
+
+// to (depth, n) = or, with `add`, += a^T d over the tile's rows, lines of S::STRIDE; barriers are the caller's.
+template <class S, int COLS>
+static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n, bool add, real *to) {
+    if constexpr (S::TENSOR) tensor_tile_outer<S>(a, depth, d, n, add, to);
+    else tile_outer<S::ROWS, COLS>(a, depth, d, S::STRIDE, n, add, to);
+}
+
+// The hidden layers: da, and gradients of their weights and biases. ha and hb are as hidden_again() leaves them.
+template <class S>
+static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                              real *ha, real *hb, real *dz, real *strip, real *part,
+                                              typename S::Hidden &da) {
+    unsigned h = hidden_width(m), o = out_width(m);
+    HiddenSlopes<S> slope_a, slope_b;
+    hidden_again<S>(m, w, t, ha, hb, dz, strip, slope_a, slope_b);
+    if (m.gain) {
+        typename S::Out y;
+        if (m.kept_y) read_rows(m.kept_y, t, o, y);
+        else product<S>(hb, h, last_weight(m), last_factor(m, w), o, strip, y);
+        tile_store(y, o, dz, S::STRIDE);
+    }
+    S::share();
+    output_backward<S>(m, w, t, add, dz, strip, part);
+    if (m.weight2) {
+        if (m.dweight2) outer<S, S::OUT>(hb, h, dz, o, add, part + w.weight2);
+        product_turned<S>(dz, o, m.weight2, w.turned.weight2, h, strip, da);
+        slope_b.multiply(da);
+        tile_store(da, h, hb, S::STRIDE);
+        S::share();
+        sum_columns<S, S::HIDDEN>(hb, h, add, strip, part + w.bias1);
+        if (m.dweight1) outer<S, S::HIDDEN>(ha, h, hb, h, add, part + w.weight1);
+        product_turned<S>(hb, h, m.weight1, w.turned.weight1, h, strip, da);
+    } else {
+        if (m.dweight1) outer<S, S::OUT>(ha, h, dz, o, add, part + w.weight1);
+        product_turned<S>(dz, o, m.weight1, w.turned.weight1, h, strip, da);
+    }
+    slope_a.multiply(da);
+    tile_store(da, h, ha, S::STRIDE);
+    S::share();
+    sum_columns<S, S::HIDDEN>(ha, h, add, strip, part + w.bias0);
+}
+
+// Whether a term's rows are not its own lines: k of them have one.
+static __device__ inline bool is_shared(const MessageArgs &m, const MessageTermArgs &term) {
+    return term.kind == TERM_GROUP && m.edges.k > 1;
+}
+
+// The gradients of the inputs [first, first + count), COLS columns of a tile's lane: da W^T, by way of x.
+template <class S, int COLS>
+static __device__ inline void inputs_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t,
+                                              unsigned first, unsigned count, const real *da, real *x, real *strip) {
+    using T = typename S::template TileOf<COLS>;
+    unsigned n = hidden_width(m);
+    T d;
+    d.clear();
+    if constexpr (S::TENSOR) {
+        tensor_tile_product<S>(da, n, w.turned.terms, 0, first, d);
+    } else {
+        auto stage = [&](unsigned k, unsigned lines) {
+            each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+                copy_turned(term.weight + from * n, to - from, n, k, lines, T::WIDTH, strip + at);
+            });
+        };
+        tile_product(da, S::STRIDE, n, count, strip, stage, d);
+    }
+    tile_store(d, count, x, S::STRIDE);
+    S::share();
+    each_row<S>(t, [&](unsigned r, size_t row) {
+        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned from, unsigned to, unsigned at) {
+            real *dx = is_shared(m, term) ? w.row_dx[&term - m.terms] : term.dx, *line = dx + row * term.width;
+            for (unsigned c = from + cuda_lane(); dx && c < to; c += CUDA_WARP) {
+                real value = x[r * S::STRIDE + at + c - from];
+                line[c] = is_shared(m, term) ? value : line[c] + value;
+            }
+        });
+    });
+}
+
+// Gradients of terms, from da (tile rows, hidden) in shared memory; x is a buffer like it.
+template <class S>
+static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
+                                             real *da, real *x, real *strip, real *part) {
+    unsigned n = hidden_width(m);
+    each_row<S>(t, [&](unsigned r, size_t row) {
+        real v[S::HIDDEN];
+        read_columns(da + r * S::STRIDE, v);
+        for (size_t i = 0; i < m.term_count; i++)
+            if (!m.terms[i].weight && m.terms[i].kind != TERM_OTHER && !is_shared(m, m.terms[i]) && m.terms[i].dx)
+                add_to_line(v, n, m.terms[i].dx + row * n);
+        if (w.da) write_line(v, n, w.da + row * n);
+    });
+    for (unsigned first = 0; first < w.inputs; first += S::WIDTH) {
+        unsigned count = w.inputs - first < S::WIDTH ? w.inputs - first : S::WIDTH;
+        bool weights = false, inputs = false;
+        each_input(m, first, count, [&](const MessageTermArgs &term, unsigned, unsigned, unsigned) {
+            weights = weights || term.dweight;
+            inputs = inputs || term.dx;
+        });
+        if (weights || inputs) __syncthreads(); // x has been read
+        if (weights) {
+            read_inputs<S>(m, t, first, count, x);
+            __syncthreads();
+            outer<S, S::HIDDEN>(x, count, da, n, add, part + w.terms + first * n);
+        }
+        if (inputs && count <= 32 * S::NARROW) inputs_backward<S, S::NARROW>(m, w, t, first, count, da, x, strip);
+        else if (inputs) inputs_backward<S, S::HIDDEN>(m, w, t, first, count, da, x, strip);
+    }
+}
+
+template <class S> static __device__ inline void backward_block(const MessageArgs &m, const MessageWork &w) {
+    SHARED(real, memory);
+    unsigned tile_rows = blockDim.x / CUDA_WARP * S::ROWS, size = tile_rows * S::STRIDE;
+    real *ha = memory, *hb = m.weight2 ? ha + size : ha, *dz = hb + size, *strip = dz + size;
+    real *part = w.part + blockIdx.x * w.part_size;
+    TileRows t = tile_rows_in(strip + S::STRIP * S::WIDTH, tile_rows);
+    BLOCK_LOOP(tile, w.tiles) {
+        bool add = tile != blockIdx.x;
+        typename S::Hidden da;
+        find_rows(m, w, tile, tile_rows, t);
+        if (m.weight1) {
+            layers_backward<S>(m, w, t, add, ha, hb, dz, strip, part, da);
+        } else {
+            read_rows(m.drows, t, hidden_width(m), da);
+            tile_store(da, hidden_width(m), ha, S::STRIDE);
+            S::share();
+        }
+        if (w.segments.sum) sum_segments(m, w, tile, tile_rows, t, ha, S::STRIDE);
+        terms_backward<S>(m, w, t, add, ha, dz, strip, part);
+    }
+}
+
+template <class S>
+static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles(MessageArgs m, MessageWork w) {
+    if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S>(m, w);
+}
+
+// The parts of all blocks, in their order, into the gradients.
+static __global__ void add_parts(MessageSlots s) {
+    GRID_LOOP(i, s.part_size) {
+        size_t slot = 0;
+        while (i >= s.slot[slot].offset + s.slot[slot].size) slot++;
+        real sum = 0;
+        if (!s.slot[slot].to) continue;
+        for (size_t part = 0; part < s.parts; part++) sum += s.part[part * s.part_size + i];
+        s.slot[slot].to[i - s.slot[slot].offset] += sum;
+    }
+}
+
+// to (groups, width) += the sum of each group's k rows
+static __global__ void add_groups(size_t groups, size_t k, size_t width, const real *x, real *to) {
+    GRID_LOOP(i, groups * width) {
+        size_t group = i / width, j = i - group * width;
+        real sum = 0;
+        for (size_t e = 0; e < k; e++) sum += x[(group * k + e) * width + j];
+        to[i] += sum;
+    }
+}
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by side.
+#ifndef VPD_GNN_CUDA_MESSAGE_LAUNCH_H
+#define VPD_GNN_CUDA_MESSAGE_LAUNCH_H
+
+#include "gnn/cuda/message_kernels.h"
+#include "gnn/cuda/message_run.h"
+
+// Blocks of a backward pass: no more than this, and than have room for their parts of the gradients (elements). Both
+// fix the order of sums, and so do not depend on the GPU.
+constexpr size_t MESSAGE_BLOCKS = 256, MESSAGE_PART_ROOM = 1 << 25;
+
+// f of the smallest shape that holds the widths.
+template <Precision P, class F> static bool with_shape(size_t hidden, size_t out, F f) {
+    size_t width = hidden > out ? hidden : out;
+    if (width <= 32) return f(MessageShape<P, 8, 1, 1>());
+    if (width <= 64) return f(MessageShape<P, 8, 2, 2>());
+    if (width <= 128) return f(MessageShape<P, 8, 4, 4>());
+    if (width <= 256) return f(MessageShape<P, 4, 8, 8>());
+    return f(MessageShape<P, 2, 16, 16>());
+}
+
+// A launch of tiles with `buffers` of them in shared memory.
+typedef struct TileLaunch {
+    unsigned threads;
+    size_t tile_rows, shared;
+} TileLaunch;
+
+// Fewer rows where the GPU has little shared memory; no threads where it has too little.
+template <class S> static TileLaunch tile_launch(Device *device, size_t buffers) {
+    for (unsigned threads = CUDA_THREADS; threads >= CUDA_WARP; threads /= 2) {
+        size_t rows = threads / CUDA_WARP * S::ROWS;
+        size_t bytes = (buffers * rows * S::STRIDE + S::STRIP * S::WIDTH + 4 * rows) * sizeof(real);
+        bool whole = !S::TENSOR || rows % TENSOR_ROWS == 0;
+        if (whole && bytes <= cuda_state(device)->shared_limit) return {threads, rows, bytes};
+    }
+    return {};
+}
+
+static MessageWork plan_work(const MessageArgs *m, size_t tile_rows) {
+    MessageWork w = {};
+    w.rows = m->edges.groups * m->edges.k;
+    w.tiles = (w.rows + tile_rows - 1) / tile_rows;
+    for (size_t i = 0; i < m->term_count; i++)
+        w.inputs += m->terms[i].weight ? static_cast<unsigned>(m->terms[i].width) : 0;
+    CHECK(w.rows <= INT32_MAX);
+    return w;
+}
+
+static void plan_segments(Device *device, MessageWork *w, size_t count, size_t width, bool mean, real *sum) {
+    w->segments.count = count;
+    w->segments.width = width;
+    w->segments.mean = mean;
+    w->segments.sum = sum;
+    w->segments.piece = device_scratch(device, (w->tiles + count) * width);
+}
+
+static void launch_segments(Device *device, const MessageArgs *m, const MessageWork *w, size_t tile_rows) {
+    size_t count = w->segments.sum ? w->segments.count : 0;
+    LAUNCH(device, cuda_blocks(count, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, finish_segments, *m, *w, tile_rows);
+}
+
+// Weights for tensor cores, and with `turned` their transposes.
+template <class S> static void plan_factors(Device *device, const MessageArgs *m, bool turned, MessageWork *w) {
+    if constexpr (!S::TENSOR) return;
+    TensorSources all = {};
+    for (int turn = 0; turn <= turned; turn++) {
+        auto &factors = turn ? w->turned : w->plain;
+        auto begin = [&](size_t width) { return tensor_source(&all, width, turn); };
+        if (w->inputs) {
+            TensorSource *terms = begin(m->hidden);
+            for (size_t i = 0; i < m->term_count; i++)
+                if (m->terms[i].weight) tensor_add(terms, m->terms[i].weight, m->terms[i].width);
+            factors.terms = tensor_factor_of<S::PRECISION>(device, terms);
+        }
+        auto layer = [&](const real *weight, size_t width) {
+            if (!weight) return TensorFactor{};
+            TensorSource *source = begin(width);
+            tensor_add(source, weight, m->hidden);
+            return tensor_factor_of<S::PRECISION>(device, source);
+        };
+        factors.weight1 = layer(m->weight1, m->weight2 ? m->hidden : m->out);
+        factors.weight2 = layer(m->weight2, m->out);
+    }
+    tensor_pack<S::PRECISION>(device, &all);
+}
+
+template <class S> static bool run_forward(Device *device, const MessageArgs *m) {
+    TileLaunch launch = tile_launch<S>(device, 1);
+    if (!launch.threads) return false;
+    MessageWork w = plan_work(m, launch.tile_rows);
+    plan_factors<S>(device, m, false, &w);
+    bool by_other = m->mean_kind == MEAN_OTHER;
+    if (by_other) w.by_other = rows_by_other(device, &m->edges);
+    if (m->mean_kind != MEAN_NONE)
+        plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
+    LAUNCH(device, cuda_blocks(w.tiles, 1), launch.threads, launch.shared, forward_tiles<S>, *m, w);
+    launch_segments(device, m, &w, launch.tile_rows);
+    return true;
+}
+
+static size_t add_slot(MessageSlots *s, real *to, size_t size) {
+    s->slot[s->count++] = {to, s->part_size, size};
+    s->part_size += size;
+    return s->part_size - size;
+}
+
+// What each block sums of the gradients of weights, and where.
+static MessageSlots plan_slots(const MessageArgs *m, MessageWork *w) {
+    MessageSlots s = {};
+    size_t h = m->hidden, o = m->out, middle = m->weight2 ? h : o;
+    for (size_t i = 0; i < m->term_count; i++)
+        if (m->terms[i].weight) add_slot(&s, m->terms[i].dweight, m->terms[i].width * h);
+    w->terms = 0;
+    w->weight1 = add_slot(&s, m->dweight1, m->weight1 ? h * middle : 0);
+    w->weight2 = add_slot(&s, m->dweight2, m->weight2 ? h * o : 0);
+    w->bias0 = add_slot(&s, m->dbias0, h);
+    w->bias1 = add_slot(&s, m->dbias1, middle);
+    w->bias2 = add_slot(&s, m->dbias2, o);
+    w->gain = add_slot(&s, m->dgain, o);
+    w->offset = add_slot(&s, m->doffset, o);
+    return s;
+}
+
+static size_t part_count(size_t tiles, size_t part_size) {
+    size_t room = MESSAGE_PART_ROOM / (part_size + 1) + 1, count = tiles < MESSAGE_BLOCKS ? tiles : MESSAGE_BLOCKS;
+    return count < room ? count : room;
+}
+
+// Scratch memory for gradients that several rows add to.
+static void plan_sums(Device *device, const MessageArgs *m, MessageWork *w) {
+    bool by_other = false;
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *term = &m->terms[i];
+        if (!term->dx) continue;
+        by_other = by_other || term->kind == TERM_OTHER;
+        if (term->kind != TERM_GROUP || m->edges.k <= 1) continue;
+        if (term->weight) w->row_dx[i] = device_scratch(device, w->rows * term->width);
+        else if (!w->da) w->da = device_scratch(device, w->rows * m->hidden);
+    }
+    if (!by_other) return;
+    w->by_other = rows_by_other(device, &m->edges);
+    plan_segments(device, w, m->edges.others, m->hidden, false, device_scratch(device, m->edges.others * m->hidden));
+}
+
+static void launch_sums(Device *device, const MessageArgs *m, const MessageWork *w) {
+    for (size_t i = 0; i < m->term_count; i++) {
+        const MessageTermArgs *t = &m->terms[i];
+        bool of_group = t->kind == TERM_GROUP && m->edges.k > 1;
+        if (!t->dx || (t->kind != TERM_OTHER && !of_group)) continue;
+        size_t lines = of_group ? m->edges.groups : m->edges.others;
+        const real *x = !of_group ? w->segments.sum : t->weight ? w->row_dx[i] : w->da;
+        LAUNCH(device, cuda_blocks(lines * t->width), CUDA_THREADS, 0, add_groups, lines, of_group ? m->edges.k : 1,
+               t->width, x, t->dx);
+    }
+}
+
+template <class S> static bool run_backward(Device *device, const MessageArgs *m) {
+    TileLaunch launch = tile_launch<S>(device, m->weight2 ? 3 : 2);
+    if (!launch.threads) return false;
+    MessageWork w = plan_work(m, launch.tile_rows);
+    plan_factors<S>(device, m, true, &w);
+    MessageSlots slots = plan_slots(m, &w);
+    plan_sums(device, m, &w);
+    slots.parts = part_count(w.tiles, slots.part_size);
+    w.part_size = slots.part_size;
+    w.part = slots.part = device_scratch(device, slots.parts * slots.part_size);
+    LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_tiles<S>, *m, w);
+    LAUNCH(device, cuda_blocks(slots.parts ? slots.part_size : 0), CUDA_THREADS, 0, add_parts, slots);
+    launch_segments(device, m, &w, launch.tile_rows);
+    launch_sums(device, m, &w);
+    return true;
+}
+
+template <Precision P> bool message_run_forward(Device *device, const MessageArgs *m) {
+    return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_forward<decltype(shape)>(device, m); });
+}
+
+template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m) {
+    return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_backward<decltype(shape)>(device, m); });
+}
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused MLP in one precision: f32, tf32 or bf16 (message_f32.cu and so on).
+#ifndef VPD_GNN_CUDA_MESSAGE_RUN_H
+#define VPD_GNN_CUDA_MESSAGE_RUN_H
+
+#include "nn/cuda/launch.h"
+
+#include "gnn/message.h"
+
+// False, with nothing done, where the GPU has too little shared memory for layers this wide; at most MESSAGE_WIDEST.
+constexpr size_t MESSAGE_WIDEST = 512;
+template <Precision P> bool message_run_forward(Device *device, const MessageArgs *m);
+template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m);
+
+#endif
