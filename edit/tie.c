@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In metres that count for the distance, as multiples of the particles' reach: a colour that differs by its whole range,
-// and a moving flag that differs. A label that differs is farther than everything. Without radii the reach is taken as a
-// share of the scene's diagonal.
+// In metres that count for the distance, as multiples of the particles' reach: a colour that differs by its whole
+// range, and a moving flag that differs. A label that differs is farther than everything. Without radii the reach is
+// taken as a share of the scene's diagonal.
 #define COLOUR_REACHES 2
 #define MOVING_REACHES 4
 #define REACH_SHARE 0.02
