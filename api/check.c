@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define POSE_TOLERANCE 5e-3 // as in data sets: rounding to 3 digits gives so much
-
 vpd_status api_result(Status status, const Error *from, vpd_error *to) {
     vpd_status out = status == STATUS_OK ? VPD_OK : status == STATUS_BAD_INPUT ? VPD_BAD_INPUT : VPD_FAILED;
     if (!to) return out;

@@ -12,7 +12,7 @@ enum { STEPS_MAX = 100000 };
 static const Flag flags[] = {
     {.name = "episode", .value = "E", .help = "name or number (default: the first test episode)"},
     {.name = "start", .value = "F", .help = "present frame, the last one the model sees (default: the earliest)"},
-    {.name = "steps", .value = "N", .help = "steps to predict (default: to the end of the video), or to go on by"},
+    {.name = "steps", .value = "N", .help = "steps to predict (default: to the end of the video; 0: the particles of the input alone), or to go on by"},
     {.name = "out", .value = "FILE.h5", .help = "rollout file to write", .letter = 'o'},
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
@@ -34,7 +34,7 @@ static Status choose(const CommandLine *line, const Session *session, const Data
     if (status == STATUS_OK) status = command_int(line, "start", 0, 1000000000, &start, err);
     steps = start < info->F ? (info->F - 1 - start) / stride : 0;
     if (steps < 1) steps = 1;
-    if (status == STATUS_OK) status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
+    if (status == STATUS_OK) status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     history->start = (int)start;
     request->steps = (int)steps;
     return status;

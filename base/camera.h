@@ -27,6 +27,8 @@ void quaternion_from_rotation(const double R[9], double wxyz[4]); // unit length
 void pose_flip_opengl(const double pose[16], double out[16]);
 
 // Largest |R^T R - 1| and the determinant of R; false when the last row is not 0 0 0 1 or a value is not finite.
+// A recorded pose may be off by as much: rounding to 3 digits gives so much.
+#define POSE_TOLERANCE 5e-3
 bool pose_rotation_error(const double pose[16], double *orthonormality, double *determinant);
 
 // Camera at `eye` that looks at `target`, image columns downward along -up. false when both directions coincide.

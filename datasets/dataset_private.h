@@ -7,8 +7,7 @@
 #include "datasets/dataset.h"
 #include "datasets/h5.h"
 
-// What the stored arrays may be; a camera's rotation may miss orthonormality by as much as rounding to 3 digits gives.
-#define ROTATION_TOLERANCE 5e-3
+// What the stored arrays may be.
 enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX = 65536, OBJECTS_MAX = 65534 };
 
 typedef struct DataFile {

@@ -149,11 +149,11 @@ static Status check_pose(const H5Place *group, const double *pose, int frame, in
                          "%s/world_from_camera: expected a rotation with determinant +1, found %.3f in "
                          "frame %d, view %d: the camera is mirrored",
                          group->text, determinant, frame, view);
-    if (form && error <= ROTATION_TOLERANCE) return STATUS_OK;
+    if (form && error <= POSE_TOLERANCE) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s/world_from_camera: expected finite [R t; 0 0 0 1] with R orthonormal within "
                      "%g, found %s%.3g in frame %d, view %d",
-                     group->text, ROTATION_TOLERANCE,
+                     group->text, POSE_TOLERANCE,
                      form ? "an error of " : "another form or a number that is not finite; error ", error, frame, view);
 }
 

@@ -174,7 +174,8 @@ static Status check_cameras(const H5Place *group, const RolloutFile *r, Error *e
     }
     for (size_t i = 0; i < (size_t)r->camera_frames * (size_t)r->V; i++) {
         double off = 0, determinant = 0;
-        if (!pose_rotation_error(r->world_from_camera + 16 * i, &off, &determinant) || off > 1e-3 || determinant < 0)
+        if (!pose_rotation_error(r->world_from_camera + 16 * i, &off, &determinant) || off > POSE_TOLERANCE ||
+            determinant < 0)
             return error_set(err, STATUS_BAD_INPUT,
                              "%s/world_from_camera: expected rigid poses (rotation with determinant "
                              "+1), pose %zu is none",

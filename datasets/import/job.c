@@ -63,7 +63,7 @@ static Status check_camera(const ImportJob *job, const PosedImage *image, Error 
     if (!pose_rotation_error(image->world_from_camera, &skew, &determinant))
         return error_set(err, STATUS_BAD_INPUT, "%s: expected a finite pose of this picture, found none",
                          picture_name(job, image));
-    if (skew > ROTATION_TOLERANCE || determinant < 0)
+    if (skew > POSE_TOLERANCE || determinant < 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: expected finite [R t; 0 0 0 1] with R orthonormal as the pose of this picture, found R "
                          "that is off by %.3g with determinant %.3g",

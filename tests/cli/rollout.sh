@@ -61,7 +61,7 @@ wrong_rollout "absent.h5" "$run" "$folder/absent.h5" -o "$folder/x.h5"
 wrong_rollout "has no episode 7; expected a name such as 000000, or a number from 0 to 2" "$run" "$data" --episode 7 -o "$folder/x.h5"
 wrong_rollout "start frame 0; expected 1 to 8: the model sees 2 frames" "$run" "$data" --start 0 -o "$folder/x.h5"
 wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$folder/x.h5"
-wrong_rollout '--steps: expected an integer from 1 to 100000, found "0"' "$run" "$data" --steps 0 -o "$folder/x.h5"
+wrong_rollout '--steps: expected an integer from 0 to 100000, found "-1"' "$run" "$data" --steps -1 -o "$folder/x.h5"
 wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
 wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
 wrong_rollout "--steps: say by how many steps the rollout $out is to go on" "$run" "$out" -o "$folder/x.h5"
