@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by side.
+// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by
+// side.
 #ifndef VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 #define VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 
