@@ -95,6 +95,7 @@ const Command command_selftest = {
     .arguments = "",
     .flags = flags,
     .details = "Nearest neighbours entry by entry; every op forward and backward, the same bits again, and training "
-               "steps of small models, in each model.precision that the device has; on made-up data. Exit status 1 when anything differs by more than is allowed.",
+               "steps of small models, in each model.precision that the device has; on made-up data. Exit status 1 "
+               "when anything differs by more than is allowed.",
     .run = run_selftest,
 };

@@ -124,7 +124,8 @@ static const Option options[] = {
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
      "Share of the other start frames drawn by how many pixels change depth after them; the rest are drawn evenly."},
     {"train.contact_starts", OPTION_REAL, AT(train.contact_starts), 0, 1, "", "0", NULL,
-     "Share of the start frames drawn by how much the motion of bodies changes there; measured from scene flow when a run begins."},
+     "Share of the start frames drawn by how much the motion of bodies changes there; measured from scene flow when a "
+     "run begins."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels that change."},

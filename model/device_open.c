@@ -63,7 +63,8 @@ static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Err
 
 // `isa` NULL: what VPD_ISA says.
 static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
-    const CpuTable *table = isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
+    const CpuTable *table =
+        isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
     if (!table) return STATUS_BAD_INPUT;
     Device *device = calloc(1, sizeof *device);
     if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");

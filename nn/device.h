@@ -34,9 +34,9 @@ typedef struct Device {
     const struct NnBackend *nn;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
-    ArenaSource source; // the device's memory
-    Arena scratch;      // temporaries of one op: mark, use, release
-    int threads;        // of parallel loops on the CPU
+    ArenaSource source;  // the device's memory
+    Arena scratch;       // temporaries of one op: mark, use, release
+    int threads;         // of parallel loops on the CPU
     unsigned precisions; // 1 << p for each beside f32 that it has
     Precision precision;
     bool failed;

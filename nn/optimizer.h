@@ -22,8 +22,8 @@ typedef struct SumSquaresArray {
 typedef struct Optimizer {
     OptimizerConfig config;
     Parameters *set;
-    real *m, *v; // (set->size)
-    real *ema;   // (set->size) or NULL
+    real *m, *v;             // (set->size)
+    real *ema;               // (set->size) or NULL
     SumSquaresArray *arrays; // (set->count) gradients that are wanted
     double *squares;         // (set->count) their sums of squares
     long step;               // updates done

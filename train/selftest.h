@@ -20,16 +20,16 @@ typedef struct SelfTestResult {
 
 typedef struct SelfTest {
     Device *reference, *device;
-    bool large; // also the sizes that `vpd bench ops` times, and models of the reference widths
-    int steps;  // training steps of each model
+    bool large;          // also the sizes that `vpd bench ops` times, and models of the reference widths
+    int steps;           // training steps of each model
     Precision precision; // of the device, one that it has; the reference is in f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;
     size_t failed; // results with a failure so far
 } SelfTest;
 
-// STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory. In another
-// precision than f32 ops whose gradients jump are left out, and models are compared by their losses alone.
+// STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory. In
+// another precision than f32 ops whose gradients jump are left out, and models are compared by their losses alone.
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);

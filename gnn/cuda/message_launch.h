@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by side.
+// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by
+// side.
 #ifndef VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 #define VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 
@@ -62,7 +63,6 @@ static void launch_segments(Device *device, const MessageArgs *m, const MessageW
 
 // Weights for tensor cores, and with `turned` their transposes.
 template <class S> static void plan_factors(Device *device, const MessageArgs *m, bool turned, MessageWork *w) {
-    if constexpr (!S::TENSOR) return;
     TensorSources all = {};
     for (int turn = 0; turn <= turned; turn++) {
         auto &factors = turn ? w->turned : w->plain;
@@ -89,7 +89,7 @@ template <class S> static bool run_forward(Device *device, const MessageArgs *m)
     TileLaunch launch = tile_launch<S>(device, 1);
     if (!launch.threads) return false;
     MessageWork w = plan_work(m, launch.tile_rows);
-    plan_factors<S>(device, m, false, &w);
+    if constexpr (S::TENSOR) plan_factors<S>(device, m, false, &w);
     bool by_other = m->mean_kind == MEAN_OTHER;
     if (by_other) w.by_other = rows_by_other(device, &m->edges);
     if (m->mean_kind != MEAN_NONE)
@@ -159,7 +159,7 @@ template <class S> static bool run_backward(Device *device, const MessageArgs *m
     TileLaunch launch = tile_launch<S>(device, m->weight2 ? 3 : 2);
     if (!launch.threads) return false;
     MessageWork w = plan_work(m, launch.tile_rows);
-    plan_factors<S>(device, m, true, &w);
+    if constexpr (S::TENSOR) plan_factors<S>(device, m, true, &w);
     MessageSlots slots = plan_slots(m, &w);
     plan_sums(device, m, &w);
     slots.parts = part_count(w.tiles, slots.part_size);

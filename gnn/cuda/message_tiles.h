@@ -14,7 +14,7 @@ template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr bool TENSOR = P != PRECISION_F32;
     static constexpr int ROWS = ROWS_, HIDDEN = HIDDEN_, OUT = OUT_,
                          NARROW = TENSOR && ROWS < 4 ? 2 : 1; // columns of a lane that hold a few inputs
-    static constexpr unsigned WIDTH = 32 * HIDDEN, // columns
+    static constexpr unsigned WIDTH = 32 * HIDDEN,            // columns
         STRIDE = WIDTH + (P == PRECISION_BF16   ? 8
                           : P == PRECISION_TF32 ? 4
                                                 : 0), // of a tile's lines: tensor cores read eight rows at a time
@@ -177,8 +177,8 @@ __device__ inline void tensor_tile_product(const real *x, unsigned depth, const 
     __syncthreads(); // x has been read
 }
 
-// to (depth, n) = or, with `add`, += a^T d: the sum over the tile's rows of a (rows, depth) and d (rows, n), both in lines
-// of S::STRIDE. Each warp makes pieces of its own; barriers are the caller's.
+// to (depth, n) = or, with `add`, += a^T d: the sum over the tile's rows of a (rows, depth) and d (rows, n), both in
+// lines of S::STRIDE. Each warp makes pieces of its own; barriers are the caller's.
 template <class S>
 __device__ inline void tensor_tile_outer(real *a, unsigned depth, real *d, unsigned n, bool add, real *to) {
     unsigned rows = blockDim.x / CUDA_WARP * S::ROWS;

@@ -47,8 +47,7 @@ template <int ROWS, int COLS> struct TensorTile {
 };
 
 // The tile in whose columns COLS values of a line stand: `Layout`, or by default a Tile's.
-template <class Layout, int COLS>
-using Columns = std::conditional_t<std::is_void_v<Layout>, Tile<1, COLS>, Layout>;
+template <class Layout, int COLS> using Columns = std::conditional_t<std::is_void_v<Layout>, Tile<1, COLS>, Layout>;
 
 // The sum over a row's columns, in all lanes that have some of them.
 static __device__ inline real tile_row_sum(real part) { return warp_sum(part); }

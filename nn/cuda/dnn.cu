@@ -129,8 +129,8 @@ static Plan *plan_for(Device *device, CudaConv conv) {
     return describe(device, dnn, plan) ? plan : nullptr;
 }
 
-// FMA_MATH is fp32 alone; the default would be TF32 from compute capability 8.0 on. TENSOR_OP_MATH permits TF32; what would
-// convert images by itself goes to fp16.
+// FMA_MATH is fp32 alone; the default would be TF32 from compute capability 8.0 on. TENSOR_OP_MATH permits TF32; what
+// would convert images by itself goes to fp16.
 static bool set_math(Device *device, const CudaDnn *dnn, CudaConv c, cudnnMathType_t math) {
     return ok(device, dnn, dnn->cudnnSetConvolutionMathType(dnn->convolution, math), c, "its instructions");
 }

@@ -72,7 +72,7 @@ template <Precision P> __device__ inline unsigned tensor_factor(float x, float n
 #ifdef __CUDACC__
 #define TENSOR_MULTIPLY_ADD(shape)                                                                                     \
     asm volatile("mma.sync.aligned." shape " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                    \
-                 : "+f"(sum[0][2 * t]), "+f"(sum[0][2 * t + 1]), "+f"(sum[1][2 * t]), "+f"(sum[1][2 * t + 1])           \
+                 : "+f"(sum[0][2 * t]), "+f"(sum[0][2 * t + 1]), "+f"(sum[1][2 * t]), "+f"(sum[1][2 * t + 1])          \
                  : "r"(a.r[0]), "r"(a.r[1]), "r"(a.r[2]), "r"(a.r[3]), "r"(b.r[0]), "r"(b.r[1]))
 template <Precision P, int COLS>
 __device__ inline void tensor_multiply_add(const TensorA &a, const TensorB &b, float (&sum)[2][COLS], unsigned t) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of lines in shared memory on tensor cores, for fused kernels. A warp makes 16 rows and some tiles of eight
-// columns of a result, two columns of a tile in a lane; no function waits for other warps. Terms are added in the order of their index, by the 8 or 16.
+// columns of a result, two columns of a tile in a lane; no function waits for other warps. Terms are added in the order
+// of their index, by the 8 or 16.
 #ifndef VPD_NN_CUDA_TENSOR_PRODUCT_H
 #define VPD_NN_CUDA_TENSOR_PRODUCT_H
 
@@ -158,7 +159,8 @@ template <Precision P> __device__ inline TensorB tensor_b_columns(const float *y
 template <Precision P, int COLS>
 __device__ inline void tensor_product(const float *x, unsigned stride, unsigned depth, const TensorFactor &factor,
                                       unsigned from, unsigned first, float (&sum)[2][COLS]) {
-    static_assert(COLS / 2 <= TENSOR_TILES && TENSOR_TILES % (COLS / 2) == 0, "a group of tiles would end within a warp's");
+    static_assert(COLS / 2 <= TENSOR_TILES && TENSOR_TILES % (COLS / 2) == 0,
+                  "a group of tiles would end within a warp's");
     if (first >= factor.tiles) return; // the whole warp
     UNROLL(1)
     for (unsigned k = 0; k < depth; k += TENSOR_DEPTH<P>) {

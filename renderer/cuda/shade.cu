@@ -3,13 +3,12 @@
 // what a sample would keep for it (1.3 KB) takes longer to write and read. Eight lanes share the neighbours, then the
 // features, of a sample. Each block sums the weights' gradients of a range of tiles; these are added in order.
 #include "nn/cuda/activation.h"
-#include "nn/cuda/sort_scan.h"
 #include "nn/cuda/tensor_product.h"
 #include "nn/cuda/tile_product.h"
 #include "renderer/shade.h"
 
 #include "renderer/cuda/functions.h"
-#include "renderer/cuda/lists.h"
+#include "renderer/cuda/shade_particles.h"
 #include "renderer/elements.h"
 
 constexpr unsigned THREADS = 128, LANES = 8, GROUPS = THREADS / LANES, MOST_ROWS = 32, LEAST_ROWS = 4;
@@ -306,13 +305,6 @@ void shade_forward_cuda(Device *device, const ShadeArgs *a) {
 
 // ---- backward
 
-// What is kept for the particles' gradients.
-struct Pairs {
-    real *g;   // (n, 4 D) (dL/da_k) / (0.01 + sum w_k); NULL = particles want no gradient
-    float4 *w; // (n, K) ring weights
-    real *dx;  // (n, K, 3)
-};
-
 struct TurnedWeights {
     real *layer[3]; // (out, in)
 };
@@ -393,7 +385,7 @@ static __device__ void neighbour_backward(const ShadeArgs &a, size_t s, unsigned
 }
 
 // From the gradient of the inputs to what particles get, for row r of the tile, which is sample s.
-static __device__ void rings_backward(const ShadeBlock &b, size_t s, unsigned r, const Pairs &pairs) {
+static __device__ void rings_backward(const ShadeBlock &b, size_t s, unsigned r, const ShadePairs &pairs) {
     const ShadeArgs &a = b.a;
     unsigned lane = threadIdx.x % LANES, D = static_cast<unsigned>(a.features), K = static_cast<unsigned>(a.neighbours);
     const SampleSums &sums = b.sums(r);
@@ -416,7 +408,7 @@ static __device__ void rings_backward(const ShadeBlock &b, size_t s, unsigned r,
 
 template <Precision P>
 static __device__ void shade_blocks_backward(const ShadeArgs &a, const ShadeShape &shape, const TurnedWeights &turned,
-                                             const ShadeFactors &factors, const Pairs &pairs, real *partials) {
+                                             const ShadeFactors &factors, const ShadePairs &pairs, real *partials) {
     SHARED(real, shared);
     ShadeBlock b = {a, shape, shared};
     size_t tiles = (a.samples + shape.rows - 1) / shape.rows, first_tile = tiles * blockIdx.x / gridDim.x,
@@ -437,7 +429,7 @@ template <Precision P>
 static __global__ void __launch_bounds__(THREADS, 4)
     shade_tiles_backward(const __grid_constant__ ShadeArgs a, const __grid_constant__ ShadeShape shape,
                          const __grid_constant__ TurnedWeights turned, const __grid_constant__ ShadeFactors factors,
-                         Pairs pairs, real *partials) {
+                         ShadePairs pairs, real *partials) {
     if constexpr (TENSOR_CORES || P == PRECISION_F32)
         shade_blocks_backward<P>(a, shape, turned, factors, pairs, partials);
 }
@@ -464,48 +456,6 @@ static __global__ void add_partials(ShadeArgs a, ShadeShape shape, size_t count,
     }
 }
 
-static __global__ void list_pairs(size_t count, size_t particles, const int32_t *neighbour, uint64_t *key,
-                                  int32_t *value) {
-    GRID_LOOP(i, count) {
-        key[i] = neighbour[i] < 0 ? particles : static_cast<uint64_t>(neighbour[i]);
-        value[i] = static_cast<int32_t>(i);
-    }
-}
-
-// A warp sums up what its particle's pairs give it, in the order of samples.
-static __global__ void add_to_particles(ShadeArgs a, Pairs pairs, const int32_t *start, const int32_t *pair) {
-    WARP_LOOP(p, a.particles) {
-        int32_t first = start[p], last = start[p + 1];
-        size_t K = static_cast<size_t>(a.neighbours), D = a.features;
-        for (size_t d = cuda_lane(); d < D && first < last && a.df; d += CUDA_WARP) {
-            real sum = 0;
-            for (int32_t j = first; j < last; j++) {
-                size_t i = static_cast<size_t>(pair[j]);
-                const real *g = pairs.g + i / K * RENDERER_RINGS * D + d;
-                float4 w = pairs.w[i];
-                sum += w.x * g[0] + w.y * g[D] + w.z * g[2 * D] + w.w * g[3 * D];
-            }
-            a.df[p * D + d] += sum;
-        }
-        if (!a.dx || cuda_lane() >= 3 || first == last) continue;
-        real sum = 0;
-        for (int32_t j = first; j < last; j++) sum += pairs.dx[3 * static_cast<size_t>(pair[j]) + cuda_lane()];
-        a.dx[3 * p + cuda_lane()] += sum;
-    }
-}
-
-static void particles_backward(Device *device, const ShadeArgs *a, const Pairs &pairs) {
-    size_t count = a->samples * static_cast<size_t>(a->neighbours);
-    CudaPairs sorted = cuda_pairs(device, count);
-    int32_t *start = static_cast<int32_t *>(device_scratch_bytes(device, (a->particles + 1) * sizeof *start));
-    LAUNCH(device, cuda_blocks(count), CUDA_THREADS, 0, list_pairs, count, a->particles, a->neighbour, sorted.key,
-           sorted.value);
-    cuda_sort(device, &sorted, cuda_bits(a->particles));
-    cuda_list_starts(device, count, sorted.key, a->particles, start);
-    LAUNCH(device, cuda_blocks(a->particles, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_to_particles, *a, pairs,
-           start, sorted.value);
-}
-
 void shade_backward_cuda(Device *device, const ShadeArgs *a) {
     if (!cuda_op(device, "shading, backward", a->samples, a->particles, a->features, a->hidden[0], a->hidden[1],
                  a->neighbours))
@@ -519,17 +469,17 @@ void shade_backward_cuda(Device *device, const ShadeArgs *a) {
     for (int i = 0; i < 3; i++)
         turned.layer[i] = device_scratch(device, static_cast<size_t>(shape.width[i]) * shape.width[i + 1]);
     real *partials = device_scratch(device, blocks * shape.weights);
-    Pairs pairs = {};
+    ShadePairs pairs = {};
     if (a->dx || a->df)
         pairs = {device_scratch(device, n * RENDERER_RINGS * a->features),
                  reinterpret_cast<float4 *>(device_scratch(device, 4 * n * K)), device_scratch(device, 3 * n * K)};
     LAUNCH(device, cuda_blocks(shape.weights), CUDA_THREADS, 0, turn_weights, *a, shape, turned);
     with_precision(device, shape, [&]<Precision P>() {
         ShadeFactors factors = make_factors<P>(device, a, true);
-        LAUNCH(device, blocks, THREADS, shape.floats * sizeof(real), shade_tiles_backward<P>, *a, shape, turned, factors,
-               pairs, partials);
+        LAUNCH(device, blocks, THREADS, shape.floats * sizeof(real), shade_tiles_backward<P>, *a, shape, turned,
+               factors, pairs, partials);
     });
     LAUNCH(device, cuda_blocks(shape.weights, CUDA_WARP), CUDA_THREADS, 0, add_partials, *a, shape, blocks, partials);
-    if (pairs.g) particles_backward(device, a, pairs);
+    if (pairs.g) shade_particles_backward(device, a, pairs);
     arena_release(&device->scratch, mark);
 }

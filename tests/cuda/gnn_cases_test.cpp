@@ -141,8 +141,8 @@ static double difference(const Floats &got, const Floats &want) {
 }
 
 // Of the largest value. f32: the order of sums, and exp to a few last bits. tf32 and bf16 round factors by up to
-// 2^-11 and 2^-8, in up to five products one behind the other; found were 2e-3 and 1.4e-2. relu: a value beside 0 may change its
-// side, and with it the gradient of its row, one of a few.
+// 2^-11 and 2^-8, in up to five products one behind the other; found were 2e-3 and 1.4e-2. relu: a value beside 0 may
+// change its side, and with it the gradient of its row, one of a few.
 static double tolerance(Precision precision, const OpCase *c) {
     return precision == PRECISION_F32 ? 1e-5 : c->kinked ? 0.5 : precision == PRECISION_TF32 ? 5e-3 : 3e-2;
 }
@@ -279,7 +279,7 @@ static void faults_are_noticed(void **) {
 }
 
 int main() {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_do_as_the_cpu), cmocka_unit_test(precisions), cmocka_unit_test(little_shared_memory),
-                                       cmocka_unit_test(faults_are_noticed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_do_as_the_cpu), cmocka_unit_test(precisions),
+                                       cmocka_unit_test(little_shared_memory), cmocka_unit_test(faults_are_noticed)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

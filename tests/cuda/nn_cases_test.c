@@ -138,8 +138,7 @@ static void large_shapes_equal_the_cpu(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu),
-                                       cmocka_unit_test(products_in_other_precisions),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu), cmocka_unit_test(products_in_other_precisions),
                                        cmocka_unit_test(the_same_bits_in_any_order),
                                        cmocka_unit_test(optimizer_equals_the_cpu),
                                        cmocka_unit_test(large_shapes_equal_the_cpu)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The self-test of the CUDA back end on the CPU's stand-in: every op, nearest neighbours, and training steps of whole models, with device memory out
-// of the host's reach.
+// The self-test of the CUDA back end on the CPU's stand-in: every op, nearest neighbours, and training steps of whole
+// models, with device memory out of the host's reach.
 #include "tests/test.h"
 
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
@@ -8,8 +8,9 @@
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;
-    if (getenv("SEE")) print_error("%s %s worst %.2e of %.1e %s\n", r->part, r->name, r->worst, r->allowed, r->where);
-    if (r->failed) print_error("%s %s: %zu of %zu failed, worst %.2e: %s\n", r->part, r->name, r->failed, r->checked, r->worst, r->where);
+    if (r->failed)
+        print_error("%s %s: %zu of %zu failed, worst %.2e: %s\n", r->part, r->name, r->failed, r->checked, r->worst,
+                    r->where);
 }
 
 typedef Status Part(SelfTest *test, Error *err);
@@ -43,8 +44,7 @@ static void neighbours(void **state) {
 static void models(void **state) {
     (void)state;
     check(selftest_models, PRECISION_F32, 10);
-    check(selftest_models, PRECISION_TF32, 3);
-    check(selftest_models, PRECISION_BF16, 3);
+    check(selftest_models, PRECISION_BF16, 2);
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 #include "renderer/cuda/backend.h"
 #include "renderer/cuda/functions.h"
 #include "renderer/cuda/lists.h"
+#include "renderer/cuda/shade_particles.h"
 #include "renderer/march.h"
 
 #include "renderer/composite.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core of nn/cuda/tensor_core.h: factors are gathered from the registers of all lanes, each from where the PTX
-// ISA has it ("Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16"), written down here a second time.
+// The tensor core of nn/cuda/tensor_core.h: factors are gathered from the registers of all lanes, each from where the
+// PTX ISA has it ("Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16"), written down here a second time.
 #include "nn/cuda/tensor_core.h"
 
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
@@ -35,9 +35,7 @@ static float factor(bool bf16, unsigned bits, unsigned depth) {
 }
 
 // Which lane has depth k of a line, and in which half of its registers of that line.
-static unsigned lane_of(bool bf16, unsigned line, unsigned k) {
-    return line % 8 * 4 + (bf16 ? k % 8 / 2 : k % 4);
-}
+static unsigned lane_of(bool bf16, unsigned line, unsigned k) { return line % 8 * 4 + (bf16 ? k % 8 / 2 : k % 4); }
 static unsigned half_of(bool bf16, unsigned k) { return k / (bf16 ? 8 : 4); }
 
 void cuda_on_cpu_tensor_core(bool bf16, const TensorA &a, const TensorB &b, float *upper, float *lower,
