@@ -1,7 +1,8 @@
 # libvpd_cuda.so: the CUDA back end, which the program opens when asked for. It needs the toolkit's compiler and headers;
 # it links CUDA's runtime into itself and opens cuBLAS and cuDNN when it runs.
 set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where nvcc is found and gcc makes a release")
-set(VPD_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "compute capabilities; the last also as PTX for later ones")
+# code of 8.0 runs on 8.6 and 8.9
+set(VPD_CUDA_ARCHITECTURES "75;80;90;100;120" CACHE STRING "compute capabilities; the last also as PTX for later ones")
 set(VPD_CUDA_BACKENDS nn/cuda gnn/cuda renderer/cuda model/cuda) # folders of .cu files
 # without fused multiply-add: neighbour lists, bodies, votes, farthest points and cells equal the CPU's
 set(VPD_CUDA_EXACT nn/cuda/knn_search.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/flow.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_farthest.cu)

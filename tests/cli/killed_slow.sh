@@ -1,7 +1,7 @@
 # SIGKILL at many moments of one training run: every time it goes on from its newest checkpoint, and in the end losses and weights are those of a
-# run that nobody stopped. VPD_KILLS (20) says how many; 200 are in benchmarks/results/.
+# run that nobody stopped. VPD_KILLS (8) says how many.
 . "$VPD_SOURCE/tests/cli/common"
-kills=${VPD_KILLS:-20}
+kills=${VPD_KILLS:-8}
 
 data=$folder/data.h5
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:2,val:1,test:0 --frames 9 -o "$data"
