@@ -121,7 +121,7 @@ void arena_reset(Arena *arena) {
     // A cycle that needed several blocks gets one of its peak's size next time, and a little more: the next cycles'
     // batches may need somewhat more, and a new block of this size costs its pages again.
     if (first && first->next) {
-        size_t size = arena->cycle_peak + arena->cycle_peak / HEADROOM;
+        size_t size = (arena->cycle_peak + arena->cycle_peak / HEADROOM) / ALIGNMENT * ALIGNMENT;
         drop_chain(arena, first);
         arena->last = NULL;
         add_block(arena, size);
