@@ -2,6 +2,7 @@
 #include "train/train_data.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "train/schedule.h"
 
@@ -138,8 +139,7 @@ static Status count_changes(const TrainData *data, TrainEpisode *episode, Error 
         status = dataset_read_frames(data->dataset, request, &frames, err);
         for (int f = 0; f + 1 < request.count && status == STATUS_OK; f++)
             episode->changes[first + f + 1] =
-                episode->changes[first + f] +
-                (double)changed_pixels(&frames, f, data->config->gnn.moving_threshold);
+                episode->changes[first + f] + (double)changed_pixels(&frames, f, data->config->gnn.moving_threshold);
         frames_free(&frames);
     }
     if (F > 0) episode->changes[F] = episode->changes[F - 1];
@@ -160,7 +160,8 @@ Status train_data_count_changes(TrainData *data, Error *err) {
 
 // ---- the stream
 
-// The start on whose present frame the share of all weights falls, which are added up from frame 0 on; `even` where all are 0.
+// The start on whose present frame the share of all weights falls, which are added up from frame 0 on; `even` where all
+// are 0.
 static int weighted_start(const TrainData *data, const double *added, int starts, double share, int even) {
     int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
     const double *from = added + present;
@@ -184,8 +185,9 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     // Contact first: what is left of the other starts is shared by the busy and the even.
     double which = (double)random_to_unit(random.v[2]), share = (double)random_to_unit(random.v[3]);
     const double *weights = episode->contacts && which < train->contact_starts ? episode->contacts
-                            : episode->changes && 1 - which < (1 - train->contact_starts) * train->busy_starts ? episode->changes
-                                                                                                               : NULL;
+                            : episode->changes && 1 - which < (1 - train->contact_starts) * train->busy_starts
+                                ? episode->changes
+                                : NULL;
     if (weights) *first = weighted_start(data, weights, starts, share, *first);
     return episode;
 }
@@ -218,7 +220,9 @@ Status train_data_start(TrainData *data, uint64_t first, Error *err) {
 }
 
 Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err) {
+    double begun = clock_now();
     Status status = loader_next(data->loader, frames, err);
+    data->waited += clock_now() - begun;
     if (status != STATUS_OK) return status;
     CHECK(*frames);
     for (int i = 0; i < data->episode_count; i++)

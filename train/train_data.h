@@ -16,7 +16,7 @@ typedef struct TrainEpisode {
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
-    double *changes; // (F) pixels that change depth from each frame to the next, added up from the first on; or NULL
+    double *changes;  // (F) pixels that change depth from each frame to the next, added up from the first on; or NULL
     double *contacts; // (F + 1) how much motion changes at each frame (train/contacts.h), added up likewise; or NULL
 } TrainEpisode;
 
@@ -27,6 +27,7 @@ typedef struct TrainData {
     TrainEpisode *episodes;
     int episode_count;
     double time_step; // seconds between frames the model sees; 0 when the episodes are single frames
+    double waited;    // seconds that train_data_next has waited for the loader
 } TrainData;
 
 // Opens config->data.path, and refuses episodes that are too short for the history and the longest rollout, uneven or

@@ -34,14 +34,16 @@ typedef struct Trainer {
     long step;            // optimiser steps done
     double best, seconds; // best score so far; time spent before this session
     double started;
+    double logged, waited; // clock_now() and data.waited at the last line of the log
 } Trainer;
 
 // ---- one step
 
 // A turn about the axis train.turn by any angle, mirrored in every second case: physics under gravity stays the same.
 static void random_turn(const Trainer *t, int episode, long in_batch, double turn[9]) {
-    Random4 random = random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
-                             (uint64_t)in_batch);
+    Random4 random =
+        random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
+                (uint64_t)in_batch);
     double angle = 6.283185307179586 * (double)random_to_unit(random.v[0]), sign = random.v[1] & 1 ? -1 : 1;
     int axis = t->config.train.turn - 1, a = (axis + 1) % 3, b = (axis + 2) % 3;
     memset(turn, 0, 9 * sizeof *turn);
@@ -100,6 +102,13 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
 
 static double spent(const Trainer *t) { return t->seconds + clock_now() - t->started; }
 
+// Share of the time since the last line of the log that steps waited for data.
+static double waiting(Trainer *t) {
+    double now = clock_now(), share = (t->data.waited - t->waited) / (now - t->logged);
+    t->logged = now, t->waited = t->data.waited;
+    return share;
+}
+
 static Status write_log(Trainer *t, const LossParts *parts, double norm, double rate, Error *err) {
     RunLog *log = &t->run_log;
     run_log_begin(log, "train", t->step);
@@ -122,6 +131,7 @@ static Status write_log(Trainer *t, const LossParts *parts, double norm, double 
     run_log_integer(log, "particles", (long long)parts->particles);
     run_log_number(log, "steps_per_second", rate);
     run_log_number(log, "seconds", spent(t));
+    run_log_number(log, "waiting", waiting(t));
     run_log_number(log, "tape_mib", (double)tape_peak_bytes(&t->tape) / (1 << 20));
     return run_log_end(log, err);
 }
@@ -185,6 +195,7 @@ static Status loop(Trainer *t, Error *err) {
     Progress progress;
     progress_start(&progress, t->options->log, "train", "steps", (size_t)t->step, (size_t)t->config.train.steps);
     Status status = train_data_start(&t->data, (uint64_t)t->step * (uint64_t)t->config.train.batch, err);
+    t->logged = clock_now(), t->waited = t->data.waited;
     while (status == STATUS_OK && t->step < t->config.train.steps) {
         LossParts parts;
         double norm = 0, before = clock_now();
@@ -225,8 +236,8 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there are none yet. Of one that gives
-// dynamics alone only what is theirs must fit.
+// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there
+// are none yet. Of one that gives dynamics alone only what is theirs must fit.
 static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
     CheckpointMeta meta;
     if (!text[0]) return STATUS_OK;
@@ -252,7 +263,8 @@ static Status load_motion(Trainer *t, const char *path, Error *err) {
     for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         const Parameter *item = set->items[i];
         size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
-        if (strncmp(item->name, "gnn.", 4)) t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
+        if (strncmp(item->name, "gnn.", 4))
+            t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
     }
     free(kept);
     return status;

@@ -21,6 +21,7 @@ weights() {
 
 expect 0 "" "*" train -o "$folder/whole"
 [ "$(losses "$folder/whole" | wc -l)" = 8 ] || fail "8 lines of losses expected: $(losses "$folder/whole")"
+[ "$(grep -c '"waiting":\(0\.[0-9]\|[0-9.]*e-\)' "$folder/whole/metrics.jsonl")" = 8 ] || fail "8 shares of time that steps waited for data expected"
 
 # Stopped by a signal after 3 steps or so: a checkpoint of the last whole step, exit status 1, the same losses after --resume.
 lines() { local n; n=$(losses "$1" 2>/dev/null | wc -l); echo "${n:-0}"; }
