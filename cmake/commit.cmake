@@ -1,6 +1,10 @@
 # Writes OUT, a header with the git commit of SOURCE; touches it only when the commit changed, so that one file rebuilds.
+# Without a repository (an image's build) it is what the environment's VPD_COMMIT says.
 find_program(GIT git)
 set(commit "unknown")
+if("$ENV{VPD_COMMIT}" MATCHES "^[0-9a-f]+$")
+  set(commit "$ENV{VPD_COMMIT}")
+endif()
 if(GIT AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --short=12 HEAD
     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
