@@ -71,7 +71,6 @@ int main(int argc, char **argv) {
     Status status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &err);
     status = flush_results(status, &err);
     if (status == STATUS_OK) return 0;
-    log_clean(err.text);
     fprintf(stderr, "vpd: %s\n", err.text);
     return status == STATUS_BAD_INPUT ? 2 : 1;
 }

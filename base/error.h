@@ -20,6 +20,10 @@ typedef struct Error {
     char text[1024];
 } Error;
 
+// Control characters of a stranger's file become '?', but those in `keep`. error_fill and error_prefix do it: an error
+// is one line that is harmless for a terminal, whatever a name or a text in it holds.
+void error_clean(char *text, const char *keep);
+
 // Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`. A
 // macro, so that compilers see which status comes back (and that what an error leaves unset is not used).
 #define error_set(err, status, ...) (error_fill((err), (status), __VA_ARGS__), error_status(status))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include "base/error.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +17,7 @@ Log log_open(FILE *out, bool quiet) {
     return (Log){out, quiet, terminal && !dumb, terminal && !dumb && !(no_color && *no_color)};
 }
 
-void log_clean(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0; // the control characters beyond ASCII, in UTF-8
-        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7F || c1) *c = '?';
-        if (c1) c[1] = '?';
-    }
-}
+void log_clean(char *text) { error_clean(text, "\n\t"); }
 
 static void print_line(const Log *log, const char *before, const char *after, const char *format, va_list args) {
     char line[LINE_SIZE];

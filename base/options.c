@@ -73,8 +73,8 @@ size_t options_diff(OptionTable table, const void *a, const char *name_a, const 
         if (strcmp(text_a, text_b) == 0) continue;
         differ++;
         if (used < size) {
-            int n =
-                snprintf(out + used, size - used, "%s: %s %s, %s %s\n", option->key, text_a, name_a, text_b, name_b);
+            int n = snprintf(out + used, size - used, "%s%s: %s %s, %s %s", used ? "; " : "", option->key, text_a,
+                             name_a, text_b, name_b);
             used += n > 0 ? (size_t)n : 0;
         }
     }

@@ -69,8 +69,8 @@ char *options_to_yaml(OptionTable table, const void *config, bool comments);
 // One option as text in YAML form; false when it does not fit.
 bool options_format(const Option *option, const void *config, char *out, size_t size);
 
-// Appends one line for each option whose value differs between a and b ("model.C: 64 in the checkpoint, 128 here") to
-// `out`; returns how many differ. Only keys that begin with `prefix` are compared.
+// Appends each option whose value differs between a and b ("model.C: 64 in the checkpoint, 128 here; ...") to `out`;
+// returns how many differ. Only keys that begin with `prefix` are compared.
 size_t options_diff(OptionTable table, const void *a, const char *name_a, const void *b, const char *name_b,
                     const char *prefix, char *out, size_t size);
 

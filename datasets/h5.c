@@ -72,10 +72,17 @@ static Status open_failed(const char *name, Error *err) {
                      name, cause);
 }
 
+// The cause of an open that failed stays for h5_cause: every call clears it.
+static void close_list(hid_t list) {
+    hid_t causes = H5Eget_current_stack();
+    if (list >= 0) H5Pclose(list);
+    H5Eset_current_stack(causes);
+}
+
 static hid_t open_path(const void *path) {
     hid_t list = access_list();
     hid_t file = list < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, list);
-    if (list >= 0) H5Pclose(list);
+    close_list(list);
     return file;
 }
 
@@ -111,7 +118,7 @@ static hid_t open_image(const void *owner) {
     if (list >= 0 && H5Pset_fapl_core(list, 1 << 16, 0) >= 0 &&
         H5Pset_file_image(list, (void *)(uintptr_t)image->bytes, image->size) >= 0)
         file = H5Fopen(image->name, H5F_ACC_RDONLY, list);
-    if (list >= 0) H5Pclose(list);
+    close_list(list);
     return file;
 }
 

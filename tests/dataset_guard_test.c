@@ -195,6 +195,12 @@ static void rgb_other_filter(Broken b) {
     H5Pset_chunk(plist, 5, RGB_CHUNK), H5Pset_scaleoffset(plist, H5Z_SO_INT, 2);
     replace_rgb(b, plist, RGB_DIMS);
 }
+// A filter that HDF5 would look for among plug-ins, which are code from a stranger.
+static void rgb_plugin_filter(Broken b) {
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(plist, 5, RGB_CHUNK), H5Pset_filter(plist, 32001, H5Z_FLAG_OPTIONAL, 0, NULL);
+    replace_rgb(b, plist, RGB_DIMS);
+}
 static void rgb_never_written(Broken b) { replace_rgb(b, H5Pcreate(H5P_DATASET_CREATE), RGB_DIMS); }
 static void rgb_huge(Broken b) {
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
@@ -283,6 +289,7 @@ static const GuardCase CASES[] = {
     {rgb_virtual, "expected data stored in this file, found a virtual layout"},
     {rgb_external_storage, "expected data stored in this file, found external storage"},
     {rgb_other_filter, "expected the filters shuffle, deflate and fletcher32 only, found filter 6"},
+    {rgb_plugin_filter, "expected the filters shuffle, deflate and fletcher32 only, found filter 32001"},
     {rgb_never_written, "was it cut short or never filled?"},
     {rgb_huge, "declares 12582912000000 bytes but the file"},
     {rgb_overflow, "found u8 ["},
@@ -426,6 +433,13 @@ static void test_half_written(void **state) {
     dataset_close(dataset);
 }
 
+// Files that bring down HDF5 1.10.8 itself: it crashes on the first and never ends on the second.
+static void test_library_holes(void **state) {
+    (void)state;
+    refuse("tests/fuzz/corpus/dataset/hdf5_crashes.h5", "hdf5_crashes.h5: expected an HDF5 file, found one");
+    refuse("tests/reference/hostile/hdf5_finds_no_end.h5", "hdf5_finds_no_end.h5: expected an HDF5 file, found one");
+}
+
 // The suite itself: an unbroken file must be accepted, or every refusal above means nothing.
 static void leave_alone(Broken b) { (void)b; }
 
@@ -443,8 +457,8 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_broken_files), TEST(test_legal_files),  TEST(test_foreign_files),
-        TEST(test_truncated),    TEST(test_half_written), TEST(test_planted_error),
+        TEST(test_broken_files), TEST(test_legal_files),   TEST(test_foreign_files), TEST(test_truncated),
+        TEST(test_half_written), TEST(test_library_holes), TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

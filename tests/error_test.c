@@ -19,6 +19,18 @@ static void test_set_and_prefix(void **state) {
     assert_int_not_equal(error_prefix(NULL, "a"), STATUS_OK);
 }
 
+// A name from a stranger's file can neither begin a line of its own nor steer a terminal.
+static void test_control_characters(void **state) {
+    (void)state;
+    Error err = {0};
+    error_set(&err, STATUS_BAD_INPUT, "found \"%s\"",
+              "a\nvpd: done\r\033[2J\x7F \xC2\x9B"
+              "1m \xC3\xA9\t.");
+    assert_string_equal(err.text, "found \"a?vpd: done??[2J? ??1m \xC3\xA9\t.\"");
+    error_prefix(&err, "b\n%s", "\033c");
+    assert_int_equal(strncmp(err.text, "b??c: found", 11), 0);
+}
+
 // However long the words, the text ends and the prefix stays.
 static void test_long_text(void **state) {
     (void)state;
@@ -83,9 +95,13 @@ static void test_close_refuses_nan(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_and_prefix), cmocka_unit_test(test_long_text),
-        cmocka_unit_test(test_check_aborts),   cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_version),        cmocka_unit_test(test_close_refuses_nan),
+        cmocka_unit_test(test_set_and_prefix),
+        cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_check_aborts),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_close_refuses_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,42 @@ static void test_foreign(void **state) {
     assert_null(image.pixels);
 }
 
+static void refuse_bytes(const unsigned char *bytes, size_t size, const char *name, const char *words) {
+    Error err = {0};
+    Image image;
+    assert_status_error(image_decode(bytes, size, name, &image, &err), STATUS_BAD_INPUT, err, words);
+    assert_null(image.pixels);
+}
+
+// Small files that claim 16000 x 4000 pixels: refused before any memory is asked for.
+static void test_enormous(void **state) {
+    (void)state;
+    static const unsigned char SIZE[5] = {8, 4000 >> 8, 4000 & 255, 16000 >> 8, 16000 & 255}; // bits, height, width
+    unsigned char bytes[4096];
+    size_t size, at = 2;
+    write_jpeg();
+    FILE *file = fopen(path, "rb");
+    size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    while (bytes[at + 1] != 0xc0) at += 2 + ((size_t)bytes[at + 2] << 8 | bytes[at + 3]); // the frame's segment
+    memcpy(bytes + at + 4, SIZE, sizeof SIZE);
+    refuse_bytes(bytes, size, "claim.jpg", "declares 16000 x 4000 pixels, more than its");
+
+    TIFF *tiff = TIFFOpen(path, "w");
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 16000), TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 4000);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8), TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 4000), TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFWriteRawStrip(tiff, 0, bytes, 8);
+    TIFFClose(tiff);
+    file = fopen(path, "rb");
+    size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    refuse_bytes(bytes, size, "claim.tif", "declares 16000 x 4000 pixels");
+
+    refuse_bytes((const unsigned char *)"16000&4000&1&abcd", 17, "claim.bin", "expected 16000 x 4000 floats");
+}
+
 // Every cut and many flips end with a picture or a sentence; a cut never passes for whole.
 static void batter(const char *name) {
     Error err = {0};
@@ -320,9 +356,9 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_png_round_trip), TEST(test_png_kinds), TEST(test_jpeg),          TEST(test_tiff),
-        TEST(test_foreign),        TEST(test_damaged),   TEST(test_to_rgb8),       TEST(test_resize),
-        TEST(test_resize_depth),   TEST(test_draw),      TEST(test_planted_error),
+        TEST(test_png_round_trip), TEST(test_png_kinds),    TEST(test_jpeg),    TEST(test_tiff),
+        TEST(test_foreign),        TEST(test_enormous),     TEST(test_damaged), TEST(test_to_rgb8),
+        TEST(test_resize),         TEST(test_resize_depth), TEST(test_draw),    TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

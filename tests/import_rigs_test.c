@@ -44,6 +44,9 @@ static void test_colmap_text(void **state) {
     assert_int_equal(dataset_episode(dataset, 0)->V, 9);
     compare_images(dataset, NULL, 1e-6, 1e-9);
     dataset_close(dataset);
+    snprintf(camera, sizeof camera, "7 PINHOLE 32 24 1 1 16 12\n3 PINHOLE 32 24 1 1 16 12\n7 PINHOLE 32 24 2 2 16 12");
+    write_colmap_text(camera);
+    refuse(usual(), "cameras.txt: expected each camera once, found two of number 7");
     // One lens after the other: those without distortion give the same.
     snprintf(camera, sizeof camera, "7 SIMPLE_RADIAL 32 24 %.17g 16 12 0", scene.K[0]);
     write_colmap_text(camera);

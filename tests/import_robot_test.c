@@ -4,8 +4,10 @@
 #include "datasets/h5_write.h"
 #include "tests/import_scene.h"
 
+#include <jpeglib.h>
+
 static char path[160], cameras_file[160], depth_folder[160];
-static const double NEAR = 0.1, FAR = 20;
+static const double BUFFER_NEAR = 0.1, BUFFER_FAR = 20;
 
 static int set_up_file(void **state) {
     int result = set_up(state);
@@ -25,7 +27,7 @@ static void gather_view(int v, bool over, bool buffer, uint8_t *rgb, float *dept
             memcpy(rgb + 3 * to, scene.rgb + 3 * from, 3 * W);
             for (size_t x = 0; x < W; x++) {
                 double z = scene.depth[from + x];
-                if (buffer) z = z > 0 ? (1 - NEAR / z) / (1 - NEAR / FAR) : 1;
+                if (buffer) z = z > 0 ? (1 - BUFFER_NEAR / z) / (1 - BUFFER_NEAR / BUFFER_FAR) : 1;
                 depth[to + x] = (float)z;
             }
         }
@@ -166,6 +168,94 @@ static void test_maniskill(void **state) {
     dataset_close(dataset);
 }
 
+// libjpeg's memory; quality 95.
+static size_t encode_jpeg(const uint8_t *rgb, int H, int W, unsigned char **out) {
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr manager;
+    unsigned long size = 0;
+    *out = NULL;
+    jpeg.err = jpeg_std_error(&manager);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, out, &size);
+    jpeg.image_width = (JDIMENSION)W, jpeg.image_height = (JDIMENSION)H;
+    jpeg.input_components = 3, jpeg.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, 95, TRUE);
+    jpeg_start_compress(&jpeg, TRUE);
+    for (int y = 0; y < H; y++) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(rgb + (size_t)y * (size_t)W * 3);
+        jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    return size;
+}
+
+enum { JPEG_ROW = 4096 };
+
+// ALOHA as its authors store it: a JPEG in each row, filled up with zeros. Colours of view 0 go to `rgb` (3,H,W,3) as
+// the JPEGs have them.
+static void write_compressed(uint8_t *rgb) {
+    static uint8_t rows[3 * JPEG_ROW];
+    const float actions[6] = {0};
+    memset(rows, 0, sizeof rows);
+    for (int f = 0; f < 3; f++) {
+        unsigned char *bytes;
+        Image image;
+        size_t size = encode_jpeg(scene.rgb + 3 * scene_cell(f, 0) * scene_pixels(), 24, 32, &bytes);
+        assert_true(size < JPEG_ROW);
+        memcpy(rows + JPEG_ROW * f, bytes, size);
+        assert_int_equal(image_decode(bytes, size, "row", &image, NULL), STATUS_OK);
+        memcpy(rgb + 3 * scene_pixels() * (size_t)f, image.pixels, 3 * scene_pixels());
+        image_free(&image);
+        free(bytes);
+    }
+    hid_t file = h5_create_file(path), observations = h5_create_group(file, "observations"),
+          images = h5_create_group(observations, "images");
+    assert_true(h5_write_array(images, "agentview", H5_U8, 2, (size_t[]){3, JPEG_ROW}, rows));
+    assert_true(h5_write_array(file, "action", H5_F32, 2, (size_t[]){3, 2}, actions));
+    h5_close_id(images), h5_close_id(observations);
+    assert_true(h5_close_file(file));
+}
+
+static void test_compressed(void **state) {
+    (void)state;
+    static uint8_t rgb[3 * 24 * 32 * 3];
+    Error err = {0};
+    Frames frames = {0};
+    write_compressed(rgb);
+    for (int f = 0; f < 3; f++) {
+        char name[256];
+        snprintf(name, sizeof name, "%.100s/demo.hdf5/agentview/%06d.png", depth_folder, f);
+        write_depth(f, 0, name, 0.001, plain);
+    }
+    write_cameras("\"fps\": 50", false);
+    ImportOptions options = with_cameras();
+    options.depth = depth_folder;
+    Dataset *dataset = import_good(options);
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->V == 1 && info->F == 3 && info->H == 24 && info->W == 32 && info->A == 2);
+    assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 3}, &frames, &err), err);
+    assert_memory_equal(frames.rgb, rgb, sizeof rgb);
+    double off = 0;
+    for (int f = 0; f < 3; f++) {
+        const uint8_t *seen = scene.rgb + 3 * scene_cell(f, 0) * scene_pixels();
+        for (size_t i = 0; i < 3 * scene_pixels(); i++)
+            off += abs(frames.rgb[3 * scene_pixels() * (size_t)f + i] - seen[i]);
+    }
+    assert_true(off / sizeof rgb < 6); // of 255: the pictures are the scene's, not another order of channels
+    frames_free(&frames);
+    dataset_close(dataset);
+
+    uint8_t rows[3 * 8] = {0xff, 0xd8, 0xff};
+    hid_t file = h5_create_file(path), observations = h5_create_group(file, "observations"),
+          images = h5_create_group(observations, "images");
+    assert_true(h5_write_array(images, "agentview", H5_U8, 2, (size_t[]){3, 8}, rows));
+    h5_close_id(images), h5_close_id(observations);
+    assert_true(h5_close_file(file));
+    refuse(options, "demo.hdf5:/observations/images/agentview: frame 0: the JPEG is damaged");
+}
+
 static void test_missing(void **state) {
     (void)state;
     hid_t file = h5_create_file(path), observations = h5_create_group(file, "observations"),
@@ -197,10 +287,8 @@ static void test_missing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ROBOT(test_depth_buffer),
-        ROBOT(test_depth_beside),
-        ROBOT(test_maniskill),
-        ROBOT(test_missing),
+        ROBOT(test_depth_buffer), ROBOT(test_depth_beside), ROBOT(test_maniskill),
+        ROBOT(test_compressed),   ROBOT(test_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,62 @@ static void test_bop(void **state) {
     refuse(usual(), "expected a camera \"0\" for 000000.png");
 }
 
+static void write_mask(int image, int object, const Image *picture) {
+    Error err = {0};
+    const char *path = place("000001/mask_visib/%06d_%06d.png", image, object);
+    assert_status_ok(file_make_parent(path, &err), err);
+    assert_status_ok(image_write_png(picture, path, &err), err);
+}
+
+// Object 7 is the ball, object 3 the floor: every other image lists them the other way round. Image 0 has one more
+// object 7, which is hidden.
+static void write_masks(void) {
+    uint8_t pixels[24 * 32];
+    const Image picture = {24, 32, 1, PIXEL_U8, pixels};
+    FILE *file = text_at("000001/scene_gt.json");
+    for (int v = 0; v < 9; v++) {
+        static const char *const LISTS[2] = {"[{\"obj_id\": 7}, {\"obj_id\": 3}", "[{\"obj_id\": 3}, {\"obj_id\": 7}"};
+        fprintf(file, "%s\"%d\": %s%s]", v ? ", " : "{", 3 * v, LISTS[v % 2], v ? "" : ", {\"obj_id\": 7}");
+        for (int object = 0; object < (v ? 2 : 3); object++) {
+            bool ball = object == v % 2;
+            for (size_t i = 0; i < sizeof pixels; i++) {
+                size_t at = scene_cell(0, v) * scene_pixels() + i;
+                pixels[i] = object == 2 ? 0
+                            : ball      ? 255 * (scene.mask[at] == 1)
+                                        : 255 * (scene.mask[at] == 0 && scene.depth[at] > 0);
+            }
+            write_mask(3 * v, object, &picture);
+        }
+    }
+    fprintf(file, "}");
+    fclose(file);
+}
+
+static void test_bop_masks(void **state) {
+    (void)state;
+    Error err = {0};
+    Frames frames = {0};
+    write_bop("");
+    write_masks();
+    Dataset *dataset = import_good(usual());
+    assert_true(dataset_episode(dataset, 0)->has_mask && !dataset_episode(dataset, 1)->has_mask);
+    assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), err);
+    for (size_t i = 0; i < 9 * scene_pixels(); i++)
+        assert_int_equal(frames.mask[i], scene.mask[i] == 1 ? 2 : scene.depth[i] > 0);
+    frames_free(&frames);
+    dataset_close(dataset);
+
+    uint8_t pixels[12] = {0};
+    write_mask(3, 1, &(Image){3, 4, 1, PIXEL_U8, pixels});
+    refuse(usual(), "000003_000001.png: expected a mask of one channel, 8 bit, 32 x 24, found 1 channels, 4 x 3");
+    assert_int_equal(unlink(place("000001/mask_visib/%06d_%06d.png", 3, 1)), 0);
+    refuse(usual(), "mask_visib/000003_000001.png");
+    replace_text("000001/scene_gt.json", "{\"0\": [{\"obj_id\": 7}], \"3\": [{\"id\": 7}]}");
+    refuse(usual(), "image \"3\": expected a whole number \"obj_id\" of object 0");
+    replace_text("000001/scene_gt.json", "{\"0\": [{\"obj_id\": 7}]}");
+    refuse(usual(), "expected the objects of image \"3\", found none; without mask_visib/");
+}
+
 // ---- Open3D
 
 static void write_open3d(const char *intrinsics) {
@@ -259,7 +315,7 @@ static void test_open3d(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_tum),           TEST(test_tum_as_video), TEST(test_tum_wrong), TEST(test_scannet),
-        TEST(test_scannet_wrong), TEST(test_bop),          TEST(test_open3d),
+        TEST(test_scannet_wrong), TEST(test_bop),          TEST(test_bop_masks), TEST(test_open3d),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,13 +212,13 @@ static void test_written_form(void **state) {
 static void test_diff(void **state) {
     (void)state;
     Config a = fresh(), b = fresh();
-    char lines[256] = "first\n";
+    char lines[256] = "first";
     b.steps = 7;
     b.noise.sigma = 0.5;
     b.mode = MODE_OFF;
     assert_int_equal(options_diff(table, &a, "in the checkpoint", &b, "here", "train.", lines, sizeof lines), 2);
-    assert_string_equal(lines, "first\ntrain.steps: 2000 in the checkpoint, 7 here\n"
-                               "train.noise.sigma: 0.003 in the checkpoint, 0.5 here\n");
+    assert_string_equal(lines, "first; train.steps: 2000 in the checkpoint, 7 here; "
+                               "train.noise.sigma: 0.003 in the checkpoint, 0.5 here");
     char small[16] = ""; // too small: cut, but all are counted
     assert_int_equal(options_diff(table, &a, "a", &b, "b", "", small, sizeof small), 3);
     assert_int_equal(strlen(small), sizeof small - 1);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // BOP: scene folders (000001, ...) with scene_camera.json, rgb/NNNNNN.png and depth/NNNNNN.png. cam_K is row-wise,
-// depth_scale turns depth into millimetres, cam_R_w2c and cam_t_w2c are world to camera, in millimetres.
+// depth_scale turns depth into millimetres, cam_R_w2c and cam_t_w2c are world to camera, in millimetres; masks where
+// the scene has them (bop_masks.h).
 #include "base/camera.h"
 #include "base/json_fields.h"
+#include "datasets/import/bop_masks.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/listing.h"
 
@@ -44,7 +46,7 @@ static Status read_camera(const char *path, const json_t *camera, PosedImage *im
 static Status add_frame(const char *path, const json_t *cameras, const char *folder, const char *depth_folder,
                         const char *name, PosedSet *out, Error *err) {
     char key[32], depth[96], stem[64];
-    PosedImage image = {.time = NAN};
+    PosedImage image = {.time = NAN, .number = (size_t)name_number(name)};
     name_stem(name, stem, sizeof stem);
     snprintf(key, sizeof key, "%ld", name_number(name));
     snprintf(depth, sizeof depth, "%s.png", stem);
@@ -54,7 +56,8 @@ static Status add_frame(const char *path, const json_t *cameras, const char *fol
     Status status = read_camera(path, camera, &image, err);
     if (status) return error_prefix(err, "image \"%s\"", key);
     if (out->count == 0) out->depth_scale = image.depth_scale;
-    return add_named_picture(folder, name, depth_folder, depth, &image, out, err);
+    status = bop_masks_take(out, &image, err);
+    return status ? status : add_named_picture(folder, name, depth_folder, depth, &image, out, err);
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
@@ -66,6 +69,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     Status status = file_join(path, sizeof path, scene, "scene_camera.json", err);
     if (!status) status = file_join(depth, sizeof depth, scene, "depth", err);
     if (!status) status = json_read_file(path, JSON_MAX, &cameras, err);
+    if (!status) status = bop_masks_open(scene, out, err);
     if (!status) status = list_pictures(colour, &names, err);
     for (size_t i = 0; !status && i < names.count; i++)
         status = add_frame(path, cameras, colour, depth, names.names[i], out, err);

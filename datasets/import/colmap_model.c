@@ -228,6 +228,22 @@ static int by_name(const void *a, const void *b) {
     return strverscmp(((const ColmapImage *)a)->name, ((const ColmapImage *)b)->name);
 }
 
+static int by_id(const void *a, const void *b) {
+    unsigned x = ((const ColmapCamera *)a)->id, y = ((const ColmapCamera *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static Status sort(const char *path, ColmapModel *model, Error *err) {
+    if (model->camera_count) qsort(model->cameras, model->camera_count, sizeof *model->cameras, by_id);
+    if (model->image_count) qsort(model->images, model->image_count, sizeof *model->images, by_name);
+    for (size_t i = 1; i < model->camera_count; i++) {
+        if (model->cameras[i].id == model->cameras[i - 1].id)
+            return error_set(err, STATUS_BAD_INPUT, "%s: expected each camera once, found two of number %u", path,
+                             model->cameras[i].id);
+    }
+    return STATUS_OK;
+}
+
 Status colmap_read(const char *folder, ColmapModel *out, Error *err) {
     char cameras[FILE_PATH_SIZE], images[FILE_PATH_SIZE];
     bool binary = has_binary(folder);
@@ -236,8 +252,7 @@ Status colmap_read(const char *folder, ColmapModel *out, Error *err) {
     if (!status) status = file_join(images, sizeof images, folder, binary ? "images.bin" : "images.txt", err);
     if (!status) status = binary ? read_binary(cameras, take_camera, out, err) : read_cameras_text(cameras, out, err);
     if (!status) status = binary ? read_binary(images, take_image, out, err) : read_images_text(images, out, err);
-    if (!status && out->image_count) qsort(out->images, out->image_count, sizeof *out->images, by_name);
-    return status;
+    return status ? status : sort(cameras, out, err);
 }
 
 void colmap_free(ColmapModel *model) {
@@ -248,8 +263,7 @@ void colmap_free(ColmapModel *model) {
 }
 
 const ColmapCamera *colmap_camera(const ColmapModel *model, unsigned id) {
-    for (size_t i = 0; i < model->camera_count; i++) {
-        if (model->cameras[i].id == id) return &model->cameras[i];
-    }
-    return NULL;
+    const ColmapCamera key = {.id = id};
+    if (!model->camera_count) return NULL;
+    return bsearch(&key, model->cameras, model->camera_count, sizeof key, by_id);
 }

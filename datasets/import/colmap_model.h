@@ -22,7 +22,7 @@ typedef struct ColmapImage {
 } ColmapImage;
 
 typedef struct ColmapModel {
-    ColmapCamera *cameras;
+    ColmapCamera *cameras; // by number
     ColmapImage *images; // by name
     size_t camera_count, image_count;
 } ColmapModel;

@@ -44,7 +44,6 @@ Status add_named_picture(const char *colour_folder, const char *colour, const ch
     Status status = posed_path(colour_folder, colour, &image->colour, err);
     if (!status) status = posed_path(depth_folder, depth, &image->depth, err);
     if (!status) return posed_set_add(out, image, err);
-    free(image->colour);
-    free(image->depth);
+    posed_image_free(image);
     return status;
 }

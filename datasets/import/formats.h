@@ -13,7 +13,8 @@ Lens given_lens(const ImportOptions *options);
 // [fx s cx; 0 fy cy; 0 0 1], row by row with `columns` numbers each, and whole-number pixel centres.
 Lens lens_of_matrix(const double *K, int columns);
 int one_episode(const char *path); // for Importer.count
-// One picture by name; the paths lie beneath the folders. `image` has the rest.
+// One picture by name; the paths lie beneath the folders. `image` has the rest; its mask is taken over, also
+// on failure.
 Status add_named_picture(const char *colour_folder, const char *colour, const char *depth_folder, const char *depth,
                          PosedImage *image, PosedSet *out, Error *err);
 

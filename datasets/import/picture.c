@@ -216,7 +216,8 @@ Status picture_depth(const PosedSet *set, const PosedImage *image, const View *v
 
 Status picture_mask(const PosedSet *set, const PosedImage *image, const View *view, Image *out, Error *err) {
     Image read = {0};
-    Status status = image_read_labels(image->mask, &read, err);
+    Status status =
+        set->read_mask ? set->read_mask(set, image, &read, err) : image_read_labels(image->mask, &read, err);
     *out = (Image){0};
     if (!status && (read.channels != 1 || read.type == PIXEL_F32))
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected a picture of labels with one channel, found %d",

@@ -31,6 +31,7 @@ typedef struct PosedSet PosedSet;
 
 // For pictures that are no files of their own: called from several threads at once.
 typedef Status PictureReader(const PosedSet *set, const PosedImage *image, bool depth, Image *out, Error *err);
+typedef Status MaskReader(const PosedSet *set, const PosedImage *image, Image *out, Error *err); // labels, u8 or u16
 
 // One episode: exactly one image for each (frame, view).
 struct PosedSet {
@@ -46,7 +47,8 @@ struct PosedSet {
     double *object_position, *object_quaternion; // (F,O,3), (F,O,4), malloc'ed; NULL for O = 0
     float *actions;                              // (F,A), malloc'ed; NULL for A = 0
     PictureReader *read;                         // NULL: by path
-    void *owner;                                 // of `read`; given to `close` at the end
+    MaskReader *read_mask;                       // NULL: by path; of images whose `mask` is not NULL
+    void *owner;                                 // of both; given to `close` at the end
     void (*close)(void *owner);
     char source[128], scene[64];
 };

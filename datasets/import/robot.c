@@ -55,7 +55,7 @@ static Status read_given(const ImportSource *source, RobotLayout layout, Given *
 static Status no_camera(const RobotEpisode *episode, const RobotCamera *camera, Error *err) {
     bool depth = camera->depth.id > 0;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected intrinsics%s of camera \"%s\", which this layout does not hold; " ADVICE "%s",
+                     "%s expected intrinsics%s of camera \"%s\", which this layout does not hold; " ADVICE "%s",
                      episode->file.text, depth ? " and poses" : ", poses and depth", camera->name,
                      depth ? "" : ", and --depth DIR");
 }
@@ -86,7 +86,7 @@ static Status settle_depth(const ImportSource *source, const RobotEpisode *episo
     out->depth_scale = given->depth_unit > 0 ? given->depth_unit : inside && real ? 1 : 0.001;
     if (!inside && !source->options->depth)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected depth, which this file does not hold; give --depth DIR with "
+                         "%s expected depth, which this file does not hold; give --depth DIR with "
                          "DIR/%s/%s/000000.png (16 bit, millimetres) or .npy",
                          episode->file.text, episode->name, episode->cameras[0].name);
     if (given->depth_near > 0 && given->depth_far > given->depth_near) {
@@ -137,10 +137,10 @@ static Status add_camera(const ImportSource *source, RobotEpisode *episode, cons
     if (named) status = take_given(given, camera, episode->frames, err);
     else if (!camera->has_lens) status = no_camera(episode, camera, err);
     if (!status && camera->depth.id <= 0 && !source->options->depth)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected depth of camera \"%s\" too, found none",
+        status = error_set(err, STATUS_BAD_INPUT, "%s expected depth of camera \"%s\" too, found none",
                            episode->file.text, camera->name);
-    camera->lens.H = status ? 0 : (int)camera->colour.dims[1];
-    camera->lens.W = status ? 0 : (int)camera->colour.dims[2];
+    camera->lens.H = camera->H;
+    camera->lens.W = camera->W;
     for (size_t f = 0; !status && f < episode->frames; f++) {
         PosedImage image = {
             .frame = (int)f, .view = view, .number = (size_t)v * episode->frames + f, .lens = camera->lens};
@@ -168,11 +168,11 @@ static Status add_cameras(const ImportSource *source, RobotEpisode *episode, con
 static Status set_times(const RobotEpisode *episode, double fps, PosedSet *out, Error *err) {
     if (!(fps > 0))
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected --fps N (or \"fps\" in --cameras), since this layout has no times",
+                         "%s expected --fps N (or \"fps\" in --cameras), since this layout has no times",
                          episode->file.text);
     out->F = (int)episode->frames;
     out->time = calloc(episode->frames, sizeof *out->time);
-    if (!out->time) return error_set(err, STATUS_FAILED, "%s: no memory", episode->file.text);
+    if (!out->time) return error_set(err, STATUS_FAILED, "%s no memory", episode->file.text);
     for (size_t f = 0; f < episode->frames; f++) out->time[f] = (double)f / fps;
     return STATUS_OK;
 }

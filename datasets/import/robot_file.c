@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPISODES_MAX = 100000, ENTRIES_MAX = 4096, FRAMES_MAX = 1000000, ACTION_MAX = 4096 };
+enum { EPISODES_MAX = 100000, ENTRIES_MAX = 4096, FRAMES_MAX = 1000000, ACTION_MAX = 4096, COMPRESSED_MAX = 1 << 26 };
 
 // ---- episodes of a file
 
@@ -128,12 +128,16 @@ void robot_close(RobotEpisode *episode) {
     *episode = (RobotEpisode){0};
 }
 
-static Status open_pictures(const H5Place *group, const char *name, RobotEpisode *episode, H5Array *out, Error *err) {
+static Status open_pictures(const H5Place *group, const char *name, RobotEpisode *episode, RobotCamera *out,
+                            Error *err) {
     H5Expect expect = {
         .kinds = H5_U8, .rank = 4, .dims = {episode->frames, 0, 0, 3}, .dims_max = FRAMES_MAX, .letters = "T,H,W,C"};
-    Status status = h5_open_array(group, name, true, &expect, out, NULL, err);
-    if (!status) episode->frames = (size_t)out->dims[0];
-    return status;
+    Status status = h5_open_array(group, name, true, &expect, &out->colour, NULL, err);
+    if (status) return status;
+    episode->frames = (size_t)out->colour.dims[0];
+    out->H = (int)out->colour.dims[1];
+    out->W = (int)out->colour.dims[2];
+    return STATUS_OK;
 }
 
 // (T,H,W,1) or (T,H,W) of what depth may be written as.
@@ -151,7 +155,7 @@ static Status open_depth(const H5Place *group, const char *name, const RobotEpis
 
 static RobotCamera *new_camera(RobotEpisode *episode, const char *name, size_t length, Error *err) {
     if (episode->camera_count == ROBOT_CAMERAS_MAX || length >= sizeof episode->cameras[0].name) {
-        error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d cameras with names of at most 63 letters",
+        error_set(err, STATUS_BAD_INPUT, "%s expected at most %d cameras with names of at most 63 letters",
                   episode->file.text, ROBOT_CAMERAS_MAX);
         return NULL;
     }
@@ -169,7 +173,7 @@ static Status add_observation(RobotEpisode *episode, const H5Place *obs, const c
     RobotCamera *camera = new_camera(episode, name, strlen(name) - ending, err);
     if (!camera) return STATUS_BAD_INPUT;
     snprintf(depth, sizeof depth, "%s_depth", camera->name);
-    Status status = open_pictures(obs, name, episode, &camera->colour, err);
+    Status status = open_pictures(obs, name, episode, camera, err);
     return status ? status : open_depth(obs, depth, episode, &camera->depth, err);
 }
 
@@ -197,7 +201,7 @@ static Status read_calibration(RobotEpisode *episode, const H5Place *group, Robo
     size_t count = status ? 0 : (size_t)array.dims[0];
     if (!status && count < episode->frames) count = 1;
     if (!status && !(camera->poses = calloc(count, 16 * sizeof(double))))
-        status = error_set(err, STATUS_FAILED, "%s: no memory", episode->file.text);
+        status = error_set(err, STATUS_FAILED, "%s no memory", episode->file.text);
     for (size_t i = 0; !status && i < count; i++) {
         double *to = camera->poses + 16 * i;
         memcpy(to, rows + 12 * i, 12 * sizeof(double));
@@ -222,7 +226,7 @@ static Status add_sensor(RobotEpisode *episode, const H5Place *group, const char
     RobotCamera *camera = new_camera(episode, name, strlen(name), err);
     if (!camera) return STATUS_BAD_INPUT;
     Status status = open_path(group, data, &place, &found, err);
-    if (!status) status = open_pictures(&place, "rgb", episode, &camera->colour, err);
+    if (!status) status = open_pictures(&place, "rgb", episode, camera, err);
     if (!status) status = open_depth(&place, "depth", episode, &camera->depth, err);
     h5_close(&place);
     if (!status) status = open_path(group, parameters, &place, &found, err);
@@ -231,9 +235,22 @@ static Status add_sensor(RobotEpisode *episode, const H5Place *group, const char
     return status;
 }
 
+// (T,H,W,3), or (T,bytes): a JPEG in each row.
 static Status add_aloha(RobotEpisode *episode, const H5Place *images, const char *name, Error *err) {
+    H5Expect rows = {.kinds = H5_U8, .rank = 2, .dims = {episode->frames, 0}, .dims_max = COMPRESSED_MAX};
     RobotCamera *camera = new_camera(episode, name, strlen(name), err);
-    return camera ? open_pictures(images, name, episode, &camera->colour, err) : STATUS_BAD_INPUT;
+    Image first = {0};
+    if (!camera) return STATUS_BAD_INPUT;
+    if (h5_open_array(images, name, true, &rows, &camera->colour, NULL, NULL) != STATUS_OK) {
+        camera->colour = (H5Array){0};
+        return open_pictures(images, name, episode, camera, err);
+    }
+    episode->frames = (size_t)camera->colour.dims[0];
+    Status status = robot_read(&camera->colour, 0, &first, err);
+    camera->H = first.H;
+    camera->W = first.W;
+    image_free(&first);
+    return status;
 }
 
 static Status add_cameras(RobotEpisode *episode, const H5Place *group, Error *err) {
@@ -337,25 +354,47 @@ Status robot_open(const char *path, int wanted, RobotEpisode *out, Error *err) {
     return status;
 }
 
-Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err) {
-    bool colour = array->kind == H5_U8, real = array->kind & H5_REALS;
-    hsize_t start[4] = {frame}, count[4] = {1, array->dims[1], array->dims[2], array->rank == 4 ? array->dims[3] : 1};
-    Status status = image_create((int)fmin((double)count[1], 1e9), (int)fmin((double)count[2], 1e9), colour ? 3 : 1,
-                                 colour ? PIXEL_U8
-                                 : real ? PIXEL_F32
-                                        : PIXEL_U16,
-                                 out, err);
-    if (status) return error_prefix(err, "%s", array->text);
+// The block of one frame.
+static Status read_frame(const H5Array *array, size_t frame, hid_t type, void *out, Error *err) {
+    hsize_t start[H5_RANK_MAX] = {frame}, count[H5_RANK_MAX] = {1};
+    for (int i = 1; i < array->rank; i++) count[i] = array->dims[i];
     h5_lock();
     hid_t file = H5Dget_space(array->id), memory = H5Screate_simple(array->rank, count, NULL);
-    hid_t type = colour ? H5T_NATIVE_UINT8 : real ? H5T_NATIVE_FLOAT : H5T_NATIVE_UINT16;
     bool good = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-                H5Dread(array->id, type, memory, file, H5P_DEFAULT, out->pixels) >= 0;
+                H5Dread(array->id, type, memory, file, H5P_DEFAULT, out) >= 0;
     if (file >= 0) H5Sclose(file);
     if (memory >= 0) H5Sclose(memory);
     h5_unlock();
-    if (good) return STATUS_OK;
-    image_free(out);
-    return error_set(err, STATUS_BAD_INPUT, "%s: the picture of frame %zu cannot be read; the file is damaged",
-                     array->text, frame);
+    return good ? STATUS_OK
+                : error_set(err, STATUS_BAD_INPUT, "%s: the picture of frame %zu cannot be read; the file is damaged",
+                            array->text, frame);
+}
+
+// What stands behind the picture's own end is ignored: rows are as long as the longest one.
+static Status read_compressed(const H5Array *array, size_t frame, Image *out, Error *err) {
+    size_t size = (size_t)array->dims[1];
+    char name[H5_PLACE_SIZE + 32];
+    *out = (Image){0};
+    void *bytes = malloc(size);
+    if (!bytes) return error_set(err, STATUS_FAILED, "%s: no memory for %zu bytes", array->text, size);
+    Status status = read_frame(array, frame, H5T_NATIVE_UINT8, bytes, err);
+    snprintf(name, sizeof name, "%s: frame %zu", array->text, frame);
+    if (!status) status = image_decode(bytes, size, name, out, err);
+    free(bytes);
+    return status;
+}
+
+Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err) {
+    bool colour = array->kind == H5_U8, real = array->kind & H5_REALS;
+    if (array->rank == 2) return read_compressed(array, frame, out, err);
+    int H = (int)fmin((double)array->dims[1], 1e9), W = (int)fmin((double)array->dims[2], 1e9);
+    Status status = image_create(H, W, colour ? 3 : 1, colour ? PIXEL_U8 : real ? PIXEL_F32 : PIXEL_U16, out, err);
+    if (status) return error_prefix(err, "%s", array->text);
+    status = read_frame(array, frame,
+                        colour ? H5T_NATIVE_UINT8
+                        : real ? H5T_NATIVE_FLOAT
+                               : H5T_NATIVE_UINT16,
+                        out->pixels, err);
+    if (status) image_free(out);
+    return status;
 }

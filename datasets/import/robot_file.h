@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One episode of a robot-learning HDF5 file, open: which cameras it has, their pictures, and their depth and
 // calibration where the file holds them (ManiSkill). Layouts:
-//   robomimic, LIBERO   data/demo_N/obs/NAME_image or NAME_rgb (T,H,W,3), NAME_depth (T,H,W[,1]), data/demo_N/actions
-//   (T,A) ManiSkill           traj_N/obs/sensor_data/NAME/{rgb,depth},
-//   traj_N/obs/sensor_param/NAME/{intrinsic_cv,extrinsic_cv} ALOHA               observations/images/NAME, action; an
-//   episode is a file
+//   - robomimic, LIBERO: data/demo_N/obs/NAME_image or NAME_rgb (T,H,W,3), NAME_depth (T,H,W[,1]), data/demo_N/actions
+//     (T,A)
+//   - ManiSkill: traj_N/obs/sensor_data/NAME/{rgb,depth}, traj_N/obs/sensor_param/NAME/{intrinsic_cv,extrinsic_cv}
+//   - ALOHA: observations/images/NAME (T,H,W,3), or (T,bytes) with a JPEG in each row, filled up with zeros; action; an
+//     episode is a file
 #ifndef VPD_DATASETS_IMPORT_ROBOT_FILE_H
 #define VPD_DATASETS_IMPORT_ROBOT_FILE_H
 
@@ -19,6 +20,7 @@ typedef enum RobotLayout { ROBOT_NONE, ROBOT_OBS, ROBOT_SENSORS, ROBOT_ALOHA } R
 typedef struct RobotCamera {
     char name[64];
     H5Array colour, depth; // depth.id 0: none in the file
+    int H, W;              // of the pictures; for compressed ones of the first
     bool has_lens;
     Lens lens;
     double *poses; // (pose_count,4,4) world from camera, malloc'ed; pose_count 1 or the number of frames
@@ -41,7 +43,8 @@ int robot_count(const char *path);
 Status robot_open(const char *path, int wanted, RobotEpisode *out, Error *err);
 void robot_close(RobotEpisode *episode);
 
-// Picture `frame` of an array (T,H,W[,C]): whole numbers of one channel as u16 (negative ones as 0), else as stored.
+// Picture `frame` of an array (T,H,W[,C]), or of rows of compressed ones (T,bytes): whole numbers of one channel as u16
+// (negative ones as 0), else as stored.
 Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err);
 
 #endif

@@ -1,5 +1,5 @@
 # SIGKILL at many moments of one training run: every time it goes on from its newest checkpoint, and in the end losses and weights are those of a
-# run that nobody stopped. VPD_KILLS (8) says how many.
+# run that nobody stopped. VPD_KILLS (8) says how many; the run is three steps long for each, and saves every second step.
 . "$VPD_SOURCE/tests/cli/common"
 kills=${VPD_KILLS:-8}
 
@@ -20,31 +20,44 @@ weights() {
   "$VPD" export -q --raw "$1/$last" --safetensors "$folder/w.safetensors" || return 1
   tail -c +$(($(od -An -tu8 -N8 "$folder/w.safetensors") + 9)) "$folder/w.safetensors" | cksum
 }
-steps_saved() { local name; name=$(cat "$folder/killed/checkpoints/latest" 2>/dev/null) || { echo 0; return; }; name=${name#step_}; echo $((10#${name%.h5})); }
+steps_saved() { # into $saved, without a process: it is asked every 10 ms
+  local name=
+  read -r name 2>/dev/null <"$folder/killed/checkpoints/latest"
+  name=${name#step_} name=${name%.h5} saved=$((10#0${name}))
+}
+pause() { sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; }
 
 start=$(date +%s%N)
 expect 0 "" "*" train -o "$folder/whole"
 milliseconds=$((($(date +%s%N) - start) / 1000000))
 
-# Each piece is killed after another time, by a golden-ratio sequence: during the start, steps, and saving (about half of this run's time).
-done_kills=0 finished=0 resume=()
+# Every fourth piece is killed at some moment of its first half second (start, reading of the checkpoint); the others once they have saved, and then
+# at some moment of the two steps and the save that follow, so that all of the run is covered. Moments by a golden-ratio sequence.
+interval=$((milliseconds * 2 / (3 * kills)))
+done_kills=0 finished=0 in_save=0 resume=()
 for ((i = 0; i < 10 * kills && done_kills < kills && !finished; i++)); do
-  before=$(steps_saved)
+  steps_saved; before=$saved
   train_apart -o "$folder/killed" "${resume[@]}" 2>"$folder/stderr" &
   pid=$!
-  wait_ms=$((20 + i * 618 % 1000 * (400 + 3 * milliseconds / kills) / 1000))
-  sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
+  share=$((i * 618 % 1000))
+  if [ $((i % 4)) = 0 ]; then pause $((share / 2))
+  else
+    while [ "$saved" = "$before" ] && kill -0 $pid 2>/dev/null; do sleep 0.01; steps_saved; done
+    pause $((share * interval / 1000))
+  fi
   kill -9 $pid 2>/dev/null && done_kills=$((done_kills + 1))
   wait $pid 2>/dev/null
   status=$?
   [ $status = 0 ] && finished=1
   [ $status = 0 ] || [ $status = 137 ] || { fail "kill $i: exit status $status: $(head -c 300 "$folder/stderr")"; break; }
-  after=$(steps_saved)
+  steps_saved; after=$saved
   [ "$after" -ge "$before" ] || fail "kill $i: the newest checkpoint fell from step $before to $after"
+  compgen -G "$folder/killed/checkpoints/*.$pid-*.tmp" >/dev/null && in_save=$((in_save + 1))
   [ -e "$folder/killed/config.yaml" ] && [ -e "$folder/killed/checkpoints/latest" ] && resume=(--resume)
   [ ${#resume[@]} = 0 ] && rm -rf "$folder/killed"
 done
-echo "$done_kills kills up to step $(steps_saved) of $((3 * kills))"
+steps_saved
+echo "$done_kills kills up to step $saved of $((3 * kills)), $in_save of them while a file was being written"
 [ "$done_kills" -ge $((kills / 2)) ] || fail "only $done_kills kills before the run ended"
 [ $finished = 1 ] || expect 0 "" "*" train -o "$folder/killed" "${resume[@]}"
 [ "$(losses "$folder/killed" | sort -n | uniq)" = "$(losses "$folder/whole")" ] || fail "losses differ: $(losses "$folder/killed" | sort -n | uniq | diff - <(losses "$folder/whole") | head -5)"

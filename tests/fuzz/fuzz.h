@@ -24,4 +24,24 @@ static inline int fuzz_file(const uint8_t *data, size_t size, char path[64]) {
     return fd;
 }
 
+// A folder in memory, where there is such a place, for readers that want a folder or a real name; removed at exit.
+static char fuzz_folder[64];
+
+static inline void fuzz_remove_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", fuzz_folder);
+    if (system(command)) fprintf(stderr, "left behind: %s\n", fuzz_folder);
+}
+
+static inline void fuzz_make_folder(void) {
+    snprintf(fuzz_folder, sizeof fuzz_folder, "%s/vpd-fuzz-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(fuzz_folder) || atexit(fuzz_remove_folder)) abort();
+}
+
+static inline void fuzz_write(const char *path, const void *data, size_t size) {
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file)) abort();
+}
+
 #endif
