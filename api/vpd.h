@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // vpd as a library (libvpd.so): open a trained model, turn posed RGB-D frames into particles, step them, draw them from
-// any camera, move them, save them.
+// any camera, edit them, save them.
 //
 //   vpd_model *model;  vpd_scene *scene;  vpd_error err;
 //   if (vpd_model_open("runs/a", NULL, &model, &err)) ...              // err.text says in one sentence what is wrong
 //   if (vpd_scene_episode(model, "my.h5", NULL, -1, &scene, &err)) ... // or vpd_scene_encode: frames in memory
+//   if (vpd_scene_edit(scene, 0, "remove: {label: object 0}", NULL, NULL, &err)) ...
 //   if (vpd_scene_step(scene, 10, &err)) ...
 //   if (vpd_scene_camera(scene, 10, 0, &view, &err) || vpd_scene_render(scene, 10, &view, &picture, &err)) ...
 //   vpd_scene_free(scene);  vpd_model_close(model);
@@ -14,9 +15,8 @@
 // - Structs begin with struct_size, which the caller sets to sizeof of the struct, also of one that is filled in. So
 //   later versions can add members at the end; a library that is older than the header refuses a struct it does not
 //   know.
-// - Any number of threads may use any number of models at once. Calls on one model and its scenes wait for one another;
-// a
-//   scene's pointers must not be read while another thread changes that scene.
+// - Any number of threads may use any number of models at once. Calls on one model and its scenes wait for one
+//   another; a scene's pointers must not be read while another thread changes that scene.
 // - The same frames, name, number of threads and machine give the same bits.
 // - A waiting thread spins for a while (OpenMP's habit): set OMP_WAIT_POLICY=passive in the environment before the
 //   library is loaded where processors are shared.
@@ -157,6 +157,39 @@ vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
 // `history` steps, so that moving particles at the one before the last gives them another velocity. Other steps stay as
 // they are.
 vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *positions, size_t count, vpd_error *err);
+
+// ---- edits: docs/editing.md has every edit and selection
+
+// What was done; given to a function below it is filled when all went well. NULL where it is not wanted.
+typedef struct vpd_edit_report {
+    size_t struct_size;
+    size_t before, after;    // present particles
+    size_t applied, skipped; // edits; those with `if_empty: skip` that selected nothing
+} vpd_edit_report;
+
+// Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, the states before it what the model has
+// seen (its past input sets, whose points go along with the particles), and the steps behind it are forgotten.
+// `edits` is YAML: one edit, a list of them, or such a list with its version:
+//     "remove: {label: object 0}"      "- cluster: {}\n- copy: {label: cluster 1, by: [0.5, 0, 0]}\n"
+// Files that it names lie in `folder` (NULL: the working folder). Each edit is noted in the scene's history, which
+// vpd_scene_write keeps. YAML that is no edit, a selection that takes nothing, a label that there is not and the like
+// are VPD_BAD_INPUT; after an error the scene is as it was. Pointers into the scene are no longer valid.
+vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, const char *folder, vpd_edit_report *report,
+                          vpd_error *err);
+
+// Appends all particles of another scene's state, of the same weights and time step, moved by `by` (3) metres (NULL:
+// left where they are). The scene's own state is taken from `step` as above. Labels keep their names and get new
+// numbers; `label` gives all that is new one label of this name instead (1 to 127 bytes; NULL: not). To append a part,
+// edit a copy of the other scene first. The other scene stays as it is, and may be the same one.
+vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *other, size_t other_step,
+                            const double by[3], const char *label, vpd_edit_report *report, vpd_error *err);
+
+// Gives the particles labels (N) of the caller's, 0 = background; what the model has seen before them gets those of the
+// particles that it belongs to. `names` has one line per label, that of label 0 first ("background\ncup\n"); NULL: the
+// names stay. Steps stay. Labels that come from shape are an edit, "cluster: {}"; vpd_scene_get_particles and
+// vpd_scene_facts tell labels and names.
+vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t count, const char *names,
+                                vpd_error *err);
 
 // ---- pictures
 

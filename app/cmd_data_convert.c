@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "datasets/convert.h"
 
 #include <limits.h>
@@ -29,6 +30,7 @@ static const Flag flags[] = {
     {.name = "unit", .value = "M", .help = "metres per unit of u16 depth (as stored, else 0.001)"},
     {.name = "name", .value = "TEXT", .help = "name of the new data set (the first one's)"},
     {.name = "level", .value = "N", .help = "deflate level, 1 to 9 (4)"},
+    FLAG_JSON,
     {0},
 };
 
@@ -154,6 +156,9 @@ static Status run_convert(const CommandLine *line, Error *err) {
         status = dataset_open(command_argument(line, opened), &datasets[opened], err);
     if (!status) status = dataset_convert(datasets, opened, &options, path, &line->log, err);
     for (int i = 0; i < opened; i++) dataset_close(datasets[i]);
+    json_t *object = NULL;
+    if (!status) status = result_of_dataset(line, path, &object, err);
+    if (!status) status = result_tell(line, object, RESULT_NOTE, err, "%s written", path);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "datasets/import/import.h"
 
 #include <limits.h>
@@ -37,6 +38,7 @@ static const Flag flags[] = {
     {.name = "split", .value = "NAME", .help = "train, val or test (train)"},
     {.name = "name", .value = "TEXT", .help = "name of the data set (the folder's)"},
     {.name = "level", .value = "N", .help = "deflate level, 1 to 9 (4)"},
+    FLAG_JSON,
     {0},
 };
 
@@ -109,7 +111,10 @@ static Status run_import(const CommandLine *line, Error *err) {
     options.split = (Split)split;
     options.level = (int)level;
     status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
-    if (!status) log_note(&line->log, "%s written; now \"vpd data check %s\"", path, path);
+    json_t *object = NULL;
+    if (!status) status = result_of_dataset(line, path, &object, err);
+    if (!status)
+        status = result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
     return status;
 }
 

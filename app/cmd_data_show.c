@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "app/result.h"
 #include "datasets/show.h"
 
 #include <stdio.h>
@@ -18,22 +19,35 @@ static const Flag flags[] = {
     {.name = "width", .value = "N", .help = "of a picture, pixels (160)"},
     {.name = "depth", .help = "depth below each picture: near is bright, unknown is red"},
     {.name = "fps", .value = "N", .help = "frames a second of the film (as recorded)"},
+    FLAG_JSON,
     {0},
 };
 
 // out.gif of one view; out_view3.gif when there are several.
-static Status write_films(const Dataset *dataset, const ShowOptions *options, const char *path, const Log *log,
+static Status write_films(const Dataset *dataset, const ShowOptions *options, const char *path, json_t *written,
                           Error *err) {
     int V = dataset_episode(dataset, options->episode)->V, only = V == 1 ? 0 : options->view;
     Status status = STATUS_OK;
-    if (only >= 0) return dataset_show_gif(dataset, options, only, path, err);
+    if (only >= 0) {
+        json_array_append_new(written, json_string(path));
+        return dataset_show_gif(dataset, options, only, path, err);
+    }
     for (int v = 0; !status && v < V; v++) {
         char name[PATH_SIZE];
         snprintf(name, sizeof name, "%.*s_view%d.gif", (int)(strlen(path) - strlen(".gif")), path, v);
         status = dataset_show_gif(dataset, options, v, name, err);
-        if (!status) log_note(log, "%s written", name);
+        json_array_append_new(written, json_string(name));
     }
     return status;
+}
+
+static Status tell(const CommandLine *line, const EpisodeInfo *episode, json_t *written, Error *err) {
+    size_t count = json_array_size(written);
+    char more[48] = "";
+    if (count > 1) snprintf(more, sizeof more, " and %zu more", count - 1);
+    json_t *object = json_pack("{s:O s:s}", "written", written, "episode", episode->name);
+    return result_tell(line, object, RESULT_NOTE, err, "%s%s written", json_string_value(json_array_get(written, 0)),
+                       more);
 }
 
 static Status run_show(const CommandLine *line, Error *err) {
@@ -54,8 +68,12 @@ static Status run_show(const CommandLine *line, Error *err) {
     options.width = (int)width;
     size_t length = status ? 0 : strlen(path);
     bool film = length > 4 && strcmp(path + length - 4, ".gif") == 0;
-    if (!status && film) status = write_films(dataset, &options, path, &line->log, err);
+    json_t *written = json_array();
+    if (!status && film) status = write_films(dataset, &options, path, written, err);
     else if (!status) status = dataset_show_sheet(dataset, &options, path, err);
+    if (!status && !film) json_array_append_new(written, json_string(path));
+    if (!status) status = tell(line, dataset_episode(dataset, options.episode), written, err);
+    json_decref(written);
     dataset_close(dataset);
     return status;
 }

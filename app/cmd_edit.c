@@ -2,6 +2,7 @@
 // `vpd edit`: changes the particles of a rollout file by a list of edits; "vpd rollout" goes on from the result.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "edit/edit.h"
 
 #include <stdlib.h>
@@ -20,25 +21,51 @@ static const Flag flags[] = {
     {.name = "show-history", .help = "print the edits that made FILE.h5 as a list, and do nothing else"},
     {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result where there are edits"},
     {.name = "time", .help = "say how long the edits took"},
+    FLAG_JSON,
     {0},
 };
 
-static Status show_history(const RolloutFile *file, Error *err) {
+// What the command tells; `json` collects it where that is asked for, else it is printed at once.
+typedef struct Told {
+    const CommandLine *line;
+    json_t *json;
+} Told;
+
+static Status put(Told *told, const char *key, json_t *value, Error *err) {
+    return json_object_set_new(told->json, key, value) == 0
+               ? STATUS_OK
+               : error_set(err, STATUS_FAILED, "--json: %s is no UTF-8, or memory ran out", key);
+}
+
+static Status show_history(Told *told, const RolloutFile *file, Error *err) {
     char *script = NULL;
     Status status = edit_history_script(file, &script, err);
-    if (status == STATUS_OK) fputs(script, stdout);
+    if (status == STATUS_OK && told->json) status = put(told, "history", json_string(script), err);
+    else if (status == STATUS_OK) fputs(script, stdout);
     free(script);
     return status;
 }
 
-static Status show_labels(const RolloutFile *file, Error *err) {
+static json_t *label_json(const EditLabel *l) {
+    return json_pack("{s:i s:s s:I s:[o,o,o]}", "label", l->label, "name", l->name, "particles",
+                     (json_int_t)l->particles, "centre", json_finite(l->centre[0]), json_finite(l->centre[1]),
+                     json_finite(l->centre[2]));
+}
+
+static Status show_labels(Told *told, const RolloutFile *file, Error *err) {
     EditLabel *labels = NULL;
     size_t count = 0;
+    json_t *list = told->json ? json_array() : NULL;
     Status status = edit_labels(file, &labels, &count, err);
-    for (size_t i = 0; i < count; i++)
-        printf("label %5d  %9zu particles  centre %7.3f %7.3f %7.3f  %s\n", labels[i].label, labels[i].particles,
-               labels[i].centre[0], labels[i].centre[1], labels[i].centre[2], labels[i].name);
-    if (status == STATUS_OK && count == 0) printf("no labels\n");
+    for (size_t i = 0; i < count; i++) {
+        if (list) json_array_append_new(list, label_json(labels + i));
+        else
+            printf("label %5d  %9zu particles  centre %7.3f %7.3f %7.3f  %s\n", labels[i].label, labels[i].particles,
+                   labels[i].centre[0], labels[i].centre[1], labels[i].centre[2], labels[i].name);
+    }
+    if (status == STATUS_OK && list) status = put(told, "labels", json_incref(list), err);
+    else if (status == STATUS_OK && count == 0) printf("no labels\n");
+    json_decref(list);
     free(labels);
     return status;
 }
@@ -53,17 +80,29 @@ static Status read_edits(const CommandLine *line, EditList **out, Error *err) {
     return status;
 }
 
-static void report_edits(const CommandLine *line, const char *out, const RolloutFile *file, const EditReport *report) {
+static Status report_edits(Told *told, const char *out, const RolloutFile *file, const EditReport *report, Error *err) {
+    if (told->json) {
+        json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:s s:i s:o s:o}", "written", out, "particles",
+                                   (json_int_t)report->after, "particles_before", (json_int_t)report->before, "edits",
+                                   (json_int_t)report->applied, "left_out", (json_int_t)report->skipped, "episode",
+                                   file->episode, "first_frame", file->first_frame, "tie_seconds",
+                                   json_finite(report->tie_seconds), "edit_seconds", json_finite(report->edit_seconds));
+        bool good = object && json_object_update(told->json, object) == 0;
+        json_decref(object);
+        return good ? STATUS_OK : error_set(err, STATUS_FAILED, "--json: a path is no UTF-8, or memory ran out");
+    }
     printf("%s: %zu particles, %zu before, %zu edit%s", out, report->after, report->before, report->applied,
            report->applied == 1 ? "" : "s");
     if (report->skipped) printf(", %zu left out", report->skipped);
     printf(" (episode %s, frame %d)\n", *file->episode ? file->episode : "unknown", file->first_frame);
-    if (command_has(line, "time"))
+    if (command_has(told->line, "time"))
         printf("%.3f s for the edits, %.3f s before to tie past sets and clouds to the particles\n",
                report->edit_seconds, report->tie_seconds);
+    return STATUS_OK;
 }
 
-static Status edit_file(const CommandLine *line, const EditList *list, RolloutFile *file, Error *err) {
+static Status edit_file(Told *told, const EditList *list, RolloutFile *file, Error *err) {
+    const CommandLine *line = told->line;
     const char *out;
     long step = 0;
     Device *device = NULL;
@@ -74,7 +113,7 @@ static Status edit_file(const CommandLine *line, const EditList *list, RolloutFi
     if (status == STATUS_OK) status = device_open("cpu", line->threads, &device, err);
     if (status == STATUS_OK) status = edit_apply(list, device, &line->log, (size_t)step, file, &report, err);
     if (status == STATUS_OK) status = rollout_file_write(file, out, err);
-    if (status == STATUS_OK) report_edits(line, out, file, &report);
+    if (status == STATUS_OK) status = report_edits(told, out, file, &report, err);
     device_close(device);
     return status;
 }
@@ -89,9 +128,12 @@ static Status run_edit(const CommandLine *line, Error *err) {
     if (status == STATUS_OK && !edits && !shows)
         status = error_set(err, STATUS_BAD_INPUT, "expected edits: --script FILE, or --do \"remove: {label: 2}\"");
     if (status == STATUS_OK) status = rollout_file_read(path, &file, err);
-    if (status == STATUS_OK && command_has(line, "show-history")) status = show_history(&file, err);
-    else if (status == STATUS_OK && edits) status = edit_file(line, list, &file, err);
-    if (status == STATUS_OK && command_has(line, "show-labels")) status = show_labels(&file, err);
+    Told told = {line, command_has(line, "json") ? json_object() : NULL};
+    if (status == STATUS_OK && command_has(line, "show-history")) status = show_history(&told, &file, err);
+    else if (status == STATUS_OK && edits) status = edit_file(&told, list, &file, err);
+    if (status == STATUS_OK && command_has(line, "show-labels")) status = show_labels(&told, &file, err);
+    if (status == STATUS_OK && told.json) status = result_json(line, json_incref(told.json), err);
+    json_decref(told.json);
     rollout_file_free(&file);
     edit_list_free(list);
     return status;

@@ -2,6 +2,7 @@
 // `vpd eval`: how near a model's predictions, or another system's pictures, come to the video.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "base/stop.h"
 #include "infer/eval.h"
 #include "infer/eval_frames.h"
@@ -19,7 +20,7 @@ static const Flag flags[] = {
     {.name = "steps",
      .value = "N",
      .help = "steps to predict, 0: reconstruction alone (default: 12, if there are so many)"},
-    {.name = "json", .value = "FILE", .help = "write every number with its count"},
+    {.name = "json", .value = "FILE", .help = "write every number with its count (-: on stdout, instead of the table)"},
     {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps"},
     {.name = "all-steps", .help = "a column for every step"},
     {.name = "pictures", .value = "FOLDER", .help = "write what was drawn, and sheets of it beside truth"},
@@ -104,8 +105,10 @@ static Status write_result(const char *temporary, void *context, Error *err) {
 static Status give_results(const CommandLine *line, const Report *report, Error *err) {
     const char *json = command_text(line, "json", NULL), *plot = command_text(line, "plot", NULL);
     Result as_json = {report, report_write_json}, as_plot = {report, report_write_svg};
-    report_print(report, command_has(line, "all-steps"), stdout);
-    Status status = json ? file_write_atomic(json, write_result, &as_json, err) : STATUS_OK;
+    Status status = STATUS_OK;
+    if (json && result_on_stdout(json)) status = report_write_json(report, stdout, err);
+    else report_print(report, command_has(line, "all-steps"), stdout);
+    if (json && !result_on_stdout(json)) status = file_write_atomic(json, write_result, &as_json, err);
     if (status == STATUS_OK && plot) status = file_write_atomic(plot, write_result, &as_plot, err);
     return status;
 }
@@ -113,7 +116,7 @@ static Status give_results(const CommandLine *line, const Report *report, Error 
 static Status check_outputs(const CommandLine *line, Error *err) {
     const char *json = command_text(line, "json", NULL), *plot = command_text(line, "plot", NULL);
     const char *pictures = command_text(line, "pictures", NULL);
-    Status status = json ? command_check_writable(json, err) : STATUS_OK;
+    Status status = json && !result_on_stdout(json) ? command_check_writable(json, err) : STATUS_OK;
     if (status == STATUS_OK && plot) status = command_check_writable(plot, err);
     if (status == STATUS_OK && pictures) status = file_make_folders(pictures, err);
     return status;

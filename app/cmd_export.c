@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd export`: a checkpoint's weights, or particles and rollouts, as files that other programs read.
 #include "app/commands.h"
+#include "app/result.h"
 #include "infer/export.h"
 #include "train/checkpoint.h"
 
@@ -13,6 +14,7 @@ static const Flag flags[] = {
     {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy"},
     {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)"},
     {.name = "usda", .value = "FILE", .help = "of a rollout: animated points (USD text)"},
+    FLAG_JSON,
     {0},
 };
 
@@ -33,28 +35,45 @@ static Status refuse(const CommandLine *line, const char *const *others, const c
     return STATUS_OK;
 }
 
+// "a.npz, a.glb"
+static void join_paths(const json_t *paths, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < json_array_size(paths) && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                                 json_string_value(json_array_get(paths, i)));
+}
+
+static Status tell_rollout(const CommandLine *line, const RolloutFile *r, json_t *written, Error *err) {
+    char paths[4096];
+    join_paths(written, paths, sizeof paths);
+    json_t *object = json_pack("{s:O s:I s:I}", "written", written, "particles", (json_int_t)r->sets[0].N, "steps",
+                               (json_int_t)r->steps);
+    return result_tell(line, object, RESULT_NOTE, err, "%s: %zu particles, %zu step%s written", paths, r->sets[0].N,
+                       r->steps, r->steps == 1 ? "" : "s");
+}
+
 static Status export_rollout(const CommandLine *line, Error *err) {
     static Status (*const writers[])(const RolloutFile *, const char *, Error *) = {export_ply, export_npz, export_gltf,
                                                                                     export_usda};
     RolloutFile rollout = {0};
-    int written = 0;
+    json_t *written = json_array();
     Status status = refuse(line, of_checkpoint, "rollout", err);
     if (status == STATUS_OK) status = rollout_file_read(command_argument(line, 0), &rollout, err);
     for (int i = 0; of_rollout[i] && status == STATUS_OK; i++) {
         const char *out = command_text(line, of_rollout[i], NULL);
         if (!out) continue;
-        written++;
+        json_array_append_new(written, json_string(out));
         status = writers[i](&rollout, out, err);
-        if (status == STATUS_OK)
-            log_note(&line->log, "%s: %zu particles, %zu step%s written", out, rollout.sets[0].N, rollout.steps,
-                     rollout.steps == 1 ? "" : "s");
     }
+    if (status == STATUS_OK && json_array_size(written) == 0)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "export of a rollout needs --ply FOLDER, --npz FILE, --gltf FILE.glb or --usda FILE; \"vpd "
+                           "render\" makes GIF, MP4 and PNG");
+    if (status == STATUS_OK) status = tell_rollout(line, &rollout, written, err);
+    json_decref(written);
     rollout_file_free(&rollout);
-    if (status != STATUS_OK || written > 0) return status;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "export of a rollout needs --ply FOLDER, --npz FILE, --gltf FILE.glb or --usda FILE; \"vpd render\" "
-        "makes GIF, MP4 and PNG");
+    return status;
 }
 
 static Status export_checkpoint(const CommandLine *line, Error *err) {
@@ -77,9 +96,14 @@ static Status export_checkpoint(const CommandLine *line, Error *err) {
     if (status == STATUS_OK && publication)
         status = checkpoint_export_publication(found.path, which, half, publication, err);
     if (status != STATUS_OK) return status;
-    log_note(&line->log, "%s: %s weights of step %ld written", found.path,
-             which == CHECKPOINT_RAW || !meta.has_ema ? "raw" : "averaged", meta.step);
-    return STATUS_OK;
+    const char *weights = which == CHECKPOINT_RAW || !meta.has_ema ? "raw" : "averaged";
+    json_t *written = json_array();
+    if (safetensors) json_array_append_new(written, json_string(safetensors));
+    if (publication) json_array_append_new(written, json_string(publication));
+    json_t *object = json_pack("{s:o s:s s:s s:I s:b}", "written", written, "checkpoint", found.path, "weights",
+                               weights, "step", (json_int_t)meta.step, "half", half);
+    return result_tell(line, object, RESULT_NOTE, err, "%s: %s weights of step %ld written", found.path, weights,
+                       meta.step);
 }
 
 static Status run_export(const CommandLine *line, Error *err) {

@@ -2,6 +2,7 @@
 // `vpd init`: a config to begin with. Every option stands in it with its default and what it does; those that were
 // chosen are set, all others are comments.
 #include "app/commands.h"
+#include "app/result.h"
 #include "base/file.h"
 #include "model/config.h"
 
@@ -14,6 +15,7 @@ static const Flag flags[] = {
     {.name = "out", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     FLAG_SET,
     {.name = "force", .help = "replace a file that is there"},
+    FLAG_JSON,
     {0},
 };
 
@@ -85,8 +87,9 @@ static Status run_init(const CommandLine *line, Error *err) {
     if (status == STATUS_OK && file_exists(wanted.path) && !command_has(line, "force"))
         status = error_set(err, STATUS_BAD_INPUT, "%s: is there already; --force replaces it", wanted.path);
     if (status == STATUS_OK) status = file_write_atomic(wanted.path, write_config, &wanted, err);
-    if (status == STATUS_OK) log_note(&line->log, "%s written; next: vpd train %s", wanted.path, wanted.path);
-    return status;
+    if (status != STATUS_OK) return status;
+    return result_tell(line, json_pack("{s:[s] s:I}", "written", wanted.path, "set", (json_int_t)wanted.count),
+                       RESULT_NOTE, err, "%s written; next: vpd train %s", wanted.path, wanted.path);
 }
 
 static OptionTable options(void) { return config_options; }

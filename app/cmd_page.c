@@ -3,6 +3,7 @@
 // longer.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "app/story.h"
 #include "base/clock.h"
 
@@ -19,6 +20,7 @@ static const Flag flags[] = {
     {.name = "commands", .value = "TEXT", .help = "commands to show, one a line"},
     FLAG_RAW,
     FLAG_DEVICE,
+    FLAG_JSON,
     {0},
 };
 
@@ -106,7 +108,8 @@ static Status run_page(const CommandLine *line, Error *err) {
         Status written = page_finish(page, status == STATUS_OK ? out : NULL, status == STATUS_OK ? err : NULL);
         if (status == STATUS_OK) status = written;
     }
-    if (status == STATUS_OK) log_note(&line->log, "%s written", out);
+    if (status == STATUS_OK)
+        status = result_tell(line, json_pack("{s:[s]}", "written", out), RESULT_NOTE, err, "%s written", out);
     free(episodes);
     dataset_close(dataset);
     return status;

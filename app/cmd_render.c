@@ -2,6 +2,7 @@
 // `vpd render`: draws a rollout file, beside the video it came from where that is at hand.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "base/stop.h"
 #include "infer/film.h"
 
@@ -33,6 +34,7 @@ static const Flag flags[] = {
      .value = "PATH",
      .help = "the checkpoint that made the rollout (default: the path in the file)"},
     FLAG_DEVICE,
+    FLAG_JSON,
     {0},
 };
 
@@ -207,10 +209,15 @@ static Status draw_film(const CommandLine *line, Rendering *r, Error *err) {
     status = film_draw(&workspace, &r->rollout, &r->film, &options, &r->video, err);
     rollout_workspace_free(&workspace);
     if (status == STATUS_OK) status = video_write(&r->video, r->out, err);
-    if (status == STATUS_OK)
-        printf("%s: %d frame%s of %d x %d pixels\n", r->out, r->video.count, r->video.count == 1 ? "" : "s", r->video.W,
-               r->video.H);
     return status;
+}
+
+static Status tell(const CommandLine *line, const Rendering *r, Error *err) {
+    const Video *video = &r->video;
+    json_t *object = json_pack("{s:[s] s:i s:i s:i s:o s:b}", "written", r->out, "frames", video->count, "width",
+                               video->W, "height", video->H, "fps", json_finite(video->fps), "truth", r->truth != NULL);
+    return result_tell(line, object, RESULT_STDOUT, err, "%s: %d frame%s of %d x %d pixels", r->out, video->count,
+                       video->count == 1 ? "" : "s", video->W, video->H);
 }
 
 static Status run_render(const CommandLine *line, Error *err) {
@@ -224,6 +231,7 @@ static Status run_render(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = choose_truth(line, &r, err);
     if (status == STATUS_OK) status = choose_output(line, &r, err);
     if (status == STATUS_OK) status = draw_film(line, &r, err);
+    if (status == STATUS_OK) status = tell(line, &r, err);
     rendering_free(&r);
     return status;
 }

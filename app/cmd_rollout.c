@@ -2,6 +2,7 @@
 // `vpd rollout`: what a model sees at the start of an episode, and how it thinks it goes on.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/result.h"
 #include "base/stop.h"
 #include "infer/rollout.h"
 
@@ -12,11 +13,15 @@ enum { STEPS_MAX = 100000 };
 static const Flag flags[] = {
     {.name = "episode", .value = "E", .help = "name or number (default: the first test episode)"},
     {.name = "start", .value = "F", .help = "present frame, the last one the model sees (default: the earliest)"},
-    {.name = "steps", .value = "N", .help = "steps to predict (default: to the end of the video; 0: the particles of the input alone), or to go on by"},
+    {.name = "steps",
+     .value = "N",
+     .help =
+         "steps to predict (default: to the end of the video; 0: the particles of the input alone), or to go on by"},
     {.name = "out", .value = "FILE.h5", .help = "rollout file to write", .letter = 'o'},
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
     FLAG_DEVICE,
+    FLAG_JSON,
     {0},
 };
 
@@ -92,6 +97,15 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
     return status;
 }
 
+static Status tell(const CommandLine *line, const char *out, const RolloutFile *r, Error *err) {
+    json_t *object = json_pack("{s:[s] s:s s:i s:I s:I s:o s:s}", "written", out, "episode", r->episode, "first_frame",
+                               r->first_frame, "particles", (json_int_t)r->sets[0].N, "steps", (json_int_t)r->steps,
+                               "time_step", json_finite(r->time_step), "checkpoint", r->checkpoint);
+    return result_tell(line, object, RESULT_STDOUT, err,
+                       "%s: episode %s from frame %d, %zu particles, %zu step%s of %.4g s", out, r->episode,
+                       r->first_frame, r->sets[0].N, r->steps, r->steps == 1 ? "" : "s", r->time_step);
+}
+
 static Status run_rollout(const CommandLine *line, Error *err) {
     Session session = {0};
     RolloutFile rollout = {0};
@@ -103,9 +117,7 @@ static Status run_rollout(const CommandLine *line, Error *err) {
     if (status == STATUS_OK)
         status = (particles ? continue_rollout : start_rollout)(line, out, &session, &rollout, err);
     if (status == STATUS_OK) status = rollout_file_write(&rollout, out, err);
-    if (status == STATUS_OK)
-        printf("%s: episode %s from frame %d, %zu particles, %zu step%s of %.4g s\n", out, rollout.episode,
-               rollout.first_frame, rollout.sets[0].N, rollout.steps, rollout.steps == 1 ? "" : "s", rollout.time_step);
+    if (status == STATUS_OK) status = tell(line, out, &rollout, err);
     rollout_file_free(&rollout);
     session_close(&session);
     return status;

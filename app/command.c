@@ -2,6 +2,7 @@
 #include "app/command.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/threads.h"
 
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static Status check_count(const CommandLine *line, Error *err) {
 }
 
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err) {
-    *out = (CommandLine){.command = command};
+    *out = (CommandLine){.command = command, .started = clock_now()};
     *wants_help = false;
     out->arguments = calloc((size_t)count + 1, sizeof *out->arguments);
     out->given = calloc((size_t)count + 1, sizeof *out->given);

@@ -51,8 +51,9 @@ struct CommandLine {
     int argument_count;
     FlagValue *given;
     int given_count;
-    int threads; // in use: --threads N, else what the machine offers
-    Log log;     // messages and progress, on stderr
+    double started; // clock_now()
+    int threads;    // in use: --threads N, else what the machine offers
+    Log log;        // messages and progress, on stderr
 };
 
 // ---- what a command asks for

@@ -68,22 +68,62 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
     return rollout_file_note(file, line, err);
 }
 
-Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
-                  EditReport *report, Error *err) {
-    EditScene scene = {0};
+// The state at `step`, ready for edits.
+static Status begin(EditScene *scene, size_t step, RolloutFile *file, Device *device, const Log *log,
+                    EditReport *report, Error *err) {
     size_t same;
     double start = clock_now();
     *report = (EditReport){.before = file->sets[0].N};
     Status status = scene_take_step(file, step, &same, err);
     if (status == STATUS_OK) status = note_step(file, step, err);
-    if (status == STATUS_OK) status = scene_open(&scene, file, same, device, log, err);
+    if (status == STATUS_OK) status = scene_open(scene, file, same, device, log, err);
     report->tie_seconds = clock_now() - start;
-    start = clock_now();
+    return status;
+}
+
+// `start`: when the edits began.
+static Status end(EditScene *scene, Status status, double start, EditReport *report, Error *err) {
+    if (status == STATUS_OK) status = scene_spread_labels(scene, err);
+    report->edit_seconds = clock_now() - start;
+    if (status == STATUS_OK) report->after = scene_now(scene)->N;
+    scene_close(scene);
+    return status;
+}
+
+Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
+                  EditReport *report, Error *err) {
+    EditScene scene = {0};
+    Status status = begin(&scene, step, file, device, log, report, err);
+    double start = clock_now();
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
+    return end(&scene, status, start, report, err);
+}
+
+static Status note_append(RolloutFile *file, const RolloutFile *other, Error *err) {
+    char line[256];
+    snprintf(line, sizeof line, "# %zu particles of another scene (episode %s, frame %d) were appended through libvpd",
+             other->sets[0].N, *other->episode ? other->episode : "unknown", other->first_frame);
+    return rollout_file_note(file, line, err);
+}
+
+Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *append, Device *device, EditReport *report,
+                   Error *err) {
+    EditScene scene = {0};
+    Status status = begin(&scene, append->step, file, device, NULL, report, err);
+    double start = clock_now();
+    if (status == STATUS_OK) status = scene_append_file(&scene, other, append, err);
+    if (status == STATUS_OK) status = note_append(file, other, err);
+    report->applied = status == STATUS_OK;
+    return end(&scene, status, start, report, err);
+}
+
+Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *names, Device *device, Error *err) {
+    EditScene scene = {0};
+    Status status = scene_open(&scene, file, 1, device, NULL, err);
+    if (status == STATUS_OK) status = scene_set_labels(&scene, labels, names, err);
+    if (status == STATUS_OK) status = rollout_file_note(file, "# labels were set through libvpd", err);
     if (status == STATUS_OK) status = scene_spread_labels(&scene, err);
-    report->edit_seconds = clock_now() - start;
-    report->after = file->sets[0].N;
     scene_close(&scene);
     return status;
 }

@@ -73,20 +73,34 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
     return *skipped ? STATUS_OK : status;
 }
 
-Status edit_compose(EditScene *scene, const Edit *edit, bool *skipped, Error *err) {
-    RolloutFile file = {0};
+// All of `file` at the edit's step; it is changed.
+static Status join_file(EditScene *scene, RolloutFile *file, const Edit *edit, bool *skipped, Error *err) {
     EditScene other = {0};
     size_t same = 1;
-    Status status = rollout_file_read(edit->file, &file, err);
-    if (status != STATUS_OK) return status;
-    status = check_model(scene->file, &file, err);
-    if (status == STATUS_OK) status = scene_take_step(&file, (size_t)edit->step, &same, err);
-    if (status == STATUS_OK) status = scene_open(&other, &file, same, scene->device, scene->log, err);
+    Status status = check_model(scene->file, file, err);
+    if (status == STATUS_OK) status = scene_take_step(file, (size_t)edit->step, &same, err);
+    if (status == STATUS_OK) status = scene_open(&other, file, same, scene->device, scene->log, err);
     if (status == STATUS_OK) status = narrow(&other, edit, skipped, err);
     if (status == STATUS_OK && !*skipped) status = renumber(scene, &other, edit->as, err);
     if (status == STATUS_OK && !*skipped) status = scene_join(scene, &other, err);
-    if (status != STATUS_OK) error_prefix(err, "%s", edit->file);
     scene_close(&other);
+    return status;
+}
+
+Status edit_compose(EditScene *scene, const Edit *edit, bool *skipped, Error *err) {
+    RolloutFile file = {0};
+    Status status = rollout_file_read(edit->file, &file, err);
+    if (status != STATUS_OK) return status;
+    status = join_file(scene, &file, edit, skipped, err);
+    if (status != STATUS_OK) error_prefix(err, "%s", edit->file);
     rollout_file_free(&file);
     return status;
+}
+
+Status scene_append_file(EditScene *scene, RolloutFile *other, const EditAppend *append, Error *err) {
+    Edit edit = {.op = EDIT_COMPOSE, .step = (long)append->other_step};
+    bool skipped = false;
+    memcpy(edit.by, append->by, sizeof edit.by);
+    if (append->as) snprintf(edit.as, sizeof edit.as, "%s", append->as);
+    return join_file(scene, other, &edit, &skipped, err);
 }

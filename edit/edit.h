@@ -28,6 +28,8 @@ Status edit_list_parse(EditList *list, const char *text, size_t length, const ch
                        Error *err);
 // Appends one edit, "remove: {label: 2}"; files that it names lie in the working folder.
 Status edit_list_add(EditList *list, const char *text, Error *err);
+// Appends what a program gives: such a list, its edits alone ("- remove: {label: 2}" per line) or one edit.
+Status edit_list_read(EditList *list, const char *text, const char *name, const char *folder, Error *err);
 size_t edit_list_count(const EditList *list);
 
 typedef struct EditReport {
@@ -45,6 +47,21 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err);
 // that is not there and the like are STATUS_BAD_INPUT.
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err);
+
+// Takes the step and appends the state of `other` at its step, as `compose` does: moved by `by` (metres), labels keep
+// their names and get new numbers, `as` (NULL: not) gives all of it one label. Both files
+// are changed; after an error they are good for rollout_file_free alone.
+typedef struct EditAppend {
+    size_t step, other_step;
+    double by[3];
+    const char *as;
+} EditAppend;
+Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *append, Device *device, EditReport *report,
+                   Error *err);
+
+// Gives the present particles labels (N); past sets take those of the particles that their points are tied to. `names`:
+// one line each, of label 0 first; NULL: the names stay. Steps stay.
+Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *names, Device *device, Error *err);
 
 // The labels that particles have, in order, malloc'ed; none where the file has no labels.
 typedef struct EditLabel {

@@ -2,6 +2,8 @@
 // Numbers and names of labels. Line i of the file's names is that of label i.
 #include "edit/scene.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +126,44 @@ Status scene_name_labels(EditScene *scene, long first, long count, const EditNam
         free(text);
         return scene_no_memory(err);
     }
+    free(scene->file->label_names);
+    scene->file->label_names = text;
+    return STATUS_OK;
+}
+
+// Lines of plain text, with a line end behind the last too; malloc'ed, after an error as well.
+static Status own_names(const char *names, char **out, Error *err) {
+    size_t length = strlen(names), lines = 0;
+    *out = length <= EDIT_LIST_BYTES_MAX ? malloc(length + 2) : NULL;
+    if (length > EDIT_LIST_BYTES_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "names of labels: expected at most %d bytes, found %zu",
+                         EDIT_LIST_BYTES_MAX, length);
+    if (!*out) return scene_no_memory(err);
+    for (size_t i = 0; i <= length; i++) {
+        (*out)[i] = names[i] == '\n' ? ' ' : names[i];
+        lines += names[i] == '\n' || (!names[i] && i > 0 && names[i - 1] != '\n');
+    }
+    bool plain = text_is_plain(*out);
+    memcpy(*out, names, length + 1);
+    if (length > 0 && names[length - 1] != '\n') memcpy(*out + length, "\n", 2);
+    if (plain && lines <= LABELS) return STATUS_OK;
+    return plain ? error_set(err, STATUS_BAD_INPUT, "names of labels: expected at most %d lines, found %zu", LABELS,
+                             lines)
+                 : error_set(err, STATUS_BAD_INPUT,
+                             "names of labels: expected UTF-8 without control characters, one line each");
+}
+
+Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *names, Error *err) {
+    RolloutSet *now = scene_now(scene);
+    char *text = NULL;
+    Status status = names ? own_names(names, &text, err) : STATUS_OK;
+    if (status == STATUS_OK) status = scene_need_labels(scene, err);
+    if (status != STATUS_OK) {
+        free(text);
+        return status;
+    }
+    memmove(now->labels, labels, now->N * sizeof *labels); // they may be its own
+    if (!names) return STATUS_OK;
     free(scene->file->label_names);
     scene->file->label_names = text;
     return STATUS_OK;

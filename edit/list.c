@@ -218,6 +218,28 @@ Status edit_list_add(EditList *list, const char *text, Error *err) {
     return status;
 }
 
+// A map of one entry that is no part of a list, such as {remove: {..}}.
+static bool is_edit(const YamlNode *root) {
+    return root->kind == YAML_MAP && root->count == 1 && !yaml_tree_find(root, "version") &&
+           !yaml_tree_find(root, "edits");
+}
+
+Status edit_list_read(EditList *list, const char *text, const char *name, const char *folder, Error *err) {
+    const ListReader reader = {name, folder, err};
+    YamlNode *root = NULL;
+    size_t length = strlen(text);
+    if (length > EDIT_LIST_BYTES_MAX)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d bytes, found %zu", name, EDIT_LIST_BYTES_MAX,
+                         length);
+    Status status = yaml_tree_read(text, length, name, &root, err);
+    const YamlNode *item = status == STATUS_OK && root->kind == YAML_LIST ? root->child : NULL;
+    for (; item && status == STATUS_OK; item = item->next) status = add_item(list, &reader, item);
+    if (status == STATUS_OK && root->kind != YAML_LIST)
+        status = is_edit(root) ? add_item(list, &reader, root) : add_list(list, &reader, root);
+    yaml_tree_free(root);
+    return status;
+}
+
 // ---- history
 
 Status edit_history_script(const RolloutFile *file, char **out, Error *err) {

@@ -73,6 +73,8 @@ typedef char EditName[EDIT_NAME_SIZE];
 Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err);
 // The name, or "label 3"; into out[EDIT_NAME_SIZE].
 void scene_label_name(const EditScene *scene, long label, char *out);
+// Labels of all present particles, and names as edit_set_labels takes them.
+Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *names, Error *err);
 // Past sets take the labels of the owners.
 Status scene_spread_labels(EditScene *scene, Error *err);
 
@@ -102,5 +104,6 @@ Status edit_recolour(EditScene *scene, const Edit *edit, const Mask *mask, Error
 Status edit_label(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_cluster(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);
 Status edit_compose(EditScene *scene, const Edit *edit, bool *skipped, Error *err);
+Status scene_append_file(EditScene *scene, RolloutFile *other, const EditAppend *append, Error *err);
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python/test_vpd.py CHECKPOINT DATA ROLLOUT: a tiny model, its data, and what `vpd rollout` made of both (tests/cli/python.sh)."""
+"""python/test_vpd.py CHECKPOINT DATA ROLLOUT EDITED: a tiny model, its data, what `vpd rollout` made of both, and what `vpd edit`
+made of that (tests/cli/python.sh)."""
 import gc
 import os
 import pathlib
@@ -11,7 +12,7 @@ import unittest
 import numpy as np
 import vpd
 
-CHECKPOINT, DATA, ROLLOUT = sys.argv[1:4]
+CHECKPOINT, DATA, ROLLOUT, EDITED = sys.argv[1:5]
 
 
 class Library(unittest.TestCase):
@@ -112,6 +113,65 @@ class Library(unittest.TestCase):
             with self.assertRaisesRegex(vpd.InputError, words):
                 wrong()
         self.assertIsInstance(vpd.InputError("x"), (vpd.Error, ValueError))
+
+    def test_edits(self):
+        scene = self.model.read(ROLLOUT)
+        expected = self.model.read(EDITED)  # vpd edit --step 2 with the same edits
+        copy = scene.copy()
+        report = copy.edit("move: {label: object 0, by: [0.1, 0, 0.2]}",
+                           {"copy": {"label": 1, "by": np.array([0.3, 0, 0]), "as": "Zwölf"}},
+                           {"remove": {"height": {"below": np.float32(-50)}, "if_empty": "skip"}}, step=2)
+        self.assertEqual(report, (scene.particles, expected.particles, 2, 1))
+        self.assertEqual(copy.steps, 0)
+        for array in ("positions", "features", "labels", "colours", "moving", "radii"):
+            np.testing.assert_array_equal(getattr(copy, array)(), getattr(expected, array)())
+        np.testing.assert_array_equal(copy.step(2).positions(), expected.step(2).positions())
+        self.assertEqual((copy.label_names[1], copy.label_names[-1]), ("object 0", "Zwölf"))
+        # A text of several lines among others, a list with and without its version, none at all.
+        for edits in (["""
+                       move:
+                         all: true
+                         by: [0, 0, 1]""", "move: {all: true, by: [0, 0, 0]}"],
+                      ["version: 1\nedits: [{move: {all: true, by: [0, 0, 1]}}, {move: {all: true, by: [0, 0, 0]}}]"],
+                      ["- move: {all: true, by: [0, 0, 1]}\n- move: {all: true, by: [0, 0, 0]}"]):
+            moved = scene.copy()
+            self.assertEqual(moved.edit(*edits, step=0).applied, 2)
+            np.testing.assert_array_equal(moved.positions(), scene.positions(0) + np.float32((0, 0, 1)))
+        self.assertEqual(moved.edit().applied, 0)
+        # Labels of the caller's, and another scene beside it.
+        lower = scene.positions(0)[:, 2] < np.median(scene.positions(0)[:, 2])
+        scene.set_labels(lower * 3, ["rest", "a", "b", "low"])
+        self.assertEqual((scene.label_names[3], int((scene.labels() == 3).sum())), ("low", int(lower.sum())))
+        self.assertEqual(scene.copy().edit("keep: {label: low}").after, lower.sum())
+        two = scene.copy()
+        self.assertEqual(two.append(scene, by=(1, 0, 0), label="guests", step=0, other_step=0).after, 2 * scene.particles)
+        np.testing.assert_array_equal(two.positions()[scene.particles:], scene.positions(0) + np.float32((1, 0, 0)))
+        self.assertTrue((two.labels()[scene.particles:] == two.label_names.index("guests")).all())
+        before, steps = scene.positions(), scene.steps
+        for wrong, words in ((lambda: scene.edit("remove: {label: cup}"), 'there is no label "cup"'),
+                             (lambda: scene.edit("remov: {label: 1}"), 'did you mean "remove"'),
+                             (lambda: scene.edit("remove: {label: 1"), "not valid YAML"),
+                             (lambda: scene.edit("remove: {label: 1}\0"), "NUL"),
+                             (lambda: scene.edit({"remove": {"height": {"above": 99}}}), "the selection takes none"),
+                             (lambda: scene.edit({"remove": {"height": {"above": float("nan")}}}), "above"),
+                             (lambda: scene.edit("compose: {file: absent.h5}", folder="/tmp"), "/tmp/absent.h5"),
+                             (lambda: scene.edit("remove: {label: 1}", step=99), "step 99"),
+                             (lambda: scene.append(scene, by=(0, 0)), "by: expected shape"),
+                             (lambda: scene.append(scene, label=""), "label: expected a name"),
+                             (lambda: scene.set_labels(lower * 1.0), "whole numbers, found float64"),
+                             (lambda: scene.set_labels(lower * 70000), "found 0 to 70000"),
+                             (lambda: scene.set_labels(lower[:3]), "particles, found 3"),
+                             (lambda: scene.set_labels(lower, ["two\nlines"]), "one line of text")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                wrong()
+        self.assertEqual(scene.steps, steps)
+        np.testing.assert_array_equal(scene.positions(), before)
+        shown = scene.positions(copy=False)
+        for change in (lambda: scene.edit("move: {all: true, by: [0, 0, 1]}"), lambda: scene.append(two),
+                       lambda: scene.set_labels(lower)):
+            with self.assertRaisesRegex(BufferError, "show this scene's memory"):
+                change()
+        del shown
 
     def test_pictures(self):
         scene = self.model.episode(DATA)

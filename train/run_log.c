@@ -133,10 +133,15 @@ void run_log_text(RunLog *log, const char *key, const char *text) { set(log, key
 Status run_log_end(RunLog *log, Error *err) {
     if (log->problem.status == STATUS_OK) {
         errno = 0;
-        Status status = json_write_line(log->lines, log->line, &log->problem);
-        log->line = NULL;
+        Status status = json_write_line(log->lines, json_incref(log->line), &log->problem);
         if (status != STATUS_OK || fflush(log->lines))
             file_error(&log->problem, log->path, "write", errno ? errno : EIO);
+    }
+    if (log->problem.status == STATUS_OK && log->copy) {
+        errno = 0;
+        Status status = json_write_line(log->copy, json_incref(log->line), &log->problem);
+        if (status != STATUS_OK || fflush(log->copy))
+            file_error(&log->problem, "the copy of metrics.jsonl", "write", errno ? errno : EIO);
     }
     if (log->problem.status == STATUS_OK) tensorboard_flush(&log->events, &log->problem);
     json_decref(log->line);

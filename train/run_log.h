@@ -20,8 +20,8 @@
 #include <stdio.h>
 
 typedef struct RunLog {
-    FILE *lines;
-    char path[4096]; // of metrics.jsonl
+    FILE *lines, *copy; // copy: where each line goes as well; NULL: nowhere
+    char path[4096];    // of metrics.jsonl
     TensorBoard events;
     json_t *line; // between begin and end
     char kind[32];

@@ -35,6 +35,8 @@ typedef struct Trainer {
     double best, seconds; // best score so far; time spent before this session
     double started;
     double logged, waited; // clock_now() and data.waited at the last line of the log
+    LossParts parts;  // of the last step
+    double fast_step; // seconds of a dry run's fastest
 } Trainer;
 
 // ---- one step
@@ -197,15 +199,14 @@ static Status loop(Trainer *t, Error *err) {
     Status status = train_data_start(&t->data, (uint64_t)t->step * (uint64_t)t->config.train.batch, err);
     t->logged = clock_now(), t->waited = t->data.waited;
     while (status == STATUS_OK && t->step < t->config.train.steps) {
-        LossParts parts;
         double norm = 0, before = clock_now();
         char detail[96];
-        status = train_step(t, &parts, &norm, err);
+        status = train_step(t, &t->parts, &norm, err);
         if (status != STATUS_OK) break;
-        snprintf(detail, sizeof detail, "loss %.5f", parts.total);
+        snprintf(detail, sizeof detail, "loss %.5f", t->parts.total);
         progress_update(&progress, (size_t)t->step, detail);
-        warn_of_collapse(t, &parts);
-        status = leave_behind(t, &parts, norm, 1 / (clock_now() - before), err);
+        warn_of_collapse(t, &t->parts);
+        status = leave_behind(t, &t->parts, norm, 1 / (clock_now() - before), err);
         // A validation that a signal cut short is left unfinished; the step itself is whole.
         if ((status == STATUS_OK || status == STATUS_INTERRUPTED) && stop_requested()) {
             status = save(t, false, err);
@@ -363,6 +364,7 @@ static Status run(Trainer *t, Error *err) {
         status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.flow, t->options->log, err);
     if (status == STATUS_OK && t->options->resume) status = resume_weights(t, &found, err);
     if (status == STATUS_OK) status = run_log_open(&t->run_log, t->folder, t->options->resume ? t->step : -1, err);
+    t->run_log.copy = t->options->lines;
     if (status == STATUS_OK) status = write_config(t, err);
     if (status != STATUS_OK) return status;
     print_model(t);
@@ -370,8 +372,7 @@ static Status run(Trainer *t, Error *err) {
 }
 
 static Status dry_run(Trainer *t, Error *err) {
-    LossParts parts;
-    double norm, best = INFINITY;
+    double norm;
     Status status = train_data_open(&t->config, t->options->log, &t->data, err);
     // The longest rollout from the first step on: what the run will need at most.
     t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
@@ -379,23 +380,29 @@ static Status dry_run(Trainer *t, Error *err) {
     if (status == STATUS_OK) status = build_model(t, err);
     // The same steps twice: the first time also measures scene flow, which is then kept.
     long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
+    t->fast_step = INFINITY;
     for (long i = 0; i < 2 * steps && status == STATUS_OK; i++) {
         if (i % steps == 0) status = train_data_start(&t->data, 0, err);
         double before = clock_now();
-        if (status == STATUS_OK) status = train_step(t, &parts, &norm, err);
-        best = fmin(best, clock_now() - before);
+        if (status == STATUS_OK) status = train_step(t, &t->parts, &norm, err);
+        t->fast_step = fmin(t->fast_step, clock_now() - before);
     }
-    if (status != STATUS_OK) return status;
-    char eta[64];
-    print_model(t);
-    clock_format(best * (double)t->config.train.steps, eta, sizeof eta);
-    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nseconds_per_step %.4f\neta %s\n",
-           parameters_element_count(&t->model->parameters), parts.particles,
-           (double)tape_peak_bytes(&t->tape) / (1 << 20), best, eta);
-    return STATUS_OK;
+    if (status == STATUS_OK) print_model(t);
+    return status;
 }
 
-Status train_run(const Config *config, Device *device, const TrainOptions *options, Error *err) {
+static void summarize(const Trainer *t, TrainSummary *out) {
+    *out = (TrainSummary){.weights = parameters_element_count(&t->model->parameters),
+                          .particles = t->parts.particles,
+                          .step = t->step,
+                          .best_score = t->best,
+                          .loss = t->parts.particles ? t->parts.total : NAN,
+                          .seconds = spent(t),
+                          .tape_mib = (double)tape_peak_bytes(&t->tape) / (1 << 20),
+                          .seconds_per_step = t->fast_step};
+}
+
+Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err) {
     Trainer *t = calloc(1, sizeof *t);
     if (!t) return error_set(err, STATUS_FAILED, "out of memory for a trainer");
     t->config = *config;
@@ -406,6 +413,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
     Status status = options->dry_run ? dry_run(t, err) : run(t, err);
+    if (status == STATUS_OK) summarize(t, summary);
     run_log_close(&t->run_log);
     tape_free(&t->tape);
     loss_workspace_free(&t->workspace);

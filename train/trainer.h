@@ -24,13 +24,24 @@ typedef struct TrainHooks {
 
 typedef struct TrainOptions {
     bool resume;  // go on from the folder's latest checkpoint
-    bool dry_run; // a few steps that leave nothing behind: prints weights, memory, time per step, ETA
+    bool dry_run; // a few steps that leave nothing behind: weights, memory, time per step
     const Log *log;
+    FILE *lines; // each line of metrics.jsonl goes there as well; NULL: not
     TrainHooks hooks;
 } TrainOptions;
 
+// What train_run did.
+typedef struct TrainSummary {
+    size_t weights, particles; // particles of the last step that was logged, or of a dry run's
+    long step;                 // optimiser steps of the run, earlier sessions included
+    double best_score, loss;   // NaN: none
+    double seconds;            // of the run, earlier sessions included
+    double tape_mib;           // peak of what a step keeps
+    double seconds_per_step;   // of a dry run: the fastest
+} TrainSummary;
+
 // config->train.out names the folder. STATUS_INTERRUPTED after a signal: the checkpoint of the last whole step is
 // written.
-Status train_run(const Config *config, Device *device, const TrainOptions *options, Error *err);
+Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err);
 
 #endif

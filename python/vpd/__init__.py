@@ -5,6 +5,6 @@ A `Model` turns posed RGB-D frames into a `Scene` of particles, which is stepped
 Lengths are metres, times seconds, places world coordinates; cameras are OpenCV's (x right, y down, z forward, pixel centres at
 (u + 0.5, v + 0.5), depth along z)."""
 from vpd._library import Error, InputError, library_path, library_version
-from vpd._scene import Model, Picture, Scene, View
+from vpd._scene import EditReport, Model, Picture, Scene, View
 
-__all__ = ["Error", "InputError", "Model", "Picture", "Scene", "View", "library_path", "library_version"]
+__all__ = ["EditReport", "Error", "InputError", "Model", "Picture", "Scene", "View", "library_path", "library_version"]

@@ -68,6 +68,11 @@ class CPicture(Sized):
                 ("opacity", c_void_p)]
 
 
+class EditReport(Sized):
+    _fields_ = [("struct_size", c_size_t), ("before", c_size_t), ("after", c_size_t), ("applied", c_size_t),
+                ("skipped", c_size_t)]
+
+
 # Arguments of each function that returns a status, without the error at the end.
 FUNCTIONS = {
     "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
@@ -82,6 +87,9 @@ FUNCTIONS = {
     "vpd_scene_step": [c_void_p, c_size_t],
     "vpd_scene_rewind": [c_void_p, c_size_t],
     "vpd_scene_set_positions": [c_void_p, c_size_t, c_void_p, c_size_t],
+    "vpd_scene_edit": [c_void_p, c_size_t, c_char_p, c_char_p, POINTER(EditReport)],
+    "vpd_scene_append": [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_double), c_char_p, POINTER(EditReport)],
+    "vpd_scene_set_labels": [c_void_p, c_void_p, c_size_t, c_char_p],
     "vpd_scene_camera": [c_void_p, c_size_t, c_int, POINTER(CView)],
     "vpd_scene_render": [c_void_p, c_size_t, POINTER(CView), POINTER(CPicture)],
 }

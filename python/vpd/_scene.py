@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
+import textwrap
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from vpd import _library as c
 
 PathLike = Union[str, "os.PathLike[str]"]
+Edit = Union[str, Mapping[str, Any]]
 
 
 def _path(path: PathLike) -> bytes:
     return os.fsencode(path)
+
+
+def _text(text: str, name: str) -> bytes:
+    """For C, where a text ends at its first NUL."""
+    if not isinstance(text, str) or "\0" in text:
+        raise c.InputError(f"{name}: expected a text without NUL, found {text!r}")
+    return text.encode()
+
+
+def _edits(edits: Sequence[Edit]) -> bytes:
+    """One YAML text of all edits. JSON is YAML; numpy's numbers and arrays become numbers and lists."""
+    texts = [textwrap.dedent(edit) if isinstance(edit, str) else json.dumps(edit, ensure_ascii=False, default=lambda value: value.tolist())
+             for edit in edits]
+    if len(texts) == 1:
+        return _text(texts[0], "edit")
+    items = [textwrap.indent(text, "  ").replace("  ", "- ", 1) for text in texts]
+    return _text("\n".join(items) if items else "[]", "edit")
 
 
 def _array(value, dtype, shape: tuple, name: str) -> np.ndarray:
@@ -84,6 +104,15 @@ class Picture(NamedTuple):
     depth: Optional[np.ndarray]  # (H, W) f32 metres along the camera's z, 0 = nothing there
     colour: Optional[np.ndarray]  # (H, W, 3) f32 in [0, 1], not rounded
     opacity: Optional[np.ndarray]  # (H, W) f32 in [0, 1]
+
+
+class EditReport(NamedTuple):
+    """What `Scene.edit` and `Scene.append` did."""
+
+    before: int  # particles
+    after: int
+    applied: int  # edits
+    skipped: int  # those with `if_empty: skip` that selected nothing
 
 
 class _Handle:
@@ -326,6 +355,51 @@ class Scene(_Handle):
         those of the step before the last gives another velocity. Returns itself."""
         positions = _array(positions, np.float32, (None, 3), "positions")
         self._change("vpd_scene_set_positions", self._index(step), positions.ctypes.data, len(positions))
+        return self
+
+    def edit(self, *edits: Edit, step: int = -1, folder: PathLike = ".") -> EditReport:
+        """Applies edits of docs/editing.md to the state at `step`, which becomes step 0; the steps behind it are forgotten.
+
+        Each is a text as after `vpd edit --do`, or the same as a dict; a whole list (version, edits) may be given as one text:
+
+            scene.edit("remove: {label: object 0}")
+            scene.edit({"cluster": {}}, {"throw": {"label": "cluster 1", "velocity": [0, 0, 2]}})
+
+        Labels, selections, velocities: see there. Files that edits name lie in `folder`. What cannot be done (no such label,
+        nothing selected, not an edit) is an InputError, and the scene stays as it was."""
+        report = c.EditReport()
+        self._change("vpd_scene_edit", self._index(step), _edits(edits), _path(folder), ctypes.byref(report))
+        return EditReport(report.before, report.after, report.applied, report.skipped)
+
+    def append(self, other: "Scene", by: Sequence[float] = (0, 0, 0), *, label: Optional[str] = None, step: int = -1,
+               other_step: int = -1) -> EditReport:
+        """Puts the particles of another scene's state beside those at `step`, which becomes step 0, moved by `by` metres.
+
+        Both must be of the same weights. Labels keep their names and get new numbers; `label` names all that is new."""
+        place = (ctypes.c_double * 3)(*_array(by, np.float64, (3,), "by"))
+        name = None if label is None else _text(label, "label")
+        report = c.EditReport()
+        first, second = sorted((self, other), key=id)  # one order for all threads
+        with first._lock, second._lock:
+            self._change("vpd_scene_append", self._index(step), other._pointer, other._index(other_step), place, name,
+                         ctypes.byref(report))
+        return EditReport(report.before, report.after, report.applied, report.skipped)
+
+    def set_labels(self, labels: np.ndarray, names: Optional[Sequence[str]] = None) -> "Scene":
+        """Gives the particles labels: (N) whole numbers, 0 = background. names: that of label 0, 1, ..; None: they stay. Steps
+        stay. `edit("cluster: {}")` makes labels from shape. Returns itself."""
+        array = np.asarray(labels)
+        if array.dtype.kind not in "uib":
+            raise c.InputError(f"labels: expected whole numbers, found {array.dtype}")
+        if array.size and not 0 <= array.min() <= array.max() < 65536:
+            raise c.InputError(f"labels: expected 0 to 65535, found {array.min()} to {array.max()}")
+        array = _array(array.astype(np.uint16, copy=False), np.uint16, (None,), "labels")
+        text = None
+        if names is not None:
+            if isinstance(names, str) or any("\n" in name or not name for name in names):
+                raise c.InputError(f"names: expected a list with one line of text for each label, found {names!r}")
+            text = _text("".join(f"{name}\n" for name in names), "names")
+        self._change("vpd_scene_set_labels", array.ctypes.data, len(array), text)
         return self
 
     def copy(self) -> "Scene":

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_world FOLDER: the files that tests of the library need, which cannot make them since they see api/vpd.h alone.
 //   data.h5      three episodes of a ball over a floor (tests/infer_world.h)
-//   model.h5     a tiny model that moves things; other.h5 one with 7 features; diverged.h5 with weights that are not
-//   numbers frames.bin   rgb, depth, mask, intrinsics, world_from_camera, time of frames 2, 3 of views 0, 1 expected.h5
-//   4 steps from frame 3 of episode 000002, as `vpd rollout` writes it; raw.h5: the same by raw weights
+//   model.h5     a tiny model that moves things; other.h5 one with 7 features; diverged.h5 with weights that are no
+//                numbers
+//   frames.bin   rgb, depth, mask, intrinsics, world_from_camera, time of frames 2, 3 of views 0, 1
+//   expected.h5  4 steps from frame 3 of episode 000002, as `vpd rollout` writes it; raw.h5: the same by raw weights
+//   expected_edit.h5  its step 2, edited as `vpd edit` does
+#include "edit/edit.h"
 #include "infer/session.h"
 #include "tests/infer_world.h"
 
@@ -57,6 +60,28 @@ static void save_rollout(World *world, bool raw, const char *name) {
     session_close(&session);
 }
 
+// What `vpd edit --step 2` makes of it, with the edits of edit_test.c.
+static void save_edited(const char *from, const char *name) {
+    static const char *const edits[] = {"move: {label: object 0, by: [0.1, 0, 0.2]}",
+                                        "copy: {label: 1, by: [0.3, 0, 0], as: twin}",
+                                        "remove: {height: {below: -50}, if_empty: skip}"};
+    RolloutFile file;
+    Device *device = NULL;
+    EditReport report;
+    Error err = {0};
+    EditList *list = edit_list_create();
+    assert_non_null(list);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        assert_status_ok(edit_list_add(list, edits[i], &err), err);
+    assert_status_ok(rollout_file_read(place(from), &file, &err), err);
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    assert_status_ok(edit_apply(list, device, NULL, 2, &file, &report, &err), err);
+    assert_status_ok(rollout_file_write(&file, place(name), &err), err);
+    device_close(device);
+    edit_list_free(list);
+    rollout_file_free(&file);
+}
+
 int main(int argc, char **argv) {
     World world;
     Error err = {0};
@@ -71,6 +96,7 @@ int main(int argc, char **argv) {
     save_frames(&world);
     save_rollout(&world, false, "expected.h5");
     save_rollout(&world, true, "raw.h5");
+    save_edited("expected.h5", "expected_edit.h5");
     for (size_t i = 0; i < world.model->parameters.size; i++) world.model->parameters.values[i] = 3e38f;
     save(&world, "diverged.h5");
     world_close(&world);

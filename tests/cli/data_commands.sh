@@ -29,7 +29,7 @@ expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --s
 expect 0 "" "*" "$VPD" data convert "$part" "$part" -o "$folder/both.h5" --crop 8,8,48,48 --size 24x24 --depth u16 --assign train:4,val:2 --quiet
 expect 0 "episodes   6 (train 4, val 2, test 0)" "" "$VPD" data info "$folder/both.h5"
 expect 0 "pass: median reprojection error" "*" "$VPD" data check "$folder/both.h5"
-expect 0 "" "" "$VPD" data show "$folder/both.h5" -o "$folder/sheet.png" --depth --episode 5
+expect 0 "" "sheet.png written" "$VPD" data show "$folder/both.h5" -o "$folder/sheet.png" --depth --episode 5
 head -c 8 "$folder/sheet.png" | grep -q PNG || fail "no contact sheet"
 expect 0 "" "*" "$VPD" data show "$folder/both.h5" -o "$folder/film.gif"
 head -c 3 "$folder/film_view4.gif" | grep -q GIF || fail "no film of the last view"

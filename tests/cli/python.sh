@@ -7,10 +7,12 @@ build=$(dirname "$VPD")
 grep -q 'fsanitize' "$build/build.ninja" 2>/dev/null && skip "python cannot load a library with sanitizers"
 . "$VPD_SOURCE/tests/cli/tiny_run"
 expect 0 "*" "*" "$VPD" rollout "$run" "$data" --steps 4 --threads 1 -o "$folder/out.h5"
+expect 0 "2 edits, 1 left out" "*" "$VPD" edit "$folder/out.h5" --step 2 --do "move: {label: object 0, by: [0.1, 0, 0.2]}" \
+  --do "copy: {label: 1, by: [0.3, 0, 0], as: Zwölf}" --do "remove: {height: {below: -50}, if_empty: skip}" -o "$folder/edited.h5"
 
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$VPD_SOURCE/python VPD_LIBRARY=$build/libvpd.so
 unset OMP_WAIT_POLICY
-expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$folder/out.h5"
+expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$folder/out.h5" "$folder/edited.h5"
 
 # Where the library is looked for, and what is said when it is not there.
 expect 1 "" "libvpd.so is not found; set VPD_LIBRARY" env VPD_LIBRARY=/there/is/none "$python" -c 'import vpd'
@@ -23,6 +25,10 @@ if "$python" -c 'import h5py' 2>/dev/null; then
   expect 0 "higher" "" "$python" "$VPD_SOURCE/python/examples/roll_out.py" "$folder/example"
   for file in seen.png predicted.png pushed.png rollout.h5; do
     [ -s "$folder/example/$file" ] || fail "the example made no $file"
+  done
+  expect 0 "removed" "" "$python" "$VPD_SOURCE/python/examples/edit_scene.py" "$folder/example"
+  for file in as_seen.png edited.png edited_later.png edited.h5; do
+    [ -s "$folder/example/$file" ] || fail "the second example made no $file"
   done
 fi
 

@@ -64,7 +64,7 @@ static Status train(const World *world, const char *folder, long steps, bool res
     Log log = log_open(nowhere, true);
     TrainOptions options = {.resume = resume, .log = &log};
     Status status = cuda_on_cpu_open(&device, err);
-    if (status == STATUS_OK) status = train_run(&config, device, &options, err);
+    if (status == STATUS_OK) status = train_run(&config, device, &options, &(TrainSummary){0}, err);
     device_close(device);
     fclose(nowhere);
     return status;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edits of scenes (edit/edit.h). Each works on a copy that takes the scene's place when all went well: after an error
+// the scene is what it was.
+#include "edit/edit.h"
+#include "api/api.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 128 }; // of a label
+
+// One of the three ways to change a file.
+typedef struct Change {
+    const EditList *list;     // edits; or
+    const EditAppend *append; // `other` appended; or
+    const vpd_scene *other;
+    const uint16_t *labels; // labels, with their names
+    const char *names;
+    size_t step;
+} Change;
+
+static Status change_file(const Change *change, Device *device, RolloutFile *file, RolloutFile *other,
+                          EditReport *report, Error *err) {
+    if (change->list) return edit_apply(change->list, device, NULL, change->step, file, report, err);
+    if (change->append) return edit_append(file, other, change->append, device, report, err);
+    return edit_set_labels(file, change->labels, change->names, device, err);
+}
+
+// The model's own device may be a GPU; edits are made on the CPU.
+static Status change_copy(const vpd_scene *scene, const Change *change, RolloutFile *file, RolloutFile *other,
+                          EditReport *report, Error *err) {
+    Device *device = NULL;
+    Status status = rollout_file_copy(&scene->file, file, err);
+    if (status == STATUS_OK) status = device_open("cpu", scene->model->session.device->threads, &device, err);
+    if (status == STATUS_OK) status = change_file(change, device, file, other, report, err);
+    device_close(device);
+    return status;
+}
+
+static Status change_scene(vpd_scene *scene, const Change *change, EditReport *report, Error *err) {
+    RolloutFile file = {0}, other = {0};
+    Status status = STATUS_OK;
+    if (change->other) { // its model may be another one: never both locks at once
+        Call call = call_begin(change->other->model);
+        status = rollout_file_copy(&change->other->file, &other, err);
+        call_end(&call);
+    }
+    if (status != STATUS_OK) return status;
+    Call call = call_begin(scene->model);
+    status = change_copy(scene, change, &file, &other, report, err);
+    if (status == STATUS_OK) {
+        RolloutFile old = scene->file;
+        scene->file = file;
+        file = old;
+    }
+    call_end(&call);
+    rollout_file_free(&file);
+    rollout_file_free(&other);
+    return status;
+}
+
+static Status check_report(const vpd_edit_report *report, Error *err) {
+    return report ? API_CHECK_STRUCT(report, vpd_edit_report, err) : STATUS_OK;
+}
+
+static void give_report(const EditReport *from, vpd_edit_report *to) {
+    if (!to) return;
+    *to = (vpd_edit_report){.struct_size = sizeof *to,
+                            .before = from->before,
+                            .after = from->after,
+                            .applied = from->applied,
+                            .skipped = from->skipped};
+}
+
+vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, const char *folder, vpd_edit_report *report,
+                          vpd_error *err) {
+    Error e = {0};
+    EditReport done = {0};
+    EditList *list = NULL;
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = api_check_pointer(edits, "edits", &e);
+    if (status == STATUS_OK) status = check_report(report, &e);
+    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
+    if (status == STATUS_OK && !(list = edit_list_create()))
+        status = error_set(&e, STATUS_FAILED, "out of memory for a list of edits");
+    if (status == STATUS_OK) status = edit_list_read(list, edits, "edits", folder ? folder : ".", &e);
+    if (status == STATUS_OK) status = change_scene(scene, &(Change){.list = list, .step = step}, &done, &e);
+    if (status == STATUS_OK) give_report(&done, report);
+    edit_list_free(list);
+    return api_result(status, &e, err);
+}
+
+static Status check_append(const double by[3], const char *label, Error *err) {
+    for (int c = 0; by && c < 3; c++)
+        if (!isfinite(by[c])) return error_set(err, STATUS_BAD_INPUT, "by: expected finite metres, found %g", by[c]);
+    if (!label || (*label && strlen(label) < NAME_BYTES && text_is_plain(label))) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "label: expected a name of 1 to %d bytes of UTF-8 without control characters, found %zu bytes",
+                     NAME_BYTES - 1, strlen(label));
+}
+
+vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *other, size_t other_step,
+                            const double by[3], const char *label, vpd_edit_report *report, vpd_error *err) {
+    Error e = {0};
+    EditReport done = {0};
+    EditAppend append = {.step = step, .other_step = other_step, .as = label};
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = api_check_pointer(other, "other", &e);
+    if (status == STATUS_OK) status = check_report(report, &e);
+    if (status == STATUS_OK) status = check_append(by, label, &e);
+    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
+    if (status == STATUS_OK && (status = api_check_step(other, other_step, &e)) != STATUS_OK) error_prefix(&e, "other");
+    if (by) memcpy(append.by, by, sizeof append.by);
+    if (status == STATUS_OK) status = change_scene(scene, &(Change){.append = &append, .other = other}, &done, &e);
+    if (status == STATUS_OK) give_report(&done, report);
+    return api_result(status, &e, err);
+}
+
+vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t count, const char *names,
+                                vpd_error *err) {
+    Error e = {0};
+    EditReport done = {0};
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = api_check_pointer(labels, "labels", &e);
+    if (status == STATUS_OK && count != scene->file.sets[0].N)
+        status = error_set(&e, STATUS_BAD_INPUT, "labels: expected those of %zu particles, found %zu",
+                           scene->file.sets[0].N, count);
+    if (status == STATUS_OK) status = change_scene(scene, &(Change){.labels = labels, .names = names}, &done, &e);
+    return api_result(status, &e, err);
+}
