@@ -64,6 +64,10 @@ void cuda_upload(Device *device, void *to, const void *host, size_t bytes) {
 
 void cuda_download(Device *device, void *host, const void *from, size_t bytes) {
     move(device, host, from, bytes, cudaMemcpyDeviceToHost, "download");
+    cuda_wait(device);
+}
+
+void cuda_wait(Device *device) {
     if (!device->failed)
         cuda_ok(device, cudaStreamSynchronize(cuda_state(device)->stream), "an earlier kernel or copy");
 }
