@@ -53,30 +53,66 @@ static void close_video(Video *video) {
 
 // ---- vpd bench step
 
+// Useful operations of a part a second, and of the peak.
+static double rate_of(const StepBench *b, int part) {
+    return b->work.flops[part] / (b->forward[part] + b->backward[part]);
+}
+
+static double peak_rate(const StepBench *b) { return b->product_flops / b->product.wall; }
+
+static double peak_bytes(const StepBench *b) { return b->copy_bytes / b->copy.wall; }
+
 static void print_step(const char *form, const StepBench *b) {
-    double dynamics = b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS], rate = b->dynamics_flops / dynamics,
-           peak = b->peak_flops / b->peak.wall;
+    double rate = rate_of(b, PART_DYNAMICS), floor = step_work_floor(&b->work, peak_rate(b), peak_bytes(b));
     printf("%-20s", form);
     for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
     printf(" %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->update.wall, 1e3 * b->step.wall,
-           1e3 * b->step.cpu, rate * 1e-9, peak * 1e-9, 100 * rate / peak, (double)b->tape_bytes / MIB,
+           1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b), (double)b->tape_bytes / MIB,
            (double)bench_peak_resident() / MIB);
+    printf("  memory, MiB:");
+    for (size_t i = 0; i < b->memory_count; i++)
+        printf("%s %s %.1f", i ? "," : "", b->memory[i].name, (double)b->memory[i].peak / MIB);
+    printf("\n  floor %.2f ms (products %.0f GFLOP/s, copies %.1f GB/s): the step takes %.1f times as long\n",
+           1e3 * floor, 1e-9 * peak_rate(b), 1e-9 * peak_bytes(b), b->step.wall / floor);
+}
+
+static json_t *memory_json(const StepBench *b) {
+    json_t *memory = json_object();
+    for (size_t i = 0; i < b->memory_count; i++)
+        json_object_set_new(memory, b->memory[i].name, json_integer((json_int_t)b->memory[i].peak));
+    return memory;
+}
+
+static void add_parts(json_t *object, const StepBench *b) {
+    json_t *forward = json_array(), *backward = json_array(), *rates = json_array(), *shares = json_array();
+    for (int i = 0; i < PART_COUNT; i++) {
+        bool counted = b->work.flops[i] > 0;
+        json_array_append_new(forward, json_finite(1e3 * b->forward[i]));
+        json_array_append_new(backward, json_finite(1e3 * b->backward[i]));
+        json_array_append_new(rates, counted ? json_finite(1e-9 * rate_of(b, i)) : json_null());
+        json_array_append_new(shares, counted ? json_finite(rate_of(b, i) / peak_rate(b)) : json_null());
+    }
+    json_object_set_new(object, "forward_ms", forward);
+    json_object_set_new(object, "backward_ms", backward);
+    json_object_set_new(object, "gflops", rates);
+    json_object_set_new(object, "share", shares);
 }
 
 static json_t *step_json(const StepShape *shape, const char *form, const StepBench *b) {
-    json_t *forward = json_array(), *backward = json_array();
-    for (int i = 0; i < PART_COUNT; i++) {
-        json_array_append_new(forward, json_finite(1e3 * b->forward[i]));
-        json_array_append_new(backward, json_finite(1e3 * b->backward[i]));
-    }
-    double dynamics = b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS];
-    return json_pack("{s:s s:s s:s s:I s:I s:o s:o s:f s:f s:f s:o s:o s:I s:f}", "bench", "step", "preset",
-                     shape->name, "form", form, "N", (json_int_t)shape->N, "M", (json_int_t)shape->M, "forward_ms",
-                     forward, "backward_ms", backward, "update_ms", 1e3 * b->update.wall, "step_ms", 1e3 * b->step.wall,
-                     "step_cpu_ms", 1e3 * b->step.cpu, "dynamics_gflops",
-                     json_finite(1e-9 * b->dynamics_flops / dynamics), "peak_gflops",
-                     json_finite(1e-9 * b->peak_flops / b->peak.wall), "tape_bytes", (json_int_t)b->tape_bytes,
-                     "peak_resident_bytes", (double)bench_peak_resident());
+    double floor = step_work_floor(&b->work, peak_rate(b), peak_bytes(b));
+    json_t *object =
+        json_pack("{s:s s:s s:s s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "form", form, "N",
+                  (json_int_t)shape->N, "M", (json_int_t)shape->M, "parts", "encoder", "dynamics", "renderer");
+    if (!object) return NULL;
+    add_parts(object, b);
+    json_t *rest = json_pack(
+        "{s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "update_ms", 1e3 * b->update.wall, "step_ms",
+        1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "peak_gflops", json_finite(1e-9 * peak_rate(b)),
+        "peak_gbytes_per_second", json_finite(1e-9 * peak_bytes(b)), "floor_ms", 1e3 * floor, "over_floor",
+        json_finite(b->step.wall / floor), "tape_bytes", (json_int_t)b->tape_bytes, "scratch_bytes",
+        (json_int_t)b->scratch_bytes, "peak_resident_bytes", (double)bench_peak_resident(), "memory", memory_json(b));
+    json_object_update_new(object, rest);
+    return object;
 }
 
 static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
@@ -200,4 +236,36 @@ Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
         printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
     Status status = double_up(device, options, true, trained, err);
     return status == STATUS_OK ? double_up(device, options, false, to, err) : status;
+}
+
+// ---- vpd bench frames
+
+// One rollout step and its picture of 128x128 (the preset's size), forms one after the other.
+Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
+    Video video;
+    Status status = open_video(&video, shape, options->data, err);
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
+        StepBench b;
+        Config config;
+        if (options->form != STEP_FORMS && options->form != form) continue;
+        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        config.model.precision = (int)device->precision;
+        if (status == STATUS_OK)
+            status = step_bench_frames(device, &config, &video.observation, options->repeat, &b, err);
+        if (status != STATUS_OK) break;
+        double per_second = 1 / b.step.wall;
+        if (options->json)
+            status = json_write_line(stdout,
+                                     json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset",
+                                               shape->name, "form", step_form_names[form], "N", (json_int_t)b.particles,
+                                               "width", shape->W, "height", shape->H, "frame_ms", 1e3 * b.step.wall,
+                                               "frames_per_second", per_second),
+                                     err);
+        else
+            printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n",
+                   shape->name, step_form_names[form], b.particles, shape->W, shape->H, 1e3 * b.step.wall, per_second);
+    }
+    close_video(&video);
+    return status;
 }

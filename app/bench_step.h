@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd bench step` and `vpd bench doubling`.
+// `vpd bench step`, `vpd bench doubling` and `vpd bench frames`.
 #ifndef VPD_APP_BENCH_STEP_H
 #define VPD_APP_BENCH_STEP_H
 
@@ -20,5 +20,6 @@ typedef struct BenchOptions {
 
 Status bench_step(Device *device, const BenchOptions *options, Error *err);
 Status bench_doubling(Device *device, const BenchOptions *options, Error *err);
+Status bench_frames(Device *device, const BenchOptions *options, Error *err);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd bench`: time of the hot parts at the reference shapes, of whole training steps, and of every op at the sizes of
 // its case table that are worth timing.
+#include "app/bench_ops.h"
 #include "app/bench_step.h"
 #include "app/commands.h"
 #include "base/json.h"
-#include "gnn/cases.h"
 #include "gnn/dynamics_bench.h"
 #include "model/config.h"
-#include "renderer/cases.h"
 #include "renderer/renderer_bench.h"
 #include "train/step_bench.h"
 
@@ -20,7 +19,7 @@ static const Flag flags[] = {
     {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3, bf16 or tf32 (default f32)"},
-    {.name = "from", .value = "N", .help = "doubling: particles to begin with (default 4096)"},
+    {.name = "from", .value = "N", .help = "doubling, neighbours: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
     {.name = "json", .help = "one JSON object per measurement instead of tables"},
@@ -107,62 +106,6 @@ static Status bench_renderer(Device *device, const BenchOptions *options, Error 
     return STATUS_OK;
 }
 
-// ---- ops
-
-static double median(double *values, int count) {
-    for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && values[j] < values[j - 1]; j--) {
-            double held = values[j];
-            values[j] = values[j - 1];
-            values[j - 1] = held;
-        }
-    return values[count / 2];
-}
-
-static Status bench_case(Device *device, const OpCase *c, const BenchOptions *options, Error *err) {
-    int repeat = options->repeat;
-    double forward[64] = {0}, backward[64] = {0};
-    for (int i = 0; i < repeat; i++) {
-        CaseRun run;
-        Status status = case_run(device, c, -1, NULL, 0, true, &run, err);
-        forward[i] = run.forward_seconds;
-        backward[i] = run.backward_seconds;
-        case_run_free(&run);
-        if (status != STATUS_OK) return status;
-    }
-    double ahead = median(forward, repeat), back = median(backward, repeat);
-    if (options->json)
-        return json_write_line(stdout,
-                               json_pack("{s:s s:s s:f s:f s:o}", "bench", "op", "case", c->name, "forward_ms",
-                                         1e3 * ahead, "backward_ms", 1e3 * back, "gflops",
-                                         c->flops > 0 ? json_finite(1e-9 * c->flops / (ahead + back)) : json_null()),
-                               err);
-    printf("%-44s %10.2f %10.2f", c->name, 1e3 * ahead, 1e3 * back);
-    if (c->flops > 0) printf(" %10.0f", c->flops / (ahead + back) * 1e-9);
-    putchar('\n');
-    return STATUS_OK;
-}
-
-static Status bench_tables(Device *device, const OpCases *const *tables, size_t count, const BenchOptions *options,
-                           Error *err) {
-    for (size_t t = 0; t < count; t++)
-        for (size_t i = 0; i < tables[t]->count; i++) {
-            if (!tables[t]->cases[i].bench) continue;
-            Status status = bench_case(device, &tables[t]->cases[i], options, err);
-            if (status != STATUS_OK) return status;
-        }
-    return STATUS_OK;
-}
-
-static Status bench_ops(Device *device, const BenchOptions *options, Error *err) {
-    if (!options->json)
-        printf("\nops, from cold memory\n%-44s %10s %10s %10s\n", "case", "fwd ms", "bwd ms", "GFLOP/s");
-    Status status = bench_tables(device, nn_case_tables, nn_case_table_count, options, err);
-    if (status == STATUS_OK) status = bench_tables(device, gnn_case_tables, gnn_case_table_count, options, err);
-    return status == STATUS_OK ? bench_tables(device, renderer_case_tables, renderer_case_table_count, options, err)
-                               : status;
-}
-
 // ---- the command
 
 typedef Status Bench(Device *device, const BenchOptions *options, Error *err);
@@ -206,6 +149,8 @@ static Status run_bench(const CommandLine *line, Error *err) {
                  {"renderer", bench_renderer, false},
                  {"step", bench_step, false},
                  {"doubling", bench_doubling, true},
+                 {"frames", bench_frames, true},
+                 {"neighbours", bench_neighbours, true},
                  {"ops", bench_ops, true}};
     const size_t count = sizeof parts / sizeof *parts;
     const char *wanted = command_argument(line, 0);
@@ -214,7 +159,8 @@ static Status run_bench(const CommandLine *line, Error *err) {
     size_t known = 0;
     while (wanted && known < count && strcmp(wanted, parts[known].name) != 0) known++;
     if (known == count)
-        return error_set(err, STATUS_BAD_INPUT, "expected dynamics, renderer, step, doubling or ops, found \"%.40s\"",
+        return error_set(err, STATUS_BAD_INPUT,
+                         "expected dynamics, renderer, step, doubling, frames, neighbours or ops, found \"%.40s\"",
                          wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
@@ -231,10 +177,11 @@ static Status run_bench(const CommandLine *line, Error *err) {
 const Command command_bench = {
     .name = "bench",
     .summary = "time the hot parts on this machine",
-    .arguments = "[dynamics|renderer|step|doubling|ops]",
+    .arguments = "[dynamics|renderer|step|doubling|frames|neighbours|ops]",
     .max_arguments = 1,
     .flags = flags,
-    .details = "Without an argument: dynamics, renderer and step. Medians of wall time; docs/performance.md says what "
-               "is counted.",
+    .details =
+        "Without an argument: dynamics, renderer and step. frames: a rollout step and its picture. neighbours: 16 "
+        "nearest, 2^12 to 2^17 points. Medians of wall time; docs/performance.md says what is counted.",
     .run = run_bench,
 };

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, HUGE_BLOCK = 4 * HUGE_PAGE, HEADROOM = 64 };
 
@@ -35,7 +37,17 @@ static void host_release(void *owner, void *memory, size_t bytes) {
     free(memory);
 }
 
-ArenaSource arena_host_source(void) { return (ArenaSource){host_allocate, host_release, NULL}; }
+// What a process may have: the machine's memory, or less (ulimit -v).
+static void host_room(void *owner, size_t *left, size_t *total) {
+    (void)owner;
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    *left = SIZE_MAX;
+    *total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < *total) *total = (size_t)limit.rlim_cur;
+}
+
+ArenaSource arena_host_source(void) { return (ArenaSource){host_allocate, host_release, NULL, host_room}; }
 
 void arena_init(Arena *arena, ArenaSource source) { *arena = (Arena){.source = source}; }
 
@@ -48,6 +60,7 @@ static ArenaBlock *add_block(Arena *arena, size_t size) {
         return NULL;
     }
     arena->allocations++;
+    arena->held += size;
     block->size = size;
     block->previous = arena->last;
     if (arena->last) arena->last->next = block;
@@ -56,6 +69,7 @@ static ArenaBlock *add_block(Arena *arena, size_t size) {
 }
 
 static void drop_block(Arena *arena, ArenaBlock *block) {
+    arena->held -= block->size;
     arena->source.release(arena->source.owner, block->memory, block->size);
     free(block);
 }
@@ -92,8 +106,8 @@ static ArenaBlock *block_with_room(Arena *arena, size_t bytes) {
     // Doubling keeps the number of blocks of a cold step small.
     size_t size = block ? 2 * block->size : FIRST_BLOCK;
     if (size > (size_t)256 << 20) size = (size_t)256 << 20;
-    if (size < bytes) size = bytes;
-    return add_block(arena, size);
+    block = size > bytes ? add_block(arena, size) : NULL;
+    return block ? block : add_block(arena, bytes); // where so much is not to be had, what is needed
 }
 
 void *arena_alloc(Arena *arena, size_t bytes) {

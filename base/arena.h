@@ -5,6 +5,7 @@
 #define VPD_BASE_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,12 +18,15 @@ typedef struct ArenaSource {
     void *(*allocate)(void *owner, size_t bytes); // 64-byte aligned; NULL when there is no memory
     void (*release)(void *owner, void *memory, size_t bytes);
     void *owner;
+    // Bytes that there are in all, and how many are left (SIZE_MAX: nobody knows); NULL where neither is known.
+    void (*room)(void *owner, size_t *left, size_t *total);
 } ArenaSource;
 
 typedef struct Arena {
     ArenaSource source;
     ArenaBlock *last;     // newest block
     size_t used;          // bytes in use over all blocks
+    size_t held;          // bytes of all blocks
     size_t peak;          // largest `used` since the arena was made
     size_t cycle_peak;    // largest `used` since the last reset
     size_t allocations;   // blocks asked from the source so far: constant over warm steps

@@ -4,13 +4,14 @@
 
     benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms published,velocity]
                           [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data /work/shared/data] [--keep MIB]
-                          [--precision f32,bf16x3]
+                          [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
 Each round runs one process of each kind, one after the other. Printed: medians over the rounds of the median step, wall and
-processor time over threads (which other work on the same cores disturbs less), and the largest resident set; then
+processor time over threads (which other work on the same cores disturbs less), and the largest resident set (on a GPU: of its memory); then
 ratios. Ours does more in a step: it unprojects the pixels anew, clips gradients and averages weights.
 """
 import argparse
+import json
 import os
 import re
 import statistics
@@ -32,6 +33,8 @@ def command_line():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default="/work/shared/data")
     parser.add_argument("--precision", default="f32", help="model.precision of ours: one or several")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:NUMBER, of both")
+    parser.add_argument("--json", default=None, metavar="FILE", help="write the medians there, too")
     parser.add_argument("--keep", default=None, help="train.keep_mib of ours")
     return parser.parse_args()
 
@@ -44,27 +47,35 @@ def run(command):
     return done.stdout
 
 
+def on_gpu(args):
+    return args.device.startswith("cuda")
+
+
 def run_vpd(args, preset, form, precision):
     command = [args.vpd, "bench", "step", "--preset", preset, "--form", form, "--repeat", str(args.steps),
-               "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5"]
+               "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5", "--device", args.device,
+               "--json"]
     command += ["--precision", precision]
     command += ["--keep", args.keep] if args.keep else []
-    numbers = [float(word.rstrip("%")) for word in run(command).splitlines()[-1].split() if re.match(r"[\d.]+%?$", word)]
-    return {"wall": numbers[7] / 1e3, "cpu": numbers[8] / 1e3, "rss": numbers[13], "share": numbers[11],
-            "encoder": (numbers[0] + numbers[1]) / 1e3, "dynamics": (numbers[2] + numbers[3]) / 1e3,
-            "renderer": (numbers[4] + numbers[5]) / 1e3}
+    lines = [json.loads(line) for line in run(command).splitlines()]
+    step = next(line for line in lines if line["bench"] == "step")
+    memory = sum(step["memory"].values()) if on_gpu(args) else step["peak_resident_bytes"]
+    parts = [(a + b) / 1e3 for a, b in zip(step["forward_ms"], step["backward_ms"])]
+    return {"wall": step["step_ms"] / 1e3, "cpu": step["step_cpu_ms"] / 1e3, "memory": memory / 2**20,
+            "over_floor": step["over_floor"], "encoder": parts[0], "dynamics": parts[1], "renderer": parts[2]}
 
 
 def run_torch(args, preset, form, rival):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
-    command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data]
+    command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data,
+               "--device", args.device.split(":")[0]]
     command += {"published": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
     command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"]}[rival]
     text = run(command)
 
     def number(name):
         return float(re.search(rf"^  {name} +([\d.]+)", text, re.M).group(1))
-    return {"wall": number("step"), "cpu": number("step cpu"), "rss": number("peak resident"), "share": float("nan"),
+    return {"wall": number("step"), "cpu": number("step cpu"), "memory": number("peak memory" if on_gpu(args) else "peak resident"), "over_floor": None,
             "encoder": number("encoder forward") + number("encoder backward"),
             "dynamics": number("dynamics forward") + number("dynamics backward"),
             "renderer": number("renderer forward") + number("renderer backward")}
@@ -73,23 +84,30 @@ def run_torch(args, preset, form, rival):
 def main():
     args = command_line()
     ours = args.precision.split(",")
-    kinds = ours + args.rivals.split(",")
+    kinds, rows = ours + args.rivals.split(","), []
     for preset in args.presets.split(","):
         for form in args.forms.split(","):
             runs = {kind: [] for kind in kinds}
             for _ in range(args.rounds):
                 for kind in kinds:
                     runs[kind].append(run_vpd(args, preset, form, kind) if kind in ours else run_torch(args, preset, form, kind))
-            middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key in runs[kind][0]} for kind in kinds}
+            middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key, value in runs[kind][0].items() if value is not None}
+                      for kind in kinds}
+            rows += [{"preset": preset, "form": form, "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
+                      **middle[kind]} for kind in kinds]
             print(f"\n{preset}, {form}: {args.rounds} rounds of {args.steps} steps in turns, {args.threads} threads")
-            print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'RSS MiB':>8s}"
-                  f" {'x step':>7s} {'x cpu':>7s} {'x RSS':>7s}")
+            print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
+                  f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
             for kind in kinds:
                 m = middle[kind]
                 print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
-                      f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['rss']:8.0f}"
-                      f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['rss'] / middle[ours[0]]['rss']:7.2f}",
+                      f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['memory']:8.0f}"
+                      f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['memory'] / middle[ours[0]]['memory']:7.2f}",
                       flush=True)
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump({"format": "vpd-compare", "version": 1, "device": args.device, "rows": rows}, file)
+            file.write("\n")
 
 
 if __name__ == "__main__":

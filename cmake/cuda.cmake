@@ -32,7 +32,7 @@ if(VPD_WITH_CUDA)
     list(APPEND cuda_sources ${found})
   endforeach()
   # The module has its own copy of what it needs of base/ and nn/ (docs/architecture.md).
-  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/error.c base/version.c nn/device.c)
+  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/error.c base/version.c nn/device.c nn/device_memory.c)
   add_dependencies(vpd_cuda vpd_commit)
   target_include_directories(vpd_cuda PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(vpd_cuda SYSTEM PRIVATE ${VPD_CUDNN_INCLUDE})

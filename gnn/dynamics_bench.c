@@ -125,7 +125,7 @@ typedef struct Bench {
     GnnPlanner planner;
     Tape tape;
     BenchScene scene;
-    real *peak_memory; // bench_peak
+    BenchPeak peak;
     const real *device_m, *device_c;
 } Bench;
 
@@ -165,11 +165,10 @@ static Status bench_open(Bench *b, Device *device, const GnnConfig *config, size
     *b = (Bench){.device = device, .config = config};
     parameters_init(&b->parameters, device);
     tape_init(&b->tape, device);
-    b->peak_memory = aligned_alloc(64, bench_peak_size(device) * sizeof *b->peak_memory);
-    if (b->peak_memory) bench_peak_fill(device, b->peak_memory);
-    if (!make_scene(&b->scene, N, config->T, config->D) || !b->peak_memory)
+    if (!make_scene(&b->scene, N, config->T, config->D))
         return error_set(err, STATUS_FAILED, "out of memory for %zu particles", N);
-    Status status = dynamics_create(&b->parameters, config, &b->dynamics, err);
+    Status status = bench_peak_open(&b->peak, device, err);
+    if (status == STATUS_OK) status = dynamics_create(&b->parameters, config, &b->dynamics, err);
     return status == STATUS_OK ? parameters_allocate(&b->parameters, 1, err) : status;
 }
 
@@ -179,7 +178,7 @@ static void bench_close(Bench *b) {
     parameters_free(&b->parameters);
     gnn_planner_free(&b->planner);
     free_scene(&b->scene);
-    free(b->peak_memory);
+    bench_peak_close(&b->peak);
 }
 
 Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions,
@@ -194,18 +193,18 @@ Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rol
     for (int i = -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
         BenchTime one[4];
         bench_step(&b, rollout_step, one);
-        one[3] = bench_peak(device, b.peak_memory);
+        one[3] = bench_peak_products(&b.peak);
         for (int j = 0; i >= 0 && j < 4; j++) times[j * repetitions + i] = one[j];
         status = device_status(device, err);
     }
     if (status == STATUS_OK) {
         *out =
             (DynamicsBench){.rounds = (size_t)repetitions,
-                            .plan = bench_median(times, repetitions, room),
-                            .forward = bench_median(times + repetitions, repetitions, room),
-                            .backward = bench_median(times + 2 * repetitions, repetitions, room),
-                            .peak = bench_median(times + 3 * repetitions, repetitions, room),
-                            .peak_flops = bench_peak_flops(device),
+                            .plan = bench_median(times, repetitions, 1, room),
+                            .forward = bench_median(times + repetitions, repetitions, 1, room),
+                            .backward = bench_median(times + 2 * repetitions, repetitions, 1, room),
+                            .peak = bench_median(times + 3 * repetitions, repetitions, 1, room),
+                            .peak_flops = b.peak.flops,
                             .useful_flops = dynamics_useful_flops(config, particles),
                             .peak_bytes = tape_peak_bytes(&b.tape)};
     }

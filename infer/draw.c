@@ -39,6 +39,7 @@ Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_
         return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu features per particle to draw it, found %zu",
                          D, set->D);
     tape_reset(tape);
+    vpd_part(tape, VPD_RENDERER);
     out->particles = (RendererParticles){.x = tape_constant(tape, set->N, 3, rollout_positions(rollout, step)),
                                          .f = tape_constant(tape, set->N, D, rollout_features(rollout, step)),
                                          .radius = load_radii(tape, model, set)};

@@ -113,6 +113,18 @@ void workspace_free(Workspace *workspace) {
     *workspace = (Workspace){0};
 }
 
+// What makes a part smaller differs between training and inference.
+void vpd_part(Tape *tape, VpdPart part) {
+    static const TapePart parts[2][3] = {
+        {{"encoder", "fewer data.input_views, smaller images"},
+         {"dynamics", "fewer particles (encoder.N)"},
+         {"renderer", "fewer particles (encoder.N), smaller pictures"}},
+        {{"encoder", "fewer data.input_views, smaller images"},
+         {"dynamics", "train.keep_mib=0, train.checkpoint_steps=true, a shorter train.rollout, a smaller encoder.N"},
+         {"renderer", "fewer train.rays, a shorter train.rollout"}}};
+    tape_part(tape, &parts[tape->recording][part]);
+}
+
 // ---- encoding
 
 // Particles that were chosen, in host memory of the tape.
@@ -243,6 +255,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     CHECK_EQ(history->F, T);
     Chosen chosen[GNN_MAX_SETS] = {{0}};
     *scene = (Scene){.key = options.key};
+    vpd_part(tape, VPD_ENCODER);
     // From pixels to points, and to the N of each time that become particles.
     for (int t = 0; t < T; t++) {
         Status status = choose_frame(tape, model, workspace, history, t, options, &chosen[t], err);
@@ -351,6 +364,7 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
 }
 
 StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene) {
+    vpd_part(tape, VPD_DYNAMICS);
     GnnPlan *plan = tape_context(tape, sizeof *plan);
     if (!plan) return (StepOutput){0};
     if (vpd_has_dynamics(model)) vpd_plan(tape, model, workspace, scene, plan);
@@ -366,6 +380,7 @@ RendererParticles vpd_particles(const Scene *scene) {
 
 RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
                           const real *direction, const real *jitter, RendererSamples **samples) {
+    vpd_part(tape, VPD_RENDERER);
     RendererParticles particles = vpd_particles(scene);
     RendererRays *rays = renderer_rays(tape, count, origin, direction, jitter, scene->background);
     RendererSamples *placed = samples ? *samples : NULL;

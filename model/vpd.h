@@ -27,6 +27,10 @@ typedef struct Vpd {
 Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err);
 void vpd_free(Vpd *model); // accepts NULL
 
+typedef enum VpdPart { VPD_ENCODER, VPD_DYNAMICS, VPD_RENDERER } VpdPart;
+// tape_part of encode, step and render, which say it themselves.
+void vpd_part(Tape *tape, VpdPart part);
+
 // Host memory that encoding and stepping keep between calls, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
     PointCloud cloud[GNN_MAX_SETS]; // of the last scene's input frames

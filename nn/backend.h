@@ -28,6 +28,7 @@ typedef struct NnBackend {
     size_t image_block;      // layout of images that convolutions are fastest on (Tensor.block); 0: knows NHWC alone
 
     // memory; `host` is ordinary memory
+    void (*wait)(Device *); // until all work is done, for clocks alone; NULL where calls come back when it is
     void (*zero)(Device *, void *memory, size_t bytes);
     void (*copy)(Device *, void *to, const void *from, size_t bytes);
     void (*upload)(Device *, void *to, const void *host, size_t bytes);

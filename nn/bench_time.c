@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/bench_time.h"
 
+#include "nn/backend.h"
+#include "nn/device_memory.h"
+#include "nn/linear.h"
 #include "nn/matmul.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-enum { ROWS = 512, WIDTH = 128, PRODUCTS = 64 };
+enum { ROWS = 512, WIDTH = 128, PRODUCTS = 64, FIRST_SIDE = 256, LAST_SIDE = 16384 };
+enum { CPU_COPY = 64 << 20, DEVICE_COPY = 256 << 20 }; // bytes
 
 static double clock_of(clockid_t id) {
     struct timespec now;
@@ -15,11 +21,12 @@ static double clock_of(clockid_t id) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-BenchTime bench_now(const Device *device) {
+BenchTime bench_now(Device *device) {
+    if (device->nn->wait) device->nn->wait(device);
     return (BenchTime){clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_PROCESS_CPUTIME_ID) / device->threads};
 }
 
-BenchTime bench_since(const Device *device, BenchTime start) {
+BenchTime bench_since(Device *device, BenchTime start) {
     BenchTime end = bench_now(device);
     return (BenchTime){end.wall - start.wall, end.cpu - start.cpu};
 }
@@ -29,38 +36,105 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-BenchTime bench_median(const BenchTime *times, int count, double *room) {
+BenchTime bench_median(const BenchTime *times, int count, int stride, double *room) {
     BenchTime m;
-    for (int i = 0; i < count; i++) room[i] = times[i].wall;
+    for (int i = 0; i < count; i++) room[i] = times[i * stride].wall;
     qsort(room, (size_t)count, sizeof *room, compare_doubles);
     m.wall = room[count / 2];
-    for (int i = 0; i < count; i++) room[i] = times[i].cpu;
+    for (int i = 0; i < count; i++) room[i] = times[i * stride].cpu;
     qsort(room, (size_t)count, sizeof *room, compare_doubles);
     m.cpu = room[count / 2];
     return m;
 }
 
+// ---- peaks
+
 // a, c (threads * ROWS, WIDTH) in turns, then b (WIDTH, WIDTH)
-size_t bench_peak_size(const Device *device) { return ((size_t)device->threads * 2 * ROWS + WIDTH) * WIDTH; }
+static size_t cpu_reals(const Device *device) { return ((size_t)device->threads * 2 * ROWS + WIDTH) * WIDTH; }
 
-double bench_peak_flops(const Device *device) { return 2.0 * ROWS * WIDTH * WIDTH * PRODUCTS * device->threads; }
-
-void bench_peak_fill(const Device *device, real *memory) {
-    for (size_t i = 0; i < bench_peak_size(device); i++) memory[i] = (real)0.1;
-}
-
-BenchTime bench_peak(const Device *device, real *memory) {
-    size_t block = ROWS * WIDTH;
-    int threads = device->threads;
+static void cpu_products(const BenchPeak *peak) {
+    const size_t block = ROWS * WIDTH;
+    int threads = peak->device->threads;
+    real *memory = peak->product[0];
     const real *weight = memory + (size_t)threads * 2 * block;
-    BenchTime start = bench_now(device);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         real *a = memory + (size_t)t * 2 * block;
         for (int i = 0; i < PRODUCTS; i++)
             matmul(PRECISION_F32, PLAIN, PLAIN, ROWS, WIDTH, WIDTH, a, WIDTH, weight, WIDTH, 0, a + block, WIDTH);
     }
-    return bench_since(device, start);
+}
+
+static void device_product(const BenchPeak *peak) {
+    LinearArgs args = {.rows = peak->side,
+                       .in = peak->side,
+                       .out = peak->side,
+                       .x = peak->product[0],
+                       .weight = peak->product[1],
+                       .y = peak->product[2]};
+    peak->device->nn->linear_forward(peak->device, &args);
+}
+
+BenchTime bench_peak_products(BenchPeak *peak) {
+    BenchTime start = bench_now(peak->device);
+    if (peak->side) device_product(peak);
+    else cpu_products(peak);
+    return bench_since(peak->device, start);
+}
+
+static void cpu_copies(const BenchPeak *peak) {
+    int threads = peak->device->threads;
+    size_t part = peak->copied / (size_t)threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++)
+        memcpy((char *)peak->copy[0] + (size_t)t * part, (char *)peak->copy[1] + (size_t)t * part, part);
+}
+
+BenchTime bench_peak_copies(BenchPeak *peak) {
+    BenchTime start = bench_now(peak->device);
+    if (peak->side) peak->device->nn->copy(peak->device, peak->copy[0], peak->copy[1], peak->copied);
+    else cpu_copies(peak);
+    return bench_since(peak->device, start);
+}
+
+static real *reals_of(BenchPeak *peak, size_t count) {
+    real *memory = arena_array(&peak->memory, count, sizeof(real));
+    if (!memory) device_no_memory(peak->device, &peak->memory.source, count * sizeof(real), "the peaks of a benchmark");
+    else peak->device->nn->zero(peak->device, memory, count * sizeof(real));
+    return memory;
+}
+
+// Twice the side until a product takes a millisecond.
+static void find_side(BenchPeak *peak) {
+    for (peak->side = FIRST_SIDE; !peak->device->failed; peak->side *= 2) {
+        ArenaMark mark = arena_mark(&peak->memory);
+        for (int i = 0; i < 3; i++) peak->product[i] = reals_of(peak, peak->side * peak->side);
+        if (peak->device->failed) return;
+        bench_peak_products(peak); // opens libraries
+        if (bench_peak_products(peak).wall > 1e-3 || peak->side == LAST_SIDE) return;
+        arena_release(&peak->memory, mark);
+    }
+}
+
+Status bench_peak_open(BenchPeak *peak, Device *device, Error *err) {
+    *peak = (BenchPeak){.device = device, .copied = device->nn->wait ? DEVICE_COPY : CPU_COPY};
+    arena_init(&peak->memory, device->source);
+    for (int i = 0; i < 2; i++) peak->copy[i] = reals_of(peak, peak->copied / sizeof(real));
+    peak->bytes = 2.0 * (double)peak->copied;
+    if (device->nn->wait) {
+        find_side(peak);
+        peak->flops = 2.0 * pow((double)peak->side, 3);
+    } else {
+        peak->product[0] = reals_of(peak, cpu_reals(device));
+        for (size_t i = 0; peak->product[0] && i < cpu_reals(device); i++) peak->product[0][i] = (real)0.1;
+        peak->flops = 2.0 * ROWS * WIDTH * WIDTH * PRODUCTS * device->threads;
+    }
+    return device_status(device, err);
+}
+
+void bench_peak_close(BenchPeak *peak) {
+    if (peak->device) arena_free(&peak->memory);
+    *peak = (BenchPeak){0};
 }
 
 size_t bench_peak_resident(void) {

@@ -2,9 +2,9 @@
 #include "nn/cases.h"
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/random.h"
 #include "nn/backend.h"
+#include "nn/bench_time.h"
 
 #include <string.h>
 
@@ -53,9 +53,31 @@ static void start_backward(CaseRun *run, const OpCase *c) {
     if (!grad || !host) return;
     fill(c, UPSTREAM, -1, 1, count, host);
     run->tape.device->nn->upload(run->tape.device, grad, host, count * sizeof(real));
-    double before = clock_now();
+    BenchTime before = bench_now(run->tape.device);
     tape_backward_from_grads(&run->tape);
-    run->backward_seconds = clock_now() - before;
+    run->backward_seconds = bench_since(run->tape.device, before).wall;
+}
+
+static void count_bytes(CaseRun *run) {
+    double y = (double)(run->output->rows * run->output->cols);
+    run->forward_bytes = run->backward_bytes = y * sizeof(real);
+    for (size_t i = 0; i < run->input_count; i++) {
+        double x = (double)(run->inputs[i]->rows * run->inputs[i]->cols) * sizeof(real);
+        run->forward_bytes += x;
+        run->backward_bytes += run->inputs[i]->wants_grad ? 2 * x : x;
+    }
+}
+
+static Status run_on_tape(const OpCase *c, int moved, const real *direction, real step, bool backward, CaseRun *run,
+                          Error *err) {
+    Device *device = run->tape.device;
+    for (size_t i = 0; i < run->input_count; i++) make_input(run, c, i, (int)i == moved ? direction : NULL, step);
+    BenchTime before = bench_now(device);
+    run->output = c->run(&run->tape, run->inputs, c);
+    run->forward_seconds = bench_since(device, before).wall;
+    if (!device->failed) count_bytes(run);
+    if (backward && !device->failed) start_backward(run, c);
+    return device_status(device, err);
 }
 
 Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
@@ -63,12 +85,13 @@ Status case_run(Device *device, const OpCase *c, int moved, const real *directio
     memset(run, 0, sizeof *run);
     tape_init(&run->tape, device);
     run->input_count = case_input_count(c);
-    for (size_t i = 0; i < run->input_count; i++) make_input(run, c, i, (int)i == moved ? direction : NULL, step);
-    double before = clock_now();
-    run->output = c->run(&run->tape, run->inputs, c);
-    run->forward_seconds = clock_now() - before;
-    if (backward && !device->failed) start_backward(run, c);
-    return device_status(device, err);
+    return run_on_tape(c, moved, direction, step, backward, run, err);
+}
+
+Status case_run_again(CaseRun *run, const OpCase *c, Error *err) {
+    tape_reset(&run->tape);
+    arena_reset(&run->tape.device->scratch); // joins its blocks
+    return run_on_tape(c, -1, NULL, 0, true, run, err);
 }
 
 void case_run_free(CaseRun *run) { tape_free(&run->tape); }

@@ -48,12 +48,15 @@ typedef struct CaseRun {
     Tensor *output;
     size_t input_count;
     double forward_seconds, backward_seconds; // of the op alone
+    double forward_bytes, backward_bytes;     // of inputs, output and their gradients, each moved once
 } CaseRun;
 
 // Makes the inputs (values moved by `step` * `direction` in input `moved`, for finite differences; direction NULL =
 // none), runs forward and, when `backward`, backward from the keyed upstream gradient.
 Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
                 CaseRun *run, Error *err);
+// The same again, backward too, in the memory of before.
+Status case_run_again(CaseRun *run, const OpCase *c, Error *err);
 void case_run_free(CaseRun *run);
 
 // The scalar that finite differences are taken of: sum of output * upstream gradient, summed in double.

@@ -31,6 +31,7 @@ static void segment_backward(Tape *tape, void *context) {
     // Gradients of the inputs must outlive the segment's memory.
     for (size_t i = 0; i < node->input_count; i++) tape_grad(tape, node->inputs[i]);
     tape_reset(again);
+    tape_part(again, tape->device->part);
     again->recording = true;
     node->segment(again, node->context, node->inputs, outputs);
     // Added, not copied: a segment may hand an input through as an output.
@@ -56,6 +57,7 @@ void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t inpu
     *node = (SegmentNode){segment, context, input_count, output_count, kept, kept + input_count};
     memcpy(node->inputs, inputs, input_count * sizeof(Tensor *));
     tape_reset(once);
+    if (tape->device->part) tape_part(once, tape->device->part);
     once->recording = false;
     segment(once, context, inputs, outputs);
     // Outputs move to the outer tape. Parameters inside may want gradients whatever the inputs want.

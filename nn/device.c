@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/device.h"
 
+#include "nn/device_memory.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,7 +30,7 @@ Status device_status(Device *device, Error *err) {
 void *device_scratch_bytes(Device *device, size_t bytes) {
     if (device->failed) return NULL;
     void *memory = arena_alloc(&device->scratch, bytes);
-    if (!memory) device_fail(device, STATUS_FAILED, "out of memory: %zu bytes of scratch", bytes);
+    if (!memory) device_no_memory(device, &device->scratch.source, bytes, "temporaries of an op");
     return memory;
 }
 

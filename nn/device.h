@@ -18,6 +18,8 @@ extern "C" {
 struct NnBackend;
 struct GnnBackend;
 struct RendererBackend;
+struct Tape;
+struct TapePart;
 
 // How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32: a CPU with AMX
 // has the three of bfloat16, a GPU from compute capability 8.0 on has tf32 and bf16.
@@ -42,6 +44,10 @@ typedef struct Device {
     bool failed;
     Error error;
     void *state; // the back end's own
+    // ---- what its memory is used for (nn/device_memory.h)
+    size_t parameter_bytes, optimizer_bytes; // values and gradients; moments and average
+    struct Tape *tapes;                      // all that are open
+    const struct TapePart *part;             // begun last
 } Device;
 
 // spec: "auto" (cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.

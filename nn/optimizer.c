@@ -3,18 +3,22 @@
 
 #include "base/check.h"
 #include "nn/backend.h"
+#include "nn/device_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static real *make_block(Device *device, size_t size) {
     real *block = device->source.allocate(device->source.owner, (size + 1) * sizeof *block);
+    if (block) device->optimizer_bytes += (size + 1) * sizeof *block;
     if (block) device->nn->zero(device, block, size * sizeof *block);
     return block;
 }
 
 static void drop_block(Device *device, real *block, size_t size) {
-    if (block) device->source.release(device->source.owner, block, (size + 1) * sizeof *block);
+    if (!block) return;
+    device->source.release(device->source.owner, block, (size + 1) * sizeof *block);
+    device->optimizer_bytes -= (size + 1) * sizeof *block;
 }
 
 Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err) {
@@ -28,7 +32,8 @@ Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig c
     if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema) || !optimizer->arrays ||
         !optimizer->squares) {
         optimizer_free(optimizer);
-        return error_set(err, STATUS_FAILED, "out of memory for the moments of %zu parameters", set->size);
+        device_no_memory(device, &device->source, 3 * set->size * sizeof(real), "the optimiser's moments");
+        return device_status(device, err);
     }
     optimizer_restart_ema(optimizer);
     return STATUS_OK;

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "nn/backend.h"
+#include "nn/device_memory.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -18,6 +19,7 @@ void parameters_free(Parameters *set) {
     size_t bytes = set->size * sizeof(real);
     if (set->values) source.release(source.owner, set->values, bytes);
     if (set->grads) source.release(source.owner, set->grads, bytes);
+    if (set->values && set->grads) set->device->parameter_bytes -= 2 * bytes;
     for (size_t i = 0; i < set->count; i++) free(set->items[i]);
     free(set->items);
     *set = (Parameters){0};
@@ -74,9 +76,11 @@ Status parameters_allocate(Parameters *set, uint32_t seed, Error *err) {
     real *host = calloc(set->size + 1, sizeof(real));
     set->values = source.allocate(source.owner, bytes);
     set->grads = source.allocate(source.owner, bytes);
+    if (set->values && set->grads) set->device->parameter_bytes += 2 * bytes;
     if (set->failed || !host || !set->values || !set->grads) {
         free(host);
-        return error_set(err, STATUS_FAILED, "out of memory for %zu parameters", set->size);
+        device_no_memory(set->device, &source, 2 * bytes, "parameters and their gradients");
+        return device_status(set->device, err);
     }
     for (size_t i = 0; i < set->count; i++) {
         Parameter *item = set->items[i];

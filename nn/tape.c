@@ -3,17 +3,35 @@
 
 #include "base/check.h"
 #include "nn/backend.h"
+#include "nn/device_memory.h"
 
 #include <string.h>
 
+static const TapePart other = {"inputs", NULL}, gradients = {"gradients", "train.checkpoint_steps=true"};
+
 void tape_init(Tape *tape, Device *device) {
-    *tape = (Tape){.device = device, .recording = true, .keep_limit = SIZE_MAX};
+    *tape = (Tape){.device = device,
+                   .recording = true,
+                   .keep_limit = SIZE_MAX,
+                   .parts = {[TAPE_OTHER] = &other, [TAPE_GRADIENTS] = &gradients},
+                   .part_count = 2,
+                   .next = device->tapes};
+    device->tapes = tape;
     arena_init(&tape->host, arena_host_source());
     arena_init(&tape->memory, device->source);
     arena_init(&tape->early, device->source);
 }
 
+static void leave_device(Tape *tape) {
+    for (Tape **link = tape->device ? &tape->device->tapes : NULL; link && *link; link = &(*link)->next)
+        if (*link == tape) {
+            *link = tape->next;
+            return;
+        }
+}
+
 void tape_free(Tape *tape) {
+    leave_device(tape);
     if (tape->segment) {
         tape_free(tape->segment);
         free(tape->segment);
@@ -24,7 +42,37 @@ void tape_free(Tape *tape) {
     *tape = (Tape){0};
 }
 
+// ---- parts
+
+static void note_peaks(Tape *tape) {
+    size_t bytes[TAPE_PARTS];
+    tape_part_bytes(tape, bytes);
+    for (size_t i = 0; i < tape->part_count; i++)
+        if (bytes[i] > tape->part_peak[i]) tape->part_peak[i] = bytes[i];
+}
+
+static size_t slot_of(Tape *tape, const TapePart *part) {
+    size_t slot = 0;
+    while (slot < tape->part_count && tape->parts[slot] != part) slot++;
+    if (slot == tape->part_count) {
+        CHECK(slot < TAPE_PARTS);
+        tape->parts[tape->part_count++] = part;
+    }
+    return slot;
+}
+
+void tape_part(Tape *tape, const TapePart *part) {
+    TapeSection *section = tape_context(tape, sizeof *section);
+    if (!section) return;
+    note_peaks(tape);
+    *section = (TapeSection){slot_of(tape, part), tape->memory.used, tape->section};
+    tape->section = section;
+    tape->device->part = part;
+}
+
 void tape_reset(Tape *tape) {
+    note_peaks(tape);
+    tape->section = NULL;
     arena_reset(&tape->host);
     arena_reset(&tape->memory);
     arena_reset(&tape->early);
@@ -44,15 +92,12 @@ size_t tape_peak_bytes(const Tape *tape) {
     return own + (tape->segment ? tape_peak_bytes(tape->segment) : 0);
 }
 
-static void fail_for_memory(Tape *tape, size_t count, size_t size) {
-    device_fail(tape->device, STATUS_FAILED, "out of memory: %zu values of %zu bytes beside the %.1f MiB in use", count,
-                size, (double)tape->memory.used / (1 << 20));
-}
-
 static void *memory_of(Tape *tape, Arena *arena, size_t count, size_t size) {
     if (tape->device->failed) return NULL;
     void *memory = arena_array(arena, count, size);
-    if (!memory) fail_for_memory(tape, count, size);
+    size_t bytes;
+    if (!memory)
+        device_no_memory(tape->device, &arena->source, size_mul(count, size, &bytes) ? bytes : SIZE_MAX, "values");
     return memory;
 }
 
@@ -74,7 +119,7 @@ void *tape_upload(Tape *tape, const void *host, size_t count, size_t size) {
 void *tape_context(Tape *tape, size_t bytes) {
     if (tape->device->failed) return NULL;
     void *context = arena_alloc(&tape->host, bytes);
-    if (!context) fail_for_memory(tape, 1, bytes);
+    if (!context) device_no_memory(tape->device, &tape->host.source, bytes, "the host's part of an op");
     else memset(context, 0, bytes);
     return context;
 }
@@ -111,7 +156,10 @@ void tape_record(Tape *tape, TapeBackward backward, void *context) {
 
 static void stage_backward(Tape *tape, void *context) {
     const ArenaMark *begin = context;
+    note_peaks(tape);
     arena_release(&tape->memory, *begin);
+    while (tape->section && tape->section->begin >= tape->memory.used) tape->section = tape->section->previous;
+    tape_part(tape, &gradients);
     tape->stage--;
 }
 
@@ -142,8 +190,10 @@ real *tape_grad(Tape *tape, Tensor *tensor) {
 }
 
 void tape_backward_from_grads(Tape *tape) {
+    tape_part(tape, &gradients);
     for (TapeNode *node = tape->last; node && !tape->device->failed; node = node->previous)
         node->backward(tape, node->context);
+    note_peaks(tape);
     tape->last = NULL;
 }
 

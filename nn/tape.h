@@ -24,6 +24,20 @@ typedef struct Tensor {
 typedef struct Tape Tape;
 typedef void (*TapeBackward)(Tape *tape, void *context);
 
+// A part of a step, for the account of its memory (nn/device_memory.h): constants, compared by their addresses.
+typedef struct TapePart {
+    const char *name;   // "renderer"
+    const char *shrink; // options that make it smaller, or NULL
+} TapePart;
+
+// What follows in `memory` belongs to the part, up to the next section.
+typedef struct TapeSection {
+    size_t part, begin; // slot, bytes of `memory` then in use
+    struct TapeSection *previous;
+} TapeSection;
+
+enum { TAPE_OTHER, TAPE_GRADIENTS, TAPE_PARTS = 8 }; // what comes before the first part; and at most so many
+
 typedef struct TapeNode {
     TapeBackward backward;
     void *context;
@@ -41,7 +55,11 @@ struct Tape {
     size_t keep_limit; // bytes a step may spend on what could be computed again (tape_keep); SIZE_MAX to begin with
     size_t kept;       // bytes spent
     Tape *segment;     // where tape_checkpoint runs its segment (made at first use)
-    Tensor dead;       // handed out when there is no memory left
+    const TapePart *parts[TAPE_PARTS];
+    size_t part_peak[TAPE_PARTS], part_count; // most bytes that each held
+    TapeSection *section;                     // newest
+    Tape *next;                               // of the device's tapes
+    Tensor dead;                              // handed out when there is no memory left
 };
 
 void tape_init(Tape *tape, Device *device);
@@ -68,6 +86,8 @@ void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
 // memory handed out since is used again for the gradients of the stages before it, so values must be read before the
 // backward pass. A tape without stages is one stage.
 void tape_stage(Tape *tape);
+// What is handed out from now on belongs to `part`. Not between a mark and a release of tape->host.
+void tape_part(Tape *tape, const TapePart *part);
 // True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
 bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
 

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WARM_UP = 2, PHASES = 5, VIEW_SIDE = 128 };
 enum { INDEX, PLACE, FORWARD, BACKWARD, FRAME };
@@ -34,19 +33,6 @@ RendererConfig renderer_bench_config(void) {
                             .far = 50,
                             .carry_rgb = true,
                             .activation = ACTIVATION_SILU};
-}
-
-static RendererTime now(const Device *device) {
-    struct timespec wall, cpu;
-    clock_gettime(CLOCK_MONOTONIC, &wall);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (RendererTime){(double)wall.tv_sec + 1e-9 * (double)wall.tv_nsec,
-                          ((double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec) / device->threads};
-}
-
-static RendererTime since(const Device *device, RendererTime start) {
-    RendererTime end = now(device);
-    return (RendererTime){end.wall - start.wall, end.cpu - start.cpu};
 }
 
 static double uniform(uint32_t stream, size_t i) {
@@ -140,55 +126,39 @@ static void count_work(const Bench *b, const RendererIndex *index, const Rendere
     free(host);
 }
 
-static void step(Bench *b, RendererTime *times, RendererBench *out) {
+static void step(Bench *b, BenchTime *times, RendererBench *out) {
     Tape *tape = &b->tape;
     Device *device = b->device;
     tape_reset(tape);
     parameters_zero_grad(&b->parameters);
     RendererParticles particles = particles_on(b, tape);
     RendererRays *rays = renderer_rays(tape, b->rays, b->origin, b->direction, NULL, (real[]){0.5, 0.5, 0.5});
-    RendererTime start = now(device);
+    BenchTime start = bench_now(device);
     RendererIndex *index = renderer_index_build(tape, &b->renderer, &particles);
-    times[INDEX] = since(device, start);
-    start = now(device);
+    times[INDEX] = bench_since(device, start);
+    start = bench_now(device);
     RendererSamples *samples = renderer_place_samples(tape, &b->renderer, index, rays);
-    times[PLACE] = since(device, start);
-    start = now(device);
+    times[PLACE] = bench_since(device, start);
+    start = bench_now(device);
     RendererOutput drawn = renderer_forward(tape, &b->renderer, &particles, rays, samples);
-    times[FORWARD] = since(device, start);
+    times[FORWARD] = bench_since(device, start);
     real *grad = tape_grad(tape, drawn.colour);
     if (grad) device->nn->copy(device, grad, drawn.colour->value, 3 * b->rays * sizeof *grad); // any numbers
-    start = now(device);
+    start = bench_now(device);
     tape_backward_from_grads(tape);
-    times[BACKWARD] = since(device, start);
+    times[BACKWARD] = bench_since(device, start);
     count_work(b, index, samples, out);
 }
 
-static Status frame(Bench *b, RendererTime *time, Error *err) {
+static Status frame(Bench *b, BenchTime *time, Error *err) {
     tape_reset(&b->drawing);
     b->drawing.recording = false;
     RendererParticles particles = particles_on(b, &b->drawing);
-    RendererTime start = now(b->device);
+    BenchTime start = bench_now(b->device);
     Status status = renderer_draw_image(&b->drawing, &b->renderer, &particles, (real[]){0.5, 0.5, 0.5}, &b->camera,
                                         &(RendererFrame){.rgb = b->rgb}, err);
-    *time = since(b->device, start);
+    *time = bench_since(b->device, start);
     return status;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static RendererTime median(const RendererTime *times, int phase, int count, double *room) {
-    RendererTime m;
-    for (int i = 0; i < count; i++) room[i] = times[i * PHASES + phase].wall;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
-    m.wall = room[count / 2];
-    for (int i = 0; i < count; i++) room[i] = times[i * PHASES + phase].cpu;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
-    m.cpu = room[count / 2];
-    return m;
 }
 
 static Status bench_open(Bench *b, Device *device, const RendererConfig *config, size_t N, size_t rays, int side,
@@ -232,19 +202,19 @@ Status renderer_bench(Device *device, const RendererConfig *config, size_t N, si
     Status status = renderer_config_check(config, err);
     if (status != STATUS_OK) return status;
     status = bench_open(&b, device, config, N, rays, side, err);
-    RendererTime *times = calloc((size_t)repetitions * PHASES, sizeof *times);
+    BenchTime *times = calloc((size_t)repetitions * PHASES, sizeof *times);
     double *room = calloc((size_t)repetitions, sizeof *room);
     if (status == STATUS_OK && (!times || !room)) status = error_set(err, STATUS_FAILED, "out of memory");
     for (int i = -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
-        RendererTime one[PHASES];
+        BenchTime one[PHASES];
         step(&b, one, out);
         status = device_status(device, err);
         if (status == STATUS_OK) status = frame(&b, &one[FRAME], err);
         if (i >= 0) memcpy(times + i * PHASES, one, sizeof one);
     }
     if (status == STATUS_OK) {
-        RendererTime *parts[PHASES] = {&out->index, &out->place, &out->forward, &out->backward, &out->frame};
-        for (int phase = 0; phase < PHASES; phase++) *parts[phase] = median(times, phase, repetitions, room);
+        BenchTime *parts[PHASES] = {&out->index, &out->place, &out->forward, &out->backward, &out->frame};
+        for (int phase = 0; phase < PHASES; phase++) *parts[phase] = bench_median(times + phase, repetitions, PHASES, room);
         out->tape_bytes = tape_peak_bytes(&b.tape);
     }
     free(times);

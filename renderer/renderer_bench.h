@@ -3,20 +3,16 @@
 #ifndef VPD_RENDERER_RENDERER_BENCH_H
 #define VPD_RENDERER_RENDERER_BENCH_H
 
+#include "nn/bench_time.h"
 #include "renderer/renderer.h"
-
-// Seconds; `cpu` is processor time over threads, which other programs on the same cores disturb less.
-typedef struct RendererTime {
-    double wall, cpu;
-} RendererTime;
 
 typedef struct RendererBench {
     size_t particles, rays, samples;
     double neighbours;                            // per sample
     size_t candidates;                            // particles tested against samples
-    RendererTime index, place, forward, backward; // of one step: these rays against one particle set; medians
+    BenchTime index, place, forward, backward; // of one step: these rays against one particle set; medians
     double forward_flops; // products of the MLP, 2 per multiply-add; the backward pass has twice as many
-    RendererTime frame;   // drawing side x side pixels, index included
+    BenchTime frame;   // drawing side x side pixels, index included
     int side;
     size_t tape_bytes; // peak of one step
 } RendererBench;

@@ -22,7 +22,7 @@ static void counted_release(void *owner, void *memory, size_t bytes) {
 
 static Arena make_arena(Counter *counter) {
     Arena arena;
-    arena_init(&arena, (ArenaSource){counted_allocate, counted_release, counter});
+    arena_init(&arena, (ArenaSource){counted_allocate, counted_release, counter, NULL});
     return arena;
 }
 

@@ -187,7 +187,7 @@ static void no_memory_is_an_error(void **state) {
     Model m;
     Error err = {0};
     model_open(&m, &wide, 2);
-    ArenaSource source = {allocate_some, release_some, &left}, usual = m.device->source;
+    ArenaSource source = {allocate_some, release_some, &left, NULL}, usual = m.device->source;
     for (int blocks = 0;; blocks++) {
         tape_free(&m.tape);
         arena_free(&m.device->scratch);

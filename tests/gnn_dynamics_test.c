@@ -339,7 +339,7 @@ static void scarce_release(void *owner, void *memory, size_t bytes) {
 // Wherever memory runs out, the step ends with a sentence and no crash.
 static void memory_may_run_out(void **state) {
     (void)state;
-    const ArenaSource scarce = {scarce_allocate, scarce_release, NULL};
+    const ArenaSource scarce = {scarce_allocate, scarce_release, NULL, NULL};
     for (size_t f = 0; f < SCENE_FORMS; f++) {
         GnnConfig config = scene_config(&scene_forms[f]);
         Scene *scene = scene_make(config.T, COUNTS);

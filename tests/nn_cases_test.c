@@ -153,7 +153,7 @@ static void no_memory_is_an_error(void **state) {
     int left = 0;
     Device *device = open_device(2);
     ArenaSource usual = device->source;
-    device->source = (ArenaSource){allocate_some, release_some, &left};
+    device->source = (ArenaSource){allocate_some, release_some, &left, NULL};
     arena_free(&device->scratch);
     arena_init(&device->scratch, device->source);
     each_case(check_memory, device);

@@ -270,7 +270,7 @@ static void no_memory_is_an_error(void **state) {
     Device *device = open_device(2);
     arena_free(&device->scratch);
     int left = 0;
-    arena_init(&device->scratch, (ArenaSource){refuse, release, &left});
+    arena_init(&device->scratch, (ArenaSource){refuse, release, &left, NULL});
     Cloud cloud = cloud_of(SHAPE_BOX, 100, 0, 1);
     int32_t index[100];
     KnnArgs args = {.points = 100, .queries = 100, .point = cloud.x, .query = cloud.x, .k = 1, .index = index};

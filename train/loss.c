@@ -259,7 +259,7 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     double weights[MAX_ROLLOUT + 1];
     CHECK(input->rollout <= MAX_ROLLOUT && input->frames->F == e.T + input->rollout);
     schedule_step_weights(&model->config.train, input->rollout, weights);
-    step_clock_start(input->clock);
+    step_clock_start(input->clock, tape->device);
     tape_reset(tape);
     arena_reset(&tape->device->scratch); // joins its blocks
     Observation history = history_of(&e);

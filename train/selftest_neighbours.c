@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "nn/backend.h"
+#include "nn/knn_bench.h"
 #include "nn/knn.h"
 #include "nn/tape.h"
 #include "train/selftest.h"
@@ -27,14 +28,13 @@ static const Search searches[] = {
 };
 static const Search large_search = {"131,072 points on a surface, k 16", 131072, 131072, 0, 16, true, false};
 
-// Points near the faces of a box, as unprojected surfaces are; further coordinates in 0..1.
+// Points on surfaces, or all in one place; further coordinates in 0..1.
 static void make_points(const Search *s, uint32_t stream, size_t count, real *x, real *extra) {
     RandomKey key = {.seed = 5, .purpose = RANDOM_TEST, .step = stream};
-    for (size_t i = 0; i < count; i++) {
-        for (size_t c = 0; c < 3; c++) x[3 * i + c] = s->equal ? (real)0.25 : random_uniform(key, 8 * i + c);
-        if (!s->equal) x[3 * i + i % 3] *= (real)0.01;
+    knn_bench_points(stream, count, x);
+    for (size_t i = 0; s->equal && i < 3 * count; i++) x[i] = (real)0.25;
+    for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < s->extra; c++) extra[s->extra * i + c] = random_uniform(key, 8 * i + 3 + c);
-    }
 }
 
 typedef struct Found {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/step_bench.h"
 
-#include "gnn/dynamics_bench.h"
 #include "nn/optimizer.h"
 #include "train/loss.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { WARM_UP = 2, OPTIONS = 24, OPTION_LENGTH = 64 };
 enum {
     ROW_STEP,
     ROW_UPDATE,
-    ROW_PEAK,
+    ROW_PRODUCT,
+    ROW_COPY,
     ROW_FORWARD,
     ROW_BACKWARD = ROW_FORWARD + PART_COUNT,
     ROWS = ROW_BACKWARD + PART_COUNT
@@ -75,7 +76,7 @@ typedef struct Bench {
     Optimizer optimizer;
     Tape tape;
     LossWorkspace workspace;
-    real *peak_memory;
+    BenchPeak peak;
     int *input_views;
     size_t particles;
     long step;
@@ -86,12 +87,11 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
     *b = (Bench){.device = device, .config = config, .frames = frames};
     tape_init(&b->tape, device);
     b->tape.keep_limit = (size_t)(t->keep_mib * (1 << 20));
-    b->peak_memory = aligned_alloc(64, bench_peak_size(device) * sizeof *b->peak_memory);
     b->input_views = calloc((size_t)frames->V, sizeof *b->input_views);
-    if (!b->peak_memory || !b->input_views) return error_set(err, STATUS_FAILED, "out of memory for a benchmark");
-    bench_peak_fill(device, b->peak_memory);
+    if (!b->input_views) return error_set(err, STATUS_FAILED, "out of memory for a benchmark");
     for (int v = 0; v < frames->V; v++) b->input_views[v] = v;
     Status status = vpd_create(config, device, &b->model, err);
+    if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err); // in the model's precision
     OptimizerConfig optimizer = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
     return status == STATUS_OK ? optimizer_create(&b->optimizer, &b->model->parameters, optimizer, err) : status;
 }
@@ -102,7 +102,7 @@ static void bench_close(Bench *b) {
     tape_free(&b->tape);
     vpd_free(b->model);
     free(b->input_views);
-    free(b->peak_memory);
+    bench_peak_close(&b->peak);
 }
 
 // What train_step (train/trainer.c) does with a batch of one.
@@ -129,7 +129,8 @@ static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
         row[ROW_FORWARD + i] = (BenchTime){clock.forward[i], 0};
         row[ROW_BACKWARD + i] = (BenchTime){clock.backward[i], 0};
     }
-    row[ROW_PEAK] = bench_peak(b->device, b->peak_memory);
+    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
+    row[ROW_COPY] = bench_peak_copies(&b->peak);
     b->particles = parts.particles;
     return status;
 }
@@ -152,7 +153,7 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     Observation history = *b->frames;
     history.F = (int)b->config->model.T;
     BenchTime start = bench_now(b->device);
-    step_clock_start(&clock);
+    step_clock_start(&clock, b->device);
     tape_reset(&b->tape);
     b->tape.recording = false;
     Status status =
@@ -169,15 +170,48 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     return status;
 }
 
+static RendererCamera camera_of(const Observation *o, int frame, int view) {
+    RendererCamera camera = {.H = o->H, .W = o->W};
+    memcpy(camera.K, o->intrinsics + 9 * view, sizeof camera.K);
+    memcpy(camera.world_from_camera, o->world_from_camera + 16 * (frame * o->V + view), sizeof camera.world_from_camera);
+    return camera;
+}
+
+static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
+    Scene scene;
+    Observation history = *b->frames;
+    history.F = (int)b->config->model.T;
+    RendererCamera camera = camera_of(b->frames, history.F - 1, 0);
+    tape_reset(&b->tape);
+    arena_reset(&b->device->scratch);
+    b->tape.recording = false;
+    Status status =
+        vpd_encode(&b->tape, b->model, &b->workspace.scene, &history, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    if (status != STATUS_OK) return status;
+    uint8_t *rgb = tape_context(&b->tape, (size_t)camera.H * (size_t)camera.W * 3);
+    BenchTime start = bench_now(b->device);
+    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
+    RendererParticles particles = vpd_particles(&scene);
+    b->particles = particles.x->rows;
+    vpd_part(&b->tape, VPD_RENDERER);
+    status = renderer_draw_image(&b->tape, &b->model->renderer, &particles, scene.background, &camera,
+                                 &(RendererFrame){.rgb = rgb}, err);
+    row[ROW_STEP] = bench_since(b->device, start);
+    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
+    row[ROW_COPY] = bench_peak_copies(&b->peak);
+    return status;
+}
+
 static void read_results(const Bench *b, const BenchTime *times, int repetitions, double *room, StepBench *out) {
-    size_t particles[GNN_MAX_SETS];
     const BenchTime *row = times;
     BenchTime medians[ROWS];
-    for (int i = 0; i < ROWS; i++, row += repetitions) medians[i] = bench_median(row, repetitions, room);
+    for (int i = 0; i < ROWS; i++, row += repetitions) medians[i] = bench_median(row, repetitions, 1, room);
     *out = (StepBench){.step = medians[ROW_STEP],
                        .update = medians[ROW_UPDATE],
-                       .peak = medians[ROW_PEAK],
-                       .peak_flops = bench_peak_flops(b->device),
+                       .product = medians[ROW_PRODUCT],
+                       .copy = medians[ROW_COPY],
+                       .product_flops = b->peak.flops,
+                       .copy_bytes = b->peak.bytes,
                        .particles = b->particles,
                        .tape_bytes = tape_peak_bytes(&b->tape),
                        .scratch_bytes = b->device->scratch.peak};
@@ -185,9 +219,11 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
         out->forward[i] = medians[ROW_FORWARD + i].wall;
         out->backward[i] = medians[ROW_BACKWARD + i].wall;
     }
-    for (int t = 0; t < GNN_MAX_SETS; t++) particles[t] = b->particles;
-    int rollout = b->frames->F - (int)b->config->model.T;
-    out->dynamics_flops = rollout * dynamics_useful_flops(&b->model->dynamics->config, particles);
+    const Observation *o = b->frames;
+    int T = (int)b->config->model.T;
+    ImageShape images = {(size_t)(T * o->V), (size_t)o->H, (size_t)o->W};
+    out->work = step_work(b->model, images, b->particles, o->F - T);
+    out->memory_count = device_memory_uses(b->device, out->memory);
 }
 
 typedef Status OneStep(Bench *b, BenchTime row[ROWS], Error *err);
@@ -220,4 +256,9 @@ Status step_bench(Device *device, const Config *config, const Observation *frame
 Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
                             StepBench *out, Error *err) {
     return run(device, config, frames, repetitions, one_inference, out, err);
+}
+
+Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
+                         StepBench *out, Error *err) {
+    return run(device, config, frames, repetitions, one_frame, out, err);
 }

@@ -7,7 +7,8 @@
 #include "encoder/observation.h"
 #include "model/config.h"
 #include "nn/bench_time.h"
-#include "train/step_clock.h"
+#include "nn/device_memory.h"
+#include "train/step_work.h"
 
 typedef struct StepShape {
     const char *name;
@@ -34,15 +35,22 @@ extern const char *const step_form_names[STEP_FORMS];
 Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib, Config *out, Error *err);
 
 typedef struct StepBench {
-    BenchTime step, update, peak;                     // medians
+    BenchTime step, update;                           // medians
     double forward[PART_COUNT], backward[PART_COUNT]; // medians of wall time, seconds
-    double peak_flops, dynamics_flops;                // of `peak`; useful ones of all rollout steps
+    BenchTime product, copy;                          // medians of the peaks' measurements
+    double product_flops, copy_bytes;                 // of one of them
+    StepWork work;
+    MemoryUse memory[MEMORY_USES]; // most that each part held
+    size_t memory_count;
     size_t particles, tape_bytes, scratch_bytes;
 } StepBench;
 
 // `frames` holds T + rollout frames; all views are input and are drawn.
 Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
                   Error *err);
+// Frames: one rollout step and the picture of a view, H x W of the input, on the host. Fills step, particles.
+Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
+                         StepBench *out, Error *err);
 // The same without a gradient: encode, one rollout step, rays. Fills step, forward, tape_bytes, scratch_bytes,
 // particles.
 Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/step_clock.h"
 
-#include "base/clock.h"
+#include "nn/bench_time.h"
 
 typedef struct ClockNode {
     StepClock *clock;
@@ -10,13 +10,13 @@ typedef struct ClockNode {
 
 static double lap(StepClock *clock) {
     double before = clock->last;
-    clock->last = clock_now();
+    clock->last = bench_now(clock->device).wall;
     return clock->last - before;
 }
 
-void step_clock_start(StepClock *clock) {
+void step_clock_start(StepClock *clock, Device *device) {
     if (!clock) return;
-    *clock = (StepClock){0};
+    *clock = (StepClock){.device = device};
     lap(clock);
 }
 

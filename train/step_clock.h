@@ -12,10 +12,11 @@ typedef struct StepClock {
     double forward[PART_COUNT], backward[PART_COUNT]; // seconds, added up over rollout steps
     double last;
     StepPart running; // in the backward pass
+    Device *device;
 } StepClock;
 
 // Every function does nothing without a clock.
-void step_clock_start(StepClock *clock);
+void step_clock_start(StepClock *clock, Device *device);
 // The forward pass of a part ends here.
 void step_clock_part(StepClock *clock, Tape *tape, StepPart part);
 // The backward pass ends here.

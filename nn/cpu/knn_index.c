@@ -5,6 +5,7 @@
 // same tree.
 #include "nn/cpu/functions.h"
 #include "nn/cpu/knn_tree.h"
+#include "nn/device_memory.h"
 
 enum { TASK_POINTS = 4096, SAMPLE = 25, SAMPLE_POINTS = 256 };
 
@@ -123,7 +124,7 @@ static bool allocate(Device *device, Arena *memory, KnnTree *tree) {
         ok = tree->box[tree->levels] && tree->first[tree->levels];
     }
     if (!ok)
-        device_fail(device, STATUS_FAILED, "out of memory for the neighbour search among %zu points", tree->points);
+        device_no_memory(device, &memory->source, 0, "the index of a neighbour search");
     return ok;
 }
 
@@ -165,7 +166,7 @@ void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex
     KnnTree *tree = arena_alloc(memory, sizeof *tree);
     if (tree) *tree = (KnnTree){.point = a->point, .dims = 3 + (int)a->extra, .points = a->points};
     if (!tree || !allocate(device, memory, tree)) {
-        device_fail(device, STATUS_FAILED, "out of memory for a neighbour search");
+        device_no_memory(device, &memory->source, 0, "a neighbour search");
         return;
     }
     ArenaMark mark = arena_mark(&device->scratch);

@@ -7,6 +7,7 @@
 const NnBackend nn_backend_cuda = {
     .close = cuda_device_close,
     .image_block = 0,
+    .wait = cuda_wait,
     .zero = cuda_zero,
     .copy = cuda_copy,
     .upload = cuda_upload,

@@ -36,6 +36,14 @@ static void release(void *owner, void *memory, size_t bytes) {
     if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess) cudaFree(memory);
 }
 
+static void room(void *owner, size_t *left, size_t *total) {
+    const Device *device = static_cast<const Device *>(owner);
+    if (cudaSetDevice(cuda_state(device)->index) != cudaSuccess || cudaMemGetInfo(left, total) != cudaSuccess) {
+        *left = *total = SIZE_MAX;
+        cudaGetLastError();
+    }
+}
+
 static void move(Device *device, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *name) {
     if (bytes == 0 || !cuda_op(device, name, bytes)) return;
     cuda_ok(device, cudaMemcpyAsync(to, from, bytes, kind, cuda_state(device)->stream), "cudaMemcpyAsync");
@@ -56,6 +64,10 @@ void cuda_upload(Device *device, void *to, const void *host, size_t bytes) {
 
 void cuda_download(Device *device, void *host, const void *from, size_t bytes) {
     move(device, host, from, bytes, cudaMemcpyDeviceToHost, "download");
+    cuda_wait(device);
+}
+
+void cuda_wait(Device *device) {
     if (!device->failed)
         cuda_ok(device, cudaStreamSynchronize(cuda_state(device)->stream), "an earlier kernel or copy");
 }
@@ -130,6 +142,7 @@ Status cuda_device_open(Device *device, int index, Error *err) {
     device->source.allocate = allocate;
     device->source.release = release;
     device->source.owner = device;
+    device->source.room = room;
     arena_init(&device->scratch, device->source);
     snprintf(device->name, sizeof device->name, "cuda:%d, %.40s", index, found.name);
     return start(state, &found, err);

@@ -15,7 +15,8 @@ void cuda_zero(Device *device, void *memory, size_t bytes);
 void cuda_copy(Device *device, void *to, const void *from, size_t bytes);
 // The host's memory may be used again when the call is back.
 void cuda_upload(Device *device, void *to, const void *host, size_t bytes);
-// Waits for all work of the device: the only call that does.
+// Waits for all work of the device: beside cuda_wait the only call that does.
 void cuda_download(Device *device, void *host, const void *from, size_t bytes);
+void cuda_wait(Device *device);
 
 #endif

@@ -4,6 +4,7 @@
 #include "nn/cuda/functions.h"
 #include "nn/cuda/knn_tree.h"
 #include "nn/cuda/sort_scan.h"
+#include "nn/device_memory.h"
 
 constexpr size_t PART = 1024; // points of a warp's bounds
 constexpr int CELL_BITS = 21; // of a cell's number along an axis
@@ -132,7 +133,7 @@ void knn_index_cuda(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *i
     knn_tree_at(a->points, a->extra, nullptr, &bytes);
     index->tree = arena_alloc(memory, bytes);
     if (!index->tree) {
-        device_fail(device, STATUS_FAILED, "out of memory for the neighbour search among %zu points", a->points);
+        device_no_memory(device, &memory->source, bytes, "the index of a neighbour search");
         return;
     }
     KnnTree tree = knn_tree_at(a->points, a->extra, index->tree, &bytes);

@@ -106,6 +106,36 @@ static void a_lost_gpu_loses_a_step(void **state) {
     world_close(&world);
 }
 
+// The number behind `words`, in bytes.
+static double bytes_behind(const char *text, const char *words) {
+    const char *found = strstr(text, words);
+    char unit[8] = "";
+    double number = 0;
+    assert_non_null(found);
+    assert_int_equal(sscanf(found + strlen(words), " %lf %7[a-zA-Z]", &number, unit), 2);
+    return number * (!strcmp(unit, "MiB") ? 1 << 20 : !strcmp(unit, "bytes") ? 1 : -1);
+}
+
+// It names what each part holds, which comes to what was handed out, and options that help.
+static void assert_sentence_is_whole(const char *text, size_t limit) {
+    static const char *const uses[] = {"parameters", "optimiser",   "inputs",
+                                       "encoder",    "dynamics",    "renderer",
+                                       "gradients",  "temporaries", "reserved but unused"};
+    double sum = 0, left = bytes_behind(text, " has "), slack = 0.06 * (1 << 20); // one decimal
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        char words[32];
+        snprintf(words, sizeof words, "%s ", uses[i]);
+        const char *held = strstr(text, "; held: ");
+        assert_non_null(held);
+        if (strstr(held, words)) sum += bytes_behind(held, words);
+        slack += 0.06 * (1 << 20);
+    }
+    assert_true(fabs(sum + left - (double)limit) < slack);
+    assert_non_null(strstr(text, "; smaller: "));
+    assert_non_null(strstr(text, "train."));
+    assert_null(strchr(text, '\n'));
+}
+
 static void memory_that_ends_ends_the_run(void **state) {
     (void)state;
     World world;
@@ -114,14 +144,22 @@ static void memory_that_ends_ends_the_run(void **state) {
     world_open(&world, WORLD_PLAIN);
     snprintf(folder, sizeof folder, "%s/run", world.folder);
     assert_status_ok(train(&world, folder, 1, false, &err), err);
-    static const size_t limits[] = {1 << 20, 2 << 20};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        cuda_on_cpu_limit(limits[i]);
-        assert_status_error(train(&world, folder, 2, true, &err), STATUS_FAILED, err, "memory");
+    enum { PARTS = 4, KIB = 1024 };
+    static const char *const parts[PARTS] = {"(encoder)", "(dynamics)", "(renderer)", "(gradients)"};
+    size_t ended_in[PARTS] = {0}, limit = 640 * KIB;
+    for (;; limit += 32 * KIB) {
+        cuda_on_cpu_limit(limit);
+        Status came = train(&world, folder, 2, true, &err);
         cuda_on_cpu_limit(SIZE_MAX);
+        if (came == STATUS_OK) break;
+        assert_int_equal(came, STATUS_FAILED);
+        assert_non_null(strstr(err.text, "out of memory"));
         assert_int_equal(newest_step(folder), 1);
+        for (size_t i = 0; i < PARTS; i++)
+            if (strstr(err.text, parts[i])) ended_in[i]++;
+        if (strstr(err.text, "(gradients)")) assert_sentence_is_whole(err.text, limit);
     }
-    assert_status_ok(train(&world, folder, 2, true, &err), err);
+    for (size_t i = 0; i < PARTS; i++) assert_true(ended_in[i] > 0);
     world_close(&world);
 }
 
