@@ -14,6 +14,7 @@ enum { SHOWN = 2 };
 static const Flag flags[] = {
     {.name = "run", .value = "FOLDER", .help = "the run to show, with its curves"},
     {.name = "carried", .value = "CHECKPOINT", .help = "a second model, shown after it"},
+    {.name = "carried-note", .value = "TEXT", .help = "what to say of it before the number of its steps"},
     {.name = "out", .value = "FILE", .help = "the page (default index.html)", .letter = 'o'},
     {.name = "start", .value = "F", .help = "present frame of the moving pictures (default 3)"},
     {.name = "steps", .value = "N", .help = "steps predicted in them (default 16)"},
@@ -34,17 +35,17 @@ static int unseen_episodes(const Dataset *dataset, int *episodes, int capacity) 
     return 0;
 }
 
-static Status show_model(const CommandLine *line, Page *page, const char *title, const char *checkpoint,
-                         StoryOptions *story, bool edits, Error *err) {
-    char text[512], spent[64];
+static Status show_model(const CommandLine *line, Page *page, const char *title, const char *note,
+                         const char *checkpoint, StoryOptions *story, bool edits, Error *err) {
+    char text[1024], spent[64];
     Session session = {0};
     Status status = command_open_session(line, checkpoint, &session, err);
     if (status != STATUS_OK) return status;
     clock_format(session.meta.seconds, spent, sizeof spent);
     snprintf(text, sizeof text,
-             "%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was "
+             "%.500s%s%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was "
              "never shown these episodes.",
-             session.meta.step, spent, session.meta.commit, session.model->config.model.T,
+             note, note[0] ? " " : "", session.meta.step, spent, session.meta.commit, session.model->config.model.T,
              "all cameras but the held-out one");
     page_section(page, title);
     page_text(page, text);
@@ -63,11 +64,12 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
                     "step; a renderer draws them from any camera. Everything was learned from the videos alone: no "
                     "object models, no tracks, no physics.");
     if (run) {
-        status = show_model(line, page, "What minutes give", run, story, false, err);
+        status = show_model(line, page, "What minutes give", "", run, story, false, err);
         if (status == STATUS_OK) status = story_curves(page, run, err);
     }
     if (status == STATUS_OK && carried)
-        status = show_model(line, page, run ? "What hours give" : "The model", carried, story, true, err);
+        status = show_model(line, page, run ? "What hours give" : "The model",
+                            command_text(line, "carried-note", ""), carried, story, true, err);
     if (commands_text) {
         page_section(page, "The commands");
         page_command(page, NULL, commands_text);
