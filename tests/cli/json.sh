@@ -60,7 +60,8 @@ object '"particles" in str(o)' "$VPD" inspect --json "$out"
 object 'o["libraries"]["HDF5"]' "$VPD" version --json
 object 'o["rollouts"] == 4' "$VPD" eval -q "$folder/run" "$data" --motion --steps 1 --threads 1 --json -
 object 'o["failed"] == 0 and o["results"]' "$VPD" selftest --steps 1 --threads 1 --json -
-object 'o["command"] == "page"' "$VPD" page -q --json "$data" --run "$folder/run" --start 1 --steps 1 --threads 1 -o "$folder/page.html"
+object 'o["command"] == "page"' "$VPD" page -q --json "$data" --run "$folder/run" --carried "$folder/run" --carried-note "Said of it." --start 1 --steps 1 --threads 1 -o "$folder/page.html"
+grep -q "Said of it. [0-9]* training steps" "$folder/page.html" || fail "the page lacks --carried-note"
 
 # Two pictures of a wall, as nerfstudio writes them.
 python3 - "$folder/scene" <<'PYTHON' || fail "no scene was made"
