@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "datasets/dataset.h"
-#include "train/bench_room.h"
+#include "model/bench_room.h"
 #include "train/step_bench.h"
 #include "train/train_data.h"
 

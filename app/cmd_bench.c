@@ -4,6 +4,7 @@
 #include "app/bench_ops.h"
 #include "app/bench_step.h"
 #include "app/commands.h"
+#include "app/model_flags.h"
 #include "base/json.h"
 #include "gnn/dynamics_bench.h"
 #include "model/config.h"
@@ -163,7 +164,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
                          "expected dynamics, renderer, step, doubling, frames, neighbours or ops, found \"%.40s\"",
                          wanted);
     Status status = read_options(line, &options, err);
-    if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK) status = command_open_device(line, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
     if (status == STATUS_OK && options.json)
         status = json_write_line(stdout, json_pack("{s:s s:s}", "bench", "device", "device", device->name), err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd selftest`: does a device compute what the CPU's baseline code computes?
 #include "app/commands.h"
+#include "app/model_flags.h"
 #include "app/result.h"
 #include "base/version.h"
 #include "train/selftest.h"
@@ -79,7 +80,7 @@ static Status run_selftest(const CommandLine *line, Error *err) {
     if (status == STATUS_OK)
         status = device_open(command_text(line, "reference", "cpu:base"), line->threads, &test.reference, err);
     if (status == STATUS_OK)
-        status = device_open(command_text(line, "device", "auto"), line->threads, &test.device, err);
+        status = command_open_device(line, &test.device, err);
     if (status == STATUS_OK) {
         status = run_tests(&test, report.table, err);
         if (path && write_json(path, &test, report.rows, &unwritten) != STATUS_OK && status == STATUS_OK) {

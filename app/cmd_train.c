@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd train`: learns a model from the training episodes of a data set.
 #include "app/commands.h"
+#include "app/model_flags.h"
 #include "app/result.h"
 #include "app/train_hooks.h"
 #include "base/clock.h"
@@ -70,7 +71,7 @@ static Status run_train(const CommandLine *line, Error *err) {
     Device *device = NULL;
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = stop_install(err);
-    if (status == STATUS_OK) status = device_open(command_text(line, "device", "auto"), line->threads, &device, err);
+    if (status == STATUS_OK) status = command_open_device(line, &device, err);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
                           .log = &line->log,

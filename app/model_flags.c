@@ -51,6 +51,17 @@ Status command_check_writable(const char *path, Error *err) {
     return status;
 }
 
+static void note_why(const CommandLine *line, const char *why) {
+    if (*why) log_note(&line->log, "on the CPU: %s", why);
+}
+
+Status command_open_device(const CommandLine *line, Device **out, Error *err) {
+    char why[DEVICE_WHY_SIZE];
+    Status status = device_choose(command_text(line, "device", "auto"), line->threads, out, why, err);
+    if (status == STATUS_OK) note_why(line, why);
+    return status;
+}
+
 SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw) {
     return (SessionOptions){checkpoint, command_text(line, "device", "auto"), line->threads, raw};
 }
@@ -60,6 +71,7 @@ Status command_open_session(const CommandLine *line, const char *checkpoint, Ses
     Status status = session_open(session, &options, err);
     if (status != STATUS_OK) return status;
     if (*session->note) log_warning(&line->log, "%s", session->note);
+    note_why(line, session->device_why);
     log_note(&line->log, "%s: %s weights of step %ld, on %s", session->path,
              options.raw || !session->meta.has_ema ? "raw" : "averaged", session->meta.step, session->device->name);
     return STATUS_OK;

@@ -23,6 +23,8 @@ Status command_box(const CommandLine *line, const char *flag, double box[6], boo
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);
 
+// What --device and --threads say; a note tells why "auto" took the CPU.
+Status command_open_device(const CommandLine *line, Device **out, Error *err);
 // --device and --threads, and --raw where the command has it.
 SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw);
 // Opens it and says what was loaded.

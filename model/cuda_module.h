@@ -24,7 +24,8 @@ typedef struct CudaModule {
 
 // Opens GPU `index` with the module at `path`. Each failure is a sentence of its own.
 Status device_open_module(const char *path, int index, Device **out, Error *err);
-// The same with the module beside this program or library.
+// The same with the module beside this program or library; whether there is one.
 Status device_open_cuda(int index, Device **out, Error *err);
+bool device_has_cuda(void);
 
 #endif

@@ -55,6 +55,8 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
 
 #ifdef VPD_DOUBLE
 
+bool device_has_cuda(void) { return false; }
+
 Status device_open_cuda(int index, Device **out, Error *err) {
     *out = NULL;
     return error_set(err, STATUS_BAD_INPUT, "--device cuda:%d: double precision runs on the CPU alone", index);
@@ -74,15 +76,25 @@ static bool own_folder(char folder[PATH_MAX]) {
     return slash;
 }
 
-Status device_open_cuda(int index, Device **out, Error *err) {
-    // Beside it, and where an installation has libraries of a program in bin/.
+// The module beside this code, or where an installation has libraries of a program in bin/. `folder` is that of this code.
+static bool find_module(char folder[PATH_MAX], char path[PATH_MAX + 64]) {
     static const char *const places[] = {"", "/../" VPD_LIBRARY_FOLDER};
-    char folder[PATH_MAX], path[PATH_MAX + 64];
-    if (!own_folder(folder)) return error_set(err, STATUS_FAILED, "cannot tell where this program lies");
+    if (!own_folder(folder)) snprintf(folder, PATH_MAX, "?");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, sizeof path, "%s%s/" CUDA_MODULE_FILE, folder, places[i]);
-        if (access(path, F_OK) == 0) return device_open_module(path, index, out, err);
+        snprintf(path, PATH_MAX + 64, "%s%s/" CUDA_MODULE_FILE, folder, places[i]);
+        if (access(path, F_OK) == 0) return true;
     }
+    return false;
+}
+
+bool device_has_cuda(void) {
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    return find_module(folder, path);
+}
+
+Status device_open_cuda(int index, Device **out, Error *err) {
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    if (find_module(folder, path)) return device_open_module(path, index, out, err);
     return error_set(err, STATUS_BAD_INPUT,
                      "--device cuda: " CUDA_MODULE_FILE
                      " is not in %s: this build has the CPU back end only; build with "

@@ -50,8 +50,8 @@ typedef struct Device {
     const struct TapePart *part;             // begun last
 } Device;
 
-// spec: "auto" (cpu), "cpu", "cpu:avx2", "cuda", "cuda:1". threads 0 = base/threads.h's count.
-// VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu" and "auto".
+// spec: "cpu", "cpu:avx2", "cuda", "cuda:1" ("auto": model/device_choice.h). threads 0 = base/threads.h's count.
+// VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
 

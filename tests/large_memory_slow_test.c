@@ -3,7 +3,7 @@
 // taken at 1/128, 1/64 and 1/32 of the particles, abstract nodes and pixels, and prolonged.
 #include "tests/test.h"
 
-#include "train/bench_room.h"
+#include "model/bench_room.h"
 #include "train/step_bench.h"
 
 static double bytes_of(Device *device, size_t divisor, bool checkpoint) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/optimizer.h"
-#include "train/bench_room.h"
+#include "model/bench_room.h"
 #include "train/loss.h"
 #include "train/schedule.h"
 #include "train/selftest.h"

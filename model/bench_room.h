@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up video for benchmarks: a room of 3 m with five boxes of 0.3 m that slide over its floor, seen by cameras that
+// Made-up video for benchmarks and checks: a room of 3 m with five boxes of 0.3 m that slide over its floor, seen by cameras that
 // stand around. Every pixel meets something, so every pixel can become a particle.
-#ifndef VPD_TRAIN_BENCH_ROOM_H
-#define VPD_TRAIN_BENCH_ROOM_H
+#ifndef VPD_MODEL_BENCH_ROOM_H
+#define VPD_MODEL_BENCH_ROOM_H
 
 #include "base/error.h"
 #include "encoder/observation.h"

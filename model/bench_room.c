@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/bench_room.h"
+#include "model/bench_room.h"
 
 #include "base/camera.h"
 
