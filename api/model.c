@@ -89,6 +89,7 @@ vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd
                              .path = s->path,
                              .hash = s->meta.hash,
                              .device = s->device->name,
-                             .note = s->note};
+                             .note = s->note,
+                             .device_why = s->device_why};
     return api_result(STATUS_OK, &e, err);
 }

@@ -56,7 +56,7 @@ typedef struct vpd_model vpd_model;
 
 typedef struct vpd_open_options {
     size_t struct_size;
-    const char *device; // "auto", "cpu", "cpu:avx2", "cuda", "cuda:1"; NULL: auto
+    const char *device; // "auto", "cpu", "cpu:avx2", "cuda", "cuda:1"; NULL: auto (a GPU that agrees with the CPU)
     int threads;        // 0: what the process may use (affinity, cgroup, VPD_THREADS)
     int raw;            // 1: the weights as the optimiser left them, not their moving average
 } vpd_open_options;
@@ -69,17 +69,18 @@ void vpd_model_close(vpd_model *model);
 // Texts live as long as the model.
 typedef struct vpd_model_facts {
     size_t struct_size;
-    int history;        // T: frames that it sees before a rollout
-    int features;       // D: numbers of each particle beside its place
-    int particles_max;  // N: particles per frame at most
-    int has_dynamics;   // 0: it draws, and moves nothing
-    double time_step;   // seconds between two frames, and of one step; 0: it was trained on single frames
-    double radius;      // metres: how far a particle is seen
-    int64_t train_step; // optimiser steps of the weights
-    const char *path;   // of the checkpoint's file, absolute
-    const char *hash;   // of its content
-    const char *device; // "cpu avx512, 2 threads"
-    const char *note;   // "" or a warning: which damaged file was passed over
+    int history;            // T: frames that it sees before a rollout
+    int features;           // D: numbers of each particle beside its place
+    int particles_max;      // N: particles per frame at most
+    int has_dynamics;       // 0: it draws, and moves nothing
+    double time_step;       // seconds between two frames, and of one step; 0: it was trained on single frames
+    double radius;          // metres: how far a particle is seen
+    int64_t train_step;     // optimiser steps of the weights
+    const char *path;       // of the checkpoint's file, absolute
+    const char *hash;       // of its content
+    const char *device;     // "cpu avx512, 2 threads"
+    const char *note;       // "" or a warning: which damaged file was passed over
+    const char *device_why; // "", or what spoke against the GPU where "auto" took the CPU
 } vpd_model_facts;
 
 vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd_error *err);

@@ -37,7 +37,8 @@ class OpenOptions(Sized):
 class ModelFacts(Sized):
     _fields_ = [("struct_size", c_size_t), ("history", c_int), ("features", c_int), ("particles_max", c_int),
                 ("has_dynamics", c_int), ("time_step", c_double), ("radius", c_double), ("train_step", c_int64),
-                ("path", c_char_p), ("hash", c_char_p), ("device", c_char_p), ("note", c_char_p)]
+                ("path", c_char_p), ("hash", c_char_p), ("device", c_char_p), ("note", c_char_p),
+                ("device_why", c_char_p)]
 
 
 class Frames(Sized):

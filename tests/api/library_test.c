@@ -25,6 +25,7 @@ static void models(void **state) {
     assert_non_null(strstr(facts.path, "model.h5"));
     assert_non_null(strstr(facts.device, "cpu "));
     assert_string_equal(facts.note, "");
+    assert_non_null(facts.device_why);
     assert_int_equal(vpd_library_api(), VPD_API_VERSION);
     assert_true(vpd_library_version()[0] && vpd_library_commit()[0]);
     vpd_scene *scene = world_episode(model);
