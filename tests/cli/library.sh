@@ -50,7 +50,7 @@ find_package(vpd 0.1 REQUIRED)
 add_executable(user user.c)
 target_link_libraries(user PRIVATE vpd::vpd)
 END
-expect 0 "*" "*" cmake -S "$folder/user" -B "$folder/user/build" -DCMAKE_PREFIX_PATH="$root" -DCMAKE_C_COMPILER="$cc"
+expect 0 "*" "*" cmake -G Ninja -S "$folder/user" -B "$folder/user/build" -DCMAKE_PREFIX_PATH="$root" -DCMAKE_C_COMPILER="$cc"
 expect 0 "*" "*" cmake --build "$folder/user/build"
 expect 0 "there is none" "" "$folder/user/build/user"
 finish
