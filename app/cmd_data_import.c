@@ -136,7 +136,7 @@ const Command command_data_import = {
         "  kubric      metadata.json, rgba_*.png, depth_*.tiff; cam_*/ and episode_*/ of them (MOVi, 3DGSim)\n"
         "  tum         rgb.txt, depth.txt, groundtruth.txt\n"
         "  scannet     color/, depth/, pose/, intrinsic/\n"
-        "  bop         scene_camera.json, rgb/, depth/, or folders of such scenes\n"
+        "  bop         scene_camera.json, rgb/, depth/ (and scene_gt.json, mask_visib/), or folders of such scenes\n"
         "  open3d      color/, depth/, odometry.log or trajectory.log, camera_intrinsic.json\n"
         "  colmap      images/, sparse/0/ (bin or txt), stereo/depth_maps/ or depth/\n"
         "  pgnd        camera_*/rgb, camera_*/depth, calibration/*.npy, timestamps.txt\n"

@@ -116,7 +116,7 @@ static hid_t open_image(const void *owner) {
     const MemoryFile *image = owner;
     hid_t list = access_list(), file = -1;
     if (list >= 0 && H5Pset_fapl_core(list, 1 << 16, 0) >= 0 &&
-        H5Pset_file_image(list, (void *)(uintptr_t)image->bytes, image->size) >= 0)
+        H5Pset_file_image(list, (void *)image->bytes, image->size) >= 0)
         file = H5Fopen(image->name, H5F_ACC_RDONLY, list);
     close_list(list);
     return file;

@@ -334,8 +334,8 @@ Status config_check_same_model(const Config *checkpoint, const Config *wanted, E
     Config same = *checkpoint;
     same.model.precision = wanted->model.precision; // the weights do not depend on it
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        different += options_diff(config_options, &same, "the checkpoint", wanted, "the config", sections[i], text,
-                                  sizeof text);
+        different +=
+            options_diff(config_options, &same, "the checkpoint", wanted, "the config", sections[i], text, sizeof text);
     if (different == 0) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "the config does not fit the checkpoint (%zu differences): %s", different,
                      text);

@@ -130,7 +130,7 @@ static void amounts_may_differ(void **state) {
     assert_status_ok(config_check_same_model(&checkpoint, &wanted, &s->err), s->err);
     assert_status_ok(config_set(&wanted, 1, wider, &s->err), s->err);
     assert_int_equal(config_check_same_model(&checkpoint, &wanted, &s->err), STATUS_BAD_INPUT);
-    assert_string_equal(s->err.text, "the config does not fit the checkpoint (1 differences): model.C: 64 the "
+    assert_string_equal(s->err.text, "the config does not fit the checkpoint (1 differences): model.C: 128 the "
                                      "checkpoint, 80 the config");
     s->err = (Error){0};
 }

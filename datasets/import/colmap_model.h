@@ -23,7 +23,7 @@ typedef struct ColmapImage {
 
 typedef struct ColmapModel {
     ColmapCamera *cameras; // by number
-    ColmapImage *images; // by name
+    ColmapImage *images;   // by name
     size_t camera_count, image_count;
 } ColmapModel;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small readers that others build on; the first byte says which: JSON and its fields (j), lines of numbers (t),
-// NumPy arrays (n), safetensors (s), names that lead beneath a folder (p). VPD_FUZZ_LAYOUT=x takes that one whatever
-// the input says.
+// NumPy arrays (n), safetensors (s), names that lead beneath a folder (p). VPD_FUZZ_LAYOUT=x takes that one in place
+// of the first byte.
 #include "tests/fuzz/fuzz.h"
 
 #include "base/check.h"
@@ -107,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Error err = {0};
     if (size == 0) return 0;
     char kind = only ? only[0] : (char)data[0];
-    const uint8_t *rest = only ? data : data + 1;
-    size_t length = only ? size : size - 1;
+    const uint8_t *rest = data + 1;
+    size_t length = size - 1;
     if (kind == 's' || kind == 'p') {
         expect_sentence(kind == 's' ? read_safetensors(rest, length, &err) : resolve(rest, length, &err), &err);
         return 0;
