@@ -27,6 +27,16 @@ for kind in npz gltf usda; do # a full disk: status 1, and the file that was the
   [ "$(cat "$folder/kept")" = before ] || fail "$kind: a full disk harmed the earlier file"
 done
 
+# ---- films, counted by another program
+if command -v ffprobe >/dev/null && command -v ffmpeg >/dev/null; then
+  for kind in gif mp4; do
+    expect 0 "4 frames of" "*" "$VPD" render -q "$out" --views 0 --no-truth --size 32x32 --fps 5 --threads 1 -o "$folder/film.$kind"
+    size=$(sed -n 's/.* of \([0-9]*\) x \([0-9]*\) pixels/\1,\2/p' "$folder/stdout")
+    found=$(ffprobe -v error -count_frames -show_entries stream=width,height,nb_read_frames -of csv=p=0 "$folder/film.$kind" 2>&1)
+    [ "$found" = "$size,4" ] || fail "ffprobe finds $found in film.$kind, not $size,4"
+  done
+fi
+
 # ---- inspect
 line() { grep -qE "^ *$1 +$2\$" "$folder/stdout" || fail "no line \"$1 $2\" of inspect: $(cat "$folder/stdout")"; }
 expect 0 "" "" "$VPD" export -q "$run" --safetensors "$folder/w.safetensors"
