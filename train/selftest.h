@@ -29,7 +29,7 @@ typedef struct SelfTest {
 } SelfTest;
 
 // STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory. In
-// another precision than f32 ops whose gradients jump are left out, and models are compared by their losses alone.
+// another precision than f32 ops whose gradients jump are left out, and gradients of models are compared as a whole.
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);
@@ -38,8 +38,8 @@ Status selftest_models(SelfTest *test, Error *err);
 
 // What precisions may cost, and the names of parts in them.
 typedef struct SelfTestPrecision {
-    double op_error, model_error;
-    const char *ops, *again, *models;
+    double op_error, model_error, gradient_error; // the last: of the whole gradient, by its length
+    const char *ops, *again, *models, *gradients;
 } SelfTestPrecision;
 extern const SelfTestPrecision selftest_precisions[]; // by Precision
 

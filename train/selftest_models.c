@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nn/backend.h"
 #include "nn/optimizer.h"
 #include "model/bench_room.h"
 #include "train/loss.h"
@@ -75,9 +76,30 @@ static Status compare_gradients(const SelfTest *test, const Trial *expected, con
     return held ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a self-test");
 }
 
+// The length of the difference of the two gradients over that of the reference's.
+static Status compare_whole_gradient(const SelfTest *test, const Trial *expected, const Trial *found,
+                                     SelfTestResult *result, Error *err) {
+    const Parameters *a = &expected->model->parameters, *b = &found->model->parameters;
+    double difference = 0, length = 0;
+    real *e = malloc((a->size + 1) * sizeof *e), *f = malloc((a->size + 1) * sizeof *f);
+    if (e && f) {
+        test->reference->nn->download(test->reference, e, a->grads, a->size * sizeof *e);
+        test->device->nn->download(test->device, f, b->grads, a->size * sizeof *f);
+        for (size_t i = 0; i < a->size; i++) {
+            difference += ((double)e[i] - (double)f[i]) * ((double)e[i] - (double)f[i]);
+            length += (double)e[i] * (double)e[i];
+        }
+        selftest_note(result, "last gradient", sqrt(difference / length));
+    }
+    Status status = e && f ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a self-test");
+    free(e);
+    free(f);
+    return status;
+}
+
 // Both take the same steps. The device's failures are noted; the reference's end the test.
 static Status compare_steps(const SelfTest *test, Trial *expected, Trial *found, const Observation *frames,
-                            SelfTestResult *result, Error *err) {
+                            SelfTestResult *result, SelfTestResult *gradient, Error *err) {
     for (int step = 0; step < test->steps; step++) {
         double loss[2] = {0};
         char where[64];
@@ -87,8 +109,9 @@ static Status compare_steps(const SelfTest *test, Trial *expected, Trial *found,
         if (status != STATUS_OK) return status;
         Status ran = trial_gradient(found, frames, step, &loss[1], &failure);
         if (ran == STATUS_OK) selftest_note(result, where, fabs(loss[1] - loss[0]) / loss[0]);
-        if (ran == STATUS_OK && step + 1 == test->steps && test->precision == PRECISION_F32)
-            status = compare_gradients(test, expected, found, result, err);
+        if (ran == STATUS_OK && step + 1 == test->steps)
+            status = test->precision == PRECISION_F32 ? compare_gradients(test, expected, found, result, err)
+                                                      : compare_whole_gradient(test, expected, found, gradient, err);
         if (status == STATUS_OK) status = trial_update(expected, step, err);
         if (status != STATUS_OK) return status;
         if (ran == STATUS_OK) ran = trial_update(found, step, &failure);
@@ -114,6 +137,7 @@ static Status small_config(const SelfTest *test, StepForm form, Config *out, Err
 static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
     const SelfTestPrecision *p = &selftest_precisions[test->precision];
     SelfTestResult result = {.part = p->models, .name = step_form_names[form], .allowed = p->model_error};
+    SelfTestResult gradient = {.part = p->gradients, .name = step_form_names[form], .allowed = p->gradient_error};
     Trial expected = {0}, found = {0};
     Config config;
     Error failure = {0};
@@ -123,11 +147,12 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
     config.model.precision = (int)test->precision;
     if (status == STATUS_OK && trial_open(&found, test->device, &config, &failure) != STATUS_OK)
         selftest_note_failure(&result, "creation", failure.text);
-    else if (status == STATUS_OK) status = compare_steps(test, &expected, &found, frames, &result, err);
+    else if (status == STATUS_OK) status = compare_steps(test, &expected, &found, frames, &result, &gradient, err);
     trial_close(&expected);
     trial_close(&found);
     device_set_precision(test->device, PRECISION_F32);
     if (status == STATUS_OK) selftest_report(test, &result);
+    if (status == STATUS_OK && gradient.checked) selftest_report(test, &gradient);
     return status;
 }
 

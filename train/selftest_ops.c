@@ -12,11 +12,11 @@
 // f32: only the order of sums may differ. Else factors are rounded by up to 2^-24, 2^-16, 2^-8 and 2^-11, in up to five
 // products one behind the other, and errors of ops grow through a model.
 const SelfTestPrecision selftest_precisions[] = {
-    [PRECISION_F32] = {1e-5, 1e-3, "ops", "again", "models"},
-    [PRECISION_BF16X6] = {2e-5, 1e-3, "ops bf16x6", "again bf16x6", "models bf16x6"},
-    [PRECISION_BF16X3] = {2e-4, 2e-3, "ops bf16x3", "again bf16x3", "models bf16x3"},
-    [PRECISION_BF16] = {4e-2, 2e-2, "ops bf16", "again bf16", "models bf16"},
-    [PRECISION_TF32] = {5e-3, 5e-3, "ops tf32", "again tf32", "models tf32"},
+    [PRECISION_F32] = {1e-5, 1e-3, 0, "ops", "again", "models", "gradients"},
+    [PRECISION_BF16X6] = {2e-5, 1e-3, 1e-3, "ops bf16x6", "again bf16x6", "models bf16x6", "gradients bf16x6"},
+    [PRECISION_BF16X3] = {2e-4, 2e-3, 5e-3, "ops bf16x3", "again bf16x3", "models bf16x3", "gradients bf16x3"},
+    [PRECISION_BF16] = {4e-2, 2e-2, 0.2, "ops bf16", "again bf16", "models bf16", "gradients bf16"},
+    [PRECISION_TF32] = {5e-3, 5e-3, 0.05, "ops tf32", "again tf32", "models tf32", "gradients tf32"},
 };
 
 void selftest_note(SelfTestResult *result, const char *where, double error) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seconds of one training step at the reference shapes (shared/design/model.md, "Presets"), parts apart, and peak memory.
 
-    python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--threads 2] [--steps 8]
+    python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--device cuda] [--threads 2] [--steps 8]
 """
 import argparse
 import resource
@@ -10,7 +10,7 @@ import time
 import numpy as np
 import torch
 
-from vpd_torch import config, data, encoder, gnn, layers, neighbours, params, particles, renderer
+from vpd_torch import config, data, encoder, gnn, host, layers, neighbours, params, particles, renderer
 
 parser = argparse.ArgumentParser()
 parser.add_argument("preset", choices=config.PRESETS)
@@ -18,11 +18,14 @@ parser.add_argument("--velocity", action="store_true", help="published form with
 parser.add_argument("--full", action="store_true", help="form full")
 parser.add_argument("--compile", nargs="?", const="cores", choices=["cores", "all"], help="cores: MLPs; all: UNet too")
 parser.add_argument("--autocast", action="store_true", help="products and convolutions in bfloat16")
+parser.add_argument("--device", default="cpu", help="cpu or cuda")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=5)
 parser.add_argument("--data", default="/work/shared/data")
 args = parser.parse_args()
 torch.set_num_threads(args.threads)
+torch.set_default_device(args.device)
+on_gpu = args.device.startswith("cuda")
 neighbours.WORKERS = args.threads
 
 shapes, views, size, steps, rays = config.PRESETS[args.preset]
@@ -44,10 +47,17 @@ frames, H = [3, 4], size
 seconds = {}
 
 
+def clock():
+    """Once all work is done."""
+    if on_gpu:
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
 def timed(name, work):
-    begin = time.perf_counter()
+    begin = clock()
     out = work()
-    seconds.setdefault(name, []).append(time.perf_counter() - begin)
+    seconds.setdefault(name, []).append(clock() - begin)
     return out
 
 
@@ -57,9 +67,9 @@ def hook(module, name):
     total = {"now": 0.0}
 
     def outer(*a, **k):
-        begin = time.perf_counter()
+        begin = clock()
         out = inner(*a, **k)
-        total["now"] += time.perf_counter() - begin
+        total["now"] += clock() - begin
         return out
     setattr(module, name, outer)
     return total
@@ -75,7 +85,7 @@ def cut(t):
 
 def train_step(step):
     search["now"] = placing["now"] = 0.0
-    begin, begin_cpu = time.perf_counter(), time.process_time()
+    begin, begin_cpu = clock(), time.process_time()
     optimiser.zero_grad(set_to_none=True)
     state = timed("encoder forward", lambda: data.encode(p, c, episode, frames, step, unet))[0]
     encoded, state.f = state.f, [cut(f) for f in state.f]
@@ -96,7 +106,7 @@ def train_step(step):
             n = rays * views
             view, row, column = np.repeat(np.arange(views), rays), rng.integers(0, H, n), rng.integers(0, H, n)
             o, d = renderer.pixel_rays(episode.Kc, episode.pose, view, row, column)
-            truth = torch.from_numpy(episode.rgb[frames[-1] + s.rollout_step][view, row, column]).float() / 255
+            truth = host.to_device(episode.rgb[frames[-1] + s.rollout_step][view, row, column]).float() / 255
             colour, _, _ = renderer.render(p, c, x, f, state.R, o, d, torch.ones(3), torch.rand(n), shade_=shade)
             loss = loss + torch.mean((colour - truth) ** 2) / (steps + 1)
         return loss
@@ -116,12 +126,12 @@ def train_step(step):
     timed("update", optimiser.step)
     seconds.setdefault("(neighbours)", []).append(search["now"])
     seconds.setdefault("(placing)", []).append(placing["now"])
-    seconds.setdefault("step", []).append(time.perf_counter() - begin)
+    seconds.setdefault("step", []).append(clock() - begin)
     seconds.setdefault("step cpu", []).append((time.process_time() - begin_cpu) / args.threads)
 
 
 for i in range(args.steps + 2):
-    with torch.autocast("cpu", torch.bfloat16, enabled=args.autocast):
+    with torch.autocast(args.device.split(":")[0], torch.bfloat16, enabled=args.autocast):
         train_step(i)
     if i == 1:
         seconds.clear()
@@ -130,3 +140,5 @@ print(f"{args.preset} {'full' if args.full else 'published'}{' velocity' if args
 for name, values in seconds.items():
     print(f"  {name:18s} {np.median(values):8.4f} ({min(values):.4f})")
 print(f"  peak resident      {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")
+if on_gpu:
+    print(f"  peak memory        {torch.cuda.max_memory_allocated() / 2**20:8.0f} MiB")

@@ -6,13 +6,27 @@ bundle="$folder/bundle"
 expect 0 "MiB in $bundle" "" "$VPD_SOURCE/scripts/bundle" -o "$bundle" "$build"
 [ "$(du -sm "$bundle" | cut -f1)" -lt 60 ] || fail "the bundle is too large: $(du -sm "$bundle")"
 export VPD_BENCH=renderer
-expect 0 "nothing is wrong" "" env -i PATH="$PATH" VPD_BENCH=renderer ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu --preset tiny --repeat 1
-grep -q '"format":"vpd-bundle".*"selftest":{.*"failed":0,.*"part":"bench-renderer","status":0' "$bundle/result.json" || fail "result.json lacks a part"
+expect 0 "VPD_MINUTES=9" "" "$bundle/run" plan
+expect 0 "nothing is wrong" "" env -i PATH="$PATH" VPD_BENCH=renderer VPD_RESULTS="$folder/a" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu selftest bench --preset tiny --repeat 1
+grep -q '^{"part":"selftest","status":0,.*"rows":\[{"format":"vpd-selftest",.*"failed":0,' "$folder/a/result.json" || fail "result.json lacks the self-test"
+grep -q '^{"part":"bench-renderer-f32","status":0,.*"bench":"renderer"' "$folder/a/result.json" || fail "result.json lacks a part"
+
+# Calls of their own are put together; what is cut is said.
+expect 0 "nothing is wrong" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
+expect 0 "*" "" env VPD_RESULTS="$folder/both" "$bundle/run" merge "$folder/a/result.json" "$folder/b/result.json"
+[ "$(grep -c '^{"part":' "$folder/both/result.json")" = 2 ] || fail "not two parts: $(cut -c1-80 "$folder/both/result.json")"
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(not any("self-test" in f["figure"] and f["reached"] for f in r["figures"]))' \
+    "$folder/both/result.json" || fail "no figures in what was merged"
+fi
+expect 1 "no time is left" "" env VPD_MINUTES=0 VPD_RESULTS="$folder/c" "$bundle/run" cpu bench
+expect 2 "" "no result of this command" "$bundle/run" merge "$bundle/run"
+expect 2 "" "expected selftest, figures" "$bundle/run" cpu everything
 ldd_of_bundle=$(LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle/vpd")
 case $ldd_of_bundle in *"$bundle/lib/libdnnl"*) ;; *) fail "oneDNN is not taken from the bundle" ;; esac
 
 printf '#!/bin/sh\necho "planted \\"failure\\"" >&2; exit 1\n' >"$bundle/vpd"
-expect 1 "something is WRONG" "" "$bundle/run" cpu
+expect 1 "something is WRONG" "" "$bundle/run" cpu selftest
 grep -q '"part":"selftest","status":1,.*planted \\"failure\\"' "$bundle/result.json" || fail "a failure is not in result.json"
 expect 2 "" "holds something else" "$VPD_SOURCE/scripts/bundle" -o "$VPD_SOURCE/tests" "$build"
 expect 2 "" "scripts/build" "$VPD_SOURCE/scripts/bundle" -o "$bundle" "$folder/nowhere"

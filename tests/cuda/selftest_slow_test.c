@@ -8,6 +8,7 @@
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;
+    print_message("%s %s: worst %.2e of %.0e\n", r->part, r->name, r->worst, r->allowed);
     if (r->failed)
         print_error("%s %s: %zu of %zu failed, worst %.2e: %s\n", r->part, r->name, r->failed, r->checked, r->worst,
                     r->where);
@@ -43,6 +44,7 @@ static void models(void **state) {
     (void)state;
     check(selftest_models, PRECISION_F32, 10);
     check(selftest_models, PRECISION_BF16, 2);
+    check(selftest_models, PRECISION_TF32, 10);
 }
 
 int main(void) {

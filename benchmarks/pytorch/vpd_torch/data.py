@@ -9,6 +9,7 @@ import torch
 from . import flow, particles, philox
 from .encoder import image_input, unet
 from .gnn import State
+from .host import to_device, to_numpy
 
 CUE_POINTS, CUE_POINTS_OF_ALL = 256, 1024  # at most: of those that move, or of all where nothing tells which move
 
@@ -70,7 +71,7 @@ class Cloud:
         self.inside = inside[valid] if inside is not None else None
         self.mask = e.mask[frame][views][valid] if e.mask is not None else None
         self.grids, self.confirmed = {}, None
-        self.xt, self.ct = torch.from_numpy(self.x), torch.from_numpy(self.colour)
+        self.xt, self.ct = to_device(self.x), to_device(self.colour)
 
     def moving(self, c):
         """The flags that most of the points around confirm."""
@@ -94,7 +95,7 @@ def cue(c, episode, frames):
         keys = philox.key64(c.seed, philox.FLOW, 0, 0, index)
         index = index[np.argsort(keys, kind="stable")[: CUE_POINTS if c.moving_flag else CUE_POINTS_OF_ALL]]
         queries = tuple(a[index] for a in now)
-        moving = [tuple(a[torch.from_numpy(flag)] for a in cloud) for cloud, flag in zip((now, past), m)]
+        moving = [tuple(a[to_device(flag)] for a in cloud) for cloud, flag in zip((now, past), m)]
         episode.cues[frame] = queries + flow.between(c, queries, now, past, *moving, c.rigid_cue)
     return episode.cues[frame]
 
@@ -109,9 +110,9 @@ def load(path, splits=None):
 def encode(p, c, episode, frames, step, encoder=unet):
     """Input frames (T, oldest first) -> State, and the chosen particles' indices into the present frame's cloud."""
     views, dtype = episode.views, next(iter(p.values())).dtype
-    rgb = torch.from_numpy(episode.rgb[frames][:, views]).to(dtype) / 255
+    rgb = to_device(episode.rgb[frames][:, views]).to(dtype) / 255
     T, V, H, W = rgb.shape[:4]
-    depth = torch.from_numpy(np.nan_to_num(episode.depth[frames][:, views])).to(dtype)
+    depth = to_device(np.nan_to_num(episode.depth[frames][:, views])).to(dtype)
     y = encoder(p, c, image_input(c, rgb.reshape(T * V, H, W, 3), depth.reshape(T * V, H, W))).reshape(T, V * H * W, -1)
     state = State([], [], [], [])
     for t, frame in enumerate(frames):
@@ -122,10 +123,10 @@ def encode(p, c, episode, frames, step, encoder=unet):
         m = cloud.moving(c)[index]
         if c.moving_flag:
             m = particles.settled(c, cloud.x[index], cloud.colour[index], m)
-        state.m.append(torch.from_numpy(m).to(dtype))
-        own = y[t].index_select(0, torch.from_numpy(cloud.pixel[index]))
+        state.m.append(to_device(m).to(dtype))
+        own = y[t].index_select(0, to_device(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
-    state.R = torch.from_numpy(particles.radii(c, state.x[-1].numpy())).to(dtype)
+    state.R = to_device(particles.radii(c, to_numpy(state.x[-1]))).to(dtype)
     if c.has_node_velocity:
         state.cue = tuple(a.to(dtype) for a in cue(c, episode, frames))
     return state, index, cloud

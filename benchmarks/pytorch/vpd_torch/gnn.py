@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from . import flow, particles
+from .host import to_device, to_numpy
 from .layers import activation, geometry, message, mlp, update
 from .neighbours import knn
 
@@ -63,7 +64,7 @@ def build_graph(c, state, step, episode, node=None):
             g.past = knn(e[-1], e[-2], c.k_particle_to_node)
         return g, e
     if node is None:
-        node = torch.from_numpy(particles.choose_nodes(c, state.x[-1].detach().numpy(), state.m[-1].numpy(), step,
+        node = to_device(particles.choose_nodes(c, to_numpy(state.x[-1]), to_numpy(state.m[-1]), step,
                                                        state.rollout_step, episode))
     g.node = node
     en, M = e[-1][node], len(node)
@@ -221,8 +222,8 @@ def bodies(c, x, e, w, turn):
     me = torch.arange(len(x))[:, None]
     near = knn(e, e, JOINED, me[:, 0])
     one = ~(moves_otherwise(c, x, w, turn, me, near) | moves_otherwise(c, x, w, turn, near, me))
-    pairs = coo_array((one[one].numpy(), (me.expand_as(near)[one].numpy(), near[one].numpy())), shape=(len(x), len(x)))
-    return torch.from_numpy(connected_components(pairs, directed=False)[1]).long()
+    pairs = coo_array((to_numpy(one[one]), (to_numpy(me.expand_as(near)[one]), to_numpy(near[one]))), shape=(len(x), len(x)))
+    return to_device(connected_components(pairs, directed=False)[1]).long()
 
 
 def sides(x, body):

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from . import flow, philox
+from .host import to_device
 from .neighbours import knn, nearest
 
 
@@ -40,7 +41,7 @@ def closer_pixels(c, episode, frame, last, seed, step, count=200):
     if len(found) > count:
         keys = philox.key64(seed, philox.PARTICLES, step, episode.number, cloud.key_index[found])
         found = found[np.argsort(keys, kind="stable")[:count]]
-    return torch.from_numpy(found), cloud
+    return to_device(found), cloud
 
 
 def flow_field(c, episode, frame, points=256, voters=8):
@@ -51,12 +52,12 @@ def flow_field(c, episode, frame, points=256, voters=8):
         changed = (now.m > 0) | (before.m > 0)
         some, others = (part[np.argsort(keys[part], kind="stable")[:points]] for part in (np.flatnonzero(changed), np.flatnonzero(~changed)))
         source, target = ((s.xt, c.lc * s.ct) for s in (now, after))
-        moving = [tuple(a[torch.from_numpy(s.moving(c) > 0)] for a in cloud) for s, cloud in ((now, source), (after, target))]
+        moving = [tuple(a[to_device(s.moving(c) > 0)] for a in cloud) for s, cloud in ((now, source), (after, target))]
         queries = tuple(a[some] for a in source)
         u, g = flow.between(c, queries, source, target, *moving, True)
         voter = np.flatnonzero(changed)  # floor that a body left, or will cover, changes in one direction of time alone
         near = knn(torch.cat(queries, 1), torch.cat([a[voter] for a in source], 1), voters)
-        rests = torch.from_numpy((now.m * before.m)[voter])[near].mean(1) < 0.5
+        rests = to_device((now.m * before.m)[voter])[near].mean(1) < 0.5
         u[rests], g[rests] = 0, 0
         where, none = np.concatenate([some, others]), len(others)
         episode.fields[frame] = tuple(a[where] for a in source) + (torch.cat([u, u.new_zeros(none, 3)]), torch.cat([g, g.new_zeros(none, 3, 3)]))

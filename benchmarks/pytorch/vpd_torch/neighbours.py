@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""k nearest neighbours: brute force for small sets, scipy's cKDTree for large ones. No gradients here."""
+"""k nearest neighbours: brute force for small sets and on a GPU, scipy's cKDTree for large ones. No gradients here."""
 import numpy as np
 import torch
 from scipy.spatial import cKDTree
+
+from .host import to_device, to_numpy
 
 EXACT = False        # sort all distances in double, ties by index (references); else the fastest way
 WORKERS = 1
@@ -15,7 +17,7 @@ def knn(query, data, k, exclude=None):
         if EXACT:
             d = ((query.double()[:, None] - data.double()[None]) ** 2).sum(-1)
         elif len(query) * len(data) > 1 << 22:
-            return _tree(query, data, k, exclude)
+            return _tree(query, data, k, exclude) if data.device.type == "cpu" else _in_parts(query, data, k, exclude)
         else:
             d = torch.cdist(query, data, compute_mode="donot_use_mm_for_euclid_dist")
         if exclude is not None:
@@ -25,12 +27,23 @@ def knn(query, data, k, exclude=None):
         return d.topk(k, 1, largest=False)[1]
 
 
+def _in_parts(query, data, k, exclude):
+    """Brute force, so many queries at a time that the distances take 256 MiB."""
+    rows, found = max(1, (1 << 26) // len(data)), []
+    for first in range(0, len(query), rows):
+        d = torch.cdist(query[first : first + rows], data, compute_mode="donot_use_mm_for_euclid_dist")
+        if exclude is not None:
+            d.scatter_(1, exclude[first : first + rows, None], float("inf"))
+        found.append(d.topk(k, 1, largest=False)[1])
+    return torch.cat(found)
+
+
 def _tree(query, data, k, exclude):
-    found = cKDTree(data.numpy()).query(query.numpy(), k=k + (exclude is not None), workers=WORKERS)[1]
-    found = torch.from_numpy(found.reshape(len(query), -1))
+    found = cKDTree(to_numpy(data)).query(to_numpy(query), k=k + (exclude is not None), workers=WORKERS)[1]
+    found = to_device(found.reshape(len(query), -1))
     if exclude is None:
         return found
-    self_last = (found == exclude[:, None]).to(torch.int8).argsort(1, stable=True)  # the query itself to the end
+    self_last = (found == exclude[:, None]).to(torch.int8).argsort(dim=1, stable=True)  # the query itself to the end
     return found.gather(1, self_last)[:, :k]
 
 
@@ -59,11 +72,11 @@ class Nearest:
     """Of `data`, for many searches: query (Q, d) -> index of the nearest (Q) and the squared distance to it (Q)."""
 
     def __init__(self, data):
-        self.data, self.tree = data, None if EXACT else cKDTree(data.numpy())
+        self.data, self.tree = data, None if EXACT else cKDTree(to_numpy(data))
 
     def __call__(self, query):
         if EXACT:
             index = knn(query, self.data, 1)[:, 0]
         else:
-            index = torch.from_numpy(self.tree.query(query.numpy(), workers=WORKERS)[1])
+            index = to_device(self.tree.query(to_numpy(query), workers=WORKERS)[1])
         return index, (query - self.data[index]).square().sum(1)

@@ -5,6 +5,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from . import flow, neighbours, philox
+from .host import to_device, to_numpy
 
 PLANE, PLANE_LEAST = 10, 3  # points of a plane of what stands
 
@@ -100,8 +101,8 @@ def choose_particles(c, x, keys, inside, m=None, grids=None):
 def vote(c, x, colour, m, asked):
     """Flags m in which that of each point asked is what most of the c.moving_vote points nearest in (position, lc rgb), itself
     among them, had."""
-    e, out = torch.from_numpy(np.concatenate([x, c.lc * colour], 1)), m.copy()
-    out[asked] = m[neighbours.knn(e[asked], e, c.moving_vote).numpy()].mean(1) > 0.5
+    e, out = to_device(np.concatenate([x, c.lc * colour], 1)), m.copy()
+    out[asked] = m[to_numpy(neighbours.knn(e[asked], e, c.moving_vote))].mean(1) > 0.5
     return out
 
 
@@ -115,11 +116,11 @@ def on_plane(c, x, m, reach=np.inf):
     within `reach`."""
     moves, out = m > 0, np.zeros(len(m), bool)
     if moves.any() and (~moves).sum() >= PLANE_LEAST:
-        movers, still = (torch.from_numpy(x[part]).double() for part in (moves, ~moves))
+        movers, still = (to_device(x[part]).double() for part in (moves, ~moves))
         points = still[neighbours.knn(movers, still, PLANE)]
         d = movers - points.mean(1)
         off = (d * flow.least_direction(points)).sum(1).abs()
-        out[moves] = ((off < c.zm) & (d.norm(dim=1) < reach)).numpy()
+        out[moves] = to_numpy((off < c.zm) & (d.norm(dim=1) < reach))
     return out
 
 

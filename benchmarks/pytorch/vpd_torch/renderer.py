@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .host import to_device, to_numpy
 from .layers import activation, mlp
 
 RINGS = (0.0, 0.25, 0.5, 0.75)
@@ -18,6 +19,13 @@ class Samples:
     slot: torch.Tensor     # (n) 0 .. S-1 along its ray
     z: torch.Tensor        # (n)
     neighbour: torch.Tensor  # (n, K), -1 = none
+
+
+def _order(key):
+    """Stable order of whole numbers; numpy's radix sort is the faster one on a CPU."""
+    if key.device.type == "cpu":
+        return to_device(np.argsort(to_numpy(key), kind="stable"))
+    return torch.argsort(key, stable=True)
 
 
 class Cells:
@@ -47,7 +55,7 @@ class Cells:
             particle.append(own.repeat_interleave(touch.flatten(1).sum(1)))
         particle, cell = torch.cat(particle), torch.cat(cell)
         self.count = torch.bincount(cell, minlength=int(self.size.prod()))
-        order = torch.from_numpy(np.argsort((cell * len(x) + particle).numpy(), kind="stable"))
+        order = _order(cell * len(x) + particle)
         self.particle = particle[order]
         self.start = torch.cumsum(self.count, 0) - self.count
 
