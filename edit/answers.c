@@ -40,11 +40,14 @@ size_t answers_place(const Answers *answers, const real x[ANSWER_DIMS]) {
     return (size_t)h & answers->mask;
 }
 
+// Bit for bit: 0 and -0 differ.
+static inline bool same(const void *a, const void *b) { return memcmp(a, b, ANSWER_DIMS * sizeof(real)) == 0; }
+
 uint32_t answers_find(const Answers *answers, size_t place, const real x[ANSWER_DIMS]) {
     for (int look = 0; look < LOOKS; look++, place = (place + 1) & answers->mask) {
         const Answer *answer = &answers->places[place];
         if (answer->owner == ANSWER_NONE) return ANSWER_NONE;
-        if (memcmp(answer->x, x, sizeof answer->x) == 0) return answer->owner;
+        if (same(answer->x, x)) return answer->owner;
     }
     return ANSWER_NONE;
 }
@@ -53,7 +56,7 @@ void answers_add(Answers *answers, size_t place, const real x[ANSWER_DIMS], uint
     if (answers->count > answers->mask / 4 * 3) return; // crowded: searching costs less than looking
     for (int look = 0; look < LOOKS; look++, place = (place + 1) & answers->mask) {
         Answer *answer = &answers->places[place];
-        if (answer->owner != ANSWER_NONE && memcmp(answer->x, x, sizeof answer->x) != 0) continue;
+        if (answer->owner != ANSWER_NONE && !same(answer->x, x)) continue;
         if (answer->owner != ANSWER_NONE) return;
         memcpy(answer->x, x, sizeof answer->x);
         answer->owner = owner;
