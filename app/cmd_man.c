@@ -152,5 +152,6 @@ const Command command_man = {
     .arguments = "[COMMAND]",
     .max_arguments = 2,
     .flags = flags,
+    .details = "\"vpd man edit | man -l -\" shows it as a page; without a command it is the program's.",
     .run = run_man,
 };

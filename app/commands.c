@@ -54,6 +54,8 @@ static Status unknown(int count, char **words, Error *err) {
     for (const Command *const *c = commands; *c && known < 64; c++) names[known++] = (*c)->name;
     snprintf(both, sizeof both, "%s %s", words[0], count > 1 ? words[1] : "");
     const char *near = count > 1 ? options_nearest_word(both, names, known) : NULL;
+    if (near && strchr(near, ' '))
+        return error_set(err, STATUS_BAD_INPUT, "unknown command \"%.100s\"; did you mean \"vpd %s\"?", both, near);
     if (!near) {
         Status status = incomplete(words[0], err);
         if (status != STATUS_OK) return status;

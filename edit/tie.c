@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which present particle each point of a past set or a cloud belongs to.
+#include "edit/answers.h"
 #include "edit/scene.h"
 
 #include "nn/knn.h"
@@ -51,74 +52,177 @@ typedef struct Tells {
     bool colour, moving, label;
 } Tells;
 
-// The sorted present particles, for points that tell as much.
+// The present particles for points that tell as much: what was answered already, and, once something has to be
+// searched, sorted.
 typedef struct Index {
     Device *device;
     Points now;
     double diagonal, reach; // of the scene; of the particles
-    bool built;
+    bool built, sorted;
     Tells tells;
+    Answers answers;
     KnnIndex knn;
     ArenaMark mark;
 } Index;
 
-static real *extra_of(const Points *p, Tells tells, const Index *index) {
+// Point i as the search sees it: its place, and in metres too what it tells beside.
+static inline void coordinates(const Points *p, const Index *index, size_t i, real out[ANSWER_DIMS]) {
+    const Tells tells = index->tells;
     const float colour = (float)(COLOUR_REACHES * index->reach / 255), moving = (float)(MOVING_REACHES * index->reach),
                 label = (float)(4 * index->diagonal + 1);
-    real *out = malloc((p->count * EXTRA + 1) * sizeof *out);
-#pragma omp parallel for
-    for (size_t i = 0; i < (out ? p->count : 0); i++) {
-        for (size_t c = 0; c < 3; c++) out[EXTRA * i + c] = tells.colour ? (real)p->colour[3 * i + c] * colour : 0;
-        out[EXTRA * i + 3] =
-            (tells.moving ? (real)p->moving[i] * moving : 0) + (tells.label ? (real)p->label[i] * label : 0);
-    }
-    return out;
+    for (size_t c = 0; c < 3; c++) out[c] = p->x[3 * i + c];
+    for (size_t c = 0; c < 3; c++) out[3 + c] = tells.colour ? (real)p->colour[3 * i + c] * colour : 0;
+    out[6] = (tells.moving ? (real)p->moving[i] * moving : 0) + (tells.label ? (real)p->label[i] * label : 0);
 }
 
-static KnnArgs knn_args(const Index *index, const real *point_extra) {
-    return (KnnArgs){
-        .points = index->now.count, .point = index->now.x, .extra = EXTRA, .point_extra = point_extra, .k = 1};
+// Rows of coordinates, which the search takes apart.
+typedef struct Rows {
+    size_t count;
+    real *x, *extra; // (count, 3), (count, EXTRA)
+} Rows;
+
+static bool rows_open(Rows *rows, size_t count) {
+    *rows = (Rows){count, malloc((3 * count + 1) * sizeof(real)), malloc((EXTRA * count + 1) * sizeof(real))};
+    return rows->x && rows->extra;
+}
+
+static void rows_close(Rows *rows) {
+    free(rows->x);
+    free(rows->extra);
+}
+
+// Rows `which` of the points (NULL: all).
+static void rows_fill(Rows *rows, const Points *p, const Index *index, const uint32_t *which) {
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < rows->count; r++) {
+        real all[ANSWER_DIMS];
+        coordinates(p, index, which ? which[r] : r, all);
+        memcpy(rows->x + 3 * r, all, 3 * sizeof *all);
+        memcpy(rows->extra + EXTRA * r, all + 3, EXTRA * sizeof *all);
+    }
 }
 
 static void index_close(Index *index) {
-    if (index->built) arena_release(&index->device->scratch, index->mark);
-    index->built = false;
+    if (index->sorted) arena_release(&index->device->scratch, index->mark);
+    answers_close(&index->answers);
+    index->built = index->sorted = false;
 }
 
-static Status index_open(Index *index, Tells tells, Error *err) {
+static Status index_sort(Index *index, Error *err) {
+    Rows rows;
+    if (index->sorted) return STATUS_OK;
+    if (!rows_open(&rows, index->now.count)) {
+        rows_close(&rows);
+        return scene_no_memory(err);
+    }
+    rows_fill(&rows, &index->now, index, NULL);
+    const KnnArgs args = {.points = rows.count, .point = rows.x, .extra = EXTRA, .point_extra = rows.extra, .k = 1};
+    index->mark = arena_mark(&index->device->scratch);
+    index->sorted = true;
+    knn_index(index->device, &index->device->scratch, &args, &index->knn);
+    rows_close(&rows);
+    return device_status(index->device, err);
+}
+
+// ---- answers without a search
+
+// Whether a particle there is at distance 0 from none but those with the same coordinates. Differences of numbers below
+// TINY may vanish when they are squared, those of larger ones do not.
+#define TINY 1e-10f
+static bool stands_apart(const Index *index, const real x[ANSWER_DIMS]) {
+    bool fine = index->reach == 0 || COLOUR_REACHES * index->reach / 255 > 10 * TINY;
+    return fine && fabsf(x[0]) > TINY && fabsf(x[1]) > TINY && fabsf(x[2]) > TINY;
+}
+
+enum { BLOCK = 32 }; // points whose places are fetched at once
+
+// Adds points with their owners (NULL: each is a particle and its own).
+static void remember(Index *index, const Points *points, const uint32_t *which, size_t count, const uint32_t *owner) {
+    real x[BLOCK][ANSWER_DIMS];
+    size_t place[BLOCK];
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t n = count - first < BLOCK ? count - first : BLOCK;
+        for (size_t b = 0; b < n; b++) {
+            coordinates(points, index, which ? which[first + b] : first + b, x[b]);
+            place[b] = answers_place(&index->answers, x[b]);
+            __builtin_prefetch(&index->answers.places[place[b]], 1);
+        }
+        for (size_t b = 0; b < n; b++)
+            if (owner || stands_apart(index, x[b]))
+                answers_add(&index->answers, place[b], x[b], owner ? owner[which[first + b]] : (uint32_t)(first + b));
+    }
+}
+
+// Owners of points that were met before, ANSWER_NONE of the others.
+static void recall(const Index *index, const Points *points, uint32_t *owner) {
+#pragma omp parallel for schedule(static)
+    for (size_t block = 0; block < (points->count + BLOCK - 1) / BLOCK; block++) {
+        real x[BLOCK][ANSWER_DIMS];
+        size_t place[BLOCK], first = block * BLOCK;
+        size_t n = points->count - first < BLOCK ? points->count - first : BLOCK;
+        for (size_t b = 0; b < n; b++) {
+            coordinates(points, index, first + b, x[b]);
+            place[b] = answers_place(&index->answers, x[b]);
+            __builtin_prefetch(&index->answers.places[place[b]]);
+        }
+        for (size_t b = 0; b < n; b++) owner[first + b] = answers_find(&index->answers, place[b], x[b]);
+    }
+}
+
+static Status index_open(Index *index, Tells tells, size_t points, Error *err) {
     if (index->built && memcmp(&index->tells, &tells, sizeof tells) == 0) return STATUS_OK;
     index_close(index);
-    real *extra = extra_of(&index->now, tells, index);
-    if (!extra) return scene_no_memory(err);
-    const KnnArgs args = knn_args(index, extra);
-    index->mark = arena_mark(&index->device->scratch);
-    index->built = true;
     index->tells = tells;
-    knn_index(index->device, &index->device->scratch, &args, &index->knn);
-    free(extra);
-    return device_status(index->device, err);
+    index->built = true;
+    if (!answers_open(&index->answers, index->now.count + points)) return scene_no_memory(err);
+    remember(index, &index->now, NULL, index->now.count, NULL);
+    return STATUS_OK;
+}
+
+// ---- with one
+
+// The nearest present particles of the rows `which`.
+static Status search(Index *index, const Points *points, const uint32_t *which, size_t count, uint32_t *owner,
+                     Error *err) {
+    Rows rows;
+    uint32_t *found = malloc((count + 1) * sizeof *found);
+    bool good = rows_open(&rows, count);
+    Status status = good && found ? index_sort(index, err) : scene_no_memory(err);
+    if (status == STATUS_OK) {
+        rows_fill(&rows, points, index, which);
+        KnnArgs args = {.points = index->now.count,
+                        .queries = count,
+                        .query = rows.x,
+                        .extra = EXTRA,
+                        .query_extra = rows.extra,
+                        .k = 1,
+                        .index = (int32_t *)found};
+        knn_search(index->device, &index->knn, &args);
+        status = device_status(index->device, err);
+    }
+    for (size_t r = 0; status == STATUS_OK && r < count; r++) owner[which[r]] = found[r];
+    rows_close(&rows);
+    free(found);
+    return status;
 }
 
 // The nearest present particle of each point.
 static Status find_owners(Index *index, const Points *points, uint32_t **out, Error *err) {
     const Points *now = &index->now;
     const Tells tells = {now->colour && points->colour, now->moving && points->moving, now->label && points->label};
-    *out = malloc((points->count + 1) * sizeof **out);
-    if (!*out) return scene_no_memory(err);
-    if (points->count == 0) return STATUS_OK;
-    Status status = index_open(index, tells, err);
-    real *extra = status == STATUS_OK ? extra_of(points, tells, index) : NULL;
-    if (status == STATUS_OK && !extra) status = scene_no_memory(err);
-    if (status == STATUS_OK) {
-        KnnArgs args = knn_args(index, NULL);
-        args.queries = points->count;
-        args.query = points->x;
-        args.query_extra = extra;
-        args.index = (int32_t *)*out;
-        knn_search(index->device, &index->knn, &args);
-        status = device_status(index->device, err);
+    uint32_t *owner = *out = malloc((points->count + 1) * sizeof *owner);
+    uint32_t *which = malloc((points->count + 1) * sizeof *which);
+    size_t left = 0;
+    Status status = owner && which ? STATUS_OK : scene_no_memory(err);
+    if (status == STATUS_OK && points->count > 0) status = index_open(index, tells, points->count, err);
+    if (status == STATUS_OK && points->count > 0) recall(index, points, owner);
+    for (size_t i = 0; status == STATUS_OK && i < points->count; i++) {
+        which[left] = (uint32_t)i;
+        left += owner[i] == ANSWER_NONE;
     }
-    free(extra);
+    if (status == STATUS_OK && left > 0) status = search(index, points, which, left, owner, err);
+    if (status == STATUS_OK && left > 0) remember(index, points, which, left, owner);
+    free(which);
     return status;
 }
 
@@ -126,6 +230,24 @@ static uint32_t *count_up(size_t count) {
     uint32_t *out = malloc((count + 1) * sizeof *out);
     for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
     return out;
+}
+
+static Status owners_known(size_t count, uint32_t **out, Error *err) {
+    *out = count_up(count);
+    return *out ? STATUS_OK : scene_no_memory(err);
+}
+
+static Status tie_cloud(EditScene *scene, Index *index, int k, size_t same, Error *err) {
+    const Points cloud = cloud_of(&scene->file->sets[k]);
+    if ((size_t)k < same && same > 1 && cloud.count == index->now.count)
+        return owners_known(cloud.count, &scene->cloud_owner[k], err);
+    return find_owners(index, &cloud, &scene->cloud_owner[k], err);
+}
+
+static Status tie_set(EditScene *scene, Index *index, int k, size_t same, Error *err) {
+    const Points points = particles_of(&scene->file->sets[k]);
+    if ((size_t)k < same) return owners_known(index->now.count, &scene->owner[k], err);
+    return find_owners(index, &points, &scene->owner[k], err);
 }
 
 Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err) {
@@ -136,16 +258,9 @@ Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *devi
     index.reach = REACH_SHARE * index.diagonal;
     if (now->radius) status = scene_reach(scene, &index.reach, err);
     if (now->N > EDIT_PARTICLES_MAX) return error_set(err, STATUS_BAD_INPUT, "%zu particles are too many", now->N);
-    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) {
-        const Points points = particles_of(&file->sets[k]), cloud = cloud_of(&file->sets[k]);
-        bool known = k > 0 && (size_t)k < same, cloud_known = (size_t)k < same && same > 1 && cloud.count == now->N;
-        if (known) scene->owner[k] = count_up(now->N);
-        else if (k > 0) status = find_owners(&index, &points, &scene->owner[k], err);
-        if (cloud_known) scene->cloud_owner[k] = count_up(now->N);
-        else if (status == STATUS_OK) status = find_owners(&index, &cloud, &scene->cloud_owner[k], err);
-        if (status == STATUS_OK && ((known && !scene->owner[k]) || (cloud_known && !scene->cloud_owner[k])))
-            status = scene_no_memory(err);
-    }
+    // Clouds first: they tell alike, and points of past sets are among them.
+    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) status = tie_cloud(scene, &index, k, same, err);
+    for (int k = 1; k < file->set_count && status == STATUS_OK; k++) status = tie_set(scene, &index, k, same, err);
     index_close(&index);
     return status;
 }

@@ -6,6 +6,8 @@ expect 0 "usage: vpd COMMAND" "" "$VPD" -h
 expect 0 "usage: vpd COMMAND" "" "$VPD" help
 expect 2 "" 'vpd: expected a command; "vpd --help" lists them' "$VPD"
 expect 2 "" 'did you mean "vpd version"?' "$VPD" versoin
+expect 2 "" 'unknown command "data improt"; did you mean "vpd data import"?' "$VPD" data improt x
+expect 2 "" 'unknown option "model.c"; did you mean "model.C"?' "$VPD" init --set model.c=8
 expect 2 "" 'unknown command "zzz"; "vpd --help" lists them' "$VPD" zzz
 expect 2 "" 'unknown command ""' "$VPD" ""
 expect 2 "" 'unknown command "--frobnicate"' "$VPD" --frobnicate
