@@ -44,6 +44,7 @@ static Status run_tests(SelfTest *test, Error *err) {
         if (status == STATUS_OK) status = selftest_models(test, err);
     }
     if (status != STATUS_OK) return status;
+    if (test->device->note[0]) printf("\n%s\n", test->device->note);
     printf("\n%s\n", test->failed ? "something differs" : "all agree");
     return test->failed ? error_set(err, STATUS_FAILED, "the self-test of %s failed in %zu places", test->device->name,
                                     test->failed)
