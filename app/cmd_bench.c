@@ -171,6 +171,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
     else if (status == STATUS_OK) printf("device %s\n", device->name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (wanted ? i == known : !parts[i].on_request) status = parts[i].run(device, &options, err);
+    if (status == STATUS_OK && device->note[0] && !options.json) printf("%s\n", device->note);
     device_close(device);
     return status;
 }

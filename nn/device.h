@@ -43,7 +43,8 @@ typedef struct Device {
     Precision precision;
     bool failed;
     Error error;
-    void *state; // the back end's own
+    char note[160]; // what it does in another way than it was asked to; "": nothing
+    void *state;    // the back end's own
     // ---- what its memory is used for (nn/device_memory.h)
     size_t parameter_bytes, optimizer_bytes; // values and gradients; moments and average
     struct Tape *tapes;                      // all that are open

@@ -214,7 +214,8 @@ Status renderer_bench(Device *device, const RendererConfig *config, size_t N, si
     }
     if (status == STATUS_OK) {
         BenchTime *parts[PHASES] = {&out->index, &out->place, &out->forward, &out->backward, &out->frame};
-        for (int phase = 0; phase < PHASES; phase++) *parts[phase] = bench_median(times + phase, repetitions, PHASES, room);
+        for (int phase = 0; phase < PHASES; phase++)
+            *parts[phase] = bench_median(times + phase, repetitions, PHASES, room);
         out->tape_bytes = tape_peak_bytes(&b.tape);
     }
     free(times);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "nn/backend.h"
-#include "nn/knn_bench.h"
 #include "nn/knn.h"
+#include "nn/knn_bench.h"
 #include "nn/tape.h"
 #include "train/selftest.h"
 

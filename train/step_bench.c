@@ -173,7 +173,8 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
 static RendererCamera camera_of(const Observation *o, int frame, int view) {
     RendererCamera camera = {.H = o->H, .W = o->W};
     memcpy(camera.K, o->intrinsics + 9 * view, sizeof camera.K);
-    memcpy(camera.world_from_camera, o->world_from_camera + 16 * (frame * o->V + view), sizeof camera.world_from_camera);
+    memcpy(camera.world_from_camera, o->world_from_camera + 16 * (frame * o->V + view),
+           sizeof camera.world_from_camera);
     return camera;
 }
 

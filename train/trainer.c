@@ -214,6 +214,7 @@ static Status loop(Trainer *t, Error *err) {
         }
     }
     progress_end(&progress, NULL);
+    if (t->device->note[0]) log_note(t->options->log, "%s", t->device->note);
     return status;
 }
 

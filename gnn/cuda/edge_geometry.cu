@@ -21,11 +21,11 @@ static __global__ void add_to_groups(EdgeGeometryArgs a) {
     }
 }
 
-static __global__ void add_to_others(EdgeGeometryArgs a, RowsByOther by_other) {
+static __global__ void add_to_others(EdgeGeometryArgs a, CudaLists by_other) {
     GRID_LOOP(other, a.edges.others) {
         real sum[3] = {0, 0, 0}, dd[3];
         for (int32_t i = by_other.start[other]; i < by_other.start[other + 1]; i++) {
-            size_t row = static_cast<size_t>(by_other.row[i]);
+            size_t row = static_cast<size_t>(by_other.item[i]);
             geometry_row_backward(&a, row / a.edges.k, row, dd);
             for (int c = 0; c < 3; c++) sum[c] += dd[c];
         }
@@ -46,6 +46,6 @@ void edge_geometry_backward_cuda(Device *device, const EdgeGeometryArgs *a) {
         LAUNCH(device, cuda_blocks(a->edges.groups, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, add_to_groups, *a);
     if (a->dx_other)
         LAUNCH(device, cuda_blocks(a->edges.others, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, add_to_others, *a,
-               rows_by_other(device, &a->edges));
+               edges_by_other(device, &a->edges));
     arena_release(&device->scratch, mark);
 }

@@ -91,7 +91,7 @@ template <class S> static bool run_forward(Device *device, const MessageArgs *m)
     MessageWork w = plan_work(m, launch.tile_rows);
     if constexpr (S::TENSOR) plan_factors<S>(device, m, false, &w);
     bool by_other = m->mean_kind == MEAN_OTHER;
-    if (by_other) w.by_other = rows_by_other(device, &m->edges);
+    if (by_other) w.by_other = edges_by_other(device, &m->edges);
     if (m->mean_kind != MEAN_NONE)
         plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
     LAUNCH(device, cuda_blocks(w.tiles, 1), launch.threads, launch.shared, forward_tiles<S>, *m, w);
@@ -139,7 +139,7 @@ static void plan_sums(Device *device, const MessageArgs *m, MessageWork *w) {
         else if (!w->da) w->da = device_scratch(device, w->rows * m->hidden);
     }
     if (!by_other) return;
-    w->by_other = rows_by_other(device, &m->edges);
+    w->by_other = edges_by_other(device, &m->edges);
     plan_segments(device, w, m->edges.others, m->hidden, false, device_scratch(device, m->edges.others * m->hidden));
 }
 

@@ -57,7 +57,7 @@ typedef struct MessageSlots {
 typedef struct MessageWork {
     size_t rows, tiles;
     unsigned inputs;      // columns of all terms with a weight
-    RowsByOther by_other; // the order of rows; row NULL: their own
+    CudaLists by_other; // the order of rows; row NULL: their own
     MessageSegments segments;
     struct {
         TensorFactor terms, weight1, weight2;
@@ -71,14 +71,14 @@ typedef struct MessageWork {
 } MessageWork;
 
 static __device__ inline size_t segment_start(const MessageArgs &m, const MessageWork &w, size_t segment) {
-    return w.by_other.row ? static_cast<size_t>(w.by_other.start[segment]) : segment * m.edges.k;
+    return w.by_other.item ? static_cast<size_t>(w.by_other.start[segment]) : segment * m.edges.k;
 }
 
 // 1, or 1 / present rows
 static __device__ inline real segment_share(const MessageArgs &m, const MessageWork &w, size_t first, size_t last) {
     if (!w.segments.mean) return 1;
     size_t present = last - first;
-    for (size_t i = first; !w.by_other.row && m.edges.index && i < last; i++) present -= m.edges.index[i] < 0;
+    for (size_t i = first; !w.by_other.item && m.edges.index && i < last; i++) present -= m.edges.index[i] < 0;
     return present ? 1 / static_cast<real>(present) : 0;
 }
 
@@ -99,14 +99,14 @@ static __device__ inline void find_rows(const MessageArgs &m, const MessageWork 
     __syncthreads(); // the last tile is through
     THREAD_LOOP(r, tile_rows) {
         size_t at = tile * tile_rows + r,
-               row = w.by_other.row && at < w.rows ? static_cast<size_t>(w.by_other.row[at]) : at;
+               row = w.by_other.item && at < w.rows ? static_cast<size_t>(w.by_other.item[at]) : at;
         bool is_row = at < w.rows;
         int32_t group = is_row ? static_cast<int32_t>(row / m.edges.k) : -1;
         int32_t other = is_row && m.edges.index ? m.edges.index[row] : -1;
         t.row[r] = is_row ? static_cast<int32_t>(row) : -1;
         t.group[r] = group;
         t.other[r] = other;
-        t.segment[r] = w.by_other.row ? other : group;
+        t.segment[r] = w.by_other.item ? other : group;
     }
     __syncthreads();
 }

@@ -33,14 +33,14 @@ static __global__ void groups_backward(NodeBlendArgs a, real *w, real *dw) {
     }
 }
 
-static __global__ void others_backward(NodeBlendArgs a, RowsByOther by_other, const real *w) {
+static __global__ void others_backward(NodeBlendArgs a, CudaLists by_other, const real *w) {
     size_t features = a.motion.features, at = element_motion_features_at(&a.motion), width = at + features;
     WARP_LOOP(other, a.edges.others) {
         size_t first = static_cast<size_t>(by_other.start[other]),
                last = static_cast<size_t>(by_other.start[other + 1]);
         real du[MOTION_MOST] = {}, dx[3] = {0, 0, 0};
         for (size_t i = first + cuda_lane(); i < last; i += CUDA_WARP) {
-            size_t row = static_cast<size_t>(by_other.row[i]);
+            size_t row = static_cast<size_t>(by_other.item[i]);
             blend_motion_backward(&a, row / a.edges.k, other, w[row], du, dx);
         }
         for (size_t j = 0; j < MOTION_MOST; j++) {
@@ -54,7 +54,7 @@ static __global__ void others_backward(NodeBlendArgs a, RowsByOther by_other, co
         for (size_t j = cuda_lane(); a.du && j < features; j += CUDA_WARP) {
             real sum = 0;
             for (size_t i = first; i < last; i++) {
-                size_t row = static_cast<size_t>(by_other.row[i]);
+                size_t row = static_cast<size_t>(by_other.item[i]);
                 sum += w[row] * a.dout[row / a.edges.k * (3 + features) + 3 + j];
             }
             a.du[other * width + at + j] += sum;
@@ -78,6 +78,6 @@ void node_blend_backward_cuda(Device *device, const NodeBlendArgs *a) {
     LAUNCH(device, cuda_blocks(a->edges.groups, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, groups_backward, *a, w, dw);
     if (a->du || a->dx_other)
         LAUNCH(device, cuda_blocks(a->edges.others, CUDA_ROW_THREADS / CUDA_WARP), CUDA_ROW_THREADS, 0, others_backward,
-               *a, rows_by_other(device, &a->edges), w);
+               *a, edges_by_other(device, &a->edges), w);
     arena_release(&device->scratch, mark);
 }

@@ -138,8 +138,7 @@ static cudnnMathType_t math_of(const Plan *plan) { return plan->tensor ? CUDNN_T
 
 // The fastest that repeats bit for bit and whose workspace is bounded; cuDNN lists them by speed.
 template <class Algorithm, class Result>
-static bool choose(Device *device, const Plan *plan, const Result *results, int count, Choice<Algorithm> *choice) {
-    CudaConv c = plan->conv;
+static void choose(const Plan *plan, const Result *results, int count, Choice<Algorithm> *choice) {
     for (int i = 0; i < count && !choice->made; i++) {
         bool fits = results[i].status == CUDNN_STATUS_SUCCESS && results[i].determinism == CUDNN_DETERMINISTIC &&
                     results[i].memory <= MAX_WORKSPACE;
@@ -147,10 +146,28 @@ static bool choose(Device *device, const Plan *plan, const Result *results, int 
         if (fits && math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
             *choice = {true, results[i].algo, math, results[i].memory};
     }
+}
+
+// Chooses once: of what `list` (results, their number) names. Where tensor cores have nothing for the shape (channels
+// that are no multiple of 4 or 8), of what f32 has.
+template <class Result, class Algorithm, class List>
+static bool find_algorithm(Device *device, const CudaDnn *dnn, const Plan *plan, Choice<Algorithm> *choice, List list) {
+    CudaConv c = plan->conv;
+    const cudnnMathType_t allowed[] = {math_of(plan), CUDNN_FMA_MATH};
+    for (int i = 0; i < 1 + plan->tensor && !choice->made; i++) {
+        Result results[MAX_CHOICES];
+        int count = 0;
+        if (!set_math(device, dnn, c, allowed[i]) || !ok(device, dnn, list(results, &count), c, "its algorithms"))
+            return false;
+        choose(plan, results, count, choice);
+    }
     if (!choice->made)
         device_fail(device, STATUS_FAILED,
                     "CUDA: cuDNN has no repeatable convolution of (%zu,%zu,%zu,%zu) to %zu channels", c.shape.n,
                     c.shape.h, c.shape.w, c.in, c.out);
+    else if (plan->tensor && choice->math == CUDNN_FMA_MATH)
+        snprintf(device->note, sizeof device->note,
+                 "cuDNN has no tensor cores for a convolution of %zu to %zu channels: it is done in f32", c.in, c.out);
     return choice->made;
 }
 
@@ -158,15 +175,11 @@ void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real 
     Plan *plan = plan_for(device, conv);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
-    cudnnConvolutionFwdAlgoPerf_t results[MAX_CHOICES];
-    int count = 0;
-    if (!plan->forward.made &&
-        (!set_math(device, dnn, conv, math_of(plan)) ||
-         !ok(device, dnn,
-             dnn->cudnnGetConvolutionForwardAlgorithm_v7(dnn->handle, plan->x, plan->filter, dnn->convolution, plan->y,
-                                                         MAX_CHOICES, &count, results),
-             conv, "its algorithms") ||
-         !choose(device, plan, results, count, &plan->forward)))
+    auto list = [=](cudnnConvolutionFwdAlgoPerf_t *results, int *count) {
+        return dnn->cudnnGetConvolutionForwardAlgorithm_v7(dnn->handle, plan->x, plan->filter, dnn->convolution,
+                                                           plan->y, MAX_CHOICES, count, results);
+    };
+    if (!plan->forward.made && !find_algorithm<cudnnConvolutionFwdAlgoPerf_t>(device, dnn, plan, &plan->forward, list))
         return;
     const real one = 1;
     ArenaMark mark = arena_mark(&device->scratch);
@@ -183,15 +196,11 @@ void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, 
     Plan *plan = plan_for(device, conv);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
-    cudnnConvolutionBwdDataAlgoPerf_t results[MAX_CHOICES];
-    int count = 0;
-    if (!plan->data.made &&
-        (!set_math(device, dnn, conv, math_of(plan)) ||
-         !ok(device, dnn,
-             dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn->handle, plan->filter, plan->y, dnn->convolution,
-                                                              plan->x, MAX_CHOICES, &count, results),
-             conv, "its algorithms") ||
-         !choose(device, plan, results, count, &plan->data)))
+    auto list = [=](cudnnConvolutionBwdDataAlgoPerf_t *results, int *count) {
+        return dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn->handle, plan->filter, plan->y, dnn->convolution,
+                                                                plan->x, MAX_CHOICES, count, results);
+    };
+    if (!plan->data.made && !find_algorithm<cudnnConvolutionBwdDataAlgoPerf_t>(device, dnn, plan, &plan->data, list))
         return;
     const real one = 1, beta = add;
     ArenaMark mark = arena_mark(&device->scratch);
@@ -208,15 +217,12 @@ void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, con
     Plan *plan = plan_for(device, conv);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
-    cudnnConvolutionBwdFilterAlgoPerf_t results[MAX_CHOICES];
-    int count = 0;
+    auto list = [=](cudnnConvolutionBwdFilterAlgoPerf_t *results, int *count) {
+        return dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn->handle, plan->x, plan->y, dnn->convolution,
+                                                                  plan->filter, MAX_CHOICES, count, results);
+    };
     if (!plan->weights.made &&
-        (!set_math(device, dnn, conv, math_of(plan)) ||
-         !ok(device, dnn,
-             dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn->handle, plan->x, plan->y, dnn->convolution,
-                                                                plan->filter, MAX_CHOICES, &count, results),
-             conv, "its algorithms") ||
-         !choose(device, plan, results, count, &plan->weights)))
+        !find_algorithm<cudnnConvolutionBwdFilterAlgoPerf_t>(device, dnn, plan, &plan->weights, list))
         return;
     const real one = 1, zero = 0;
     ArenaMark mark = arena_mark(&device->scratch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/functions.h"
-#include "nn/cuda/sort_scan.h"
+#include "nn/cuda/lists.h"
 
 #include "nn/rows.h"
 
@@ -16,34 +16,13 @@ void gather_forward_cuda(Device *device, const GatherArgs *a) {
     LAUNCH(device, cuda_blocks(a->rows * a->cols), CUDA_THREADS, 0, gather, *a);
 }
 
-// The list's places by the row of x that they name; those of no row come last.
-static __global__ void make_keys(GatherArgs a, uint64_t *key, int32_t *place) {
-    GRID_LOOP(i, a.rows) {
-        key[i] = a.index[i] < 0 ? a.from_rows : static_cast<uint64_t>(a.index[i]);
-        place[i] = static_cast<int32_t>(i);
-    }
-}
-
-// The first of `count` sorted keys that is not below `wanted`.
-static __device__ size_t find_key(const uint64_t *key, size_t count, uint64_t wanted) {
-    size_t low = 0;
-    while (count > 0) {
-        size_t half = count / 2;
-        bool below = key[low + half] < wanted;
-        low = below ? low + half + 1 : low;
-        count = below ? count - half - 1 : half;
-    }
-    return low;
-}
-
 // A warp owns a row of x and adds what names it, in the list's order.
-static __global__ void add_named(GatherArgs a, const uint64_t *key, const int32_t *place) {
+static __global__ void add_named(GatherArgs a, CudaLists places) {
     WARP_LOOP(row, a.from_rows) {
-        size_t first = find_key(key, a.rows, row);
-        for (size_t j = cuda_lane(); j < a.cols; j += CUDA_WARP) {
+        int32_t first = places.start[row], last = places.start[row + 1];
+        for (size_t j = cuda_lane(); first < last && j < a.cols; j += CUDA_WARP) {
             real sum = a.dx[row * a.cols + j];
-            for (size_t i = first; i < a.rows && key[i] == row; i++)
-                sum += a.dy[static_cast<size_t>(place[i]) * a.cols + j];
+            for (int32_t i = first; i < last; i++) sum += a.dy[static_cast<size_t>(places.item[i]) * a.cols + j];
             a.dx[row * a.cols + j] = sum;
         }
     }
@@ -52,11 +31,8 @@ static __global__ void add_named(GatherArgs a, const uint64_t *key, const int32_
 void gather_backward_cuda(Device *device, const GatherArgs *a) {
     if (!cuda_op(device, "gather backward", a->rows, a->cols, a->from_rows)) return;
     ArenaMark mark = arena_mark(&device->scratch);
-    CudaPairs list = cuda_pairs(device, a->rows);
-    LAUNCH(device, cuda_blocks(a->rows), CUDA_THREADS, 0, make_keys, *a, list.key, list.value);
-    cuda_sort(device, &list, cuda_bits(a->from_rows));
-    LAUNCH(device, cuda_blocks(a->from_rows, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_named, *a, list.key,
-           list.value);
+    CudaLists places = cuda_lists(device, a->rows, a->index, a->from_rows);
+    LAUNCH(device, cuda_blocks(a->from_rows, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_named, *a, places);
     arena_release(&device->scratch, mark);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of particles by bucket come of a sort that keeps their order: the same as the CPU's, entry by entry.
 #include "nn/cuda/device.h"
-
+#include "nn/cuda/lists.h"
 #include "nn/cuda/sort_scan.h"
 #include "renderer/cuda/functions.h"
-#include "renderer/cuda/lists.h"
 #include "renderer/march.h"
 
 #include <string.h>

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/cuda/shade_particles.h"
 
-#include "nn/cuda/sort_scan.h"
-#include "renderer/cuda/lists.h"
+#include "nn/cuda/lists.h"
 #include "renderer/elements.h"
-
-static __global__ void list_pairs(size_t count, size_t particles, const int32_t *neighbour, uint64_t *key,
-                                  int32_t *value) {
-    GRID_LOOP(i, count) {
-        key[i] = neighbour[i] < 0 ? particles : static_cast<uint64_t>(neighbour[i]);
-        value[i] = static_cast<int32_t>(i);
-    }
-}
 
 // A warp sums up what its particle's pairs give it, in the order of samples.
 static __global__ void add_to_particles(ShadeArgs a, ShadePairs pairs, const int32_t *start, const int32_t *pair) {
@@ -37,12 +28,7 @@ static __global__ void add_to_particles(ShadeArgs a, ShadePairs pairs, const int
 
 void shade_particles_backward(Device *device, const ShadeArgs *a, const ShadePairs &pairs) {
     size_t count = a->samples * static_cast<size_t>(a->neighbours);
-    CudaPairs sorted = cuda_pairs(device, count);
-    int32_t *start = static_cast<int32_t *>(device_scratch_bytes(device, (a->particles + 1) * sizeof *start));
-    LAUNCH(device, cuda_blocks(count), CUDA_THREADS, 0, list_pairs, count, a->particles, a->neighbour, sorted.key,
-           sorted.value);
-    cuda_sort(device, &sorted, cuda_bits(a->particles));
-    cuda_list_starts(device, count, sorted.key, a->particles, start);
+    CudaLists lists = cuda_lists(device, count, a->neighbour, a->particles);
     LAUNCH(device, cuda_blocks(a->particles, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_to_particles, *a, pairs,
-           start, sorted.value);
+           lists.start, lists.item);
 }

@@ -254,13 +254,23 @@ static void planted_faults_are_caught(void **state) {
     RendererConfig config = scene_config();
     open_both(&b, &config, 300, 20);
     cuda_on_cpu_guard(false); // a fault may write anywhere
-    Made want = made_of_scene(&b.cpu);
-    assert_false(is_noticed(&b, b.cuda.device->renderer, &want));
+    const RendererBackend *right = b.cuda.device->renderer;
+    Made want[PRECISION_TF32 + 1] = {{0}};
+    for (Precision p = PRECISION_F32; p <= PRECISION_TF32; p++) {
+        device_set_precision(b.cuda.device, p);
+        if (b.cuda.device->precision != p) continue;
+        // In f32 as the CPU; rounded, as the right kernels, whose cases have been compared with the CPU.
+        want[p] = made_of_scene(p == PRECISION_F32 ? &b.cpu : &b.cuda);
+        assert_false(is_noticed(&b, right, &want[p]));
+    }
     size_t count;
     const FaultyRenderer *faulty = faulty_renderers(&count);
-    for (size_t i = 0; i < count; i++)
-        if (!is_noticed(&b, &faulty[i].backend, &want)) fail_msg("not noticed: %s", faulty[i].fault);
-    made_free(&want);
+    for (size_t i = 0; i < count; i++) {
+        device_set_precision(b.cuda.device, faulty[i].precision);
+        if (!is_noticed(&b, &faulty[i].backend, &want[faulty[i].precision]))
+            fail_msg("not noticed: %s", faulty[i].fault);
+    }
+    for (Precision p = PRECISION_F32; p <= PRECISION_TF32; p++) made_free(&want[p]);
     close_both(&b);
 }
 

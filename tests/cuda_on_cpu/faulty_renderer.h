@@ -12,6 +12,7 @@ extern "C" {
 typedef struct FaultyRenderer {
     const char *fault;
     RendererBackend backend;
+    Precision precision; // in which it shows
 } FaultyRenderer;
 
 const FaultyRenderer *faulty_renderers(size_t *count);
