@@ -48,12 +48,8 @@ static Status run_tests(SelfTest *test, bool table, Error *err) {
         if (status == STATUS_OK) status = selftest_models(test, err);
     }
     if (status != STATUS_OK) return status;
-    if (table && test->device->note[0]) printf("
-%s
-", test->device->note);
-    if (table) printf("
-%s
-", test->failed ? "something differs" : "all agree");
+    if (table && test->device->note[0]) printf("\n%s\n", test->device->note);
+    if (table) printf("\n%s\n", test->failed ? "something differs" : "all agree");
     return test->failed ? error_set(err, STATUS_FAILED, "the self-test of %s failed in %zu places", test->device->name,
                                     test->failed)
                         : STATUS_OK;
