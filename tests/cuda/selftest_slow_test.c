@@ -42,9 +42,9 @@ static void neighbours(void **state) {
 
 static void models(void **state) {
     (void)state;
-    check(selftest_models, PRECISION_F32, 10);
+    check(selftest_models, PRECISION_TF32, 3);
     check(selftest_models, PRECISION_BF16, 2);
-    check(selftest_models, PRECISION_TF32, 10);
+    check(selftest_models, PRECISION_F32, 10);
 }
 
 int main(void) {
