@@ -43,7 +43,8 @@ static Status show_model(const CommandLine *line, Page *page, const char *title,
     if (status != STATUS_OK) return status;
     clock_format(session.meta.seconds, spent, sizeof spent);
     snprintf(text, sizeof text,
-             "%.500s%s%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; it was "
+             "%.500s%s%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; "
+             "it was "
              "never shown these episodes.",
              note, note[0] ? " " : "", session.meta.step, spent, session.meta.commit, session.model->config.model.T,
              "all cameras but the held-out one");
@@ -68,8 +69,8 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
         if (status == STATUS_OK) status = story_curves(page, run, err);
     }
     if (status == STATUS_OK && carried)
-        status = show_model(line, page, run ? "What hours give" : "The model",
-                            command_text(line, "carried-note", ""), carried, story, true, err);
+        status = show_model(line, page, run ? "What hours give" : "The model", command_text(line, "carried-note", ""),
+                            carried, story, true, err);
     if (commands_text) {
         page_section(page, "The commands");
         page_command(page, NULL, commands_text);

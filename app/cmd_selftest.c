@@ -80,8 +80,7 @@ static Status run_selftest(const CommandLine *line, Error *err) {
     test.steps = (int)steps;
     if (status == STATUS_OK)
         status = device_open(command_text(line, "reference", "cpu:base"), line->threads, &test.reference, err);
-    if (status == STATUS_OK)
-        status = command_open_device(line, &test.device, err);
+    if (status == STATUS_OK) status = command_open_device(line, &test.device, err);
     if (status == STATUS_OK) {
         status = run_tests(&test, report.table, err);
         if (path && write_json(path, &test, report.rows, &unwritten) != STATUS_OK && status == STATUS_OK) {

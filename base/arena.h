@@ -24,12 +24,12 @@ typedef struct ArenaSource {
 
 typedef struct Arena {
     ArenaSource source;
-    ArenaBlock *last;     // newest block
-    size_t used;          // bytes in use over all blocks
-    size_t held;          // bytes of all blocks
-    size_t peak;          // largest `used` since the arena was made
-    size_t cycle_peak;    // largest `used` since the last reset
-    size_t allocations;   // blocks asked from the source so far: constant over warm steps
+    ArenaBlock *last;   // newest block
+    size_t used;        // bytes in use over all blocks
+    size_t held;        // bytes of all blocks
+    size_t peak;        // largest `used` since the arena was made
+    size_t cycle_peak;  // largest `used` since the last reset
+    size_t allocations; // blocks asked from the source so far: constant over warm steps
 } Arena;
 
 typedef struct ArenaMark {

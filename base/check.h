@@ -8,23 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: CHECK(%s) failed in %s\n", __FILE__, __LINE__, #condition, __func__); \
-            abort();                                                                               \
-        }                                                                                          \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: CHECK(%s) failed in %s\n", __FILE__, __LINE__, #condition, __func__);              \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 // CHECK_EQ prints both operands (integers of any width).
-#define CHECK_EQ(a, b)                                                                             \
-    do {                                                                                           \
-        long long check_a = (long long)(a), check_b = (long long)(b);                              \
-        if (check_a != check_b) {                                                                  \
-            fprintf(stderr, "%s:%d: CHECK_EQ(%s, %s) failed in %s: %lld != %lld\n", __FILE__, __LINE__, #a, #b, \
-                    __func__, check_a, check_b);                                                   \
-            abort();                                                                               \
-        }                                                                                          \
+#define CHECK_EQ(a, b)                                                                                                 \
+    do {                                                                                                               \
+        long long check_a = (long long)(a), check_b = (long long)(b);                                                  \
+        if (check_a != check_b) {                                                                                      \
+            fprintf(stderr, "%s:%d: CHECK_EQ(%s, %s) failed in %s: %lld != %lld\n", __FILE__, __LINE__, #a, #b,        \
+                    __func__, check_a, check_b);                                                                       \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 // Sizes that come from files go through these; they return 0 and leave *out alone on overflow.

@@ -22,24 +22,24 @@ typedef struct RealList {
 } RealList;
 
 typedef enum OptionType {
-    OPTION_BOOL,      // bool; YAML true|false|yes|no|on|off
-    OPTION_INT,       // long
-    OPTION_REAL,      // double
-    OPTION_TEXT,      // char[OPTION_TEXT_SIZE]
-    OPTION_ENUM,      // int, index into `choices`
-    OPTION_INT_LIST,  // IntList; YAML [1, 2], command line 1,2
-    OPTION_REAL_LIST  // RealList
+    OPTION_BOOL,     // bool; YAML true|false|yes|no|on|off
+    OPTION_INT,      // long
+    OPTION_REAL,     // double
+    OPTION_TEXT,     // char[OPTION_TEXT_SIZE]
+    OPTION_ENUM,     // int, index into `choices`
+    OPTION_INT_LIST, // IntList; YAML [1, 2], command line 1,2
+    OPTION_REAL_LIST // RealList
 } OptionType;
 
 typedef struct Option {
     const char *key; // dotted: "train.steps"
     OptionType type;
-    size_t offset;           // of the field in the config struct
-    double min, max;         // of every number; ignored for other types
-    const char *unit;        // "m", "steps", "" ...
+    size_t offset;            // of the field in the config struct
+    double min, max;          // of every number; ignored for other types
+    const char *unit;         // "m", "steps", "" ...
     const char *default_text; // as it would be written in YAML
-    const char *choices;     // OPTION_ENUM: "mean|learned|direction"
-    const char *help;        // one sentence
+    const char *choices;      // OPTION_ENUM: "mean|learned|direction"
+    const char *help;         // one sentence
 } Option;
 
 typedef struct OptionTable {
@@ -59,7 +59,8 @@ Status options_set_pair(OptionTable table, void *config, const char *pair, Error
 // Reads a YAML file of nested maps (train: {steps: 3}) or dotted keys. Data only: anchors, aliases, tags and
 // duplicate keys are errors; errors name file, line and key.
 Status options_load_yaml(OptionTable table, void *config, const char *path, Error *err);
-Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name, Error *err);
+Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name,
+                          Error *err);
 
 // Writes the resolved config as YAML, grouped by section, with help and unit as comments when `comments`.
 Status options_write_yaml(OptionTable table, const void *config, bool comments, FILE *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers (Philox 4x32-10; Salmon et al., SC 2011), keyed by (seed, purpose, step, episode, index):
-// never by thread, rank or time. The same bits on every back end.
+// Counter-based random numbers (Philox 4x32-10; Salmon et al., SC 2011), keyed by (seed, purpose, step, episode,
+// index): never by thread, rank or time. The same bits on every back end.
 #ifndef VPD_BASE_RANDOM_H
 #define VPD_BASE_RANDOM_H
 
@@ -15,19 +15,19 @@
 
 // What a stream of numbers is for; two purposes never share numbers.
 typedef enum RandomPurpose {
-    RANDOM_INIT = 1,      // initial weights; index = position in the parameter
-    RANDOM_EPISODE,       // choice of episode and start frame
-    RANDOM_PARTICLES,     // choice of particles from pixels
-    RANDOM_NODES,         // choice of abstract nodes
-    RANDOM_RAYS,          // choice of training rays
-    RANDOM_JITTER,        // stratified position of samples on a ray
-    RANDOM_NOISE,         // position noise
-    RANDOM_TEST,          // inputs of tests and benchmarks
-    RANDOM_VIEWS,         // choice of input views
-    RANDOM_NEAREST,       // pixels of the nearest-point term
-    RANDOM_FLOW,          // pixels of the flow term
-    RANDOM_TURN,          // turns of the world in training
-    RANDOM_FLOOR          // planes that are tried for a floor
+    RANDOM_INIT = 1,  // initial weights; index = position in the parameter
+    RANDOM_EPISODE,   // choice of episode and start frame
+    RANDOM_PARTICLES, // choice of particles from pixels
+    RANDOM_NODES,     // choice of abstract nodes
+    RANDOM_RAYS,      // choice of training rays
+    RANDOM_JITTER,    // stratified position of samples on a ray
+    RANDOM_NOISE,     // position noise
+    RANDOM_TEST,      // inputs of tests and benchmarks
+    RANDOM_VIEWS,     // choice of input views
+    RANDOM_NEAREST,   // pixels of the nearest-point term
+    RANDOM_FLOW,      // pixels of the flow term
+    RANDOM_TURN,      // turns of the world in training
+    RANDOM_FLOOR      // planes that are tried for a floor
 } RandomPurpose;
 
 typedef struct RandomKey {

@@ -146,7 +146,9 @@ const YamlNode *yaml_tree_find(const YamlNode *map, const char *key) {
     return node;
 }
 
-bool yaml_tree_number(const YamlNode *node, double *out) { return node->kind == YAML_TEXT && text_number(node->text, out); }
+bool yaml_tree_number(const YamlNode *node, double *out) {
+    return node->kind == YAML_TEXT && text_number(node->text, out);
+}
 
 // ---- writing
 

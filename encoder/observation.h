@@ -27,7 +27,8 @@ static inline void observation_turn(const Observation *o, const double p[3], dou
 
 // p = turn^-1 q
 static inline void observation_turn_back(const Observation *o, const double q[3], double p[3]) {
-    for (int i = 0; i < 3; i++) p[i] = o->turn ? o->turn[i] * q[0] + o->turn[3 + i] * q[1] + o->turn[6 + i] * q[2] : q[i];
+    for (int i = 0; i < 3; i++)
+        p[i] = o->turn ? o->turn[i] * q[0] + o->turn[3 + i] * q[1] + o->turn[6 + i] * q[2] : q[i];
 }
 
 #endif

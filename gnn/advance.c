@@ -25,7 +25,8 @@ static void advance_backward_node(Tape *tape, void *context) {
 
 AdvanceOutput advance(Tape *tape, const AdvanceCall *call) {
     Tensor *inputs[] = {call->x, call->o, call->f};
-    size_t count = call->x->rows, features = call->change > 0 ? call->f->cols - call->f_first : 0, at = call->velocity ? 4 : 3;
+    size_t count = call->x->rows, features = call->change > 0 ? call->f->cols - call->f_first : 0,
+           at = call->velocity ? 4 : 3;
     bool wants = tape_wants(tape, 2, inputs);
     TAPE_CHECK_EQ(tape, call->o->rows, count);
     TAPE_CHECK_EQ(tape, call->o->cols, at + features);
@@ -48,7 +49,8 @@ AdvanceOutput advance(Tape *tape, const AdvanceCall *call) {
                            .dx = output.dx->value,
                            .x_next = output.x->value,
                            .f_next = features ? output.f->value : NULL},
-                          *call, output};
+                          *call,
+                          output};
     tape->device->gnn->advance_forward(tape->device, &node->args);
     if (tape_wants(tape, 3, inputs)) tape_record(tape, advance_backward_node, node);
     return output;

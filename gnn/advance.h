@@ -10,13 +10,13 @@
 #include "nn/tape.h"
 
 typedef struct AdvanceArgs {
-    size_t count, width;         // particles, columns of o
+    size_t count, width;               // particles, columns of o
     size_t features, f_width, f_first; // features that change, columns of f, the first that changes
-    size_t feature_at;           // their first column in o
+    size_t feature_at;                 // their first column in o
     real scale, change;
-    const real *x, *f, *o;       // (count, 3), (count, f_width), (count, width)
-    const real *velocity;        // (count, 3) or NULL
-    real *dx, *x_next, *f_next;  // overwritten; f_next NULL without features
+    const real *x, *f, *o;                  // (count, 3), (count, f_width), (count, width)
+    const real *velocity;                   // (count, 3) or NULL
+    real *dx, *x_next, *f_next;             // overwritten; f_next NULL without features
     const real *d_dx, *d_x_next, *d_f_next; // gradients, or NULL
     real *grad_x, *grad_f, *grad_o;         // added into; NULL = not wanted
 } AdvanceArgs;

@@ -18,8 +18,10 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     return c->sizes[OUTPUT] == 0 ? output.dx : c->sizes[OUTPUT] == 1 ? output.x : output.f;
 }
 
-#define INPUTS(n, d, w) {"x", n, 3, -1, 1, true}, {"f", n, d, -1, 1, true}, {"o", n, w, -1, 1, true}
-#define V(n) {"v", n, 3, -1, 1, false}
+#define INPUTS(n, d, w)                                                                                                \
+    {"x", n, 3, -1, 1, true}, {"f", n, d, -1, 1, true}, { "o", n, w, -1, 1, true }
+#define V(n)                                                                                                           \
+    { "v", n, 3, -1, 1, false }
 
 static const OpCase cases[] = {
     {.name = "advance dx", .run = run, .sizes = {0, 3, 0}, .inputs = {INPUTS(7, 5, 3)}},

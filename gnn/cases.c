@@ -12,7 +12,8 @@ GnnEdges case_edges(Tape *tape, size_t groups, size_t k, size_t others, size_t h
     size_t rows = groups * k;
     int32_t *host = tape_context(tape, (rows + others + 1) * sizeof *host);
     int32_t *device = tape_memory(tape, rows + others + 1, sizeof *device);
-    GnnEdges edges = {.groups = groups, .k = k, .others = others, .index = device, .count = device ? device + rows : NULL};
+    GnnEdges edges = {
+        .groups = groups, .k = k, .others = others, .index = device, .count = device ? device + rows : NULL};
     if (!host || !device) return edges;
     RandomKey key = {.seed = 11, .purpose = RANDOM_TEST};
     for (size_t r = 0; r < rows; r++) {
@@ -29,7 +30,8 @@ static void join_backward(Tape *tape, void *context) {
     for (int i = 0; i < 2; i++) {
         real *grad = tape_grad(tape, three[i]);
         size_t count = three[i]->rows * three[i]->cols;
-        if (grad) tape->device->nn->copy(tape->device, grad, three[2]->grad + at, count * sizeof(real)); // the only user
+        if (grad)
+            tape->device->nn->copy(tape->device, grad, three[2]->grad + at, count * sizeof(real)); // the only user
         at += count;
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Lengths"), resolved, all lengths in metres.
+// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Lengths"), resolved, all lengths in
+// metres.
 #ifndef VPD_GNN_CONFIG_H
 #define VPD_GNN_CONFIG_H
 
@@ -22,8 +23,8 @@ typedef struct GnnConfig {
     GnnVelocity velocity;
     GnnDecode decode;
     bool moving_flag, node_extras, gap, smooth, rotation;
-    bool rigid_cue;      // the velocity cue is registered rigidly (gnn/flow.h)
-    bool carry_rgb;      // the first three features are rgb: they never change
+    bool rigid_cue; // the velocity cue is registered rigidly (gnn/flow.h)
+    bool carry_rgb; // the first three features are rgb: they never change
     double feature_change;
     size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;
     double extent;             // X
@@ -33,7 +34,7 @@ typedef struct GnnConfig {
     double moving_length;      // lm, metres per unit of m
     double decode_width;       // wd
     double smooth_width;       // ws
-    bool keep;                 // keep products for the backward pass instead of computing them again: faster, more memory
+    bool keep; // keep products for the backward pass instead of computing them again: faster, more memory
 } GnnConfig;
 
 // With one input time step there is nothing to take a velocity from.
@@ -46,12 +47,17 @@ static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
     return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
 }
 // Moving nodes see where their body comes nearest to others (docs/model.md, "Inputs of nodes").
-static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL; }
+static inline bool gnn_has_gap(const GnnConfig *c) {
+    return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL;
+}
 // Nodes see how they turn, and carry what they move with that: 3 numbers.
 static inline bool gnn_has_spin(const GnnConfig *c) { return c->rigid_cue && gnn_has_node_velocity(c); }
 enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_MEETING = 12, GNN_SPIN = 3 };
-// Without spin: the gap to what stands still. With it: where and how fast it closes, and the same for what moves otherwise.
-static inline size_t gnn_gap_width(const GnnConfig *c) { return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MEETING : GNN_GAP; }
+// Without spin: the gap to what stands still. With it: where and how fast it closes, and the same for what moves
+// otherwise.
+static inline size_t gnn_gap_width(const GnnConfig *c) {
+    return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MEETING : GNN_GAP;
+}
 // Numbers that a node sees of itself, beside what particles tell it.
 static inline size_t gnn_node_inputs(const GnnConfig *c) {
     return (c->node_extras ? GNN_EXTRAS : 0) + gnn_gap_width(c) + (gnn_has_spin(c) ? GNN_SPIN : 0);

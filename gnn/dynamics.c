@@ -49,7 +49,8 @@ static size_t add_input(const Step *s, MessageCall *call, size_t t, Tensor *weig
     return row + s->c->D + marks;
 }
 
-static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tensor *x_group, Tensor *x_other, const real *velocity) {
+static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tensor *x_group, Tensor *x_other,
+                        const real *velocity) {
     EdgeGeometryCall call = {.edges = edges,
                              .group_receives = group_receives,
                              .x_group = x_group,
@@ -82,11 +83,13 @@ static Tensor *encode(const Step *s) {
     size_t row = T * C + T;
     if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, GNN_EXTRAS), p->weight0, row);
     row += s->c->node_extras ? GNN_EXTRAS : 0;
-    if (s->plan->gap) message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, gnn_gap_width(s->c)), p->weight0, row);
+    if (s->plan->gap)
+        message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, gnn_gap_width(s->c)), p->weight0, row);
     row += gnn_gap_width(s->c);
     if (s->plan->node_spin) {
         real scale = (real)(s->c->length_scale / s->c->displacement_scale);
-        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, constant(s, s->plan->node_spin, M, GNN_SPIN), scale), p->weight0, row);
+        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, constant(s, s->plan->node_spin, M, GNN_SPIN), scale),
+                         p->weight0, row);
     }
     call.wants_rows = true;
     return message(s->tape, &call).rows;
@@ -103,7 +106,8 @@ static Tensor *encode_edges(const Step *s) {
     return message(s->tape, &call).rows;
 }
 
-// e_ab = e_ab + message(sender h_a, receiver h_b, edge e_ab);  h_b = h_b + update([h_b, mean over edges into b of e_ab])
+// e_ab = e_ab + message(sender h_a, receiver h_b, edge e_ab);  h_b = h_b + update([h_b, mean over edges into b of
+// e_ab])
 static Tensor *one_round(const Step *s, const RoundParameters *p, Tensor *h, Tensor **e, bool last) {
     MessageCall edge = call_of(s, &p->edge, s->plan->node_node);
     message_add_term(&edge, TERM_OTHER, linear(s->tape, h, p->edge.sender, NULL), NULL, 0);
@@ -172,7 +176,8 @@ static Tensor *decode_weights(const Step *s, Tensor *h) {
     return message(s->tape, &call).rows;
 }
 
-// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (gain_start + gain_a) v ], w_ia = softmax over the nodes of [-d^2/(2 wd^2) + z_ia]
+// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (gain_start + gain_a) v ], w_ia = softmax over the nodes of
+// [-d^2/(2 wd^2) + z_ia]
 static Tensor *decode_at_nodes(const Step *s, Tensor *h) {
     NodeBlendCall call = {.edges = s->plan->to_particle,
                           .motion = {.rotation = s->c->rotation,
@@ -229,7 +234,8 @@ static Tensor *encode_flat(const Step *s) {
     size_t row = add_input(s, &call, t, p->weight0, 0);
     if (s->plan->particle_velocity) {
         Tensor *v = constant(s, s->plan->particle_velocity, N, 3);
-        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, v, (real)(1 / s->c->displacement_scale)), p->weight0, row);
+        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, v, (real)(1 / s->c->displacement_scale)), p->weight0,
+                         row);
         row += 3;
     }
     if (t > 0) message_add_term(&call, TERM_ROW, encode_past(s, t - 1), p->weight0, row);
@@ -248,7 +254,8 @@ static Tensor *decode_flat(const Step *s, Tensor *h) {
 
 static void nothing_moves(Tape *tape, const GnnSet *present, DynamicsOutput *out) {
     *out = (DynamicsOutput){.dx = tape_tensor(tape, present->x->rows, 3, false), .x = present->x, .f = present->f};
-    if (!tape->device->failed) tape->device->nn->zero(tape->device, out->dx->value, present->x->rows * 3 * sizeof(real));
+    if (!tape->device->failed)
+        tape->device->nn->zero(tape->device, out->dx->value, present->x->rows * 3 * sizeof(real));
 }
 
 void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const GnnSets *sets, DynamicsOutput *out) {
@@ -267,7 +274,8 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     }
     s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
     out->h = rounds(&s, encode(&s));
-    if (c->decode == DECODE_PARTICLE) take_step(&s, decode_at_particles(&s, out->h), scale, plan->particle_velocity, out);
+    if (c->decode == DECODE_PARTICLE)
+        take_step(&s, decode_at_particles(&s, out->h), scale, plan->particle_velocity, out);
     else take_step(&s, decode_at_nodes(&s, out->h), 1, NULL, out);
 }
 

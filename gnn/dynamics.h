@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rollout step of the particles (docs/model.md, "Dynamics").
 //   gnn_plan_make   T particle sets, keys        ->  nodes, edges, velocities (gnn/plan.h), no gradients
-//   dynamics_step   T particle sets and the plan ->  displacement (N,3) metres, next positions (N,3), next features (N,D)
+//   dynamics_step   T particle sets and the plan ->  displacement (N,3) metres, next positions (N,3), next features
+//   (N,D)
 #ifndef VPD_GNN_DYNAMICS_H
 #define VPD_GNN_DYNAMICS_H
 
@@ -40,8 +41,8 @@ typedef struct DynamicsOutput {
 
 void dynamics_step(Tape *tape, const Dynamics *dynamics, const GnnPlan *plan, const GnnSets *sets, DynamicsOutput *out);
 
-// Mean over channels of the standard deviation of h over nodes: near 0 when every node has come to say the same (a rate too
-// high). *spread is device memory.
+// Mean over channels of the standard deviation of h over nodes: near 0 when every node has come to say the same (a rate
+// too high). *spread is device memory.
 void dynamics_spread(Device *device, const Tensor *h, real *spread);
 
 #endif

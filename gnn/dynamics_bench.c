@@ -47,7 +47,8 @@ static double message_work(double rows, double C) { return 2 * rows * C * C; }
 double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
     double C = (double)c->C, S = (double)gnn_input_width(c), N = (double)particles[c->T - 1];
     double M = N < (double)c->M || c->graph == GRAPH_FLAT ? N : (double)c->M, gain = gnn_has_velocity(c);
-    double among = M * (double)(c->k_node_to_node + c->cross_edges + c->contact_edges), to = N * (double)c->k_node_to_particle;
+    double among = M * (double)(c->k_node_to_node + c->cross_edges + c->contact_edges),
+           to = N * (double)c->k_node_to_particle;
     double work = 0, out = 3 + gain + (double)gnn_feature_outputs(c);
     if (c->graph == GRAPH_NONE) return 0;
     if (c->graph == GRAPH_FLAT) {
@@ -143,9 +144,12 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
     GnnPlanInput input = {.seed = 1, .rollout_step = (uint32_t)rollout_step, .sets = {.count = s->T}};
     const real *m = on_device(b, s->m, s->N, 1)->value, *c = on_device(b, s->c, s->N, 3)->value;
     for (size_t t = 0; t < s->T; t++)
-        input.sets.set[t] = (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c, NULL};
+        input.sets.set[t] =
+            (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c, NULL};
     enum { CUE = 256 };
-    if (s->N >= CUE) input.cue = (GnnFlow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
+    if (s->N >= CUE)
+        input.cue =
+            (GnnFlow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
     GnnPlan plan;
     DynamicsOutput out = {0};
     BenchTime start = bench_now(b->device);
@@ -198,15 +202,14 @@ Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rol
         status = device_status(device, err);
     }
     if (status == STATUS_OK) {
-        *out =
-            (DynamicsBench){.rounds = (size_t)repetitions,
-                            .plan = bench_median(times, repetitions, 1, room),
-                            .forward = bench_median(times + repetitions, repetitions, 1, room),
-                            .backward = bench_median(times + 2 * repetitions, repetitions, 1, room),
-                            .peak = bench_median(times + 3 * repetitions, repetitions, 1, room),
-                            .peak_flops = b.peak.flops,
-                            .useful_flops = dynamics_useful_flops(config, particles),
-                            .peak_bytes = tape_peak_bytes(&b.tape)};
+        *out = (DynamicsBench){.rounds = (size_t)repetitions,
+                               .plan = bench_median(times, repetitions, 1, room),
+                               .forward = bench_median(times + repetitions, repetitions, 1, room),
+                               .backward = bench_median(times + 2 * repetitions, repetitions, 1, room),
+                               .peak = bench_median(times + 3 * repetitions, repetitions, 1, room),
+                               .peak_flops = b.peak.flops,
+                               .useful_flops = dynamics_useful_flops(config, particles),
+                               .peak_bytes = tape_peak_bytes(&b.tape)};
     }
     free(times);
     free(room);

@@ -6,8 +6,8 @@
 #include "gnn/dynamics.h"
 #include "nn/bench_time.h"
 
-// Useful floating-point operations of one rollout step, forward and backward, counted once by hand: products alone, 2 per
-// multiply-add, three times the forward pass; what is computed again is not counted.
+// Useful floating-point operations of one rollout step, forward and backward, counted once by hand: products alone, 2
+// per multiply-add, three times the forward pass; what is computed again is not counted.
 double dynamics_useful_flops(const GnnConfig *config, const size_t *particles);
 
 typedef struct DynamicsBench {
@@ -19,9 +19,10 @@ typedef struct DynamicsBench {
     size_t peak_bytes;                 // of the tape: values, gradients, what is kept
 } DynamicsBench;
 
-// N particles in each of T sets on surfaces of a room of 2 m. The first step of a rollout (step 0) has other velocities than
-// later ones; step 1 is what most of a rollout consists of.
-Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions, DynamicsBench *out, Error *err);
+// N particles in each of T sets on surfaces of a room of 2 m. The first step of a rollout (step 0) has other velocities
+// than later ones; step 1 is what most of a rollout consists of.
+Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions,
+                      DynamicsBench *out, Error *err);
 
 // The reference shapes of benchmarks: neighbours 3/10/4, C 128, L 10, D 16, T 2, lengths of a scene of 2 m.
 GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity);

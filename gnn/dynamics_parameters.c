@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 static Tensor *matrix(Parameters *set, const char *name, const char *part, size_t in, size_t out, size_t fan_in) {
-    return parameters_add(set, fan_in ? INIT_UNIFORM : INIT_ZERO, (double)fan_in, 2, (size_t[]){in, out}, "%s.%s", name, part);
+    return parameters_add(set, fan_in ? INIT_UNIFORM : INIT_ZERO, (double)fan_in, 2, (size_t[]){in, out}, "%s.%s", name,
+                          part);
 }
 
 static Tensor *vector(Parameters *set, const char *name, const char *part, size_t size, ParameterInit init) {
@@ -14,7 +15,8 @@ static Tensor *vector(Parameters *set, const char *name, const char *part, size_
 }
 
 // What follows the first layer of a message, update or MLP. `zero_last`: the last layer starts at zero.
-static void add_later_layers(Parameters *set, const char *name, size_t C, size_t out, bool norm, bool zero_last, NetworkParameters *p) {
+static void add_later_layers(Parameters *set, const char *name, size_t C, size_t out, bool norm, bool zero_last,
+                             NetworkParameters *p) {
     p->bias0 = vector(set, name, "bias0", C, INIT_ZERO);
     p->weight1 = matrix(set, name, "weight1", C, C, C);
     p->bias1 = vector(set, name, "bias1", C, INIT_ZERO);
@@ -25,14 +27,16 @@ static void add_later_layers(Parameters *set, const char *name, size_t C, size_t
     p->offset = vector(set, name, "offset", out, INIT_ZERO);
 }
 
-static void add_first_parts(Parameters *set, const char *name, size_t sender, size_t receiver, size_t edge, size_t C, NetworkParameters *p) {
+static void add_first_parts(Parameters *set, const char *name, size_t sender, size_t receiver, size_t edge, size_t C,
+                            NetworkParameters *p) {
     size_t fan_in = sender + receiver + edge;
     if (sender) p->sender = matrix(set, name, "sender", sender, C, fan_in);
     if (receiver) p->receiver = matrix(set, name, "receiver", receiver, C, fan_in);
     if (edge) p->edge = matrix(set, name, "edge", edge, C, fan_in);
 }
 
-static void add_message(Parameters *set, const char *name, size_t sender, size_t receiver, size_t edge, size_t C, NetworkParameters *p) {
+static void add_message(Parameters *set, const char *name, size_t sender, size_t receiver, size_t edge, size_t C,
+                        NetworkParameters *p) {
     add_first_parts(set, name, sender, receiver, edge, C, p);
     add_later_layers(set, name, C, C, true, false, p);
 }
@@ -89,7 +93,8 @@ static void add_parameters(Parameters *set, const GnnConfig *c, Dynamics *d) {
 Status dynamics_create(Parameters *parameters, const GnnConfig *config, Dynamics **out, Error *err) {
     *out = NULL;
     if (config->T < 1 || config->T > GNN_MAX_SETS)
-        return error_set(err, STATUS_BAD_INPUT, "model.T: %zu input time steps; 1 to %d are possible", config->T, (int)GNN_MAX_SETS);
+        return error_set(err, STATUS_BAD_INPUT, "model.T: %zu input time steps; 1 to %d are possible", config->T,
+                         (int)GNN_MAX_SETS);
     Dynamics *d = calloc(1, sizeof *d);
     RoundParameters *rounds = calloc(config->L + 1, sizeof *rounds);
     if (!d || !rounds) {

@@ -63,7 +63,8 @@ ELEMENT bool geometry_row_backward(const EdgeGeometryArgs *a, size_t group, size
     int32_t other = a->edges.index[row];
     if (other < 0) return false;
     const real *xg = a->x_group + group * 3, *xo = a->x_other + (size_t)other * 3;
-    element_geometry_backward(a->group_receives ? xo : xg, a->group_receives ? xg : xo, a->inverse_ell, a->dg + row * a->width, dd);
+    element_geometry_backward(a->group_receives ? xo : xg, a->group_receives ? xg : xo, a->inverse_ell,
+                              a->dg + row * a->width, dd);
     for (int c = 0; a->group_receives && c < 3; c++) dd[c] = -dd[c];
     return true;
 }
@@ -90,12 +91,14 @@ ELEMENT const real *blend_velocity(const NodeBlendArgs *a, size_t group, size_t 
     return a->v_group ? a->v_group + group * 3 : a->v_other + other * 3;
 }
 
-ELEMENT const real *blend_spin(const NodeBlendArgs *a, size_t other) { return a->spin_other ? a->spin_other + other * 3 : NULL; }
+ELEMENT const real *blend_spin(const NodeBlendArgs *a, size_t other) {
+    return a->spin_other ? a->spin_other + other * 3 : NULL;
+}
 
 // move (3): where the node takes the particle.
 ELEMENT void blend_motion(const NodeBlendArgs *a, size_t group, size_t other, real *move) {
-    element_motion(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3, a->x_other + other * 3,
-                   blend_velocity(a, group, other), blend_spin(a, other), move);
+    element_motion(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3,
+                   a->x_other + other * 3, blend_velocity(a, group, other), blend_spin(a, other), move);
 }
 
 // One particle; w (k) is filled.
@@ -128,8 +131,9 @@ ELEMENT real blend_weight_gradient(const NodeBlendArgs *a, size_t group, size_t 
 
 // Adds an edge's gradients to du, but for the features' part, and to dx (3); that of x_a is its negative.
 ELEMENT void blend_motion_backward(const NodeBlendArgs *a, size_t group, size_t other, real w, real *du, real *dx) {
-    element_motion_backward(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3, a->x_other + other * 3,
-                            blend_velocity(a, group, other), blend_spin(a, other), w, a->dout + group * (3 + a->motion.features), du, dx);
+    element_motion_backward(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3,
+                            a->x_other + other * 3, blend_velocity(a, group, other), blend_spin(a, other), w,
+                            a->dout + group * (3 + a->motion.features), du, dx);
 }
 
 #endif

@@ -37,7 +37,9 @@ Tensor *edge_geometry(Tape *tape, const EdgeGeometryCall *call) {
                                 .inverse_ell = 1 / call->ell,
                                 .inverse_s = 1 / call->s,
                                 .g = g->value},
-                               call->x_group, call->x_other, g};
+                               call->x_group,
+                               call->x_other,
+                               g};
     tape->device->gnn->edge_geometry_forward(tape->device, &node->args);
     if (g->wants_grad) tape_record(tape, edge_geometry_backward_node, node);
     return g;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry of edges from q (sender) to r (receiver), docs/model.md: g = [(x_q - x_r)/ell, |x_q - x_r|/ell], |.| = sqrt(d^2 + 1e-12), and
-// with velocities also (v_q - v_r)/s. Absent rows are zero. Velocities get no gradient.
+// Geometry of edges from q (sender) to r (receiver), docs/model.md: g = [(x_q - x_r)/ell, |x_q - x_r|/ell], |.| =
+// sqrt(d^2 + 1e-12), and with velocities also (v_q - v_r)/s. Absent rows are zero. Velocities get no gradient.
 #ifndef VPD_GNN_EDGE_GEOMETRY_H
 #define VPD_GNN_EDGE_GEOMETRY_H
 
@@ -9,10 +9,10 @@
 
 typedef struct EdgeGeometryArgs {
     GnnEdges edges;
-    bool group_receives;       // the group is the receiver of its edges; else the sender
-    size_t width;              // 4, or 7 with velocities
-    const real *x_group;       // (groups, 3) metres
-    const real *x_other;       // (others, 3)
+    bool group_receives;           // the group is the receiver of its edges; else the sender
+    size_t width;                  // 4, or 7 with velocities
+    const real *x_group;           // (groups, 3) metres
+    const real *x_other;           // (others, 3)
     const real *v_group, *v_other; // metres per frame, or both NULL
     real inverse_ell, inverse_s;
     real *g;                   // (rows, width), overwritten

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edges of one kind. They are listed group by group: the rows of group g are g * k .. g * k + k - 1, and `index` is the
-// row of the other end, -1 where a group has fewer than k edges (an absent row: it counts in no mean). Groups are the particles of particle-node
-// edges and the receivers of node-node edges.
+// row of the other end, -1 where a group has fewer than k edges (an absent row: it counts in no mean). Groups are the
+// particles of particle-node edges and the receivers of node-node edges.
 #ifndef VPD_GNN_EDGES_H
 #define VPD_GNN_EDGES_H
 

@@ -54,8 +54,10 @@ ELEMENT void element_carried(const real *v, const real *spin, const real *r, rea
     if (spin) element_add_cross(1, spin, r, out);
 }
 
-// move (3) = s (t + omega x (x - x_a) / ell) + (gain_start + gain) (v + spin x (x - x_a)); v and spin are read only with a gain.
-ELEMENT void element_motion(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v, const real *spin, real *move) {
+// move (3) = s (t + omega x (x - x_a) / ell) + (gain_start + gain) (v + spin x (x - x_a)); v and spin are read only
+// with a gain.
+ELEMENT void element_motion(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v,
+                            const real *spin, real *move) {
     real r[3] = {x[0] - xa[0], x[1] - xa[1], x[2] - xa[2]}, carried[3];
     for (int c = 0; c < 3; c++) move[c] = m->s * u[c];
     if (m->rotation) element_add_cross(m->s * m->inverse_ell, u + 3, r, move);
@@ -65,8 +67,8 @@ ELEMENT void element_motion(const NodeMotion *m, const real *u, const real *x, c
 }
 
 // Adds w times the gradients of move . dmove: to du, and, with rotation or spin, to dx (that of x_a is its negative).
-ELEMENT void element_motion_backward(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v, const real *spin,
-                                     real w, const real *dmove, real *du, real *dx) {
+ELEMENT void element_motion_backward(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v,
+                                     const real *spin, real w, const real *dmove, real *du, real *dx) {
     real r[3] = {x[0] - xa[0], x[1] - xa[1], x[2] - xa[2]}, carried[3];
     for (int c = 0; c < 3; c++) du[c] += w * m->s * dmove[c];
     if (m->rotation) {

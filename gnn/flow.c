@@ -9,17 +9,29 @@
 #include "nn/knn.h"
 
 enum { COLOUR = 3, NEIGHBOURS = 96, PASSES = 3, FEWEST_MOVING = 8 };
-// Registration: windows of every fourth of 256 points, normals from 10, two elections among 8 by the nearest 24 points of a window.
-enum { WINDOW = 256, EVERY = 4, PLANE_NEIGHBOURS = 10, FIRST_STEPS = 4, MORE_STEPS = 3, ELECTIONS = 2, CANDIDATES = 8, VOTERS = 24 };
+// Registration: windows of every fourth of 256 points, normals from 10, two elections among 8 by the nearest 24 points
+// of a window.
+enum {
+    WINDOW = 256,
+    EVERY = 4,
+    PLANE_NEIGHBOURS = 10,
+    FIRST_STEPS = 4,
+    MORE_STEPS = 3,
+    ELECTIONS = 2,
+    CANDIDATES = 8,
+    VOTERS = 24
+};
 static const double PAIR_COLOUR = 0.1;     // of the colour length: shading does not move with a body
 static const double PLANE_SCALE = 0.00375; // times X: where a pair counts half
 static const double DISTANCE_SCALE = 0.015;
-static const double DAMPING = 0.005;       // times X: what a turn must move to be seen
-static const double POINT_SHARE = 0.02;    // of the distance to the point beside that to its plane
+static const double DAMPING = 0.005;    // times X: what a turn must move to be seen
+static const double POINT_SHARE = 0.02; // of the distance to the point beside that to its plane
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-static int32_t *integers(Device *device, size_t count) { return device_scratch_bytes(device, (count + 1) * sizeof(int32_t)); }
+static int32_t *integers(Device *device, size_t count) {
+    return device_scratch_bytes(device, (count + 1) * sizeof(int32_t));
+}
 
 // rgb in metres.
 static real *colour_coordinates(Device *device, size_t count, const real *colour, real length) {
@@ -60,29 +72,32 @@ static void near_search(const Near *near, size_t queries, const real *x, const r
     if (!near->device->failed && queries && near->k) knn_search(near->device, &near->index, &args);
 }
 
-static void near_mean(const Near *near, size_t queries, const real *x, const real *colour, const real *value, real *out) {
+static void near_mean(const Near *near, size_t queries, const real *x, const real *colour, const real *value,
+                      real *out) {
     near_search(near, queries, x, colour, NULL);
     PlanMeanArgs args = {queries, near->k, near->found, value, out};
     if (!near->device->failed) near->device->gnn->plan_mean(near->device, &args);
 }
 
-// A rigid motion around every query, fitted by point-to-plane registration (Chen and Medioni 1992) of the moving points around it.
+// A rigid motion around every query, fitted by point-to-plane registration (Chen and Medioni 1992) of the moving points
+// around it.
 typedef struct Registration {
     Device *device;
     const FlowArgs *args;
-    size_t queries, pairs;      // points of each query's window
-    Near to;                    // the surface that they should lie on
-    const real *normal;         // of that surface
-    real pair_length;           // metres per unit of rgb when pairs are matched
-    real *window, *look;        // (queries * pairs, 3) the windows' points and their colours
-    real *place, *distance2;    // of the pairs at hand
-    real *motion;               // (queries, 12)
-    size_t voters, candidates;  // nearest points of a window; nearest queries
-    real *voter, *voter_look;   // (queries * voters, 3)
-    int32_t *candidate;         // (queries, candidates)
+    size_t queries, pairs;     // points of each query's window
+    Near to;                   // the surface that they should lie on
+    const real *normal;        // of that surface
+    real pair_length;          // metres per unit of rgb when pairs are matched
+    real *window, *look;       // (queries * pairs, 3) the windows' points and their colours
+    real *place, *distance2;   // of the pairs at hand
+    real *motion;              // (queries, 12)
+    size_t voters, candidates; // nearest points of a window; nearest queries
+    real *voter, *voter_look;  // (queries * voters, 3)
+    int32_t *candidate;        // (queries, candidates)
 } Registration;
 
-static void gather_pairs(Device *device, size_t queries, const Near *near, size_t pairs, const real *value, real scale, real *out) {
+static void gather_pairs(Device *device, size_t queries, const Near *near, size_t pairs, const real *value, real scale,
+                         real *out) {
     PlanPairsArgs args = {queries, near->k, EVERY, pairs, near->found, value, scale, out};
     if (!device->failed) device->gnn->plan_pairs(device, &args);
 }
@@ -98,22 +113,31 @@ static const real *measure_normals(Device *device, const GnnPoints *points, real
     return normal;
 }
 
-// For the first `pairs` points of every window: where a motion puts them (its own, or that of query of[..]), and what is nearest there.
-static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, const real *look, const int32_t *of, size_t of_stride) {
+// For the first `pairs` points of every window: where a motion puts them (its own, or that of query of[..]), and what
+// is nearest there.
+static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, const real *look, const int32_t *of,
+                             size_t of_stride) {
     Device *device = r->device;
     FlowPlaceArgs place = {r->queries, pairs, of, of_stride, r->motion, r->args->queries.x, window, r->place};
     if (!device->failed) device->gnn->flow_place(device, &place);
     near_search(&r->to, r->queries * pairs, r->place, look, r->distance2);
     double extent = (double)r->args->extent;
-    return (FlowPairs){.queries = r->queries, .pairs = pairs, .place = r->place, .match = r->to.found, .distance2 = r->distance2,
-                       .target = r->args->to_moving.x, .normal = r->normal,
-                       .plane_scale = PLANE_SCALE * extent, .distance_scale = DISTANCE_SCALE * extent};
+    return (FlowPairs){.queries = r->queries,
+                       .pairs = pairs,
+                       .place = r->place,
+                       .match = r->to.found,
+                       .distance2 = r->distance2,
+                       .target = r->args->to_moving.x,
+                       .normal = r->normal,
+                       .plane_scale = PLANE_SCALE * extent,
+                       .distance_scale = DISTANCE_SCALE * extent};
 }
 
 static void improve(Registration *r, int times) {
     double lever = DAMPING * (double)r->args->extent;
     for (int i = 0; i < times && !r->device->failed; i++) {
-        FlowStepArgs step = {match_pairs(r, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever, r->args->queries.x, r->motion};
+        FlowStepArgs step = {match_pairs(r, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever,
+                             r->args->queries.x, r->motion};
         if (!r->device->failed) r->device->gnn->flow_step(r->device, &step);
     }
 }
@@ -122,7 +146,11 @@ static void improve(Registration *r, int times) {
 static void register_voters(Registration *r, const Near *from) {
     Device *device = r->device;
     size_t Q = r->queries;
-    KnnArgs near = {.points = Q, .queries = Q, .point = r->args->queries.x, .query = r->args->queries.x, .k = (int)min_size(CANDIDATES, Q)};
+    KnnArgs near = {.points = Q,
+                    .queries = Q,
+                    .point = r->args->queries.x,
+                    .query = r->args->queries.x,
+                    .k = (int)min_size(CANDIDATES, Q)};
     r->voters = min_size(VOTERS, r->pairs);
     r->candidates = (size_t)near.k;
     r->voter = device_scratch(device, 3 * Q * r->voters);
@@ -133,8 +161,8 @@ static void register_voters(Registration *r, const Near *from) {
     gather_pairs(device, Q, from, r->voters, r->args->from_moving.c, r->pair_length, r->voter_look);
 }
 
-// Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best: a start that
-// led astray, or a window with two bodies in it, is mended by its neighbours.
+// Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best:
+// a start that led astray, or a window with two bodies in it, is mended by its neighbours.
 static void elect(Registration *r) {
     Device *device = r->device;
     size_t Q = r->queries;
@@ -146,7 +174,8 @@ static void elect(Registration *r) {
     device->nn->zero(device, chosen, Q * sizeof *chosen); // where one motion is as good as another
     for (size_t i = 0; i < r->candidates && !device->failed; i++) {
         const int32_t *of = r->candidate + i;
-        FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates, best, chosen};
+        FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates,
+                             best, chosen};
         if (!device->failed) device->gnn->flow_vote(device, &vote);
     }
     FlowAdoptArgs adopt = {Q, chosen, r->args->queries.x, r->motion, motion};
@@ -158,7 +187,10 @@ static void elect(Registration *r) {
 static void register_rigidly(Device *device, const FlowArgs *a, const real *colour) {
     size_t Q = a->queries.count;
     Near from = near_open(device, &a->from_moving, a->colour_length, WINDOW, Q);
-    Registration r = {.device = device, .args = a, .queries = Q, .pairs = (from.k + EVERY - 1) / EVERY,
+    Registration r = {.device = device,
+                      .args = a,
+                      .queries = Q,
+                      .pairs = (from.k + EVERY - 1) / EVERY,
                       .pair_length = (real)PAIR_COLOUR * a->colour_length};
     r.window = device_scratch(device, 3 * Q * r.pairs);
     r.look = device_scratch(device, 3 * Q * r.pairs);
@@ -187,8 +219,10 @@ void flow_between(Device *device, const FlowArgs *a) {
     if (a->rigid) device->nn->zero(device, a->g, 9 * Q * sizeof *a->g);
     if (a->from.count == 0 || a->to.count == 0) return;
     const real *colour = colour_coordinates(device, Q, a->queries.c, a->colour_length);
-    Near from = near_open(device, &a->from, a->colour_length, NEIGHBOURS, Q), to = near_open(device, &a->to, a->colour_length, NEIGHBOURS, Q);
-    real *here = device_scratch(device, 3 * Q), *there = device_scratch(device, 3 * Q), *place = device_scratch(device, 3 * Q);
+    Near from = near_open(device, &a->from, a->colour_length, NEIGHBOURS, Q),
+         to = near_open(device, &a->to, a->colour_length, NEIGHBOURS, Q);
+    real *here = device_scratch(device, 3 * Q), *there = device_scratch(device, 3 * Q),
+         *place = device_scratch(device, 3 * Q);
     if (device->failed) return;
     near_mean(&from, Q, a->queries.x, colour, from.x, here);
     for (int pass = 0; pass < PASSES && !device->failed; pass++) {
@@ -197,17 +231,19 @@ void flow_between(Device *device, const FlowArgs *a) {
         near_mean(&to, Q, place, colour, to.x, there);
         if (!device->failed) device->gnn->plan_add(device, &subtract);
     }
-    if (a->rigid && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING) register_rigidly(device, a, colour);
+    if (a->rigid && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING)
+        register_rigidly(device, a, colour);
 }
 
-void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u, real *g) {
+void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u,
+             real *g) {
     if (device->failed || queries->count == 0) return;
     device->nn->zero(device, u, 3 * queries->count * sizeof *u);
     if (g) device->nn->zero(device, g, 9 * queries->count * sizeof *g);
     if (flow->points.count == 0) return;
     Near near = near_open(device, &flow->points, colour_length, k, queries->count);
-    near_search(&near, queries->count, queries->x, colour_coordinates(device, queries->count, queries->c, colour_length), NULL);
+    near_search(&near, queries->count, queries->x,
+                colour_coordinates(device, queries->count, queries->c, colour_length), NULL);
     FlowAtArgs args = {queries->count, near.k, near.found, flow->points.x, flow->u, flow->g, queries->x, u, g};
     if (!device->failed) device->gnn->flow_at(device, &args);
 }
-

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Flow"): means of the nearest points, then
-// rigid point-to-plane registration of the moving points around each query, in which queries learn from their neighbours.
-// The velocity cue at nodes is minus the flow from the present to the past.
+// Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Flow"): means of the
+// nearest points, then rigid point-to-plane registration of the moving points around each query, in which queries learn
+// from their neighbours. The velocity cue at nodes is minus the flow from the present to the past.
 #ifndef VPD_GNN_FLOW_H
 #define VPD_GNN_FLOW_H
 
@@ -36,8 +36,9 @@ typedef struct GnnFlow {
     const real *g; // (points.count, 9), or NULL: 0
 } GnnFlow;
 
-// u_q (queries, 3) = mean of the flow at query q of the k points nearest to it in position and colour_length * rgb; g (queries, 9), or NULL:
-// the mean of their gradients; 0 without points. Temporaries as above.
-void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u, real *g);
+// u_q (queries, 3) = mean of the flow at query q of the k points nearest to it in position and colour_length * rgb; g
+// (queries, 9), or NULL: the mean of their gradients; 0 without points. Temporaries as above.
+void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u,
+             real *g);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of scene flow (gnn/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre of their query (gnn/rigid.h).
+// The loops of scene flow (gnn/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre of
+// their query (gnn/rigid.h).
 #ifndef VPD_GNN_FLOW_OPS_H
 #define VPD_GNN_FLOW_OPS_H
 
@@ -18,22 +19,22 @@ typedef struct FlowNormalsArgs {
 // out[q * pairs + j] = x[q * pairs + j] moved by the motion of query of[q].
 typedef struct FlowPlaceArgs {
     size_t queries, pairs;
-    const int32_t *of;    // (queries), every one `of_stride` entries; NULL: q itself
+    const int32_t *of; // (queries), every one `of_stride` entries; NULL: q itself
     size_t of_stride;
-    const real *motion;   // (queries, 12)
-    const real *centre;   // (queries, 3)
-    const real *x;        // (queries * pairs, 3)
-    real *out;            // (queries * pairs, 3)
+    const real *motion; // (queries, 12)
+    const real *centre; // (queries, 3)
+    const real *x;      // (queries * pairs, 3)
+    real *out;          // (queries * pairs, 3)
 } FlowPlaceArgs;
 
 // Points where a motion put them, and the points nearest to them of the surface they should lie on.
 typedef struct FlowPairs {
     size_t queries, pairs;
-    const real *place;     // (queries * pairs, 3)
-    const int32_t *match;  // (queries * pairs)
-    const real *distance2; // (queries * pairs)
-    const real *target;    // (.., 3)
-    const real *normal;    // (.., 3)
+    const real *place;                  // (queries * pairs, 3)
+    const int32_t *match;               // (queries * pairs)
+    const real *distance2;              // (queries * pairs)
+    const real *target;                 // (.., 3)
+    const real *normal;                 // (.., 3)
     double plane_scale, distance_scale; // metres
 } FlowPairs;
 
@@ -50,8 +51,8 @@ typedef struct FlowVoteArgs {
     FlowPairs pairs;
     const int32_t *of; // (queries), every `of_stride` entries: whose motion it was
     size_t of_stride;
-    real *best;        // (queries) the largest mean fit so far
-    int32_t *chosen;   // (queries)
+    real *best;      // (queries) the largest mean fit so far
+    int32_t *chosen; // (queries)
 } FlowVoteArgs;
 
 // out[q] = the motion of query of[q], about the centre of q.
@@ -73,10 +74,10 @@ typedef struct FlowMotionArgs {
 // out[q] = mean over j of u[index] + g[index] (x_q - x[index]), out_g[q] = mean of g[index]; g NULL: 0.
 typedef struct FlowAtArgs {
     size_t queries, k;
-    const int32_t *index;    // (queries, k), no entry of -1
-    const real *x, *u, *g;   // (.., 3), (.., 3), (.., 9)
-    const real *query;       // (queries, 3)
-    real *out, *out_g;       // (queries, 3), (queries, 9) or NULL
+    const int32_t *index;  // (queries, k), no entry of -1
+    const real *x, *u, *g; // (.., 3), (.., 3), (.., 9)
+    const real *query;     // (queries, 3)
+    real *out, *out_g;     // (queries, 3), (queries, 9) or NULL
 } FlowAtArgs;
 
 #endif

@@ -32,7 +32,7 @@ typedef enum MessageMean { MEAN_NONE, MEAN_GROUP, MEAN_OTHER } MessageMean;
 typedef enum MessageKeep {
     KEEP_NOTHING, // everything is computed again
     KEEP_HIDDEN   // the products in front of activations and norm: rows x (1 to 2 hidden + out) values instead of half
-                // the products, as far as the tape's keep_limit goes
+                  // the products, as far as the tape's keep_limit goes
 } MessageKeep;
 
 typedef struct MessageTermArgs {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs are known by name: bias0 .. offset and residual, and terms "row", "group", "other", each followed by its weight "W"
-// or by none. sizes: groups, k, others (0: rows alone), mean, every how many-th row is absent, keep, act, rows wanted.
+// Inputs are known by name: bias0 .. offset and residual, and terms "row", "group", "other", each followed by its
+// weight "W" or by none. sizes: groups, k, others (0: rows alone), mean, every how many-th row is absent, keep, act,
+// rows wanted.
 #include "gnn/cases.h"
 #include "gnn/message.h"
 
@@ -14,8 +15,9 @@ static void assign_input(MessageCall *call, const OpCase *c, size_t i, Tensor *c
     struct {
         const char *name;
         Tensor **to;
-    } fields[] = {{"bias0", &l->bias0}, {"weight1", &l->weight1}, {"bias1", &l->bias1}, {"weight2", &l->weight2}, {"bias2", &l->bias2},
-                  {"gain", &l->gain}, {"offset", &l->offset}, {"residual", &call->residual}};
+    } fields[] = {{"bias0", &l->bias0},     {"weight1", &l->weight1},     {"bias1", &l->bias1},
+                  {"weight2", &l->weight2}, {"bias2", &l->bias2},         {"gain", &l->gain},
+                  {"offset", &l->offset},   {"residual", &call->residual}};
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
         if (!strcmp(name, fields[f].name)) *fields[f].to = in[i];
     Tensor *weight = next && next[0] == 'W' ? in[i + 1] : NULL;
@@ -25,9 +27,12 @@ static void assign_input(MessageCall *call, const OpCase *c, size_t i, Tensor *c
 }
 
 static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
-    MessageCall call = {.act = (Activation)c->sizes[ACT], .mean = (MessageMean)c->sizes[MEAN], .keep = (MessageKeep)c->sizes[KEEP]};
+    MessageCall call = {
+        .act = (Activation)c->sizes[ACT], .mean = (MessageMean)c->sizes[MEAN], .keep = (MessageKeep)c->sizes[KEEP]};
     call.edges = edges_of_rows((size_t)c->sizes[GROUPS]);
-    if (c->sizes[OTHERS]) call.edges = case_edges(tape, (size_t)c->sizes[GROUPS], (size_t)c->sizes[K], (size_t)c->sizes[OTHERS], (size_t)c->sizes[HOLE]);
+    if (c->sizes[OTHERS])
+        call.edges = case_edges(tape, (size_t)c->sizes[GROUPS], (size_t)c->sizes[K], (size_t)c->sizes[OTHERS],
+                                (size_t)c->sizes[HOLE]);
     call.wants_rows = c->sizes[ROWS] != 0;
     for (size_t i = 0; i < case_input_count(c); i++) assign_input(&call, c, i, in);
     MessageOutput output = message(tape, &call);
@@ -35,35 +40,60 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     return output.rows ? output.rows : output.mean;
 }
 
-#define LAYERS(h, o)                                                                                                             \
-    {"bias0", 1, h, -1, 1, true}, {"weight1", h, h, -.5, .5, true}, {"bias1", 1, h, -1, 1, true}, {"weight2", h, o, -.5, .5, true}, \
-        {"bias2", 1, o, -1, 1, true}
-#define NORM(o) {"gain", 1, o, .5, 1.5, true}, {"offset", 1, o, -1, 1, true}
-#define X(name, rows, cols) {name, rows, cols, -1, 1, true}
+#define LAYERS(h, o)                                                                                                   \
+    {"bias0", 1, h, -1, 1, true}, {"weight1", h, h, -.5, .5, true}, {"bias1", 1, h, -1, 1, true},                      \
+        {"weight2", h, o, -.5, .5, true}, {                                                                            \
+        "bias2", 1, o, -1, 1, true                                                                                     \
+    }
+#define NORM(o)                                                                                                        \
+    {"gain", 1, o, .5, 1.5, true}, { "offset", 1, o, -1, 1, true }
+#define X(name, rows, cols)                                                                                            \
+    { name, rows, cols, -1, 1, true }
 
 // Particles to nodes: the mean over the other end.
-#define ENCODE(label, groups, k, others, h, hole, keep, act, is_bench)                                                          \
-    {.name = "message encode " label, .run = run, .sizes = {groups, k, others, MEAN_OTHER, hole, keep, act, 0},                 \
-     .inputs = {LAYERS(h, h), NORM(h), X("group", groups, 9), X("W", 9, h), X("group", groups, 3), X("W", 3, h),               \
-                X("row", groups * k, 4), X("W", 4, h)},                                                                         \
-     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 12 * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
+#define ENCODE(label, groups, k, others, h, hole, keep, act, is_bench)                                                 \
+    {                                                                                                                  \
+        .name = "message encode " label, .run = run, .sizes = {groups, k, others, MEAN_OTHER, hole, keep, act, 0},     \
+        .inputs = {LAYERS(h, h),          NORM(h),      X("group", groups, 9),   X("W", 9, h),                         \
+                   X("group", groups, 3), X("W", 3, h), X("row", groups * k, 4), X("W", 4, h)},                        \
+        .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 12 * h, .bench = is_bench,      \
+        .kinked = (act) == ACTIVATION_RELU                                                                             \
+    }
 // A round among nodes: edge state, residual, rows and mean.
-#define ROUND(label, groups, k, others, h, hole, keep, act, is_bench)                                                           \
-    {.name = "message round " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 1},                  \
-     .inputs = {LAYERS(h, h), NORM(h), X("other", others, h), X("group", groups, h), X("W", h, h), X("row", groups * k, h),    \
-                X("W", h, h), X("residual", groups * k, h)},                                                                    \
-     .flops = 18.0 * groups * k * h * h + 6.0 * groups * h * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
+#define ROUND(label, groups, k, others, h, hole, keep, act, is_bench)                                                  \
+    {                                                                                                                  \
+        .name = "message round " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 1},      \
+        .inputs = {LAYERS(h, h),          NORM(h),                                                                     \
+                   X("other", others, h), X("group", groups, h),                                                       \
+                   X("W", h, h),          X("row", groups * k, h),                                                     \
+                   X("W", h, h),          X("residual", groups * k, h)},                                               \
+        .flops = 18.0 * groups * k * h * h + 6.0 * groups * h * h, .bench = is_bench,                                  \
+        .kinked = (act) == ACTIVATION_RELU                                                                             \
+    }
 // Nodes to particles: the mean over the group.
-#define DECODE(label, groups, k, others, h, hole, keep, act, is_bench)                                                          \
-    {.name = "message decode " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 0},                 \
-     .inputs = {LAYERS(h, h), NORM(h), X("other", others, h), X("group", groups, 5), X("W", 5, h), X("row", groups * k, 4),    \
-                X("W", 4, h)},                                                                                                  \
-     .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 5 * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
-#define UPDATE(label, groups, h, keep, act, is_bench)                                                                           \
-    {.name = "message update " label, .run = run, .sizes = {groups, 1, 0, MEAN_NONE, 0, keep, act, 1},                          \
-     .inputs = {LAYERS(h, h), NORM(h), X("row", groups, h), X("W", h, h), X("row", groups, 2), X("W", 2, h), X("row", groups, h), \
-                X("W", h, h), X("residual", groups, h)},                                                                        \
-     .flops = 24.0 * groups * h * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU}
+#define DECODE(label, groups, k, others, h, hole, keep, act, is_bench)                                                 \
+    {                                                                                                                  \
+        .name = "message decode " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, act, 0},     \
+        .inputs = {LAYERS(h, h),          NORM(h),      X("other", others, h),                                         \
+                   X("group", groups, 5), X("W", 5, h), X("row", groups * k, 4),                                       \
+                   X("W", 4, h)},                                                                                      \
+        .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 5 * h, .bench = is_bench,       \
+        .kinked = (act) == ACTIVATION_RELU                                                                             \
+    }
+#define UPDATE(label, groups, h, keep, act, is_bench)                                                                  \
+    {                                                                                                                  \
+        .name = "message update " label, .run = run, .sizes = {groups, 1, 0, MEAN_NONE, 0, keep, act, 1},              \
+        .inputs = {LAYERS(h, h),                                                                                       \
+                   NORM(h),                                                                                            \
+                   X("row", groups, h),                                                                                \
+                   X("W", h, h),                                                                                       \
+                   X("row", groups, 2),                                                                                \
+                   X("W", 2, h),                                                                                       \
+                   X("row", groups, h),                                                                                \
+                   X("W", h, h),                                                                                       \
+                   X("residual", groups, h)},                                                                          \
+        .flops = 24.0 * groups * h * h, .bench = is_bench, .kinked = (act) == ACTIVATION_RELU                          \
+    }
 
 static const OpCase cases[] = {
     ENCODE("odd", 13, 3, 5, 6, 0, KEEP_NOTHING, ACTIVATION_SILU, false),
@@ -90,17 +120,36 @@ static const OpCase cases[] = {
     UPDATE("kept", 7, 9, KEEP_HIDDEN, ACTIVATION_SILU, false),
     UPDATE("none", 0, 9, KEEP_HIDDEN, ACTIVATION_SILU, false),
     UPDATE("several chunks", 300, 4, KEEP_NOTHING, ACTIVATION_RELU, false),
-    {.name = "message plain mlp", .run = run, .sizes = {5, 1, 0, MEAN_NONE, 0, KEEP_HIDDEN, ACTIVATION_SILU, 1},
+    {.name = "message plain mlp",
+     .run = run,
+     .sizes = {5, 1, 0, MEAN_NONE, 0, KEEP_HIDDEN, ACTIVATION_SILU, 1},
      .inputs = {LAYERS(6, 4), X("row", 5, 12), X("W", 12, 6)}},
-    {.name = "message one hidden layer", .run = run, .sizes = {5, 3, 4, MEAN_NONE, 0, KEEP_NOTHING, ACTIVATION_SILU, 1},
-     .inputs = {X("bias0", 1, 6), X("weight1", 6, 1), X("other", 4, 6), X("group", 5, 3), X("W", 3, 6), X("row", 15, 4), X("W", 4, 6)}},
-    {.name = "message one hidden layer kept, wider out", .run = run, .sizes = {5, 1, 0, MEAN_NONE, 0, KEEP_HIDDEN, ACTIVATION_SILU, 1},
+    {.name = "message one hidden layer",
+     .run = run,
+     .sizes = {5, 3, 4, MEAN_NONE, 0, KEEP_NOTHING, ACTIVATION_SILU, 1},
+     .inputs = {X("bias0", 1, 6), X("weight1", 6, 1), X("other", 4, 6), X("group", 5, 3), X("W", 3, 6), X("row", 15, 4),
+                X("W", 4, 6)}},
+    {.name = "message one hidden layer kept, wider out",
+     .run = run,
+     .sizes = {5, 1, 0, MEAN_NONE, 0, KEEP_HIDDEN, ACTIVATION_SILU, 1},
      .inputs = {X("bias0", 1, 6), X("weight1", 6, 10), X("bias1", 1, 10), X("row", 5, 6), X("group", 5, 6)}},
-    {.name = "message one hidden layer, 128 wide", .run = run, .sizes = {50, 2, 4, MEAN_NONE, 5, KEEP_NOTHING, ACTIVATION_SILU, 1},
-     .inputs = {X("bias0", 1, 66), X("weight1", 66, 1), X("other", 4, 66), X("group", 50, 3), X("W", 3, 66), X("row", 100, 4), X("W", 4, 66)}},
-    {.name = "message constant x", .run = run, .sizes = {5, 3, 4, MEAN_GROUP, 0, KEEP_NOTHING, ACTIVATION_SILU, 0},
-     .inputs = {LAYERS(6, 6), NORM(6), {"group", 5, 3, -1, 1, false}, X("W", 3, 6), X("row", 15, 4), {"W", 4, 6, -1, 1, false}}},
-    {.name = "message constant wide x", .run = run, .sizes = {100, 1, 0, MEAN_NONE, 0, KEEP_NOTHING, ACTIVATION_SILU, 1},
+    {.name = "message one hidden layer, 128 wide",
+     .run = run,
+     .sizes = {50, 2, 4, MEAN_NONE, 5, KEEP_NOTHING, ACTIVATION_SILU, 1},
+     .inputs = {X("bias0", 1, 66), X("weight1", 66, 1), X("other", 4, 66), X("group", 50, 3), X("W", 3, 66),
+                X("row", 100, 4), X("W", 4, 66)}},
+    {.name = "message constant x",
+     .run = run,
+     .sizes = {5, 3, 4, MEAN_GROUP, 0, KEEP_NOTHING, ACTIVATION_SILU, 0},
+     .inputs = {LAYERS(6, 6),
+                NORM(6),
+                {"group", 5, 3, -1, 1, false},
+                X("W", 3, 6),
+                X("row", 15, 4),
+                {"W", 4, 6, -1, 1, false}}},
+    {.name = "message constant wide x",
+     .run = run,
+     .sizes = {100, 1, 0, MEAN_NONE, 0, KEEP_NOTHING, ACTIVATION_SILU, 1},
      .inputs = {LAYERS(6, 4), {"row", 100, 40, -1, 1, false}, X("W", 40, 6)}},
     ENCODE("paper, nothing kept", 16384, 3, 1024, 128, 0, KEEP_NOTHING, ACTIVATION_SILU, true),
     ENCODE("paper, kept", 16384, 3, 1024, 128, 0, KEEP_HIDDEN, ACTIVATION_SILU, true),

@@ -44,7 +44,8 @@ Tensor *node_blend(Tape *tape, const NodeBlendCall *call) {
                              .v_other = call->v_other,
                              .spin_other = call->spin_other,
                              .out = out->value},
-                            *call, out};
+                            *call,
+                            out};
     tape->device->gnn->node_blend_forward(tape->device, &node->args);
     if (out->wants_grad) tape_record(tape, node_blend_backward_node, node);
     return out;

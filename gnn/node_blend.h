@@ -6,7 +6,8 @@
 //
 // v = v_i, v_a, or v_a + spin_a x (x_i - x_a)
 //
-// with u_a = [t_a, omega_a, gain_a, features_a] (gnn/element.h). Particles are the groups of the edges, nodes the other ends.
+// with u_a = [t_a, omega_a, gain_a, features_a] (gnn/element.h). Particles are the groups of the edges, nodes the other
+// ends.
 #ifndef VPD_GNN_NODE_BLEND_H
 #define VPD_GNN_NODE_BLEND_H
 
@@ -17,13 +18,13 @@
 typedef struct NodeBlendArgs {
     GnnEdges edges;
     NodeMotion motion;
-    const real *u;                  // (others, U)
-    const real *z;                  // (rows)
-    const real *logit;              // (rows) no gradient
-    const real *x_group, *x_other;  // (groups, 3), (others, 3) metres
-    const real *v_group, *v_other;  // one of them with a gain, else NULL: metres per frame, no gradient
-    const real *spin_other;         // (others, 3) radians per frame beside v_other, no gradient; NULL: 0
-    real *out;                      // (groups, 3 + features): metres, then the blended features; overwritten
+    const real *u;                 // (others, U)
+    const real *z;                 // (rows)
+    const real *logit;             // (rows) no gradient
+    const real *x_group, *x_other; // (groups, 3), (others, 3) metres
+    const real *v_group, *v_other; // one of them with a gain, else NULL: metres per frame, no gradient
+    const real *spin_other;        // (others, 3) radians per frame beside v_other, no gradient; NULL: 0
+    real *out;                     // (groups, 3 + features): metres, then the blended features; overwritten
     const real *dout;
     real *du, *dz, *dx_group, *dx_other; // added into; NULL = not wanted
 } NodeBlendArgs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes: groups, k, others, every how many-th row is absent, rotation, velocity (0 none, 1 of the group, 2 of the other end, 3 with spin), features.
+// sizes: groups, k, others, every how many-th row is absent, rotation, velocity (0 none, 1 of the group, 2 of the other
+// end, 3 with spin), features.
 #include "gnn/cases.h"
 #include "gnn/node_blend.h"
 
@@ -7,31 +8,37 @@ enum { GROUPS, K, OTHERS, HOLE, ROTATION, VELOCITY, FEATURES };
 
 static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     long velocity = c->sizes[VELOCITY];
-    NodeBlendCall call = {
-        .edges = case_edges(tape, (size_t)c->sizes[GROUPS], (size_t)c->sizes[K], (size_t)c->sizes[OTHERS], (size_t)c->sizes[HOLE]),
-        .motion = {.rotation = c->sizes[ROTATION] != 0,
-                   .gain = velocity != 0,
-                   .features = (size_t)c->sizes[FEATURES],
-                   .s = (real)0.6,
-                   .inverse_ell = (real)1.7,
-                   .gain_start = velocity == 3 ? 1 : 0},
-        .u = in[0],
-        .z = in[1],
-        .x_group = in[2],
-        .x_other = in[3],
-        .logit = in[4]->value,
-        .v_group = velocity == 1 ? in[5]->value : NULL,
-        .v_other = velocity >= 2 ? in[5]->value : NULL,
-        .spin_other = velocity == 3 ? in[6]->value : NULL};
+    NodeBlendCall call = {.edges = case_edges(tape, (size_t)c->sizes[GROUPS], (size_t)c->sizes[K],
+                                              (size_t)c->sizes[OTHERS], (size_t)c->sizes[HOLE]),
+                          .motion = {.rotation = c->sizes[ROTATION] != 0,
+                                     .gain = velocity != 0,
+                                     .features = (size_t)c->sizes[FEATURES],
+                                     .s = (real)0.6,
+                                     .inverse_ell = (real)1.7,
+                                     .gain_start = velocity == 3 ? 1 : 0},
+                          .u = in[0],
+                          .z = in[1],
+                          .x_group = in[2],
+                          .x_other = in[3],
+                          .logit = in[4]->value,
+                          .v_group = velocity == 1 ? in[5]->value : NULL,
+                          .v_other = velocity >= 2 ? in[5]->value : NULL,
+                          .spin_other = velocity == 3 ? in[6]->value : NULL};
     return node_blend(tape, &call);
 }
 
-#define BLEND(label, groups, k, others, hole, rotation, velocity, features, is_bench)                                             \
-    {.name = "node_blend " label, .run = run, .sizes = {groups, k, others, hole, rotation, velocity, features},                   \
-     .inputs = {{"u", others, 3 + 3 * (rotation) + ((velocity) != 0) + (features), -1, 1, true}, {"z", (groups) * (k), 1, -1, 1, true}, \
-                {"x_group", groups, 3, -1, 1, true}, {"x_other", others, 3, -1, 1, true}, {"logit", (groups) * (k), 1, -2, 0, false}, \
-                {"v", (velocity) >= 2 ? (others) : (groups), 3, -1, 1, false}, {"spin", others, 3, -1, 1, false}},                                                    \
-     .bench = is_bench}
+#define BLEND(label, groups, k, others, hole, rotation, velocity, features, is_bench)                                  \
+    {                                                                                                                  \
+        .name = "node_blend " label, .run = run, .sizes = {groups, k, others, hole, rotation, velocity, features},     \
+        .inputs = {{"u", others, 3 + 3 * (rotation) + ((velocity) != 0) + (features), -1, 1, true},                    \
+                   {"z", (groups) * (k), 1, -1, 1, true},                                                              \
+                   {"x_group", groups, 3, -1, 1, true},                                                                \
+                   {"x_other", others, 3, -1, 1, true},                                                                \
+                   {"logit", (groups) * (k), 1, -2, 0, false},                                                         \
+                   {"v", (velocity) >= 2 ? (others) : (groups), 3, -1, 1, false},                                      \
+                   {"spin", others, 3, -1, 1, false}},                                                                 \
+        .bench = is_bench                                                                                              \
+    }
 
 static const OpCase cases[] = {
     BLEND("plain", 11, 4, 5, 0, 0, 0, 0, false),

@@ -13,8 +13,8 @@
 
 void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
 
-// Particles of a kind that gaps look among, at least; the nearest, of which those that move otherwise are taken; points of a plane, and of the least
-// that another body's needs; points of the least body that is one to others.
+// Particles of a kind that gaps look among, at least; the nearest, of which those that move otherwise are taken; points
+// of a plane, and of the least that another body's needs; points of the least body that is one to others.
 enum { LOOKED_AMONG = 512, LOOKED_AT = 32, PLANE = 10, PLANE_LEAST = 3, FEWEST = 10 };
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -32,8 +32,8 @@ int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count) {
     return list;
 }
 
-void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale, real *out, size_t stride,
-                     size_t column) {
+void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale,
+                     real *out, size_t stride, size_t column) {
     if (p->device->failed) return;
     PlanGatherArgs args = {count, width, stride, column, x, index, scale, out};
     p->device->gnn->plan_gather(p->device, &args);
@@ -65,12 +65,13 @@ PointSet planning_subset(Planning *p, const PointSet *of, const int32_t *list, s
 }
 
 void planning_index(Planning *p, const PointSet *points, size_t extra, KnnIndex *index) {
-    KnnArgs args = {.points = points->count, .point = points->x, .extra = extra, .point_extra = extra ? points->extra : NULL};
+    KnnArgs args = {
+        .points = points->count, .point = points->x, .extra = extra, .point_extra = extra ? points->extra : NULL};
     if (!p->device->failed && points->count) knn_index(p->device, &p->device->scratch, &args, index);
 }
 
-void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self, size_t k,
-                     int32_t *found, real *distance2) {
+void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self,
+                     size_t k, int32_t *found, real *distance2) {
     KnnArgs args = {.queries = queries->count,
                     .query = queries->x,
                     .extra = extra,
@@ -83,8 +84,8 @@ void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries
 }
 
 // Edges from every query to its k nearest of the indexed points; lists live as long as the tape's tensors.
-static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points, const PointSet *queries, const int32_t *self, size_t k,
-                              real **distance2) {
+static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points, const PointSet *queries,
+                              const int32_t *self, size_t k, real **distance2) {
     k = min_size(k, self && points ? points - 1 : points);
     int32_t *found = tape_memory(p->tape, queries->count * k, sizeof *found);
     real *d2 = distance2 ? planning_temporary(p, queries->count * k, sizeof *d2) : NULL;
@@ -120,7 +121,8 @@ static void add_cross_edges(Planning *p, GnnEdges *edges) {
     size_t still = list_by_flag(p->node_m, M, false, list, position), k = min_size(p->c->cross_edges, still);
     if (!k) return;
     const int32_t *device_list = planning_upload_list(p, list, still), *self = planning_upload_list(p, position, M);
-    int32_t *found = planning_temporary(p, M * k, sizeof *found), *joined = tape_memory(p->tape, M * (edges->k + k), sizeof *joined);
+    int32_t *found = planning_temporary(p, M * k, sizeof *found),
+            *joined = tape_memory(p->tape, M * (edges->k + k), sizeof *joined);
     if (p->device->failed) return;
     PointSet points = planning_subset(p, &p->nodes, device_list, still);
     KnnIndex index = {0};
@@ -132,18 +134,28 @@ static void add_cross_edges(Planning *p, GnnEdges *edges) {
     edges->k += k;
 }
 
-// The nodes nearest in position among those that move otherwise: what a body may run into. Nearest of all is mostly its own body.
+// The nodes nearest in position among those that move otherwise: what a body may run into. Nearest of all is mostly its
+// own body.
 static void add_contact_edges(Planning *p, GnnEdges *edges) {
     size_t M = p->nodes.count, looked = min_size(LOOKED_AT, M ? M - 1 : 0), k = min_size(p->c->contact_edges, looked);
     if (!k) return;
-    int32_t *near = planning_temporary(p, M * looked, sizeof *near), *found = planning_temporary(p, M * k, sizeof *found),
+    int32_t *near = planning_temporary(p, M * looked, sizeof *near),
+            *found = planning_temporary(p, M * k, sizeof *found),
             *joined = tape_memory(p->tape, M * (edges->k + k), sizeof *joined);
     const int32_t *own = own_numbers(p, M);
     if (p->device->failed) return;
     KnnIndex index = {0};
     planning_index(p, &p->nodes, 0, &index);
     planning_search(p, &index, &p->nodes, 0, own, looked, near, NULL);
-    PlanContactArgs contact = {M, looked, k, near, p->plan->node_velocity, p->nodes.x, p->plan->node_spin, (real)(0.5 * p->c->displacement_scale), found};
+    PlanContactArgs contact = {M,
+                               looked,
+                               k,
+                               near,
+                               p->plan->node_velocity,
+                               p->nodes.x,
+                               p->plan->node_spin,
+                               (real)(0.5 * p->c->displacement_scale),
+                               found};
     PlanJoinArgs join = {M, edges->k, k, edges->index, found, own, joined};
     if (!p->device->failed) p->device->gnn->plan_contact(p->device, &contact);
     if (!p->device->failed) p->device->gnn->plan_join(p->device, &join);
@@ -184,8 +196,10 @@ static void make_logits(Planning *p, const real *distance2) {
     p->plan->logit = logit;
 }
 
-// The *k particles nearest to each query among those with the flag, fewer where there are fewer: rows of *points; NULL when there is none.
-static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t most, size_t *k, PointSet *points) {
+// The *k particles nearest to each query among those with the flag, fewer where there are fewer: rows of *points; NULL
+// when there is none.
+static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t most, size_t *k,
+                                      PointSet *points) {
     int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
     size_t count = min_size(most, list ? list_by_flag(p->m, p->plan->particles, flag, list, NULL) : 0);
     *k = min_size(*k, count);
@@ -199,14 +213,16 @@ static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool
     return found;
 }
 
-static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t k, const int32_t *found, const PointSet *points) {
+static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t k, const int32_t *found,
+                                   const PointSet *points) {
     real *mean = planning_temporary(p, queries->count * 3, sizeof *mean);
     PlanMeanArgs args = {queries->count, k, found, points->x, mean};
     if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
     return mean;
 }
 
-// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when there is none).
+// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when
+// there is none).
 static const real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
     size_t k = 3;
     PointSet points;
@@ -222,8 +238,15 @@ static void make_extras(Planning *p) {
         const int32_t *device_list = planning_upload_list(p, list, count);
         PointSet queries = planning_subset(p, &p->nodes, device_list, count);
         const real *mean = mean_of_other_half(p, &queries, flag);
-        PlanExtraArgs args = {count, device_list, mean, p->nodes.x, p->plan->node_velocity, (real)flag,
-                              (real)p->c->length_scale, (real)p->c->displacement_scale, extra};
+        PlanExtraArgs args = {count,
+                              device_list,
+                              mean,
+                              p->nodes.x,
+                              p->plan->node_velocity,
+                              (real)flag,
+                              (real)p->c->length_scale,
+                              (real)p->c->displacement_scale,
+                              extra};
         if (!p->device->failed) p->device->gnn->plan_extra(p->device, &args);
     }
     p->plan->extra = extra;
@@ -242,7 +265,8 @@ typedef struct Movers {
 
 static void meet(Planning *p, const Movers *b, PlanMeetArgs *args, size_t column) {
     args->count = b->nodes, args->particles = b->count, args->list = b->list, args->row = b->row, args->body = b->body;
-    args->stride = gnn_gap_width(p->c), args->column = column, args->nodes = p->nodes.x, args->x = b->points.x, args->w = b->w;
+    args->stride = gnn_gap_width(p->c), args->column = column, args->nodes = p->nodes.x, args->x = b->points.x,
+    args->w = b->w;
     args->ell = (real)p->c->length_scale, args->s = (real)p->c->displacement_scale, args->out = (real *)p->plan->gap;
     if (!p->device->failed) p->device->gnn->plan_meet(p->device, args);
 }
@@ -265,7 +289,8 @@ static void meet_what_stands(Planning *p, const Movers *b) {
 // The nearest particle of another body, and the plane of that body's particles around it.
 static void meet_what_moves(Planning *p, const Movers *b) {
     PlanMeetArgs args = {.target_w = b->w, .reach = (real)(0.5 * p->c->length_scale)};
-    int32_t *other = planning_temporary(p, b->count, sizeof *other), *own = planning_temporary(p, b->count * PLANE, sizeof *own);
+    int32_t *other = planning_temporary(p, b->count, sizeof *other),
+            *own = planning_temporary(p, b->count * PLANE, sizeof *own);
     real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
     PlanSidesArgs sides = {b->count, b->looked, PLANE, FEWEST, PLANE_LEAST, b->near, b->body, other, own};
     FlowNormalsArgs plane = {b->count, PLANE, PLANE, own, b->points.x, normal};
@@ -279,10 +304,19 @@ static void meet_what_moves(Planning *p, const Movers *b) {
 static void find_bodies(Planning *p, const int32_t *particles, Movers *b) {
     enum { JOINED = 8 };
     real *w = planning_temporary(p, 3 * b->count, sizeof *w), *turn = planning_temporary(p, 3 * b->count, sizeof *turn);
-    PlanMotionArgs motion = {b->count, particles, p->plan->to_particle, b->points.x, p->nodes.x,
-                             tape_upload(p->tape, p->node_m, p->nodes.count, sizeof(real)), p->plan->node_velocity, p->plan->node_spin, w, turn};
+    PlanMotionArgs motion = {b->count,
+                             particles,
+                             p->plan->to_particle,
+                             b->points.x,
+                             p->nodes.x,
+                             tape_upload(p->tape, p->node_m, p->nodes.count, sizeof(real)),
+                             p->plan->node_velocity,
+                             p->plan->node_spin,
+                             w,
+                             turn};
     if (!p->device->failed) p->device->gnn->plan_motion(p->device, &motion);
-    int32_t *near = planning_temporary(p, b->count * LOOKED_AT, sizeof *near), *joined = planning_temporary(p, b->count * JOINED, sizeof *joined),
+    int32_t *near = planning_temporary(p, b->count * LOOKED_AT, sizeof *near),
+            *joined = planning_temporary(p, b->count * JOINED, sizeof *joined),
             *body = planning_temporary(p, b->count, sizeof *body);
     const int32_t *own = own_numbers(p, b->count);
     size_t k = min_size(JOINED, b->count - 1);
@@ -307,13 +341,15 @@ static void find_nearest_places(Planning *p, const Movers *b) {
     planning_index(p, &b->points, 0, &index);
     planning_search(p, &index, &queries, 0, NULL, k, near, NULL);
     const real *mean = mean_of_other_half(p, &b->points, true);
-    PlanGapArgs args = {b->nodes, k, b->list, p->nodes.x, near, b->points.x, mean, (real)p->c->length_scale, (real *)p->plan->gap};
+    PlanGapArgs args = {
+        b->nodes, k, b->list, p->nodes.x, near, b->points.x, mean, (real)p->c->length_scale, (real *)p->plan->gap};
     if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
 }
 
-// Keeps `most` of the moving particles, those of nodes and then the first (their order is random): what a node sees depends little on N. Returns
-// their number; row[i] = the row of node list[i]'s particle among them.
-static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int32_t *movers, size_t count, size_t most, int32_t *place, int32_t *row) {
+// Keeps `most` of the moving particles, those of nodes and then the first (their order is random): what a node sees
+// depends little on N. Returns their number; row[i] = the row of node list[i]'s particle among them.
+static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int32_t *movers, size_t count, size_t most,
+                       int32_t *place, int32_t *row) {
     enum { NOT_KEPT = -1, OF_NODE = -2 };
     size_t kept = 0, others = most > nodes ? most - nodes : 0;
     for (size_t i = 0; i < count; i++) place[movers[i]] = NOT_KEPT;
@@ -329,7 +365,8 @@ static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int
     return kept;
 }
 
-// Where the body of each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where it touches, not at its nodes.
+// Where the body of each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where
+// it touches, not at its nodes.
 static void make_gaps(Planning *p) {
     size_t M = p->nodes.count, N = p->plan->particles, width = gnn_gap_width(p->c);
     real *gap = tape_memory(p->tape, M * width, sizeof *gap);
@@ -338,7 +375,8 @@ static void make_gaps(Planning *p) {
     int32_t *movers = list + M, *position = movers + N, *row = position + N;
     p->device->nn->zero(p->device, gap, M * width * sizeof *gap);
     p->plan->gap = gap;
-    Movers b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL), .count = list_by_flag(p->m, N, true, movers, NULL)};
+    Movers b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL),
+                .count = list_by_flag(p->m, N, true, movers, NULL)};
     if (!b.nodes || !b.count) return;
     b.most = gnn_has_spin(p->c) ? max_size(LOOKED_AMONG, 4 * b.nodes) : SIZE_MAX;
     if (gnn_has_spin(p->c)) {
@@ -390,7 +428,8 @@ static void plan_hierarchical(Planning *p) {
     planning_index(p, &p->nodes, p->extra, &index);
     for (size_t t = 0; t <= last; t++)
         plan->to_node[t] = nearest_edges(p, &index, plan->nodes, &set[t], NULL, p->c->k_particle_to_node, NULL);
-    GnnEdges near = nearest_edges(p, &index, plan->nodes, &p->nodes, own_numbers(p, plan->nodes), p->c->k_node_to_node, &near2);
+    GnnEdges near =
+        nearest_edges(p, &index, plan->nodes, &p->nodes, own_numbers(p, plan->nodes), p->c->k_node_to_node, &near2);
     plan->node_node = near;
     if (p->c->cross_edges) add_cross_edges(p, &plan->node_node);
     plan->to_particle = nearest_edges(p, &index, plan->nodes, &set[last], NULL, p->c->k_node_to_particle, &distance2);

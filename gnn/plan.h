@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of one rollout step: everything integer or without a gradient (docs/model.md, "Dynamics"): abstract nodes, edges,
-// counts, marks, velocities, extras. A plan may be kept and used again with other positions and weights (finite differences,
-// tape_checkpoint): nodes, edges and velocities then stay what they were.
+// The plan of one rollout step: everything integer or without a gradient (docs/model.md, "Dynamics"): abstract nodes,
+// edges, counts, marks, velocities, extras. A plan may be kept and used again with other positions and weights (finite
+// differences, tape_checkpoint): nodes, edges and velocities then stay what they were.
 //
 //   gnn_plan_make   T particle sets, colours, moving flags, keys  ->  GnnPlan
 #ifndef VPD_GNN_PLAN_H
@@ -14,10 +14,10 @@
 #include "nn/tape.h"
 
 typedef struct GnnSet {
-    Tensor *x;     // (N,3) metres
-    Tensor *f;     // (N,D)
-    const real *m; // (N) moving flag, 0 or 1; NULL: not known (the cue of velocities then serves every node)
-    const real *c; // (N,3) rgb in [0,1], as read from the pixels
+    Tensor *x;          // (N,3) metres
+    Tensor *f;          // (N,D)
+    const real *m;      // (N) moving flag, 0 or 1; NULL: not known (the cue of velocities then serves every node)
+    const real *c;      // (N,3) rgb in [0,1], as read from the pixels
     const real *m_host; // m in host memory; NULL: a plan fetches it, and waits for the device
 } GnnSet;
 
@@ -36,20 +36,20 @@ typedef struct GnnPlanInput {
 } GnnPlanInput;
 
 typedef struct GnnPlan {
-    size_t particles, nodes;          // N, M
-    const int32_t *node;              // (M) particle of the present set; NULL in a flat graph, where a node is a particle
-    GnnEdges to_node[GNN_MAX_SETS];   // groups: particles of set t; other ends: nodes
-    GnnEdges node_node;               // groups: receivers; other ends: senders. Nearest first, then cross edges
-    GnnEdges to_particle;             // groups: present particles; other ends: nodes
-    GnnEdges past;                    // flat: groups: present particles; other ends: particles of the set before
-    const real *mark[GNN_MAX_SETS];   // (N_t, T [+ 1]) one-hot time, moving flag
-    const real *log_count;            // (M, T) log(1 + n_a^t)
-    const real *extra;                // (M, 8), or NULL
-    const real *gap;                  // (M, gnn_gap_width), or NULL
-    const real *node_velocity;        // (M, 3) metres per frame, or NULL
-    const real *node_spin;            // (M, 3) radians per frame, or NULL
-    const real *particle_velocity;    // (N, 3), or NULL; both with node velocities and a decode at particles
-    const real *logit;                // (N, k) -d^2 / (2 wd^2) of to_particle
+    size_t particles, nodes;        // N, M
+    const int32_t *node;            // (M) particle of the present set; NULL in a flat graph, where a node is a particle
+    GnnEdges to_node[GNN_MAX_SETS]; // groups: particles of set t; other ends: nodes
+    GnnEdges node_node;             // groups: receivers; other ends: senders. Nearest first, then cross edges
+    GnnEdges to_particle;           // groups: present particles; other ends: nodes
+    GnnEdges past;                  // flat: groups: present particles; other ends: particles of the set before
+    const real *mark[GNN_MAX_SETS]; // (N_t, T [+ 1]) one-hot time, moving flag
+    const real *log_count;          // (M, T) log(1 + n_a^t)
+    const real *extra;              // (M, 8), or NULL
+    const real *gap;                // (M, gnn_gap_width), or NULL
+    const real *node_velocity;      // (M, 3) metres per frame, or NULL
+    const real *node_spin;          // (M, 3) radians per frame, or NULL
+    const real *particle_velocity;  // (N, 3), or NULL; both with node velocities and a decode at particles
+    const real *logit;              // (N, k) -d^2 / (2 wd^2) of to_particle
 } GnnPlan;
 
 // What choosing nodes by voxel keeps between steps.

@@ -30,8 +30,10 @@ static size_t collect(Candidates which, const real *m, size_t count, const uint6
     return found;
 }
 
-// The `want` candidates of smallest key, in order, of `there` (>= want). Keys are uniform, so nearly all others are left out unsorted.
-static void choose_smallest(Candidates which, const real *m, size_t count, const uint64_t *keys, size_t want, size_t there, Keyed *out) {
+// The `want` candidates of smallest key, in order, of `there` (>= want). Keys are uniform, so nearly all others are
+// left out unsorted.
+static void choose_smallest(Candidates which, const real *m, size_t count, const uint64_t *keys, size_t want,
+                            size_t there, Keyed *out) {
     double share = ((double)want + 6 * sqrt((double)want) + 16) / (double)(there ? there : 1);
     size_t found = share < 1 ? collect(which, m, count, keys, (uint64_t)(share * 0x1p64), out) : 0;
     if (found < want) found = collect(which, m, count, keys, UINT64_MAX, out);
@@ -76,7 +78,8 @@ static size_t choose_by_voxel(Choice *c, GnnPlanner *planner) {
     size_t chosen = 0;
     for (size_t i = 0; i < c->count; i++) c->items[i] = (Keyed){c->keys[i], (int32_t)i};
     choose_sort(c->items, c->count);
-    Status status = choose_voxel(&planner->voxels, c->items, c->count, c->config->M, c->x, c->config->extent, &chosen, &err);
+    Status status =
+        choose_voxel(&planner->voxels, c->items, c->count, c->config->M, c->x, c->config->extent, &chosen, &err);
     if (status != STATUS_OK) device_fail(c->tape->device, status, "%s", err.text);
     return take(c->node, c->items, chosen);
 }
@@ -115,8 +118,8 @@ static size_t choose_nodes(Choice *c, GnnPlanner *planner) {
     }
 }
 
-const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, const real *m,
-                                GnnPlan *plan) {
+const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input,
+                                const real *m, GnnPlan *plan) {
     const Tensor *x = input->sets.set[input->sets.count - 1].x;
     Choice c = {.tape = tape, .config = config, .input = input, .m = m, .count = x->rows};
     size_t room = c.count > input->node_count ? c.count : input->node_count;

@@ -50,7 +50,7 @@ typedef struct PlanPairsArgs {
 // The one-hot mark of time t and the moving flag: out (count, stride).
 typedef struct PlanMarkArgs {
     size_t count, stride, t;
-    const real *m;        // (count) or NULL; written to the last column
+    const real *m; // (count) or NULL; written to the last column
     bool has_flag;
     real *out;
 } PlanMarkArgs;
@@ -73,8 +73,8 @@ typedef struct PlanJoinArgs {
 // out[q] (k) = the first k of near[q] whose v differs from v_q by at least `least`, -1 where there are fewer.
 typedef struct PlanContactArgs {
     size_t nodes, looked, k;
-    const int32_t *near; // (nodes, looked)
-    const real *v;       // (nodes, 3)
+    const int32_t *near;  // (nodes, looked)
+    const real *v;        // (nodes, 3)
     const real *x, *spin; // (nodes, 3) each; spin NULL: 0
     real least;
     int32_t *out; // (nodes, k)
@@ -88,8 +88,9 @@ typedef struct PlanLogitArgs {
     real *logit;
 } PlanLogitArgs;
 
-// v_a = sum_i P_ia (x_i - past_i) / sum_i P_ia, P = softmax over a particle's edges of logit; 0 where the sum is below 1e-6.
-// With spin: the rigid motion fitted to the same particles with the same weights, its turn damped; v_a is its velocity at x_a.
+// v_a = sum_i P_ia (x_i - past_i) / sum_i P_ia, P = softmax over a particle's edges of logit; 0 where the sum is below
+// 1e-6. With spin: the rigid motion fitted to the same particles with the same weights, its turn damped; v_a is its
+// velocity at x_a.
 typedef struct PlanCarryArgs {
     GnnEdges edges;       // particles are groups, nodes the other ends
     const real *logit;    // (rows)
@@ -105,8 +106,8 @@ typedef struct PlanSmoothArgs {
     const int32_t *index;  // (nodes, k)
     const real *distance2; // (nodes, k)
     real width;
-    const real *v;         // (nodes, 3)
-    real *out;             // (nodes, 3)
+    const real *v; // (nodes, 3)
+    real *out;     // (nodes, 3)
 } PlanSmoothArgs;
 
 // Rows list[i] of spin (.., 3) = scale times the turn in a gradient of flow g (count, 9).
@@ -133,27 +134,28 @@ typedef struct PlanExtraArgs {
 // rows list[i] of out (.., 7) = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell.
 typedef struct PlanGapArgs {
     size_t count, k;
-    const int32_t *list;  // (count) nodes
-    const real *nodes;    // (.., 3)
-    const int32_t *near;  // (count, k)
-    const real *x;        // (.., 3) particles
-    const real *target;   // (.., 3)
+    const int32_t *list; // (count) nodes
+    const real *nodes;   // (.., 3)
+    const int32_t *near; // (count, k)
+    const real *x;       // (.., 3) particles
+    const real *target;  // (.., 3)
     real ell;
     real *out;
 } PlanGapArgs;
 
-// Bodies of particles that move: neighbours are joined where each moves as the other's motion would carry it, but for less than `least`.
-// body[i]: the smallest row of i's body. -1 ends a row of neighbours, here and below.
+// Bodies of particles that move: neighbours are joined where each moves as the other's motion would carry it, but for
+// less than `least`. body[i]: the smallest row of i's body. -1 ends a row of neighbours, here and below.
 typedef struct PlanBodiesArgs {
     size_t count, k;
     const int32_t *near;      // (count, k)
     const real *x, *w, *turn; // (count, 3) metres, metres per frame, radians per frame
     real least;               // metres per frame
-    int32_t *body; // (count)
+    int32_t *body;            // (count)
 } PlanBodiesArgs;
 
-// Of the `looked` nearest of each particle (-1: no more) the first k of its own body, filled up with the particle itself, and the first of another body
-// of at least `fewest` that has at least `plane` of its own body near it (-1: none).
+// Of the `looked` nearest of each particle (-1: no more) the first k of its own body, filled up with the particle
+// itself, and the first of another body of at least `fewest` that has at least `plane` of its own body near it (-1:
+// none).
 typedef struct PlanSidesArgs {
     size_t count, looked, k, fewest, plane;
     const int32_t *near; // (count, looked)
@@ -162,37 +164,38 @@ typedef struct PlanSidesArgs {
     int32_t *own;        // (count, k)
 } PlanSidesArgs;
 
-// Where a body will soonest meet what its particles have for a target, a plane: with n the normal turned towards the mean of the body,
-// d = x_j - target, w = w_j - target_w: gap = d . n, left = gap + w . n; of the particles with |d + w - left n| <= reach (which then lie within
-// `reach` of the target along the plane) the one of least `left` is taken, ties by smaller row. Rows list[i] of out, from `column` on =
+// Where a body will soonest meet what its particles have for a target, a plane: with n the normal turned towards the
+// mean of the body, d = x_j - target, w = w_j - target_w: gap = d . n, left = gap + w . n; of the particles with |d + w
+// - left n| <= reach (which then lie within `reach` of the target along the plane) the one of least `left` is taken,
+// ties by smaller row. Rows list[i] of out, from `column` on =
 // [(x_j - x_a)/ell (3), n (3), gap/ell, left/s, |d - gap n|/ell, w/s (3)], gap and left within 3 ell of 0,
 // the distance along the plane at most 3 ell. Where there is no such particle: 0, but gap and left, which are 3 ell.
 typedef struct PlanMeetArgs {
     size_t count, particles, stride, column;
-    const int32_t *list;      // (count) nodes
-    const int32_t *row;       // (count) their particles
-    const real *nodes;        // (.., 3)
-    const int32_t *body;      // (particles) the smallest row of each one's body
-    const real *x, *w;        // (particles, 3): metres, metres per frame
-    const int32_t *meets;     // (particles) row of each particle's target, -1 none; NULL: its own
-    const real *target;       // (.., 3); NULL: there is none
-    const real *normal;       // (.., 3), of either sign
-    const real *target_w;     // (.., 3); NULL: 0
-    real ell, s, reach; // metres
+    const int32_t *list;  // (count) nodes
+    const int32_t *row;   // (count) their particles
+    const real *nodes;    // (.., 3)
+    const int32_t *body;  // (particles) the smallest row of each one's body
+    const real *x, *w;    // (particles, 3): metres, metres per frame
+    const int32_t *meets; // (particles) row of each particle's target, -1 none; NULL: its own
+    const real *target;   // (.., 3); NULL: there is none
+    const real *normal;   // (.., 3), of either sign
+    const real *target_w; // (.., 3); NULL: 0
+    real ell, s, reach;   // metres
     real *out;
 } PlanMeetArgs;
 
-// out[i] = what the motion of particle list[i]'s nearest node that moves, v + spin x (x - x_a), gives at x_i; turn[i] = that spin. Where none of its
-// nodes moves, the nearest counts.
+// out[i] = what the motion of particle list[i]'s nearest node that moves, v + spin x (x - x_a), gives at x_i; turn[i] =
+// that spin. Where none of its nodes moves, the nearest counts.
 typedef struct PlanMotionArgs {
     size_t count;
-    const int32_t *list;   // (count) particles
-    GnnEdges edges;        // groups: particles; other ends: nodes, nearest first
-    const real *x;         // (count, 3) of the listed
-    const real *node;      // (.., 3)
-    const real *m;         // (..) moving flags of nodes
-    const real *v, *spin;  // (.., 3) of nodes
-    real *out, *turn;      // (count, 3)
+    const int32_t *list;  // (count) particles
+    GnnEdges edges;       // groups: particles; other ends: nodes, nearest first
+    const real *x;        // (count, 3) of the listed
+    const real *node;     // (.., 3)
+    const real *m;        // (..) moving flags of nodes
+    const real *v, *spin; // (.., 3) of nodes
+    real *out, *turn;     // (count, 3)
 } PlanMotionArgs;
 
 // Farthest-point sampling of `want` points from point `start`; ties to the smaller index.

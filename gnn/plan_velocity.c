@@ -40,8 +40,9 @@ static void read_cue(Planning *p, real *v, real *spin) {
     size_t count = host ? list_movers(p, host) : 0;
     if (!count) return;
     const int32_t *list = planning_upload_list(p, host, count);
-    real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour), *colours = planning_temporary(p, count * 3, sizeof *colours),
-         *u = planning_temporary(p, count * 3, sizeof *u), *g = spin ? planning_temporary(p, count * 9, sizeof *g) : NULL;
+    real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour),
+         *colours = planning_temporary(p, count * 3, sizeof *colours), *u = planning_temporary(p, count * 3, sizeof *u),
+         *g = spin ? planning_temporary(p, count * 9, sizeof *g) : NULL;
     planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
@@ -56,7 +57,8 @@ static void carry_from_particles(Planning *p, real *v, real *spin) {
     const GnnSet *past = p->present - 1;
     CHECK_EQ(past->x->rows, p->plan->particles); // behind rollout step 0 both sets hold the same particles
     real lever = (real)(0.005 * p->c->extent);
-    PlanCarryArgs args = {p->plan->to_particle, p->plan->logit, p->present->x->value, past->x->value, p->nodes.x, lever * lever, v, spin};
+    PlanCarryArgs args = {
+        p->plan->to_particle, p->plan->logit, p->present->x->value, past->x->value, p->nodes.x, lever * lever, v, spin};
     if (!p->device->failed) p->device->gnn->plan_carry(p->device, &args);
 }
 
@@ -93,7 +95,8 @@ const real *planning_particle_velocity(Planning *p) {
     planning_gather(p, count, 3, present->c, NULL, length, colour_now, 3, 0);
     planning_gather(p, before->x->rows, 3, before->c, NULL, length, colour_past, 3, 0);
     PointSet now = {count, present->x->value, colour_now}, past = {before->x->rows, before->x->value, colour_past};
-    real *mean_now = planning_temporary(p, count * 3, sizeof *mean_now), *mean_past = planning_temporary(p, count * 3, sizeof *mean_past);
+    real *mean_now = planning_temporary(p, count * 3, sizeof *mean_now),
+         *mean_past = planning_temporary(p, count * 3, sizeof *mean_past);
     mean_nearest(p, &now, &now, mean_now);
     mean_nearest(p, &past, &now, mean_past);
     subtract(p, count * 3, mean_now, mean_past, v);

@@ -21,22 +21,22 @@ typedef struct Planning {
     const GnnPlanInput *in;
     GnnPlan *plan;
     const GnnSet *present;
-    size_t extra;             // coordinates beside the position
-    const real *m, *node_m;   // moving flags in host memory, or NULL
-    const int32_t *node_of;   // (nodes) particles, in host memory
+    size_t extra;           // coordinates beside the position
+    const real *m, *node_m; // moving flags in host memory, or NULL
+    const int32_t *node_of; // (nodes) particles, in host memory
     PointSet nodes;
 } Planning;
 
 // Device memory until the plan is made.
 void *planning_temporary(Planning *p, size_t count, size_t size);
 int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count);
-void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale, real *out, size_t stride,
-                     size_t column);
+void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale,
+                     real *out, size_t stride, size_t column);
 PointSet planning_set(Planning *p, size_t t);
 PointSet planning_subset(Planning *p, const PointSet *of, const int32_t *list, size_t count);
 void planning_index(Planning *p, const PointSet *points, size_t extra, KnnIndex *index);
-void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self, size_t k,
-                     int32_t *found, real *distance2);
+void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self,
+                     size_t k, int32_t *found, real *distance2);
 
 // (M, 3); near: the k nearest edges among nodes, without the cross edges. *spin (M, 3) is set where the config has it.
 const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2, const real **spin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mathematics of rigid registration (gnn/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double: the motion of a
-// small patch is what is left of large positions.
+// Mathematics of rigid registration (gnn/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double:
+// the motion of a small patch is what is left of large positions.
 #ifndef VPD_GNN_RIGID_H
 #define VPD_GNN_RIGID_H
 
@@ -43,7 +43,8 @@ ELEMENT double rigid_row_part(const RigidRow *row, int r, int c) {
     return row->weight * row->j[r] * (c == RIGID_UNKNOWNS ? row->e : row->j[c]);
 }
 
-// A pair: the point at r from the centre of motion should go by e, fully along the unit normal n and by the share `point` in all directions.
+// A pair: the point at r from the centre of motion should go by e, fully along the unit normal n and by the share
+// `point` in all directions.
 enum { RIGID_PAIR_ROWS = 4 };
 
 ELEMENT void rigid_pair_rows(double weight, double point, const real *r, const real *n, const real *e, RigidRow *rows) {
@@ -69,7 +70,8 @@ ELEMENT void rigid_add_pair(RigidSystem *s, const RigidRow *rows) {
         }
 }
 
-// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution. No pivot is below what is added to the diagonal but by rounding.
+// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution. No pivot is below what is added to the
+// diagonal but by rounding.
 ELEMENT void rigid_solve(RigidSystem *s, double damping) {
     enum { N = RIGID_UNKNOWNS };
     double least[2] = {s->weight * damping + 1e-300, s->weight * 1e-6 + 1e-300}; // of turn, of move
@@ -120,7 +122,8 @@ ELEMENT void rigid_least_direction(double *a, real *out) {
                 double off = a[3 * p + q];
                 if (!(fabs(off) > 1e-30)) continue;
                 double theta = (a[3 * q + q] - a[3 * p + p]) / (2 * off);
-                double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1), s = t * c;
+                double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = 1 / sqrt(t * t + 1),
+                       s = t * c;
                 for (int k = 0; k < 3; k++) { // columns
                     double x = a[3 * k + p], y = a[3 * k + q];
                     a[3 * k + p] = c * x - s * y;

@@ -5,8 +5,8 @@
 //   dataset,
 //                     episode, first_frame, frame_stride, time_step
 //   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
-//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but positions optional;
-//                     features are read as f16 too
+//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but
+//                     positions optional; features are read as f16 too
 //   /past/, /past_2/  the input sets before it, newest first, same arrays
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]

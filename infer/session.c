@@ -42,7 +42,8 @@ static Status check_lengths(const Session *session, Error *err) {
 static Status load_model(Session *session, const SessionOptions *options, Error *err) {
     CheckpointWeights which = options->raw ? CHECKPOINT_RAW : CHECKPOINT_EMA;
     Status status = check_lengths(session, err);
-    if (status == STATUS_OK) status = device_choose(options->device, options->threads, &session->device, session->device_why, err);
+    if (status == STATUS_OK)
+        status = device_choose(options->device, options->threads, &session->device, session->device_why, err);
     if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
     if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
     if (status != STATUS_OK) session_close(session);

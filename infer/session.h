@@ -17,8 +17,8 @@ typedef struct SessionOptions {
 } SessionOptions;
 
 typedef struct Session {
-    char path[FILE_PATH_SIZE]; // of the checkpoint's file, absolute
-    char note[512];            // "" or a warning: which damaged file was passed over
+    char path[FILE_PATH_SIZE];        // of the checkpoint's file, absolute
+    char note[512];                   // "" or a warning: which damaged file was passed over
     char device_why[DEVICE_WHY_SIZE]; // "", or why "auto" took the CPU (model/device_choice.h)
     CheckpointMeta meta;
     bool raw;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up video for benchmarks and checks: a room of 3 m with five boxes of 0.3 m that slide over its floor, seen by cameras that
-// stand around. Every pixel meets something, so every pixel can become a particle.
+// Made-up video for benchmarks and checks: a room of 3 m with five boxes of 0.3 m that slide over its floor, seen by
+// cameras that stand around. Every pixel meets something, so every pixel can become a particle.
 #ifndef VPD_MODEL_BENCH_ROOM_H
 #define VPD_MODEL_BENCH_ROOM_H
 

@@ -42,12 +42,12 @@ typedef struct GnnOptions {
     int graph; // hierarchical|flat|none
     long M, L;
     long k_particle_to_node, k_node_to_node, k_node_to_particle;
-    int nodes;                            // auto|random|farthest|voxel|moving
-    int distance;                         // auto|position|appearance
-    int velocity;                         // auto|none|particle|node
-    int decode;                           // auto|particle|node
+    int nodes;                                            // auto|random|farthest|voxel|moving
+    int distance;                                         // auto|position|appearance
+    int velocity;                                         // auto|none|particle|node
+    int decode;                                           // auto|particle|node
     int moving_flag, node_extras, gap, smooth, rigid_cue; // auto|off|on
-    long cross_edges, contact_edges, moving_vote; // -1 = auto
+    long cross_edges, contact_edges, moving_vote;         // -1 = auto
     bool rotation;
     double feature_change;
     double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,
@@ -86,8 +86,8 @@ typedef struct TrainConfig {
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
     long seed;
-    char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE];        // checkpoint to start from; another for the dynamics
-    char freeze[OPTION_TEXT_SIZE];                                     // comma-separated parameter prefixes
+    char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE]; // checkpoint to start from; another for the dynamics
+    char freeze[OPTION_TEXT_SIZE];                              // comma-separated parameter prefixes
     long log_every, eval_every, picture_every, checkpoint_every, keep; // steps; 0 = off
 } TrainConfig;
 

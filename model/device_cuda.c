@@ -76,7 +76,8 @@ static bool own_folder(char folder[PATH_MAX]) {
     return slash;
 }
 
-// The module beside this code, or where an installation has libraries of a program in bin/. `folder` is that of this code.
+// The module beside this code, or where an installation has libraries of a program in bin/. `folder` is that of this
+// code.
 static bool find_module(char folder[PATH_MAX], char path[PATH_MAX + 64]) {
     static const char *const places[] = {"", "/../" VPD_LIBRARY_FOLDER};
     if (!own_folder(folder)) snprintf(folder, PATH_MAX, "?");

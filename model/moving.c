@@ -45,20 +45,25 @@ static Listed list_all(Tape *tape, size_t count) {
 
 // Rows (count, 3) of the listed points, scaled, on the device.
 static const real *upload_rows(Tape *tape, const Listed *listed, const real *rows, real scale) {
-    real *host = tape_context(tape, (3 * listed->count + 1) * sizeof *host), *out = device_scratch(tape->device, 3 * listed->count + 1);
+    real *host = tape_context(tape, (3 * listed->count + 1) * sizeof *host),
+         *out = device_scratch(tape->device, 3 * listed->count + 1);
     if (!host || !out) return NULL;
     for (size_t i = 0; i < 3 * listed->count; i++) host[i] = scale * rows[3 * (size_t)listed->index[i / 3] + i % 3];
     tape->device->nn->upload(tape->device, out, host, 3 * listed->count * sizeof *host);
     return out;
 }
 
-// Each listed point's flag becomes what most of the `gnn.moving_vote` points nearest in (position, lc rgb), itself among them, had.
-static void vote(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour, const Listed *listed, real *moving) {
+// Each listed point's flag becomes what most of the `gnn.moving_vote` points nearest in (position, lc rgb), itself
+// among them, had.
+static void vote(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour,
+                 const Listed *listed, real *moving) {
     Device *device = tape->device;
-    size_t k = (size_t)model->config.gnn.moving_vote < count ? (size_t)model->config.gnn.moving_vote : count, entries = listed->count * k;
+    size_t k = (size_t)model->config.gnn.moving_vote < count ? (size_t)model->config.gnn.moving_vote : count,
+           entries = listed->count * k;
     real lc = (real)model->config.gnn.colour_length, *before = tape_context(tape, (count + 1) * sizeof *before);
     Listed all = list_all(tape, count);
-    int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found), *near = tape_context(tape, (entries + 1) * sizeof *near);
+    int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found),
+            *near = tape_context(tape, (entries + 1) * sizeof *near);
     KnnArgs args = {.points = count, .queries = listed->count, .extra = 3, .k = (int)k, .index = found};
     args.point = upload_rows(tape, &all, position, 1), args.point_extra = upload_rows(tape, &all, colour, lc);
     bool everyone = listed->count == count;
@@ -75,14 +80,16 @@ static void vote(Tape *tape, const Vpd *model, size_t count, const real *positio
     }
 }
 
-// Clears the flags of points within zm of the plane through the points nearest to them that stand, the mean of which is within `reach` (metres):
-// floor that no camera saw before.
-static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t count, const real *position, real *moving) {
+// Clears the flags of points within zm of the plane through the points nearest to them that stand, the mean of which is
+// within `reach` (metres): floor that no camera saw before.
+static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t count, const real *position,
+                             real *moving) {
     Device *device = tape->device;
     Listed movers = list_flagged(tape, count, moving, true), still = list_flagged(tape, count, moving, false);
     size_t n = movers.count, k = still.count < PLANE ? still.count : PLANE;
     if (device->failed || n == 0 || k < PLANE_LEAST) return;
-    real *plane = device_scratch(device, 6 * n), *host = tape_context(tape, 6 * n * sizeof *host); // means (n, 3), normals (n, 3)
+    real *plane = device_scratch(device, 6 * n),
+         *host = tape_context(tape, 6 * n * sizeof *host); // means (n, 3), normals (n, 3)
     int32_t *found = device_scratch_bytes(device, n * k * sizeof *found);
     const real *x = upload_rows(tape, &still, position, 1), *query = upload_rows(tape, &movers, position, 1);
     KnnArgs near = {.points = still.count, .queries = n, .point = x, .query = query, .k = (int)k, .index = found};

@@ -74,7 +74,8 @@ GnnFlow scene_cue(Tape *tape, const Vpd *model, const PointCloud *now, const Poi
     if (count > most) count = most;
     int32_t *index = tape_context(tape, (count + 1) * sizeof *index);
     for (size_t i = 0; index && i < count; i++) index[i] = items[i].index;
-    real *u = tape_memory(tape, 3 * count + 1, sizeof *u), *g = rigid ? tape_memory(tape, 9 * count + 1, sizeof *g) : NULL;
+    real *u = tape_memory(tape, 3 * count + 1, sizeof *u),
+         *g = rigid ? tape_memory(tape, 9 * count + 1, sizeof *g) : NULL;
     if (tape->device->failed) return (GnnFlow){0};
     GnnFlow out = {upload_picked(tape, now, count, index), u, g};
     flow_of(tape, model, &(SceneFlowArgs){now, past, out.points, rigid, u, g}, &moving);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene flow of an observation: the velocity cue of a scene, from the points of its last two input times (docs/model.md, "Flow").
+// Scene flow of an observation: the velocity cue of a scene, from the points of its last two input times
+// (docs/model.md, "Flow").
 #ifndef VPD_MODEL_SCENE_FLOW_H
 #define VPD_MODEL_SCENE_FLOW_H
 
@@ -11,8 +12,8 @@ enum { CUE_POINTS = 256, CUE_POINTS_OF_ALL = 1024 };
 // A cloud on the device; memory of the tape.
 GnnPoints points_of_cloud(Tape *tape, const PointCloud *cloud);
 
-// Flow u (queries, 3) and its gradient g (queries, 9) from one cloud to the other, device memory. Points move whose flag is set, so flags must have
-// been confirmed (model/moving.h). g is NULL where `rigid` is false.
+// Flow u (queries, 3) and its gradient g (queries, 9) from one cloud to the other, device memory. Points move whose
+// flag is set, so flags must have been confirmed (model/moving.h). g is NULL where `rigid` is false.
 typedef struct SceneFlowArgs {
     const PointCloud *from, *to;
     GnnPoints queries;

@@ -166,7 +166,8 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
                                   .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
                             .N = options.particles ? options.particles : (size_t)c->encoder.N,
-                            .moving_share = options.particles ? fmax(0.5, c->encoder.moving_share) : c->encoder.moving_share,
+                            .moving_share =
+                                options.particles ? fmax(0.5, c->encoder.moving_share) : c->encoder.moving_share,
                             .inside_share = c->encoder.inside_share,
                             .extent = c->data.extent,
                             .seed = options.key.seed,
@@ -267,10 +268,11 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     scene->sets.count = (size_t)T;
     for (int t = 0; t < T; t++) {
         bool flags = model->dynamics->config.moving_flag;
-        scene->sets.set[t] = (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
-                                      .m = flags ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
-                                      .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
-                                      .m_host = flags ? chosen[t].moving : NULL};
+        scene->sets.set[t] =
+            (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
+                     .m = flags ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
+                     .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
+                     .m_host = flags ? chosen[t].moving : NULL};
     }
     // Before the encoder: this waits for the device.
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);

@@ -52,9 +52,9 @@ typedef struct SceneKey {
 
 // The state of a rollout, on a tape.
 typedef struct Scene {
-    GnnSets sets;   // oldest first; the last is the present
-    GnnFlow cue;    // from the present to the past, for velocities at step 0
-    real *radius;   // (N) device, of the present particles
+    GnnSets sets; // oldest first; the last is the present
+    GnnFlow cue;  // from the present to the past, for velocities at step 0
+    real *radius; // (N) device, of the present particles
     int32_t
         *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
     const real *colour, *moving; // (N,3), (N) host: of the present particles
@@ -69,9 +69,11 @@ typedef struct EncodeOptions {
     SceneKey key;
     double position_noise; // standard deviation in metres, added to input positions; 0 = none
     bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
-    size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as encoder.moving_share says
+    size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as
+                           // encoder.moving_share says
     const GnnFlow *cue;    // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
-    const uint8_t *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h) from before; NULL: it is computed
+    const uint8_t
+        *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h) from before; NULL: it is computed
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.

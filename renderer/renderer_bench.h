@@ -8,11 +8,11 @@
 
 typedef struct RendererBench {
     size_t particles, rays, samples;
-    double neighbours;                            // per sample
-    size_t candidates;                            // particles tested against samples
+    double neighbours;                         // per sample
+    size_t candidates;                         // particles tested against samples
     BenchTime index, place, forward, backward; // of one step: these rays against one particle set; medians
     double forward_flops; // products of the MLP, 2 per multiply-add; the backward pass has twice as many
-    BenchTime frame;   // drawing side x side pixels, index included
+    BenchTime frame;      // drawing side x side pixels, index included
     int side;
     size_t tape_bytes; // peak of one step
 } RendererBench;

@@ -107,7 +107,8 @@ static void test_box_and_units(void **state) {
     Dataset *boxed = convert(options);
     const EpisodeInfo *info = dataset_episode(boxed, 0);
     assert_true(info->depth_is_u16 && info->depth_scale == 0.0005 && info->bounds[3] == 0.5);
-    assert_true(dataset_info(dataset)->missing_depth == MISSING_SKY && dataset_info(boxed)->missing_depth == MISSING_UNKNOWN);
+    assert_true(dataset_info(dataset)->missing_depth == MISSING_SKY &&
+                dataset_info(boxed)->missing_depth == MISSING_UNKNOWN);
     assert_status_ok(dataset_read_frames(boxed, (FrameRequest){.count = 1}, &frames, &err), err);
     size_t kept = 0;
     for (size_t i = 0; i < 2 * 24 * 32; i++) {

@@ -32,7 +32,8 @@ static void auto_opens_a_device(void **state) {
     }
     Device *device = NULL;
     Error err = {0};
-    assert_status_error(device_choose("gpu", 2, &device, why, &err), STATUS_BAD_INPUT, err, "--device gpu: expected auto");
+    assert_status_error(device_choose("gpu", 2, &device, why, &err), STATUS_BAD_INPUT, err,
+                        "--device gpu: expected auto");
 }
 
 static void an_instruction_set_is_a_wish_for_the_cpu(void **state) {

@@ -78,7 +78,8 @@ static void wrong_specs_are_named(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Device *device = NULL;
         Error err = {0};
-        assert_status_error(device_open(wrong[i], 1, &device, &err), STATUS_BAD_INPUT, err, "expected auto, cpu, cpu:ISA, cuda");
+        assert_status_error(device_open(wrong[i], 1, &device, &err), STATUS_BAD_INPUT, err,
+                            "expected auto, cpu, cpu:ISA, cuda");
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole rollout steps in float: an untrained model carries on what moves, two runs give the same bits, a warm step asks the system for
-// nothing, and every form works on awkward sets.
+// Whole rollout steps in float: an untrained model carries on what moves, two runs give the same bits, a warm step asks
+// the system for nothing, and every form works on awkward sets.
 #include "gnn/dynamics_bench.h"
 #include "tests/gnn_scene.h"
 
 static const size_t COUNTS[] = {150, 150, 150};
 static const size_t DIFFERENT[] = {140, 133, 150};
 
-// Forward over two steps (plans made anew) and backward from ones; dx of both steps are copied out, gradients stay in the
-// parameters. Returns the spread of h behind the first step.
+// Forward over two steps (plans made anew) and backward from ones; dx of both steps are copied out, gradients stay in
+// the parameters. Returns the spread of h behind the first step.
 static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
     Tensor *moved[2];
     real spread = 0;
@@ -54,7 +54,8 @@ static void naive_carried(const GnnPlan *plan, const Scene *s, const GnnConfig *
         double r[3], w = exp((double)plan->logit[e]) / total;
         for (size_t c = 0; c < 3; c++) r[c] = (double)(x[3 * i + c] - x[3 * (size_t)plan->node[a] + c]);
         for (size_t c = 0; c < 3; c++)
-            move[c] += w * ((double)v[c] + (double)spin[(c + 1) % 3] * r[(c + 2) % 3] - (double)spin[(c + 2) % 3] * r[(c + 1) % 3]);
+            move[c] += w * ((double)v[c] + (double)spin[(c + 1) % 3] * r[(c + 2) % 3] -
+                            (double)spin[(c + 2) % 3] * r[(c + 1) % 3]);
     }
 }
 
@@ -91,7 +92,8 @@ static void untrained_carries_on_what_moves(void **state) {
         assert_memory_equal(out.f->value, scene->f[config.T - 1], n * scene->D * sizeof(real));
         // ... and a trained one moves something.
         model.parameters.values[model.parameters.size - 1] = 1;
-        for (size_t i = 0; i < model.parameters.size; i++) model.parameters.values[i] += (real)(0.2 * scene_random(20, i));
+        for (size_t i = 0; i < model.parameters.size; i++)
+            model.parameters.values[i] += (real)(0.2 * scene_random(20, i));
         two_steps(&model, &tape, scene, dx);
         bool moves = false;
         for (size_t i = 0; i < n * 3; i++) moves = moves || dx[i] != 0;
@@ -227,7 +229,8 @@ static void checkpointed_steps_agree(void **state) {
             run_step(&tape, &segment, run == 1, outputs);
             for (int i = 0; i < 2; i++) {
                 real *grad = tape_grad(&tape, outputs[i]);
-                for (size_t j = 0; j < outputs[i]->rows * outputs[i]->cols; j++) grad[j] = (real)scene_random(60 + (uint32_t)i, j);
+                for (size_t j = 0; j < outputs[i]->rows * outputs[i]->cols; j++)
+                    grad[j] = (real)scene_random(60 + (uint32_t)i, j);
             }
             tape_backward_from_grads(&tape);
             size = model.parameters.size;
@@ -313,12 +316,12 @@ static void awkward_sets_work(void **state) {
     (void)state;
     for (size_t f = 0; f < SCENE_FORMS; f++) {
         const SceneForm *form = &scene_forms[f];
-        awkward_step(form, 0, 50, 12, true);  // no past particles
-        awkward_step(form, 50, 50, 1, true);  // one node
-        awkward_step(form, 50, 50, 2, true);  // fewer nodes than neighbours
-        awkward_step(form, 3, 2, 12, true);   // fewer particles than neighbours and nodes
-        awkward_step(form, 50, 1, 12, true);  // one particle
-        awkward_step(form, 50, 0, 12, true);  // none
+        awkward_step(form, 0, 50, 12, true); // no past particles
+        awkward_step(form, 50, 50, 1, true); // one node
+        awkward_step(form, 50, 50, 2, true); // fewer nodes than neighbours
+        awkward_step(form, 3, 2, 12, true);  // fewer particles than neighbours and nodes
+        awkward_step(form, 50, 1, 12, true); // one particle
+        awkward_step(form, 50, 0, 12, true); // none
         awkward_step(form, 0, 0, 12, true);
         awkward_step(form, 60, 60, 12, false); // flags not known
     }
@@ -357,10 +360,12 @@ static void memory_may_run_out(void **state) {
             blocks_left = blocks;
             GnnSets sets = {.count = config.T};
             for (size_t t = 0; t < config.T; t++) // inputs stand outside the scarce memory
-                sets.set[t] = (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t], NULL};
+                sets.set[t] =
+                    (GnnSet){calloc(1, sizeof(Tensor)), calloc(1, sizeof(Tensor)), scene->m[t], scene->c[t], NULL};
             for (size_t t = 0; t < config.T; t++) {
                 *sets.set[t].x = (Tensor){.value = scene->x[t], .rows = scene->count[t], .cols = 3, .wants_grad = true};
-                *sets.set[t].f = (Tensor){.value = scene->f[t], .rows = scene->count[t], .cols = scene->D, .wants_grad = true};
+                *sets.set[t].f =
+                    (Tensor){.value = scene->f[t], .rows = scene->count[t], .cols = scene->D, .wants_grad = true};
             }
             GnnPlanInput input = scene_plan_input(scene, &sets, 0);
             GnnPlan plan;
@@ -435,8 +440,11 @@ static void spread_sees_collapse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(untrained_carries_on_what_moves),
                                        cmocka_unit_test(two_runs_give_the_same_bits),
-                                       cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
-                                       cmocka_unit_test(checkpointed_steps_agree),  cmocka_unit_test(awkward_sets_work),         cmocka_unit_test(memory_may_run_out),
+                                       cmocka_unit_test(threads_and_keeping_agree),
+                                       cmocka_unit_test(warm_steps_allocate_nothing),
+                                       cmocka_unit_test(checkpointed_steps_agree),
+                                       cmocka_unit_test(awkward_sets_work),
+                                       cmocka_unit_test(memory_may_run_out),
                                        cmocka_unit_test(memory_is_linear),
                                        cmocka_unit_test(spread_sees_collapse)};
     return cmocka_run_group_tests(tests, NULL, NULL);

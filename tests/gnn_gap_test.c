@@ -324,7 +324,7 @@ static void gaps_are_where_the_body_is_nearest(void **state) {
 static Scene *scene_of_halves(const GnnConfig *config) {
     Scene *scene = scene_make(config->T, COUNTS);
     for (size_t i = 0; i < SCENE_CUE; i++) {
-        bool left = scene->cue_x[3 * i] < 0, edge = scene->cue_x[3 * i + 1] > (real)0.06;
+        bool left = scene->cue_x[3 * i]<0, edge = scene->cue_x[3 * i + 1]>(real) 0.06;
         scene->cue_u[3 * i] = (real)(left ? -0.03 : 0.03); // where it was
         if (edge) scene->cue_u[3 * i + 2] = (real)-0.06;
     }
@@ -380,7 +380,8 @@ static void nothing_else_moves(void **state) {
     assert_true(seen.meets_still == seen.nodes && seen.bodies == 1 && seen.crumbs == 0 && seen.meets_other == 0);
 }
 
-// Two halves of the world, each of one colour, that go towards each other without turning: each particle goes by a node of its half.
+// Two halves of the world, each of one colour, that go towards each other without turning: each particle goes by a node
+// of its half.
 static Scene *scene_of_two(const GnnConfig *config) {
     Scene *scene = scene_make(config->T, COUNTS);
     for (size_t t = 0; t < config->T; t++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gnn against PyTorch's values: forward and gradients of ops, choices and velocities of plans, whole rollout steps. Included by a
-// test in float and one in double, which say how close is close.
+// gnn against PyTorch's values: forward and gradients of ops, choices and velocities of plans, whole rollout steps.
+// Included by a test in float and one in double, which say how close is close.
 #ifndef VPD_TESTS_GNN_REFERENCE_H
 #define VPD_TESTS_GNN_REFERENCE_H
 
@@ -18,9 +18,9 @@ static NetworkParameters read_network(Bench *b, const char *prefix) {
     struct {
         const char *name;
         Tensor **to;
-    } parts[] = {{"sender", &p.sender}, {"receiver", &p.receiver}, {"edge", &p.edge}, {"weight0", &p.weight0}, {"bias0", &p.bias0},
-                 {"weight1", &p.weight1}, {"bias1", &p.bias1}, {"weight2", &p.weight2}, {"bias2", &p.bias2}, {"gain", &p.gain},
-                 {"offset", &p.offset}};
+    } parts[] = {{"sender", &p.sender}, {"receiver", &p.receiver}, {"edge", &p.edge},    {"weight0", &p.weight0},
+                 {"bias0", &p.bias0},   {"weight1", &p.weight1},   {"bias1", &p.bias1},  {"weight2", &p.weight2},
+                 {"bias2", &p.bias2},   {"gain", &p.gain},         {"offset", &p.offset}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s.%s", prefix, parts[i].name);
@@ -38,9 +38,9 @@ static void compare_network(Bench *b, const char *prefix, const NetworkParameter
     const struct {
         const char *name;
         Tensor *tensor;
-    } parts[] = {{"sender", p->sender}, {"receiver", p->receiver}, {"edge", p->edge}, {"weight0", p->weight0}, {"bias0", p->bias0},
-                 {"weight1", p->weight1}, {"bias1", p->bias1}, {"weight2", p->weight2}, {"bias2", p->bias2}, {"gain", p->gain},
-                 {"offset", p->offset}};
+    } parts[] = {{"sender", p->sender}, {"receiver", p->receiver}, {"edge", p->edge},    {"weight0", p->weight0},
+                 {"bias0", p->bias0},   {"weight1", p->weight1},   {"bias1", p->bias1},  {"weight2", p->weight2},
+                 {"bias2", p->bias2},   {"gain", p->gain},         {"offset", p->offset}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s.%s", prefix, parts[i].name);
@@ -61,7 +61,8 @@ static void check_message(Reference *file, void *context) {
     size_t rows, unused;
     b->file = file;
     int32_t *from = read_list(b, "from", &rows), *to = read_list(b, "to", &unused);
-    Tensor *sender = read_tensor(b, "sender", true), *receiver = read_tensor(b, "receiver", true), *edge = read_tensor(b, "edge", true);
+    Tensor *sender = read_tensor(b, "sender", true), *receiver = read_tensor(b, "receiver", true),
+           *edge = read_tensor(b, "edge", true);
     NetworkParameters p = read_network(b, "X");
     GnnEdges edges = {.groups = rows, .k = 1, .others = sender ? sender->rows : 0, .index = sender ? from : NULL};
     MessageCall call = call_with(&p, edges, KEEP_HIDDEN);
@@ -108,7 +109,9 @@ static GnnConfig read_config(const Reference *r) {
         .graph = flat ? GRAPH_FLAT : GRAPH_HIERARCHICAL,
         .nodes = reference_is(r, "nodes", "moving") ? NODES_MOVING : NODES_RANDOM,
         .distance = reference_is(r, "distance", "appearance") ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
-        .velocity = reference_is(r, "velocity", "none") ? VELOCITY_NONE : reference_is(r, "velocity", "node") ? VELOCITY_NODE : VELOCITY_PARTICLE,
+        .velocity = reference_is(r, "velocity", "none")   ? VELOCITY_NONE
+                    : reference_is(r, "velocity", "node") ? VELOCITY_NODE
+                                                          : VELOCITY_PARTICLE,
         .decode = reference_is(r, "decode", "node") ? DECODE_NODE : DECODE_PARTICLE,
         .moving_flag = reference_number(r, "moving_flag") != 0,
         .node_extras = reference_number(r, "node_extras") != 0,
@@ -158,7 +161,8 @@ static void check_step(Reference *file, void *context) {
     for (int t = 0; t < 2; t++) {
         char name[4][4] = {"x0", "f0", "m0", "c0"};
         for (int i = 0; i < 4; i++) name[i][1] = (char)('0' + t);
-        input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true), read_values(b, name[2]), read_values(b, name[3]), NULL};
+        input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true),
+                                     read_values(b, name[2]), read_values(b, name[3]), NULL};
     }
     input.cue = read_cue(b);
     GnnPlanner planner = {0};
@@ -185,7 +189,8 @@ static void check_step(Reference *file, void *context) {
         compare_grad(b, t ? "x1" : "x0", input.sets.set[t].x);
         compare_grad(b, t ? "f1" : "f0", input.sets.set[t].f);
     }
-    for (size_t i = 0; i < parameters.count; i++) compare_grad(b, parameters.items[i]->name, &parameters.items[i]->tensor);
+    for (size_t i = 0; i < parameters.count; i++)
+        compare_grad(b, parameters.items[i]->name, &parameters.items[i]->tensor);
     dynamics_free(dynamics);
     parameters_free(&parameters);
     gnn_planner_free(&planner);
@@ -197,7 +202,8 @@ static void check_decode_node(Reference *file, void *context) {
     b->file = file;
     size_t N;
     NetworkParameters node = read_network(b, "gnn.decode.node"), weight = read_network(b, "gnn.decode.weight");
-    Tensor *h = read_tensor(b, "h", true), *s = read_tensor(b, "s", true), *x = read_tensor(b, "x", true), *xa = read_tensor(b, "xa", true);
+    Tensor *h = read_tensor(b, "h", true), *s = read_tensor(b, "s", true), *x = read_tensor(b, "x", true),
+           *xa = read_tensor(b, "xa", true);
     Tensor *d2 = read_tensor(b, "d2", false);
     const real *v = read_values(b, "v"), *spin = read_values(b, "spin");
     int32_t *index = read_list(b, "index", &N);
@@ -209,16 +215,27 @@ static void check_decode_node(Reference *file, void *context) {
     message_add_term(&call, TERM_ROW, h, node.weight0, 0);
     Tensor *u = message(&b->tape, &call).rows;
     call = call_with(&weight, edges, KEEP_NOTHING);
-    EdgeGeometryCall geometry = {.edges = edges, .group_receives = true, .x_group = x, .x_other = xa, .ell = (real)ell, .s = 1};
+    EdgeGeometryCall geometry = {
+        .edges = edges, .group_receives = true, .x_group = x, .x_other = xa, .ell = (real)ell, .s = 1};
     message_add_term(&call, TERM_OTHER, linear(&b->tape, h, weight.sender, NULL), NULL, 0);
     message_add_term(&call, TERM_GROUP, s, weight.receiver, 0);
     message_add_term(&call, TERM_ROW, edge_geometry(&b->tape, &geometry), weight.edge, 0);
     bool rotation = reference_number(file, "rotation") != 0;
-    NodeMotion motion = {.rotation = rotation, .gain = v != NULL, .s = (real)reference_number(file, "s_length"), .inverse_ell = (real)(1 / ell),
+    NodeMotion motion = {.rotation = rotation,
+                         .gain = v != NULL,
+                         .s = (real)reference_number(file, "s_length"),
+                         .inverse_ell = (real)(1 / ell),
                          .gain_start = (real)reference_number(file, "gain_start")};
     motion.features = u->cols - element_motion_width(&motion);
-    NodeBlendCall blend = {.edges = edges, .motion = motion, .u = u, .z = message(&b->tape, &call).rows, .x_group = x, .x_other = xa,
-                           .logit = d2->value, .v_other = v, .spin_other = spin};
+    NodeBlendCall blend = {.edges = edges,
+                           .motion = motion,
+                           .u = u,
+                           .z = message(&b->tape, &call).rows,
+                           .x_group = x,
+                           .x_other = xa,
+                           .logit = d2->value,
+                           .v_other = v,
+                           .spin_other = spin};
     Tensor *out = node_blend(&b->tape, &blend);
     compare(b, "out", out->value, out->rows * out->cols, OUT_TOLERANCE);
     start_gradient(b, out, 0);
@@ -321,9 +338,14 @@ static void planted_error_is_caught(void **state) {
 
 static int run_reference_tests(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_agree),      cmocka_unit_test(updates_and_mlps_agree),      cmocka_unit_test(decode_at_nodes_agrees),
-        cmocka_unit_test(node_choices_agree),  cmocka_unit_test(scene_flow_agrees),           cmocka_unit_test(gaps_agree),
-        cmocka_unit_test(velocities_extras_and_contacts_agree),                               cmocka_unit_test(whole_steps_agree),
+        cmocka_unit_test(messages_agree),
+        cmocka_unit_test(updates_and_mlps_agree),
+        cmocka_unit_test(decode_at_nodes_agrees),
+        cmocka_unit_test(node_choices_agree),
+        cmocka_unit_test(scene_flow_agrees),
+        cmocka_unit_test(gaps_agree),
+        cmocka_unit_test(velocities_extras_and_contacts_agree),
+        cmocka_unit_test(whole_steps_agree),
         cmocka_unit_test(planted_error_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

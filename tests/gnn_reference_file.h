@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tests/reference/ops.h5 (layout: benchmarks/pytorch/reference.py) as numbers of any type, and opens what its cases run on.
+// Reads tests/reference/ops.h5 (layout: benchmarks/pytorch/reference.py) as numbers of any type, and opens what its
+// cases run on.
 #ifndef VPD_TESTS_GNN_REFERENCE_FILE_H
 #define VPD_TESTS_GNN_REFERENCE_FILE_H
 
@@ -43,7 +44,8 @@ static inline ReferenceArray reference_read(const Reference *r, const char *name
     a.rows = (size_t)dims[0];
     for (int i = 1; i < rank; i++) a.cols *= (size_t)dims[i];
     a.v = calloc(a.rows * a.cols + 1, sizeof *a.v);
-    if (!a.v || H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, a.v) < 0) fail_msg("cannot read %s", path);
+    if (!a.v || H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, a.v) < 0)
+        fail_msg("cannot read %s", path);
     H5Sclose(space);
     H5Dclose(set);
     return a;
@@ -54,7 +56,8 @@ static inline void reference_free(ReferenceArray *a) { free(a->v); }
 static inline double reference_number(const Reference *r, const char *name) {
     double value = NAN;
     hid_t attribute = H5Aopen_by_name(r->file, r->group, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (attribute < 0 || H5Aread(attribute, H5T_NATIVE_DOUBLE, &value) < 0) fail_msg("%s has no number %s", r->group, name);
+    if (attribute < 0 || H5Aread(attribute, H5T_NATIVE_DOUBLE, &value) < 0)
+        fail_msg("%s has no number %s", r->group, name);
     H5Aclose(attribute);
     return value;
 }
@@ -65,7 +68,8 @@ static inline bool reference_is(const Reference *r, const char *name, const char
     char *value = NULL;
     if (attribute < 0) fail_msg("%s has no text %s", r->group, name);
     hid_t type = H5Aget_type(attribute);
-    if (!H5Tis_variable_str(type) || H5Aread(attribute, type, &value) < 0) fail_msg("%s: %s is no text", r->group, name);
+    if (!H5Tis_variable_str(type) || H5Aread(attribute, type, &value) < 0)
+        fail_msg("%s: %s is no text", r->group, name);
     bool same = !strcmp(value, text);
     H5free_memory(value);
     H5Tclose(type);

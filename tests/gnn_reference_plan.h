@@ -7,9 +7,21 @@
 
 // A plan for a case that says little: the rest has the value that such a case needs.
 static GnnConfig plan_config(void) {
-    return (GnnConfig){.T = 1, .D = 3, .C = 4, .M = 12, .distance = DISTANCE_POSITION, .k_particle_to_node = 3, .k_node_to_node = 4,
-                       .k_node_to_particle = 4, .extent = 2, .length_scale = .05, .displacement_scale = .025, .colour_length = .5,
-                       .moving_length = .15, .decode_width = .05, .smooth_width = .075};
+    return (GnnConfig){.T = 1,
+                       .D = 3,
+                       .C = 4,
+                       .M = 12,
+                       .distance = DISTANCE_POSITION,
+                       .k_particle_to_node = 3,
+                       .k_node_to_node = 4,
+                       .k_node_to_particle = 4,
+                       .extent = 2,
+                       .length_scale = .05,
+                       .displacement_scale = .025,
+                       .colour_length = .5,
+                       .moving_length = .15,
+                       .decode_width = .05,
+                       .smooth_width = .075};
 }
 
 static void check_nodes(Reference *file, void *context) {
@@ -18,8 +30,10 @@ static void check_nodes(Reference *file, void *context) {
     GnnConfig config = plan_config();
     config.M = (size_t)reference_number(file, "M");
     config.extent = reference_number(file, "X");
-    config.nodes = reference_is(file, "nodes", "random") ? NODES_RANDOM : reference_is(file, "nodes", "voxel") ? NODES_VOXEL
-                   : reference_is(file, "nodes", "farthest") ? NODES_FARTHEST : NODES_MOVING;
+    config.nodes = reference_is(file, "nodes", "random")     ? NODES_RANDOM
+                   : reference_is(file, "nodes", "voxel")    ? NODES_VOXEL
+                   : reference_is(file, "nodes", "farthest") ? NODES_FARTHEST
+                                                             : NODES_MOVING;
     GnnPlanInput input = {.seed = (uint32_t)reference_number(file, "seed"),
                           .step = (uint32_t)reference_number(file, "step"),
                           .episode = (uint32_t)reference_number(file, "episode"),
@@ -55,7 +69,8 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     config.smooth_width = reference_number(b->file, "ws");
     config.decode_width = reference_number(b->file, "wd");
     config.rigid_cue = reference_number(b->file, "rigid_cue") != 0;
-    Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false), *f = tape_tensor(&b->tape, x->rows, 3, false);
+    Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false),
+           *f = tape_tensor(&b->tape, x->rows, 3, false);
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
     GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c, NULL}, {x, f, m, c, NULL}}}};
     input.nodes = read_list(b, "node", &input.node_count);
@@ -66,8 +81,8 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     return plan;
 }
 
-// Matches and elections of registration are discrete: on this box, seen with a few hundred points, both precisions make the same ones, and
-// what is left is rounding.
+// Matches and elections of registration are discrete: on this box, seen with a few hundred points, both precisions make
+// the same ones, and what is left is rounding.
 static void check_flow(Reference *file, void *context) {
     Bench *b = context;
     b->file = file;
@@ -121,7 +136,8 @@ static void check_gaps(Reference *file, void *context) {
     config.length_scale = reference_number(file, "ell");
     config.displacement_scale = reference_number(file, "s_length");
     GnnPlan plan = velocity_plan(b, config, true);
-    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MEETING : GNN_GAP), OUT_TOLERANCE);
+    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MEETING : GNN_GAP),
+            OUT_TOLERANCE);
     tape_reset(&b->tape);
 }
 

@@ -21,12 +21,16 @@ typedef struct SceneForm {
 
 static const SceneForm scene_forms[] = {
     {"published", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false, false, false, true, 2},
-    {"published, velocity, nothing kept", GRAPH_HIERARCHICAL, NODES_VOXEL, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, true, false, 2},
+    {"published, velocity, nothing kept", GRAPH_HIERARCHICAL, NODES_VOXEL, VELOCITY_PARTICLE, DECODE_PARTICLE, false,
+     false, true, false, 2},
     {"full", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, false, false, true, 2},
-    {"full, rotation, features, T 3", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, true, false, 3},
+    {"full, rotation, features, T 3", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, true,
+     false, 3},
     {"full, one time step", GRAPH_HIERARCHICAL, NODES_FARTHEST, VELOCITY_NODE, DECODE_NODE, true, true, false, true, 1},
-    {"node velocity, decode at particles", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_PARTICLE, true, false, false, true, 2},
-    {"particle velocity, decode at nodes", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_NODE, false, false, false, true, 2},
+    {"node velocity, decode at particles", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_PARTICLE, true,
+     false, false, true, 2},
+    {"particle velocity, decode at nodes", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_NODE, false,
+     false, false, true, 2},
     {"flat", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, false, true, 2},
     {"flat, one time step", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, true, false, 1},
 };
@@ -71,7 +75,8 @@ static GnnConfig scene_config(const SceneForm *form) {
 enum { SCENE_MAX = 2000, SCENE_CUE = 150 };
 typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
-    real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX], c[GNN_MAX_SETS][SCENE_MAX * 3];
+    real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX],
+        c[GNN_MAX_SETS][SCENE_MAX * 3];
     real cue_x[SCENE_CUE * 3], cue_c[SCENE_CUE * 3], cue_u[SCENE_CUE * 3], cue_g[SCENE_CUE * 9];
 } Scene;
 
@@ -161,7 +166,8 @@ static inline void model_open(SceneModel *model, const GnnConfig *config, int th
     assert_status_ok(dynamics_create(&model->parameters, config, &model->dynamics, &err), err);
     assert_status_ok(parameters_allocate(&model->parameters, 7, &err), err);
     // Trained weights have no zeros: small random numbers on top.
-    for (size_t i = 0; !untrained && i < model->parameters.size; i++) model->parameters.values[i] += (real)(0.2 * scene_random(20, i));
+    for (size_t i = 0; !untrained && i < model->parameters.size; i++)
+        model->parameters.values[i] += (real)(0.2 * scene_random(20, i));
 }
 
 static inline void model_close(SceneModel *model) {

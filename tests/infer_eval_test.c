@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluation: an untrained model that carries nothing on scores as standing still does, pictures are those of the rollout and measure the same
-// when they are read back, starts that do not fit are left out by name; films show what the evaluation measured.
+// Evaluation: an untrained model that carries nothing on scores as standing still does, pictures are those of the
+// rollout and measure the same when they are read back, starts that do not fit are left out by name; films show what
+// the evaluation measured.
 #include "base/file.h"
 #include "base/image.h"
 #include "infer/eval.h"

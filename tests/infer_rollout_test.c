@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts: an untrained model that carries nothing on moves nothing, a saved rollout goes on as if it had not stopped, every form and shape of
-// input works, and what is wrong is named.
+// Rollouts: an untrained model that carries nothing on moves nothing, a saved rollout goes on as if it had not stopped,
+// every form and shape of input works, and what is wrong is named.
 #include "base/stop.h"
 #include "infer/film.h"
 #include "infer/session.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points move (model/moving.h): a block above a floor of which a part was uncovered, with errors of single pixels, against a naive search.
+// Which points move (model/moving.h): a block above a floor of which a part was uncovered, with errors of single
+// pixels, against a naive search.
 #include "base/random.h"
 #include "model/moving.h"
 #include "tests/model_scene.h"
@@ -24,8 +25,8 @@ static bool is_uncovered(const Points *p, size_t i) {
     return !is_block(i) && x * x + y * y < 0.2 * 0.2;
 }
 
-// A floor of 1.2 m, 2 mm rough, with a painted block of 0.3 m standing in the air; flags are those of the motion, but for what was uncovered, and the
-// share `wrong` of all others.
+// A floor of 1.2 m, 2 mm rough, with a painted block of 0.3 m standing in the air; flags are those of the motion, but
+// for what was uncovered, and the share `wrong` of all others.
 static Points *make_points(double wrong) {
     Points *p = calloc(1, sizeof *p);
     p->count = POINTS;
@@ -33,7 +34,9 @@ static Points *make_points(double wrong) {
         bool block = is_block(i);
         for (size_t c = 0; c < 3; c++) {
             double x = unit_random(1, 3 * i + c);
-            p->position[3 * i + c] = (real)(c < 2 ? (block ? 0.3 : 1.2) * (x - 0.5) : block ? 0.05 + 0.2 * x : 0.004 * (x - 0.5));
+            p->position[3 * i + c] = (real)(c < 2   ? (block ? 0.3 : 1.2) * (x - 0.5)
+                                            : block ? 0.05 + 0.2 * x
+                                                    : 0.004 * (x - 0.5));
             p->colour[3 * i + c] = (real)((block ? 0.5 : 0.3) + 0.1 * unit_random(2, 3 * i + c));
         }
         p->moving[i] = (real)(is_uncovered(p, i) || (unit_random(3, i) < wrong) != block);
@@ -52,7 +55,8 @@ static size_t count_moving(const Points *p) {
 static double naive_distance(const Points *p, double lc, size_t a, size_t b) {
     double square = 0;
     for (size_t c = 0; c < 3; c++) {
-        double x = (double)(p->position[3 * a + c] - p->position[3 * b + c]), look = lc * (double)(p->colour[3 * a + c] - p->colour[3 * b + c]);
+        double x = (double)(p->position[3 * a + c] - p->position[3 * b + c]),
+               look = lc * (double)(p->colour[3 * a + c] - p->colour[3 * b + c]);
         square += x * x + look * look;
     }
     return square;
@@ -79,7 +83,8 @@ static size_t naive_vote(const Config *c, Points *p, bool flagged_only) {
     size_t changes = 0;
     memcpy(before, p, sizeof *before);
     for (size_t i = 0; i < p->count; i++) {
-        size_t near[64], votes = 0, k = naive_nearest(before, c->gnn.colour_length, i, false, (size_t)c->gnn.moving_vote, near);
+        size_t near[64], votes = 0,
+                         k = naive_nearest(before, c->gnn.colour_length, i, false, (size_t)c->gnn.moving_vote, near);
         for (size_t e = 0; e < k; e++) votes += before->moving[near[e]] > 0;
         if (!flagged_only || before->moving[i] > 0) p->moving[i] = 2 * votes > k;
         changes += p->moving[i] != before->moving[i];
@@ -101,7 +106,8 @@ static size_t naive_settle_on_planes(const Config *c, Points *p, double reach) {
         naive_mean(places, k, mean);
         naive_normal(places, k, normal);
         for (size_t e = 0; e < 3; e++) d[e] = (double)before->position[3 * i + e] - mean[e];
-        if (fabs(naive_dot(d, normal)) < c->gnn.moving_threshold && naive_length(d) < reach) p->moving[i] = 0, changes++;
+        if (fabs(naive_dot(d, normal)) < c->gnn.moving_threshold && naive_length(d) < reach)
+            p->moving[i] = 0, changes++;
     }
     free(before);
     return changes;
@@ -148,14 +154,18 @@ static void teardown(Fixture *f) {
     device_close(f->device);
 }
 
-static void settle(Fixture *f, Points *p) { moving_settle(&f->tape, f->model, p->count, p->position, p->colour, p->moving); }
+static void settle(Fixture *f, Points *p) {
+    moving_settle(&f->tape, f->model, p->count, p->position, p->colour, p->moving);
+}
 
 static void confirm(Fixture *f, Points *p) {
     PointCloud cloud = {.count = p->count, .position = p->position, .colour = p->colour, .moving = p->moving};
     moving_confirm(&f->tape, f->model, &cloud);
 }
 
-static void assert_same_flags(const Points *a, const Points *b) { assert_memory_equal(a->moving, b->moving, a->count * sizeof *a->moving); }
+static void assert_same_flags(const Points *a, const Points *b) {
+    assert_memory_equal(a->moving, b->moving, a->count * sizeof *a->moving);
+}
 
 // Settles p, which must give what the naive search says.
 static Changes settle_both_ways(Fixture *f, Points *p) {
@@ -193,7 +203,8 @@ static void the_flat_inside_of_a_body_moves(void **state) {
     size_t inside = 0;
     setup(&f, NULL);
     for (size_t i = FLOOR; i < POINTS; i++)
-        if (p->position[3 * i] * p->position[3 * i] + p->position[3 * i + 1] * p->position[3 * i + 1] < (real)(0.05 * 0.05))
+        if (p->position[3 * i] * p->position[3 * i] + p->position[3 * i + 1] * p->position[3 * i + 1] <
+            (real)(0.05 * 0.05))
             p->moving[i] = 0, inside++;
     assert_true(inside >= 5);
     assert_true(settle_both_ways(&f, p).vote >= inside);

@@ -132,7 +132,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rate_warms_up_then_follows_a_cosine),
         cmocka_unit_test(rate_of_odd_schedules),
-        cmocka_unit_test(rollout_grows), cmocka_unit_test(each_phase_has_its_whole_schedule),
+        cmocka_unit_test(rollout_grows),
+        cmocka_unit_test(each_phase_has_its_whole_schedule),
         cmocka_unit_test(step_weights_add_up_to_one),
         cmocka_unit_test(half_known_values),
         cmocka_unit_test(half_keeps_every_half),

@@ -13,7 +13,8 @@ enum { FRAMES = 10, TURNS = 5 };
 
 static FlowField field(size_t count, real *memory) {
     memset(memory, 0, 18 * count * sizeof *memory);
-    return (FlowField){.count = count, .x = memory, .c = memory + 3 * count, .u = memory + 6 * count, .g = memory + 9 * count};
+    return (FlowField){
+        .count = count, .x = memory, .c = memory + 3 * count, .u = memory + 6 * count, .g = memory + 9 * count};
 }
 
 static void change_is_against_the_nearest_that_moved(void **state) {
@@ -51,7 +52,8 @@ static void ball_that_turns_back(const char *path) {
 static void starts_are_where_it_turns(void **state) {
     (void)state;
     enum { ITEMS = 12 };
-    const char *const options[] = {"data.extent=2", "renderer.radius=0.05", "train.contact_starts=1", "train.rollout=1", "train.rollout_from=0", "train.steps=12"};
+    const char *const options[] = {"data.extent=2",   "renderer.radius=0.05", "train.contact_starts=1",
+                                   "train.rollout=1", "train.rollout_from=0", "train.steps=12"};
     Error err = {0};
     char path[] = "/tmp/vpd_contacts_XXXXXX.h5";
     int file = mkstemps(path, 3);

@@ -147,8 +147,8 @@ static bool same_flags(const PointCloud *a, const PointCloud *b) {
     return a->count == b->count && !memcmp(a->moving, b->moving, a->count * sizeof *a->moving);
 }
 
-// Flow at the first `count` points of the field, between clouds whose flags are confirmed or as the pixels have them; the field was made with the
-// first of these.
+// Flow at the first `count` points of the field, between clouds whose flags are confirmed or as the pixels have them;
+// the field was made with the first of these.
 static real *flow_between_clouds(Fixture *f, const FlowField *field, size_t count, bool confirmed) {
     Observation pair = movie_part(&f->movie, 1, 2);
     UnprojectOptions options = {.moving_threshold = f->model->config.gnn.moving_threshold};
@@ -355,7 +355,9 @@ static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
         // Registration takes other partners where two are equally near.
         size_t wrong = differing(own.u, kept.u, 3 * count, 1e-4) + differing(own.g, kept.g, 9 * count, 1e-3);
         assert_true(50 * wrong < 12 * count);
-        for (int t = 0; t < T; t++) assert_true(i >= 2 || flags_are(&f.workspace.cloud[t], moving[t])); // not turned: equally near voters are the same
+        for (int t = 0; t < T; t++)
+            assert_true(i >= 2 ||
+                        flags_are(&f.workspace.cloud[t], moving[t])); // not turned: equally near voters are the same
         // The same frame again, whatever its pictures: from the cache. Another frame is computed: the planted
         // difference.
         assert_status_ok(flow_cue(&f.tape, f.model, &other, present, &f.cache, &again, others, &err), err);

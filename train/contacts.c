@@ -61,7 +61,8 @@ static Status measure_chunk(const Measuring *m, TrainEpisode *episode, int first
         tape_reset(m->tape);
         arena_reset(&m->tape->device->scratch);
         status = flow_to_next(m->tape, m->model, &frame, m->cache, &now, err);
-        if (status == STATUS_OK && before && before != now) episode->contacts[first + i * stride + 1] = contacts_between(before, now);
+        if (status == STATUS_OK && before && before != now)
+            episode->contacts[first + i * stride + 1] = contacts_between(before, now);
     }
     frames_free(&frames);
     return status;

@@ -45,7 +45,8 @@ static Status find_slot(FlowField **fields, VideoFrame of, FlowField **out, bool
     if (!*fields) return error_set(err, STATUS_FAILED, "out of memory for scene flow");
     uint32_t hash = ((uint32_t)of.episode * 0x9E3779B1u + (uint32_t)of.frame * 0x85EBCA77u) >> 16;
     FlowField *field = *out = &(*fields)[hash % FLOW_ENTRIES];
-    *found = field->known && field->of.episode == of.episode && field->of.frame == of.frame && field->of.stride == of.stride;
+    *found =
+        field->known && field->of.episode == of.episode && field->of.frame == of.frame && field->of.stride == of.stride;
     field->known = *found;
     field->of = of;
     return STATUS_OK;
@@ -77,7 +78,8 @@ static Status unproject_neighbours(const Making *m, Error *err) {
         from.world_from_camera = o->world_from_camera + 16 * (size_t)o->V * first;
         if (pair == 0) status = unproject_frame(&from, 1, options, &m->cache->cloud[FLOW_BEFORE], err);
         else status = unproject_frame(&from, 0, options, &m->cache->cloud[FLOW_NOW], err);
-        if (pair == 1 && status == STATUS_OK) status = unproject_frame(&from, 1, options, &m->cache->cloud[FLOW_NEXT], err);
+        if (pair == 1 && status == STATUS_OK)
+            status = unproject_frame(&from, 1, options, &m->cache->cloud[FLOW_NEXT], err);
     }
     return status;
 }
@@ -118,8 +120,8 @@ static GnnPoints list_voters(const Making *m, const real **ballots) {
     return upload_points(m->tape, count, x, c);
 }
 
-// Flow at the first `changed` points of the field; the others stay at 0, and so do those of which most of the nearest did not change both ways:
-// floor that a body left, or will cover, changes in one direction of time alone.
+// Flow at the first `changed` points of the field; the others stay at 0, and so do those of which most of the nearest
+// did not change both ways: floor that a body left, or will cover, changes in one direction of time alone.
 static void measure_flow(const Making *m, size_t changed) {
     Device *device = m->tape->device;
     real colour_length = (real)m->model->config.gnn.colour_length;
@@ -131,7 +133,8 @@ static void measure_flow(const Making *m, size_t changed) {
     flow_at(device, &(GnnFlow){voters, ballots, NULL}, &queries, colour_length, VOTERS, shares, NULL);
     moving_confirm(m->tape, m->model, &m->cache->cloud[FLOW_NOW]);
     moving_confirm(m->tape, m->model, &m->cache->cloud[FLOW_NEXT]);
-    scene_flow(m->tape, m->model, &(SceneFlowArgs){&m->cache->cloud[FLOW_NOW], &m->cache->cloud[FLOW_NEXT], queries, true, u, g});
+    scene_flow(m->tape, m->model,
+               &(SceneFlowArgs){&m->cache->cloud[FLOW_NOW], &m->cache->cloud[FLOW_NEXT], queries, true, u, g});
     if (!device->failed) {
         device->nn->download(device, host, shares, 3 * changed * sizeof *host);
         device->nn->download(device, m->field->u, u, 3 * changed * sizeof *u);
@@ -149,7 +152,8 @@ static Status make_field(const Making *m, Error *err) {
     Status status = unproject_neighbours(m, err);
     if (status != STATUS_OK) return status;
     const PointCloud *now = &m->cache->cloud[FLOW_NOW];
-    Keyed *items[2] = {tape_context(m->tape, (now->count + 1) * sizeof **items), tape_context(m->tape, (now->count + 1) * sizeof **items)};
+    Keyed *items[2] = {tape_context(m->tape, (now->count + 1) * sizeof **items),
+                       tape_context(m->tape, (now->count + 1) * sizeof **items)};
     if (m->tape->device->failed) return device_status(m->tape->device, err);
     size_t changed = choose_points(m, true, items[0]), still = choose_points(m, false, items[1]);
     status = field_reserve(m->field, changed + still, err);
@@ -163,8 +167,10 @@ static Status make_field(const Making *m, Error *err) {
     return device_status(m->tape->device, err);
 }
 
-Status flow_to_next(Tape *tape, const Vpd *model, const FlowFrame *frame, FlowCache *cache, const FlowField **out, Error *err) {
-    VideoFrame of = {frame->first.episode, frame->first.frame + frame->index * frame->first.stride, frame->first.stride};
+Status flow_to_next(Tape *tape, const Vpd *model, const FlowFrame *frame, FlowCache *cache, const FlowField **out,
+                    Error *err) {
+    VideoFrame of = {frame->first.episode, frame->first.frame + frame->index * frame->first.stride,
+                     frame->first.stride};
     FlowField *field = NULL;
     bool found;
     Status status = find_slot(&cache->next, of, &field, &found, err);
@@ -178,7 +184,8 @@ Status flow_to_next(Tape *tape, const Vpd *model, const FlowFrame *frame, FlowCa
 
 // ---- the velocity cue
 
-static Status make_cue(Tape *tape, const Vpd *model, const Observation *history, FlowCache *cache, FlowField *field, Error *err) {
+static Status make_cue(Tape *tape, const Vpd *model, const Observation *history, FlowCache *cache, FlowField *field,
+                       Error *err) {
     Observation still = *history;
     still.turn = NULL;
     const Config *c = &model->config;
@@ -206,8 +213,8 @@ static Status make_cue(Tape *tape, const Vpd *model, const Observation *history,
     return device_status(device, err);
 }
 
-Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache, GnnFlow *out,
-                const uint8_t **moving, Error *err) {
+Status flow_cue(Tape *tape, const Vpd *model, const Observation *history, VideoFrame present, FlowCache *cache,
+                GnnFlow *out, const uint8_t **moving, Error *err) {
     FlowField *field = NULL;
     bool found;
     Status status = find_slot(&cache->cue, present, &field, &found, err);

@@ -16,14 +16,16 @@ static void start_track(Tape *tape, const Scene *scene, FlowTrack *track) {
     if (!tape->device->failed) tape->device->nn->copy(tape->device, track->y, x->value, 3 * x->rows * sizeof *track->y);
 }
 
-static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, const FlowField *field, FlowTrack *track) {
+static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, const FlowField *field,
+                       FlowTrack *track) {
     Device *device = tape->device;
     ArenaMark mark = arena_mark(&device->scratch);
     const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
     size_t N = present->x->rows;
     GnnFlow flow = flow_field_upload(tape, frame->frames, field);
     real *u = device_scratch(device, 3 * N + 1);
-    flow_at(device, &flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length, TRACK_NEIGHBOURS, u, NULL);
+    flow_at(device, &flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
+            TRACK_NEIGHBOURS, u, NULL);
     if (!device->failed) device->gnn->plan_add(device, &(PlanAddArgs){3 * N, track->y, u, 1, track->y});
     arena_release(&device->scratch, mark);
 }
@@ -38,8 +40,8 @@ static const real *weights_of(Tape *tape, const Vpd *model, const Scene *scene, 
     return tape_upload(tape, weight, N, sizeof *weight);
 }
 
-Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache, FlowTrack *track,
-                 Tensor **out, Error *err) {
+Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache,
+                 FlowTrack *track, Tensor **out, Error *err) {
     const Config *c = &model->config;
     const FlowField *field;
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;

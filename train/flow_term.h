@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow term of the loss: predicted particles against where scene flow between consecutive frames of the video takes them
-// (docs/model.md, "Loss"). Flow needs depth and colour alone; it tells every particle where to go, and so teaches motion in far
-// fewer steps than pixels do.
+// The flow term of the loss: predicted particles against where scene flow between consecutive frames of the video takes
+// them (docs/model.md, "Loss"). Flow needs depth and colour alone; it tells every particle where to go, and so teaches
+// motion in far fewer steps than pixels do.
 #ifndef VPD_TRAIN_FLOW_TERM_H
 #define VPD_TRAIN_FLOW_TERM_H
 
@@ -12,9 +12,10 @@ typedef struct FlowTrack {
     real *y; // (N,3) device memory of the tape, or NULL
 } FlowTrack;
 
-// Behind a rollout step that predicted frame->index + 1: moves the track by the flow of frame->index, and gives the pseudo-Huber distance
-// to it in units of s, the mean over moving particles plus the mean over the others; *out is a (1,1) tensor.
-Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache, FlowTrack *track,
-                 Tensor **out, Error *err);
+// Behind a rollout step that predicted frame->index + 1: moves the track by the flow of frame->index, and gives the
+// pseudo-Huber distance to it in units of s, the mean over moving particles plus the mean over the others; *out is a
+// (1,1) tensor.
+Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache,
+                 FlowTrack *track, Tensor **out, Error *err);
 
 #endif

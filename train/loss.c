@@ -54,7 +54,7 @@ typedef struct Episode {
     Scene scene;
     int T;
     Tensor *pixels, *displacement, *nearest, *flow, *depth, *ssim; // (1,1) weighted sums so far, or NULL
-    Tensor *step0, *last;                                   // mean squared errors of single steps
+    Tensor *step0, *last;                                          // mean squared errors of single steps
     Tensor *h, *dx;
     real *read; // PARTS + 3 N values that outlive the backward pass, for the host to read behind it
     FlowTrack track;
@@ -210,7 +210,8 @@ static void keep_values(Episode *e, const Tensor *values, size_t at) {
 // Copies what is reported, on the device: the backward pass uses the tensors' memory again.
 static void keep_parts(Episode *e) {
     Device *device = e->tape->device;
-    const Tensor *terms[TERMS] = {e->pixels, e->displacement, e->nearest, e->flow, e->depth, e->ssim, e->step0, e->last};
+    const Tensor *terms[TERMS] = {e->pixels, e->displacement, e->nearest, e->flow,
+                                  e->depth,  e->ssim,         e->step0,   e->last};
     if (device->failed) return;
     device->nn->zero(device, e->read, PARTS * sizeof *e->read);
     for (size_t i = 0; i < TERMS; i++) keep_values(e, terms[i], i);

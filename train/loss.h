@@ -38,7 +38,7 @@ typedef struct LossInput {
         *frames; // T + rollout frames: the history, then what is to be predicted; all views but the held-out ones
     const int *input_views; // positions in frames->views that the encoder sees
     int input_view_count;
-    int rollout; // steps
+    int rollout;      // steps
     bool motion_only; // without encoder and renderer
     VideoFrame first; // what frames->F begins at, by which flow is kept
     SceneKey key;

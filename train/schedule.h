@@ -11,8 +11,8 @@ bool schedule_has_images(const TrainConfig *train, long step);
 // Steps of the phase that `step` lies in, before it.
 long schedule_phase_step(const TrainConfig *train, long step);
 
-// Learning rate of step `step` of a phase of `steps`: linear warm-up, rate * (step + 1) / warmup for step < warmup, then
-// half a cosine from `rate` at step = warmup down to `rate_end`, which the last step (steps - 1) reaches.
+// Learning rate of step `step` of a phase of `steps`: linear warm-up, rate * (step + 1) / warmup for step < warmup,
+// then half a cosine from `rate` at step = warmup down to `rate_end`, which the last step (steps - 1) reaches.
 double schedule_rate(const TrainConfig *train, long step);
 
 // Rollout length of step `step`: the last entry of train.rollout whose share (train.rollout_from) of the phase has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/bench_room.h"
 #include "nn/backend.h"
 #include "nn/optimizer.h"
-#include "model/bench_room.h"
 #include "train/loss.h"
 #include "train/schedule.h"
 #include "train/selftest.h"

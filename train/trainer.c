@@ -35,8 +35,8 @@ typedef struct Trainer {
     double best, seconds; // best score so far; time spent before this session
     double started;
     double logged, waited; // clock_now() and data.waited at the last line of the log
-    LossParts parts;  // of the last step
-    double fast_step; // seconds of a dry run's fastest
+    LossParts parts;       // of the last step
+    double fast_step;      // seconds of a dry run's fastest
 } Trainer;
 
 // ---- one step

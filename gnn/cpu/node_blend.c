@@ -51,7 +51,9 @@ void CPU_FN(node_blend_backward)(Device *device, const NodeBlendArgs *a) {
     size_t u_size = a->edges.others * element_motion_width(&a->motion), x_size = a->edges.others * 3;
     ArenaMark mark = arena_mark(&device->scratch);
     Scatter weights, u, x;
-    if (!scatter_open(&weights, device, 2 * a->edges.k + 1) || !scatter_open(&u, device, u_size) || !scatter_open(&x, device, x_size)) return;
+    if (!scatter_open(&weights, device, 2 * a->edges.k + 1) || !scatter_open(&u, device, u_size) ||
+        !scatter_open(&x, device, x_size))
+        return;
 #pragma omp parallel num_threads(device->threads)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();

@@ -22,8 +22,9 @@
 #ifdef VPD_DOUBLE
 static inline double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 #else
-// To 2e-6 relative, 1e-7 absolute. exp(-x) = 2^v = 2^n p(v - n) with n the whole number nearest to v, |v| clamped to 126; p is fitted
-// on [-1/2, 1/2] (7e-8 relative). The sum v + 1.5 * 2^23 holds n in its low bits: shifted, they are added to p's exponent.
+// To 2e-6 relative, 1e-7 absolute. exp(-x) = 2^v = 2^n p(v - n) with n the whole number nearest to v, |v| clamped to
+// 126; p is fitted on [-1/2, 1/2] (7e-8 relative). The sum v + 1.5 * 2^23 holds n in its low bits: shifted, they are
+// added to p's exponent.
 static inline float sigmoid(float x) {
     float v = x * -1.44269504f;
     int32_t bits, exponent;
@@ -56,18 +57,20 @@ static inline void row_axpy(size_t n, real s, const real *restrict x, real *rest
 }
 
 // y = base + other + x W for a narrow x (width) and W (width, n). base may be y; other may be NULL.
-static inline void row_narrow_product(size_t n, size_t width, const real *base, const real *restrict other, const real *restrict x,
-                                      const real *restrict w, real *y) {
+static inline void row_narrow_product(size_t n, size_t width, const real *base, const real *restrict other,
+                                      const real *restrict x, const real *restrict w, real *y) {
     size_t i = width >= 4 ? 4 : 0;
     if (width >= 4 && other) {
         const real x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
 #pragma omp simd
         for (size_t j = 0; j < n; j++)
-            y[j] = MADD(x3, w[3 * n + j], MADD(x2, w[2 * n + j], MADD(x1, w[n + j], MADD(x0, w[j], base[j] + other[j]))));
+            y[j] =
+                MADD(x3, w[3 * n + j], MADD(x2, w[2 * n + j], MADD(x1, w[n + j], MADD(x0, w[j], base[j] + other[j]))));
     } else if (width >= 4) {
         const real x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
 #pragma omp simd
-        for (size_t j = 0; j < n; j++) y[j] = MADD(x3, w[3 * n + j], MADD(x2, w[2 * n + j], MADD(x1, w[n + j], MADD(x0, w[j], base[j]))));
+        for (size_t j = 0; j < n; j++)
+            y[j] = MADD(x3, w[3 * n + j], MADD(x2, w[2 * n + j], MADD(x1, w[n + j], MADD(x0, w[j], base[j]))));
     } else if (other) {
 #pragma omp simd
         for (size_t j = 0; j < n; j++) y[j] = base[j] + other[j];
@@ -100,8 +103,8 @@ static inline void rows_act(Activation kind, size_t rows, size_t n, const real *
 }
 
 // h = act(a + bias) (bias may be NULL) and slope = act'(a + bias); slope may be a.
-static inline void rows_act_and_slope(Activation kind, size_t rows, size_t n, const real *restrict bias, const real *a, real *slope,
-                                      real *restrict h) {
+static inline void rows_act_and_slope(Activation kind, size_t rows, size_t n, const real *restrict bias, const real *a,
+                                      real *slope, real *restrict h) {
     for (size_t r = 0; r < rows; r++, a += n, slope += n, h += n) {
         if (kind == ACTIVATION_SILU && bias) {
 #pragma omp simd
@@ -130,7 +133,8 @@ static inline void rows_act_and_slope(Activation kind, size_t rows, size_t n, co
 }
 
 // d *= slope, and the column sums of the result are added to `sum`.
-static inline void rows_times_slope(size_t rows, size_t n, const real *restrict slope, real *restrict d, real *restrict sum) {
+static inline void rows_times_slope(size_t rows, size_t n, const real *restrict slope, real *restrict d,
+                                    real *restrict sum) {
     for (size_t i = 0; i < rows; i++, slope += n, d += n)
         for (size_t j = 0; j < n; j++) {
             real v = d[j] * slope[j];
@@ -191,16 +195,18 @@ static inline void row_moments(size_t n, const real *restrict bias, const real *
 }
 
 // out = LN(y + bias); out may be y.
-static inline void row_norm(size_t n, const real *restrict bias, const real *restrict gain, const real *restrict offset, const real *y, real *out) {
+static inline void row_norm(size_t n, const real *restrict bias, const real *restrict gain, const real *restrict offset,
+                            const real *y, real *out) {
     real mean, scale;
     row_moments(n, bias, y, out, &mean, &scale);
     for (size_t j = 0; j < n; j++) out[j] = MADD((out[j] - mean) * scale, gain[j], offset[j]);
 }
 
-// dz, the gradient of the norm's input y + bias (dz may be y), from dy, that of its output. Column sums of dz, of dy times the
-// normed input, and of dy are added to dbias, dgain, doffset.
-static inline void row_norm_backward(size_t n, const real *restrict bias, const real *restrict gain, const real *restrict dy, const real *y,
-                                     real *dz, real *restrict dbias, real *restrict dgain, real *restrict doffset) {
+// dz, the gradient of the norm's input y + bias (dz may be y), from dy, that of its output. Column sums of dz, of dy
+// times the normed input, and of dy are added to dbias, dgain, doffset.
+static inline void row_norm_backward(size_t n, const real *restrict bias, const real *restrict gain,
+                                     const real *restrict dy, const real *y, real *dz, real *restrict dbias,
+                                     real *restrict dgain, real *restrict doffset) {
     real mean, scale;
     Strip sums = {0}, alongs = {0};
     size_t j = 0;

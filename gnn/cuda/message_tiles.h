@@ -56,7 +56,7 @@ typedef struct MessageSlots {
 
 typedef struct MessageWork {
     size_t rows, tiles;
-    unsigned inputs;      // columns of all terms with a weight
+    unsigned inputs;    // columns of all terms with a weight
     CudaLists by_other; // the order of rows; row NULL: their own
     MessageSegments segments;
     struct {

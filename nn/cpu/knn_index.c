@@ -123,8 +123,7 @@ static bool allocate(Device *device, Arena *memory, KnnTree *tree) {
         tree->first[tree->levels] = arena_array(memory, members * LANES, sizeof(int32_t));
         ok = tree->box[tree->levels] && tree->first[tree->levels];
     }
-    if (!ok)
-        device_no_memory(device, &memory->source, 0, "the index of a neighbour search");
+    if (!ok) device_no_memory(device, &memory->source, 0, "the index of a neighbour search");
     return ok;
 }
 

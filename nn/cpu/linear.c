@@ -20,21 +20,22 @@ void CPU_FN(linear_forward)(Device *device, const LinearArgs *a) {
         real *y = a->y + first * a->out;
         if (a->bias)
             for (size_t i = 0; i < n; i++) memcpy(y + i * a->out, a->bias, a->out * sizeof(real));
-        ok = matmul(device->precision, PLAIN, PLAIN, n, a->out, a->in, a->x + first * a->in, a->in, a->weight, a->out, a->bias ? 1 : 0, y,
-                    a->out) &&
+        ok = matmul(device->precision, PLAIN, PLAIN, n, a->out, a->in, a->x + first * a->in, a->in, a->weight, a->out,
+                    a->bias ? 1 : 0, y, a->out) &&
              ok;
     }
     report(device, ok, a);
 }
 
 // Adds the weight and bias gradient of one chunk of rows.
-static bool add_weight_gradient(Precision precision, const LinearArgs *a, size_t first, size_t n, real *dweight, real *dbias) {
+static bool add_weight_gradient(Precision precision, const LinearArgs *a, size_t first, size_t n, real *dweight,
+                                real *dbias) {
     const real *dy = a->dy + first * a->out;
     if (dbias)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < a->out; j++) dbias[j] += dy[i * a->out + j];
-    return !dweight ||
-           matmul(precision, TRANSPOSED, PLAIN, a->in, a->out, n, a->x + first * a->in, a->in, dy, a->out, 1, dweight, a->out);
+    return !dweight || matmul(precision, TRANSPOSED, PLAIN, a->in, a->out, n, a->x + first * a->in, a->in, dy, a->out,
+                              1, dweight, a->out);
 }
 
 void CPU_FN(linear_backward)(Device *device, const LinearArgs *a) {
@@ -55,10 +56,12 @@ void CPU_FN(linear_backward)(Device *device, const LinearArgs *a) {
         for (size_t c = begin; c < end; c++) {
             size_t first = c * CPU_CHUNK_ROWS, n = chunk_size(a->rows, CPU_CHUNK_ROWS, c);
             if (a->dx)
-                ok = matmul(device->precision, PLAIN, TRANSPOSED, n, a->in, a->out, a->dy + first * a->out, a->out, a->weight, a->out, 1,
-                            a->dx + first * a->in, a->in) &&
+                ok = matmul(device->precision, PLAIN, TRANSPOSED, n, a->in, a->out, a->dy + first * a->out, a->out,
+                            a->weight, a->out, 1, a->dx + first * a->in, a->in) &&
                      ok;
-            ok = add_weight_gradient(device->precision, a, first, n, a->dweight ? dweight : NULL, a->dbias ? dbias : NULL) && ok;
+            ok = add_weight_gradient(device->precision, a, first, n, a->dweight ? dweight : NULL,
+                                     a->dbias ? dbias : NULL) &&
+                 ok;
         }
     }
     for (int t = 0; t < threads; t++) {

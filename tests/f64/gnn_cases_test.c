@@ -16,6 +16,7 @@ static void planted_error_is_caught(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_match_finite_differences), cmocka_unit_test(planted_error_is_caught)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_match_finite_differences),
+                                       cmocka_unit_test(planted_error_is_caught)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

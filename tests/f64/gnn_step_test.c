@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two rollout steps in double: gradients of every module's weights and of the inputs against central differences with plans held
-// fixed, and what docs/model.md says of translation, permutation and distance.
+// Two rollout steps in double: gradients of every module's weights and of the inputs against central differences with
+// plans held fixed, and what docs/model.md says of translation, permutation and distance.
 #include "tests/gnn_scene.h"
 
 enum { STEPS = 2 };
 
-// What differences of fourth order leave is 1e-8 or so, with steps small beside the lengths in question: weights are of order 1, edges
-// of order 1e-2 m.
+// What differences of fourth order leave is 1e-8 or so, with steps small beside the lengths in question: weights are of
+// order 1, edges of order 1e-2 m.
 static const double TOLERANCE = 1e-6, WEIGHT_STEP = 6e-5, POSITION_STEP = 1e-6;
 
 // Two steps over frozen plans, and their objective: a random weighting of all that comes out.
@@ -64,9 +64,10 @@ static void rollout_close(Rollout *r) {
     tape_free(&r->plan_tape);
 }
 
-// Error of the derivative along a random direction in `values` (count) whose gradient is `grad`. Where the gradient is all zero, so
-// must the difference be.
-static double direction_error(Rollout *r, real *values, const real *grad, size_t count, uint32_t stream, double step, double *size) {
+// Error of the derivative along a random direction in `values` (count) whose gradient is `grad`. Where the gradient is
+// all zero, so must the difference be.
+static double direction_error(Rollout *r, real *values, const real *grad, size_t count, uint32_t stream, double step,
+                              double *size) {
     const double sides[] = {1, -1, 2, -2}, weights[] = {8, -8, -1, 1};
     double analytic = 0, scale = 0, numeric = 0;
     real *saved = malloc((count + 1) * sizeof *saved);
@@ -76,7 +77,8 @@ static double direction_error(Rollout *r, real *values, const real *grad, size_t
         scale += fabs((double)grad[i] * scene_random(stream, i));
     }
     for (int side = 0; side < 4; side++) {
-        for (size_t i = 0; i < count; i++) values[i] = (real)((double)saved[i] + sides[side] * step * scene_random(stream, i));
+        for (size_t i = 0; i < count; i++)
+            values[i] = (real)((double)saved[i] + sides[side] * step * scene_random(stream, i));
         numeric += weights[side] / (12 * step) * run_rollout(r, false);
     }
     memcpy(values, saved, count * sizeof *saved);
@@ -89,7 +91,9 @@ static double direction_error(Rollout *r, real *values, const real *grad, size_t
 // "gnn.round0.edge" of "gnn.round0.edge.weight1"
 static size_t module_length(const char *name) { return (size_t)(strrchr(name, '.') - name); }
 
-static bool same_module(const char *a, const char *b) { return module_length(a) == module_length(b) && !strncmp(a, b, module_length(a)); }
+static bool same_module(const char *a, const char *b) {
+    return module_length(a) == module_length(b) && !strncmp(a, b, module_length(a));
+}
 
 // One direction through all weights of each module; they stand beside one another.
 static int check_parameters(Rollout *r, const char *form, double spoil) {
@@ -103,13 +107,16 @@ static int check_parameters(Rollout *r, const char *form, double spoil) {
     for (size_t i = 0, next; i < set->count; i = next) {
         for (next = i; next < set->count && same_module(set->items[i]->name, set->items[next]->name); next++) {}
         size_t first = set->items[i]->offset, last = next < set->count ? set->items[next]->offset : set->size;
-        double size, error = direction_error(r, set->values + first, grads + first, last - first, 100 + (uint32_t)i, WEIGHT_STEP, &size);
+        double size, error = direction_error(r, set->values + first, grads + first, last - first, 100 + (uint32_t)i,
+                                             WEIGHT_STEP, &size);
         zero += size == 0;
         if (error <= TOLERANCE) continue;
-        if (spoil == 0) print_message("%s: gradient of %s.. off by %.3g (size %.3g)\n", form, set->items[i]->name, error, size);
+        if (spoil == 0)
+            print_message("%s: gradient of %s.. off by %.3g (size %.3g)\n", form, set->items[i]->name, error, size);
         wrong++;
     }
-    // A module that nothing depends on would pass unseen. Without a past set nothing reaches gnn.encode.edge of a flat graph.
+    // A module that nothing depends on would pass unseen. Without a past set nothing reaches gnn.encode.edge of a flat
+    // graph.
     bool no_past = r->model->dynamics->config.graph == GRAPH_FLAT && r->scene->T == 1;
     if (zero != (no_past ? 1u : 0u)) {
         print_message("%s: %zu modules have no gradient at all\n", form, zero);
@@ -133,11 +140,13 @@ static int check_inputs(Rollout *r, const char *form) {
         }
     }
     for (size_t t = 0; t < r->scene->T; t++) {
-        double size, error = direction_error(r, r->scene->x[t], grads[2 * t], r->scene->count[t] * 3, 200 + (uint32_t)t, POSITION_STEP, &size);
-        double f_size, f_error = direction_error(r, r->scene->f[t], grads[2 * t + 1], r->scene->count[t] * r->scene->D, 210 + (uint32_t)t, WEIGHT_STEP, &f_size);
+        double size, error = direction_error(r, r->scene->x[t], grads[2 * t], r->scene->count[t] * 3, 200 + (uint32_t)t,
+                                             POSITION_STEP, &size);
+        double f_size, f_error = direction_error(r, r->scene->f[t], grads[2 * t + 1], r->scene->count[t] * r->scene->D,
+                                                 210 + (uint32_t)t, WEIGHT_STEP, &f_size);
         if (error > TOLERANCE || f_error > TOLERANCE || size == 0 || f_size == 0) {
-            print_message("%s: gradient of set %zu: positions off by %.3g (size %.3g), features by %.3g (size %.3g)\n", form, t, error, size,
-                          f_error, f_size);
+            print_message("%s: gradient of set %zu: positions off by %.3g (size %.3g), features by %.3g (size %.3g)\n",
+                          form, t, error, size, f_error, f_size);
             wrong++;
         }
         free(grads[2 * t]);
@@ -182,7 +191,8 @@ static void spoiled_gradient_is_caught(void **state) {
 }
 
 // One step, its plan made from the same scene; dx is copied out. nodes NULL: as the form says.
-static void one_step(SceneModel *model, Scene *scene, const int32_t *nodes, size_t node_count, real *dx, GnnPlan *plan_out, Tape *keep) {
+static void one_step(SceneModel *model, Scene *scene, const int32_t *nodes, size_t node_count, real *dx,
+                     GnnPlan *plan_out, Tape *keep) {
     Tape tape;
     GnnPlan plan;
     DynamicsOutput out = {0};
@@ -313,7 +323,8 @@ static void far_changes_do_not_arrive(void **state) {
     size_t near = 0, far = 0, wrong = 0;
     for (size_t i = 0; i < SCENE_MAX; i++) {
         bool may = i == changed;
-        for (size_t e = 0; e < plan.to_particle.k; e++) may = may || reached[plan.to_particle.index[i * plan.to_particle.k + e]];
+        for (size_t e = 0; e < plan.to_particle.k; e++)
+            may = may || reached[plan.to_particle.index[i * plan.to_particle.k + e]];
         bool differs = memcmp(before + i * 3, after + i * 3, 3 * sizeof(real)) != 0;
         wrong += differs && !may;
         near += differs;
@@ -327,8 +338,9 @@ static void far_changes_do_not_arrive(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_of_two_steps), cmocka_unit_test(spoiled_gradient_is_caught),
-                                       cmocka_unit_test(translation_changes_nothing), cmocka_unit_test(permutation_permutes_the_answer),
-                                       cmocka_unit_test(far_changes_do_not_arrive)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_of_two_steps), cmocka_unit_test(spoiled_gradient_is_caught),
+        cmocka_unit_test(translation_changes_nothing), cmocka_unit_test(permutation_permutes_the_answer),
+        cmocka_unit_test(far_changes_do_not_arrive)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
