@@ -85,7 +85,7 @@ static Status bench_renderer(Device *device, const BenchOptions *options, Error 
     const StepShape *shape = &step_shapes[options->preset];
     RendererBench b;
     RendererConfig config = renderer_bench_config();
-    Status status = renderer_bench(device, &config, shape->N, (size_t)(shape->rays * shape->views), shape->W,
+    Status status = renderer_bench(device, &config, shape->N, (size_t)shape->rays * (size_t)shape->views, shape->W,
                                    options->repeat, &b, err);
     if (status != STATUS_OK) return status;
     double seconds = b.index.wall + b.place.wall + b.forward.wall + b.backward.wall;

@@ -35,8 +35,6 @@ static size_t row_bytes(const RolloutSet *set, const Field *field) {
 }
 static size_t rows_of(const RolloutSet *set, bool cloud) { return cloud ? set->P : set->N; }
 
-Status scene_no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for the edited particles"); }
-
 size_t mask_count(const Mask *mask, size_t count) {
     size_t sum = 0;
     for (size_t i = 0; i < count; i++) sum += mask[i];

@@ -19,7 +19,9 @@ typedef struct EditScene {
 typedef uint8_t Mask;
 
 static inline RolloutSet *scene_now(const EditScene *scene) { return &scene->file->sets[0]; }
-Status scene_no_memory(Error *err);
+static inline Status scene_no_memory(Error *err) {
+    return error_set(err, STATUS_FAILED, "out of memory for the edited particles");
+}
 
 // ---- ownership (edit/tie.c)
 

@@ -3,6 +3,7 @@
 #include "edit/answers.h"
 #include "edit/scene.h"
 
+#include "base/check.h"
 #include "nn/knn.h"
 
 #include <math.h>
@@ -155,6 +156,10 @@ static void remember(Index *index, const Points *points, const uint32_t *which, 
 
 // Owners of points that were met before, ANSWER_NONE of the others.
 static void recall(const Index *index, const Points *points, uint32_t *owner) {
+    const Tells tells = index->tells;
+    CHECK(points->colour || !tells.colour);
+    CHECK(points->moving || !tells.moving);
+    CHECK(points->label || !tells.label);
 #pragma omp parallel for schedule(static)
     for (size_t block = 0; block < (points->count + BLOCK - 1) / BLOCK; block++) {
         real x[BLOCK][ANSWER_DIMS];
@@ -169,8 +174,10 @@ static void recall(const Index *index, const Points *points, uint32_t *owner) {
     }
 }
 
+static bool tell_alike(Tells a, Tells b) { return a.colour == b.colour && a.moving == b.moving && a.label == b.label; }
+
 static Status index_open(Index *index, Tells tells, size_t points, Error *err) {
-    if (index->built && memcmp(&index->tells, &tells, sizeof tells) == 0) return STATUS_OK;
+    if (index->built && tell_alike(index->tells, tells)) return STATUS_OK;
     index_close(index);
     index->tells = tells;
     index->built = true;
