@@ -19,7 +19,7 @@ typedef struct Picked {
 
 static GnnPoints upload_picked(Tape *tape, const PointCloud *cloud, size_t count, const int32_t *index) {
     real *x = tape_context(tape, (6 * count + 1) * sizeof *x);
-    if (!x) return (GnnPoints){0};
+    if (!x || !index) return (GnnPoints){0};
     real *c = x + 3 * count;
     for (size_t i = 0; i < count; i++) {
         memcpy(x + 3 * i, cloud->position + 3 * (size_t)index[i], 3 * sizeof *x);
