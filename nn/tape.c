@@ -23,11 +23,11 @@ void tape_init(Tape *tape, Device *device) {
 }
 
 static void leave_device(Tape *tape) {
-    for (Tape **link = tape->device ? &tape->device->tapes : NULL; link && *link; link = &(*link)->next)
-        if (*link == tape) {
-            *link = tape->next;
-            return;
-        }
+    if (!tape->device) return;
+    Tape **link = &tape->device->tapes;
+    while (*link && *link != tape) link = &(*link)->next;
+    CHECK(*link == tape); // else it was moved
+    *link = tape->next;
 }
 
 void tape_free(Tape *tape) {

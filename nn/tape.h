@@ -62,6 +62,7 @@ struct Tape {
     Tensor dead;                              // handed out when there is no memory left
 };
 
+// The device knows its tapes, so a tape stays where it was made.
 void tape_init(Tape *tape, Device *device);
 void tape_free(Tape *tape);
 void tape_reset(Tape *tape);

@@ -28,11 +28,9 @@ static void each_precision(Check *check, Device **devices) {
     }
 }
 
-static CaseRun run_case(Device *device, const OpCase *c) {
-    CaseRun run;
+static void run_case(Device *device, const OpCase *c, CaseRun *run) {
     Error err = {0};
-    if (case_run(device, c, -1, NULL, 0, true, &run, &err) != STATUS_OK) fail_msg("%s: %s", c->name, err.text);
-    return run;
+    if (case_run(device, c, -1, NULL, 0, true, run, &err) != STATUS_OK) fail_msg("%s: %s", c->name, err.text);
 }
 
 static bool same(const Tensor *a, const Tensor *b, bool grads) {
@@ -42,7 +40,9 @@ static bool same(const Tensor *a, const Tensor *b, bool grads) {
 }
 
 static void check_same_bits(const OpCase *c, Device *first, Device *second) {
-    CaseRun a = run_case(first, c), b = run_case(second, c);
+    CaseRun a, b;
+    run_case(first, c, &a);
+    run_case(second, c, &b);
     if (!same(a.output, b.output, false)) fail_msg("%s: other values", c->name);
     for (size_t i = 0; i < a.input_count; i++)
         if (!same(a.inputs[i], b.inputs[i], true)) fail_msg("%s: another gradient of %s", c->name, c->inputs[i].name);
@@ -98,7 +98,9 @@ static void check_convolution(const OpCase *c, const char *op, void *context) {
     Device **devices = context;
     if (strcmp(op, "conv2d")) return;
     bool rounded = devices[1]->precision == PRECISION_BF16;
-    CaseRun a = run_case(devices[0], c), b = run_case(devices[1], c);
+    CaseRun a, b;
+    run_case(devices[0], c, &a);
+    run_case(devices[1], c, &b);
     check_miss(c, "y", a.output->value, b.output->value, a.output->rows * a.output->cols, rounded);
     for (size_t i = 0; i < a.input_count; i++)
         check_miss(c, c->inputs[i].name, a.inputs[i]->grad, b.inputs[i]->grad, a.inputs[i]->rows * a.inputs[i]->cols,

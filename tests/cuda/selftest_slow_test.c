@@ -16,8 +16,8 @@ static void see(void *context, const SelfTestResult *r) {
 
 typedef Status Part(SelfTest *test, Error *err);
 
-static void check(Part *part, Precision precision, int steps) {
-    SelfTest test = {.steps = steps, .report = see, .precision = precision};
+static void check(Part *part, Precision precision, const char *model, int steps) {
+    SelfTest test = {.model = model, .steps = steps, .report = see, .precision = precision};
     Error err = {0};
     assert_status_ok(device_open("cpu", 2, &test.reference, &err), err);
     assert_status_ok(cuda_on_cpu_open(&test.device, &err), err);
@@ -32,19 +32,21 @@ static void check(Part *part, Precision precision, int steps) {
 
 static void ops(void **state) {
     (void)state;
-    check(selftest_ops, PRECISION_F32, 0); // the others: the tests of cases
+    check(selftest_ops, PRECISION_F32, NULL, 0); // the others: the tests of cases
 }
 
 static void neighbours(void **state) {
     (void)state;
-    check(selftest_neighbours, PRECISION_F32, 0);
+    check(selftest_neighbours, PRECISION_F32, NULL, 0);
 }
 
 static void models(void **state) {
     (void)state;
-    check(selftest_models, PRECISION_TF32, 3);
-    check(selftest_models, PRECISION_BF16, 2);
-    check(selftest_models, PRECISION_F32, 10);
+    check(selftest_models, PRECISION_F32, "published", 1);
+    check(selftest_models, PRECISION_F32, "published, velocity", 1);
+    check(selftest_models, PRECISION_F32, "full", 10);
+    check(selftest_models, PRECISION_TF32, "published", 1);
+    check(selftest_models, PRECISION_BF16, "full", 1);
 }
 
 int main(void) {
