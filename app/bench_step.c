@@ -122,6 +122,29 @@ static Status report_step(const BenchOptions *options, const StepShape *shape, c
     return STATUS_OK;
 }
 
+typedef Status MeasureStep(Device *device, const Config *config, const Observation *frames, int repetitions,
+                           StepBench *out, Error *err);
+typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                          Error *err);
+
+// Measures and reports the forms that are asked for, one after the other.
+static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, MeasureStep *measure,
+                        ReportStep *report, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
+    Status status = STATUS_OK;
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
+        StepBench b;
+        Config config;
+        if (options->form != STEP_FORMS && options->form != form) continue;
+        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        config.model.precision = (int)device->precision;
+        if (status == STATUS_OK) status = measure(device, &config, frames, options->repeat, &b, err);
+        if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
+        fflush(stdout);
+    }
+    return status;
+}
+
 Status bench_step(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
     Video video;
@@ -136,16 +159,7 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
         printf("%-20s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
                "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
     }
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
-        StepBench b;
-        Config config;
-        if (options->form != STEP_FORMS && options->form != form) continue;
-        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
-        config.model.precision = (int)device->precision;
-        if (status == STATUS_OK) status = step_bench(device, &config, &video.observation, options->repeat, &b, err);
-        if (status == STATUS_OK) status = report_step(options, shape, step_form_names[form], &b, err);
-        fflush(stdout);
-    }
+    if (status == STATUS_OK) status = each_form(device, options, &video.observation, step_bench, report_step, err);
     close_video(&video);
     return status;
 }
@@ -240,32 +254,26 @@ Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
 
 // ---- vpd bench frames
 
-// One rollout step and its picture of 128x128 (the preset's size), forms one after the other.
+static Status report_frames(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                            Error *err) {
+    double ms = 1e3 * b->step.wall, per_second = 1 / b->step.wall;
+    if (options->json)
+        return json_write_line(stdout,
+                               json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset", shape->name,
+                                         "form", form, "N", (json_int_t)b->particles, "width", shape->W, "height",
+                                         shape->H, "frame_ms", ms, "frames_per_second", per_second),
+                               err);
+    printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n", shape->name,
+           form, b->particles, shape->W, shape->H, ms, per_second);
+    return STATUS_OK;
+}
+
+// One rollout step and its picture (the preset's size).
 Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
-    const StepShape *shape = &step_shapes[options->preset];
     Video video;
-    Status status = open_video(&video, shape, options->data, err);
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
-        StepBench b;
-        Config config;
-        if (options->form != STEP_FORMS && options->form != form) continue;
-        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
-        config.model.precision = (int)device->precision;
-        if (status == STATUS_OK)
-            status = step_bench_frames(device, &config, &video.observation, options->repeat, &b, err);
-        if (status != STATUS_OK) break;
-        double per_second = 1 / b.step.wall;
-        if (options->json)
-            status = json_write_line(stdout,
-                                     json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset",
-                                               shape->name, "form", step_form_names[form], "N", (json_int_t)b.particles,
-                                               "width", shape->W, "height", shape->H, "frame_ms", 1e3 * b.step.wall,
-                                               "frames_per_second", per_second),
-                                     err);
-        else
-            printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n",
-                   shape->name, step_form_names[form], b.particles, shape->W, shape->H, 1e3 * b.step.wall, per_second);
-    }
+    Status status = open_video(&video, &step_shapes[options->preset], options->data, err);
+    if (status == STATUS_OK)
+        status = each_form(device, options, &video.observation, step_bench_frames, report_frames, err);
     close_video(&video);
     return status;
 }

@@ -49,9 +49,7 @@ static Status small_config(Config *config, Error *err) {
 // The first camera's view of what comes next.
 static RendererOutput draw(Tape *tape, const Vpd *model, const Observation *frames, const Scene *scene) {
     real origin[3 * RAYS], direction[3 * RAYS];
-    RendererCamera camera = {.H = frames->H, .W = frames->W};
-    memcpy(camera.K, frames->intrinsics, sizeof camera.K);
-    memcpy(camera.world_from_camera, frames->world_from_camera, sizeof camera.world_from_camera);
+    RendererCamera camera = observation_camera(frames, 0, 0);
     renderer_camera_rays(&camera, 0, RAYS, origin, direction);
     return vpd_render(tape, model, scene, RAYS, origin, direction, NULL, NULL);
 }

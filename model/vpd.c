@@ -221,6 +221,14 @@ void observation_background(const Observation *o, real out[3]) {
     for (size_t c = 0; c < 3; c++) out[c] = (real)((count ? sum[c] / (double)count : all[c] / (double)pixels) / 255);
 }
 
+RendererCamera observation_camera(const Observation *o, int frame, int view) {
+    RendererCamera camera = {.H = o->H, .W = o->W};
+    memcpy(camera.K, o->intrinsics + 9 * view, sizeof camera.K);
+    memcpy(camera.world_from_camera, o->world_from_camera + 16 * (frame * o->V + view),
+           sizeof camera.world_from_camera);
+    return camera;
+}
+
 // R_i from the distance to the fourth nearest other particle, or r for all.
 static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count) {
     enum { FOURTH = 4 };

@@ -44,6 +44,8 @@ void workspace_free(Workspace *workspace);
 
 // Mean colour of the pixels without depth, of all pixels where each has depth.
 void observation_background(const Observation *observation, real out[3]);
+// The camera of view number `view` at a frame.
+RendererCamera observation_camera(const Observation *observation, int frame, int view);
 
 // What the random choices of a scene are keyed by.
 typedef struct SceneKey {
@@ -67,13 +69,12 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 
 typedef struct EncodeOptions {
     SceneKey key;
-    double position_noise; // standard deviation in metres, added to input positions; 0 = none
-    bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
-    size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as
-                           // encoder.moving_share says
-    const GnnFlow *cue;    // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
-    const uint8_t
-        *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h) from before; NULL: it is computed
+    double position_noise;               // standard deviation in metres, added to input positions; 0 = none
+    bool no_latents;                     // the encoder stays out: latent features are 0 (training of motion alone)
+    size_t particles;                    // at most, at least half of them moving if there are so many; 0: encoder.N, as
+                                         // encoder.moving_share says
+    const GnnFlow *cue;                  // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
+    const uint8_t *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h); NULL: it is computed
 } EncodeOptions;
 
 // The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.

@@ -6,7 +6,6 @@
 #include "train/schedule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { WARM_UP = 2, OPTIONS = 24, OPTION_LENGTH = 64 };
 enum {
@@ -170,19 +169,11 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     return status;
 }
 
-static RendererCamera camera_of(const Observation *o, int frame, int view) {
-    RendererCamera camera = {.H = o->H, .W = o->W};
-    memcpy(camera.K, o->intrinsics + 9 * view, sizeof camera.K);
-    memcpy(camera.world_from_camera, o->world_from_camera + 16 * (frame * o->V + view),
-           sizeof camera.world_from_camera);
-    return camera;
-}
-
 static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
     Scene scene;
     Observation history = *b->frames;
     history.F = (int)b->config->model.T;
-    RendererCamera camera = camera_of(b->frames, history.F - 1, 0);
+    RendererCamera camera = observation_camera(b->frames, history.F - 1, 0);
     tape_reset(&b->tape);
     arena_reset(&b->device->scratch);
     b->tape.recording = false;
