@@ -164,6 +164,8 @@ static const Option options[] = {
     {"train.keep_mib", OPTION_REAL, AT(train.keep_mib), 0, 1e7, "MiB", "1024", NULL,
      "Memory for products of the dynamics that the backward pass needs; beyond it they are computed again, to the same "
      "bits."},
+    {"train.cuda_graph", OPTION_BOOL, AT(train.cuda_graph), 0, 0, "", "false", NULL,
+     "A GPU gets the parts of a step that come again as captured graphs: less work for the host, the same bits."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Key of every random number."},
     {"train.init", OPTION_TEXT, AT(train.init), 0, 0, "", "", NULL, "Checkpoint whose weights to start from."},
     {"train.init_motion", OPTION_TEXT, AT(train.init_motion), 0, 0, "", "", NULL,

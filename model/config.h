@@ -85,6 +85,7 @@ typedef struct TrainConfig {
     int turn;              // none|x|y|z: axis that episodes are turned about
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
+    bool cuda_graph;       // a GPU gets the parts of a step that come again as captured graphs
     long seed;
     char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE]; // checkpoint to start from; another for the dynamics
     char freeze[OPTION_TEXT_SIZE];                              // comma-separated parameter prefixes

@@ -29,6 +29,7 @@ typedef struct NnBackend {
 
     // memory; `host` is ordinary memory
     void (*wait)(Device *); // until all work is done, for clocks alone; NULL where calls come back when it is
+    void (*step_begin)(Device *), (*flush)(Device *), (*step_end)(Device *); // nn/device.h; NULL: nothing to do
     void (*zero)(Device *, void *memory, size_t bytes);
     void (*copy)(Device *, void *to, const void *from, size_t bytes);
     void (*upload)(Device *, void *to, const void *host, size_t bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/device.h"
 
+#include "nn/backend.h"
 #include "nn/device_memory.h"
 
 #include <stdarg.h>
@@ -8,6 +9,18 @@
 
 void device_set_precision(Device *device, Precision precision) {
     device->precision = device->precisions >> precision & 1 ? precision : PRECISION_F32;
+}
+
+void device_step_begin(Device *device) {
+    if (device->nn->step_begin) device->nn->step_begin(device);
+}
+
+void device_flush(Device *device) {
+    if (device->nn->flush) device->nn->flush(device);
+}
+
+void device_step_end(Device *device) {
+    if (device->nn->step_end) device->nn->step_end(device);
 }
 
 void device_fail(Device *device, Status status, const char *format, ...) {

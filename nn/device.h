@@ -31,6 +31,13 @@ typedef enum Precision {
     PRECISION_TF32    // tensor cores: 2^-11
 } Precision;
 
+// Of steps that come again and again (device_step_begin): what a device that captures their commands did.
+typedef struct DeviceReplay {
+    bool wanted;               // by the user
+    size_t captured, launched; // parts of steps
+    size_t changed, otherwise; // kernels within them that got other arguments; parts that came otherwise than captured
+} DeviceReplay;
+
 typedef struct Device {
     char name[64]; // "cpu avx2, 2 threads"
     const struct NnBackend *nn;
@@ -45,6 +52,7 @@ typedef struct Device {
     Error error;
     char note[160]; // what it does in another way than it was asked to; "": nothing
     void *state;    // the back end's own
+    DeviceReplay replay;
     // ---- what its memory is used for (nn/device_memory.h)
     size_t parameter_bytes, optimizer_bytes; // values and gradients; moments and average
     struct Tape *tapes;                      // all that are open
@@ -57,6 +65,12 @@ Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
 
 void device_set_precision(Device *device, Precision precision);
+
+// What lies between is a step like the steps before, so that a device may keep what it learns of them (replay.wanted).
+// device_flush: from here on the host goes on with other things; let what is under way begin.
+void device_step_begin(Device *device);
+void device_flush(Device *device);
+void device_step_end(Device *device);
 
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

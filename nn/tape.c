@@ -68,6 +68,7 @@ void tape_part(Tape *tape, const TapePart *part) {
     *section = (TapeSection){slot_of(tape, part), tape->memory.used, tape->section};
     tape->section = section;
     tape->device->part = part;
+    device_flush(tape->device);
 }
 
 void tape_reset(Tape *tape) {

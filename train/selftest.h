@@ -11,7 +11,7 @@
 // magnitude of an element of the reference; infinity where one of the two is not finite and the other is something
 // else.
 typedef struct SelfTestResult {
-    const char *part;       // "ops", "again", "neighbours", "models", and "ops bf16" and so on
+    const char *part;       // "ops", "again", "neighbours", "models", "graphs", and "ops bf16" and so on
     const char *name;       // of the op or form
     size_t checked, failed; // cases
     double worst, allowed;  // error
@@ -34,6 +34,8 @@ typedef struct SelfTest {
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);
+// Whether test->device comes to the same bits with train.cuda_graph as without.
+Status selftest_replays(SelfTest *test, Error *err);
 
 // ---- for these three
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/bench_room.h"
 #include "nn/backend.h"
-#include "nn/optimizer.h"
-#include "train/loss.h"
-#include "train/schedule.h"
 #include "train/selftest.h"
+#include "train/selftest_model.h"
 #include "train/step_bench.h"
 
 #include <math.h>
@@ -16,52 +14,8 @@
 static const double ROUNDING = 1e-3;
 enum { VIEWS = 2, SIDE = 32, ROLLOUT = 2, T = 2 };
 
-// One model under training on one device.
-typedef struct Trial {
-    Vpd *model;
-    Optimizer optimizer;
-    Tape tape;
-    LossWorkspace workspace;
-} Trial;
-
-static Status trial_open(Trial *trial, Device *device, const Config *config, Error *err) {
-    const TrainConfig *t = &config->train;
-    *trial = (Trial){0};
-    tape_init(&trial->tape, device);
-    Status status = vpd_create(config, device, &trial->model, err);
-    OptimizerConfig options = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
-    return status == STATUS_OK ? optimizer_create(&trial->optimizer, &trial->model->parameters, options, err) : status;
-}
-
-static void trial_close(Trial *trial) {
-    optimizer_free(&trial->optimizer);
-    loss_workspace_free(&trial->workspace);
-    tape_free(&trial->tape);
-    vpd_free(trial->model);
-}
-
-static Status trial_gradient(Trial *trial, const Observation *frames, int step, double *loss, Error *err) {
-    static const int views[VIEWS] = {0, 1};
-    LossParts parts;
-    LossInput input = {.frames = frames,
-                       .input_views = views,
-                       .input_view_count = VIEWS,
-                       .rollout = ROLLOUT,
-                       .key = {1, (uint32_t)step, 0},
-                       .scale = 1};
-    parameters_zero_grad(&trial->model->parameters);
-    Status status = loss_backward(&trial->tape, trial->model, &trial->workspace, &input, &parts, err);
-    *loss = parts.total;
-    return status;
-}
-
-static Status trial_update(Trial *trial, int step, Error *err) {
-    double norm;
-    return optimizer_step(&trial->optimizer, schedule_rate(&trial->model->config.train, step), &norm, err);
-}
-
-static Status compare_gradients(const SelfTest *test, const Trial *expected, const Trial *found, SelfTestResult *result,
-                                Error *err) {
+static Status compare_gradients(const SelfTest *test, const SelfTestModel *expected, const SelfTestModel *found,
+                                SelfTestResult *result, Error *err) {
     const Parameters *set = &expected->model->parameters;
     double largest;
     bool held = selftest_largest(test->reference, set->grads, set->size, &largest);
@@ -78,7 +32,7 @@ static Status compare_gradients(const SelfTest *test, const Trial *expected, con
 }
 
 // The length of the difference of the two gradients over that of the reference's.
-static Status compare_whole_gradient(const SelfTest *test, const Trial *expected, const Trial *found,
+static Status compare_whole_gradient(const SelfTest *test, const SelfTestModel *expected, const SelfTestModel *found,
                                      SelfTestResult *result, Error *err) {
     const Parameters *a = &expected->model->parameters, *b = &found->model->parameters;
     double difference = 0, length = 0;
@@ -99,23 +53,23 @@ static Status compare_whole_gradient(const SelfTest *test, const Trial *expected
 }
 
 // Both take the same steps. The device's failures are noted; the reference's end the test.
-static Status compare_steps(const SelfTest *test, Trial *expected, Trial *found, const Observation *frames,
-                            SelfTestResult *result, SelfTestResult *gradient, Error *err) {
+static Status compare_steps(const SelfTest *test, SelfTestModel *expected, SelfTestModel *found,
+                            const Observation *frames, SelfTestResult *result, SelfTestResult *gradient, Error *err) {
     for (int step = 0; step < test->steps; step++) {
         double loss[2] = {0};
         char where[64];
         Error failure = {0};
         snprintf(where, sizeof where, "loss of step %d", step);
-        Status status = trial_gradient(expected, frames, step, &loss[0], err);
+        Status status = selftest_gradient(expected, frames, step, &loss[0], err);
         if (status != STATUS_OK) return status;
-        Status ran = trial_gradient(found, frames, step, &loss[1], &failure);
+        Status ran = selftest_gradient(found, frames, step, &loss[1], &failure);
         if (ran == STATUS_OK) selftest_note(result, where, fabs(loss[1] - loss[0]) / loss[0]);
         if (ran == STATUS_OK && step + 1 == test->steps)
             status = test->precision == PRECISION_F32 ? compare_gradients(test, expected, found, result, err)
                                                       : compare_whole_gradient(test, expected, found, gradient, err);
-        if (status == STATUS_OK) status = trial_update(expected, step, err);
+        if (status == STATUS_OK) status = selftest_update(expected, step, err);
         if (status != STATUS_OK) return status;
-        if (ran == STATUS_OK) ran = trial_update(found, step, &failure);
+        if (ran == STATUS_OK) ran = selftest_update(found, step, &failure);
         if (ran != STATUS_OK) {
             selftest_note_failure(result, where, failure.text);
             return STATUS_OK;
@@ -139,18 +93,18 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
     const SelfTestPrecision *p = &selftest_precisions[test->precision];
     SelfTestResult result = {.part = p->models, .name = step_form_names[form], .allowed = p->model_error};
     SelfTestResult gradient = {.part = p->gradients, .name = step_form_names[form], .allowed = p->gradient_error};
-    Trial expected = {0}, found = {0};
+    SelfTestModel expected = {0}, found = {0};
     Config config;
     Error failure = {0};
     Status status = small_config(test, form, &config, err);
     if (status != STATUS_OK) return status;
-    status = trial_open(&expected, test->reference, &config, err);
+    status = selftest_open_model(&expected, test->reference, &config, err);
     config.model.precision = (int)test->precision;
-    if (status == STATUS_OK && trial_open(&found, test->device, &config, &failure) != STATUS_OK)
+    if (status == STATUS_OK && selftest_open_model(&found, test->device, &config, &failure) != STATUS_OK)
         selftest_note_failure(&result, "creation", failure.text);
     else if (status == STATUS_OK) status = compare_steps(test, &expected, &found, frames, &result, &gradient, err);
-    trial_close(&expected);
-    trial_close(&found);
+    selftest_close_model(&expected);
+    selftest_close_model(&found);
     device_set_precision(test->device, PRECISION_F32);
     if (status == STATUS_OK) selftest_report(test, &result);
     if (status == STATUS_OK && gradient.checked) selftest_report(test, &gradient);

@@ -55,7 +55,7 @@ static void random_turn(const Trainer *t, int episode, long in_batch, double tur
 }
 
 // Encode, step, render, loss and backward for each episode of the batch; then one update.
-static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
+static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
     memset(parts, 0, sizeof *parts);
     if (t->step > 0 && t->step == train->motion_steps) { // images join: on with the averaged weights
@@ -98,6 +98,13 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
     t->step++;
     return STATUS_OK;
+}
+
+static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
+    device_step_begin(t->device);
+    Status status = one_step(t, parts, norm, err);
+    device_step_end(t->device);
+    return status;
 }
 
 // ---- what a run leaves behind
@@ -413,6 +420,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->started = clock_now();
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
+    device->replay.wanted = config->train.cuda_graph;
     Status status = options->dry_run ? dry_run(t, err) : run(t, err);
     if (status == STATUS_OK) summarize(t, summary);
     run_log_close(&t->run_log);

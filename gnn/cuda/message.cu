@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gnn/cuda/functions.h"
 #include "gnn/cuda/message_run.h"
+#include "nn/cuda/device.h"
 
 // Products of terms that all rows of a group share are taken once per group where they are this wide.
 constexpr size_t MESSAGE_WIDE = 32;
@@ -74,7 +75,7 @@ void message_backward_cuda(Device *device, const MessageArgs *a) {
     if (of_groups.term_count) {
         size_t count = m.edges.groups * m.hidden;
         real *d = m.terms[m.term_count - 1].dx = device_scratch(device, count);
-        if (d) cuda_ok(device, cudaMemsetAsync(d, 0, count * sizeof *d, cuda_state(device)->stream), "cudaMemsetAsync");
+        cuda_zero(device, d, count * sizeof *d);
         if (!m.kept_a) forward(device, &of_groups);
         backward(device, &m);
         of_groups.drows = d;

@@ -2,6 +2,7 @@
 #include "nn/cuda/blas.h"
 
 #include "nn/cuda/library.h"
+#include "nn/device_memory.h"
 
 #include <cublas_v2.h>
 
@@ -10,11 +11,16 @@
 #define NAME_OF_LT_(number) "libcublasLt.so." #number
 #define NAME_OF_LT(number) NAME_OF_LT_(number)
 
+// What products may use beside their factors (cuBLAS's own would be allocated within captured graphs).
+constexpr size_t WORKSPACE = size_t{32} << 20;
+
 struct CudaBlas {
     cublasHandle_t handle;
+    void *workspace;
     decltype(&cublasCreate_v2) create;
     decltype(&cublasDestroy_v2) destroy;
     decltype(&cublasSetStream_v2) set_stream;
+    decltype(&cublasSetWorkspace_v2) set_workspace;
     decltype(&cublasGemmEx_64) gemm;
     decltype(&cublasGetStatusString) text;
 };
@@ -33,14 +39,25 @@ static bool find_functions(Device *device, CudaBlas *blas) {
     const struct {
         const char *name;
         void *function;
-    } functions[] = {{"cublasCreate_v2", &blas->create},
-                     {"cublasDestroy_v2", &blas->destroy},
-                     {"cublasSetStream_v2", &blas->set_stream},
-                     {"cublasGemmEx_64", &blas->gemm},
-                     {"cublasGetStatusString", &blas->text}};
+    } functions[] = {{"cublasCreate_v2", &blas->create},        {"cublasDestroy_v2", &blas->destroy},
+                     {"cublasSetStream_v2", &blas->set_stream}, {"cublasSetWorkspace_v2", &blas->set_workspace},
+                     {"cublasGemmEx_64", &blas->gemm},          {"cublasGetStatusString", &blas->text}};
     for (auto &f : functions)
         if (!cuda_library_function(device, library, f.name, static_cast<void **>(f.function))) return false;
     return true;
+}
+
+static bool give_workspace(Device *device, CudaBlas *blas) {
+    blas->workspace = device->source.allocate(device->source.owner, WORKSPACE);
+    if (!blas->workspace) device_no_memory(device, &device->source, WORKSPACE, "the workspace of cuBLAS");
+    return blas->workspace &&
+           ok(device, blas, blas->set_workspace(blas->handle, blas->workspace, WORKSPACE), "cublasSetWorkspace");
+}
+
+static void drop(Device *device, CudaBlas *blas) {
+    if (blas && blas->handle) blas->destroy(blas->handle);
+    if (blas && blas->workspace) device->source.release(device->source.owner, blas->workspace, WORKSPACE);
+    free(blas);
 }
 
 static CudaBlas *blas_of(Device *device) {
@@ -48,10 +65,11 @@ static CudaBlas *blas_of(Device *device) {
     if (state->blas) return state->blas;
     CudaBlas *blas = static_cast<CudaBlas *>(calloc(1, sizeof *blas));
     if (!blas) device_fail(device, STATUS_FAILED, "out of memory for cuBLAS");
-    if (blas && find_functions(device, blas) && ok(device, blas, blas->create(&blas->handle), "cublasCreate") &&
-        ok(device, blas, blas->set_stream(blas->handle, state->stream), "cublasSetStream"))
+    else if (find_functions(device, blas) && ok(device, blas, blas->create(&blas->handle), "cublasCreate") &&
+             ok(device, blas, blas->set_stream(blas->handle, state->stream), "cublasSetStream") &&
+             give_workspace(device, blas))
         return state->blas = blas;
-    free(blas);
+    drop(device, blas);
     return nullptr;
 }
 
@@ -65,9 +83,8 @@ static cublasComputeType_t compute_type(Precision precision) {
 }
 
 // cuBLAS counts columns first: it is asked for the transposed C' = op(B)' op(A)'.
-void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                 const real *b, size_t ldb, real beta, real *c, size_t ldc) {
-    const CudaBlas *blas = m && n && !device->failed ? blas_of(device) : nullptr;
+void CudaMatmulCall::run(Device *device) const {
+    const CudaBlas *blas = blas_of(device);
     if (!blas) return;
     const real one = 1;
     auto operation = [](Transpose t) { return t == TRANSPOSED ? CUBLAS_OP_T : CUBLAS_OP_N; };
@@ -75,13 +92,11 @@ void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n,
     ok(device, blas,
        blas->gemm(blas->handle, operation(tb), operation(ta), static_cast<int64_t>(n), static_cast<int64_t>(m),
                   static_cast<int64_t>(k), &one, b, CUDA_R_32F, stride(ldb), a, CUDA_R_32F, stride(lda), &beta, c,
-                  CUDA_R_32F, stride(ldc), compute_type(device->precision), CUBLAS_GEMM_DEFAULT),
+                  CUDA_R_32F, stride(ldc), compute_type(precision), CUBLAS_GEMM_DEFAULT),
        "cublasGemmEx");
 }
 
 void cuda_blas_close(Device *device) {
-    CudaState *state = cuda_state(device);
-    if (state->blas) state->blas->destroy(state->blas->handle);
-    free(state->blas);
-    state->blas = nullptr;
+    drop(device, cuda_state(device)->blas);
+    cuda_state(device)->blas = nullptr;
 }

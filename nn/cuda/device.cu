@@ -44,30 +44,52 @@ static void room(void *owner, size_t *left, size_t *total) {
     }
 }
 
-static void move(Device *device, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *name) {
-    if (bytes == 0 || !cuda_op(device, name, bytes)) return;
-    cuda_ok(device, cudaMemcpyAsync(to, from, bytes, kind, cuda_state(device)->stream), "cudaMemcpyAsync");
-}
+struct CopyCall {
+    void *to;
+    const void *from;
+    size_t bytes;
+    cudaMemcpyKind kind;
+
+    bool operator==(const CopyCall &) const = default;
+    void run(Device *device) const {
+        cuda_ok(device, cudaMemcpyAsync(to, from, bytes, kind, cuda_state(device)->stream), "cudaMemcpyAsync");
+    }
+};
+
+struct ZeroCall {
+    void *memory;
+    size_t bytes;
+
+    bool operator==(const ZeroCall &) const = default;
+    void run(Device *device) const {
+        cuda_ok(device, cudaMemsetAsync(memory, 0, bytes, cuda_state(device)->stream), "cudaMemsetAsync");
+    }
+};
 
 void cuda_zero(Device *device, void *memory, size_t bytes) {
-    if (bytes == 0 || !cuda_op(device, "zero", bytes)) return;
-    cuda_ok(device, cudaMemsetAsync(memory, 0, bytes, cuda_state(device)->stream), "cudaMemsetAsync");
+    if (bytes > 0 && cuda_op(device, "zero", bytes)) cuda_submit(device, ZeroCall{memory, bytes});
 }
 
 void cuda_copy(Device *device, void *to, const void *from, size_t bytes) {
-    move(device, to, from, bytes, cudaMemcpyDeviceToDevice, "copy");
+    if (bytes > 0 && cuda_op(device, "copy", bytes))
+        cuda_submit(device, CopyCall{to, from, bytes, cudaMemcpyDeviceToDevice});
 }
 
 void cuda_upload(Device *device, void *to, const void *host, size_t bytes) {
-    move(device, to, host, bytes, cudaMemcpyHostToDevice, "upload");
+    if (bytes == 0 || !cuda_op(device, "upload", bytes)) return;
+    const void *staged = cuda_staged(device, host, bytes);
+    cuda_submit(device, CopyCall{to, staged ? staged : host, bytes, cudaMemcpyHostToDevice});
 }
 
 void cuda_download(Device *device, void *host, const void *from, size_t bytes) {
-    move(device, host, from, bytes, cudaMemcpyDeviceToHost, "download");
+    cuda_flush(device);
+    if (bytes > 0 && cuda_op(device, "download", bytes))
+        CopyCall{host, from, bytes, cudaMemcpyDeviceToHost}.run(device);
     cuda_wait(device);
 }
 
 void cuda_wait(Device *device) {
+    cuda_flush(device);
     if (!device->failed)
         cuda_ok(device, cudaStreamSynchronize(cuda_state(device)->stream), "an earlier kernel or copy");
 }
@@ -152,6 +174,7 @@ void cuda_device_close(Device *device) {
     CudaState *state = cuda_state(device);
     if (!state) return;
     cudaSetDevice(state->index);
+    cuda_replay_close(device);
     cuda_blas_close(device);
     cuda_dnn_close(device);
     arena_free(&device->scratch);

@@ -113,9 +113,9 @@ static bool describe(Device *device, CudaDnn *dnn, Plan *plan) {
            good(dnn->cudnnSetFilter4dDescriptor(plan->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, out, in, 3, 3));
 }
 
-static Plan *plan_for(Device *device, CudaConv conv) {
+static Plan *plan_for(Device *device, CudaConv conv, Precision precision) {
     CudaDnn *dnn = device->failed ? nullptr : dnn_of(device);
-    bool tensor = device->precision != PRECISION_F32;
+    bool tensor = precision != PRECISION_F32;
     for (size_t i = 0; dnn && i < dnn->count; i++)
         if (dnn->plans[i].tensor == tensor && !memcmp(&dnn->plans[i].conv, &conv, sizeof conv)) return &dnn->plans[i];
     if (!dnn) return nullptr;
@@ -171,8 +171,8 @@ static bool find_algorithm(Device *device, const CudaDnn *dnn, const Plan *plan,
     return choice->made;
 }
 
-void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real *filter, real *y) {
-    Plan *plan = plan_for(device, conv);
+static void forward(Device *device, const CudaConvCall &c) {
+    Plan *plan = plan_for(device, c.conv, c.precision);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
     auto list = [=](cudnnConvolutionFwdAlgoPerf_t *results, int *count) {
@@ -184,16 +184,16 @@ void cuda_conv_forward(Device *device, CudaConv conv, const real *x, const real 
     const real one = 1;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->forward.bytes);
-    if (room && set_math(device, dnn, conv, plan->forward.math))
+    if (room && set_math(device, dnn, c.conv, plan->forward.math))
         ok(device, dnn,
-           dnn->cudnnConvolutionForward(dnn->handle, &one, plan->x, x, plan->filter, filter, dnn->convolution,
-                                        plan->forward.algorithm, room, plan->forward.bytes, &one, plan->y, y),
-           conv, "forward");
+           dnn->cudnnConvolutionForward(dnn->handle, &one, plan->x, c.x, plan->filter, c.filter, dnn->convolution,
+                                        plan->forward.algorithm, room, plan->forward.bytes, &one, plan->y, c.out),
+           c.conv, "forward");
     arena_release(&device->scratch, mark);
 }
 
-void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, const real *dy, bool add, real *dx) {
-    Plan *plan = plan_for(device, conv);
+static void backward_data(Device *device, const CudaConvCall &c) {
+    Plan *plan = plan_for(device, c.conv, c.precision);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
     auto list = [=](cudnnConvolutionBwdDataAlgoPerf_t *results, int *count) {
@@ -202,19 +202,19 @@ void cuda_conv_backward_data(Device *device, CudaConv conv, const real *filter, 
     };
     if (!plan->data.made && !find_algorithm<cudnnConvolutionBwdDataAlgoPerf_t>(device, dnn, plan, &plan->data, list))
         return;
-    const real one = 1, beta = add;
+    const real one = 1, beta = c.add;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->data.bytes);
-    if (room && set_math(device, dnn, conv, plan->data.math))
+    if (room && set_math(device, dnn, c.conv, plan->data.math))
         ok(device, dnn,
-           dnn->cudnnConvolutionBackwardData(dnn->handle, &one, plan->filter, filter, plan->y, dy, dnn->convolution,
-                                             plan->data.algorithm, room, plan->data.bytes, &beta, plan->x, dx),
-           conv, "backward to x");
+           dnn->cudnnConvolutionBackwardData(dnn->handle, &one, plan->filter, c.filter, plan->y, c.dy, dnn->convolution,
+                                             plan->data.algorithm, room, plan->data.bytes, &beta, plan->x, c.out),
+           c.conv, "backward to x");
     arena_release(&device->scratch, mark);
 }
 
-void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, const real *dy, real *dfilter) {
-    Plan *plan = plan_for(device, conv);
+static void backward_filter(Device *device, const CudaConvCall &c) {
+    Plan *plan = plan_for(device, c.conv, c.precision);
     if (!plan) return;
     const CudaDnn *dnn = cuda_state(device)->dnn;
     auto list = [=](cudnnConvolutionBwdFilterAlgoPerf_t *results, int *count) {
@@ -227,13 +227,21 @@ void cuda_conv_backward_filter(Device *device, CudaConv conv, const real *x, con
     const real one = 1, zero = 0;
     ArenaMark mark = arena_mark(&device->scratch);
     void *room = device_scratch_bytes(device, plan->weights.bytes);
-    if (room && set_math(device, dnn, conv, plan->weights.math))
+    if (room && set_math(device, dnn, c.conv, plan->weights.math))
         ok(device, dnn,
-           dnn->cudnnConvolutionBackwardFilter(dnn->handle, &one, plan->x, x, plan->y, dy, dnn->convolution,
+           dnn->cudnnConvolutionBackwardFilter(dnn->handle, &one, plan->x, c.x, plan->y, c.dy, dnn->convolution,
                                                plan->weights.algorithm, room, plan->weights.bytes, &zero, plan->filter,
-                                               dfilter),
-           conv, "backward to the weights");
+                                               c.out),
+           c.conv, "backward to the weights");
     arena_release(&device->scratch, mark);
+}
+
+void CudaConvCall::run(Device *device) const {
+    switch (kind) {
+    case CudaConvKind::forward: return forward(device, *this);
+    case CudaConvKind::backward_data: return backward_data(device, *this);
+    case CudaConvKind::backward_filter: return backward_filter(device, *this);
+    }
 }
 
 void cuda_dnn_close(Device *device) {

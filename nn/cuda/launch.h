@@ -10,7 +10,12 @@
 #include <cuda_runtime.h>
 
 #include "base/check.h"
+#include "nn/cuda/replay.h"
 #include "nn/device.h"
+
+#include <array>
+#include <string.h>
+#include <tuple>
 
 constexpr unsigned CUDA_WARP = 32,
                    CUDA_THREADS = 256; // threads of a warp, and of a block where nothing asks for another number
@@ -27,7 +32,8 @@ struct CudaState {
     size_t shared_limit; // bytes of shared memory that a block may ask for
     CudaBlas *blas;      // made at first use
     CudaDnn *dnn;
-    const char *op; // under way, and its sizes: for messages
+    CudaReplay *replay; // likewise
+    const char *op;     // under way, and its sizes: for messages
     size_t sizes[CUDA_OP_SIZES], size_count;
 };
 
@@ -56,22 +62,62 @@ template <class... Sizes> bool cuda_op(Device *device, const char *name, Sizes..
 #define LAUNCH(device, blocks, threads, shared, kernel, ...)                                                           \
     cuda_launch(device, #kernel, blocks, threads, shared, kernel, ##__VA_ARGS__)
 
+template <class... Parameters> struct CudaKernelCall {
+    const char *name;
+    void (*kernel)(Parameters...);
+    unsigned blocks, threads;
+    size_t shared;
+    std::tuple<Parameters...> arguments;
+
+    // Bytes between fields may differ where all fields are equal: then the kernel is changed to what it was.
+    bool operator==(const CudaKernelCall &other) const {
+        return kernel == other.kernel && blocks == other.blocks && threads == other.threads && shared == other.shared &&
+               memcmp(&arguments, &other.arguments, sizeof arguments) == 0;
+    }
+    bool opt_in(Device *device) const {
+        return shared <= CUDA_USUAL_SHARED ||
+               cuda_ok(
+                   device,
+                   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+                   name);
+    }
+    void run(Device *device) const {
+        if (!opt_in(device)) return;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = dim3(blocks);
+        config.blockDim = dim3(threads);
+        config.dynamicSmemBytes = shared;
+        config.stream = cuda_state(device)->stream;
+        auto launch = [&](const Parameters &...all) { return cudaLaunchKernelEx(&config, kernel, Parameters(all)...); };
+        cuda_ok(device, std::apply(launch, arguments), name);
+    }
+    bool change(cudaGraphExec_t graph, cudaGraphNode_t node, const CudaKernelCall &old) const {
+        if (kernel != old.kernel || shared > old.shared) return false;
+        auto address = [](const Parameters &...all) {
+            return std::array<void *, sizeof...(Parameters) + 1>{const_cast<Parameters *>(&all)...};
+        };
+        auto addresses = std::apply(address, arguments);
+        cudaKernelNodeParams parameters = {};
+        parameters.func = reinterpret_cast<void *>(kernel);
+        parameters.gridDim = dim3(blocks);
+        parameters.blockDim = dim3(threads);
+        parameters.sharedMemBytes = static_cast<unsigned>(shared);
+        parameters.kernelParams = addresses.data();
+        bool changed = cudaGraphExecKernelNodeSetParams(graph, node, &parameters) == cudaSuccess;
+        if (!changed) cudaGetLastError(); // so that the next call does not find it
+        return changed;
+    }
+};
+
 template <class... Parameters, class... Arguments>
 void cuda_launch(Device *device, const char *name, size_t blocks, unsigned threads, size_t shared,
                  void (*kernel)(Parameters...), Arguments... arguments) {
     if (device->failed || blocks == 0) return;
     CHECK(blocks <= INT32_MAX && threads % CUDA_WARP == 0);
-    if (shared > CUDA_USUAL_SHARED &&
-        !cuda_ok(device,
-                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-                 name))
-        return;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared;
-    config.stream = cuda_state(device)->stream;
-    cuda_ok(device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+    cuda_submit(
+        device,
+        CudaKernelCall<Parameters...>{
+            name, kernel, static_cast<unsigned>(blocks), threads, shared, {static_cast<Parameters>(arguments)...}});
 }
 
 // Blocks for `count` tasks, `each` to a block; at most CUDA_MAX_BLOCKS, so kernels loop (GRID_LOOP).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and scans on the device: CUB behind a few functions (tests: tests/cuda_on_cpu/library_sort_scan.cpp).
+// Sorts and scans on the device: CUB behind two functions (nn/cuda/cub.cu; tests: tests/cuda_on_cpu/library_cub.cpp).
 #ifndef VPD_NN_CUDA_SORT_SCAN_H
 #define VPD_NN_CUDA_SORT_SCAN_H
 
@@ -12,9 +12,30 @@ struct CudaPairs {
     int32_t *value, *other_value; // (count)
 };
 
+struct CudaSortCall {
+    size_t count;
+    const uint64_t *key;
+    const int32_t *value;
+    uint64_t *sorted_key;
+    int32_t *sorted_value;
+    int bits;
+
+    bool operator==(const CudaSortCall &) const = default;
+    void run(Device *device) const;
+};
+
+struct CudaScanCall {
+    size_t count;
+    const int32_t *in;
+    int32_t *out;
+
+    bool operator==(const CudaScanCall &) const = default;
+    void run(Device *device) const;
+};
+
 // Members are NULL, and the device has failed, when there is no memory.
 CudaPairs cuda_pairs(Device *device, size_t count);
-// Sorts by the keys' lowest `bits`, keeping the order of equal ones; the members may swap places.
+// Sorts by the keys' lowest `bits`, keeping the order of equal ones; the members swap places.
 void cuda_sort(Device *device, CudaPairs *pairs, int bits);
 // out[i] = in[0] + .. + in[i - 1]; in and out differ.
 void cuda_exclusive_scan(Device *device, size_t count, const int32_t *in, int32_t *out);

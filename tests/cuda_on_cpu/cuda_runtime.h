@@ -13,7 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#define CUDART_VERSION 13000
 #define __global__
 #define __device__
 #define __host__
@@ -54,7 +60,8 @@ enum cudaError_t {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
-    cudaErrorLaunchFailure = 719
+    cudaErrorLaunchFailure = 719,
+    cudaErrorStreamCaptureUnsupported = 900
 };
 const char *cudaGetErrorString(cudaError_t error);
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
@@ -84,6 +91,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int ind
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 cudaError_t cudaMalloc(void **memory, size_t bytes); // filled with NaN
 cudaError_t cudaFree(void *memory);
+cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t stream);
@@ -112,13 +121,69 @@ cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out);
 template <class Kernel> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, Kernel *) {
     return cuda_on_cpu_attributes(out);
 }
+
+// ---- graphs
+
+struct CudaOnCpuNode {
+    std::function<cudaError_t()> run;
+    const void *kernel; // NULL: it is none; else what may be changed
+    cudaLaunchConfig_t *config;
+    std::vector<std::pair<void *, size_t>> arguments; // places, bytes
+};
+typedef CudaOnCpuNode *cudaGraphNode_t;
+typedef struct CudaOnCpuGraph *cudaGraph_t;
+typedef struct CudaOnCpuGraphExec *cudaGraphExec_t;
+struct cudaGraphEdgeData;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+bool cuda_on_cpu_capturing();
+cudaGraphNode_t cuda_on_cpu_keep(std::function<cudaError_t()> run); // in the graph
+cudaError_t cuda_on_cpu_do(std::function<void()> work); // on device memory, now or when the graph is launched
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id,
+                                     cudaGraph_t *graph, const cudaGraphNode_t **last, const cudaGraphEdgeData **edges,
+                                     size_t *count);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags); // `graph` stays
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams *to);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
                                Arguments &&...arguments) {
-    auto thread = [&] { kernel(static_cast<Parameters>(arguments)...); };
-    return cuda_on_cpu_launch(
-        config, reinterpret_cast<const void *>(kernel),
-        [](void *context) { (*static_cast<decltype(thread) *>(context))(); }, &thread);
+    struct Held {
+        cudaLaunchConfig_t config;
+        std::tuple<Parameters...> arguments;
+    };
+    const void *name = reinterpret_cast<const void *>(kernel);
+    auto held = std::make_shared<Held>(Held{*config, {static_cast<Parameters>(arguments)...}});
+    auto launch = [=] {
+        auto thread = [&] { std::apply(kernel, held->arguments); };
+        return cuda_on_cpu_launch(
+            &held->config, name, [](void *context) { (*static_cast<decltype(thread) *>(context))(); }, &thread);
+    };
+    if (!cuda_on_cpu_capturing()) return launch();
+    cudaGraphNode_t node = cuda_on_cpu_keep(launch);
+    node->kernel = name;
+    node->config = &held->config;
+    node->arguments = std::apply(
+        [](auto &...all) {
+            return std::vector<std::pair<void *, size_t>>{
+                {const_cast<void *>(static_cast<const void *>(&all)), sizeof all}...};
+        },
+        held->arguments);
+    return cudaSuccess;
 }
 
 // ---- what kernels call

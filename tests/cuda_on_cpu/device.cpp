@@ -16,6 +16,7 @@ const char *cudaGetErrorString(cudaError_t error) {
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidConfiguration: return "invalid configuration argument";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
     default: return "another error";
     }
 }
@@ -58,7 +59,10 @@ cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out) {
     return static_cast<cudaError_t>(machine.probe_error);
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cuda_on_cpu_lost() ? cudaErrorLaunchFailure : cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    if (cuda_on_cpu_capturing()) return cudaErrorStreamCaptureUnsupported;
+    return cuda_on_cpu_lost() ? cudaErrorLaunchFailure : cudaSuccess;
+}
 
 Status cuda_on_cpu_open(Device **out, Error *err) {
     const char *seed = getenv("VPD_CUDA_SEED");

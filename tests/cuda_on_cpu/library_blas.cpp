@@ -4,11 +4,9 @@
 
 #include "nn/cuda/blas.h"
 
-void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n, size_t k, const real *a, size_t lda,
-                 const real *b, size_t ldb, real beta, real *c, size_t ldc) {
-    if (device->failed) return;
-    cuda_on_cpu_enter();
-    auto factor = [=](real x) { return cuda_on_cpu_round(device->precision, x); };
+static void multiply(const CudaMatmulCall &call) {
+    auto [ta, tb, precision, m, n, k, a, b, lda, ldb, ldc, beta, c] = call;
+    auto factor = [=](real x) { return cuda_on_cpu_round(precision, x); };
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             real sum = 0;
@@ -17,7 +15,10 @@ void cuda_matmul(Device *device, Transpose ta, Transpose tb, size_t m, size_t n,
                        factor(tb == TRANSPOSED ? b[j * ldb + l] : b[l * ldb + j]);
             c[i * ldc + j] = (beta == 0 ? 0 : beta * c[i * ldc + j]) + sum; // C may be NaN without beta
         }
-    cuda_on_cpu_leave();
+}
+
+void CudaMatmulCall::run(Device *) const {
+    cuda_on_cpu_do([call = *this] { multiply(call); });
 }
 
 void cuda_blas_close(Device *) {}

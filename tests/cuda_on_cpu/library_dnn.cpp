@@ -16,47 +16,29 @@ template <class Tap> static void each_tap(CudaConv c, Tap do_tap) {
         }
 }
 
-// Of factors: TF32 also for bf16.
-static Precision rounding(const Device *device) {
-    return device->precision == PRECISION_F32 ? PRECISION_F32 : PRECISION_TF32;
-}
-
-void cuda_conv_forward(Device *device, CudaConv c, const real *x, const real *filter, real *y) {
-    if (device->failed) return;
-    cuda_on_cpu_enter();
-    auto factor = [p = rounding(device)](real value) { return cuda_on_cpu_round(p, value); };
+// dfilter, dx or y of a call; factors are TF32 also for bf16.
+static void convolve(const CudaConvCall &call) {
+    auto [kind, precision, c, x, filter, dy, add, out] = call;
+    Precision rounding = precision == PRECISION_F32 ? PRECISION_F32 : PRECISION_TF32;
+    auto factor = [=](real value) { return cuda_on_cpu_round(rounding, value); };
+    size_t written = kind == CudaConvKind::backward_filter ? c.out * 9 : image_pixels(c.shape);
+    if (!add) memset(out, 0, written * c.in * sizeof *out);
     each_tap(c, [=](size_t from, size_t to, size_t tap) {
         for (size_t o = 0; o < c.out; o++)
-            for (size_t i = 0; i < c.in; i++)
-                y[to * c.out + o] += factor(x[from * c.in + i]) * factor(filter[(o * 9 + tap) * c.in + i]);
+            for (size_t i = 0; i < c.in; i++) {
+                size_t weight = (o * 9 + tap) * c.in + i;
+                if (kind == CudaConvKind::forward)
+                    out[to * c.out + o] += factor(x[from * c.in + i]) * factor(filter[weight]);
+                if (kind == CudaConvKind::backward_data)
+                    out[from * c.in + i] += factor(dy[to * c.out + o]) * factor(filter[weight]);
+                if (kind == CudaConvKind::backward_filter)
+                    out[weight] += factor(dy[to * c.out + o]) * factor(x[from * c.in + i]);
+            }
     });
-    cuda_on_cpu_leave();
 }
 
-void cuda_conv_backward_data(Device *device, CudaConv c, const real *filter, const real *dy, bool add, real *dx) {
-    if (device->failed) return;
-    cuda_on_cpu_enter();
-    auto factor = [p = rounding(device)](real value) { return cuda_on_cpu_round(p, value); };
-    if (!add) memset(dx, 0, image_pixels(c.shape) * c.in * sizeof *dx);
-    each_tap(c, [=](size_t from, size_t to, size_t tap) {
-        for (size_t o = 0; o < c.out; o++)
-            for (size_t i = 0; i < c.in; i++)
-                dx[from * c.in + i] += factor(dy[to * c.out + o]) * factor(filter[(o * 9 + tap) * c.in + i]);
-    });
-    cuda_on_cpu_leave();
-}
-
-void cuda_conv_backward_filter(Device *device, CudaConv c, const real *x, const real *dy, real *dfilter) {
-    if (device->failed) return;
-    cuda_on_cpu_enter();
-    auto factor = [p = rounding(device)](real value) { return cuda_on_cpu_round(p, value); };
-    memset(dfilter, 0, c.out * 9 * c.in * sizeof *dfilter);
-    each_tap(c, [=](size_t from, size_t to, size_t tap) {
-        for (size_t o = 0; o < c.out; o++)
-            for (size_t i = 0; i < c.in; i++)
-                dfilter[(o * 9 + tap) * c.in + i] += factor(dy[to * c.out + o]) * factor(x[from * c.in + i]);
-    });
-    cuda_on_cpu_leave();
+void CudaConvCall::run(Device *) const {
+    cuda_on_cpu_do([call = *this] { convolve(call); });
 }
 
 void cuda_dnn_close(Device *) {}

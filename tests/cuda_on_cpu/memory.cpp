@@ -6,6 +6,7 @@
 #include "base/check.h"
 
 #include <map>
+#include <set>
 #include <sys/mman.h>
 
 static const size_t REGION = size_t{16} << 30, PAGE = 4096;
@@ -95,23 +96,38 @@ static bool is_device_memory(const void *at, size_t bytes) {
     return offset + bytes <= piece->first + piece->second;
 }
 
+static std::set<void *> locked; // page-locked memory of the host, by its beginning
+
+cudaError_t cudaMallocHost(void **out, size_t bytes) {
+    *out = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (*out) locked.insert(*out);
+    return *out ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFreeHost(void *piece) {
+    if (locked.erase(piece) == 0) return cudaErrorInvalidValue;
+    free(piece);
+    return cudaSuccess;
+}
+
+// A graph reads the host's memory when it is launched: that of the moment of capture must still be there.
+static bool may_be_captured(const void *from, cudaMemcpyKind kind) {
+    auto next = locked.upper_bound(const_cast<void *>(from));
+    return kind == cudaMemcpyDeviceToDevice || (kind == cudaMemcpyHostToDevice && next != locked.begin());
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
     if (bytes == 0) return cudaSuccess;
     if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     if (kind != cudaMemcpyHostToDevice && !is_device_memory(from, bytes)) return cudaErrorInvalidValue;
     if (kind != cudaMemcpyDeviceToHost && !is_device_memory(to, bytes)) return cudaErrorInvalidValue;
-    cuda_on_cpu_enter();
-    memmove(to, from, bytes);
-    cuda_on_cpu_leave();
-    return cudaSuccess;
+    if (cuda_on_cpu_capturing() && !may_be_captured(from, kind)) return cudaErrorStreamCaptureUnsupported;
+    return cuda_on_cpu_do([=] { memmove(to, from, bytes); });
 }
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
     if (bytes == 0) return cudaSuccess;
     if (cuda_on_cpu_lost()) return cudaErrorLaunchFailure;
     if (!is_device_memory(to, bytes)) return cudaErrorInvalidValue;
-    cuda_on_cpu_enter();
-    memset(to, byte, bytes);
-    cuda_on_cpu_leave();
-    return cudaSuccess;
+    return cuda_on_cpu_do([=] { memset(to, byte, bytes); });
 }

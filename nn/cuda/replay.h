@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that come again and again. All that the back end asks of its stream is a command: a kernel, a copy, a call of a
+// library. Between cuda_step_begin and cuda_step_end commands form parts, which end where the host waits or flushes. A
+// part that came often enough is captured as a CUDA graph. From then on its commands are only compared with those of
+// the graph, which is launched when the part ends: the host's share of a command is a comparison.
+//
+// Kernels that come with other arguments or sizes are changed in the graph. Where anything else differs, the commands
+// that were compared so far are given to the stream one by one, as are the rest, and the part is captured anew some
+// steps later, ever later the more often that happens. Results are the same bits in every case.
+#ifndef VPD_NN_CUDA_REPLAY_H
+#define VPD_NN_CUDA_REPLAY_H
+
+#include <cuda_runtime.h>
+
+#include "nn/device.h"
+
+struct CudaReplay;
+
+void cuda_step_begin(Device *device);
+void cuda_step_end(Device *device);
+// Ends the part.
+void cuda_flush(Device *device);
+void cuda_replay_close(Device *device);
+
+// What is known of all calls of a type.
+struct CudaCommandType {
+    size_t bytes;
+    void (*copy)(void *to, const void *call);
+    bool (*same)(const void *call, const void *other);
+    void (*run)(Device *, const void *call); // gives it to the stream
+    // Makes the node of `old` one of `call`; false where it cannot become that. NULL: none of the type can.
+    bool (*change)(cudaGraphExec_t, cudaGraphNode_t, const void *old, const void *call);
+};
+
+void cuda_submit(Device *device, const CudaCommandType *type, const void *call);
+
+// Call: run(device) and ==, which together say all that the command depends on, and perhaps change(graph, node, old).
+template <class Call> void cuda_submit(Device *device, const Call &call) {
+    static_assert(std::is_trivially_destructible_v<Call>);
+    static constexpr CudaCommandType type = {
+        .bytes = sizeof(Call),
+        .copy = [](void *to, const void *from) { new (to) Call(*static_cast<const Call *>(from)); },
+        .same = [](const void *a, const void *b) { return *static_cast<const Call *>(a) == *static_cast<const Call *>(b); },
+        .run = [](Device *to, const void *what) { static_cast<const Call *>(what)->run(to); },
+        .change =
+            [] {
+                bool (*change)(cudaGraphExec_t, cudaGraphNode_t, const void *, const void *) = nullptr;
+                if constexpr (requires { &Call::change; })
+                    change = [](cudaGraphExec_t graph, cudaGraphNode_t node, const void *old, const void *what) {
+                        return static_cast<const Call *>(what)->change(graph, node, *static_cast<const Call *>(old));
+                    };
+                return change;
+            }(),
+    };
+    cuda_submit(device, &type, &call);
+}
+
+// Host memory that stays as it is until the step's end, for copies to the device; NULL, with the device failed, when
+// there is none. Outside of steps NULL: nothing needs to stay.
+void *cuda_staged(Device *device, const void *host, size_t bytes);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model under training on one device, for self-tests.
+#ifndef VPD_TRAIN_SELFTEST_MODEL_H
+#define VPD_TRAIN_SELFTEST_MODEL_H
+
+#include "nn/optimizer.h"
+#include "train/loss.h"
+
+enum { SELFTEST_VIEWS = 4 }; // most that frames may have
+
+typedef struct SelfTestModel {
+    Vpd *model;
+    Optimizer optimizer;
+    Tape tape;
+    LossWorkspace workspace;
+} SelfTestModel;
+
+// `model` stays where it is. After a failure, too, it is closed.
+Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, Error *err);
+void selftest_close_model(SelfTestModel *model); // accepts {0}
+// Loss and gradients of training step `step`: all views of `frames` are input and drawn.
+Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
+Status selftest_update(SelfTestModel *model, int step, Error *err);
+
+#endif
