@@ -27,10 +27,11 @@ Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig c
     optimizer->m = make_block(device, set->size);
     optimizer->v = make_block(device, set->size);
     if (config.ema > 0) optimizer->ema = make_block(device, set->size);
+    optimizer->squares = device->source.allocate(device->source.owner, (set->count + 1) * sizeof *optimizer->squares);
     optimizer->arrays = calloc(set->count + 1, sizeof *optimizer->arrays);
-    optimizer->squares = calloc(set->count + 1, sizeof *optimizer->squares);
-    if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema) || !optimizer->arrays ||
-        !optimizer->squares) {
+    optimizer->read = calloc(set->count + 1, sizeof *optimizer->read);
+    if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema) || !optimizer->squares ||
+        !optimizer->arrays || !optimizer->read) {
         optimizer_free(optimizer);
         device_no_memory(device, &device->source, 3 * set->size * sizeof(real), "the optimiser's moments");
         return device_status(device, err);
@@ -45,8 +46,11 @@ void optimizer_free(Optimizer *optimizer) {
     drop_block(device, optimizer->m, optimizer->set->size);
     drop_block(device, optimizer->v, optimizer->set->size);
     drop_block(device, optimizer->ema, optimizer->set->size);
+    if (optimizer->squares)
+        device->source.release(device->source.owner, optimizer->squares,
+                               (optimizer->set->count + 1) * sizeof *optimizer->squares);
     free(optimizer->arrays);
-    free(optimizer->squares);
+    free(optimizer->read);
     *optimizer = (Optimizer){0};
 }
 
@@ -63,58 +67,67 @@ void optimizer_restart(Optimizer *optimizer) {
     optimizer_restart_ema(optimizer);
 }
 
-// Norm of all gradients; NaN or infinite gradients are traced to the first parameter that has one.
-static Status gradient_norm(const Optimizer *optimizer, double *norm, Error *err) {
+// The parameters that are not frozen.
+static size_t list_arrays(const Optimizer *optimizer) {
+    const Parameters *set = optimizer->set;
+    size_t arrays = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const Parameter *item = set->items[i];
+        if (!item->frozen)
+            optimizer->arrays[arrays++] =
+                (OptimizerArray){item->offset, item->tensor.rows * item->tensor.cols, item->rank >= 2};
+    }
+    return arrays;
+}
+
+void optimizer_start(Optimizer *optimizer, double rate) {
+    const OptimizerConfig *config = &optimizer->config;
+    Parameters *set = optimizer->set;
+    double step = (double)++optimizer->step;
+    SumSquaresArgs squares = {list_arrays(optimizer), optimizer->arrays, set->grads, optimizer->squares};
+    AdamArgs args = {.arrays = squares.arrays,
+                     .array = optimizer->arrays,
+                     .squares = optimizer->squares,
+                     .value = set->values,
+                     .m = optimizer->m,
+                     .v = optimizer->v,
+                     .ema = optimizer->ema,
+                     .grad = set->grads,
+                     .rate = rate,
+                     .beta1 = config->beta1,
+                     .beta2 = config->beta2,
+                     .epsilon = config->epsilon,
+                     .decay = config->weight_decay,
+                     .clip = config->clip,
+                     .correct1 = 1 - pow(config->beta1, step),
+                     .correct2 = 1 - pow(config->beta2, step),
+                     .ema_decay = fmin(config->ema, (1.0 + step) / (10.0 + step))};
+    set->device->nn->sum_squares(set->device, &squares);
+    if (!set->device->failed) set->device->nn->adam(set->device, &args);
+}
+
+// NaN or infinite gradients are traced to the first parameter that has one.
+Status optimizer_finish(Optimizer *optimizer, double *norm, Error *err) {
     const Parameters *set = optimizer->set;
     double sum = 0;
-    SumSquaresArgs args = {.array = optimizer->arrays, .sum = optimizer->squares};
-    for (size_t i = 0; i < set->count; i++) {
-        const Tensor *t = &set->items[i]->tensor;
-        if (!set->items[i]->frozen) optimizer->arrays[args.arrays++] = (SumSquaresArray){t->rows * t->cols, t->grad};
-    }
-    set->device->nn->sum_squares(set->device, &args);
+    set->device->nn->download(set->device, optimizer->read, optimizer->squares, set->count * sizeof *optimizer->read);
     Status status = device_status(set->device, err);
     for (size_t i = 0, array = 0; i < set->count && status == STATUS_OK; i++) {
         if (set->items[i]->frozen) continue;
-        double one = optimizer->squares[array++];
-        if (!isfinite(one))
-            return error_set(err, STATUS_FAILED,
-                             "the gradient of %s is not finite; try a lower train.rate or train.clip",
-                             set->items[i]->name);
-        sum += one;
+        sum += optimizer->read[array];
+        if (!isfinite(optimizer->read[array++]))
+            status =
+                error_set(err, STATUS_FAILED, "the gradient of %s is not finite; try a lower train.rate or train.clip",
+                          set->items[i]->name);
     }
+    if (status != STATUS_OK) optimizer->step--;
     *norm = sqrt(sum);
     return status;
 }
 
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err) {
-    const OptimizerConfig *config = &optimizer->config;
-    Parameters *set = optimizer->set;
-    Status status = gradient_norm(optimizer, norm, err);
-    if (status != STATUS_OK) return status;
-    optimizer->step++;
-    AdamArgs args = {.rate = rate,
-                     .beta1 = config->beta1,
-                     .beta2 = config->beta2,
-                     .epsilon = config->epsilon,
-                     .grad_scale = config->clip > 0 && *norm > config->clip ? config->clip / *norm : 1,
-                     .correct1 = 1 - pow(config->beta1, (double)optimizer->step),
-                     .correct2 = 1 - pow(config->beta2, (double)optimizer->step),
-                     .ema_decay =
-                         fmin(config->ema, (1.0 + (double)optimizer->step) / (10.0 + (double)optimizer->step))};
-    for (size_t i = 0; i < set->count; i++) {
-        const Parameter *item = set->items[i];
-        if (item->frozen) continue;
-        args.count = item->tensor.rows * item->tensor.cols;
-        args.value = set->values + item->offset;
-        args.grad = set->grads + item->offset;
-        args.m = optimizer->m + item->offset;
-        args.v = optimizer->v + item->offset;
-        args.ema = optimizer->ema ? optimizer->ema + item->offset : NULL;
-        args.decay = item->rank >= 2 ? config->weight_decay : 0;
-        set->device->nn->adam(set->device, &args);
-    }
-    return device_status(set->device, err);
+    optimizer_start(optimizer, rate);
+    return optimizer_finish(optimizer, norm, err);
 }
 
 void optimizer_swap_ema(Optimizer *optimizer) {

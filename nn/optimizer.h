@@ -7,6 +7,8 @@
 
 #include "nn/parameters.h"
 
+#include <math.h>
+
 typedef struct OptimizerConfig {
     double beta1, beta2, epsilon; // epsilon is added to the root of the mean square
     double weight_decay;          // on weights of rank 2 and more; 0 = Adam
@@ -14,19 +16,21 @@ typedef struct OptimizerConfig {
     double ema;                   // largest decay of the average; 0 = no EMA block
 } OptimizerConfig;
 
-typedef struct SumSquaresArray {
-    size_t count;
-    const real *x;
-} SumSquaresArray;
+// A wanted parameter's place in the blocks.
+typedef struct OptimizerArray {
+    size_t offset, count;
+    bool decays; // weight_decay is for it
+} OptimizerArray;
 
 typedef struct Optimizer {
     OptimizerConfig config;
     Parameters *set;
-    real *m, *v;             // (set->size)
-    real *ema;               // (set->size) or NULL
-    SumSquaresArray *arrays; // (set->count) gradients that are wanted
-    double *squares;         // (set->count) their sums of squares
-    long step;               // updates done
+    real *m, *v;            // (set->size)
+    real *ema;              // (set->size) or NULL
+    OptimizerArray *arrays; // (set->count) filled at each update
+    double *squares;        // (set->count) sums of squares of their gradients, device memory
+    double *read;           // (set->count) the same in host memory
+    long step;              // updates done
 } Optimizer;
 
 Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err);
@@ -41,28 +45,42 @@ void optimizer_restart(Optimizer *optimizer);
 // One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the
 // gradient's norm before clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err);
+// The same in two parts: start asks the device for the update, finish waits for it.
+void optimizer_start(Optimizer *optimizer, double rate);
+Status optimizer_finish(Optimizer *optimizer, double *norm, Error *err);
 
 // Exchanges weights and average, for evaluation; call it again to go back. Does nothing without an EMA.
 void optimizer_swap_ema(Optimizer *optimizer);
 
 // ---- back ends
 
+// sum[i] = the sum of squares of array i's gradient in double, in a fixed order.
+typedef struct SumSquaresArgs {
+    size_t arrays;
+    const OptimizerArray *array; // (arrays) host memory
+    const real *grad;
+    double *sum; // (arrays)
+} SumSquaresArgs;
+
+// An update of all arrays by gradients of the norm sqrt(squares[0] + ..), which are scaled down to `clip` where that is
+// positive and they are longer. Nothing changes where the norm is not finite.
 typedef struct AdamArgs {
-    size_t count;
+    size_t arrays;
+    const OptimizerArray *array; // (arrays) host memory
+    const double *squares;       // (arrays)
     real *value, *m, *v;
     real *ema; // or NULL
     const real *grad;
-    double rate, beta1, beta2, epsilon, decay;
-    double grad_scale;         // from clipping
+    double rate, beta1, beta2, epsilon, decay, clip;
     double correct1, correct2; // 1 - beta^step
     double ema_decay;
 } AdamArgs;
 
-// sum[i] = the sum of squares of array i in double, in a fixed order, in host memory: one wait for all of them.
-typedef struct SumSquaresArgs {
-    size_t arrays;
-    const SumSquaresArray *array; // (arrays), host memory, as is sum
-    double *sum;
-} SumSquaresArgs;
+// The factor that clipping leaves of gradients with this sum of squares; NaN where that is not finite.
+static inline double adam_grad_scale(double clip, double squares) {
+    double norm = sqrt(squares);
+    if (!isfinite(norm)) return (double)NAN;
+    return clip > 0 && norm > clip ? clip / norm : 1;
+}
 
 #endif

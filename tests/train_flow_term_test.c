@@ -410,7 +410,9 @@ static void train_once(Fixture *f, LossWorkspace *workspace, Optimizer *optimize
                        .key = {1, step, 0},
                        .scale = 1};
     parameters_zero_grad(&f->model->parameters);
-    assert_status_ok(loss_backward(&f->tape, f->model, workspace, &input, parts, &err), err);
+    LossValues values;
+    assert_status_ok(loss_backward(&f->tape, f->model, workspace, &input, &values, &err), err);
+    assert_status_ok(loss_read(&f->tape, &values, parts, &err), err);
     assert_status_ok(optimizer_step(optimizer, 5e-3, &norm, &err), err);
 }
 

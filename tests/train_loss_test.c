@@ -45,7 +45,9 @@ static void run(Fixture *f, uint32_t step, double scale) {
                        .rollout = SCENE_FRAMES - T,
                        .key = {1, step, 0},
                        .scale = scale};
-    assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &f->parts, &err), err);
+    LossValues values;
+    assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &values, &err), err);
+    assert_status_ok(loss_read(&f->tape, &values, &f->parts, &err), err);
 }
 
 static size_t allocations(const Fixture *f) { return tape_allocations(&f->tape) + f->device->scratch.allocations; }
@@ -108,7 +110,9 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
                            .rollout = 2,
                            .key = {1, 7, 0},
                            .scale = 1};
-        assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &f[i].parts, &err), err);
+        LossValues values;
+        assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &values, &err), err);
+        assert_status_ok(loss_read(&f[i].tape, &values, &f[i].parts, &err), err);
         used[i] = f[i].tape.kept;
         assert_true(used[i] <= limits[i]);
         free(rgb);

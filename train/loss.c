@@ -226,13 +226,11 @@ static double mean_length(size_t count, const real *x) {
     return count ? sum / (double)count : 0;
 }
 
-// The only time that a step waits for the device, but for images that are weighted by their opacity.
-static void read_parts(Episode *e, LossParts *parts) {
-    Device *device = e->tape->device;
-    size_t moved = e->dx ? e->dx->rows : 0, count = PARTS + 3 * moved;
-    real *read = tape_context(e->tape, count * sizeof *read);
-    if (!read) return;
-    device->nn->download(device, read, e->read, count * sizeof *read);
+Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *err) {
+    size_t count = PARTS + 3 * values->moved;
+    real *read = tape_context(tape, count * sizeof *read);
+    if (!read) return device_status(tape->device, err);
+    tape->device->nn->download(tape->device, read, values->read, count * sizeof *read);
     *parts = (LossParts){.pixels = (double)read[0],
                          .displacement = (double)read[1],
                          .nearest = (double)read[2],
@@ -242,9 +240,10 @@ static void read_parts(Episode *e, LossParts *parts) {
                          .step0 = (double)read[6],
                          .last = (double)read[7],
                          .spread = (double)read[SPREAD],
-                         .motion = mean_length(moved, read + PARTS),
-                         .particles = scene_present(&e->scene)->x->rows};
+                         .motion = mean_length(values->moved, read + PARTS),
+                         .particles = values->particles};
     parts->total = parts->pixels + parts->displacement + parts->nearest + parts->flow + parts->depth + parts->ssim;
+    return device_status(tape->device, err);
 }
 
 static void run_backward(Episode *e) {
@@ -254,7 +253,7 @@ static void run_backward(Episode *e) {
     if (total) tape_backward(e->tape, tensor_scale(e->tape, total, (real)e->input->scale));
 }
 
-Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts,
+Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossValues *values,
                      Error *err) {
     Episode e = {.tape = tape, .model = model, .input = input, .workspace = workspace, .T = (int)model->config.model.T};
     double weights[MAX_ROLLOUT + 1];
@@ -294,8 +293,8 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     if (status == STATUS_OK) {
         keep_parts(&e);
         run_backward(&e);
-        read_parts(&e, parts);
         step_clock_end(input->clock);
+        *values = (LossValues){e.read, e.dx ? e.dx->rows : 0, scene_present(&e.scene)->x->rows};
     }
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }

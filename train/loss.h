@@ -46,8 +46,16 @@ typedef struct LossInput {
     StepClock *clock; // NULL: nobody asks what takes how long
 } LossInput;
 
+// Parts of the loss on the device, until the tape is reset.
+typedef struct LossValues {
+    const real *read;
+    size_t moved, particles; // rows of the last dx, particles of the present set
+} LossValues;
+
 // Records on the tape and runs backward into the parameters' gradients. The tape is reset first.
-Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossParts *parts,
+Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, const LossInput *input, LossValues *values,
                      Error *err);
+// Waits for them.
+Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *err);
 
 #endif

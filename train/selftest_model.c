@@ -21,7 +21,8 @@ void selftest_close_model(SelfTestModel *model) {
 }
 
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err) {
-    LossParts parts;
+    LossParts parts = {0};
+    LossValues values;
     int views[SELFTEST_VIEWS];
     CHECK(frames->V <= SELFTEST_VIEWS);
     for (int v = 0; v < frames->V; v++) views[v] = v;
@@ -32,7 +33,8 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
                        .key = {1, (uint32_t)step, 0},
                        .scale = 1};
     parameters_zero_grad(&model->model->parameters);
-    Status status = loss_backward(&model->tape, model->model, &model->workspace, &input, &parts, err);
+    Status status = loss_backward(&model->tape, model->model, &model->workspace, &input, &values, err);
+    if (status == STATUS_OK) status = loss_read(&model->tape, &values, &parts, err);
     *loss = parts.total;
     return status;
 }

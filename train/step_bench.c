@@ -108,6 +108,7 @@ static void bench_close(Bench *b) {
 static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
     StepClock clock;
     LossParts parts;
+    LossValues values;
     double norm;
     LossInput input = {.frames = b->frames,
                        .input_views = b->input_views,
@@ -118,10 +119,12 @@ static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
                        .clock = &clock};
     BenchTime start = bench_now(b->device);
     parameters_zero_grad(&b->model->parameters);
-    Status status = loss_backward(&b->tape, b->model, &b->workspace, &input, &parts, err);
+    Status status = loss_backward(&b->tape, b->model, &b->workspace, &input, &values, err);
     if (status != STATUS_OK) return status;
     BenchTime update = bench_now(b->device);
-    status = optimizer_step(&b->optimizer, schedule_rate(&b->config->train, b->step++), &norm, err);
+    optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
+    status = loss_read(&b->tape, &values, &parts, err);
+    if (status == STATUS_OK) status = optimizer_finish(&b->optimizer, &norm, err);
     row[ROW_UPDATE] = bench_since(b->device, update);
     row[ROW_STEP] = bench_since(b->device, start);
     for (int i = 0; i < PART_COUNT; i++) {

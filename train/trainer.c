@@ -54,7 +54,47 @@ static void random_turn(const Trainer *t, int episode, long in_batch, double tur
     turn[3 * b + a] = sin(angle), turn[3 * b + b] = sign * cos(angle);
 }
 
-// Encode, step, render, loss and backward for each episode of the batch; then one update.
+// Gradients of the next episode, which is number b of the batch.
+static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    const Frames *frames;
+    const TrainEpisode *episode;
+    Status status = train_data_next(&t->data, &frames, &episode, err);
+    if (status != STATUS_OK) return status;
+    Observation observation = observation_of(t->data.dataset, frames);
+    double turn[9];
+    if (train->turn) {
+        random_turn(t, frames->episode, b, turn);
+        observation.turn = turn;
+    }
+    LossInput input = {
+        .frames = &observation,
+        .first = {frames->episode, frames->first, frames->stride},
+        .input_views = episode->input_views,
+        .input_view_count = episode->input_view_count,
+        .motion_only = !schedule_has_images(train, t->step),
+        .rollout = frames->F - (int)t->config.model.T,
+        .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
+        .scale = 1.0 / (double)train->batch};
+    return loss_backward(&t->tape, t->model, &t->workspace, &input, values, err);
+}
+
+// Waits for the device.
+static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Error *err) {
+    LossParts one;
+    Status status = loss_read(&t->tape, values, &one, err);
+    if (status != STATUS_OK) return status;
+    loss_parts_add(sum, &one, 1.0 / (double)t->config.train.batch);
+    const char *broken = loss_parts_not_finite(sum);
+    if (!broken) return STATUS_OK;
+    return error_set(err, STATUS_FAILED,
+                     "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the data "
+                     "with \"vpd data check\"",
+                     t->step, broken);
+}
+
+// Encode, step, render, loss and backward for each episode of the batch; then one update. The host waits for the device
+// where the loss is read alone.
 static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
     memset(parts, 0, sizeof *parts);
@@ -63,38 +103,17 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
         optimizer_restart(&t->optimizer);
     }
     parameters_zero_grad(&t->model->parameters);
+    LossValues values;
+    Status status = STATUS_OK;
     for (long b = 0; b < train->batch; b++) {
-        const Frames *frames;
-        const TrainEpisode *episode;
-        LossParts one;
-        Status status = train_data_next(&t->data, &frames, &episode, err);
+        if (b > 0) status = add_loss(t, &values, parts, err);
+        if (status == STATUS_OK) status = learn_episode(t, b, &values, err);
         if (status != STATUS_OK) return status;
-        Observation observation = observation_of(t->data.dataset, frames);
-        double turn[9];
-        if (train->turn) {
-            random_turn(t, frames->episode, b, turn);
-            observation.turn = turn;
-        }
-        LossInput input = {
-            .frames = &observation,
-            .first = {frames->episode, frames->first, frames->stride},
-            .input_views = episode->input_views,
-            .input_view_count = episode->input_view_count,
-            .motion_only = !schedule_has_images(train, t->step),
-            .rollout = frames->F - (int)t->config.model.T,
-            .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
-            .scale = 1.0 / (double)train->batch};
-        status = loss_backward(&t->tape, t->model, &t->workspace, &input, &one, err);
-        if (status != STATUS_OK) return status;
-        loss_parts_add(parts, &one, 1.0 / (double)train->batch);
     }
-    const char *broken = loss_parts_not_finite(parts);
-    if (broken)
-        return error_set(err, STATUS_FAILED,
-                         "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the "
-                         "data with \"vpd data check\"",
-                         t->step, broken);
-    Status status = optimizer_step(&t->optimizer, schedule_rate(train, t->step), norm, err);
+    optimizer_start(&t->optimizer, schedule_rate(train, t->step));
+    status = add_loss(t, &values, parts, err);
+    if (status != STATUS_OK) return status;
+    status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
     t->step++;
     return STATUS_OK;

@@ -4,59 +4,86 @@
 #include "nn/cuda/device.h"
 #include "nn/optimizer.h"
 
-// Arrays of one launch, which gets them by value.
-constexpr size_t SUM_ARRAYS = 128;
-struct SumArrays {
-    SumSquaresArray array[SUM_ARRAYS];
+// Arrays of one launch, which gets them by value. Blocks of an update take PIECE numbers each, those of array i from
+// block first[i] on.
+constexpr size_t LAUNCH_ARRAYS = 120, PIECE = 2048;
+struct Arrays {
+    size_t count, all; // of the launch, of the update
+    OptimizerArray array[LAUNCH_ARRAYS];
+    unsigned first[LAUNCH_ARRAYS + 1];
 };
 
+// do_launch(arrays, number of the first) for so many arrays at a time.
+template <class Launch> static void each_launch(size_t count, const OptimizerArray *array, Launch do_launch) {
+    for (size_t i = 0; i < count; i += LAUNCH_ARRAYS) {
+        Arrays arrays = {};
+        arrays.count = count - i < LAUNCH_ARRAYS ? count - i : LAUNCH_ARRAYS;
+        arrays.all = count;
+        for (size_t j = 0; j < arrays.count; j++) {
+            arrays.array[j] = array[i + j];
+            arrays.first[j + 1] = arrays.first[j] + static_cast<unsigned>((array[i + j].count + PIECE - 1) / PIECE);
+        }
+        do_launch(arrays, i);
+    }
+}
+
 // A block an array: they are the parameters of a network, some hundred thousand numbers at most.
-static __global__ void sum_arrays(const __grid_constant__ SumArrays arrays, double *sums) {
-    const SumSquaresArray &a = arrays.array[blockIdx.x];
+static __global__ void sum_arrays(const __grid_constant__ Arrays arrays, const real *grad, double *sums) {
+    const OptimizerArray &a = arrays.array[blockIdx.x];
     double sum = 0;
-    THREAD_LOOP(i, a.count) sum += static_cast<double>(a.x[i]) * static_cast<double>(a.x[i]);
+    THREAD_LOOP(i, a.count) {
+        double g = static_cast<double>(grad[a.offset + i]);
+        sum += g * g;
+    }
     sum = block_sum(sum);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 void sum_squares_cuda(Device *device, const SumSquaresArgs *a) {
     if (!cuda_op(device, "sum of squares", a->arrays)) return;
-    ArenaMark mark = arena_mark(&device->scratch);
-    double *sums = static_cast<double *>(device_scratch_bytes(device, a->arrays * sizeof *sums));
-    for (size_t i = 0; i < a->arrays; i += SUM_ARRAYS) {
-        size_t count = a->arrays - i < SUM_ARRAYS ? a->arrays - i : SUM_ARRAYS;
-        SumArrays arrays = {};
-        for (size_t j = 0; j < count; j++) arrays.array[j] = a->array[i + j];
-        LAUNCH(device, count, CUDA_THREADS, 0, sum_arrays, arrays, sums + i);
-    }
-    if (a->arrays) cuda_download(device, a->sum, sums, a->arrays * sizeof *sums);
-    arena_release(&device->scratch, mark);
+    each_launch(a->arrays, a->array, [=](const Arrays &arrays, size_t first) {
+        LAUNCH(device, arrays.count, CUDA_THREADS, 0, sum_arrays, arrays, a->grad, a->sum + first);
+    });
 }
 
 // What an update multiplies by.
 struct Factors {
-    real beta1, beta2, scale, epsilon, rate, root, keep, average;
+    real beta1, beta2, epsilon, rate, root, keep, keep_decaying, average;
+    double clip;
 };
 
-static __global__ void update(AdamArgs a, Factors f) {
-    GRID_LOOP(i, a.count) {
-        real g = a.grad[i] * f.scale;
+static __global__ void update(const __grid_constant__ Arrays arrays, AdamArgs a, Factors f) {
+    double squares = 0;
+    THREAD_LOOP(i, arrays.all) squares += a.squares[i];
+    double scale = adam_grad_scale(f.clip, block_sum(squares));
+    if (isnan(scale)) return;
+    size_t j = 0;
+    while (arrays.first[j + 1] <= blockIdx.x) j++;
+    const OptimizerArray &array = arrays.array[j];
+    size_t begin = (blockIdx.x - arrays.first[j]) * PIECE, end = begin + PIECE;
+    real keep = array.decays ? f.keep_decaying : f.keep;
+    for (size_t n = begin + threadIdx.x; n < end && n < array.count; n += blockDim.x) {
+        size_t i = array.offset + n;
+        real g = a.grad[i] * static_cast<real>(scale);
         real m = a.m[i] = f.beta1 * a.m[i] + (1 - f.beta1) * g;
         real v = a.v[i] = f.beta2 * a.v[i] + (1 - f.beta2) * g * g;
-        real value = a.value[i] = f.keep * a.value[i] - f.rate * m / (real_sqrt(v) * f.root + f.epsilon);
+        real value = a.value[i] = keep * a.value[i] - f.rate * m / (real_sqrt(v) * f.root + f.epsilon);
         if (a.ema) a.ema[i] = f.average * a.ema[i] + (1 - f.average) * value;
     }
 }
 
 void adam_cuda(Device *device, const AdamArgs *a) {
-    if (!cuda_op(device, "adam", a->count)) return;
+    if (!cuda_op(device, "adam", a->arrays)) return;
     Factors f = {.beta1 = static_cast<real>(a->beta1),
                  .beta2 = static_cast<real>(a->beta2),
-                 .scale = static_cast<real>(a->grad_scale),
                  .epsilon = static_cast<real>(a->epsilon),
                  .rate = static_cast<real>(a->rate / a->correct1),
                  .root = static_cast<real>(1 / sqrt(a->correct2)),
-                 .keep = static_cast<real>(1 - a->rate * a->decay),
-                 .average = static_cast<real>(a->ema_decay)};
-    LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, update, *a, f);
+                 .keep = 1,
+                 .keep_decaying = static_cast<real>(1 - a->rate * a->decay),
+                 .average = static_cast<real>(a->ema_decay),
+                 .clip = a->clip};
+    each_launch(a->arrays, a->array, [=](const Arrays &arrays, size_t) {
+        LAUNCH(device, arrays.first[arrays.count], CUDA_THREADS, 0, update, arrays, *a, f);
+    });
 }

@@ -19,10 +19,10 @@ struct CudaPart {
     CudaPart *next;
     Arena memory; // of its commands
     CudaCommand *first, **end;
-    cudaGraph_t captured;  // NULL: none; its nodes name those of the next
+    cudaGraph_t captured; // NULL: none; its nodes name those of the next
     cudaGraphExec_t graph;
-    int wait;              // times that it still comes as it is
-    int otherwise;         // times that it came otherwise than its graph
+    int wait;      // times that it still comes as it is
+    int otherwise; // times that it came otherwise than its graph
 };
 
 // How the commands of a part are dealt with.
@@ -57,7 +57,8 @@ void *cuda_staged(Device *device, const void *host, size_t bytes) {
     CudaReplay *replay = replay_of(device);
     if (!replay || !replay->on || device->failed) return nullptr;
     void *held = arena_alloc(&replay->staging, bytes);
-    if (!held) device_fail(device, STATUS_FAILED, "out of page-locked memory for %zu bytes on their way to the GPU", bytes);
+    if (!held)
+        device_fail(device, STATUS_FAILED, "out of page-locked memory for %zu bytes on their way to the GPU", bytes);
     else memcpy(held, host, bytes);
     replay->staged = true;
     return held;
@@ -139,7 +140,8 @@ static cudaGraphNode_t last_node(Device *device, cudaGraphNode_t before) {
     cudaError_t error =
         cudaStreamGetCaptureInfo(cuda_state(device)->stream, &status, nullptr, nullptr, &nodes, nullptr, &count);
 #else
-    cudaError_t error = cudaStreamGetCaptureInfo_v2(cuda_state(device)->stream, &status, nullptr, nullptr, &nodes, &count);
+    cudaError_t error =
+        cudaStreamGetCaptureInfo_v2(cuda_state(device)->stream, &status, nullptr, nullptr, &nodes, &count);
 #endif
     return cuda_ok(device, error, "cudaStreamGetCaptureInfo") && count == 1 && nodes[0] != before ? nodes[0] : nullptr;
 }

@@ -40,7 +40,8 @@ template <class Call> void cuda_submit(Device *device, const Call &call) {
     static constexpr CudaCommandType type = {
         .bytes = sizeof(Call),
         .copy = [](void *to, const void *from) { new (to) Call(*static_cast<const Call *>(from)); },
-        .same = [](const void *a, const void *b) { return *static_cast<const Call *>(a) == *static_cast<const Call *>(b); },
+        .same = [](const void *a,
+                   const void *b) { return *static_cast<const Call *>(a) == *static_cast<const Call *>(b); },
         .run = [](Device *to, const void *what) { static_cast<const Call *>(what)->run(to); },
         .change =
             [] {

@@ -19,7 +19,8 @@ static void check_form(const char *form) {
     assert_status_ok(status, err);
     assert_int_equal(test.failed, 0);
     DeviceReplay r = test.device->replay;
-    print_message("captured %zu launched %zu changed %zu otherwise %zu\n", r.captured, r.launched, r.changed, r.otherwise);
+    print_message("captured %zu launched %zu changed %zu otherwise %zu\n", r.captured, r.launched, r.changed,
+                  r.otherwise);
     device_close(test.device);
 }
 
