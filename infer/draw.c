@@ -9,12 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-// Reaches of the particles; the model's r for a file without.
-static const real *load_radii(Tape *tape, const Vpd *model, const RolloutSet *set) {
+// Radii of the particles, the largest of which goes to *reach; the model's r for a file without.
+static const real *load_radii(Tape *tape, const Vpd *model, const RolloutSet *set, real *reach) {
     real *host = tape_context(tape, (set->N + 1) * sizeof *host), *radius = tape_memory(tape, set->N, sizeof *radius);
     for (size_t i = 0; host && i < set->N; i++)
         host[i] = set->radius ? set->radius[i] : (real)model->config.renderer.radius;
     if (host && radius) tape->device->nn->upload(tape->device, radius, host, set->N * sizeof *host);
+    *reach = host ? renderer_reach(set->N, host) : 0;
     return radius;
 }
 
@@ -41,8 +42,8 @@ Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_
     tape_reset(tape);
     vpd_part(tape, VPD_RENDERER);
     out->particles = (RendererParticles){.x = tape_constant(tape, set->N, 3, rollout_positions(rollout, step)),
-                                         .f = tape_constant(tape, set->N, D, rollout_features(rollout, step)),
-                                         .radius = load_radii(tape, model, set)};
+                                         .f = tape_constant(tape, set->N, D, rollout_features(rollout, step))};
+    out->particles.radius = load_radii(tape, model, set, &out->particles.reach);
     load_labels(tape, set, out);
     for (int c = 0; c < 3; c++) out->background[c] = rollout->background[c];
     return device_status(tape->device, err);

@@ -229,8 +229,8 @@ RendererCamera observation_camera(const Observation *o, int frame, int view) {
     return camera;
 }
 
-// R_i from the distance to the fourth nearest other particle, or r for all.
-static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count) {
+// R_i from the distance to the fourth nearest other particle, or r for all; *reach is the largest.
+static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count, real *reach) {
     enum { FOURTH = 4 };
     double r = model->config.renderer.radius;
     size_t k = count > FOURTH ? FOURTH : count - 1;
@@ -251,10 +251,11 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
         if (!tape->device->failed)
             tape->device->nn->download(tape->device, distance2, args.distance2, count * k * sizeof(real));
         for (size_t i = 0; !tape->device->failed && i < count; i++) {
-            double reach = 1.25 * sqrt((double)distance2[i * k + k - 1]);
-            host[i] = (real)fmin(fmax(reach, 0.6 * r), 2.3 * r);
+            double fourth = 1.25 * sqrt((double)distance2[i * k + k - 1]);
+            host[i] = (real)fmin(fmax(fourth, 0.6 * r), 2.3 * r);
         }
     }
+    *reach = host ? renderer_reach(count, host) : 0;
     return tape_upload(tape, host, count, sizeof *host);
 }
 
@@ -283,7 +284,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                      .m_host = flags ? chosen[t].moving : NULL};
     }
     // Before the encoder: this waits for the device.
-    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count);
+    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
     // A latent for every pixel of every input image.
     ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = NULL;
@@ -385,7 +386,7 @@ StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *s
 
 RendererParticles vpd_particles(const Scene *scene) {
     const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
-    return (RendererParticles){present->x, present->f, scene->radius};
+    return (RendererParticles){present->x, present->f, scene->radius, scene->reach};
 }
 
 RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,

@@ -57,6 +57,7 @@ typedef struct Scene {
     GnnSets sets; // oldest first; the last is the present
     GnnFlow cue;  // from the present to the past, for velocities at step 0
     real *radius; // (N) device, of the present particles
+    real reach;   // the largest of them
     int32_t
         *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
     const real *colour, *moving; // (N,3), (N) host: of the present particles

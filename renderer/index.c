@@ -20,6 +20,7 @@ static void make_tables(Tape *tape, RendererIndex *index) {
     index->packed = tape_memory(tape, index->count * 4, sizeof(real));
     index->mask = table_size(index->count * BUCKETS_PER_PARTICLE) - 1;
     index->start = tape_memory(tape, (size_t)index->mask + 2, sizeof(int32_t));
+    index->found = tape_memory(tape, 1, sizeof *index->found);
     size_t wanted = index->count / 2;
     for (int level = 1; level <= INDEX_LEVELS; level++, wanted /= 8) {
         index->level_mask[level] = table_size(wanted) - 1;
@@ -27,9 +28,16 @@ static void make_tables(Tape *tape, RendererIndex *index) {
     }
 }
 
+real renderer_reach(size_t count, const real *radius) {
+    real reach = 0;
+    for (size_t i = 0; i < count; i++)
+        if (radius[i] > reach && isfinite(radius[i])) reach = radius[i];
+    return reach;
+}
+
 RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const RendererParticles *particles) {
     TAPE_CHECK_EQ(tape, particles->x->cols, 3);
-    static const RendererIndex nothing = {.low = {1, 1, 1}};
+    static const RendererIndex nothing;
     RendererIndex *index = tape_context(tape, sizeof *index);
     if (!index) return (RendererIndex *)&nothing; // the device has failed: nobody reads it
     *index = nothing;
@@ -39,14 +47,15 @@ RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const 
     IndexArgs args = {.count = index->count,
                       .x = particles->x->value,
                       .radius = particles->radius,
+                      .reach = particles->reach,
                       .cell = (real)(CELL_PER_RADIUS * renderer->config.radius),
                       .index = index};
     if (tape->device->failed) return index;
     tape->device->renderer->index_measure(tape->device, &args);
-    if (index->entries > INT32_MAX)
+    if (index->room > INT32_MAX)
         device_fail(tape->device, STATUS_FAILED, "%zu particles reach %zu cells: too many; raise renderer.radius",
-                    index->count, index->entries);
-    index->entry = tape_memory(tape, index->entries, sizeof(int32_t));
+                    index->count, index->room);
+    index->entry = tape_memory(tape, index->room, sizeof(int32_t));
     if (index->entry) tape->device->renderer->index_fill(tape->device, &args);
     return index;
 }

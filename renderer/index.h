@@ -10,32 +10,38 @@
 
 enum { INDEX_LEVELS = 7 };
 
+// What the particles come to.
+typedef struct IndexFound {
+    real low[3], high[3]; // box around every particle's reach; low > high when there is none
+    int32_t levels;       // coarser levels in use; cells of level l are 4^l cells wide
+    uint64_t entries;     // in the lists
+    uint64_t left_out;    // particles: not finite, without reach, or too far away (a diverged model shows here)
+} IndexFound;
+
 typedef struct RendererIndex {
     size_t count;            // particles
-    size_t left_out;         // of them: not finite, without reach, or too far away (a diverged model shows here)
     real edge, inverse_edge; // of a cell, metres
-    real low[3], high[3];    // box around every particle's reach; low > high when there is none
+    IndexFound *found;       // (1) device memory
     real *packed;            // (N,4) x, y, z, 1/R^2
     uint32_t mask;           // buckets - 1
     int32_t *start;          // (buckets + 1)
-    size_t entries;
-    int32_t *entry; // (entries) particles by bucket, ascending, perhaps twice in a row
-    int levels;     // coarser levels in use; cells of level l are 4^l cells wide
+    size_t room;             // of `entry`: what the lists need, or a bound where the host does not wait to know
+    int32_t *entry;          // (room) particles by bucket, ascending, perhaps twice in a row
     uint32_t level_mask[INDEX_LEVELS + 1];
     uint8_t *level[INDEX_LEVELS + 1];
 } RendererIndex;
 
-// Two calls, since the length of the lists is known only after the first. Particles without a finite position and a
-// positive finite reach, or beyond INDEX_CELL_LIMIT cells from the origin, are
-// left out.
+// Two calls, since the room that the lists need is known only after the first. Particles without a finite position and
+// a positive radius up to `reach`, or beyond INDEX_CELL_LIMIT cells from the origin, are left out.
 typedef struct IndexArgs {
     size_t count;
     const real *x;      // (N,3)
     const real *radius; // (N)
-    real cell;          // wanted edge; the edge is at least half of the largest reach
+    real reach;         // the largest radius
+    real cell;          // wanted edge; the edge is at least half of the reach
     RendererIndex *index;
 } IndexArgs;
 
-enum { INDEX_CELL_LIMIT = 1048576 };
+enum { INDEX_CELL_LIMIT = 1 << 17 };
 
 #endif

@@ -9,18 +9,18 @@
 
 // ---- particles
 
-ELEMENT void march_set_edge(RendererIndex *index, real wanted, real largest_reach) {
-    real half = largest_reach / 2;
+ELEMENT void march_set_edge(RendererIndex *index, real wanted, real reach) {
+    real half = reach / 2;
     index->edge = wanted > half ? wanted : half;
     index->inverse_edge = 1 / index->edge;
 }
 
 // From edge, low and high: coarser levels until one cell holds half of the box.
-ELEMENT void march_set_levels(RendererIndex *index) {
-    real extent = 0, edge = index->edge;
+ELEMENT void march_set_levels(IndexFound *found, real edge) {
+    real extent = 0;
     for (int c = 0; c < 3; c++)
-        extent = index->high[c] - index->low[c] > extent ? index->high[c] - index->low[c] : extent;
-    for (index->levels = 0; index->levels < INDEX_LEVELS && 2 * edge < extent; index->levels++) edge *= 4;
+        extent = found->high[c] - found->low[c] > extent ? found->high[c] - found->low[c] : extent;
+    for (found->levels = 0; found->levels < INDEX_LEVELS && 2 * edge < extent; found->levels++) edge *= 4;
 }
 
 // Cell coordinate at level 0; monotone in x. Level l has cell >> 2 l.
@@ -40,10 +40,11 @@ typedef struct CellBox {
 // Half the width of the box that holds every float position which can come out with u < 1.
 ELEMENT real march_safe_reach(real x, real R) { return R * (real)1.00001 + real_fabs(x) * (real)2.4e-7; }
 
-// Finite, with a reach, and nearer than `limit` to the origin; false for NaN.
-ELEMENT bool march_particle_fits(const real *x, real R, real limit) {
+// Finite, with a radius up to `reach`, and within INDEX_CELL_LIMIT cells from the origin; false for NaN.
+ELEMENT bool march_particle_fits(const RendererIndex *index, const real *x, real R, real reach) {
+    real limit = index->edge * (real)INDEX_CELL_LIMIT;
     bool inside = real_fabs(x[0]) < limit && real_fabs(x[1]) < limit && real_fabs(x[2]) < limit;
-    return inside && R > 0 && R < limit;
+    return inside && R > 0 && R <= reach;
 }
 
 ELEMENT CellBox march_cell_box(const RendererIndex *index, const real *x, real R) {
@@ -62,6 +63,14 @@ ELEMENT size_t march_cell_count(const CellBox *box) {
     return count;
 }
 
+// Most cells that the reach of a particle touches: the width of its box in cells, with what march_safe_reach adds and
+// the rounding of its sides, both largest at INDEX_CELL_LIMIT.
+ELEMENT size_t march_most_cells(const RendererIndex *index, real reach) {
+    double rounding = (double)INDEX_CELL_LIMIT * (2 * 2.4e-7 + 4 * 6e-8);
+    size_t most = (size_t)(2.0001 * (double)(reach * index->inverse_edge) + rounding) + 2;
+    return most * most * most;
+}
+
 // ---- rays
 
 typedef struct March {
@@ -75,16 +84,17 @@ typedef struct March {
 
 // The range of j inside the box of all particles and [near, far], one step wider at each end.
 ELEMENT bool march_clip(March *m, const RendererIndex *index) {
+    const IndexFound *box = index->found;
     real enter = m->near, leave = m->far, size = 0;
     for (int c = 0; c < 3; c++) {
-        if (!(index->low[c] <= index->high[c])) return false;
+        if (!(box->low[c] <= box->high[c])) return false;
         size = real_fabs(m->o[c]) > size ? real_fabs(m->o[c]) : size;
-        size = real_fabs(index->low[c]) > size ? real_fabs(index->low[c]) : size;
-        size = real_fabs(index->high[c]) > size ? real_fabs(index->high[c]) : size;
+        size = real_fabs(box->low[c]) > size ? real_fabs(box->low[c]) : size;
+        size = real_fabs(box->high[c]) > size ? real_fabs(box->high[c]) : size;
     }
     m->margin = (real)1e-3 * index->edge + (real)2e-6 * size;
     for (int c = 0; c < 3; c++) {
-        real low = index->low[c] - m->margin, high = index->high[c] + m->margin;
+        real low = box->low[c] - m->margin, high = box->high[c] + m->margin;
         if (m->d[c] == 0) {
             if (m->o[c] < low || m->o[c] > high) return false;
             continue;
@@ -143,7 +153,7 @@ ELEMENT int march_empty_level(March *m, const RendererIndex *index, const int32_
     m->cells++;
     if (index->start[bucket] < index->start[bucket + 1]) return -1;
     int level = 1;
-    for (; level <= index->levels; level++) {
+    for (; level <= index->found->levels; level++) {
         int shift = 2 * level;
         uint32_t hash = march_hash(cell[0] >> shift, cell[1] >> shift, cell[2] >> shift);
         m->cells++;

@@ -21,7 +21,8 @@ RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, co
                                  .start = tape_memory(tape, rays->count + 1, sizeof(int32_t)),
                                  .ray = tape_memory(tape, capacity, sizeof(int32_t)),
                                  .z = tape_memory(tape, capacity, sizeof(real)),
-                                 .neighbour = tape_memory(tape, capacity * neighbours, sizeof(int32_t))};
+                                 .neighbour = tape_memory(tape, capacity * neighbours, sizeof(int32_t)),
+                                 .found = tape_memory(tape, 1, sizeof(SamplesFound))};
     PlaceSamplesArgs args = {.index = index,
                              .rays = rays->count,
                              .origin = rays->origin,

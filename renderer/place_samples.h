@@ -6,7 +6,14 @@
 
 #include "renderer/index.h"
 
-// Packed: ray i has samples [start[i], start[i+1]), near to far. Device memory.
+// What finding them cost, for tests.
+typedef struct SamplesFound {
+    uint64_t candidates; // particles tested against a sample
+    uint64_t cells;      // cells of any level looked at
+} SamplesFound;
+
+// Packed: ray i has samples [start[i], start[i+1]), near to far. Device memory. `count` rows are at least the start[R]
+// that there are: more where the host does not wait to know; those have no neighbours.
 typedef struct RendererSamples {
     size_t rays, count;
     int neighbours;     // K
@@ -14,8 +21,7 @@ typedef struct RendererSamples {
     int32_t *ray;       // (count)
     real *z;            // (count) metres along the camera's z
     int32_t *neighbour; // (count,K) smallest u first, ties by smaller index; -1 where there are fewer
-    size_t candidates;  // particles tested against a sample, for tests of the cost
-    size_t cells;       // cells of any level looked at
+    SamplesFound *found;
 } RendererSamples;
 
 typedef struct PlaceSamplesArgs {
@@ -26,7 +32,7 @@ typedef struct PlaceSamplesArgs {
     real delta;                     // spacing in metres along the ray
     real near, far;
     int keep;                 // S
-    RendererSamples *samples; // arrays hold R*S samples; counts are filled in
+    RendererSamples *samples; // arrays hold R*S samples; count and *found are filled in
 } PlaceSamplesArgs;
 
 #endif

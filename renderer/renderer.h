@@ -48,6 +48,7 @@ typedef struct RendererParticles {
     Tensor *x;          // (N,3) metres, world
     Tensor *f;          // (N,D)
     const real *radius; // (N) metres, device memory; no gradient
+    real reach;         // the largest of them (renderer_reach); particles with a larger one are not seen
 } RendererParticles;
 
 // Device memory.
@@ -80,6 +81,9 @@ RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const 
                             const real *background);
 // xi of each ray by Philox (seed, JITTER, step, episode), index = ray.
 void renderer_jitter(RandomKey key, size_t count, real *out);
+
+// The largest radius that is a number, of `count` in host memory; 0 when there is none.
+real renderer_reach(size_t count, const real *radius);
 
 RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const RendererParticles *particles);
 RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, const RendererIndex *index,

@@ -107,22 +107,26 @@ static Tensor *on_device(Bench *b, Tape *tape, const real *host, size_t rows, si
 static RendererParticles particles_on(Bench *b, Tape *tape) {
     return (RendererParticles){on_device(b, tape, b->x, b->N, 3),
                                on_device(b, tape, b->f, b->N, (size_t)b->renderer.config.features),
-                               on_device(b, tape, b->radius, b->N, 1)->value};
+                               on_device(b, tape, b->radius, b->N, 1)->value, renderer_reach(b->N, b->radius)};
 }
 
 static void count_work(const Bench *b, const RendererIndex *index, const RendererSamples *samples, RendererBench *out) {
     const RendererConfig *c = &b->renderer.config;
+    SamplesFound cost = {0};
+    int32_t used = 0;
+    if (!b->device->failed) b->device->nn->download(b->device, &cost, samples->found, sizeof cost);
+    if (!b->device->failed) b->device->nn->download(b->device, &used, samples->start + samples->rays, sizeof used);
     double inputs = (double)shade_inputs((size_t)c->features, c->view_direction), h0 = c->hidden[0], h1 = c->hidden[1];
     out->particles = index->count;
     out->rays = b->rays;
-    out->samples = samples->count;
-    out->candidates = samples->candidates;
-    out->forward_flops = 2 * (double)samples->count * (inputs * h0 + h0 * h1 + h1 * 4);
-    size_t lists = samples->count * (size_t)samples->neighbours, found = 0;
+    out->samples = (size_t)used;
+    out->candidates = cost.candidates;
+    out->forward_flops = 2 * (double)out->samples * (inputs * h0 + h0 * h1 + h1 * 4);
+    size_t lists = out->samples * (size_t)samples->neighbours, found = 0;
     int32_t *host = calloc(lists + 1, sizeof *host);
     if (host && !b->device->failed) b->device->nn->download(b->device, host, samples->neighbour, lists * sizeof *host);
     for (size_t i = 0; host && i < lists; i++) found += host[i] >= 0;
-    out->neighbours = samples->count ? (double)found / (double)samples->count : 0;
+    out->neighbours = used ? (double)found / (double)used : 0;
     free(host);
 }
 

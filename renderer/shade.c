@@ -52,6 +52,7 @@ Tensor *shade(Tape *tape, const RendererConfig *config, const RendererParticles 
                          .carry_rgb = config->carry_rgb,
                          .radius = (real)config->radius,
                          .ray = samples->ray,
+                         .used = samples->start + samples->rays,
                          .neighbour = samples->neighbour,
                          .z = samples->z,
                          .origin = rays->origin,

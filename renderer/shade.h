@@ -17,6 +17,7 @@ typedef struct ShadeArgs {
     bool view_direction, carry_rgb;
     real radius;                    // r
     const int32_t *ray;             // (n)
+    const int32_t *used;            // (1) rows of n that are samples; the others have no neighbours
     const int32_t *neighbour;       // (n,K), -1 = none; no particle twice in a row
     const real *z;                  // (n)
     const real *origin, *direction; // (R,3)

@@ -10,7 +10,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
                              .view_direction = sizes[VIEW_DIRECTION],
                              .carry_rgb = sizes[CARRY_RGB],
                              .activation = (Activation)sizes[KIND]};
-    RendererParticles particles = {in[0], in[1], in[2]->value};
+    RendererParticles particles = {in[0], in[1], in[2]->value, 0};
     RendererRays *rays = case_rays(tape, (size_t)sizes[RAYS]);
     RendererSamples *samples =
         case_samples(tape, rays->count, (size_t)sizes[SAMPLES], (int)sizes[NEIGHBOURS], in[0]->rows);

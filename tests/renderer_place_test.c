@@ -194,7 +194,7 @@ static void broken_values_are_left_out(void **state) {
     Drawn d = {0};
     scene_place(&s, &d);
     assert_int_equal(d.samples->count, 0);
-    assert_int_equal(d.index->left_out, broken);
+    assert_int_equal(d.index->found->left_out, broken);
     scene_close(&s);
 }
 

@@ -320,7 +320,7 @@ static Cost cost_of(int side) {
     scene_unproject_room(&s, side);
     scene_room_rays(&s, 600, 128, 4);
     Drawn d = scene_draw(&s);
-    Cost cost = {(double)d.samples->candidates, (double)d.samples->cells, (double)d.index->entries,
+    Cost cost = {(double)d.samples->found->candidates, (double)d.samples->found->cells, (double)d.index->found->entries,
                  (double)s.tape.memory.used};
     if (getenv("VPD_SHOW"))
         print_message("N %zu: candidates %.0f, cells %.0f, entries %.0f, bytes %.0f, samples %zu\n", s.N,
@@ -348,12 +348,12 @@ static void empty_space_costs_little(void **state) {
     Scene s;
     scene_open(&s, 900, 300);
     Drawn d = scene_draw(&s);
-    size_t cells = d.samples->cells;
+    size_t cells = d.samples->found->cells;
     tape_reset(&s.tape);
     memcpy(s.x, (real[]){4000, -3000, 5000}, 3 * sizeof(real));
     s.renderer.config.far = 1e4;
     d = scene_draw(&s);
-    assert_true(d.samples->cells < 2 * cells + 60 * s.R);
+    assert_true(d.samples->found->cells < 2 * cells + 60 * s.R);
     scene_close(&s);
 }
 

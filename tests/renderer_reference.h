@@ -128,8 +128,9 @@ static void compare_mlp(Bench *b, Tensor *const weight[3], Tensor *const bias[3]
 
 static RendererParticles read_particles(Bench *b, bool features) {
     size_t N;
-    RendererParticles p = {read_tensor(b, "x"), features ? read_tensor(b, "f") : NULL, NULL};
+    RendererParticles p = {.x = read_tensor(b, "x"), .f = features ? read_tensor(b, "f") : NULL};
     p.radius = read_reals(b, "R", &N);
+    p.reach = renderer_reach(N, p.radius);
     return p;
 }
 

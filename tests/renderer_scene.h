@@ -185,7 +185,9 @@ static inline void scene_room_rays(Scene *s, size_t R, int side, int views) {
 
 // The particles on the tape, with gradients.
 static inline RendererParticles scene_upload(Scene *s) {
-    RendererParticles p = {tape_tensor(&s->tape, s->N, 3, true), tape_tensor(&s->tape, s->N, (size_t)s->D, true), NULL};
+    RendererParticles p = {.x = tape_tensor(&s->tape, s->N, 3, true),
+                           .f = tape_tensor(&s->tape, s->N, (size_t)s->D, true),
+                           .reach = renderer_reach(s->N, s->radius)};
     real *radius = tape_memory(&s->tape, s->N, sizeof(real));
     assert_non_null(radius);
     s->device->nn->upload(s->device, p.x->value, s->x, 3 * s->N * sizeof(real));

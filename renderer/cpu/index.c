@@ -7,17 +7,8 @@
 
 enum { MAX_PARTS = 8 }; // of the histogram: memory is parts x buckets
 
-static real largest_reach(Device *device, const IndexArgs *a) {
-    real largest = 0;
-#pragma omp parallel for schedule(static) num_threads(device->threads) reduction(max : largest)
-    for (size_t i = 0; i < a->count; i++)
-        if (march_particle_fits(a->x + 3 * i, a->radius[i], (real)1e18) && a->radius[i] > largest)
-            largest = a->radius[i];
-    return largest;
-}
-
 static void mark_levels(RendererIndex *index, const CellBox *box) {
-    for (int level = 1; level <= index->levels; level++) {
+    for (int level = 1; level <= index->found->levels; level++) {
         int shift = 2 * level;
         for (int32_t i = box->low[0] >> shift; i <= box->high[0] >> shift; i++)
             for (int32_t j = box->low[1] >> shift; j <= box->high[1] >> shift; j++)
@@ -31,8 +22,9 @@ static void mark_levels(RendererIndex *index, const CellBox *box) {
 
 void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
     RendererIndex *index = a->index;
-    march_set_edge(index, a->cell, largest_reach(device, a));
-    real limit = index->edge * INDEX_CELL_LIMIT, inf = (real)INFINITY;
+    IndexFound *found = index->found;
+    march_set_edge(index, a->cell, a->reach);
+    real inf = (real)INFINITY;
     real x0 = inf, y0 = inf, z0 = inf, x1 = -inf, y1 = -inf, z1 = -inf;
     size_t entries = 0, left_out = 0;
 #pragma omp parallel for schedule(static) num_threads(device->threads) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1) reduction(+ : entries, left_out)
@@ -40,7 +32,7 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
         const real *x = a->x + 3 * i;
         real R = a->radius[i], *packed = index->packed + 4 * i;
         memcpy(packed, x, 3 * sizeof(real));
-        packed[3] = march_particle_fits(x, R, limit) ? element_inverse_R2(R) : 0; // 0 = left out
+        packed[3] = march_particle_fits(index, x, R, a->reach) ? element_inverse_R2(R) : 0; // 0 = left out
         left_out += packed[3] == 0;
         if (packed[3] == 0) continue;
         x0 = x[0] - R < x0 ? x[0] - R : x0;
@@ -52,12 +44,10 @@ void CPU_FN(index_measure)(Device *device, const IndexArgs *a) {
         CellBox box = march_cell_box(index, x, R);
         entries += march_cell_count(&box);
     }
-    memcpy(index->low, (real[]){x0, y0, z0}, sizeof index->low);
-    memcpy(index->high, (real[]){x1, y1, z1}, sizeof index->high);
-    index->entries = entries;
-    index->left_out = left_out;
-    march_set_levels(index);
-    for (int level = 1; level <= index->levels; level++)
+    *found = (IndexFound){{x0, y0, z0}, {x1, y1, z1}, 0, entries, left_out};
+    index->room = entries;
+    march_set_levels(found, index->edge);
+    for (int level = 1; level <= index->found->levels; level++)
         memset(index->level[level], 0, (size_t)index->level_mask[level] + 1);
 }
 

@@ -151,7 +151,6 @@ void CPU_FN(place_samples)(Device *device, const PlaceSamplesArgs *a) {
         }
         tested = candidates.tested;
     }
-    a->samples->candidates = tested;
-    a->samples->cells = cells;
+    *a->samples->found = (SamplesFound){tested, cells};
     pack(a);
 }

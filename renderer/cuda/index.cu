@@ -6,11 +6,8 @@
 #include "renderer/cuda/functions.h"
 #include "renderer/march.h"
 
-#include <string.h>
-
 // What all particles give together. Zero is the start of each: floats as keys, which integers compare as floats do.
 struct IndexTotals {
-    unsigned largest;  // bits of the largest reach
     unsigned bound[6]; // keys of the largest -low and high
     unsigned long long entries, left_out;
 };
@@ -20,31 +17,15 @@ static __device__ unsigned key_of(real x) {
     return bits >> 31 ? ~bits : bits | 1u << 31;
 }
 
-static real from_bits(unsigned bits) {
-    real x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-static real from_key(unsigned key) { return from_bits(key >> 31 ? key & ~(1u << 31) : ~key); }
-
-static __global__ void find_largest(IndexArgs a, IndexTotals *totals) {
-    real largest = 0;
-    GRID_LOOP(i, a.count) {
-        real R = a.radius[i];
-        if (march_particle_fits(a.x + 3 * i, R, static_cast<real>(1e18)) && R > largest) largest = R;
-    }
-    largest = warp_max(largest);
-    if (cuda_lane() == 0) atomicMax(&totals->largest, __float_as_uint(largest));
-}
+static __device__ real from_key(unsigned key) { return __uint_as_float(key >> 31 ? key & ~(1u << 31) : ~key); }
 
 static __global__ void measure(IndexArgs a, RendererIndex index, IndexTotals *totals) {
-    march_set_edge(&index, a.cell, __uint_as_float(totals->largest));
-    real limit = index.edge * static_cast<real>(INDEX_CELL_LIMIT);
     unsigned bound[6] = {};
     unsigned long long entries = 0, left_out = 0;
     GRID_LOOP(i, a.count) {
         const real *x = a.x + 3 * i;
-        real R = a.radius[i], inverse = march_particle_fits(x, R, limit) ? element_inverse_R2(R) : 0; // 0 = left out
+        real R = a.radius[i];
+        real inverse = march_particle_fits(&index, x, R, a.reach) ? element_inverse_R2(R) : 0; // 0 = left out
         reinterpret_cast<float4 *>(index.packed)[i] = {x[0], x[1], x[2], inverse};
         left_out += inverse == 0;
         if (inverse == 0) continue;
@@ -68,25 +49,31 @@ static __global__ void measure(IndexArgs a, RendererIndex index, IndexTotals *to
     }
 }
 
+static __global__ void conclude(size_t count, RendererIndex index, const IndexTotals *totals) {
+    if (threadIdx.x > 0) return;
+    IndexFound found = {};
+    bool none = totals->left_out == count;
+    for (int c = 0; c < 3; c++) {
+        found.low[c] = none ? static_cast<real>(INFINITY) : -from_key(totals->bound[c]);
+        found.high[c] = none ? -static_cast<real>(INFINITY) : from_key(totals->bound[3 + c]);
+    }
+    found.entries = totals->entries;
+    found.left_out = totals->left_out;
+    march_set_levels(&found, index.edge);
+    *index.found = found;
+}
+
 void index_measure_cuda(Device *device, const IndexArgs *a) {
     if (!cuda_op(device, "index of particles", a->count)) return;
     RendererIndex *index = a->index;
+    march_set_edge(index, a->cell, a->reach);
+    index->room = a->count * march_most_cells(index, a->reach);
     ArenaMark mark = arena_mark(&device->scratch);
-    IndexTotals *totals = static_cast<IndexTotals *>(device_scratch_bytes(device, sizeof *totals)), host = {};
+    IndexTotals *totals = static_cast<IndexTotals *>(device_scratch_bytes(device, sizeof *totals));
     cuda_zero(device, totals, sizeof *totals);
-    LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, find_largest, *a, totals);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, measure, *a, *index, totals);
-    cuda_download(device, &host, totals, sizeof host);
-    march_set_edge(index, a->cell, from_bits(host.largest));
-    for (int c = 0; c < 3; c++) {
-        bool none = host.left_out == a->count;
-        index->low[c] = none ? static_cast<real>(INFINITY) : -from_key(host.bound[c]);
-        index->high[c] = none ? -static_cast<real>(INFINITY) : from_key(host.bound[3 + c]);
-    }
-    index->entries = host.entries;
-    index->left_out = host.left_out;
-    march_set_levels(index);
-    for (int level = 1; level <= index->levels; level++)
+    LAUNCH(device, 1, CUDA_WARP, 0, conclude, a->count, *index, totals);
+    for (int level = 1; level <= INDEX_LEVELS; level++)
         cuda_zero(device, index->level[level], static_cast<size_t>(index->level_mask[level]) + 1);
     arena_release(&device->scratch, mark);
 }
@@ -106,6 +93,11 @@ static __device__ void mark_level(const RendererIndex &index, const CellBox &box
                 index.level[level][march_hash(i, j, k) & index.level_mask[level]] = 1;
 }
 
+// Behind all buckets, until they are known.
+static __global__ void clear_buckets(size_t count, uint64_t behind, uint64_t *bucket) {
+    GRID_LOOP(i, count) bucket[i] = behind;
+}
+
 // Writes the buckets of particle p's cells from first[p] on.
 static __global__ void list_cells(IndexArgs a, RendererIndex index, const int32_t *first, uint64_t *bucket,
                                   int32_t *particle) {
@@ -119,22 +111,24 @@ static __global__ void list_cells(IndexArgs a, RendererIndex index, const int32_
                     bucket[at] = march_hash(i, j, k) & index.mask;
                     particle[at++] = static_cast<int32_t>(p);
                 }
-        for (int level = 1; level <= index.levels; level++) mark_level(index, box, level);
+        for (int level = 1; level <= index.found->levels; level++) mark_level(index, box, level);
     }
 }
 
 void index_fill_cuda(Device *device, const IndexArgs *a) {
     const RendererIndex *index = a->index;
-    if (!cuda_op(device, "lists of the index", a->count, index->entries)) return;
+    if (!cuda_op(device, "lists of the index", a->count, index->room)) return;
     ArenaMark mark = arena_mark(&device->scratch);
     int32_t *cells = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *cells)),
             *first = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *first));
-    CudaPairs pairs = cuda_pairs(device, index->entries);
+    size_t buckets = static_cast<size_t>(index->mask) + 1;
+    CudaPairs pairs = cuda_pairs(device, index->room);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, count_cells, *a, *index, cells);
     cuda_exclusive_scan(device, a->count, cells, first);
+    LAUNCH(device, cuda_blocks(pairs.count), CUDA_THREADS, 0, clear_buckets, pairs.count, buckets, pairs.key);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, list_cells, *a, *index, first, pairs.key, pairs.value);
-    cuda_sort(device, &pairs, cuda_bits(index->mask));
-    cuda_list_starts(device, pairs.count, pairs.key, static_cast<size_t>(index->mask) + 1, index->start);
+    cuda_sort(device, &pairs, cuda_bits(buckets));
+    cuda_list_starts(device, pairs.count, pairs.key, buckets, index->start);
     cuda_copy(device, index->entry, pairs.value, pairs.count * sizeof *index->entry);
     arena_release(&device->scratch, mark);
 }

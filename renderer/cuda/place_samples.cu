@@ -10,16 +10,17 @@
 
 constexpr unsigned THREADS = 128;
 
+// SamplesFound, for atomics.
 struct PlaceTotals {
-    unsigned long long count, candidates, cells;
+    unsigned long long candidates, cells;
 };
+static_assert(sizeof(PlaceTotals) == sizeof(SamplesFound));
 
 // Ray i has its samples from i * S on.
 struct KeptSamples {
     int32_t *count; // (R+1), the last 0
     real *z;
     int32_t *neighbour;
-    PlaceTotals *totals;
 };
 
 // The nearest so far by (u^2, index): lane l has number l, and l + 32 with two SLOTS.
@@ -83,7 +84,7 @@ static __device__ void find_nearest(const RendererIndex &index, int32_t first, i
 
 template <int SLOTS>
 static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks: on sm_80 ptxas would take 56 and spill
-    march_rays(PlaceSamplesArgs a, RendererIndex index, int neighbours, KeptSamples kept) {
+    march_rays(PlaceSamplesArgs a, RendererIndex index, int neighbours, KeptSamples kept, PlaceTotals *totals) {
     WARP_LOOP(ray, a.rays) {
         size_t at = ray * static_cast<size_t>(a.keep), end = at + static_cast<size_t>(a.keep);
         unsigned long long tested = 0;
@@ -105,51 +106,44 @@ static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks
         }
         if (cuda_lane() == 0) {
             kept.count[ray] = static_cast<int32_t>(at - ray * static_cast<size_t>(a.keep));
-            atomicAdd(&kept.totals->candidates, tested);
-            atomicAdd(&kept.totals->cells, static_cast<unsigned long long>(march.cells));
+            atomicAdd(&totals->candidates, tested);
+            atomicAdd(&totals->cells, static_cast<unsigned long long>(march.cells));
         }
     }
 }
 
+// Rows behind the last sample have no neighbours.
 static __global__ void pack(RendererSamples out, size_t keep, KeptSamples kept) {
+    size_t K = static_cast<size_t>(out.neighbours), end = static_cast<size_t>(out.start[out.rays]);
     WARP_LOOP(ray, out.rays) {
-        size_t first = static_cast<size_t>(out.start[ray]), count = static_cast<size_t>(out.start[ray + 1]) - first,
-               K = static_cast<size_t>(out.neighbours);
+        size_t first = static_cast<size_t>(out.start[ray]), count = static_cast<size_t>(out.start[ray + 1]) - first;
         for (size_t i = cuda_lane(); i < count; i += CUDA_WARP) {
             out.ray[first + i] = static_cast<int32_t>(ray);
             out.z[first + i] = kept.z[ray * keep + i];
         }
         for (size_t i = cuda_lane(); i < count * K; i += CUDA_WARP)
             out.neighbour[first * K + i] = kept.neighbour[ray * keep * K + i];
-        if (ray + 1 == out.rays && cuda_lane() == 0) kept.totals->count = first + count;
     }
-}
-
-static KeptSamples keep_samples(Device *device, const PlaceSamplesArgs *a) {
-    size_t capacity = a->rays * static_cast<size_t>(a->keep), counts = (a->rays + 1) * sizeof(int32_t);
-    size_t lists = capacity * static_cast<size_t>(a->samples->neighbours) * sizeof(int32_t);
-    KeptSamples kept = {static_cast<int32_t *>(device_scratch_bytes(device, counts)), device_scratch(device, capacity),
-                        static_cast<int32_t *>(device_scratch_bytes(device, lists)),
-                        static_cast<PlaceTotals *>(device_scratch_bytes(device, sizeof(PlaceTotals)))};
-    cuda_zero(device, kept.count, counts);
-    cuda_zero(device, kept.totals, sizeof(PlaceTotals));
-    return kept;
+    GRID_LOOP(i, (out.count - end) * K) out.neighbour[end * K + i] = -1;
 }
 
 void place_samples_cuda(Device *device, const PlaceSamplesArgs *a) {
     if (!cuda_op(device, "places of samples", a->rays, a->keep, a->samples->neighbours)) return;
     RendererSamples *samples = a->samples;
+    samples->count = a->rays * static_cast<size_t>(a->keep);
     ArenaMark mark = arena_mark(&device->scratch);
-    KeptSamples kept = keep_samples(device, a);
+    size_t counts = (a->rays + 1) * sizeof(int32_t),
+           lists = samples->count * static_cast<size_t>(samples->neighbours) * sizeof(int32_t);
+    KeptSamples kept = {static_cast<int32_t *>(device_scratch_bytes(device, counts)),
+                        device_scratch(device, samples->count),
+                        static_cast<int32_t *>(device_scratch_bytes(device, lists))};
+    cuda_zero(device, kept.count, counts);
+    cuda_zero(device, samples->found, sizeof *samples->found);
     size_t blocks = cuda_blocks(a->rays, THREADS / CUDA_WARP);
     auto march = samples->neighbours > 32 ? march_rays<2> : march_rays<1>;
-    LAUNCH(device, blocks, THREADS, 0, march, *a, *a->index, samples->neighbours, kept);
+    LAUNCH(device, blocks, THREADS, 0, march, *a, *a->index, samples->neighbours, kept,
+           reinterpret_cast<PlaceTotals *>(samples->found));
     cuda_exclusive_scan(device, a->rays + 1, kept.count, samples->start);
     LAUNCH(device, blocks, THREADS, 0, pack, *samples, static_cast<size_t>(a->keep), kept);
-    PlaceTotals totals = {};
-    cuda_download(device, &totals, kept.totals, sizeof totals);
-    samples->count = totals.count;
-    samples->candidates = totals.candidates;
-    samples->cells = totals.cells;
     arena_release(&device->scratch, mark);
 }

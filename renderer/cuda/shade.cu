@@ -88,6 +88,7 @@ struct ShadeBlock {
     const ShadeArgs &a;
     const ShadeShape &shape;
     real *shared;
+    size_t samples; // of a.samples rows
 
     __device__ SharedTile tile(unsigned at, int width) const {
         return {shared + at, tile_stride(shape.width[width]), shape.width[width]};
@@ -191,7 +192,7 @@ static __device__ void fill_inputs(const ShadeBlock &b, size_t first, float4 *pa
     SharedTile in = b.x(0);
     for (unsigned r = threadIdx.x / LANES; r < b.shape.rows; r += GROUPS) { // whole warps: rows are a multiple of 4
         size_t s = first + r;
-        bool there = s < b.a.samples;
+        bool there = s < b.samples;
         unsigned count = weigh_neighbours(b.a, s, there, b.ring_weights(), pairs, &b.sums(r));
         __syncwarp();
         mean_features(b.a, s, count, b.ring_weights(), &b.sums(r), &in.at(r, 0));
@@ -240,13 +241,13 @@ template <class Use> static __device__ void last_layer(const ShadeBlock &b, Use 
 template <Precision P>
 static __device__ void shade_blocks(const ShadeArgs &a, const ShadeShape &shape, const ShadeFactors &factors) {
     SHARED(real, shared);
-    ShadeBlock b = {a, shape, shared};
-    BLOCK_LOOP(tile, (a.samples + shape.rows - 1) / shape.rows) {
+    ShadeBlock b = {a, shape, shared, static_cast<size_t>(*a.used)};
+    BLOCK_LOOP(tile, (b.samples + shape.rows - 1) / shape.rows) {
         size_t first = tile * shape.rows;
         fill_inputs(b, first, nullptr);
         hidden_layers<P>(b, factors, false);
         last_layer(b, [&](unsigned i, unsigned j, real raw) {
-            if (first + i >= a.samples) return;
+            if (first + i >= b.samples) return;
             const SampleSums &sums = b.sums(i);
             a.shaded[4 * (first + i) + j] = j == 0
                                                 ? element_softplus(raw) * (4 / a.radius) * element_presence(sums.cuts)
@@ -321,7 +322,7 @@ static __device__ void start_backward(const ShadeBlock &b, size_t first) {
     SharedTile draw = b.slope(2);
     last_layer(b, [&](unsigned i, unsigned j, real raw) {
         const SampleSums &sums = b.sums(i);
-        real dy = first + i < b.a.samples ? b.a.dshaded[4 * (first + i) + j] : 0;
+        real dy = first + i < b.samples ? b.a.dshaded[4 * (first + i) + j] : 0;
         if (j == 0) {
             real unit = 4 / b.a.radius;
             draw.at(i, j) = dy * unit * element_presence(sums.cuts) * element_sigmoid(raw);
@@ -397,12 +398,12 @@ static __device__ void rings_backward(const ShadeBlock &b, size_t s, unsigned r,
             real dmean = g[k * D + d] + (d < 3 && a.carry_rgb ? draw[1 + d] * (3 / RINGS) : 0);
             g[k * D + d] = dmean * (1 / (RING_MEAN_OFFSET + sums.ring[k]));
             own[k] -= g[k * D + d] * mean[k * D + d];
-            if (s < a.samples) pairs.g[s * RENDERER_RINGS * D + k * D + d] = g[k * D + d];
+            if (s < b.samples) pairs.g[s * RENDERER_RINGS * D + k * D + d] = g[k * D + d];
         }
     for (unsigned k = 0; k < RENDERER_RINGS; k++)
         own[k] = sum_lanes(own[k]) + g[RENDERER_RINGS * D + k] / (1 + sums.ring[k]);
     __syncwarp();
-    for (unsigned i = lane; s < a.samples && i < K && a.neighbour[s * K + i] >= 0; i += LANES)
+    for (unsigned i = lane; s < b.samples && i < K && a.neighbour[s * K + i] >= 0; i += LANES)
         neighbour_backward(a, s, i, g, own, b.dcuts(r), pairs.dx);
 }
 
@@ -410,9 +411,10 @@ template <Precision P>
 static __device__ void shade_blocks_backward(const ShadeArgs &a, const ShadeShape &shape, const TurnedWeights &turned,
                                              const ShadeFactors &factors, const ShadePairs &pairs, real *partials) {
     SHARED(real, shared);
-    ShadeBlock b = {a, shape, shared};
-    size_t tiles = (a.samples + shape.rows - 1) / shape.rows, first_tile = tiles * blockIdx.x / gridDim.x,
+    ShadeBlock b = {a, shape, shared, static_cast<size_t>(*a.used)};
+    size_t tiles = (b.samples + shape.rows - 1) / shape.rows, first_tile = tiles * blockIdx.x / gridDim.x,
            last_tile = tiles * (blockIdx.x + 1) / gridDim.x;
+    THREAD_LOOP(i, first_tile < last_tile ? 0 : shape.weights) partials[blockIdx.x * shape.weights + i] = 0;
     for (size_t tile = first_tile; tile < last_tile; tile++) {
         size_t first = tile * shape.rows;
         fill_inputs(b, first, pairs.w);

@@ -43,24 +43,33 @@ static inline void made_free(Made *m) {
 }
 
 static inline void made_index(Made *m, const RendererIndex *index) {
-    made_number(m, "entries", index->entries);
-    made_number(m, "left out", index->left_out);
-    made_number(m, "levels", (size_t)index->levels);
+    IndexFound found;
+    m->device->nn->download(m->device, &found, index->found, sizeof found);
+    assert_true(found.entries <= index->room);
+    made_number(m, "entries", found.entries);
+    made_number(m, "left out", found.left_out);
+    made_number(m, "levels", (size_t)found.levels);
     made_add(m, "packed", true, index->packed, index->count * 4 * sizeof(real));
     made_add(m, "starts of buckets", true, index->start, ((size_t)index->mask + 2) * sizeof(int32_t));
-    made_add(m, "lists of buckets", true, index->entry, index->entries * sizeof(int32_t));
-    for (int level = 1; level <= index->levels; level++)
+    made_add(m, "lists of buckets", true, index->entry, found.entries * sizeof(int32_t));
+    for (int level = 1; level <= found.levels; level++)
         made_add(m, "level", true, index->level[level], (size_t)index->level_mask[level] + 1);
 }
 
 static inline void made_samples(Made *m, const RendererSamples *samples) {
-    made_number(m, "samples", samples->count);
-    made_number(m, "candidates", samples->candidates);
-    made_number(m, "cells", samples->cells);
+    SamplesFound found;
+    int32_t used;
+    m->device->nn->download(m->device, &found, samples->found, sizeof found);
+    m->device->nn->download(m->device, &used, samples->start + samples->rays, sizeof used);
+    size_t count = (size_t)used;
+    assert_true(count <= samples->count);
+    made_number(m, "samples", count);
+    made_number(m, "candidates", found.candidates);
+    made_number(m, "cells", found.cells);
     made_add(m, "starts of rays", true, samples->start, (samples->rays + 1) * sizeof(int32_t));
-    made_add(m, "rays of samples", true, samples->ray, samples->count * sizeof(int32_t));
-    made_add(m, "places of samples", true, samples->z, samples->count * sizeof(real));
-    made_add(m, "neighbours", true, samples->neighbour, samples->count * (size_t)samples->neighbours * sizeof(int32_t));
+    made_add(m, "rays of samples", true, samples->ray, count * sizeof(int32_t));
+    made_add(m, "places of samples", true, samples->z, count * sizeof(real));
+    made_add(m, "neighbours", true, samples->neighbour, count * (size_t)samples->neighbours * sizeof(int32_t));
 }
 
 static inline void made_tensor(Made *m, const char *name, const real *from, const Tensor *t) {
