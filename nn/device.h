@@ -55,6 +55,7 @@ typedef struct Device {
     DeviceReplay replay;
     // ---- what its memory is used for (nn/device_memory.h)
     size_t parameter_bytes, optimizer_bytes; // values and gradients; moments and average
+    size_t library_bytes;                    // workspaces of libraries
     struct Tape *tapes;                      // all that are open
     const struct TapePart *part;             // begun last
 } Device;

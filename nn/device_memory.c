@@ -50,6 +50,7 @@ size_t device_memory_uses(const Device *device, MemoryUse out[MEMORY_USES]) {
     size_t idle = scratch->held - scratch->used;
     add_use(&account, (MemoryUse){"parameters", NULL, device->parameter_bytes, 0});
     add_use(&account, (MemoryUse){"optimiser", NULL, device->optimizer_bytes, 0});
+    add_use(&account, (MemoryUse){"libraries", NULL, device->library_bytes, 0});
     for (const Tape *tape = device->tapes; tape; tape = tape->next) {
         add_tape(&account, tape);
         idle += tape->memory.held - tape->memory.used + tape->early.held - tape->early.used;

@@ -15,8 +15,8 @@ typedef struct MemoryUse {
     size_t now, peak;   // bytes
 } MemoryUse;
 
-// Parameters, optimiser, temporaries, what arenas hold without using it now, and the parts of tapes.
-enum { MEMORY_USES = 4 + 2 * TAPE_PARTS };
+// Parameters, optimiser, libraries, temporaries, what arenas hold without using it now, and the parts of tapes.
+enum { MEMORY_USES = 5 + 2 * TAPE_PARTS };
 
 // The uses that hold or held something, parts of several tapes together; returns how many.
 size_t device_memory_uses(const Device *device, MemoryUse out[MEMORY_USES]);

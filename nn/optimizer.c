@@ -8,32 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static real *make_block(Device *device, size_t size) {
-    real *block = device->source.allocate(device->source.owner, (size + 1) * sizeof *block);
-    if (block) device->optimizer_bytes += (size + 1) * sizeof *block;
-    if (block) device->nn->zero(device, block, size * sizeof *block);
+static void *make_block(Device *device, size_t bytes) {
+    void *block = device->source.allocate(device->source.owner, bytes + 1);
+    if (block) device->optimizer_bytes += bytes + 1;
+    if (block) device->nn->zero(device, block, bytes);
     return block;
 }
 
-static void drop_block(Device *device, real *block, size_t size) {
+static void drop_block(Device *device, void *block, size_t bytes) {
     if (!block) return;
-    device->source.release(device->source.owner, block, (size + 1) * sizeof *block);
-    device->optimizer_bytes -= (size + 1) * sizeof *block;
+    device->source.release(device->source.owner, block, bytes + 1);
+    device->optimizer_bytes -= bytes + 1;
 }
 
 Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig config, Error *err) {
     Device *device = set->device;
+    size_t bytes = set->size * sizeof(real);
     *optimizer = (Optimizer){.config = config, .set = set};
-    optimizer->m = make_block(device, set->size);
-    optimizer->v = make_block(device, set->size);
-    if (config.ema > 0) optimizer->ema = make_block(device, set->size);
-    optimizer->squares = device->source.allocate(device->source.owner, (set->count + 1) * sizeof *optimizer->squares);
+    optimizer->m = make_block(device, bytes);
+    optimizer->v = make_block(device, bytes);
+    if (config.ema > 0) optimizer->ema = make_block(device, bytes);
+    optimizer->squares = make_block(device, set->count * sizeof *optimizer->squares);
     optimizer->arrays = calloc(set->count + 1, sizeof *optimizer->arrays);
     optimizer->read = calloc(set->count + 1, sizeof *optimizer->read);
     if (!optimizer->m || !optimizer->v || (config.ema > 0 && !optimizer->ema) || !optimizer->squares ||
         !optimizer->arrays || !optimizer->read) {
         optimizer_free(optimizer);
-        device_no_memory(device, &device->source, 3 * set->size * sizeof(real), "the optimiser's moments");
+        device_no_memory(device, &device->source, 3 * bytes, "the optimiser's moments");
         return device_status(device, err);
     }
     optimizer_restart_ema(optimizer);
@@ -43,12 +44,11 @@ Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig c
 void optimizer_free(Optimizer *optimizer) {
     if (!optimizer->set) return;
     Device *device = optimizer->set->device;
-    drop_block(device, optimizer->m, optimizer->set->size);
-    drop_block(device, optimizer->v, optimizer->set->size);
-    drop_block(device, optimizer->ema, optimizer->set->size);
-    if (optimizer->squares)
-        device->source.release(device->source.owner, optimizer->squares,
-                               (optimizer->set->count + 1) * sizeof *optimizer->squares);
+    size_t bytes = optimizer->set->size * sizeof(real);
+    drop_block(device, optimizer->m, bytes);
+    drop_block(device, optimizer->v, bytes);
+    drop_block(device, optimizer->ema, bytes);
+    drop_block(device, optimizer->squares, optimizer->set->count * sizeof *optimizer->squares);
     free(optimizer->arrays);
     free(optimizer->read);
     *optimizer = (Optimizer){0};

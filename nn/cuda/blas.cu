@@ -49,14 +49,18 @@ static bool find_functions(Device *device, CudaBlas *blas) {
 
 static bool give_workspace(Device *device, CudaBlas *blas) {
     blas->workspace = device->source.allocate(device->source.owner, WORKSPACE);
-    if (!blas->workspace) device_no_memory(device, &device->source, WORKSPACE, "the workspace of cuBLAS");
+    if (blas->workspace) device->library_bytes += WORKSPACE;
+    else device_no_memory(device, &device->source, WORKSPACE, "the workspace of cuBLAS");
     return blas->workspace &&
            ok(device, blas, blas->set_workspace(blas->handle, blas->workspace, WORKSPACE), "cublasSetWorkspace");
 }
 
 static void drop(Device *device, CudaBlas *blas) {
     if (blas && blas->handle) blas->destroy(blas->handle);
-    if (blas && blas->workspace) device->source.release(device->source.owner, blas->workspace, WORKSPACE);
+    if (blas && blas->workspace) {
+        device->source.release(device->source.owner, blas->workspace, WORKSPACE);
+        device->library_bytes -= WORKSPACE;
+    }
     free(blas);
 }
 

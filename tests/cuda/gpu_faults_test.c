@@ -37,14 +37,23 @@ static void each_fault_at_opening_has_a_sentence(void **state) {
 
 // ---- in the middle of a run
 
-static Status train(const World *world, const char *folder, long steps, bool resume, Error *err) {
-    char data[256], out[256], length[32];
-    snprintf(data, sizeof data, "data.path=%s", world->data);
-    snprintf(out, sizeof out, "train.out=%s", folder);
+typedef struct Run {
+    const World *world;
+    const char *folder;
+    bool graphs; // train.cuda_graph
+    DeviceReplay replay;
+} Run;
+
+static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
+    char data[256], out[256], length[32], graph[32];
+    snprintf(data, sizeof data, "data.path=%s", run->world->data);
+    snprintf(out, sizeof out, "train.out=%s", run->folder);
+    snprintf(graph, sizeof graph, "train.cuda_graph=%s", run->graphs ? "true" : "false");
     snprintf(length, sizeof length, "train.steps=%ld", steps);
     const char *const pairs[] = {data,
                                  out,
                                  length,
+                                 graph,
                                  "encoder.N=48",
                                  "gnn.form=published",
                                  "gnn.velocity=none",
@@ -65,9 +74,15 @@ static Status train(const World *world, const char *folder, long steps, bool res
     TrainOptions options = {.resume = resume, .log = &log};
     Status status = cuda_on_cpu_open(&device, err);
     if (status == STATUS_OK) status = train_run(&config, device, &options, &(TrainSummary){0}, err);
+    if (device) run->replay = device->replay;
     device_close(device);
     fclose(nowhere);
     return status;
+}
+
+static Status train(const World *world, const char *folder, long steps, bool resume, Error *err) {
+    Run run = {.world = world, .folder = folder};
+    return train_run_to(&run, steps, resume, err);
 }
 
 static long newest_step(const char *folder) {
@@ -103,6 +118,30 @@ static void a_lost_gpu_loses_a_step(void **state) {
     }
     assert_status_ok(train(&world, folder, 3, true, &err), err);
     assert_int_equal(newest_step(folder), 3);
+    world_close(&world);
+}
+
+static void a_gpu_lost_in_a_graph_loses_a_step(void **state) {
+    (void)state;
+    enum { STEPS = 8, LAST = STEPS - 1 };
+    World world;
+    Error err = {0};
+    char folder[128];
+    world_open(&world, WORLD_PLAIN);
+    snprintf(folder, sizeof folder, "%s/whole", world.folder);
+    Run whole = {.world = &world, .folder = folder, .graphs = true}, lost = whole;
+    long before = cuda_on_cpu_launches();
+    assert_status_ok(train_run_to(&whole, STEPS, false, &err), err);
+    long launches = cuda_on_cpu_launches() - before;
+    assert_true(whole.replay.launched > 20);
+    char other[128];
+    snprintf(other, sizeof other, "%s/lost", world.folder);
+    lost.folder = other;
+    cuda_on_cpu_lose(launches - 20);
+    assert_status_error(train_run_to(&lost, STEPS, false, &err), STATUS_FAILED, err, "unspecified launch failure");
+    assert_true(lost.replay.launched > 20);
+    cuda_on_cpu_lose(-1);
+    assert_int_equal(newest_step(other), LAST);
     world_close(&world);
 }
 
@@ -166,6 +205,7 @@ static void memory_that_ends_ends_the_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_fault_at_opening_has_a_sentence),
                                        cmocka_unit_test(a_lost_gpu_loses_a_step),
+                                       cmocka_unit_test(a_gpu_lost_in_a_graph_loses_a_step),
                                        cmocka_unit_test(memory_that_ends_ends_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
