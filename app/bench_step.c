@@ -115,6 +115,30 @@ static json_t *step_json(const StepShape *shape, const char *form, const StepBen
     return object;
 }
 
+static Status report_whole(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                           Error *err) {
+    double floor = step_work_floor(&b->work, peak_rate(b), peak_bytes(b));
+    const DeviceReplay *r = &b->replay;
+    if (!options->json) {
+        printf("%-20s %9.1f ms, cpu %.1f; %.1f times the floor", form, 1e3 * b->step.wall, 1e3 * b->step.cpu,
+               b->step.wall / floor);
+        if (options->graph)
+            printf("; graphs: %zu captured, %zu launched, %zu kernels changed, %zu parts came otherwise", r->captured,
+                   r->launched, r->changed, r->otherwise);
+        printf("\n");
+        return STATUS_OK;
+    }
+    return json_write_line(
+        stdout,
+        json_pack("{s:s s:s s:s s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step", "preset", shape->name,
+                  "form", form, "cuda_graph", options->graph, "step_ms", 1e3 * b->step.wall, "step_cpu_ms",
+                  1e3 * b->step.cpu, "floor_ms", 1e3 * floor, "over_floor", json_finite(b->step.wall / floor),
+                  "graphs_captured", (json_int_t)r->captured, "graphs_launched", (json_int_t)r->launched,
+                  "kernels_changed", (json_int_t)r->changed, "parts_otherwise", (json_int_t)r->otherwise, "memory",
+                  memory_json(b)),
+        err);
+}
+
 static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
                           Error *err) {
     if (options->json) return json_write_line(stdout, step_json(shape, form, b), err);
@@ -138,6 +162,7 @@ static Status each_form(Device *device, const BenchOptions *options, const Obser
         if (options->form != STEP_FORMS && options->form != form) continue;
         status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
         config.model.precision = (int)device->precision;
+        config.train.cuda_graph = options->graph;
         if (status == STATUS_OK) status = measure(device, &config, frames, options->repeat, &b, err);
         if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
         fflush(stdout);
@@ -154,12 +179,16 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
             "\ntraining step, %s: %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; milliseconds\n",
             shape->name, video.observation.V, video.observation.W, video.observation.H, shape->N, shape->M,
             shape->rollout, shape->rays);
+    }
+    if (status == STATUS_OK && !options->json && !options->whole) {
         printf("%-20s %15s %15s %15s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer", "", "",
                "", "dynamics", "", "", "tape", "RSS");
         printf("%-20s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
                "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
     }
-    if (status == STATUS_OK) status = each_form(device, options, &video.observation, step_bench, report_step, err);
+    if (status == STATUS_OK)
+        status = options->whole ? each_form(device, options, &video.observation, step_bench_whole, report_whole, err)
+                                : each_form(device, options, &video.observation, step_bench, report_step, err);
     close_video(&video);
     return status;
 }

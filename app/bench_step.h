@@ -14,6 +14,7 @@ typedef struct BenchOptions {
     int repeat;       // measurements
     const char *data; // recording, or NULL: a made-up room
     double keep_mib;
+    bool whole, graph; // `step`: no clocks within; captured graphs, too
     long from, to; // particles of `doubling`
     bool json;     // a JSON object per measurement instead of tables
 } BenchOptions;

@@ -19,6 +19,8 @@ static const Flag flags[] = {
     {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
+    {.name = "whole", .help = "step: whole steps alone, as training takes them (clocks of parts wait for a GPU)"},
+    {.name = "cuda-graph", .help = "step: the same with train.cuda_graph"},
     {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3, bf16 or tf32 (default f32)"},
     {.name = "from", .value = "N", .help = "doubling, neighbours: particles to begin with (default 4096)"},
     {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
@@ -127,6 +129,8 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
     if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);
     out->repeat = (int)repeat;
     out->json = command_has(line, "json");
+    out->graph = command_has(line, "cuda-graph");
+    out->whole = out->graph || command_has(line, "whole");
     return status;
 }
 

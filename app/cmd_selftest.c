@@ -46,6 +46,7 @@ static Status run_tests(SelfTest *test, bool table, Error *err) {
         test->precision = p;
         status = selftest_ops(test, err);
         if (status == STATUS_OK) status = selftest_models(test, err);
+        if (status == STATUS_OK) status = selftest_replays(test, err);
     }
     if (status != STATUS_OK) return status;
     if (table && test->device->note[0]) printf("\n%s\n", test->device->note);

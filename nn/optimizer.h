@@ -77,7 +77,11 @@ typedef struct AdamArgs {
 } AdamArgs;
 
 // The factor that clipping leaves of gradients with this sum of squares; NaN where that is not finite.
-static inline double adam_grad_scale(double clip, double squares) {
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    static inline double
+    adam_grad_scale(double clip, double squares) {
     double norm = sqrt(squares);
     if (!isfinite(norm)) return (double)NAN;
     return clip > 0 && norm > clip ? clip / norm : 1;

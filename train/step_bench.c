@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { WARM_UP = 2, OPTIONS = 24, OPTION_LENGTH = 64 };
+enum { WARM_UP = 2, WARM_UP_WHOLE = 4, OPTIONS = 24, OPTION_LENGTH = 64 }; // graphs are captured in the third step
 enum {
     ROW_STEP,
     ROW_UPDATE,
@@ -104,9 +104,8 @@ static void bench_close(Bench *b) {
     bench_peak_close(&b->peak);
 }
 
-// What train_step (train/trainer.c) does with a batch of one.
-static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
-    StepClock clock;
+// What train_step (train/trainer.c) does with a batch of one. clock: NULL, or of its parts.
+static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
     LossParts parts;
     LossValues values;
     double norm;
@@ -116,24 +115,47 @@ static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
                        .rollout = b->frames->F - (int)b->config->model.T,
                        .key = {1, (uint32_t)b->step, 0},
                        .scale = 1,
-                       .clock = &clock};
-    BenchTime start = bench_now(b->device);
+                       .clock = clock};
     parameters_zero_grad(&b->model->parameters);
     Status status = loss_backward(&b->tape, b->model, &b->workspace, &input, &values, err);
     if (status != STATUS_OK) return status;
-    BenchTime update = bench_now(b->device);
+    BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
     optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
     status = loss_read(&b->tape, &values, &parts, err);
     if (status == STATUS_OK) status = optimizer_finish(&b->optimizer, &norm, err);
-    row[ROW_UPDATE] = bench_since(b->device, update);
+    if (clock) row[ROW_UPDATE] = bench_since(b->device, update);
+    b->particles = parts.particles;
+    return status;
+}
+
+static void measure_peaks(Bench *b, BenchTime row[ROWS]) {
+    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
+    row[ROW_COPY] = bench_peak_copies(&b->peak);
+}
+
+static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
+    StepClock clock;
+    BenchTime start = bench_now(b->device);
+    Status status = train_step(b, &clock, row, err);
+    if (status != STATUS_OK) return status;
     row[ROW_STEP] = bench_since(b->device, start);
     for (int i = 0; i < PART_COUNT; i++) {
         row[ROW_FORWARD + i] = (BenchTime){clock.forward[i], 0};
         row[ROW_BACKWARD + i] = (BenchTime){clock.backward[i], 0};
     }
-    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
-    row[ROW_COPY] = bench_peak_copies(&b->peak);
-    b->particles = parts.particles;
+    measure_peaks(b, row);
+    return STATUS_OK;
+}
+
+static Status one_whole_step(Bench *b, BenchTime row[ROWS], Error *err) {
+    BenchTime start = bench_now(b->device);
+    b->device->replay.wanted = b->config->train.cuda_graph;
+    device_step_begin(b->device);
+    Status status = train_step(b, NULL, row, err);
+    device_step_end(b->device);
+    b->device->replay.wanted = false;
+    row[ROW_STEP] = bench_since(b->device, start);
+    if (status == STATUS_OK) measure_peaks(b, row);
     return status;
 }
 
@@ -209,7 +231,8 @@ static void read_results(const Bench *b, const BenchTime *times, int repetitions
                        .copy_bytes = b->peak.bytes,
                        .particles = b->particles,
                        .tape_bytes = tape_peak_bytes(&b->tape),
-                       .scratch_bytes = b->device->scratch.peak};
+                       .scratch_bytes = b->device->scratch.peak,
+                       .replay = b->device->replay};
     for (int i = 0; i < PART_COUNT; i++) {
         out->forward[i] = medians[ROW_FORWARD + i].wall;
         out->backward[i] = medians[ROW_BACKWARD + i].wall;
@@ -231,7 +254,8 @@ static Status run(Device *device, const Config *config, const Observation *frame
     double *room = calloc((size_t)repetitions, sizeof *room);
     if (status == STATUS_OK && (!times || !room))
         status = error_set(err, STATUS_FAILED, "out of memory for a benchmark");
-    for (int i = -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
+    device->replay = (DeviceReplay){0};
+    for (int i = one == one_whole_step ? -WARM_UP_WHOLE : -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
         BenchTime row[ROWS] = {{0, 0}};
         status = one(&b, row, err);
         for (int j = 0; i >= 0 && j < ROWS; j++) times[j * repetitions + i] = row[j];
@@ -246,6 +270,11 @@ static Status run(Device *device, const Config *config, const Observation *frame
 Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
                   Error *err) {
     return run(device, config, frames, repetitions, one_step, out, err);
+}
+
+Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
+                        StepBench *out, Error *err) {
+    return run(device, config, frames, repetitions, one_whole_step, out, err);
 }
 
 Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,

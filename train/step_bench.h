@@ -43,11 +43,15 @@ typedef struct StepBench {
     MemoryUse memory[MEMORY_USES]; // most that each part held
     size_t memory_count;
     size_t particles, tape_bytes, scratch_bytes;
+    DeviceReplay replay; // of all steps, with config->train.cuda_graph
 } StepBench;
 
 // `frames` holds T + rollout frames; all views are input and are drawn.
 Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
                   Error *err);
+// Whole steps, within which nobody waits for a clock; as train.cuda_graph says. Fills step, work, memory, replay.
+Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
+                        StepBench *out, Error *err);
 // Frames: one rollout step and the picture of a view, H x W of the input, on the host. Fills step, particles.
 Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
                          StepBench *out, Error *err);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// Training steps of whole models: captured and launched again they come to the same bits, and the host waits for the
+// device at their end alone.
 #include "tests/test.h"
 
+#include "model/bench_room.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "train/selftest.h"
+#include "train/step_bench.h"
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;
-    print_message("%s %s: worst %.2e of %.0e %s\n", r->part, r->name, r->worst, r->allowed, r->where);
+    if (r->failed) print_error("%s %s: worst %.2e of %.0e: %s\n", r->part, r->name, r->worst, r->allowed, r->where);
 }
 
-static void check_form(const char *form) {
-    SelfTest test = {.steps = 9, .model = form, .report = see};
+static DeviceReplay check_form(const char *form, Precision precision) {
+    SelfTest test = {.steps = 6, .model = form, .report = see, .precision = precision};
     Error err = {0};
     assert_status_ok(cuda_on_cpu_open(&test.device, &err), err);
     cuda_on_cpu_guard(true);
@@ -18,20 +22,57 @@ static void check_form(const char *form) {
     cuda_on_cpu_guard(false);
     assert_status_ok(status, err);
     assert_int_equal(test.failed, 0);
-    DeviceReplay r = test.device->replay;
-    print_message("captured %zu launched %zu changed %zu otherwise %zu\n", r.captured, r.launched, r.changed,
-                  r.otherwise);
+    DeviceReplay replay = test.device->replay;
     device_close(test.device);
+    return replay;
 }
 
-static void models_come_to_the_same_bits(void **state) {
+// Every part of the steps without lists that the host makes is captured once and then launched.
+static void forms_without_lists_of_the_host(void **state) {
     (void)state;
-    check_form("published");
-    check_form("published, velocity");
-    check_form("full");
+    static const char *const forms[] = {"published", "published, velocity"};
+    static const Precision precisions[] = {PRECISION_F32, PRECISION_BF16};
+    for (size_t i = 0; i < 2; i++) {
+        DeviceReplay r = check_form(forms[i], precisions[i]);
+        assert_true(r.captured > 5);
+        assert_int_equal(r.launched, 4 * r.captured);
+        assert_int_equal(r.otherwise, 0);
+    }
+}
+
+static void the_full_form(void **state) {
+    (void)state;
+    assert_true(check_form("full", PRECISION_F32).launched > 10);
+}
+
+static void a_step_waits_at_its_end(void **state) {
+    (void)state;
+    enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, STEPS = 4 + 1 }; // as many of them to warm up
+    static const StepShape shape = {"test", 96, 16, VIEWS, SIDE, SIDE, ROLLOUT, 24, 0.15, false};
+    static const char *const narrow[] = {"model.C=16", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[8, 8]"};
+    Device *device = NULL;
+    BenchRoom room;
+    Config config;
+    StepBench bench;
+    Error err = {0};
+    assert_status_ok(bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, &err), err);
+    assert_status_ok(step_bench_config(&shape, STEP_PUBLISHED, 1024, &config, &err), err);
+    assert_status_ok(config_set(&config, 4, narrow, &err), err);
+    long waits[2];
+    for (int i = 0; i < 2; i++) { // the second time a step more: its waits are the difference
+        assert_status_ok(cuda_on_cpu_open(&device, &err), err);
+        waits[i] = -cuda_on_cpu_waits();
+        assert_status_ok(step_bench_whole(device, &config, &room.observation, 1 + i, &bench, &err), err);
+        waits[i] += cuda_on_cpu_waits();
+        device_close(device);
+    }
+    long by_clocks = 6; // of the step, of the product and the copy behind it
+    assert_int_equal(waits[1] - waits[0] - by_clocks, 2); // for the loss and for the gradient's norm
+    bench_room_free(&room);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models_come_to_the_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_without_lists_of_the_host),
+                                       cmocka_unit_test(the_full_form), cmocka_unit_test(a_step_waits_at_its_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

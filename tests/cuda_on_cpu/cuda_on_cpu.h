@@ -29,6 +29,7 @@ void cuda_on_cpu_machine(CudaOnCpuMachine machine);
 // The GPU is lost in the launch after so many more: whatever it is asked for then is an error. -1: never.
 void cuda_on_cpu_lose(long launches);
 long cuda_on_cpu_launches(void); // so far
+long cuda_on_cpu_waits(void);    // of the host, so far
 // Counts a launch; whether the GPU is lost.
 bool cuda_on_cpu_count_launch(void);
 bool cuda_on_cpu_lost(void);

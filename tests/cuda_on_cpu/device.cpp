@@ -34,11 +34,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
 // ---- what can be wrong with it
 
 static CudaOnCpuMachine machine = {13000, 1, 0, 0};
-static long launches, launches_left = -1;
+static long launches, waits, launches_left = -1;
 
 void cuda_on_cpu_machine(CudaOnCpuMachine found) { machine = found; }
 void cuda_on_cpu_lose(long after) { launches_left = after; }
 long cuda_on_cpu_launches(void) { return launches; }
+long cuda_on_cpu_waits(void) { return waits; }
 bool cuda_on_cpu_lost(void) { return launches_left == 0; }
 
 bool cuda_on_cpu_count_launch(void) {
@@ -61,6 +62,7 @@ cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
     if (cuda_on_cpu_capturing()) return cudaErrorStreamCaptureUnsupported;
+    waits++;
     return cuda_on_cpu_lost() ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
