@@ -128,15 +128,15 @@ static Status report_whole(const BenchOptions *options, const StepShape *shape, 
         printf("\n");
         return STATUS_OK;
     }
-    return json_write_line(
-        stdout,
-        json_pack("{s:s s:s s:s s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step", "preset", shape->name,
-                  "form", form, "cuda_graph", options->graph, "step_ms", 1e3 * b->step.wall, "step_cpu_ms",
-                  1e3 * b->step.cpu, "floor_ms", 1e3 * floor, "over_floor", json_finite(b->step.wall / floor),
-                  "graphs_captured", (json_int_t)r->captured, "graphs_launched", (json_int_t)r->launched,
-                  "kernels_changed", (json_int_t)r->changed, "parts_otherwise", (json_int_t)r->otherwise, "memory",
-                  memory_json(b)),
-        err);
+    return json_write_line(stdout,
+                           json_pack("{s:s s:s s:s s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step",
+                                     "preset", shape->name, "form", form, "cuda_graph", options->graph, "step_ms",
+                                     1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "floor_ms", 1e3 * floor,
+                                     "over_floor", json_finite(b->step.wall / floor), "graphs_captured",
+                                     (json_int_t)r->captured, "graphs_launched", (json_int_t)r->launched,
+                                     "kernels_changed", (json_int_t)r->changed, "parts_otherwise",
+                                     (json_int_t)r->otherwise, "memory", memory_json(b)),
+                           err);
 }
 
 static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,

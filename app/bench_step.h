@@ -15,8 +15,8 @@ typedef struct BenchOptions {
     const char *data; // recording, or NULL: a made-up room
     double keep_mib;
     bool whole, graph; // `step`: no clocks within; captured graphs, too
-    long from, to; // particles of `doubling`
-    bool json;     // a JSON object per measurement instead of tables
+    long from, to;     // particles of `doubling`
+    bool json;         // a JSON object per measurement instead of tables
 } BenchOptions;
 
 Status bench_step(Device *device, const BenchOptions *options, Error *err);

@@ -203,9 +203,8 @@ static void memory_that_ends_ends_the_run(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_fault_at_opening_has_a_sentence),
-                                       cmocka_unit_test(a_lost_gpu_loses_a_step),
-                                       cmocka_unit_test(a_gpu_lost_in_a_graph_loses_a_step),
-                                       cmocka_unit_test(memory_that_ends_ends_the_run)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_fault_at_opening_has_a_sentence), cmocka_unit_test(a_lost_gpu_loses_a_step),
+        cmocka_unit_test(a_gpu_lost_in_a_graph_loses_a_step), cmocka_unit_test(memory_that_ends_ends_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

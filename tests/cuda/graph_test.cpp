@@ -13,13 +13,9 @@ extern "C" {
 constexpr size_t COUNT = 700;
 constexpr int STEPS = 9;
 
-static __global__ void add(size_t count, real number, real *x) {
-    GRID_LOOP(i, count) x[i] += number;
-}
+static __global__ void add(size_t count, real number, real *x) { GRID_LOOP(i, count) x[i] += number; }
 
-static __global__ void twice(size_t count, real *x) {
-    GRID_LOOP(i, count) x[i] *= 2;
-}
+static __global__ void twice(size_t count, real *x) { GRID_LOOP(i, count) x[i] *= 2; }
 
 // A device with an array, and what it should hold.
 struct Work {
@@ -223,11 +219,16 @@ static void a_failure_while_capturing(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(the_third_time_is_captured), cmocka_unit_test(nothing_is_captured_unasked),
-        cmocka_unit_test(arguments_and_sizes_change), cmocka_unit_test(another_kernel),
-        cmocka_unit_test(fewer_commands),             cmocka_unit_test(more_commands),
-        cmocka_unit_test(never_the_same),             cmocka_unit_test(a_wait_ends_a_part),
-        cmocka_unit_test(library_calls),              cmocka_unit_test(a_lost_gpu),
+        cmocka_unit_test(the_third_time_is_captured),
+        cmocka_unit_test(nothing_is_captured_unasked),
+        cmocka_unit_test(arguments_and_sizes_change),
+        cmocka_unit_test(another_kernel),
+        cmocka_unit_test(fewer_commands),
+        cmocka_unit_test(more_commands),
+        cmocka_unit_test(never_the_same),
+        cmocka_unit_test(a_wait_ends_a_part),
+        cmocka_unit_test(library_calls),
+        cmocka_unit_test(a_lost_gpu),
         cmocka_unit_test(a_failure_while_capturing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -6,6 +6,7 @@
 #include "model/bench_room.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "train/selftest.h"
+#include "train/selftest_model.h"
 #include "train/step_bench.h"
 
 static void see(void *context, const SelfTestResult *r) {
@@ -47,27 +48,29 @@ static void the_full_form(void **state) {
 
 static void a_step_waits_at_its_end(void **state) {
     (void)state;
-    enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, STEPS = 4 + 1 }; // as many of them to warm up
+    enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, STEPS = 3 };
     static const StepShape shape = {"test", 96, 16, VIEWS, SIDE, SIDE, ROLLOUT, 24, 0.15, false};
     static const char *const narrow[] = {"model.C=16", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[8, 8]"};
     Device *device = NULL;
     BenchRoom room;
     Config config;
-    StepBench bench;
+    SelfTestModel model;
     Error err = {0};
     assert_status_ok(bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, &err), err);
     assert_status_ok(step_bench_config(&shape, STEP_PUBLISHED, 1024, &config, &err), err);
     assert_status_ok(config_set(&config, 4, narrow, &err), err);
-    long waits[2];
-    for (int i = 0; i < 2; i++) { // the second time a step more: its waits are the difference
-        assert_status_ok(cuda_on_cpu_open(&device, &err), err);
-        waits[i] = -cuda_on_cpu_waits();
-        assert_status_ok(step_bench_whole(device, &config, &room.observation, 1 + i, &bench, &err), err);
-        waits[i] += cuda_on_cpu_waits();
-        device_close(device);
+    assert_status_ok(cuda_on_cpu_open(&device, &err), err);
+    assert_status_ok(selftest_open_model(&model, device, &config, &err), err);
+    for (int step = 0; step < STEPS; step++) {
+        double loss;
+        long before = cuda_on_cpu_waits();
+        assert_status_ok(selftest_gradient(&model, &room.observation, step, &loss, &err), err);
+        assert_int_equal(cuda_on_cpu_waits() - before, 1); // for the loss
+        assert_status_ok(selftest_update(&model, step, &err), err);
+        assert_int_equal(cuda_on_cpu_waits() - before, 2); // for the gradient's norm
     }
-    long by_clocks = 6; // of the step, of the product and the copy behind it
-    assert_int_equal(waits[1] - waits[0] - by_clocks, 2); // for the loss and for the gradient's norm
+    selftest_close_model(&model);
+    device_close(device);
     bench_room_free(&room);
 }
 
