@@ -213,16 +213,15 @@ static Status search(Index *index, const Points *points, const uint32_t *which, 
     return status;
 }
 
-// The nearest present particle of each point.
+// The nearest present particle of each point; *out stays NULL after an error.
 static Status find_owners(Index *index, const Points *points, uint32_t **out, Error *err) {
     const Points *now = &index->now;
     const Tells tells = {now->colour && points->colour, now->moving && points->moving, now->label && points->label};
-    uint32_t *owner = *out = malloc((points->count + 1) * sizeof *owner);
-    uint32_t *which = malloc((points->count + 1) * sizeof *which);
+    uint32_t *owner = malloc((points->count + 1) * sizeof *owner), *which = malloc((points->count + 1) * sizeof *which);
     size_t left = 0;
     Status status = owner && which ? STATUS_OK : scene_no_memory(err);
-    if (status == STATUS_OK && points->count > 0) status = index_open(index, tells, points->count, err);
-    if (status == STATUS_OK && points->count > 0) recall(index, points, owner);
+    if (status == STATUS_OK) status = index_open(index, tells, points->count, err);
+    if (status == STATUS_OK) recall(index, points, owner);
     for (size_t i = 0; status == STATUS_OK && i < points->count; i++) {
         which[left] = (uint32_t)i;
         left += owner[i] == ANSWER_NONE;
@@ -230,52 +229,40 @@ static Status find_owners(Index *index, const Points *points, uint32_t **out, Er
     if (status == STATUS_OK && left > 0) status = search(index, points, which, left, owner, err);
     if (status == STATUS_OK && left > 0) remember(index, points, which, left, owner);
     free(which);
+    if (status == STATUS_OK) *out = owner;
+    else free(owner);
     return status;
 }
 
-static uint32_t *count_up(size_t count) {
-    uint32_t *out = malloc((count + 1) * sizeof *out);
-    for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
-    return out;
+static bool untied(const RolloutFile *file, int k, bool cloud) {
+    const RolloutSet *set = &file->sets[k];
+    return cloud ? set->P > 0 && !set->cloud_ties : k > 0 && set->N > 0 && !set->ties;
 }
 
-static Status owners_known(size_t count, uint32_t **out, Error *err) {
-    *out = count_up(count);
-    return *out ? STATUS_OK : scene_no_memory(err);
-}
-
-static Status tie_cloud(EditScene *scene, Index *index, int k, size_t same, Error *err) {
-    const Points cloud = cloud_of(&scene->file->sets[k]);
-    if ((size_t)k < same && same > 1 && cloud.count == index->now.count)
-        return owners_known(cloud.count, &scene->cloud_owner[k], err);
-    return find_owners(index, &cloud, &scene->cloud_owner[k], err);
-}
-
-static Status tie_set(EditScene *scene, Index *index, int k, size_t same, Error *err) {
-    const Points points = particles_of(&scene->file->sets[k]);
-    if ((size_t)k < same) return owners_known(index->now.count, &scene->owner[k], err);
-    return find_owners(index, &points, &scene->owner[k], err);
-}
-
-Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err) {
-    const RolloutSet *now = &file->sets[0];
-    Index index = {.device = device, .now = particles_of(now), .diagonal = diagonal(now)};
+static Status tie(RolloutFile *file, Index *index, bool cloud, Error *err) {
     Status status = STATUS_OK;
-    *scene = (EditScene){.file = file, .device = device, .log = log};
+    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) {
+        RolloutSet *set = &file->sets[k];
+        const Points points = cloud ? cloud_of(set) : particles_of(set);
+        if (untied(file, k, cloud)) status = find_owners(index, &points, cloud ? &set->cloud_ties : &set->ties, err);
+    }
+    return status;
+}
+
+Status scene_tie(EditScene *scene, bool clouds, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    bool done = true;
+    for (int k = 0; k < scene->file->set_count; k++)
+        done = done && !untied(scene->file, k, false) && !(clouds && untied(scene->file, k, true));
+    if (done) return STATUS_OK;
+    Index index = {.device = scene->device, .now = particles_of(now), .diagonal = diagonal(now)};
+    Status status = STATUS_OK;
     index.reach = REACH_SHARE * index.diagonal;
     if (now->radius) status = scene_reach(scene, &index.reach, err);
     if (now->N > EDIT_PARTICLES_MAX) return error_set(err, STATUS_BAD_INPUT, "%zu particles are too many", now->N);
     // Clouds first: they tell alike, and points of past sets are among them.
-    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) status = tie_cloud(scene, &index, k, same, err);
-    for (int k = 1; k < file->set_count && status == STATUS_OK; k++) status = tie_set(scene, &index, k, same, err);
+    if (status == STATUS_OK && clouds) status = tie(scene->file, &index, true, err);
+    if (status == STATUS_OK) status = tie(scene->file, &index, false, err);
     index_close(&index);
     return status;
-}
-
-void scene_close(EditScene *scene) {
-    for (int k = 0; k < ROLLOUT_SETS_MAX; k++) {
-        free(scene->owner[k]);
-        free(scene->cloud_owner[k]);
-    }
-    *scene = (EditScene){0};
 }
