@@ -42,8 +42,8 @@ typedef struct EditReport {
 // Turns the state at `step` into a file without steps: that step is the present, the ones before it are the past sets.
 Status edit_take_step(RolloutFile *file, size_t step, Error *err);
 
-// Finds out which present particle each point of a past set and of a cloud belongs to, and keeps it in the file. An edit
-// does so itself where the file does not tell.
+// Finds out which present particle each point of a past set and of a cloud belongs to, and keeps it in the file. An
+// edit does so itself where the file does not tell.
 Status edit_tie(RolloutFile *file, Device *device, Error *err);
 
 // Takes the step and applies all edits. What is left out because it selects nothing is said to `log` (NULL: not). After

@@ -2,8 +2,8 @@
 // Points of past sets and clouds belong to the present particle that a plain search over all of them finds, entry by
 // entry: also points that are particles, that were met before, that coincide, and whose differences vanish when they
 // are squared; with and without radii, moving flags and labels. What was found is kept: in the file too, and through
-// edits. And the table of answers gives what was put in, or nothing.
-#include "edit/answers.h"
+// edits. And the grid answers what is nearest, or nothing.
+#include "edit/nearby.h"
 #include "edit/scene.h"
 #include "tests/edit_scene.h"
 
@@ -248,32 +248,107 @@ static void of_a_step(void **state) {
     rollout_file_free(&file);
 }
 
-static void table_of_answers(void **state) {
+// ---- the grid
+
+enum { MANY = 3000 };
+
+// Particles in clumps of different size, some of them one place, one far off; the last coordinate is a flag.
+static void clumps(float *x, float *extra) {
+    for (size_t i = 0; i < MANY; i++) {
+        float size = i % 3 == 0 ? 1.0f : i % 3 == 1 ? 0.01f : 0;
+        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(i % 5) + size * (float)(next_random() >> 8) / (1 << 24);
+        for (size_t c = 0; c < 3; c++) extra[4 * i + c] = 0.001f * (float)(next_random() >> 28);
+        extra[4 * i + 3] = next_random() >> 31 ? 0.25f : 0;
+    }
+    x[0] = 40;
+}
+
+static uint32_t plain_nearest(const float *x, const float *extra, const float *q) {
+    uint32_t best = 0;
+    float least = INFINITY;
+    for (size_t i = 0; i < MANY; i++) {
+        float sum = 0;
+        for (size_t d = 0; d < NEARBY_DIMS; d++) {
+            float e = (d < 3 ? x[3 * i + d] : extra[4 * i + d - 3]) - q[d];
+            sum += e * e;
+        }
+        if (sum < least) least = sum, best = (uint32_t)i;
+    }
+    return best;
+}
+
+// What the grid answers is the nearest; it answers points near particles, and without limits all. `scale` and `away`:
+// lengths of the scene, and where it lies.
+static void grid(float scale, float away) {
+    static float x[3 * MANY], extra[4 * MANY], q[MANY][NEARBY_DIMS];
+    const NearbyLimits limits[] = {{4, 1024}, {INFINITY, SIZE_MAX}, {4, 3}};
+    size_t answered[3] = {0};
+    Nearby nearby;
+    clumps(x, extra);
+    for (size_t i = 0; i < 3 * MANY; i++) x[i] = x[i] * scale + away;
+    for (size_t i = 0; i < 4 * MANY; i++) extra[i] *= scale;
+    for (size_t i = 0; i < MANY; i++) {
+        float off = i % 2 ? 0 : i % 4 ? 0.02f * scale : 0.5f * scale;
+        for (size_t c = 0; c < 3; c++) q[i][c] = x[3 * i + c] + off * (float)(next_random() >> 8) / (1 << 24);
+        memcpy(q[i] + 3, extra + 4 * (i % 8 ? i : next_random() % MANY), 16);
+        if (i % 100 == 0) q[i][i % 3] += (i % 200 ? -1e3f : 1e30f) * scale; // far outside
+    }
+    assert_true(nearby_open(&nearby, MANY, x, extra, 1));
+    for (size_t which = 0; which < 3; which++)
+        for (size_t i = 0; i < MANY; i += NEARBY_POINTS) {
+            uint32_t found[NEARBY_POINTS];
+            size_t n = MANY - i < NEARBY_POINTS ? MANY - i : NEARBY_POINTS;
+            nearby_find(&nearby, limits[which], n, (const float(*)[NEARBY_DIMS])q + i, found);
+            for (size_t k = 0; k < n; k++) {
+                if (found[k] == NEARBY_NONE) continue;
+                answered[which]++;
+                assert_int_equal(found[k], plain_nearest(x, extra, q[i + k]));
+            }
+        }
+    nearby_close(&nearby);
+    nearby_close(&nearby);
+    assert_true(answered[0] > MANY / 2 && answered[0] < MANY && answered[2] < MANY / 10);
+    assert_true(answered[1] >= MANY - MANY / 100); // squares of what is 1e30 away are infinite
+}
+
+static void nearest_in_the_grid(void **state) {
     (void)state;
-    Answers answers;
-    size_t known = 0;
-    assert_true(answers_open(&answers, 100));
-    for (uint32_t i = 0; i < 5000; i++) { // far more than there is room for
-        real x[ANSWER_DIMS] = {(real)i, 0, (real)(i % 7)};
-        answers_add(&answers, answers_place(&answers, x), x, i);
-        answers_add(&answers, answers_place(&answers, x), x, i + 1); // the first one stays
+    for (int i = 0; i < 10; i++) grid(1, 0);
+    grid(1e-6f, 0);
+    grid(1, 1000); // places of few digits
+    grid(1e6f, -3e6f);
+}
+
+// One place has no cells, nor what is too large for squares: nothing is answered, and a tree gives the answer.
+static void scenes_without_a_grid(void **state) {
+    (void)state;
+    const float x[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, extra[12] = {0}, wide[] = {0, 0, 0, 1e25f, 0, 0, -3e38f, 0, 0};
+    const float q[1][NEARBY_DIMS] = {{1, 1, 1}};
+    for (int i = 0; i < 2; i++) {
+        Nearby nearby;
+        uint32_t found = 0;
+        assert_true(nearby_open(&nearby, 3, i ? wide : x, extra, 1));
+        nearby_find(&nearby, (NearbyLimits){INFINITY, SIZE_MAX}, 1, q, &found);
+        assert_int_equal(found, NEARBY_NONE);
+        nearby_close(&nearby);
     }
-    assert_true(answers.count > 100 && answers.count <= answers.mask);
-    for (uint32_t i = 0; i < 5000; i++) {
-        real x[ANSWER_DIMS] = {(real)i, 0, (real)(i % 7)}, other[ANSWER_DIMS] = {(real)i, 1, (real)(i % 7)};
-        uint32_t owner = answers_find(&answers, answers_place(&answers, x), x);
-        assert_true(owner == i || owner == ANSWER_NONE);
-        known += owner == i;
-        assert_int_equal(answers_find(&answers, answers_place(&answers, other), other), ANSWER_NONE);
-    }
-    assert_int_equal(known, answers.count);
-    answers_close(&answers);
-    answers_close(&answers);
+    Kind kind = {.moving = true};
+    RolloutFile file = file_at_random(&kind);
+    for (size_t i = 0; i < 3 * N; i++) file.sets[0].positions[i] = 0.5f;
+    kind.diagonal = kind.reach = 0;
+    Device *device = NULL;
+    Error err = {0};
+    assert_status_ok(device_open("cpu", 2, &device, &err), err);
+    assert_status_ok(edit_tie(&file, device, &err), err);
+    assert_plain(&file, &kind);
+    device_close(device);
+    rollout_file_free(&file);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_plain_search), cmocka_unit_test(through_a_file),
-                                       cmocka_unit_test(labels_need_no_clouds), cmocka_unit_test(of_a_step),
-                                       cmocka_unit_test(table_of_answers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_a_plain_search),     cmocka_unit_test(through_a_file),
+        cmocka_unit_test(labels_need_no_clouds), cmocka_unit_test(of_a_step),
+        cmocka_unit_test(nearest_in_the_grid),   cmocka_unit_test(scenes_without_a_grid)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
