@@ -41,6 +41,12 @@ size_t mask_count(const Mask *mask, size_t count) {
     return sum;
 }
 
+uint32_t *scene_count_up(size_t count) {
+    uint32_t *out = malloc((count + 1) * sizeof *out);
+    for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
+    return out;
+}
+
 // ---- rows of one set
 
 // Rows `index`, which rise, to `to`: runs of neighbours at once. `to` may be where they come from.

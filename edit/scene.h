@@ -26,15 +26,14 @@ static inline Status scene_no_memory(Error *err) {
 // Ties the points that the file does not tell of: to the particle that is nearest in place, colour and moving flag, of
 // the same label where a set has labels. `clouds` false: the past sets' alone, all that labels need.
 Status scene_tie(EditScene *scene, bool clouds, Error *err);
-
-// (count) 0, 1, ..; NULL without memory.
-uint32_t *scene_count_up(size_t count);
 // A cloud of the particles themselves, for set k, which has none.
 Status scene_particles_as_cloud(EditScene *scene, int k, Error *err);
 
 // ---- rows of all sets and clouds (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
+// (count) 0, 1, ..; NULL without memory.
+uint32_t *scene_count_up(size_t count);
 // Leaves only what is meant.
 Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
 // Appends `times` copies of what is meant; the new present particles are the last ones, copy by copy.

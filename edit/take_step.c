@@ -30,12 +30,6 @@ Status scene_particles_as_cloud(EditScene *scene, int k, Error *err) {
     return set->cloud_ties && fill_cloud(set) ? STATUS_OK : scene_no_memory(err);
 }
 
-uint32_t *scene_count_up(size_t count) {
-    uint32_t *out = malloc((count + 1) * sizeof *out);
-    for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
-    return out;
-}
-
 // Row by row the present particles are those of the set, and its cloud.
 static bool tie_same(RolloutSet *set, bool present) {
     if (!present) set->ties = scene_count_up(set->N);
