@@ -258,7 +258,7 @@ static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask
 
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err) {
     size_t N = scene_now(scene)->N;
-    Mask *others = malloc(N + 1);
+    Mask *others = calloc(N + 1, 1);
     uint32_t *same = malloc((N + 1) * sizeof *same);
     Status status = others && same ? STATUS_OK : scene_no_memory(err);
     for (size_t i = 0; status == STATUS_OK && i < N; i++) {

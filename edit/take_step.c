@@ -57,7 +57,8 @@ static bool set_of_step(const RolloutFile *file, size_t step, bool present, bool
 }
 
 static void free_set(RolloutSet *set) {
-    RolloutFile file = {.set_count = 1, .sets = {*set}};
+    RolloutFile file = {.set_count = 1};
+    file.sets[0] = *set;
     rollout_file_free(&file);
     *set = (RolloutSet){0};
 }
