@@ -4,6 +4,7 @@
 #include "app/model_flags.h"
 #include "app/result.h"
 #include "base/stop.h"
+#include "edit/edit.h"
 #include "infer/rollout.h"
 
 #include <string.h>
@@ -58,6 +59,15 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
     return status;
 }
 
+// So that edits of the file need not find it out.
+static Status tie(const CommandLine *line, RolloutFile *rollout, Error *err) {
+    Device *device = NULL;
+    Status status = device_open("cpu", line->threads, &device, err);
+    if (status == STATUS_OK) status = edit_tie(rollout, device, err);
+    device_close(device);
+    return status;
+}
+
 // From the frames of a data set.
 static Status start_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                             Error *err) {
@@ -68,6 +78,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = roll_out(line, session, dataset, views, rollout, err);
+    if (status == STATUS_OK) status = tie(line, rollout, err);
     dataset_close(dataset);
     return status;
 }

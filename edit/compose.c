@@ -75,15 +75,13 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
 
 // All of `file` at the edit's step; it is changed.
 static Status join_file(EditScene *scene, RolloutFile *file, const Edit *edit, bool *skipped, Error *err) {
-    EditScene other = {0};
-    size_t same = 1;
+    EditScene other = {file, scene->device, scene->log};
     Status status = check_model(scene->file, file, err);
-    if (status == STATUS_OK) status = scene_take_step(file, (size_t)edit->step, &same, err);
-    if (status == STATUS_OK) status = scene_open(&other, file, same, scene->device, scene->log, err);
+    if (status == STATUS_OK) status = edit_take_step(file, (size_t)edit->step, err);
+    if (status == STATUS_OK) status = scene_tie(&other, true, err);
     if (status == STATUS_OK) status = narrow(&other, edit, skipped, err);
     if (status == STATUS_OK && !*skipped) status = renumber(scene, &other, edit->as, err);
     if (status == STATUS_OK && !*skipped) status = scene_join(scene, &other, err);
-    scene_close(&other);
     return status;
 }
 

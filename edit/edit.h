@@ -35,12 +35,16 @@ size_t edit_list_count(const EditList *list);
 typedef struct EditReport {
     size_t before, after; // present particles
     size_t applied, skipped;
-    double tie_seconds;  // finding out which particle the points of past sets and clouds belong to
+    double tie_seconds;  // edit_tie, of what the file did not tell and the edits need
     double edit_seconds; // the edits, without files that they read
 } EditReport;
 
 // Turns the state at `step` into a file without steps: that step is the present, the ones before it are the past sets.
 Status edit_take_step(RolloutFile *file, size_t step, Error *err);
+
+// Finds out which present particle each point of a past set and of a cloud belongs to, and keeps it in the file. An
+// edit does so itself where the file does not tell.
+Status edit_tie(RolloutFile *file, Device *device, Error *err);
 
 // Takes the step and applies all edits. What is left out because it selects nothing is said to `log` (NULL: not). After
 // an error the file holds some of the edits and is good for rollout_file_free alone. A selection that is empty, a label

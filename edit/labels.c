@@ -22,7 +22,7 @@ Status scene_spread_labels(EditScene *scene, Error *err) {
         if (set->N == 0) continue;
         if (!set->labels) set->labels = malloc(set->N * sizeof *set->labels);
         if (!set->labels) return scene_no_memory(err);
-        for (size_t i = 0; i < set->N; i++) set->labels[i] = now->labels[scene->owner[k][i]];
+        for (size_t i = 0; i < set->N; i++) set->labels[i] = now->labels[set->ties[i]];
     }
     return STATUS_OK;
 }

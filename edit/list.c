@@ -38,7 +38,8 @@ static const Argument label[] = {NAME(true),
                                  {.key = "id", .type = ARG_WHOLE, .offset = AT(id), .max = 65535, .given = AT(has_id)}};
 static const Argument compose[] = {{.key = "file", .type = ARG_PATH, .offset = AT(file), .required = true},
                                    {.key = "step", .type = ARG_WHOLE, .offset = AT(step), .max = 1 << 20},
-                                   VECTOR("by", by, false)};
+                                   VECTOR("by", by, false),
+                                   NAME(false)};
 
 typedef struct Op {
     const char *word;

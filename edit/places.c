@@ -57,7 +57,7 @@ static Status check_past(const EditScene *scene, const Edit *edit, const Mask *m
             "a velocity is what past sets show: expected 2 input sets or more and a time step, found %d and "
             "%g s",
             file->set_count, file->time_step);
-    for (size_t i = 0; i < file->sets[1].N; i++) past += mask[scene->owner[1][i]];
+    for (size_t i = 0; i < file->sets[1].N; i++) past += mask[file->sets[1].ties[i]];
     if (past > 0 || edit->replace) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
                      "the past set holds nothing of the selection; say `replace: true` to give it a past");

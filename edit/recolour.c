@@ -88,10 +88,10 @@ Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Er
     Status status = take_look(scene, source, &look, err);
     for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        status = give_look(&look, set->positions, set->N, scene->owner[k], mask, set->features, set->colour, err);
+        status = give_look(&look, set->positions, set->N, set->ties, mask, set->features, set->colour, err);
         if (status == STATUS_OK)
-            status = give_look(&look, set->cloud_positions, set->P, scene->cloud_owner[k], mask, NULL,
-                               set->cloud_colour, err);
+            status =
+                give_look(&look, set->cloud_positions, set->P, set->cloud_ties, mask, NULL, set->cloud_colour, err);
     }
     look_free(&look);
     return status;

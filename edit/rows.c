@@ -41,6 +41,12 @@ size_t mask_count(const Mask *mask, size_t count) {
     return sum;
 }
 
+uint32_t *scene_count_up(size_t count) {
+    uint32_t *out = malloc((count + 1) * sizeof *out);
+    for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
+    return out;
+}
+
 // ---- rows of one set
 
 // Rows `index`, which rise, to `to`: runs of neighbours at once. `to` may be where they come from.
@@ -129,8 +135,8 @@ static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t t
     bool good = t.map && index;
     for (int k = 0; good && k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        if (k > 0) good = take_owned(set, false, &scene->owner[k], &t);
-        good = good && take_owned(set, true, &scene->cloud_owner[k], &t);
+        if (k > 0) good = take_owned(set, false, &set->ties, &t);
+        good = good && take_owned(set, true, &set->cloud_ties, &t);
     }
     good = good && append_rows(now, false, index, count, times, append ? N : 0);
     free(t.map);
@@ -184,8 +190,8 @@ static Status join_set(EditScene *scene, const EditScene *other, int k, size_t f
     RolloutSet *to = &scene->file->sets[k];
     const RolloutSet *from = &other->file->sets[k];
     size_t N = to->N, P = to->P;
-    bool good = join_owners(&scene->cloud_owner[k], other->cloud_owner[k], P, from->P, first);
-    if (k > 0) good = join_owners(&scene->owner[k], other->owner[k], N, from->N, first) && good;
+    bool good = join_owners(&to->cloud_ties, from->cloud_ties, P, from->P, first);
+    if (k > 0) good = join_owners(&to->ties, from->ties, N, from->N, first) && good;
     if (!good) return scene_no_memory(err);
     if (N == 0) to->D = from->D;
     for (int i = 0; i < FIELDS; i++) {
@@ -233,7 +239,7 @@ static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *fiel
 static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask, const Mask *others, uint32_t *same,
                            Error *err) {
     RolloutSet *now = scene_now(scene), *set = &scene->file->sets[k];
-    uint32_t **owner = cloud ? &scene->cloud_owner[k] : &scene->owner[k], *from = cloud ? scene->cloud_owner[0] : NULL;
+    uint32_t **owner = cloud ? &set->cloud_ties : &set->ties, *from = cloud ? now->cloud_ties : NULL;
     size_t count;
     if (cloud && set->P == 0) return STATUS_OK;
     if (!take_owned(set, cloud, owner, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
@@ -252,7 +258,7 @@ static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask
 
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err) {
     size_t N = scene_now(scene)->N;
-    Mask *others = malloc(N + 1);
+    Mask *others = calloc(N + 1, 1);
     uint32_t *same = malloc((N + 1) * sizeof *same);
     Status status = others && same ? STATUS_OK : scene_no_memory(err);
     for (size_t i = 0; status == STATUS_OK && i < N; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The particles under edit, shared by edit/*.c alone. Every point of a past set and of a cloud belongs to a present
+// The particles under edit, shared by edit/*.c alone. Every point of a past set and of a cloud is tied to a present
 // particle, its owner: an edit says what happens to present particles, and what they own goes the same way. So all sets
-// and clouds stay those of one scene, whatever was edited.
+// and clouds stay those of one scene, whatever was edited. The file holds the ties (infer/rollout_file.h).
 #ifndef VPD_EDIT_SCENE_H
 #define VPD_EDIT_SCENE_H
 
@@ -11,8 +11,6 @@ typedef struct EditScene {
     RolloutFile *file; // without steps
     Device *device;
     const Log *log;
-    uint32_t *owner[ROLLOUT_SETS_MAX];       // (N of the set) present particle; NULL for the present set
-    uint32_t *cloud_owner[ROLLOUT_SETS_MAX]; // (P of the set)
 } EditScene;
 
 // A mask says of each present particle whether it is meant, (N) 0 or 1.
@@ -25,19 +23,17 @@ static inline Status scene_no_memory(Error *err) {
 
 // ---- ownership (edit/tie.c)
 
-// The first `same` sets hold the present particles as they were (states of a rollout); the points of the others are
-// owned by the particle that is nearest in place, colour and moving flag, of the same label where a set has labels.
-Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err);
-void scene_close(EditScene *scene); // leaves the file alone
-
-// The state at a step as a file without steps; *same is as scene_open takes it.
-Status scene_take_step(RolloutFile *file, size_t step, size_t *same, Error *err);
+// Ties the points that the file does not tell of: to the particle that is nearest in place, colour and moving flag, of
+// the same label where a set has labels. `clouds` false: the past sets' alone, all that labels need.
+Status scene_tie(EditScene *scene, bool clouds, Error *err);
 // A cloud of the particles themselves, for set k, which has none.
 Status scene_particles_as_cloud(EditScene *scene, int k, Error *err);
 
 // ---- rows of all sets and clouds (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
+// (count) 0, 1, ..; NULL without memory.
+uint32_t *scene_count_up(size_t count);
 // Leaves only what is meant.
 Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
 // Appends `times` copies of what is meant; the new present particles are the last ones, copy by copy.

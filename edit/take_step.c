@@ -25,11 +25,16 @@ Status scene_particles_as_cloud(EditScene *scene, int k, Error *err) {
     if (set->N == 0) return STATUS_OK;
     if (!set->colour)
         return error_set(err, STATUS_BAD_INPUT, "input set %d: expected colours, which its cloud needs, found none", k);
-    uint32_t *owner = realloc(scene->cloud_owner[k], (set->N + 1) * sizeof *owner);
-    if (owner) scene->cloud_owner[k] = owner;
-    if (!owner || !fill_cloud(set)) return scene_no_memory(err);
-    for (size_t i = 0; i < set->N; i++) owner[i] = k > 0 ? scene->owner[k][i] : (uint32_t)i;
-    return STATUS_OK;
+    free(set->cloud_ties);
+    set->cloud_ties = k > 0 ? copy_bytes(set->ties, set->N * sizeof *set->ties) : scene_count_up(set->N);
+    return set->cloud_ties && fill_cloud(set) ? STATUS_OK : scene_no_memory(err);
+}
+
+// Row by row the present particles are those of the set, and its cloud.
+static bool tie_same(RolloutSet *set, bool present) {
+    if (!present) set->ties = scene_count_up(set->N);
+    if (set->P > 0) set->cloud_ties = scene_count_up(set->P);
+    return (present || set->ties) && (set->P == 0 || set->cloud_ties);
 }
 
 // The present particles as they were at a step of the rollout.
@@ -48,11 +53,12 @@ static bool set_of_step(const RolloutFile *file, size_t step, bool present, bool
     bool good = out->positions && !f == !out->features && !now->colour == !out->colour &&
                 !now->moving == !out->moving && !now->labels == !out->labels;
     good = good && (!present || !now->radius == !out->radius);
-    return good && (!cloud || !now->colour || fill_cloud(out));
+    return good && (!cloud || !now->colour || fill_cloud(out)) && tie_same(out, present);
 }
 
 static void free_set(RolloutSet *set) {
-    RolloutFile file = {.set_count = 1, .sets = {*set}};
+    RolloutFile file = {.set_count = 1};
+    file.sets[0] = *set;
     rollout_file_free(&file);
     *set = (RolloutSet){0};
 }
@@ -81,11 +87,10 @@ static void drop_steps(RolloutFile *file, size_t step) {
     file->steps = 0;
 }
 
-Status scene_take_step(RolloutFile *file, size_t step, size_t *same, Error *err) {
+Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
     RolloutSet fresh[ROLLOUT_SETS_MAX] = {{0}};
-    size_t T = (size_t)file->set_count;
+    size_t T = (size_t)file->set_count, same = step + 1 < T ? step + 1 : T; // sets that are states of the rollout
     bool good = true;
-    *same = step > 0 ? step + 1 < T ? step + 1 : T : 1;
     if (step > file->steps)
         return error_set(err, STATUS_BAD_INPUT, "--step: expected a step of the rollout, 0 to %zu, found %zu",
                          file->steps, step);
@@ -93,18 +98,13 @@ Status scene_take_step(RolloutFile *file, size_t step, size_t *same, Error *err)
         return error_set(err, STATUS_BAD_INPUT,
                          "first_frame %d and frame_stride %d: step %zu would be of a frame beyond 1e9",
                          file->first_frame, file->frame_stride, step);
-    for (size_t k = 0; step > 0 && k < *same && good; k++)
+    for (size_t k = 0; step > 0 && k < same && good; k++)
         good = set_of_step(file, step - k, k == 0, file->sets[k].P > 0, &fresh[k]);
     if (!good) {
-        for (size_t k = 0; k < *same; k++) free_set(&fresh[k]);
+        for (size_t k = 0; k < same; k++) free_set(&fresh[k]);
         return scene_no_memory(err);
     }
-    if (step > 0) shift_sets(file, step, fresh, *same);
+    if (step > 0) shift_sets(file, step, fresh, same);
     drop_steps(file, step);
     return STATUS_OK;
-}
-
-Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
-    size_t same;
-    return scene_take_step(file, step, &same, err);
 }

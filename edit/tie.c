@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which present particle each point of a past set or a cloud belongs to.
-#include "edit/answers.h"
+#include "edit/nearby.h"
 #include "edit/scene.h"
 
 #include "base/check.h"
@@ -16,7 +16,6 @@
 #define COLOUR_REACHES 2
 #define MOVING_REACHES 4
 #define REACH_SHARE 0.02
-enum { EXTRA = 4 };
 
 // Points of one set or cloud.
 typedef struct Points {
@@ -47,27 +46,37 @@ static double diagonal(const RolloutSet *set) {
     return sqrt(sum);
 }
 
+// What a search near by may take; sorting a tree takes as long as to look at LOOKS particles for each of them.
+static const NearbyLimits NEAR = {4, 1024};
+enum { FEW = 1024, LOOKS = 256 };
+
 // What further coordinates tell: colour, and moving flag and label in one; labels lie apart by more than the scene is
 // long.
 typedef struct Tells {
     bool colour, moving, label;
 } Tells;
 
-// The present particles for points that tell as much: what was answered already, and, once something has to be
-// searched, sorted.
+// Rows of coordinates as a search takes them.
+typedef struct Rows {
+    size_t count;
+    real *x, *extra; // (count, 3), (count, NEARBY_EXTRA)
+} Rows;
+
+// The present particles for points that tell as much: in a grid, and, once something has to be searched, in a tree.
 typedef struct Index {
     Device *device;
     Points now;
     double diagonal, reach; // of the scene; of the particles
     bool built, sorted;
     Tells tells;
-    Answers answers;
+    Rows rows;
+    Nearby nearby;
     KnnIndex knn;
     ArenaMark mark;
 } Index;
 
 // Point i as the search sees it: its place, and in metres too what it tells beside.
-static inline void coordinates(const Points *p, const Index *index, size_t i, real out[ANSWER_DIMS]) {
+static inline void coordinates(const Points *p, const Index *index, size_t i, real out[NEARBY_DIMS]) {
     const Tells tells = index->tells;
     const float colour = (float)(COLOUR_REACHES * index->reach / 255), moving = (float)(MOVING_REACHES * index->reach),
                 label = (float)(4 * index->diagonal + 1);
@@ -76,14 +85,8 @@ static inline void coordinates(const Points *p, const Index *index, size_t i, re
     out[6] = (tells.moving ? (real)p->moving[i] * moving : 0) + (tells.label ? (real)p->label[i] * label : 0);
 }
 
-// Rows of coordinates, which the search takes apart.
-typedef struct Rows {
-    size_t count;
-    real *x, *extra; // (count, 3), (count, EXTRA)
-} Rows;
-
 static bool rows_open(Rows *rows, size_t count) {
-    *rows = (Rows){count, malloc((3 * count + 1) * sizeof(real)), malloc((EXTRA * count + 1) * sizeof(real))};
+    *rows = (Rows){count, malloc((3 * count + 1) * sizeof(real)), malloc((NEARBY_EXTRA * count + 1) * sizeof(real))};
     return rows->x && rows->extra;
 }
 
@@ -96,97 +99,69 @@ static void rows_close(Rows *rows) {
 static void rows_fill(Rows *rows, const Points *p, const Index *index, const uint32_t *which) {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < rows->count; r++) {
-        real all[ANSWER_DIMS];
+        real all[NEARBY_DIMS];
         coordinates(p, index, which ? which[r] : r, all);
         memcpy(rows->x + 3 * r, all, 3 * sizeof *all);
-        memcpy(rows->extra + EXTRA * r, all + 3, EXTRA * sizeof *all);
+        memcpy(rows->extra + NEARBY_EXTRA * r, all + 3, NEARBY_EXTRA * sizeof *all);
     }
 }
 
 static void index_close(Index *index) {
     if (index->sorted) arena_release(&index->device->scratch, index->mark);
-    answers_close(&index->answers);
+    nearby_close(&index->nearby);
+    rows_close(&index->rows);
     index->built = index->sorted = false;
-}
-
-static Status index_sort(Index *index, Error *err) {
-    Rows rows;
-    if (index->sorted) return STATUS_OK;
-    if (!rows_open(&rows, index->now.count)) {
-        rows_close(&rows);
-        return scene_no_memory(err);
-    }
-    rows_fill(&rows, &index->now, index, NULL);
-    const KnnArgs args = {.points = rows.count, .point = rows.x, .extra = EXTRA, .point_extra = rows.extra, .k = 1};
-    index->mark = arena_mark(&index->device->scratch);
-    index->sorted = true;
-    knn_index(index->device, &index->device->scratch, &args, &index->knn);
-    rows_close(&rows);
-    return device_status(index->device, err);
-}
-
-// ---- answers without a search
-
-// Whether a particle there is at distance 0 from none but those with the same coordinates. Differences of numbers below
-// TINY may vanish when they are squared, those of larger ones do not.
-#define TINY 1e-10f
-static bool stands_apart(const Index *index, const real x[ANSWER_DIMS]) {
-    bool fine = index->reach == 0 || COLOUR_REACHES * index->reach / 255 > 10 * TINY;
-    return fine && fabsf(x[0]) > TINY && fabsf(x[1]) > TINY && fabsf(x[2]) > TINY;
-}
-
-enum { BLOCK = 32 }; // points whose places are fetched at once
-
-// Adds points with their owners (NULL: each is a particle and its own).
-static void remember(Index *index, const Points *points, const uint32_t *which, size_t count, const uint32_t *owner) {
-    real x[BLOCK][ANSWER_DIMS];
-    size_t place[BLOCK];
-    for (size_t first = 0; first < count; first += BLOCK) {
-        size_t n = count - first < BLOCK ? count - first : BLOCK;
-        for (size_t b = 0; b < n; b++) {
-            coordinates(points, index, which ? which[first + b] : first + b, x[b]);
-            place[b] = answers_place(&index->answers, x[b]);
-            __builtin_prefetch(&index->answers.places[place[b]], 1);
-        }
-        for (size_t b = 0; b < n; b++)
-            if (owner || stands_apart(index, x[b]))
-                answers_add(&index->answers, place[b], x[b], owner ? owner[which[first + b]] : (uint32_t)(first + b));
-    }
-}
-
-// Owners of points that were met before, ANSWER_NONE of the others.
-static void recall(const Index *index, const Points *points, uint32_t *owner) {
-    const Tells tells = index->tells;
-    CHECK(points->colour || !tells.colour);
-    CHECK(points->moving || !tells.moving);
-    CHECK(points->label || !tells.label);
-#pragma omp parallel for schedule(static)
-    for (size_t block = 0; block < (points->count + BLOCK - 1) / BLOCK; block++) {
-        real x[BLOCK][ANSWER_DIMS];
-        size_t place[BLOCK], first = block * BLOCK;
-        size_t n = points->count - first < BLOCK ? points->count - first : BLOCK;
-        for (size_t b = 0; b < n; b++) {
-            coordinates(points, index, first + b, x[b]);
-            place[b] = answers_place(&index->answers, x[b]);
-            __builtin_prefetch(&index->answers.places[place[b]]);
-        }
-        for (size_t b = 0; b < n; b++) owner[first + b] = answers_find(&index->answers, place[b], x[b]);
-    }
 }
 
 static bool tell_alike(Tells a, Tells b) { return a.colour == b.colour && a.moving == b.moving && a.label == b.label; }
 
-static Status index_open(Index *index, Tells tells, size_t points, Error *err) {
+static Status index_open(Index *index, Tells tells, Error *err) {
     if (index->built && tell_alike(index->tells, tells)) return STATUS_OK;
     index_close(index);
     index->tells = tells;
     index->built = true;
-    if (!answers_open(&index->answers, index->now.count + points)) return scene_no_memory(err);
-    remember(index, &index->now, NULL, index->now.count, NULL);
-    return STATUS_OK;
+    if (!rows_open(&index->rows, index->now.count)) return scene_no_memory(err);
+    rows_fill(&index->rows, &index->now, index, NULL);
+    const Rows *rows = &index->rows;
+    return nearby_open(&index->nearby, rows->count, rows->x, rows->extra, index->device->threads)
+               ? STATUS_OK
+               : scene_no_memory(err);
 }
 
-// ---- with one
+static Status index_sort(Index *index, Error *err) {
+    const Rows *rows = &index->rows;
+    if (index->sorted) return STATUS_OK;
+    const KnnArgs args = {
+        .points = rows->count, .point = rows->x, .extra = NEARBY_EXTRA, .point_extra = rows->extra, .k = 1};
+    index->mark = arena_mark(&index->device->scratch);
+    index->sorted = true;
+    knn_index(index->device, &index->device->scratch, &args, &index->knn);
+    return device_status(index->device, err);
+}
+
+// Owners of the points `which` (NULL: all) that have them within the limits, NEARBY_NONE of the others.
+static void look_nearby(const Index *index, const Points *points, const uint32_t *which, size_t count,
+                        NearbyLimits limits, uint32_t *owner) {
+#pragma omp parallel for schedule(dynamic, 64) num_threads(index->device->threads)
+    for (size_t first = 0; first < count; first += NEARBY_POINTS) {
+        real x[NEARBY_POINTS][NEARBY_DIMS];
+        uint32_t found[NEARBY_POINTS];
+        size_t n = count - first < NEARBY_POINTS ? count - first : NEARBY_POINTS;
+        for (size_t i = 0; i < n; i++) coordinates(points, index, which ? which[first + i] : first + i, x[i]);
+        nearby_find(&index->nearby, limits, n, x, found);
+        for (size_t i = 0; i < n; i++) owner[which ? which[first + i] : first + i] = found[i];
+    }
+}
+
+// Which points have no owner yet, and how many they are.
+static size_t list_left(const uint32_t *owner, size_t count, uint32_t *which) {
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        which[left] = (uint32_t)i;
+        left += owner[i] == NEARBY_NONE;
+    }
+    return left;
+}
 
 // The nearest present particles of the rows `which`.
 static Status search(Index *index, const Points *points, const uint32_t *which, size_t count, uint32_t *owner,
@@ -200,7 +175,7 @@ static Status search(Index *index, const Points *points, const uint32_t *which, 
         KnnArgs args = {.points = index->now.count,
                         .queries = count,
                         .query = rows.x,
-                        .extra = EXTRA,
+                        .extra = NEARBY_EXTRA,
                         .query_extra = rows.extra,
                         .k = 1,
                         .index = (int32_t *)found};
@@ -213,69 +188,59 @@ static Status search(Index *index, const Points *points, const uint32_t *which, 
     return status;
 }
 
-// The nearest present particle of each point.
+// The nearest present particle of each point: near by; else farther for the few that no tree is worth; else in a tree.
+static Status find_in(Index *index, const Points *points, uint32_t *owner, uint32_t *which, Error *err) {
+    look_nearby(index, points, NULL, points->count, NEAR, owner);
+    size_t left = list_left(owner, points->count, which);
+    if (left > 0 && left < index->now.count / FEW) {
+        look_nearby(index, points, which, left, (NearbyLimits){INFINITY, LOOKS * index->now.count / left}, owner);
+        left = list_left(owner, points->count, which);
+    }
+    return left > 0 ? search(index, points, which, left, owner, err) : STATUS_OK;
+}
+
+// *out stays NULL after an error.
 static Status find_owners(Index *index, const Points *points, uint32_t **out, Error *err) {
     const Points *now = &index->now;
     const Tells tells = {now->colour && points->colour, now->moving && points->moving, now->label && points->label};
-    uint32_t *owner = *out = malloc((points->count + 1) * sizeof *owner);
-    uint32_t *which = malloc((points->count + 1) * sizeof *which);
-    size_t left = 0;
-    Status status = owner && which ? STATUS_OK : scene_no_memory(err);
-    if (status == STATUS_OK && points->count > 0) status = index_open(index, tells, points->count, err);
-    if (status == STATUS_OK && points->count > 0) recall(index, points, owner);
-    for (size_t i = 0; status == STATUS_OK && i < points->count; i++) {
-        which[left] = (uint32_t)i;
-        left += owner[i] == ANSWER_NONE;
-    }
-    if (status == STATUS_OK && left > 0) status = search(index, points, which, left, owner, err);
-    if (status == STATUS_OK && left > 0) remember(index, points, which, left, owner);
+    uint32_t *owner = malloc((points->count + 1) * sizeof *owner), *which = malloc((points->count + 1) * sizeof *which);
+    Status status = owner && which ? index_open(index, tells, err) : scene_no_memory(err);
+    if (status == STATUS_OK) status = find_in(index, points, owner, which, err);
     free(which);
+    if (status == STATUS_OK) *out = owner;
+    else free(owner);
     return status;
 }
 
-static uint32_t *count_up(size_t count) {
-    uint32_t *out = malloc((count + 1) * sizeof *out);
-    for (size_t i = 0; out && i < count; i++) out[i] = (uint32_t)i;
-    return out;
+static bool untied(const RolloutFile *file, int k, bool cloud) {
+    const RolloutSet *set = &file->sets[k];
+    return cloud ? set->P > 0 && !set->cloud_ties : k > 0 && set->N > 0 && !set->ties;
 }
 
-static Status owners_known(size_t count, uint32_t **out, Error *err) {
-    *out = count_up(count);
-    return *out ? STATUS_OK : scene_no_memory(err);
-}
-
-static Status tie_cloud(EditScene *scene, Index *index, int k, size_t same, Error *err) {
-    const Points cloud = cloud_of(&scene->file->sets[k]);
-    if ((size_t)k < same && same > 1 && cloud.count == index->now.count)
-        return owners_known(cloud.count, &scene->cloud_owner[k], err);
-    return find_owners(index, &cloud, &scene->cloud_owner[k], err);
-}
-
-static Status tie_set(EditScene *scene, Index *index, int k, size_t same, Error *err) {
-    const Points points = particles_of(&scene->file->sets[k]);
-    if ((size_t)k < same) return owners_known(index->now.count, &scene->owner[k], err);
-    return find_owners(index, &points, &scene->owner[k], err);
-}
-
-Status scene_open(EditScene *scene, RolloutFile *file, size_t same, Device *device, const Log *log, Error *err) {
-    const RolloutSet *now = &file->sets[0];
-    Index index = {.device = device, .now = particles_of(now), .diagonal = diagonal(now)};
+static Status tie(RolloutFile *file, Index *index, bool cloud, Error *err) {
     Status status = STATUS_OK;
-    *scene = (EditScene){.file = file, .device = device, .log = log};
+    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) {
+        RolloutSet *set = &file->sets[k];
+        const Points points = cloud ? cloud_of(set) : particles_of(set);
+        if (untied(file, k, cloud)) status = find_owners(index, &points, cloud ? &set->cloud_ties : &set->ties, err);
+    }
+    return status;
+}
+
+Status scene_tie(EditScene *scene, bool clouds, Error *err) {
+    const RolloutSet *now = scene_now(scene);
+    bool done = true;
+    for (int k = 0; k < scene->file->set_count; k++)
+        done = done && !untied(scene->file, k, false) && !(clouds && untied(scene->file, k, true));
+    if (done) return STATUS_OK;
+    Index index = {.device = scene->device, .now = particles_of(now), .diagonal = diagonal(now)};
+    Status status = STATUS_OK;
     index.reach = REACH_SHARE * index.diagonal;
     if (now->radius) status = scene_reach(scene, &index.reach, err);
     if (now->N > EDIT_PARTICLES_MAX) return error_set(err, STATUS_BAD_INPUT, "%zu particles are too many", now->N);
-    // Clouds first: they tell alike, and points of past sets are among them.
-    for (int k = 0; k < file->set_count && status == STATUS_OK; k++) status = tie_cloud(scene, &index, k, same, err);
-    for (int k = 1; k < file->set_count && status == STATUS_OK; k++) status = tie_set(scene, &index, k, same, err);
+    // Clouds first: they tell alike.
+    if (status == STATUS_OK && clouds) status = tie(scene->file, &index, true, err);
+    if (status == STATUS_OK) status = tie(scene->file, &index, false, err);
     index_close(&index);
     return status;
-}
-
-void scene_close(EditScene *scene) {
-    for (int k = 0; k < ROLLOUT_SETS_MAX; k++) {
-        free(scene->owner[k]);
-        free(scene->cloud_owner[k]);
-    }
-    *scene = (EditScene){0};
 }

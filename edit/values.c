@@ -6,7 +6,7 @@
 
 // Whether row i of set k, or of its cloud, is meant.
 static bool meant(const EditScene *scene, int k, bool cloud, const Mask *mask, size_t i) {
-    const uint32_t *owner = cloud ? scene->cloud_owner[k] : scene->owner[k];
+    const uint32_t *owner = cloud ? scene->file->sets[k].cloud_ties : scene->file->sets[k].ties;
     return mask[owner ? owner[i] : i];
 }
 
@@ -55,8 +55,8 @@ static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t firs
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        shift_rows(set->positions, set->N, scene->owner[k], first, more, by);
-        shift_rows(set->cloud_positions, set->P, scene->cloud_owner[k], first, more, by);
+        shift_rows(set->positions, set->N, set->ties, first, more, by);
+        shift_rows(set->cloud_positions, set->P, set->cloud_ties, first, more, by);
     }
 }
 

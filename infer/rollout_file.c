@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { CAMERAS_MAX = 4096, STEPS_MAX = 1 << 20, TEXT_BYTES_MAX = 1 << 24, PICTURE_SIDE_MAX = 16384 };
 #define PARTICLES_MAX ((hsize_t)1 << 28)
@@ -90,6 +91,9 @@ static Status check_set(const H5Place *group, const RolloutSet *set, Error *err)
     if (!set->cloud_positions != !set->cloud_colour)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: expected cloud_positions and cloud_colour together, found one of them", group->text);
+    if (set->P > 0 && !set->cloud_positions)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected cloud_positions beside what it tells of a cloud",
+                         group->text);
     return STATUS_OK;
 }
 
@@ -100,6 +104,7 @@ static Status take_set(const H5Place *file, int index, RolloutSet *set, bool *fo
     if (status != STATUS_OK || !*found) return status;
     for (int i = 0; i < SET_ARRAY_COUNT && status == STATUS_OK; i++) {
         if (i > 0 && set->N == 0 && SET_ARRAYS[i].rows == SET_ARRAYS[0].rows) continue; // an empty past set
+        if (index == 0 && SET_ARRAYS[i].past) continue;
         status = take_set_array(&group, SET_ARRAYS + i, SET_ARRAYS[i].required && index == 0, set, err);
     }
     if (status == STATUS_OK) status = check_set(&group, set, err);
@@ -120,6 +125,53 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
             status = error_set(err, STATUS_BAD_INPUT, "%s past sets: expected %zu features as in now, found %zu",
                                file->text, out->sets[0].D, out->sets[i].D);
     }
+    return status;
+}
+
+// ---- ties
+
+static Status check_ties(const H5Place *file, const RolloutFile *r, int k, bool cloud, Error *err) {
+    const RolloutSet *set = &r->sets[k];
+    const uint32_t *ties = cloud ? set->cloud_ties : set->ties;
+    size_t rows = cloud ? set->P : set->N, N = r->sets[0].N;
+    for (size_t i = 0; ties && i < rows; i++)
+        if (ties[i] >= N)
+            return error_set(
+                err, STATUS_BAD_INPUT,
+                "%s/%s/%sties: expected indices of the %zu present particles, found %u; without this array "
+                "they are found again",
+                file->text, SET_NAMES[k], cloud ? "cloud_" : "", N, ties[i]);
+    return STATUS_OK;
+}
+
+void rollout_hash_places(const RolloutFile *rollout, char out[32]) {
+    uint64_t sum = 0;
+    for (int k = 0; k < rollout->set_count; k++) {
+        const RolloutSet *set = &rollout->sets[k];
+        sum = XXH3_64bits_withSeed(set->positions, set->positions ? set->N * 12 : 0, sum);
+        sum = XXH3_64bits_withSeed(set->cloud_positions, set->cloud_positions ? set->P * 12 : 0, sum);
+    }
+    snprintf(out, 32, "xxh3:%016llx", (unsigned long long)sum);
+}
+
+static void forget_ties(RolloutFile *r) {
+    for (int k = 0; k < r->set_count; k++) {
+        free(r->sets[k].ties);
+        free(r->sets[k].cloud_ties);
+        r->sets[k].ties = r->sets[k].cloud_ties = NULL;
+    }
+}
+
+static Status take_ties(const H5Place *file, RolloutFile *out, Error *err) {
+    char noted[32] = "", found[32];
+    Status status = STATUS_OK;
+    for (int k = 0; k < out->set_count && status == STATUS_OK; k++) {
+        status = check_ties(file, out, k, false, err);
+        if (status == STATUS_OK) status = check_ties(file, out, k, true, err);
+    }
+    if (status == STATUS_OK) status = h5_attribute_text(file, "ties_of", false, noted, sizeof noted, NULL, err);
+    rollout_hash_places(out, found);
+    if (strcmp(noted, found) != 0) forget_ties(out);
     return status;
 }
 
@@ -324,6 +376,7 @@ static Status take_file(H5Place *file, Status opened, RolloutFile *out, Error *e
     if (status == STATUS_OK) status = take_format(file, err);
     if (status == STATUS_OK) status = take_words(file, out, err);
     if (status == STATUS_OK) status = take_sets(file, out, err);
+    if (status == STATUS_OK) status = take_ties(file, out, err);
     if (status == STATUS_OK) status = take_rollout(file, out, err);
     if (status == STATUS_OK) status = take_time(file, out, err);
     if (status == STATUS_OK) status = take_cameras(file, out, err);

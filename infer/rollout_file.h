@@ -6,13 +6,16 @@
 //                     episode, first_frame, frame_stride, time_step
 //   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
 //                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but
-//                     positions optional; features are read as f16 too
-//   /past/, /past_2/  the input sets before it, newest first, same arrays
+//                     positions optional; features are read as f16 too; cloud_ties u32 [P] (optional)
+//   /past/, /past_2/  the input sets before it, newest first, same arrays, and ties u32 [N] (optional)
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
 //   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
 // Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen).
+// Ties say which present particle a point belongs to (edit/edit.h). They hold for the places they were found for: where
+// the attribute ties_of is not the hash of all sets' positions and clouds, another program changed these, and the ties
+// are left out. Version 1.0 had none.
 #ifndef VPD_INFER_ROLLOUT_FILE_H
 #define VPD_INFER_ROLLOUT_FILE_H
 
@@ -22,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 1, ROLLOUT_MINOR = 0, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 1, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
 
 // One input time step. NULL where absent.
 typedef struct RolloutSet {
@@ -36,6 +39,8 @@ typedef struct RolloutSet {
     float *cloud_positions; // (P,3) all valid pixels, for the velocity cue
     uint8_t *cloud_colour;  // (P,3)
     uint8_t *cloud_moving;  // (P) 0 or 1
+    uint32_t *ties;         // (N) present particle that a past one belongs to; never of the present set
+    uint32_t *cloud_ties;   // (P) likewise
 } RolloutSet;
 
 typedef struct RolloutFile {

@@ -80,6 +80,15 @@ static bool put_set(hid_t file, const RolloutSet *set, int index) {
     return h5_close_id(group) && good;
 }
 
+// What the ties hold for.
+static bool put_ties_of(hid_t file, const RolloutFile *r) {
+    bool tied = false;
+    char hash[32];
+    for (int k = 0; k < r->set_count; k++) tied = tied || r->sets[k].ties || r->sets[k].cloud_ties;
+    rollout_hash_places(r, hash);
+    return !tied || put_text(file, "ties_of", hash);
+}
+
 static bool put_rollout(hid_t file, const RolloutFile *r) {
     size_t N = r->sets[0].N, D = r->sets[0].D, times = r->steps + 1;
     if (!put_array(file, "time", H5_F64, 1, &times, r->time)) return false;
@@ -109,7 +118,7 @@ static bool put_all(hid_t file, const RolloutFile *r) {
                 put_array(file, "background", H5_F32, 1, &three, r->background);
     if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
     for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
-    return good;
+    return good && put_ties_of(file, r);
 }
 
 // The finished file as bytes, or NULL. HDF5's lock is held.

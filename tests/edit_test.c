@@ -230,6 +230,10 @@ static void test_compose(void **state) {
     assert_close(file.sets[0].positions[3 * ALL] - file.sets[0].positions[3 * FLOOR], 0.2, 1e-5, 0);
     assert_close(file.sets[1].positions[3 * (ALL - 3)] - file.sets[0].positions[3 * ALL], -0.1, 1e-5, 0);
     assert_string_equal(file.label_names, "background\nred\nblue\nred\n");
+    snprintf(edit, sizeof edit, "compose: {file: %s, label: [red, blue], as: crates}", path);
+    RUN(&file, edit);
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 4), 2 * BLOCK);
+    assert_string_equal(file.label_names, "background\nred\nblue\nred\ncrates\n");
     file.sets[0].D = 4; // as if another model had made it
     file.sets[0].features = realloc(file.sets[0].features, file.sets[0].N * 16);
     memset(file.sets[0].features, 0, file.sets[0].N * 16);

@@ -24,6 +24,12 @@ static uint8_t *bytes(size_t count, unsigned first, unsigned modulus) {
     return out;
 }
 
+static uint32_t *ties(size_t count) {
+    uint32_t *out = malloc(count * sizeof *out);
+    for (size_t i = 0; i < count; i++) out[i] = (uint32_t)(5 * i % N);
+    return out;
+}
+
 static RolloutSet make_set(size_t n, float first) {
     RolloutSet set = {.N = n, .D = D, .P = P};
     set.positions = floats(3 * n, first);
@@ -36,6 +42,7 @@ static RolloutSet make_set(size_t n, float first) {
     set.cloud_positions = floats(3 * P, -1);
     set.cloud_colour = bytes(3 * P, 1, 255);
     set.cloud_moving = bytes(P, 1, 2);
+    set.cloud_ties = ties(P);
     return set;
 }
 
@@ -58,6 +65,7 @@ static RolloutFile make_rollout(void) {
     RolloutFile r = {.set_count = 2, .steps = STEPS, .time_step = 0.125, .background = {0.25f, 0.5f, 0.75f}};
     r.sets[0] = make_set(N, 0);
     r.sets[1] = make_set(N + 2, 3);
+    r.sets[1].ties = ties(N + 2);
     r.positions = floats(STEPS * N * 3, 5);
     r.features = floats(STEPS * N * D, -5);
     r.time = malloc((STEPS + 1) * sizeof(double));
@@ -87,6 +95,9 @@ static void assert_set_equal(const RolloutSet *a, const RolloutSet *b) {
     assert_memory_equal(a->labels, b->labels, a->N * 2);
     assert_memory_equal(a->cloud_positions, b->cloud_positions, a->P * 12);
     assert_memory_equal(a->cloud_colour, b->cloud_colour, a->P * 3);
+    assert_memory_equal(a->cloud_ties, b->cloud_ties, a->P * 4);
+    assert_true(!a->ties == !b->ties);
+    if (a->ties) assert_memory_equal(a->ties, b->ties, a->N * 4);
     assert_true(!a->cloud_moving == !b->cloud_moving);
     if (a->cloud_moving) assert_memory_equal(a->cloud_moving, b->cloud_moving, a->P);
 }
@@ -161,6 +172,38 @@ static void test_clouds_without_flags(void **state) {
     test_remove_folder(folder);
 }
 
+// Ties hold for the places that they were found for. Another program's changes to these, or a file without what says
+// so, leave them out; other changes keep them.
+static void test_ties_of_changed_files(void **state) {
+    (void)state;
+    char folder[64], path[128];
+    Error err;
+    float x = 7;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/out.h5", folder);
+    const char *const changed[] = {"now/colour", "now/positions", "past/positions", "past/cloud_positions", NULL};
+    for (int i = 0; i < 5; i++) {
+        RolloutFile written = make_rollout(), read;
+        assert_status_ok(rollout_file_write(&written, path, &err), err);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        hid_t array = changed[i] ? H5Dopen2(file, changed[i], H5P_DEFAULT) : H5I_INVALID_HID;
+        hid_t space = H5Screate_simple(2, (hsize_t[]){1, 1}, NULL), all = changed[i] ? H5Dget_space(array) : space;
+        H5Sselect_hyperslab(all, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){1, 1}, NULL);
+        if (changed[i]) assert_true(H5Dwrite(array, H5T_NATIVE_FLOAT, space, all, H5P_DEFAULT, &x) >= 0);
+        else assert_true(H5Adelete(file, "ties_of") >= 0);
+        if (changed[i]) H5Sclose(all), H5Dclose(array);
+        H5Sclose(space);
+        H5Fclose(file);
+        assert_status_ok(rollout_file_read(path, &read, &err), err);
+        assert_int_equal(read.sets[1].ties != NULL, i == 0);
+        assert_int_equal(read.sets[0].cloud_ties != NULL, i == 0);
+        assert_int_equal(read.sets[1].cloud_ties != NULL, i == 0);
+        rollout_file_free(&read);
+        rollout_file_free(&written);
+    }
+    test_remove_folder(folder);
+}
+
 // One set of bare positions, no steps, no cameras, an empty past: the least that is a file.
 static void test_least(void **state) {
     (void)state;
@@ -200,6 +243,13 @@ static void spoil_size(RolloutFile *r) { r->W = 0; }
 static void spoil_stride(RolloutFile *r) { r->frame_stride = -1; }
 static void spoil_background(RolloutFile *r) { r->background[1] = NAN; }
 static void spoil_features(RolloutFile *r) { r->sets[1].D = D - 1; }
+static void spoil_ties(RolloutFile *r) { r->sets[1].ties[3] = N; }
+static void spoil_cloud_ties(RolloutFile *r) { r->sets[0].cloud_ties[0] = UINT32_MAX; }
+static void spoil_lonely_flags(RolloutFile *r) {
+    free(r->sets[1].cloud_positions);
+    free(r->sets[1].cloud_colour);
+    r->sets[1].cloud_positions = NULL, r->sets[1].cloud_colour = NULL;
+}
 static void spoil_cloud(RolloutFile *r) {
     free(r->sets[0].cloud_colour);
     r->sets[0].cloud_colour = NULL;
@@ -223,6 +273,9 @@ static void test_wrong_values(void **state) {
         {spoil_stride, "frame_stride: expected a number"},
         {spoil_background, "/background: expected finite"},
         {spoil_features, "expected 5 features as in now, found 4"},
+        {spoil_ties, "/past/ties: expected indices of the 7 present particles, found 7"},
+        {spoil_cloud_ties, "/now/cloud_ties: expected indices of the 7 present particles, found 4294967295"},
+        {spoil_lonely_flags, "/past: expected cloud_positions beside"},
         {spoil_cloud, "/now: expected cloud_positions and cloud_colour"},
     };
     char folder[64], path[128];
@@ -274,6 +327,8 @@ static void change_file(const char *path, int what) {
         H5Lcreate_external("/etc/passwd", "/x", file, "background", H5P_DEFAULT, H5P_DEFAULT);
     }
     if (what == 6) H5Adelete(file, "time_step");
+    if (what == 7) replace_array(file, "past/ties", H5T_NATIVE_UINT32, 1, (hsize_t[]){N});
+    if (what == 8) replace_array(file, "now/cloud_ties", H5T_NATIVE_INT32, 1, (hsize_t[]){P});
     H5Fclose(file);
 }
 
@@ -286,7 +341,9 @@ static void test_wrong_structure(void **state) {
         "/now/labels: expected u16",
         "/time: expected f64 [steps+1] = [4]",
         "/background: expected an object of this file",
-        "expected the attribute time_step"};
+        "expected the attribute time_step",
+        "/past/ties: expected u32 [N] = [9], found u32 [7]",
+        "/now/cloud_ties: expected u32"};
     char folder[64], path[128];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/bad.h5", folder);
@@ -352,9 +409,13 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_clouds_without_flags),
-        cmocka_unit_test(test_least),           cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_clouds_without_flags),
+        cmocka_unit_test(test_ties_of_changed_files),
+        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_wrong_structure),
+        cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

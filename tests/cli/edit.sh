@@ -15,6 +15,11 @@ expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --sho
 expect 0 "s for the edits" "" "$VPD" edit "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
 expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" --show-history
 
+# What past sets and clouds are tied to stands in the files.
+for file in "$in" "$folder/a.h5" "$folder/b.h5"; do
+  expect 0 "ties             yes" "" "$VPD" inspect "$file"
+done
+
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"

@@ -13,8 +13,10 @@ static const HostileItem items[] = {
     {"now/labels", H5_U16, 1, {4}},
     {"now/cloud_positions", H5_F32, 2, {5, 3}},
     {"now/cloud_colour", H5_U8, 2, {5, 3}},
+    {"now/cloud_ties", H5_U32, 1, {5}},
     {"past/positions", H5_F32, 2, {3, 3}},
     {"past/features", H5_F32, 2, {3, 2}},
+    {"past/ties", H5_U32, 1, {3}},
     {"rollout/positions", H5_F32, 3, {2, 4, 3}},
     {"rollout/features", H5_F32, 3, {2, 4, 2}},
     {"time", H5_F64, 1, {3}},
@@ -32,13 +34,14 @@ static const HostileItem items[] = {
     {"cameras", 0, 0, {0}},
 };
 static const char *const attributes[] = {"format",      "format_version", "checkpoint", "checkpoint_hash", "episode",
-                                         "first_frame", "frame_stride",   "time_step",  "created"};
+                                         "first_frame", "frame_stride",   "time_step",  "created",         "ties_of"};
 enum { ITEMS = sizeof items / sizeof *items, ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
 static double sound_value(const char *path, size_t i) {
     if (strstr(path, "world_from_camera")) return i % 16 % 5 == 0;
     if (strstr(path, "intrinsics")) return i % 9 % 4 == 0 ? 10 : 0;
     if (strstr(path, "size")) return 8;
+    if (strstr(path, "ties")) return (double)(i % 4);
     if (strstr(path, "moving") || strstr(path, "heldout")) return (double)(i % 2);
     return (double)(1 + i);
 }

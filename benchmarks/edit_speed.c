@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long edits of a file take, reading and writing apart: medians in seconds of finding what past sets and clouds are
+// tied to, as after reading and as for a file that does not tell, and of the edit.
+//   cmake --build BUILD --target bench_edit && BUILD/bench_edit FILE.h5 REPEAT NOISE EDIT..
+// NOISE: metres that each past and cloud point is moved by at most, as sensors do; what is tied is then found anew.
+#include "base/clock.h"
+#include "edit/edit.h"
+
+#include <stdlib.h>
+
+enum { REPEAT_MAX = 99 };
+
+static int fail(const Error *err) {
+    fprintf(stderr, "bench_edit: %s\n", err->text);
+    return 1;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *seconds, int count) {
+    qsort(seconds, (size_t)count, sizeof *seconds, by_size);
+    return seconds[count / 2];
+}
+
+static void forget_ties(RolloutFile *file) {
+    for (int k = 0; k < file->set_count; k++) {
+        free(file->sets[k].ties);
+        free(file->sets[k].cloud_ties);
+        file->sets[k].ties = file->sets[k].cloud_ties = NULL;
+    }
+}
+
+static void shake(float *x, size_t count, float noise) {
+    uint32_t bits = 2463534242u;
+    for (size_t i = 0; x && i < count; i++) {
+        bits ^= bits << 13, bits ^= bits >> 17, bits ^= bits << 5;
+        x[i] += noise * ((float)(bits >> 8) / (1 << 23) - 1);
+    }
+}
+
+// Makes the file one that does not tell what is tied; past labels would tell some of it.
+static void make_untied(RolloutFile *file, float noise) {
+    forget_ties(file);
+    for (int k = 0; k < file->set_count; k++) {
+        RolloutSet *set = &file->sets[k];
+        shake(set->cloud_positions, 3 * set->P, noise);
+        if (k == 0) continue;
+        shake(set->positions, 3 * set->N, noise);
+        free(set->labels);
+        set->labels = NULL;
+    }
+}
+
+static Status time_ties(const RolloutFile *file, float noise, Device *device, int repeat, Error *err) {
+    double seconds[REPEAT_MAX];
+    RolloutFile copy;
+    Status status = rollout_file_copy(file, &copy, err);
+    if (status == STATUS_OK) make_untied(&copy, noise);
+    for (int r = 0; r < repeat && status == STATUS_OK; r++) {
+        double start = clock_now();
+        status = edit_tie(&copy, device, err);
+        seconds[r] = clock_now() - start;
+        forget_ties(&copy);
+    }
+    if (status == STATUS_OK) printf("%8.3f  ties of a file without them\n", median(seconds, repeat));
+    rollout_file_free(&copy);
+    return status;
+}
+
+static Status time_edit(const RolloutFile *file, const char *text, Device *device, int repeat, Error *err) {
+    double seconds[REPEAT_MAX];
+    EditList *list = edit_list_create();
+    Status status = list ? edit_list_add(list, text, err) : error_set(err, STATUS_FAILED, "out of memory");
+    for (int r = 0; r < repeat && status == STATUS_OK; r++) {
+        RolloutFile copy;
+        EditReport report = {0};
+        status = rollout_file_copy(file, &copy, err);
+        if (status == STATUS_OK) status = edit_apply(list, device, NULL, 0, &copy, &report, err);
+        seconds[r] = report.tie_seconds + report.edit_seconds;
+        rollout_file_free(&copy);
+    }
+    if (status == STATUS_OK) printf("%8.3f  %s\n", median(seconds, repeat), text);
+    edit_list_free(list);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    int repeat = argc > 3 ? atoi(argv[2]) : 0;
+    Error err = {0};
+    RolloutFile file = {0};
+    Device *device = NULL;
+    if (repeat < 1 || repeat > REPEAT_MAX) {
+        fprintf(stderr, "bench_edit FILE.h5 REPEAT NOISE EDIT..; REPEAT from 1 to %d\n", REPEAT_MAX);
+        return 2;
+    }
+    Status status = rollout_file_read(argv[1], &file, &err);
+    if (status == STATUS_OK) status = device_open("cpu", 0, &device, &err);
+    if (status == STATUS_OK) status = time_ties(&file, strtof(argv[3], NULL), device, repeat, &err);
+    for (int i = 4; i < argc && status == STATUS_OK; i++) status = time_edit(&file, argv[i], device, repeat, &err);
+    device_close(device);
+    rollout_file_free(&file);
+    return status == STATUS_OK ? 0 : fail(&err);
+}
