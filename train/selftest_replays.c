@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, LEAST_STEPS = 6 };
+enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, LEAST_STEPS = 5 };
 
 static Status one_step(SelfTestModel *model, const Observation *frames, int step, bool replay, double *loss,
                        Error *err) {
@@ -61,8 +61,8 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *plain, SelfTest
 }
 
 static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
-    static const StepShape shape = {"self-test", 96, 16, VIEWS, SIDE, SIDE, ROLLOUT, 24, 0.15, false};
-    static const char *const narrow[] = {"model.C=32", "gnn.L=2", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
+    static const StepShape shape = {"self-test", 64, 12, VIEWS, SIDE, SIDE, ROLLOUT, 16, 0.15, false};
+    static const char *const narrow[] = {"model.C=32", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
     SelfTestResult result = {.part = "graphs", .name = step_form_names[form], .allowed = 0};
     SelfTestModel plain = {0}, replayed = {0};
     Config config;
