@@ -4,7 +4,9 @@
 // fail.
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
+#include <memory>
 
 extern "C" {
 #include "tests/cuda/case_values.h"
