@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 before 1.14.4 believes that a chunk's bytes give a whole chunk and reads on behind them where they do not:
+// HDF5 before 2.2 believes that a chunk's bytes give a whole chunk and reads on behind them where they do not:
 // datasets/h5_chunk.h counts them first.
 #include "datasets/h5_write.h"
 #include "tests/dataset_scene.h"
