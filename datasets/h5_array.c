@@ -183,8 +183,7 @@ static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
     unsigned options = 0;
     H5Pget_chunk_opts(plist, &options);
     array->plain_edges = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
-    Status status = h5_chunks_prepare(array, err);
-    return status ? status : read_filters(array, plist, err);
+    return read_filters(array, plist, err);
 }
 
 // A 4 TiB array of which nothing is stored opens happily, so what is declared is held against what is there.
@@ -262,7 +261,7 @@ static bool read_block(const H5Array *array, const hsize_t *start, const hsize_t
     return good;
 }
 
-Status h5_array_read_block(const H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out,
+Status h5_array_read_block(H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out,
                            Error *err) {
     char cause[256];
     h5_lock();
@@ -274,7 +273,7 @@ Status h5_array_read_block(const H5Array *array, const hsize_t *start, const hsi
     return error_set(err, STATUS_BAD_INPUT, "%s: cannot be read (%s); the file is damaged", array->text, cause);
 }
 
-Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err) {
+Status h5_array_read(H5Array *array, H5Kind kind, void *out, Error *err) {
     const hsize_t start[H5_RANK_MAX] = {0};
     return h5_array_read_block(array, start, array->dims, kind, out, err);
 }

@@ -173,13 +173,13 @@ static bool new_range(const H5Array *array, struct H5Look *look, const hsize_t *
     return !same;
 }
 
-Status h5_chunks_check(const H5Array *array, const hsize_t *start, const hsize_t *count, Error *err) {
+Status h5_chunks_check(H5Array *array, const hsize_t *start, const hsize_t *count, Error *err) {
+    if (!array->look) array->look = calloc(1, sizeof *array->look);
     struct H5Look *look = array->look;
     hsize_t at[H5_RANK_MAX], offset[H5_RANK_MAX];
     const char *wrong = NULL;
-    Status status = STATUS_OK;
-    h5_lock();
-    if (new_range(array, look, start, count)) {
+    Status status = look ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory to read it", array->text);
+    if (look && new_range(array, look, start, count)) {
         look->any = false;
         status = chunk_decoder_reserve(&look->decoder, array, err);
         memcpy(at, look->first, sizeof at);
@@ -189,7 +189,6 @@ Status h5_chunks_check(const H5Array *array, const hsize_t *start, const hsize_t
         } while (!status && !wrong && next_chunk(array, look, at));
         look->any = !status && !wrong;
     }
-    h5_unlock();
     if (wrong) status = error_set(err, STATUS_BAD_INPUT, "%s: a chunk %s; the file is damaged", array->text, wrong);
     return status;
 }
@@ -198,9 +197,4 @@ void h5_chunks_forget(H5Array *array) {
     if (array->look) chunk_decoder_free(&array->look->decoder);
     free(array->look);
     array->look = NULL;
-}
-
-Status h5_chunks_prepare(H5Array *array, Error *err) {
-    array->look = calloc(1, sizeof *array->look);
-    return array->look ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory to open it", array->text);
 }

@@ -32,9 +32,9 @@ const char *h5_chunk_unfilter(const H5Array *array, ChunkDecoder *decoder, uint3
 uint32_t h5_fletcher32(const uint8_t *bytes, size_t size);
 
 // HDF5 before 2.2 believes that a chunk's bytes give a whole chunk, and reads on behind them where they do not. So
-// the chunks of a block that it will read are decoded and counted first; those of the last block are remembered.
-Status h5_chunks_check(const H5Array *array, const hsize_t *start, const hsize_t *count, Error *err);
-Status h5_chunks_prepare(H5Array *array, Error *err); // when it is opened
-void h5_chunks_forget(H5Array *array);                // when it is closed; accepts {0}
+// the chunks of a block that it will read are decoded and counted first; those of the last block are remembered. The
+// lock is held by the caller.
+Status h5_chunks_check(H5Array *array, const hsize_t *start, const hsize_t *count, Error *err);
+void h5_chunks_forget(H5Array *array); // when it is closed; accepts {0}
 
 #endif

@@ -37,16 +37,15 @@ static Status read_direct(const PixelArray *pixels, ChunkDecoder *decoder, int f
     return STATUS_OK;
 }
 
-static Status read_slab(const PixelArray *pixels, int frame, int view, uint8_t *out, Error *err) {
-    const H5Array *array = &pixels->array;
+static Status read_slab(PixelArray *pixels, int frame, int view, uint8_t *out, Error *err) {
+    H5Array *array = &pixels->array;
     hsize_t start[H5_RANK_MAX] = {(hsize_t)frame, (hsize_t)view}, count[H5_RANK_MAX] = {1, 1};
     for (int i = 2; i < array->rank; i++) count[i] = array->dims[i];
     Status status = h5_array_read_block(array, start, count, array->kind, out, err);
     return status == STATUS_BAD_INPUT ? damaged(pixels, frame, view, "cannot be read", err) : status;
 }
 
-Status pixel_array_read(const PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out,
-                        Error *err) {
+Status pixel_array_read(PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err) {
     CHECK(frame >= 0 && (hsize_t)frame < pixels->array.dims[0] && view >= 0 && (hsize_t)view < pixels->array.dims[1]);
     return pixels->direct ? read_direct(pixels, decoder, frame, view, out, err)
                           : read_slab(pixels, frame, view, out, err);

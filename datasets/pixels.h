@@ -17,6 +17,6 @@ typedef struct PixelArray {
 void pixel_array_init(PixelArray *pixels, const H5Array *array);
 void pixel_array_close(PixelArray *pixels); // accepts {0}
 
-Status pixel_array_read(const PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
+Status pixel_array_read(PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
 
 #endif

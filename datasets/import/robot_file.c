@@ -354,7 +354,7 @@ Status robot_open(const char *path, int wanted, RobotEpisode *out, Error *err) {
     return status;
 }
 
-static Status read_frame(const H5Array *array, size_t frame, H5Kind kind, void *out, Error *err) {
+static Status read_frame(H5Array *array, size_t frame, H5Kind kind, void *out, Error *err) {
     hsize_t start[H5_RANK_MAX] = {frame}, count[H5_RANK_MAX] = {1};
     for (int i = 1; i < array->rank; i++) count[i] = array->dims[i];
     Status status = h5_array_read_block(array, start, count, kind, out, err);
@@ -364,7 +364,7 @@ static Status read_frame(const H5Array *array, size_t frame, H5Kind kind, void *
 }
 
 // What stands behind the picture's own end is ignored: rows are as long as the longest one.
-static Status read_compressed(const H5Array *array, size_t frame, Image *out, Error *err) {
+static Status read_compressed(H5Array *array, size_t frame, Image *out, Error *err) {
     size_t size = (size_t)array->dims[1];
     char name[H5_PLACE_SIZE + 32];
     *out = (Image){0};
@@ -377,7 +377,7 @@ static Status read_compressed(const H5Array *array, size_t frame, Image *out, Er
     return status;
 }
 
-Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err) {
+Status robot_read(H5Array *array, size_t frame, Image *out, Error *err) {
     bool colour = array->kind == H5_U8, real = array->kind & H5_REALS;
     if (array->rank == 2) return read_compressed(array, frame, out, err);
     int H = (int)fmin((double)array->dims[1], 1e9), W = (int)fmin((double)array->dims[2], 1e9);
