@@ -19,13 +19,13 @@ struct FramesPrivate {
     size_t capacity;
     uint8_t *image; // one image as stored: rgb, depth, mask
     size_t image_capacity;
-    PixelDecoder decoder;
+    ChunkDecoder decoder;
 };
 
 void frames_free(Frames *frames) {
     struct FramesPrivate *own = frames->private_;
     if (own) {
-        pixel_decoder_free(&own->decoder);
+        chunk_decoder_free(&own->decoder);
         free(own->block);
         free(own->image);
         free(own);

@@ -83,11 +83,12 @@ typedef struct H5Array {
     bool native_order; // stored in this machine's byte order
     int rank;
     hsize_t dims[H5_RANK_MAX];
-    size_t bytes; // declared
-    bool chunked;
+    size_t bytes;              // declared
+    bool chunked, plain_edges; // plain_edges: chunks that reach beyond the end went through no filter
     hsize_t chunk[H5_RANK_MAX];
     int filter_count;
     H5Z_filter_t filters[8]; // in the order of writing
+    struct H5Look *look;     // what h5_chunk.c has seen of the chunks; NULL: nothing yet
     char text[H5_PLACE_SIZE];
 } H5Array;
 
@@ -96,7 +97,10 @@ Status h5_open_array(const H5Place *parent, const char *name, bool required, con
 void h5_array_close(H5Array *array); // accepts {0}
 
 // The whole array as `kind` in native order; `out` has room for its elements.
-Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err);
+Status h5_array_read(H5Array *array, H5Kind kind, void *out, Error *err);
+// `count` elements from `start` on in each dimension.
+Status h5_array_read_block(H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out,
+                           Error *err);
 
 // Attributes. Absent: as h5_open_group. Text: fixed or variable length, trailing padding cut; longer than `size` is an
 // error.

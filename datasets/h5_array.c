@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
+#include "datasets/h5_chunk.h"
 #include "datasets/h5_private.h"
 
 #include <stdio.h>
@@ -179,6 +180,9 @@ static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
                              "image a chunk",
                              array->text, CHUNK_BYTES_MAX);
     }
+    unsigned options = 0;
+    H5Pget_chunk_opts(plist, &options);
+    array->plain_edges = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     return read_filters(array, plist, err);
 }
 
@@ -243,14 +247,33 @@ void h5_array_close(H5Array *array) {
         h5_unlock();
     }
     array->id = H5I_INVALID_HID;
+    h5_chunks_forget(array);
 }
 
-Status h5_array_read(const H5Array *array, H5Kind kind, void *out, Error *err) {
+static bool read_block(const H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out) {
+    hid_t file = H5Dget_space(array->id), memory = H5Screate_simple(array->rank, count, NULL);
+    bool good = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+                H5Dread(array->id, h5_kind_memory_type(kind), memory, file, H5P_DEFAULT, out) >= 0;
+    hid_t causes = H5Eget_current_stack(); // every call clears them
+    if (file >= 0) H5Sclose(file);
+    if (memory >= 0) H5Sclose(memory);
+    H5Eset_current_stack(causes);
+    return good;
+}
+
+Status h5_array_read_block(H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out,
+                           Error *err) {
     char cause[256];
     h5_lock();
-    herr_t rc = H5Dread(array->id, h5_kind_memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
-    if (rc < 0) h5_cause(cause, sizeof cause);
+    Status status = array->chunked ? h5_chunks_check(array, start, count, err) : STATUS_OK;
+    bool good = !status && read_block(array, start, count, kind, out);
+    if (!good) h5_cause(cause, sizeof cause);
     h5_unlock();
-    if (rc >= 0) return STATUS_OK;
+    if (good || status) return status;
     return error_set(err, STATUS_BAD_INPUT, "%s: cannot be read (%s); the file is damaged", array->text, cause);
+}
+
+Status h5_array_read(H5Array *array, H5Kind kind, void *out, Error *err) {
+    const hsize_t start[H5_RANK_MAX] = {0};
+    return h5_array_read_block(array, start, array->dims, kind, out, err);
 }

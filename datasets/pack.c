@@ -14,7 +14,7 @@ static void shuffle(const uint8_t *in, size_t count, size_t width, uint8_t *out)
 }
 
 static void put_checksum(PackedBytes *out) {
-    uint32_t sum = pixel_fletcher32(out->bytes, out->size);
+    uint32_t sum = h5_fletcher32(out->bytes, out->size);
     for (int i = 0; i < 4; i++) out->bytes[out->size++] = (uint8_t)(sum >> 8 * i);
 }
 

@@ -5,20 +5,7 @@
 #ifndef VPD_DATASETS_PIXELS_H
 #define VPD_DATASETS_PIXELS_H
 
-#include "datasets/h5.h"
-
-#include <stdint.h>
-#include <zlib.h>
-
-// Scratch of one thread; starts as {0}, grows and stays.
-typedef struct PixelDecoder {
-    uint8_t *a, *b;
-    size_t capacity;
-    z_stream stream;
-    bool stream_ready;
-} PixelDecoder;
-
-void pixel_decoder_free(PixelDecoder *decoder);
+#include "datasets/h5_chunk.h"
 
 typedef struct PixelArray {
     H5Array array;
@@ -30,9 +17,6 @@ typedef struct PixelArray {
 void pixel_array_init(PixelArray *pixels, const H5Array *array);
 void pixel_array_close(PixelArray *pixels); // accepts {0}
 
-Status pixel_array_read(const PixelArray *pixels, PixelDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
-
-// HDF5's Fletcher checksum of `size` bytes.
-uint32_t pixel_fletcher32(const uint8_t *bytes, size_t size);
+Status pixel_array_read(PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
 
 #endif

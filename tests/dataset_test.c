@@ -463,9 +463,9 @@ static void test_killed(void **state) {
 static void test_planted_error(void **state) {
     (void)state;
     uint8_t bytes[100] = {1, 2, 3};
-    uint32_t before = pixel_fletcher32(bytes, 99);
+    uint32_t before = h5_fletcher32(bytes, 99);
     bytes[98] ^= 1;
-    assert_true(pixel_fletcher32(bytes, 99) != before);
+    assert_true(h5_fletcher32(bytes, 99) != before);
     Dataset *dataset = loader_dataset();
     Frames frames = {0};
     Error err = {0};

@@ -106,8 +106,8 @@ static Status settle_depth(const ImportSource *source, const RobotEpisode *episo
 
 // Called from several threads: HDF5 has its lock.
 static Status read_picture(const PosedSet *set, const PosedImage *image, bool depth, Image *out, Error *err) {
-    const RobotEpisode *episode = set->owner;
-    const RobotCamera *camera = &episode->cameras[image->number / episode->frames];
+    RobotEpisode *episode = set->owner;
+    RobotCamera *camera = &episode->cameras[image->number / episode->frames];
     if (depth && image->depth) return image_read(image->depth, out, err);
     return robot_read(depth ? &camera->depth : &camera->colour, image->number % episode->frames, out, err);
 }

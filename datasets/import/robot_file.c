@@ -354,47 +354,36 @@ Status robot_open(const char *path, int wanted, RobotEpisode *out, Error *err) {
     return status;
 }
 
-// The block of one frame.
-static Status read_frame(const H5Array *array, size_t frame, hid_t type, void *out, Error *err) {
+static Status read_frame(H5Array *array, size_t frame, H5Kind kind, void *out, Error *err) {
     hsize_t start[H5_RANK_MAX] = {frame}, count[H5_RANK_MAX] = {1};
     for (int i = 1; i < array->rank; i++) count[i] = array->dims[i];
-    h5_lock();
-    hid_t file = H5Dget_space(array->id), memory = H5Screate_simple(array->rank, count, NULL);
-    bool good = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-                H5Dread(array->id, type, memory, file, H5P_DEFAULT, out) >= 0;
-    if (file >= 0) H5Sclose(file);
-    if (memory >= 0) H5Sclose(memory);
-    h5_unlock();
-    return good ? STATUS_OK
-                : error_set(err, STATUS_BAD_INPUT, "%s: the picture of frame %zu cannot be read; the file is damaged",
-                            array->text, frame);
+    Status status = h5_array_read_block(array, start, count, kind, out, err);
+    if (status != STATUS_BAD_INPUT) return status;
+    return error_set(err, status, "%s: the picture of frame %zu cannot be read; the file is damaged", array->text,
+                     frame);
 }
 
 // What stands behind the picture's own end is ignored: rows are as long as the longest one.
-static Status read_compressed(const H5Array *array, size_t frame, Image *out, Error *err) {
+static Status read_compressed(H5Array *array, size_t frame, Image *out, Error *err) {
     size_t size = (size_t)array->dims[1];
     char name[H5_PLACE_SIZE + 32];
     *out = (Image){0};
     void *bytes = malloc(size);
     if (!bytes) return error_set(err, STATUS_FAILED, "%s: no memory for %zu bytes", array->text, size);
-    Status status = read_frame(array, frame, H5T_NATIVE_UINT8, bytes, err);
+    Status status = read_frame(array, frame, H5_U8, bytes, err);
     snprintf(name, sizeof name, "%s: frame %zu", array->text, frame);
     if (!status) status = image_decode(bytes, size, name, out, err);
     free(bytes);
     return status;
 }
 
-Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err) {
+Status robot_read(H5Array *array, size_t frame, Image *out, Error *err) {
     bool colour = array->kind == H5_U8, real = array->kind & H5_REALS;
     if (array->rank == 2) return read_compressed(array, frame, out, err);
     int H = (int)fmin((double)array->dims[1], 1e9), W = (int)fmin((double)array->dims[2], 1e9);
     Status status = image_create(H, W, colour ? 3 : 1, colour ? PIXEL_U8 : real ? PIXEL_F32 : PIXEL_U16, out, err);
     if (status) return error_prefix(err, "%s", array->text);
-    status = read_frame(array, frame,
-                        colour ? H5T_NATIVE_UINT8
-                        : real ? H5T_NATIVE_FLOAT
-                               : H5T_NATIVE_UINT16,
-                        out->pixels, err);
+    status = read_frame(array, frame, colour ? H5_U8 : real ? H5_F32 : H5_U16, out->pixels, err);
     if (status) image_free(out);
     return status;
 }

@@ -45,6 +45,6 @@ void robot_close(RobotEpisode *episode);
 
 // Picture `frame` of an array (T,H,W[,C]), or of rows of compressed ones (T,bytes): whole numbers of one channel as u16
 // (negative ones as 0), else as stored.
-Status robot_read(const H5Array *array, size_t frame, Image *out, Error *err);
+Status robot_read(H5Array *array, size_t frame, Image *out, Error *err);
 
 #endif

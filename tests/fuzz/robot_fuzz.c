@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Robot-learning HDF5 (datasets/import/robot_file.h) through its importer. Bytes that begin like HDF5 are the file
-// itself. Others: the layout, the number of changes, the changes to a good file (hostile_h5.h), and what is left is the
-// file of cameras (none left: a good one).
+// Robot-learning HDF5 (datasets/import/robot_file.h) through its importer. Any bytes at all, or
+// (hostile_h5.h): the layout, the number of changes, the changes to a good file, and what is left is the file of
+// cameras (none left: a good one).
 #include "tests/fuzz/hostile_h5.h"
 
 #include "base/check.h"
@@ -9,13 +9,16 @@
 #include "datasets/import/formats.h"
 #include "datasets/import/job.h"
 
-enum { H = 3, W = 4 };
+#include <math.h>
+#include <string.h>
+
+enum { H = 3, W = 4, BASES = 3 };
 
 static const HostileItem robomimic[] = {
-    {"data/demo_0/obs/a_image", H5_U8, 4, {2, H, W, 3}},
     {"data", 0, 0, {0}},
     {"data/demo_0", 0, 0, {0}},
     {"data/demo_0/obs", 0, 0, {0}},
+    {"data/demo_0/obs/a_image", H5_U8, 4, {2, H, W, 3}},
     {"data/demo_0/obs/a_depth", H5_F32, 4, {2, H, W, 1}},
     {"data/demo_0/obs/b_rgb", H5_U8, 4, {2, H, W, 3}},
     {"data/demo_0/obs/b_depth", H5_F32, 3, {2, H, W}},
@@ -23,22 +26,22 @@ static const HostileItem robomimic[] = {
     {"data/demo_0/actions", H5_F64, 2, {2, 2}},
 };
 static const HostileItem maniskill[] = {
-    {"traj_0/obs/sensor_data/a/rgb", H5_U8, 4, {2, H, W, 3}},
     {"traj_0", 0, 0, {0}},
     {"traj_0/obs", 0, 0, {0}},
     {"traj_0/obs/sensor_data", 0, 0, {0}},
     {"traj_0/obs/sensor_data/a", 0, 0, {0}},
     {"traj_0/obs/sensor_param", 0, 0, {0}},
     {"traj_0/obs/sensor_param/a", 0, 0, {0}},
+    {"traj_0/obs/sensor_data/a/rgb", H5_U8, 4, {2, H, W, 3}},
     {"traj_0/obs/sensor_data/a/depth", H5_I16, 4, {2, H, W, 1}},
     {"traj_0/obs/sensor_param/a/intrinsic_cv", H5_F32, 3, {2, 3, 3}},
     {"traj_0/obs/sensor_param/a/extrinsic_cv", H5_F32, 3, {2, 3, 4}},
     {"traj_0/actions", H5_F32, 2, {1, 2}},
 };
 static const HostileItem aloha[] = {
-    {"observations/images/a", H5_U8, 4, {2, H, W, 3}},
     {"observations", 0, 0, {0}},
     {"observations/images", 0, 0, {0}},
+    {"observations/images/a", H5_U8, 4, {2, H, W, 3}},
     {"observations/images/b", H5_U8, 2, {2, 200}}, // compressed
     {"action", H5_F32, 2, {2, 3}},
     {"compress_len", H5_F32, 2, {2, 2}},
@@ -64,7 +67,7 @@ static double sound_value(const char *path, size_t i) {
 }
 
 #define FILE_OF(items)                                                                                                 \
-    { items, sizeof items / sizeof *items, NULL, 0, sound_value, NULL }
+    { items, sizeof items / sizeof *items, sound_value, NULL }
 static const HostileFile files[] = {FILE_OF(robomimic), FILE_OF(maniskill), FILE_OF(aloha)};
 
 static const char CAMERAS[] = "{\"upside_down\": true, \"depth_near\": 0.1, \"depth_far\": 9, \"fps\": 20,"
@@ -109,35 +112,38 @@ static void import(const char *path, const char *cameras, const char *depth) {
     posed_set_free(&job.set);
 }
 
-// HDF5 loses memory on its own error paths; ours is still watched.
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[128], cameras_path[128], depth[128];
-    const uint8_t *cameras = (const uint8_t *)CAMERAS;
-    size_t bytes = size, cameras_size = sizeof CAMERAS - 1, header = 2;
-    void *image = NULL;
-    if (size < 2) return 0;
+// Paths of the episode, the file of cameras and the folder of depth, made at the first call.
+static void make_places(char path[128], char cameras[128], char depth[128]) {
     bool first = !fuzz_folder[0];
     if (first) fuzz_make_folder();
-    snprintf(depth, sizeof depth, "%s/depth", fuzz_folder);
+    snprintf(path, 128, "%s/episode.hdf5", fuzz_folder);
+    snprintf(cameras, 128, "%s/cameras.json", fuzz_folder);
+    snprintf(depth, 128, "%s/depth", fuzz_folder);
     if (first) write_depth(depth);
-    snprintf(path, sizeof path, "%s/episode.hdf5", fuzz_folder);
-    snprintf(cameras_path, sizeof cameras_path, "%s/cameras.json", fuzz_folder);
-    bool raw = size > 4 && memcmp(data, "\x89HDF", 4) == 0;
-    if (!raw) {
-        size_t changes = HOSTILE_CHANGE * (data[1] % (HOSTILE_CHANGES_MAX + 1u));
-        if (changes > size - header) changes = size - header;
-        image = hostile_file(&files[data[0] % 3], data + header, changes, &bytes);
-        if (header + changes < size) {
-            cameras = data + header + changes;
-            cameras_size = size - header - changes;
-        }
+    if (first) fuzz_write(path, "", 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static HostileBase *bases[BASES];
+    char path[128], cameras[128], depth[128];
+    size_t header = 2;
+    if (size < header) return 0;
+    make_places(path, cameras, depth);
+    if (hostile_is_raw(data, size)) {
+        fuzz_write(path, data, size);
+        fuzz_write(cameras, CAMERAS, sizeof CAMERAS - 1);
+        import(path, cameras, NULL);
+        return 0;
     }
-    fuzz_write(path, raw ? data : image, bytes);
-    fuzz_write(cameras_path, cameras, cameras_size);
-    import(path, cameras_path, !raw && data[0] % 3 == 2 ? depth : NULL);
-    free(image);
+    int which = data[0] % BASES;
+    size_t changes = HOSTILE_CHANGE * (data[1] % (HOSTILE_CHANGES_MAX + 1u));
+    if (changes > size - header) changes = size - header;
+    const uint8_t *rest = data + header + changes;
+    size_t left = size - header - changes;
+    fuzz_write(cameras, left ? rest : (const uint8_t *)CAMERAS, left ? left : sizeof CAMERAS - 1);
+    if (!bases[which]) bases[which] = hostile_base_of_items(&files[which]);
+    hostile_begin(bases[which], data + header, changes);
+    import(path, cameras, which == 2 ? depth : NULL);
+    hostile_end();
     return 0;
 }
