@@ -66,7 +66,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     *out = memory.base + at;
     cuda_on_cpu_enter();
     CHECK(mprotect(*out, whole, PROT_READ | PROT_WRITE) == 0); // closed once, when other pieces lay behind it
-    memset(*out, 0xff, whole); // NaN, and -1 in integers
+    memset(*out, 0xff, whole);                                 // NaN, and -1 in integers
     cuda_on_cpu_leave();
     return cudaSuccess;
 }
