@@ -249,7 +249,8 @@ static json_t *doubled_json(size_t N, bool train, const StepBench *b) {
                      "encoder_ms", 1e3 * (b->forward[PART_ENCODER] + b->backward[PART_ENCODER]), "dynamics_ms",
                      1e3 * (b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS]), "renderer_ms",
                      1e3 * (b->forward[PART_RENDERER] + b->backward[PART_RENDERER]), "step_ms", 1e3 * b->step.wall,
-                     "step_cpu_ms", 1e3 * b->step.cpu, "bytes", (json_int_t)(b->tape_bytes + b->scratch_bytes));
+                     "step_cpu_ms", 1e3 * b->step.cpu, "bytes",
+                     (json_int_t)b->tape_bytes + (json_int_t)b->scratch_bytes);
 }
 
 static void print_doubling_head(bool train) {

@@ -60,7 +60,8 @@ static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, 
     size_t pixels = (size_t)o->H * (size_t)o->W, image = (size_t)(frame * o->V + view), r = batch->count++;
     const double *pose = o->world_from_camera + 16 * image;
     double point[3], eye[3] = {pose[3], pose[7], pose[11]}, origin[3], direction[3];
-    camera_unproject_world(o->intrinsics + 9 * view, pose, pixel % o->W + 0.5, pixel / o->W + 0.5, 1, point);
+    int row = pixel / o->W, column = pixel % o->W;
+    camera_unproject_world(o->intrinsics + 9 * view, pose, column + 0.5, row + 0.5, 1, point);
     for (int c = 0; c < 3; c++) point[c] -= eye[c];
     observation_turn(o, point, direction);
     observation_turn(o, eye, origin);
