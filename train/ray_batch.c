@@ -57,7 +57,8 @@ static size_t find_changes(const Observation *o, int frame, int reference, int v
 }
 
 static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, int pixel) {
-    size_t pixels = (size_t)o->H * (size_t)o->W, image = (size_t)(frame * o->V + view), r = batch->count++;
+    size_t pixels = (size_t)o->H * (size_t)o->W, r = batch->count++;
+    size_t image = (size_t)frame * (size_t)o->V + (size_t)view;
     const double *pose = o->world_from_camera + 16 * image;
     double point[3], eye[3] = {pose[3], pose[7], pose[11]}, origin[3], direction[3];
     int row = pixel / o->W, column = pixel % o->W;
