@@ -144,6 +144,12 @@ static Status check_ties(const H5Place *file, const RolloutFile *r, int k, bool 
     return STATUS_OK;
 }
 
+bool rollout_has_ties(const RolloutFile *rollout) {
+    bool has = false;
+    for (int k = 0; k < rollout->set_count; k++) has |= rollout->sets[k].ties || rollout->sets[k].cloud_ties;
+    return has;
+}
+
 void rollout_hash_places(const RolloutFile *rollout, char out[32]) {
     uint64_t sum = 0;
     for (int k = 0; k < rollout->set_count; k++) {
@@ -170,6 +176,7 @@ static Status take_ties(const H5Place *file, RolloutFile *out, Error *err) {
         if (status == STATUS_OK) status = check_ties(file, out, k, true, err);
     }
     if (status == STATUS_OK) status = h5_attribute_text(file, "ties_of", false, noted, sizeof noted, NULL, err);
+    if (status != STATUS_OK || !rollout_has_ties(out)) return status;
     rollout_hash_places(out, found);
     if (strcmp(noted, found) != 0) forget_ties(out);
     return status;

@@ -41,6 +41,7 @@ static inline size_t *set_rows(RolloutSet *set, const SetArray *array) { return 
 static const char *const SET_NAMES[ROLLOUT_SETS_MAX] = {"now",    "past",   "past_2", "past_3",
                                                         "past_4", "past_5", "past_6", "past_7"};
 
+bool rollout_has_ties(const RolloutFile *rollout);
 // Of all sets' positions and clouds: what the ties hold for.
 void rollout_hash_places(const RolloutFile *rollout, char out[32]);
 

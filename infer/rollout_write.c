@@ -82,11 +82,10 @@ static bool put_set(hid_t file, const RolloutSet *set, int index) {
 
 // What the ties hold for.
 static bool put_ties_of(hid_t file, const RolloutFile *r) {
-    bool tied = false;
     char hash[32];
-    for (int k = 0; k < r->set_count; k++) tied = tied || r->sets[k].ties || r->sets[k].cloud_ties;
+    if (!rollout_has_ties(r)) return true;
     rollout_hash_places(r, hash);
-    return !tied || put_text(file, "ties_of", hash);
+    return put_text(file, "ties_of", hash);
 }
 
 static bool put_rollout(hid_t file, const RolloutFile *r) {

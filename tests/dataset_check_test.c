@@ -4,21 +4,7 @@
 #include "datasets/check.h"
 #include "datasets/convert.h"
 #include "tests/dataset_scene.h"
-
-static char folder[64], path[128];
-
-static int set_up(void **state) {
-    (void)state;
-    test_make_folder(folder);
-    snprintf(path, sizeof path, "%s/a.h5", folder);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_remove_folder(folder);
-    return 0;
-}
+#include "tests/dataset_work_folder.h"
 
 typedef void Spoil(Scene *scene);
 

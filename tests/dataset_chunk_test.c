@@ -3,23 +3,9 @@
 // datasets/h5_chunk.h counts them first.
 #include "datasets/h5_write.h"
 #include "tests/dataset_scene.h"
+#include "tests/dataset_work_folder.h"
 
 #include <zlib.h>
-
-static char folder[64], path[128];
-
-static int set_up(void **state) {
-    (void)state;
-    test_make_folder(folder);
-    snprintf(path, sizeof path, "%s/a.h5", folder);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_remove_folder(folder);
-    return 0;
-}
 
 // A sound file with something else in its first episode.
 typedef void Edit(hid_t episode);

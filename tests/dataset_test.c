@@ -6,25 +6,11 @@
 #include "datasets/loader.h"
 #include "datasets/pixels.h"
 #include "tests/dataset_scene.h"
+#include "tests/dataset_work_folder.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-
-static char folder[64], path[128];
-
-static int set_up(void **state) {
-    (void)state;
-    test_make_folder(folder);
-    snprintf(path, sizeof path, "%s/a.h5", folder);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    test_remove_folder(folder);
-    return 0;
-}
 
 static Dataset *open_good(const char *name) {
     Error err = {0};

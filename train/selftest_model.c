@@ -2,7 +2,10 @@
 #include "train/selftest_model.h"
 
 #include "base/check.h"
+#include "model/bench_room.h"
 #include "train/schedule.h"
+
+#include <string.h>
 
 Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, Error *err) {
     const TrainConfig *t = &config->train;
@@ -24,7 +27,7 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
     LossParts parts = {0};
     LossValues values;
     int views[SELFTEST_VIEWS];
-    CHECK(frames->V <= SELFTEST_VIEWS);
+    CHECK_EQ(frames->V, SELFTEST_VIEWS);
     for (int v = 0; v < frames->V; v++) views[v] = v;
     LossInput input = {.frames = frames,
                        .input_views = views,
@@ -42,4 +45,14 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
 Status selftest_update(SelfTestModel *model, int step, Error *err) {
     double norm;
     return optimizer_step(&model->optimizer, schedule_rate(&model->model->config.train, step), &norm, err);
+}
+
+Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err) {
+    BenchRoom room;
+    Status status = bench_room_make(&room, frames, SELFTEST_VIEWS, side, side, err);
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++)
+        if (!test->model || !strcmp(test->model, step_form_names[form]))
+            status = compare(test, (StepForm)form, &room.observation, err);
+    bench_room_free(&room);
+    return status;
 }

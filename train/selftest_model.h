@@ -5,8 +5,10 @@
 
 #include "nn/optimizer.h"
 #include "train/loss.h"
+#include "train/selftest.h"
+#include "train/step_bench.h"
 
-enum { SELFTEST_VIEWS = 4 }; // most that frames may have
+enum { SELFTEST_VIEWS = 2 };
 
 typedef struct SelfTestModel {
     Vpd *model;
@@ -21,5 +23,9 @@ void selftest_close_model(SelfTestModel *model); // accepts {0}
 // Loss and gradients of training step `step`: all views of `frames` are input and drawn.
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
 Status selftest_update(SelfTestModel *model, int step, Error *err);
+
+typedef Status SelfTestForm(SelfTest *test, StepForm form, const Observation *frames, Error *err);
+// Calls `compare` for each form that the test asks for, with so many frames of SELFTEST_VIEWS views of a made-up room.
+Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err);
 
 #endif

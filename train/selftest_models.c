@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/bench_room.h"
 #include "nn/backend.h"
-#include "train/selftest.h"
 #include "train/selftest_model.h"
-#include "train/step_bench.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +9,7 @@
 
 // Share of the largest gradient below which a gradient is rounding alone, as that of a bias in front of a group norm.
 static const double ROUNDING = 1e-3;
-enum { VIEWS = 2, SIDE = 32, ROLLOUT = 2, T = 2 };
+enum { SIDE = 32, ROLLOUT = 2, T = 2 };
 
 static Status compare_gradients(const SelfTest *test, const SelfTestModel *expected, const SelfTestModel *found,
                                 SelfTestResult *result, Error *err) {
@@ -79,7 +76,7 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *expected, SelfT
 }
 
 static Status small_config(const SelfTest *test, StepForm form, Config *out, Error *err) {
-    static const StepShape shape = {"self-test", 384, 48, VIEWS, SIDE, SIDE, ROLLOUT, 48, 0.1, false};
+    static const StepShape shape = {"self-test", 384, 48, SELFTEST_VIEWS, SIDE, SIDE, ROLLOUT, 48, 0.1, false};
     static const char *const narrow[] = {"model.C=32", "gnn.L=2", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
     static const char *const terms[] = {"train.flow_term=0.1", "train.nearest_term=0.02", "train.depth_term=0.05",
                                         "train.displacement_penalty=0.01"};
@@ -112,11 +109,5 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
 }
 
 Status selftest_models(SelfTest *test, Error *err) {
-    BenchRoom room;
-    Status status = bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, err);
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++)
-        if (!test->model || !strcmp(test->model, step_form_names[form]))
-            status = compare_form(test, (StepForm)form, &room.observation, err);
-    bench_room_free(&room);
-    return status;
+    return selftest_each_form(test, T + ROLLOUT, SIDE, compare_form, err);
 }

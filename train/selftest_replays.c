@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that a device captures and launches again (train.cuda_graph) against the same steps as they come.
-#include "model/bench_room.h"
 #include "nn/backend.h"
-#include "train/selftest.h"
 #include "train/selftest_model.h"
-#include "train/step_bench.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { T = 2, ROLLOUT = 2, VIEWS = 2, SIDE = 16, LEAST_STEPS = 5 };
+enum { T = 2, ROLLOUT = 2, SIDE = 16, LEAST_STEPS = 5 };
 
 static Status one_step(SelfTestModel *model, const Observation *frames, int step, bool replay, double *loss,
                        Error *err) {
@@ -61,7 +58,7 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *plain, SelfTest
 }
 
 static Status compare_form(SelfTest *test, StepForm form, const Observation *frames, Error *err) {
-    static const StepShape shape = {"self-test", 64, 12, VIEWS, SIDE, SIDE, ROLLOUT, 16, 0.15, false};
+    static const StepShape shape = {"self-test", 64, 12, SELFTEST_VIEWS, SIDE, SIDE, ROLLOUT, 16, 0.15, false};
     static const char *const narrow[] = {"model.C=32", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
     SelfTestResult result = {.part = "graphs", .name = step_form_names[form], .allowed = 0};
     SelfTestModel plain = {0}, replayed = {0};
@@ -82,11 +79,5 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
 }
 
 Status selftest_replays(SelfTest *test, Error *err) {
-    BenchRoom room;
-    Status status = bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, err);
-    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++)
-        if (!test->model || !strcmp(test->model, step_form_names[form]))
-            status = compare_form(test, (StepForm)form, &room.observation, err);
-    bench_room_free(&room);
-    return status;
+    return selftest_each_form(test, T + ROLLOUT, SIDE, compare_form, err);
 }
