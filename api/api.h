@@ -4,6 +4,9 @@
 #define VPD_API_API_H
 
 #include "api/vpd.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/signal_hold.h"
 #include "base/threads.h"
 #include "infer/rollout.h"
 #include "infer/session.h"
@@ -22,15 +25,22 @@ struct vpd_scene {
     RolloutFile file;
 };
 
-// A call that uses the model: alone, with as many threads as it was opened with. The caller's own setting of OpenMP is
-// put back at the end.
+// Every call that computes lies between a begin and call_end. The host's signal handlers stay away from it
+// (base/signal_hold.h), and the caller's own setting of OpenMP is put back at the end.
 typedef struct Call {
-    vpd_model *model;
-    int threads; // the caller's setting
+    vpd_model *model; // or NULL
+    int threads;      // the caller's setting
+    SignalHold hold;
 } Call;
 
+// A call that uses the model: alone, with as many threads as it was opened with.
 Call call_begin(vpd_model *model);
-void call_end(const Call *call);
+// A call without a model of the caller's, with `threads` threads (0: what the process may use).
+Call call_begin_alone(int threads);
+// The same for a call that may take minutes: vpd_stop, and SIGINT, SIGTERM and SIGHUP, end it early (VPD_STOPPED).
+Call call_begin_long(int threads);
+Call call_begin_model_long(vpd_model *model);
+void call_end(Call *call);
 
 // A scene of the model around *file, which it takes over; after an error *file is freed.
 Status scene_create(vpd_model *model, RolloutFile *file, vpd_scene **out, Error *err);
@@ -47,6 +57,32 @@ Status api_check_camera(const double K[9], const double pose[16], const char *wh
 Status api_check_step(const vpd_scene *scene, size_t step, Error *err);
 // Rows and columns of a picture.
 Status api_check_sides(int H, int W, const char *what, Error *err);
+
+// A file at `path` would be replaced: only one of these kinds may be (datasets/output_kind.h).
+Status api_check_output(const char *path, const char *kinds, Error *err);
+
+// ---- reports as JSON
+
+enum { API_TEXTS_MAX = 65536 }; // texts in a list of the caller's
+
+// Keeps the warnings of a call, which the command would print.
+typedef struct ApiNotes {
+    Log log;
+    char *text;
+    size_t length;
+} ApiNotes;
+
+Status api_notes_open(ApiNotes *notes, Error *err);
+void api_notes_free(ApiNotes *notes); // accepts {0}
+
+// `object` and the warnings as a text for the caller; `out` may be NULL. Gives up the reference to `object`; NULL
+// fails.
+Status api_report(json_t *object, ApiNotes *notes, char **out, Error *err);
+
+// A list of the caller's; with a count of 0 the list may be NULL.
+Status api_check_list(const void *list, size_t count, size_t most, const char *what, Error *err);
+Status api_check_texts(const char *const *list, size_t count, const char *what, Error *err);
+Status api_check_threads(int threads, Error *err);
 
 #define API_CHECK_STRUCT(pointer, name, err)                                                                           \
     (api_check_pointer((pointer), #name, (err)) == STATUS_OK                                                           \

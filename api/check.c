@@ -2,11 +2,14 @@
 #include "api/api.h"
 #include "base/camera.h"
 #include "base/image.h"
+#include "datasets/output_kind.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 vpd_status api_result(Status status, const Error *from, vpd_error *to) {
-    vpd_status out = status == STATUS_OK ? VPD_OK : status == STATUS_BAD_INPUT ? VPD_BAD_INPUT : VPD_FAILED;
+    static const vpd_status names[] = {VPD_OK, VPD_FAILED, VPD_BAD_INPUT, VPD_STOPPED}; // as in base/error.h
+    vpd_status out = names[status];
     if (!to) return out;
     to->status = out;
     snprintf(to->text, sizeof to->text, "%s", status == STATUS_OK ? "" : from->text);
@@ -57,4 +60,28 @@ Status api_check_sides(int H, int W, const char *what, Error *err) {
     if (H >= 1 && W >= 1 && H <= IMAGE_SIDE_MAX && W <= IMAGE_SIDE_MAX) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d rows and columns, found %d and %d", what,
                      IMAGE_SIDE_MAX, H, W);
+}
+
+Status api_check_threads(int threads, Error *err) {
+    if (threads == 0) return threads_check_environment(err);
+    if (threads > 0 && threads <= THREADS_MAX) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "threads: expected 0 to %d, found %d", THREADS_MAX, threads);
+}
+
+Status api_check_list(const void *list, size_t count, size_t most, const char *what, Error *err) {
+    if (count > most) return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %zu, found %zu", what, most, count);
+    return count ? api_check_pointer(list, what, err) : STATUS_OK;
+}
+
+Status api_check_texts(const char *const *list, size_t count, const char *what, Error *err) {
+    Status status = api_check_list(list, count, API_TEXTS_MAX, what, err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) status = api_check_pointer(list[i], what, err);
+    return status;
+}
+
+Status api_check_output(const char *path, const char *kinds, Error *err) {
+    struct stat info;
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || output_is_of_kind(path, kinds)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: this file exists and is not %s; give another name", path,
+                     output_kind_words(kinds));
 }

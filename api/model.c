@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.h"
+#include "base/stop.h"
 #include "base/version.h"
 
 #include <omp.h>
@@ -9,33 +10,51 @@ const char *vpd_library_version(void) { return version_number(); }
 const char *vpd_library_commit(void) { return version_commit(); }
 int vpd_library_api(void) { return VPD_API_VERSION; }
 
-Call call_begin(vpd_model *model) {
-    pthread_mutex_lock(&model->lock);
-    Call call = {model, omp_get_max_threads()};
-    if (model->session.device->threads > 0) omp_set_num_threads(model->session.device->threads);
+static Call begin(vpd_model *model, int threads, bool stoppable) {
+    Call call = {.model = model, .threads = omp_get_max_threads()};
+    if (threads > 0) omp_set_num_threads(threads);
+    signal_hold(&call.hold, stoppable);
     return call;
 }
 
-void call_end(const Call *call) {
-    omp_set_num_threads(call->threads);
-    pthread_mutex_unlock(&call->model->lock);
+Call call_begin(vpd_model *model) {
+    pthread_mutex_lock(&model->lock);
+    return begin(model, model->session.device->threads, false);
 }
 
-static Status open_model(const char *path, const vpd_open_options *options, vpd_model **out, Error *err) {
-    SessionOptions wanted = {.checkpoint = path};
+Call call_begin_model_long(vpd_model *model) {
+    pthread_mutex_lock(&model->lock);
+    return begin(model, model->session.device->threads, true);
+}
+
+Call call_begin_alone(int threads) { return begin(NULL, threads > 0 ? threads : threads_available(), false); }
+
+Call call_begin_long(int threads) { return begin(NULL, threads > 0 ? threads : threads_available(), true); }
+
+void call_end(Call *call) {
+    signal_release(&call->hold);
+    omp_set_num_threads(call->threads);
+    if (call->model) pthread_mutex_unlock(&call->model->lock);
+}
+
+void vpd_stop(void) { stop_watched(); }
+
+static Status read_options(const char *path, const vpd_open_options *options, SessionOptions *wanted, Error *err) {
     Status status = api_check_pointer(path, "path", err);
     if (status == STATUS_OK && options) status = API_CHECK_STRUCT(options, vpd_open_options, err);
     if (status != STATUS_OK) return status;
     if (options) {
-        wanted.device = options->device;
-        wanted.threads = options->threads;
-        wanted.raw = options->raw;
+        wanted->device = options->device;
+        wanted->threads = options->threads;
+        wanted->raw = options->raw;
     }
-    if (wanted.threads < 0 || wanted.threads > THREADS_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "threads: expected 0 to %d, found %d", THREADS_MAX, wanted.threads);
+    return api_check_threads(wanted->threads, err);
+}
+
+static Status open_model(const SessionOptions *wanted, vpd_model **out, Error *err) {
     vpd_model *model = calloc(1, sizeof *model);
     if (!model) return error_set(err, STATUS_FAILED, "out of memory for a model");
-    status = session_open(&model->session, &wanted, err);
+    Status status = session_open(&model->session, wanted, err);
     if (status != STATUS_OK) {
         free(model);
         return status;
@@ -47,14 +66,23 @@ static Status open_model(const char *path, const vpd_open_options *options, vpd_
     return STATUS_OK;
 }
 
+// The device that is opened may try itself out, and sets the number of threads.
+static Status open_held(const char *path, const vpd_open_options *options, vpd_model **out, Error *err) {
+    SessionOptions wanted = {.checkpoint = path};
+    Status status = read_options(path, options, &wanted, err);
+    if (status != STATUS_OK) return status;
+    Call call = call_begin_alone(wanted.threads);
+    status = open_model(&wanted, out, err);
+    call_end(&call);
+    return status;
+}
+
 vpd_status vpd_model_open(const char *path, const vpd_open_options *options, vpd_model **out, vpd_error *err) {
     Error e = {0};
     Status status = api_check_pointer(out, "out", &e);
     if (status == STATUS_OK) {
-        int threads = omp_get_max_threads(); // opening a device sets it
         *out = NULL;
-        status = open_model(path, options, out, &e);
-        omp_set_num_threads(threads);
+        status = open_held(path, options, out, &e);
     }
     return api_result(status, &e, err);
 }

@@ -53,7 +53,7 @@ vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view 
     if (status == STATUS_OK) status = check_picture(view, picture, &e);
     if (status == STATUS_OK) status = api_check_step(scene, step, &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin_model_long(scene->model);
     status = render(scene, step, view, picture, &e);
     call_end(&call);
     return api_result(status, &e, err);

@@ -67,7 +67,7 @@ vpd_status vpd_scene_episode(vpd_model *model, const char *path, const char *epi
     if (status == STATUS_OK && start < -1)
         status = error_set(&e, STATUS_BAD_INPUT, "start: expected a frame, or -1 for the earliest, found %d", start);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(model);
+    Call call = call_begin_model_long(model);
     status = dataset_open(path, &dataset, &e);
     if (status == STATUS_OK) status = run_episode(model, dataset, episode, start, &file, &e);
     if (status == STATUS_OK) status = scene_create(model, &file, out, &e);
@@ -109,6 +109,7 @@ vpd_status vpd_scene_write(const vpd_scene *scene, const char *path, vpd_error *
     Error e = {0};
     Status status = api_check_pointer(scene, "scene", &e);
     if (status == STATUS_OK) status = api_check_pointer(path, "path", &e);
+    if (status == STATUS_OK) status = api_check_output(path, "vpd-rollout vpd-particles", &e);
     if (status != STATUS_OK) return api_result(status, &e, err);
     Call call = call_begin(scene->model);
     status = rollout_file_write(&scene->file, path, &e);
@@ -181,7 +182,7 @@ vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err) {
         status = error_set(&e, STATUS_BAD_INPUT, "steps: a scene holds at most %zu, found %zu and %zu more; rewind it",
                            STEPS_MAX, scene->file.steps, steps);
     if (status != STATUS_OK) return api_result(status, &e, err);
-    Call call = call_begin(scene->model);
+    Call call = call_begin_model_long(scene->model);
     status = rollout_simulate(&scene->model->workspace, &scene->file, steps, NULL, &e);
     call_end(&call);
     return api_result(status, &e, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vpd as a library (libvpd.so): open a trained model, turn posed RGB-D frames into particles, step them, draw them from
-// any camera, edit them, save them.
+// any camera, edit them, save and export them; and import data, check them, train a model and evaluate it.
 //
 //   vpd_model *model;  vpd_scene *scene;  vpd_error err;
 //   if (vpd_model_open("runs/a", NULL, &model, &err)) ...              // err.text says in one sentence what is wrong
@@ -12,6 +12,9 @@
 //
 // - Every function that can fail returns a vpd_status and fills `err`, which may be NULL. Nothing here prints, ends the
 //   process or catches a signal. A NULL where an object or array is needed is VPD_BAD_INPUT.
+// - Signals for which the process has a handler wait while a call computes, in the calling thread and in OpenMP's (the
+//   code of oneDNN 2.6 does not survive a handler on its thread). They are delivered when the call returns, or to
+//   another thread at once.
 // - Structs begin with struct_size, which the caller sets to sizeof of the struct, also of one that is filled in. So
 //   later versions can add members at the end; a library that is older than the header refuses a struct it does not
 //   know.
@@ -37,8 +40,9 @@ extern "C" {
 
 typedef enum vpd_status {
     VPD_OK = 0,
-    VPD_FAILED = 1,   // the machine let us down: no memory, a full disk
-    VPD_BAD_INPUT = 2 // a file, array or value is wrong
+    VPD_FAILED = 1,    // the machine let us down: no memory, a full disk
+    VPD_BAD_INPUT = 2, // a file, array or value is wrong
+    VPD_STOPPED = 3    // a long call ended early because vpd_stop or a signal asked it to
 } vpd_status;
 
 typedef struct vpd_error {
@@ -49,6 +53,15 @@ typedef struct vpd_error {
 const char *vpd_library_version(void); // "0.1.0"
 const char *vpd_library_commit(void);  // "3ab418e"; "unknown" when built outside git
 int vpd_library_api(void);             // VPD_API_VERSION of the library
+
+// Asks the long calls that are under way in this process to end early with VPD_STOPPED. Without one it does nothing.
+// Any thread may call it, a signal handler too. Long calls: vpd_train, vpd_model_evaluate, vpd_data_check,
+// vpd_data_import, vpd_scene_episode, vpd_scene_encode, vpd_scene_step, vpd_scene_render. SIGINT, SIGTERM and SIGHUP
+// that wait for the calling thread end them too.
+void vpd_stop(void);
+
+// Frees a text that a function below returned. Accepts NULL.
+void vpd_text_free(char *text);
 
 // ---- a model
 
@@ -215,6 +228,102 @@ typedef struct vpd_picture {
 
 vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view *view, const vpd_picture *picture,
                             vpd_error *err);
+
+// ---- files for other programs (docs/rollouts.md)
+
+typedef enum vpd_export_format {
+    VPD_EXPORT_PLY = 0,  // a folder with one PLY file for each step
+    VPD_EXPORT_NPZ = 1,  // all arrays for numpy
+    VPD_EXPORT_GLTF = 2, // animated points as binary glTF 2.0 (.glb)
+    VPD_EXPORT_USDA = 3  // animated points as USD text
+} vpd_export_format;
+
+// Writes the present frame and every step. `path`: a file, or for PLY a folder, which is made when missing. An existing
+// file that is not of this format is not replaced.
+vpd_status vpd_scene_export(const vpd_scene *scene, vpd_export_format format, const char *path, vpd_error *err);
+// The same for a file of format vpd-rollout or vpd-particles, without a model.
+vpd_status vpd_rollout_export(const char *rollout, vpd_export_format format, const char *path, vpd_error *err);
+
+// ---- training, evaluation and data
+//
+// These functions return what they found as JSON, in a text that the caller frees with vpd_text_free; docs/library.md
+// names the keys. `report` may be NULL where it is not wanted, and is NULL after an error. Options may be NULL, and a
+// member that is 0 or NULL means the default. Warnings are in the list "warnings" of the JSON.
+
+typedef struct vpd_train_options {
+    size_t struct_size;
+    const char *config;     // YAML file, as `vpd init` writes it; NULL: default options
+    const char *const *set; // (set_count) "key=value", applied in order after the file, as --set does
+    size_t set_count;
+    const char *data;   // data set: data.path
+    const char *out;    // folder of the run: train.out
+    int resume;         // 1: continue from the folder's latest checkpoint
+    int dry_run;        // 1: a few steps that measure memory and time and leave nothing behind
+    const char *device; // as in vpd_open_options
+    int threads;
+    // Called on the calling thread with each line of metrics.jsonl when it has been written. When it returns something
+    // other than 0, the run saves a checkpoint and ends with VPD_OK and "stopped": true. NULL: not called.
+    int (*line)(void *context, const char *json);
+    void *context;
+} vpd_train_options;
+
+// Trains a model as `vpd train` does, on a device of its own. After VPD_STOPPED a checkpoint of the last whole step is
+// saved, and `resume` continues from it.
+vpd_status vpd_train(const vpd_train_options *options, char **report, vpd_error *err);
+
+typedef struct vpd_evaluate_options {
+    size_t struct_size;
+    const char *split;           // "train", "val", "test" or a list "val,test" (the default)
+    const char *const *episodes; // (episode_count) names or numbers, in place of `split`
+    size_t episode_count;
+    const int *starts; // (start_count <= 16) present frames; default: the earliest and one halfway
+    size_t start_count;
+    const int *input_views; // (input_view_count <= 16) default: all that are not held out
+    size_t input_view_count;
+    int steps;            // steps to predict; 0: 12, or as many as every episode has; -1: none, step 0 alone
+    int seen;             // 1: only pixels whose point an input view saw at step 0
+    int motion;           // 1: motion of the particles alone; no pictures are drawn
+    const char *pictures; // folder for what was drawn; NULL: none
+} vpd_evaluate_options;
+
+// Compares a model's predictions with a data set, as `vpd eval` does. `report` is what `vpd eval --json` writes: PSNR,
+// SSIM and depth error for each step, and motion error (docs/evaluation.md).
+vpd_status vpd_model_evaluate(vpd_model *model, const char *dataset, const vpd_evaluate_options *options, char **report,
+                              vpd_error *err);
+
+// Looks for wrong cameras, depth and values in a data set, as `vpd data check` does. A data set that is wrong is VPD_OK
+// with "pass": false and what is wrong in "findings".
+vpd_status vpd_data_check(const char *dataset, char **report, vpd_error *err);
+
+typedef struct vpd_import_options {
+    size_t struct_size;
+    const char *format;       // layout: "tum", "colmap", ..; NULL: guessed
+    int height, width;        // of the pictures, in pixels; both 0: as recorded
+    int every;                // every Nth picture is taken; 0: all
+    int holdout;              // every Nth view is held out, 2 or more; 0: none
+    int holdout_first;        // the first of them, below `holdout`
+    int window;               // still scenes: an episode for each N consecutive pictures; 0: one episode
+    double near, far;         // metres: depth outside is dropped; 0: the layout's own
+    const double *bounds;     // (2,3) metres: workspace box, lower and upper corner; or NULL
+    const char *split;        // "train" (the default), "val", "test"
+    const char *name;         // of the data set; NULL: the folder's
+    const char *as;           // one moving camera: "still" or "video"; NULL: as recorded
+    double fps;               // frames a second, of recordings without times; 0: not given
+    double gap;               // seconds between pictures that count as one moment; 0: the layout's own
+    const double *intrinsics; // (intrinsics_count) fx fy cx cy [k1 k2 p1 p2 [k3]], of layouts without; or NULL
+    size_t intrinsics_count;  // 4, 8 or 9
+    const char *cameras;      // JSON file with cameras, of layouts without; or NULL
+    const char *depth;        // folder with the depth pictures when they are elsewhere; or NULL
+    double depth_unit;        // metres for each unit of the depth pictures; 0: the layout's own
+    int level;                // of deflate, 1 to 9; 0: 4
+    double time_unit;         // seconds in a unit of time stamps, of layouts that do not say; 0: told from their steps
+    int skip_bad;             // 1: pictures that cannot be read are left out and listed in the report as "skipped"
+} vpd_import_options;
+
+// Turns a recording in another layout into the data set `out`, as `vpd data import` does. An existing file that is no
+// data set is not replaced. The report has how many episodes, frames and images were written.
+vpd_status vpd_data_import(const char *path, const char *out, const vpd_import_options *options, char **report,
+                           vpd_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "base/json.h"
-#include "datasets/check.h"
+#include "app/model_flags.h"
+#include "app/output.h"
+#include "datasets/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,19 +10,28 @@
 enum { PAIRS_SHOWN = 30, EXTREMES_SHOWN = 10, PAIR_POINTS_MIN = 200 };
 
 static const Flag flags[] = {
-    {.name = "output", .value = "PNG", .help = "draw camera frusta and merged points", .letter = 'o'},
+    {.name = "output", .value = "PNG", .help = "draw camera frusta and merged points", .letter = 'o', .writes = "png"},
     {.name = "episode", .value = "N", .help = "number of the episode to draw (0)"},
     {.name = "frame", .value = "N", .help = "its frame (0)"},
     {.name = "json", .help = "one JSON object instead of tables"},
+    FLAG_FORCE,
     {0},
 };
+
+static void print_millimetres(double metres) {
+    if (isfinite(metres)) printf(" %9.2f", 1e3 * metres);
+    else printf(" %9s", "-");
+}
 
 static void print_pair(const PairStats *pair) {
     double tested = pair->tested ? (double)pair->tested : 1;
     if (pair->a < 0) printf("  %-9s", "all");
     else printf("  %3d->%-4d", pair->a, pair->b);
-    printf(" %9zu %9.2f %9.2f %9.2f %8.1f%% %9.1f%% %8.1f%%\n", pair->tested, 1e3 * pair->median, 1e3 * pair->p90,
-           1e3 * pair->p99, 100 * pair->agree, 100 * (double)pair->occluded / tested,
+    printf(" %9zu", pair->tested);
+    print_millimetres(pair->median);
+    print_millimetres(pair->p90);
+    print_millimetres(pair->p99);
+    printf(" %8.1f%% %9.1f%% %8.1f%%\n", pair->tested ? 100 * pair->agree : 0, 100 * (double)pair->occluded / tested,
            100 * (double)pair->through / tested);
 }
 
@@ -47,8 +57,9 @@ static void print_pairs(const CheckReport *report) {
         if (count) qsort(sorted, (size_t)count, sizeof *sorted, by_median);
         int shown = count < 2 * EXTREMES_SHOWN ? count / 2 : EXTREMES_SHOWN;
         for (int i = 0; i < shown; i++) print_pair(&sorted[i]);
-        printf("  ... %d pairs share at least %d points; the median of their medians is %.2f mm\n", count,
-               PAIR_POINTS_MIN, count ? 1e3 * sorted[count / 2].median : NAN);
+        printf("  ... %d pairs share at least %d points", count, PAIR_POINTS_MIN);
+        if (count) printf("; the median of their medians is %.2f mm", 1e3 * sorted[count / 2].median);
+        printf("\n");
         for (int i = count - shown; i < count; i++) print_pair(&sorted[i]);
         free(sorted);
     }
@@ -60,81 +71,88 @@ static void print_episodes(const Dataset *dataset, const CheckReport *report) {
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
         const EpisodeInfo *info = dataset_episode(dataset, i);
-        printf("%-8s %-5s %11.2f %9.3f %9.3f %9.3f %8.1f%%\n", info->name, split_name(info->split), 1e3 * check->median,
-               check->depth_low, check->depth_median, check->depth_high, 100 * check->valid);
+        const double values[] = {1e3 * check->median, check->depth_low, check->depth_median, check->depth_high};
+        printf("%-8s %-5s  ", info->name, split_name(info->split));
+        for (int c = 0; c < 4; c++) {
+            if (isfinite(values[c])) printf(" %9.*f", c ? 3 : 2, values[c]);
+            else printf(" %9s", "-");
+        }
+        printf(" %8.1f%%\n", 100 * check->valid);
     }
 }
 
 // When the error is large: what it would be if the data were something else.
 static void print_guesses(const CheckReport *report) {
     if (report->guess == GUESS_NONE && report->all.median <= report->pass) return;
-    printf("\nWhat the error would be if the data were\n  %-26s %9s %9s %9s %10s\n", "", "points", "median mm", "agree",
-           "through");
+    printf("\nWhat the error would be if the data were\n  %-36s %10s %9s %9s %9s %10s\n", "", "number", "points",
+           "median mm", "agree", "through");
     for (int g = 0; g < GUESS_COUNT; g++) {
         const PairStats *guess = &report->guesses[g];
-        printf("%c %-26s %9zu", g && (Guess)g == report->guess ? '*' : ' ', guess_name((Guess)g), guess->tested);
-        if (guess->tested)
-            printf(" %9.2f %8.1f%% %9.1f%%\n", 1e3 * guess->median, 100 * guess->agree,
-                   100 * (double)guess->through / (double)guess->tested);
-        else printf(" %9s %9s %10s\n", "-", "-", "-");
+        if (!guess->tested) continue;
+        printf("%c %-36s", g && (Guess)g == report->guess ? '*' : ' ', guess_name((Guess)g));
+        if (g >= GUESS_NEXT_CAMERA) printf(" %10.4g", report->numbers[g]);
+        else printf(" %10s", "");
+        printf(" %9zu", guess->tested);
+        print_millimetres(guess->median);
+        printf(" %8.1f%% %9.1f%%\n", 100 * guess->agree, 100 * (double)guess->through / (double)guess->tested);
     }
+}
+
+static void print_colour(const CheckReport *report) {
+    const ColourCheck *colour = &report->colour;
+    double correlation = colour->correlations[COLOUR_NONE];
+    if (!isfinite(correlation)) return;
+    printf("\nColour of %zu points that agree in depth: correlation %.2f across views%s\n", colour->points, correlation,
+           colour->told ? "" : "; not enough texture to tell more");
+    if (colour->guess) printf("* %s: %.2f\n", colour_guess_name(colour->guess), colour->correlations[colour->guess]);
 }
 
 static void print_report(const Dataset *dataset, const CheckReport *report) {
     if (report->pair_count || report->all.tested) print_pairs(report);
     print_episodes(dataset, report);
     if (report->all.tested) print_guesses(report);
+    print_colour(report);
     printf("\n");
     for (int i = 0; i < report->finding_count; i++)
         printf("%s %s\n", report->findings[i].wrong ? "WRONG" : "note ", report->findings[i].text);
-    if (report->all.tested)
-        printf("%s: median reprojection error %.2f mm; the floor is %.1f mm (1 %% of the median depth + 2 mm), with at "
-               "most "
-               "20 %% of the points seen through\n",
-               check_report_passes(report) ? "pass" : "FAIL", 1e3 * report->all.median, 1e3 * report->pass);
-    else printf("%s: no reprojection error (nothing to compare)\n", check_report_passes(report) ? "pass" : "FAIL");
+    char verdict[300];
+    check_report_verdict(report, verdict, sizeof verdict);
+    printf("%s\n", verdict);
 }
 
-static json_t *pair_json(const PairStats *pair) {
-    return json_pack("{s:i s:i s:I s:I s:I s:o s:o s:o s:o}", "a", pair->a, "b", pair->b, "points",
-                     (json_int_t)pair->tested, "occluded", (json_int_t)pair->occluded, "through",
-                     (json_int_t)pair->through, "median_mm", json_finite(1e3 * pair->median), "p90_mm",
-                     json_finite(1e3 * pair->p90), "p99_mm", json_finite(1e3 * pair->p99), "agree",
-                     json_finite(pair->agree));
+// One line above the picture: the verdict, and what the data look like instead.
+static void picture_title(const CheckReport *report, char *out, size_t size) {
+    const char *instead = report->guess          ? guess_name(report->guess)
+                          : report->colour.guess ? colour_guess_name(report->colour.guess)
+                          : report->clock_count  ? "clocks apart"
+                                                 : NULL;
+    int used = snprintf(out, size, "%s: ", check_report_passes(report) ? "pass" : "FAIL");
+    if (isfinite(report->all.median))
+        used += snprintf(out + used, size - (size_t)used, "median error %.2f mm, %.0f %% of points agree",
+                         1e3 * report->all.median, 100 * report->all.agree);
+    else used += snprintf(out + used, size - (size_t)used, "nothing to compare");
+    if (instead) snprintf(out + used, size - (size_t)used, "; looks like \"%s\"", instead);
 }
 
-static json_t *report_json(const Dataset *dataset, const CheckReport *report) {
-    json_t *pairs = json_array(), *episodes = json_array(), *findings = json_array(), *guesses = json_object();
-    for (int i = 0; i < report->pair_count; i++) json_array_append_new(pairs, pair_json(&report->pairs[i]));
-    for (int g = 0; g < GUESS_COUNT; g++)
-        json_object_set_new(guesses, guess_name((Guess)g), pair_json(&report->guesses[g]));
-    for (int i = 0; i < report->episode_count; i++) {
-        const EpisodeCheck *check = &report->episodes[i];
-        json_array_append_new(
-            episodes, json_pack("{s:s s:o s:o s:o s:o s:o}", "name", dataset_episode(dataset, i)->name, "median_mm",
-                                json_finite(1e3 * check->median), "depth_p1_m", json_finite(check->depth_low),
-                                "depth_median_m", json_finite(check->depth_median), "depth_p99_m",
-                                json_finite(check->depth_high), "valid", json_finite(check->valid)));
-    }
-    for (int i = 0; i < report->finding_count; i++)
-        json_array_append_new(
-            findings, json_pack("{s:b s:s}", "wrong", report->findings[i].wrong, "text", report->findings[i].text));
-    return json_pack("{s:s s:b s:o s:o s:s s:o s:o s:o s:o}", "path", dataset_info(dataset)->path, "pass",
-                     check_report_passes(report), "floor_mm", json_finite(1e3 * report->pass), "all",
-                     pair_json(&report->all), "guess", guess_name(report->guess), "guesses", guesses, "pairs", pairs,
-                     "episodes", episodes, "findings", findings);
+// What is drawn, looked at before the minutes of the check.
+typedef struct Drawing {
+    const char *path; // NULL: nothing
+    long episode, frame;
+} Drawing;
+
+static Status read_drawing(const CommandLine *line, const Dataset *dataset, Drawing *out, Error *err) {
+    *out = (Drawing){.path = command_text(line, "output", NULL)};
+    Status status = command_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &out->episode, err);
+    if (!status)
+        status = command_int(line, "frame", 0, dataset_episode(dataset, (int)out->episode)->F - 1, &out->frame, err);
+    return !status && out->path ? command_check_writable(out->path, err) : status;
 }
 
-static Status draw(const CommandLine *line, const Dataset *dataset, const CheckReport *report, Error *err) {
-    long episode = 0, frame = 0;
+static Status draw(const Drawing *drawing, const Dataset *dataset, const CheckReport *report, Error *err) {
     char title[160];
-    const char *path = command_text(line, "output", NULL);
-    Status status = command_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &episode, err);
-    if (!status) status = command_int(line, "frame", 0, dataset_episode(dataset, (int)episode)->F - 1, &frame, err);
-    if (status || !path) return status;
-    snprintf(title, sizeof title, "%s: median error %.2f mm, %.0f %% of points agree",
-             check_report_passes(report) ? "pass" : "FAIL", 1e3 * report->all.median, 100 * report->all.agree);
-    return dataset_check_picture(dataset, (int)episode, (int)frame, title, path, err);
+    if (!drawing->path) return STATUS_OK;
+    picture_title(report, title, sizeof title);
+    return dataset_check_picture(dataset, (int)drawing->episode, (int)drawing->frame, title, drawing->path, err);
 }
 
 static Status run_check(const CommandLine *line, Error *err) {
@@ -142,9 +160,12 @@ static Status run_check(const CommandLine *line, Error *err) {
     CheckReport report = {0};
     Status status = dataset_open(command_argument(line, 0), &dataset, err);
     if (status) return status;
-    status = dataset_check(dataset, &line->log, &report, err);
-    if (!status) status = draw(line, dataset, &report, err);
-    if (!status && command_has(line, "json")) status = json_write_line(stdout, report_json(dataset, &report), err);
+    Drawing drawing;
+    status = read_drawing(line, dataset, &drawing, err);
+    if (!status) status = dataset_check(dataset, &line->log, &report, err);
+    if (!status) status = draw(&drawing, dataset, &report, err);
+    if (!status && command_has(line, "json"))
+        status = json_write_line(stdout, check_report_json(dataset, &report), err);
     else if (!status) print_report(dataset, &report);
     if (!status && !check_report_passes(&report))
         status = error_set(err, STATUS_BAD_INPUT, "%s: the check found what is wrong with it (above)",
@@ -162,11 +183,11 @@ const Command command_data_check = {
     .max_arguments = 1,
     .flags = flags,
     .details =
-        "Reads every image, and holds all views against each other: unprojects view a, projects into view b and "
-        "compares\n"
-        "depth there. Tries what usual mistakes would look like (OpenGL cameras, camera-from-world poses, ray length,\n"
-        "millimetres, half a pixel, mirrored pictures, swapped focal lengths, quaternions in the wrong order), and "
-        "prints the\n"
-        "error of each when it is large as it stands. Exit status 2 when something is wrong.",
+        "Reads every image and compares all views: each sampled pixel of one view is projected into the others, and "
+        "depth\n"
+        "and colour are compared there. When common mistakes explain the data better, the best explanation is named:\n"
+        "wrong axes, units, scales, lens distortion, mirrored, turned or shuffled pictures, colour that is not "
+        "registered\n"
+        "to depth, clocks that are apart. docs/data.md lists them. Exit status 2 when something is wrong.",
     .run = run_check,
 };

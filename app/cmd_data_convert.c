@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "datasets/convert.h"
 
@@ -12,7 +13,7 @@
 enum { VIEWS_MAX = 4096, FILES_MAX = 256 };
 
 static const Flag flags[] = {
-    {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o'},
+    {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o', .writes = "vpd-dataset"},
     {.name = "split",
      .value = "LIST",
      .help = "how many episodes of each split, as train:16,val:2,test:2 (all of those named alone)"},
@@ -30,6 +31,7 @@ static const Flag flags[] = {
     {.name = "unit", .value = "M", .help = "metres per unit of u16 depth (as stored, else 0.001)"},
     {.name = "name", .value = "TEXT", .help = "name of the new data set (the first one's)"},
     {.name = "level", .value = "N", .help = "deflate level, 1 to 9 (4)"},
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -89,9 +91,9 @@ static Status parse_views(const char *text, int *views, ConvertOptions *options,
     return STATUS_OK;
 }
 
-static Status parse_number(const CommandLine *line, const char *flag, long min, int *out, Error *err) {
+static Status parse_number(const CommandLine *line, const char *flag, long min, long max, int *out, Error *err) {
     long value = *out;
-    Status status = command_int(line, flag, min, INT_MAX, &value, err);
+    Status status = command_int(line, flag, min, max, &value, err);
     *out = (int)value;
     return status;
 }
@@ -136,11 +138,10 @@ static Status parse_options(const CommandLine *line, ConvertOptions *options, in
     Status status = split ? parse_splits("split", split, options->episodes, err) : STATUS_OK;
     if (!status && views) status = parse_views(views, kept, options, err);
     if (!status) status = parse_assigned(line, options, err);
-    if (!status) status = parse_number(line, "first", 0, &options->first, err);
-    if (!status) status = parse_number(line, "frames", 1, &options->count, err);
-    if (!status) status = parse_number(line, "stride", 1, &options->stride, err);
-    if (!status) status = parse_number(line, "level", 1, &options->deflate_level, err);
-    if (!status && options->deflate_level > 9) status = error_set(err, STATUS_BAD_INPUT, "--level: expected 1 to 9");
+    if (!status) status = parse_number(line, "first", 0, INT_MAX, &options->first, err);
+    if (!status) status = parse_number(line, "frames", 1, INT_MAX, &options->count, err);
+    if (!status) status = parse_number(line, "stride", 1, INT_MAX, &options->stride, err);
+    if (!status) status = parse_number(line, "level", 1, 9, &options->deflate_level, err);
     return status ? status : parse_pictures(line, options, err);
 }
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "datasets/import/import.h"
+#include "datasets/json.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const Flag flags[] = {
-    {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o'},
+    {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o', .writes = "vpd-dataset"},
     {.name = "format", .value = "NAME", .help = "one of the layouts below (guessed)"},
     {.name = "size", .value = "WxH", .help = "width x height to resample to, scaling the intrinsics (as recorded)"},
     {.name = "every", .value = "N", .help = "take every Nth picture (1)"},
@@ -18,6 +22,9 @@ static const Flag flags[] = {
      .value = "KIND",
      .help = "one moving camera: still (a view per picture) or video (a frame per picture)"},
     {.name = "fps", .value = "N", .help = "frames a second, of recordings without times"},
+    {.name = "time-unit",
+     .value = "UNIT",
+     .help = "s, ms, us or ns: unit of the time stamps (tum, pgnd, nerfstudio; told from their steps)"},
     {.name = "gap",
      .value = "S",
      .help = "longest time between pictures taken for one moment, seconds (half a step; tum 0.02)"},
@@ -38,6 +45,8 @@ static const Flag flags[] = {
     {.name = "split", .value = "NAME", .help = "train, val or test (train)"},
     {.name = "name", .value = "TEXT", .help = "name of the data set (the folder's)"},
     {.name = "level", .value = "N", .help = "deflate level, 1 to 9 (4)"},
+    {.name = "skip-bad", .help = "leave out pictures that cannot be read, and list them at the end"},
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -69,16 +78,28 @@ static Status take_intrinsics(const CommandLine *line, ImportOptions *options, E
 
 // What is only read by layouts that lack it.
 static Status take_recording(const CommandLine *line, ImportOptions *options, Error *err) {
-    int as = AS_RECORDED - 1;
+    static const double SECONDS[] = {0, 1, 1e-3, 1e-6, 1e-9};
+    int as = AS_RECORDED - 1, unit = -1;
     options->cameras = command_text(line, "cameras", NULL);
     options->depth = command_text(line, "depth", NULL);
     Status status = command_choice(line, "as", "still|video", &as, err);
+    if (!status) status = command_choice(line, "time-unit", "s|ms|us|ns", &unit, err);
     if (!status) status = command_real(line, "fps", 1e-3, 1e5, &options->fps, err);
     if (!status) status = command_real(line, "gap", 1e-6, 1e6, &options->gap, err);
     if (!status) status = command_real(line, "depth-unit", 1e-9, 1, &options->depth_unit, err);
     if (!status) status = take_intrinsics(line, options, err);
     options->as = (ImportAs)(as + 1);
+    options->time_unit = SECONDS[unit + 1];
     return status;
+}
+
+// What --skip-bad left out: a warning for each picture, and with --json a list of the same sentences.
+static Status tell_bad(const CommandLine *line, const ImportReport *report, json_t *object, Error *err) {
+    if (report->bad)
+        log_warning(&line->log, "%zu of %zu pictures cannot be read; %zu left out:", report->bad, report->pictures,
+                    report->left_out);
+    for (size_t i = 0; i < report->bad; i++) log_warning(&line->log, "%s", report->why[i]);
+    return object && command_has(line, "skip-bad") ? import_skipped_json(report, object, err) : STATUS_OK;
 }
 
 static Status run_import(const CommandLine *line, Error *err) {
@@ -89,7 +110,10 @@ static Status run_import(const CommandLine *line, Error *err) {
     const char *path;
     long every = 1, holdout = 0, holdout_first = 0, window = 0, level = 4;
     int split = SPLIT_TRAIN;
+    ImportReport report = {0};
     Status status = command_required(line, "output", &path, err);
+    if (!status && access(command_argument(line, 0), R_OK))
+        status = file_error(err, command_argument(line, 0), "open", errno);
     if (!status) status = command_size(line, "size", &options.H, &options.W, err);
     if (!status) status = command_int(line, "every", 1, INT_MAX, &every, err);
     if (!status) status = command_int(line, "holdout", 2, INT_MAX, &holdout, err);
@@ -99,6 +123,10 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (!status) status = command_int(line, "window", 1, INT_MAX, &window, err);
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
     if (!status) status = command_real(line, "far", 0, 1e6, &options.far, err);
+    if (!status && options.far > 0 && options.near >= options.far)
+        status =
+            error_set(err, STATUS_BAD_INPUT, "--near %g --far %g: no depth lies between them; expected near below far",
+                      options.near, options.far);
     if (!status) status = command_int(line, "level", 1, 9, &level, err);
     if (!status) status = command_box(line, "bounds", options.bounds, &options.has_bounds, err);
     if (!status) status = take_recording(line, &options, err);
@@ -110,11 +138,14 @@ static Status run_import(const CommandLine *line, Error *err) {
     options.window = (int)window;
     options.split = (Split)split;
     options.level = (int)level;
+    if (command_has(line, "skip-bad")) options.report = &report;
     status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
     json_t *object = NULL;
     if (!status) status = result_of_dataset(line, path, &object, err);
-    if (!status)
-        status = result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
+    if (!status) status = tell_bad(line, &report, object, err);
+    if (status) json_decref(object);
+    else status = result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
+    import_report_free(&report);
     return status;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
+#include "datasets/import/listing.h"
 #include "datasets/show.h"
 
 #include <stdio.h>
@@ -12,13 +15,15 @@ static const Flag flags[] = {
     {.name = "output",
      .value = "FILE",
      .help = "a contact sheet (.png), or a film of each view (.gif; required)",
-     .letter = 'o'},
+     .letter = 'o',
+     .writes = "png gif"},
     {.name = "episode", .value = "N", .help = "number of the episode (0)"},
     {.name = "view", .value = "N", .help = "this view alone (all)"},
     {.name = "columns", .value = "N", .help = "pictures in a row of the sheet (8)"},
     {.name = "width", .value = "N", .help = "of a picture, pixels (160)"},
     {.name = "depth", .help = "depth below each picture: near is bright, unknown is red"},
     {.name = "fps", .value = "N", .help = "frames a second of the film (as recorded)"},
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -56,6 +61,10 @@ static Status run_show(const CommandLine *line, Error *err) {
     ShowOptions options = {.depth = command_has(line, "depth")};
     long episode = 0, view = -1, columns = 8, width = 160;
     Status status = command_required(line, "output", &path, err);
+    if (!status && !name_ends(path, ".png") && !name_ends(path, ".gif"))
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "--output %s: expected a name that ends in .png (a sheet) or .gif (a film)", path);
+    if (!status) status = command_check_writable(path, err);
     if (!status) status = command_int(line, "columns", 1, 64, &columns, err);
     if (!status) status = command_int(line, "width", 8, 2048, &width, err);
     if (!status) status = command_real(line, "fps", 0.1, 50, &options.fps, err);
@@ -66,8 +75,7 @@ static Status run_show(const CommandLine *line, Error *err) {
     options.view = (int)view;
     options.columns = (int)columns;
     options.width = (int)width;
-    size_t length = status ? 0 : strlen(path);
-    bool film = length > 4 && strcmp(path + length - 4, ".gif") == 0;
+    bool film = !status && name_ends(path, ".gif");
     json_t *written = json_array();
     if (!status && film) status = write_films(dataset, &options, path, written, err);
     else if (!status) status = dataset_show_sheet(dataset, &options, path, err);

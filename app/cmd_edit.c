@@ -2,6 +2,7 @@
 // `vpd edit`: changes the particles of a rollout file by a list of edits; "vpd rollout" goes on from the result.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "edit/edit.h"
 
@@ -17,10 +18,15 @@ static const Flag flags[] = {
     {.name = "step",
      .value = "J",
      .help = "edit the state at this step of the rollout (default 0: what the model saw)"},
-    {.name = "out", .value = "FILE.h5", .help = "particle file to write", .letter = 'o'},
+    {.name = "output",
+     .value = "FILE.h5",
+     .help = "particle file to write",
+     .letter = 'o',
+     .writes = "vpd-particles vpd-rollout"},
     {.name = "show-history", .help = "print the edits that made FILE.h5 as a list, and do nothing else"},
     {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result where there are edits"},
     {.name = "time", .help = "say how long the edits took"},
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -107,7 +113,7 @@ static Status edit_file(Told *told, const EditList *list, RolloutFile *file, Err
     long step = 0;
     Device *device = NULL;
     EditReport report;
-    Status status = command_required(line, "out", &out, err);
+    Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &step, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = device_open("cpu", line->threads, &device, err);
@@ -124,7 +130,7 @@ static Status run_edit(const CommandLine *line, Error *err) {
     const char *path = command_argument(line, 0);
     bool shows = command_has(line, "show-history") || command_has(line, "show-labels");
     Status status = read_edits(line, &list, err);
-    bool edits = status == STATUS_OK && (edit_list_count(list) > 0 || command_has(line, "out"));
+    bool edits = status == STATUS_OK && (edit_list_count(list) > 0 || command_has(line, "output"));
     if (status == STATUS_OK && !edits && !shows)
         status = error_set(err, STATUS_BAD_INPUT, "expected edits: --script FILE, or --do \"remove: {label: 2}\"");
     if (status == STATUS_OK) status = rollout_file_read(path, &file, err);

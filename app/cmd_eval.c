@@ -2,10 +2,10 @@
 // `vpd eval`: how near a model's predictions, or another system's pictures, come to the video.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
-#include "base/stop.h"
-#include "infer/eval.h"
 #include "infer/eval_frames.h"
+#include "infer/eval_request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,13 @@ static const Flag flags[] = {
     {.name = "steps",
      .value = "N",
      .help = "steps to predict, 0: reconstruction alone (default: 12, if there are so many)"},
-    {.name = "json", .value = "FILE", .help = "write every number with its count (-: on stdout, instead of the table)"},
-    {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps"},
+    {.name = "output",
+     .value = "FILE.json",
+     .help = "write every number, with its count and spread, as JSON",
+     .letter = 'o',
+     .writes = "eval"},
+    {.name = "json", .help = "print the same on stdout, instead of the table"},
+    {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps", .writes = "svg"},
     {.name = "all-steps", .help = "a column for every step"},
     {.name = "pictures", .value = "FOLDER", .help = "write what was drawn, and sheets of it beside truth"},
     {.name = "motion", .help = "motion of the particles alone: nothing is drawn, so it is quick"},
@@ -31,56 +36,20 @@ static const Flag flags[] = {
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
     FLAG_DEVICE,
+    FLAG_FORCE,
     {0},
 };
 
 // ---- which episodes
 
-typedef struct Episodes {
-    int *list, count;
-    bool split[SPLIT_COUNT];
-    char words[64]; // "val,test", for the heading
-} Episodes;
-
-static Status read_splits(const CommandLine *line, Episodes *out, Error *err) {
-    const char *at = command_text(line, "split", "val,test");
-    snprintf(out->words, sizeof out->words, "%.60s", at);
-    while (true) {
-        char word[16];
-        size_t length = strcspn(at, ",");
-        Split split;
-        snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 15, at);
-        if (!split_parse(word, &split))
-            return error_set(err, STATUS_BAD_INPUT,
-                             "--split: expected train, val or test, or a list of them, found \"%.40s\"", at);
-        out->split[split] = true;
-        if (!at[length]) return STATUS_OK;
-        at += length + 1;
-    }
-}
-
-static Status named_episodes(const CommandLine *line, const Dataset *dataset, Episodes *out, Error *err) {
-    const char *name;
-    Status status = STATUS_OK;
-    snprintf(out->words, sizeof out->words, "given by name");
-    for (int i = 0; status == STATUS_OK && (name = command_repeated(line, "episode", i)); i++)
-        status = history_find_episode(dataset, name, &out->list[out->count++], err);
+static Status choose_episodes(const CommandLine *line, const Dataset *dataset, EvalEpisodes *out, Error *err) {
+    int count = 0;
+    const char **names = calloc((size_t)line->given_count + 1, sizeof *names);
+    if (!names) return error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
+    while ((names[count] = command_repeated(line, "episode", count))) count++;
+    Status status = eval_episodes_choose(dataset, command_text(line, "split", NULL), names, count, out, err);
+    free(names);
     return status;
-}
-
-static Status choose_episodes(const CommandLine *line, const Dataset *dataset, Episodes *out, Error *err) {
-    const DatasetInfo *info = dataset_info(dataset);
-    out->list = calloc((size_t)info->episode_count + (size_t)line->given_count + 1, sizeof *out->list);
-    if (!out->list) return error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
-    if (command_has(line, "episode")) return named_episodes(line, dataset, out, err);
-    for (int i = 0; i < info->episode_count; i++)
-        if (out->split[dataset_episode(dataset, i)->split]) out->list[out->count++] = i;
-    if (out->count) return STATUS_OK;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s: expected episodes of split %s, found %d for train, %d for val, %d for test; say which with --split",
-        info->path, out->words, info->split_count[SPLIT_TRAIN], info->split_count[SPLIT_VAL],
-        info->split_count[SPLIT_TEST]);
 }
 
 // ---- results
@@ -103,20 +72,20 @@ static Status write_result(const char *temporary, void *context, Error *err) {
 }
 
 static Status give_results(const CommandLine *line, const Report *report, Error *err) {
-    const char *json = command_text(line, "json", NULL), *plot = command_text(line, "plot", NULL);
+    const char *output = command_text(line, "output", NULL), *plot = command_text(line, "plot", NULL);
     Result as_json = {report, report_write_json}, as_plot = {report, report_write_svg};
     Status status = STATUS_OK;
-    if (json && result_on_stdout(json)) status = report_write_json(report, stdout, err);
+    if (command_has(line, "json")) status = report_write_json(report, stdout, err);
     else report_print(report, command_has(line, "all-steps"), stdout);
-    if (json && !result_on_stdout(json)) status = file_write_atomic(json, write_result, &as_json, err);
+    if (status == STATUS_OK && output) status = file_write_atomic(output, write_result, &as_json, err);
     if (status == STATUS_OK && plot) status = file_write_atomic(plot, write_result, &as_plot, err);
     return status;
 }
 
 static Status check_outputs(const CommandLine *line, Error *err) {
-    const char *json = command_text(line, "json", NULL), *plot = command_text(line, "plot", NULL);
+    const char *output = command_text(line, "output", NULL), *plot = command_text(line, "plot", NULL);
     const char *pictures = command_text(line, "pictures", NULL);
-    Status status = json && !result_on_stdout(json) ? command_check_writable(json, err) : STATUS_OK;
+    Status status = output ? command_check_writable(output, err) : STATUS_OK;
     if (status == STATUS_OK && plot) status = command_check_writable(plot, err);
     if (status == STATUS_OK && pictures) status = file_make_folders(pictures, err);
     return status;
@@ -133,47 +102,28 @@ static Status check_motion_flags(const CommandLine *line, Error *err) {
     return STATUS_OK;
 }
 
-static Status measure_model(const CommandLine *line, const Dataset *dataset, const Session *session,
-                            const EvalChoice *choice, const IntList *views, Report *report, Error *err) {
-    EvalPlan plan = {0};
-    EvalOptions options = {.time_step = session->meta.time_step,
-                           .views = views,
+static Status eval_model(const CommandLine *line, const Dataset *dataset, const EvalEpisodes *episodes, IntList starts,
+                         long steps, Report *report, Error *err) {
+    Session session = {0};
+    EvalRequest request = {.episodes = episodes,
+                           .starts = starts,
+                           .steps = (int)steps,
                            .seen_only = command_has(line, "seen"),
                            .motion_only = command_has(line, "motion"),
                            .pictures = command_text(line, "pictures", NULL),
                            .log = &line->log};
-    Status status = eval_plan_make(session->model, dataset, choice, &plan, err);
-    if (status == STATUS_OK && *plan.left_out)
-        log_warning(&line->log, "too short for %d steps: %s", plan.steps, plan.left_out);
-    if (status == STATUS_OK) status = eval_run(session->model, dataset, &plan, &options, report, err);
-    if (status == STATUS_OK)
-        snprintf(report->model, sizeof report->model, "%.400s, step %ld%s", session->path, session->meta.step,
-                 session->raw ? ", raw weights" : "");
-    eval_plan_free(&plan);
-    return status;
-}
-
-static Status eval_model(const CommandLine *line, const Dataset *dataset, const Episodes *episodes, IntList starts,
-                         long steps, Report *report, Error *err) {
-    Session session = {0};
-    IntList views = {0};
     if (command_has(line, "stride"))
         return error_set(err, STATUS_BAD_INPUT, "--stride goes with --frames; a model knows its own");
-    Status status = command_int_list(line, "input-views", 0, 65535, &views, err);
+    Status status = command_int_list(line, "input-views", 0, 65535, &request.views, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
-    EvalChoice choice = {.episodes = episodes->list,
-                         .episode_count = episodes->count,
-                         .starts = starts,
-                         .steps = (int)steps,
-                         .time_step = session.meta.time_step};
-    if (status == STATUS_OK) status = measure_model(line, dataset, &session, &choice, &views, report, err);
+    if (status == STATUS_OK) status = eval_request_run(&session, dataset, &request, report, err);
     session_close(&session);
     return status;
 }
 
 // ---- pictures of another system
 
-static Status eval_folder(const CommandLine *line, const Dataset *dataset, const Episodes *episodes, IntList starts,
+static Status eval_folder(const CommandLine *line, const Dataset *dataset, const EvalEpisodes *episodes, IntList starts,
                           long steps, Report *report, Error *err) {
     long stride = 1;
     EvalFramesOptions options = {.folder = command_text(line, "frames", NULL),
@@ -197,28 +147,27 @@ static Status run_eval(const CommandLine *line, Error *err) {
     bool frames = command_has(line, "frames");
     Dataset *dataset = NULL;
     Report report = {0};
-    Episodes episodes = {0};
+    EvalEpisodes episodes = {0};
     IntList starts = {0};
     long steps = -1;
+    if (frames && line->argument_count == 2 && command_has(line, "json")) return command_unexpected(line, 1, err);
     if (line->argument_count != (frames ? 1 : 2))
-        return error_set(err, STATUS_BAD_INPUT, "expected vpd eval %s, found %d arguments",
-                         frames ? "--frames FOLDER DATA" : "CHECKPOINT DATA", line->argument_count);
-    Status status = read_splits(line, &episodes, err);
-    if (status == STATUS_OK) status = command_int_list(line, "starts", 0, 1000000000, &starts, err);
+        return error_set(err, STATUS_BAD_INPUT, "expected vpd eval %s, found %d argument%s",
+                         frames ? "--frames FOLDER DATA" : "CHECKPOINT DATA", line->argument_count,
+                         line->argument_count == 1 ? "" : "s");
+    Status status = command_int_list(line, "starts", 0, 1000000000, &starts, err);
     if (status == STATUS_OK) status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
-    if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, frames ? 0 : 1), &dataset, err);
     if (status == STATUS_OK) status = choose_episodes(line, dataset, &episodes, err);
     if (status == STATUS_OK) status = check_motion_flags(line, err);
     if (status == STATUS_OK) status = check_outputs(line, err);
     if (status == STATUS_OK)
         status = (frames ? eval_folder : eval_model)(line, dataset, &episodes, starts, steps, &report, err);
-    if (status == STATUS_OK && !frames) snprintf(report.split, sizeof report.split, "%s", episodes.words);
     if (status == STATUS_OK) status = give_results(line, &report, err);
     report_free(&report);
-    free(episodes.list);
+    eval_episodes_free(&episodes);
     dataset_close(dataset);
-    return status;
+    return command_explain_swap(line, status, err);
 }
 
 const Command command_eval = {

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd export`: a checkpoint's weights, or particles and rollouts, as files that other programs read.
 #include "app/commands.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "infer/export.h"
 #include "train/checkpoint.h"
 
 static const Flag flags[] = {
-    {.name = "safetensors", .value = "FILE", .help = "of a checkpoint: weights, config and lengths as safetensors"},
-    {.name = "checkpoint", .value = "FILE", .help = "of a checkpoint: one for publication, these weights alone"},
+    {.name = "safetensors",
+     .value = "FILE",
+     .help = "of a checkpoint: weights, config and lengths as safetensors",
+     .writes = "safetensors"},
+    {.name = "checkpoint",
+     .value = "FILE",
+     .help = "of a checkpoint: one for publication, these weights alone",
+     .writes = "vpd-checkpoint"},
     {.name = "raw", .help = "of a checkpoint: the weights as the optimiser left them, not their moving average"},
     {.name = "half", .help = "of a checkpoint: in half precision (f16)"},
     {.name = "ply", .value = "FOLDER", .help = "of a rollout: one PLY file per step"},
-    {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy"},
-    {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)"},
-    {.name = "usda", .value = "FILE", .help = "of a rollout: animated points (USD text)"},
+    {.name = "npz", .value = "FILE", .help = "of a rollout: all arrays for numpy", .writes = "npz"},
+    {.name = "gltf", .value = "FILE.glb", .help = "of a rollout: animated points (binary glTF 2.0)", .writes = "glb"},
+    {.name = "usda", .value = "FILE", .help = "of a rollout: animated points (USD text)", .writes = "usda"},
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -53,18 +61,16 @@ static Status tell_rollout(const CommandLine *line, const RolloutFile *r, json_t
                        r->steps, r->steps == 1 ? "" : "s");
 }
 
-static Status export_rollout(const CommandLine *line, Error *err) {
-    static Status (*const writers[])(const RolloutFile *, const char *, Error *) = {export_ply, export_npz, export_gltf,
-                                                                                    export_usda};
+static Status run_export_rollout(const CommandLine *line, Error *err) {
     RolloutFile rollout = {0};
     json_t *written = json_array();
     Status status = refuse(line, of_checkpoint, "rollout", err);
     if (status == STATUS_OK) status = rollout_file_read(command_argument(line, 0), &rollout, err);
-    for (int i = 0; of_rollout[i] && status == STATUS_OK; i++) {
-        const char *out = command_text(line, of_rollout[i], NULL);
+    for (ExportFormat format = 0; format < EXPORT_FORMATS && status == STATUS_OK; format++) {
+        const char *out = command_text(line, export_format_name(format), NULL);
         if (!out) continue;
         json_array_append_new(written, json_string(out));
-        status = writers[i](&rollout, out, err);
+        status = export_rollout(&rollout, format, out, err);
     }
     if (status == STATUS_OK && json_array_size(written) == 0)
         status = error_set(err, STATUS_BAD_INPUT,
@@ -76,23 +82,22 @@ static Status export_rollout(const CommandLine *line, Error *err) {
     return status;
 }
 
-static Status export_checkpoint(const CommandLine *line, Error *err) {
+static Status run_export_checkpoint(const CommandLine *line, Error *err) {
     CheckpointFound found;
     CheckpointMeta meta;
     const char *safetensors = command_text(line, "safetensors", NULL),
                *publication = command_text(line, "checkpoint", NULL);
     CheckpointWeights which = command_has(line, "raw") ? CHECKPOINT_RAW : CHECKPOINT_EMA;
     bool half = command_has(line, "half");
-    Status status = refuse(line, of_rollout, "checkpoint", err);
+    Status status = checkpoint_find(command_argument(line, 0), &found, err);
+    if (status == STATUS_OK) status = checkpoint_read_meta(found.path, &meta, err);
+    if (status == STATUS_OK) status = refuse(line, of_rollout, "checkpoint", err);
     if (status == STATUS_OK && !safetensors && !publication)
         status =
             error_set(err, STATUS_BAD_INPUT, "export of a checkpoint needs --safetensors FILE or --checkpoint FILE");
-    if (status == STATUS_OK) status = checkpoint_find(command_argument(line, 0), &found, err);
     if (status != STATUS_OK) return status;
     if (*found.note) log_warning(&line->log, "%s", found.note);
-    status = checkpoint_read_meta(found.path, &meta, err);
-    if (status == STATUS_OK && safetensors)
-        status = checkpoint_export_safetensors(found.path, which, half, safetensors, err);
+    if (safetensors) status = checkpoint_export_safetensors(found.path, which, half, safetensors, err);
     if (status == STATUS_OK && publication)
         status = checkpoint_export_publication(found.path, which, half, publication, err);
     if (status != STATUS_OK) return status;
@@ -110,7 +115,7 @@ static Status run_export(const CommandLine *line, Error *err) {
     bool rollout = false;
     Status status = rollout_file_detect(command_argument(line, 0), &rollout, err);
     if (status != STATUS_OK) return status;
-    return rollout ? export_rollout(line, err) : export_checkpoint(line, err);
+    return rollout ? run_export_rollout(line, err) : run_export_checkpoint(line, err);
 }
 
 const Command command_export = {

@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/result.h"
 #include "base/file.h"
+#include "datasets/dataset.h"
 #include "model/config.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 static const Flag flags[] = {
     {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
     {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large (model.preset, default small)"},
-    {.name = "out", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
+    {.name = "output", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     FLAG_SET,
     {.name = "force", .help = "replace a file that is there"},
     FLAG_JSON,
@@ -39,7 +40,7 @@ static Status read_wanted(const CommandLine *line, Wanted *w, Error *err) {
     const char *pair;
     want(w, 0, "model.preset", command_text(line, "preset", "small"));
     want(w, 1, "data.path", command_text(line, "data", NULL));
-    want(w, 2, "train.out", command_text(line, "out", NULL));
+    want(w, 2, "train.out", command_text(line, "output", NULL));
     for (int i = 0; (pair = command_repeated(line, "set", i)); i++) {
         if (w->count == PAIRS_MAX)
             return error_set(err, STATUS_BAD_INPUT, "--set: expected at most %d of them", PAIRS_MAX - 3);
@@ -80,12 +81,23 @@ static Status write_config(const char *temporary, void *context, Error *err) {
     return good ? STATUS_OK : file_error(err, w->path, "write", errno ? errno : EIO);
 }
 
+// A config is to train as it stands, so its data are looked at here.
+static Status check_data(const char *path, Error *err) {
+    Dataset *dataset = NULL;
+    Status status = path[0] ? dataset_open(path, &dataset, err) : STATUS_OK;
+    dataset_close(dataset);
+    return status;
+}
+
 static Status run_init(const CommandLine *line, Error *err) {
     const char *path = command_argument(line, 0);
     Wanted wanted = {.path = path ? path : "config.yaml"};
     Status status = read_wanted(line, &wanted, err);
+    if (status == STATUS_OK && file_is_folder(wanted.path))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: is a folder; expected the name of a config file", wanted.path);
     if (status == STATUS_OK && file_exists(wanted.path) && !command_has(line, "force"))
         status = error_set(err, STATUS_BAD_INPUT, "%s: is there already; --force replaces it", wanted.path);
+    if (status == STATUS_OK) status = check_data(wanted.config.data.path, err);
     if (status == STATUS_OK) status = file_write_atomic(wanted.path, write_config, &wanted, err);
     if (status != STATUS_OK) return status;
     return result_tell(line, json_pack("{s:[s] s:I}", "written", wanted.path, "set", (json_int_t)wanted.count),

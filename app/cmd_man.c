@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {.name = "out", .value = "FOLDER", .help = "write all pages there: vpd.1, vpd-train.1, ..", .letter = 'o'},
+    {.name = "output", .value = "FOLDER", .help = "write all pages there: vpd.1, vpd-train.1, ..", .letter = 'o'},
     {0},
 };
 
@@ -129,11 +129,11 @@ static Status write_pages(const char *folder, Error *err) {
 }
 
 static Status run_man(const CommandLine *line, Error *err) {
-    const char *folder = command_text(line, "out", NULL);
+    const char *folder = command_text(line, "output", NULL);
     const Command *command = NULL;
     int used = 0;
     if (folder && line->argument_count > 0)
-        return error_set(err, STATUS_BAD_INPUT, "--out writes all pages; give it without \"%.100s\"",
+        return error_set(err, STATUS_BAD_INPUT, "--output writes all pages; give it without \"%.100s\"",
                          command_argument(line, 0));
     if (folder) return write_pages(folder, err);
     if (line->argument_count == 0) {

@@ -3,6 +3,7 @@
 // longer.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "app/story.h"
 #include "base/clock.h"
@@ -15,12 +16,13 @@ static const Flag flags[] = {
     {.name = "run", .value = "FOLDER", .help = "the run to show, with its curves"},
     {.name = "carried", .value = "CHECKPOINT", .help = "a second model, shown after it"},
     {.name = "carried-note", .value = "TEXT", .help = "what to say of it before the number of its steps"},
-    {.name = "out", .value = "FILE", .help = "the page (default index.html)", .letter = 'o'},
+    {.name = "output", .value = "FILE", .help = "the page (default index.html)", .letter = 'o', .writes = "html"},
     {.name = "start", .value = "F", .help = "present frame of the moving pictures (default 3)"},
     {.name = "steps", .value = "N", .help = "steps predicted in them (default 16)"},
     {.name = "commands", .value = "TEXT", .help = "commands to show, one a line"},
     FLAG_RAW,
     FLAG_DEVICE,
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -79,7 +81,7 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
 }
 
 static Status run_page(const CommandLine *line, Error *err) {
-    const char *out = command_text(line, "out", "index.html");
+    const char *out = command_text(line, "output", "index.html");
     int *episodes = NULL, capacity = 0;
     long start = 3, steps = 16;
     Dataset *dataset = NULL;
@@ -88,6 +90,7 @@ static Status run_page(const CommandLine *line, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "expected --run FOLDER or --carried CHECKPOINT");
     Status status = command_int(line, "start", 0, 1000000, &start, err);
     if (status == STATUS_OK) status = command_int(line, "steps", 1, 1023, &steps, err);
+    if (status == STATUS_OK) status = output_check(line, out, "html", err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 0), &dataset, err);
     if (status == STATUS_OK) {

@@ -2,8 +2,8 @@
 // `vpd render`: draws a rollout file, beside the video it came from where that is at hand.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
-#include "base/stop.h"
 #include "infer/film.h"
 
 #include <stdlib.h>
@@ -22,7 +22,11 @@ static const Flag flags[] = {
     {.name = "ride", .value = "N", .help = "with --cameras: N frames from the first camera to the last"},
     {.name = "step", .value = "J", .help = "this step alone, time stands still"},
     {.name = "size", .value = "WxH", .help = "width x height of each picture (default: those of the cameras)"},
-    {.name = "out", .value = "PATH", .help = ".gif, .mp4, or a folder for PNG (default: FILE.gif)", .letter = 'o'},
+    {.name = "output",
+     .value = "PATH",
+     .help = ".gif, .mp4, or a folder for PNG (default: FILE.gif)",
+     .letter = 'o',
+     .writes = "gif mp4"},
     {.name = "fps", .value = "X", .help = "frames per second (default 8)"},
     {.name = "data",
      .value = "DATA",
@@ -34,6 +38,7 @@ static const Flag flags[] = {
      .value = "PATH",
      .help = "the checkpoint that made the rollout (default: the path in the file)"},
     FLAG_DEVICE,
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -61,14 +66,17 @@ static void rendering_free(Rendering *r) {
 // ---- where to
 
 static Status choose_output(const CommandLine *line, Rendering *r, Error *err) {
-    const char *out = command_text(line, "out", NULL);
+    const char *out = command_text(line, "output", NULL);
     size_t length = strlen(r->path);
     if (length > 3 && !strcmp(r->path + length - 3, ".h5")) length -= 3;
     int n = out ? snprintf(r->out, sizeof r->out, "%s", out)
                 : snprintf(r->out, sizeof r->out, "%.*s.gif", (int)length, r->path);
-    if (n >= (int)sizeof r->out) return error_set(err, STATUS_BAD_INPUT, "--out: the path is too long");
+    if (n >= (int)sizeof r->out) return error_set(err, STATUS_BAD_INPUT, "--output: the path is too long");
     const char *dot = strrchr(r->out, '.');
     bool file = dot && (!strcmp(dot, ".gif") || !strcmp(dot, ".mp4"));
+    Status status = file ? output_check(line, r->out, "gif mp4", err) : STATUS_OK;
+    if (status == STATUS_OK) status = video_check_path(r->out, err);
+    if (status != STATUS_OK) return status;
     return file ? command_check_writable(r->out, err) : file_make_folders(r->out, err);
 }
 
@@ -150,6 +158,8 @@ static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
     if (status == STATUS_OK) status = command_int(line, "ride", 1, FRAMES_MAX, &ride, err);
     if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &choice.step, err);
     if (status == STATUS_OK) status = command_size(line, "size", &choice.H, &choice.W, err);
+    r->video.fps = 8;
+    if (status == STATUS_OK) status = command_real(line, "fps", 0.1, 50, &r->video.fps, err);
     if (status != STATUS_OK) return status;
     if (cameras) return film_cameras(r, cameras, ride, choice, err);
     if (r->rollout.V == 0)
@@ -202,11 +212,8 @@ static Status draw_film(const CommandLine *line, Rendering *r, Error *err) {
                            .labels = command_has(line, "labels"),
                            .log = &line->log};
     RolloutWorkspace workspace = {0};
-    r->video.fps = 8;
-    Status status = command_real(line, "fps", 0.1, 50, &r->video.fps, err);
-    if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, r->session.model);
-    status = film_draw(&workspace, &r->rollout, &r->film, &options, &r->video, err);
+    Status status = film_draw(&workspace, &r->rollout, &r->film, &options, &r->video, err);
     rollout_workspace_free(&workspace);
     if (status == STATUS_OK) status = video_write(&r->video, r->out, err);
     return status;
@@ -224,12 +231,11 @@ static Status run_render(const CommandLine *line, Error *err) {
     Rendering r = {.path = command_argument(line, 0)};
     SessionOptions session = session_options(line, command_text(line, "checkpoint", NULL), false);
     Status status = check_flags(line, err);
-    if (status == STATUS_OK) status = stop_install(err);
     if (status == STATUS_OK) status = rollout_file_read(r.path, &r.rollout, err);
+    if (status == STATUS_OK) status = choose_output(line, &r, err);
     if (status == STATUS_OK) status = choose_film(line, &r, err);
     if (status == STATUS_OK) status = session_open_for(&r.session, &session, &r.rollout, r.path, err);
     if (status == STATUS_OK) status = choose_truth(line, &r, err);
-    if (status == STATUS_OK) status = choose_output(line, &r, err);
     if (status == STATUS_OK) status = draw_film(line, &r, err);
     if (status == STATUS_OK) status = tell(line, &r, err);
     rendering_free(&r);

@@ -2,8 +2,8 @@
 // `vpd rollout`: what a model sees at the start of an episode, and how it thinks it goes on.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
-#include "base/stop.h"
 #include "edit/edit.h"
 #include "infer/rollout.h"
 
@@ -18,10 +18,15 @@ static const Flag flags[] = {
      .value = "N",
      .help =
          "steps to predict (default: to the end of the video; 0: the particles of the input alone), or to go on by"},
-    {.name = "out", .value = "FILE.h5", .help = "rollout file to write", .letter = 'o'},
+    {.name = "output",
+     .value = "FILE.h5",
+     .help = "rollout file to write",
+     .letter = 'o',
+     .writes = "vpd-rollout vpd-particles"},
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
     FLAG_DEVICE,
+    FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
@@ -122,8 +127,7 @@ static Status run_rollout(const CommandLine *line, Error *err) {
     RolloutFile rollout = {0};
     bool particles = false;
     const char *out;
-    Status status = command_required(line, "out", &out, err);
-    if (status == STATUS_OK) status = stop_install(err);
+    Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = rollout_file_detect(command_argument(line, 1), &particles, err);
     if (status == STATUS_OK)
         status = (particles ? continue_rollout : start_rollout)(line, out, &session, &rollout, err);
@@ -131,7 +135,7 @@ static Status run_rollout(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = tell(line, out, &rollout, err);
     rollout_file_free(&rollout);
     session_close(&session);
-    return status;
+    return command_explain_swap(line, status, err);
 }
 
 const Command command_rollout = {

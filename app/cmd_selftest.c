@@ -2,10 +2,12 @@
 // `vpd selftest`: does a device compute what the CPU's baseline code computes?
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
 #include "base/version.h"
 #include "train/selftest.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const Flag flags[] = {
@@ -13,7 +15,9 @@ static const Flag flags[] = {
     {.name = "reference", .value = "DEVICE", .help = "what it is compared with (default cpu:base)"},
     {.name = "steps", .value = "N", .help = "training steps of each model (default 10)"},
     {.name = "large", .help = "also the sizes that vpd bench ops times, and models of the reference widths"},
-    {.name = "json", .value = "FILE", .help = "write the results there, too (-: on stdout, instead of the table)"},
+    {.name = "output", .value = "FILE.json", .help = "write the results as JSON", .letter = 'o', .writes = "selftest"},
+    {.name = "json", .help = "print the same on stdout, instead of the table"},
+    FLAG_FORCE,
     {0},
 };
 
@@ -56,24 +60,34 @@ static Status run_tests(SelfTest *test, bool table, Error *err) {
                         : STATUS_OK;
 }
 
-static Status write_json(const char *path, const SelfTest *test, json_t *rows, Error *err) {
+static Status print_json(FILE *out, const SelfTest *test, json_t *rows, Error *err) {
     json_t *all = json_pack("{s:s s:i s:s s:s s:s s:I s:O}", "format", "vpd-selftest", "version", 1, "commit",
                             version_commit(), "device", test->device->name, "reference", test->reference->name,
                             "failed", (json_int_t)test->failed, "results", rows);
-    if (result_on_stdout(path)) return json_write_line(stdout, all, err);
-    FILE *out = fopen(path, "w");
-    if (!out) {
-        json_decref(all);
-        return error_set(err, STATUS_FAILED, "%s: cannot write there", path);
-    }
-    Status status = json_write_line(out, all, err);
-    if (fclose(out) && status == STATUS_OK) status = error_set(err, STATUS_FAILED, "%s: write failed", path);
+    return json_write_line(out, all, err);
+}
+
+// After the tests, whatever came of them. `file` may be NULL.
+static Status give_results(const CommandLine *line, const SelfTest *test, json_t *rows, FILE *file, Error *err) {
+    const char *path = command_text(line, "output", NULL);
+    Status status = command_has(line, "json") ? print_json(stdout, test, rows, err) : STATUS_OK;
+    if (file && status == STATUS_OK) status = print_json(file, test, rows, err);
+    errno = 0;
+    if (file && fclose(file) && status == STATUS_OK) status = file_error(err, path, "write", errno);
     return status;
 }
 
+// The file is opened before the minutes that the tests take. It may be /dev/stdout.
+static Status open_output(const CommandLine *line, FILE **out, Error *err) {
+    const char *path = command_text(line, "output", NULL);
+    *out = path ? fopen(path, "w") : NULL;
+    return path && !*out ? file_error(err, path, "write", errno) : STATUS_OK;
+}
+
 static Status run_selftest(const CommandLine *line, Error *err) {
-    const char *path = command_text(line, "json", NULL);
-    Report report = {path ? json_array() : NULL, !result_on_stdout(path)};
+    bool json = command_has(line, "json");
+    FILE *file = NULL;
+    Report report = {json || command_has(line, "output") ? json_array() : NULL, !json};
     SelfTest test = {.large = command_has(line, "large"), .report = print_result, .context = &report};
     Error unwritten = {0};
     long steps = 10;
@@ -82,11 +96,13 @@ static Status run_selftest(const CommandLine *line, Error *err) {
     if (status == STATUS_OK)
         status = device_open(command_text(line, "reference", "cpu:base"), line->threads, &test.reference, err);
     if (status == STATUS_OK) status = command_open_device(line, &test.device, err);
+    if (status == STATUS_OK) status = open_output(line, &file, err);
     if (status == STATUS_OK) {
         status = run_tests(&test, report.table, err);
-        if (path && write_json(path, &test, report.rows, &unwritten) != STATUS_OK && status == STATUS_OK) {
+        Status written = give_results(line, &test, report.rows, file, &unwritten);
+        if (written != STATUS_OK && status == STATUS_OK) {
             *err = unwritten;
-            status = STATUS_FAILED;
+            status = written;
         }
     }
     json_decref(report.rows);

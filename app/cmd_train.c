@@ -2,81 +2,90 @@
 // `vpd train`: learns a model from the training episodes of a data set.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "app/output.h"
 #include "app/result.h"
-#include "app/train_hooks.h"
 #include "base/clock.h"
-#include "base/stop.h"
+#include "base/file.h"
+#include "infer/train_hooks.h"
 #include "model/config.h"
 #include "train/trainer.h"
 
+#include <stdlib.h>
+
 static const Flag flags[] = {
-    {.name = "out", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
+    {.name = "output", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
     FLAG_SET,
-    {.name = "resume", .help = "go on from the folder's latest checkpoint"},
+    {.name = "resume", .help = "go on from the folder's latest checkpoint, with the config that the run has"},
     {.name = "init", .value = "CHECKPOINT", .help = "start from the weights of another run (train.init)"},
-    {.name = "dry-run", .help = "print weights, memory, time per step and ETA; leave nothing behind"},
+    {.name = "dry-run", .help = "check data and memory, print options, time per step and ETA; leave nothing behind"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
+    FLAG_FORCE,
     {.name = "json", .help = "each line of metrics.jsonl on stdout, too, and at the end what was done"},
     {0},
 };
 
 static OptionTable options(void) { return config_options; }
 
-static Status set_text(Config *config, const CommandLine *line, const char *flag, const char *key, Error *err) {
-    const char *value = command_text(line, flag, NULL);
-    return value ? options_set(config_options, config, key, value, err) : STATUS_OK;
+static Status read_config(const CommandLine *line, Config *config, Error *err) {
+    const char **pairs = calloc((size_t)line->given_count + 1, sizeof *pairs);
+    RunConfigRequest request = {.file = command_argument(line, 0),
+                                .pairs = pairs,
+                                .out = command_text(line, "output", NULL),
+                                .data = command_text(line, "data", NULL),
+                                .init = command_text(line, "init", NULL),
+                                .resume = command_has(line, "resume")};
+    if (!pairs) return error_set(err, STATUS_FAILED, "out of memory");
+    while ((pairs[request.pair_count] = command_repeated(line, "set", (int)request.pair_count))) request.pair_count++;
+    Status status = run_config_read(&request, config, err);
+    free(pairs);
+    return status;
 }
 
-// Config file, then --set in order, then the flags that are short for options.
-static Status read_config(const CommandLine *line, Config *config, Error *err) {
-    const char *pair;
-    config_defaults(config);
-    Status status = config_load(config, command_argument(line, 0), err);
-    for (int i = 0; status == STATUS_OK && (pair = command_repeated(line, "set", i)); i++)
-        status = config_set(config, 1, &pair, err);
-    if (status == STATUS_OK) status = set_text(config, line, "out", "train.out", err);
-    if (status == STATUS_OK) status = set_text(config, line, "data", "data.path", err);
-    if (status == STATUS_OK) status = set_text(config, line, "init", "train.init", err);
-    return status == STATUS_OK ? config_resolve(config, err) : status;
+// Options that are not at their defaults, with where their values come from.
+static void print_options(const Config *config) {
+    ConfigChange change;
+    for (size_t i = 0; config_each_change(config, &i, &change);)
+        printf("%-26s %s%s%s  (%s)\n", change.key, change.value, *change.unit ? " " : "", change.unit, change.origin);
+}
+
+// A run keeps its config in its folder; that must not replace the one that it was started with, nor somebody else's.
+static Status check_folder(const CommandLine *line, const Config *config, Error *err) {
+    char path[FILE_PATH_SIZE];
+    if (command_has(line, "resume") || command_has(line, "dry-run") || !config->train.out[0]) return STATUS_OK;
+    Status status = file_join(path, sizeof path, config->train.out, "config.yaml", err);
+    return status == STATUS_OK ? output_check(line, path, "config", err) : status;
 }
 
 // A dry run's estimate, "name value" a line.
 static Status tell_dry_run(const CommandLine *line, const Config *config, const TrainSummary *s, Error *err) {
     char eta[64];
     double all = s->seconds_per_step * (double)config->train.steps;
-    if (command_has(line, "json"))
-        return result_json(line,
-                           json_pack("{s:b s:[] s:I s:I s:o s:o s:o}", "dry_run", true, "written", "weights",
-                                     (json_int_t)s->weights, "particles", (json_int_t)s->particles, "tape_mib",
-                                     json_finite(s->tape_mib), "seconds_per_step", json_finite(s->seconds_per_step),
-                                     "eta_seconds", json_finite(all)),
-                           err);
+    if (command_has(line, "json")) return result_json(line, train_summary_json(config, true, s), err);
     clock_format(all, eta, sizeof eta);
-    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nseconds_per_step %.4f\neta %s\n", s->weights, s->particles,
-           s->tape_mib, s->seconds_per_step, eta);
+    printf("weights %zu\nparticles %zu\ntape_mib %.1f\nmemory_mib %.0f\nseconds_per_step %.4f\neta %s\n", s->weights,
+           s->particles, s->tape_mib, s->memory_mib, s->seconds_per_step, eta);
+    print_options(&s->config);
     return STATUS_OK;
 }
 
 static Status tell(const CommandLine *line, const Config *config, const TrainSummary *s, Error *err) {
     const char *folder = config->train.out;
-    json_t *object = json_pack("{s:[s] s:I s:o s:o s:I s:o}", "written", folder, "step", (json_int_t)s->step, "loss",
-                               json_finite(s->loss), "best_score", json_finite(s->best_score), "weights",
-                               (json_int_t)s->weights, "run_seconds", json_finite(s->seconds));
-    return result_tell(line, object, RESULT_NOTE, err, "%s: step %ld; next: vpd eval %s DATA", folder, s->step, folder);
+    return result_tell(line, train_summary_json(config, false, s), RESULT_NOTE, err,
+                       "%s: step %ld; next: vpd eval %s DATA", folder, s->step, folder);
 }
 
 static Status run_train(const CommandLine *line, Error *err) {
     Config config;
     Device *device = NULL;
     Status status = read_config(line, &config, err);
-    if (status == STATUS_OK) status = stop_install(err);
+    if (status == STATUS_OK) status = check_folder(line, &config, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
                           .log = &line->log,
                           .lines = command_has(line, "json") ? stdout : NULL,
-                          .hooks = train_hooks()};
+                          .hooks = train_hooks(&line->log)};
     TrainSummary summary;
     if (status == STATUS_OK) status = train_run(&config, device, &train, &summary, err);
     if (status == STATUS_OK) status = (train.dry_run ? tell_dry_run : tell)(line, &config, &summary, err);
@@ -91,6 +100,7 @@ const Command command_train = {
     .max_arguments = 1,
     .flags = flags,
     .options = options,
-    .details = "A stopped run goes on with --resume, bit for bit. SIGINT and SIGTERM save a checkpoint first.",
+    .details = "A stopped run goes on with --resume, bit for bit. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 save a "
+               "checkpoint first, and so does a reader of --json that goes away.",
     .run = run_train,
 };

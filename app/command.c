@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/threads.h"
+#include "model/config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,12 @@ static const Flag *flag_by_letter(const Command *command, char letter) {
 }
 
 static Status unknown_flag(const Command *command, const char *word, Error *err) {
+    static const struct { const char *old, *new; } renamed[] = {{"--out", "--output (-o)"}};
     const char *names[64];
-    size_t count = 0;
+    size_t count = 0, length = strcspn(word, "=");
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strlen(renamed[i].old) == length && !strncmp(word, renamed[i].old, length) && flag_of(command, "output"))
+            return error_set(err, STATUS_BAD_INPUT, "%s is called %s now", renamed[i].old, renamed[i].new);
     for (const Flag *flag = command->flags; flag && flag->name && count < 60; flag++) names[count++] = flag->name;
     for (const Flag *flag = command_common_flags; flag->name; flag++) names[count++] = flag->name;
     const char *near = options_nearest_word(word + strspn(word, "-"), names, count);
@@ -135,11 +140,16 @@ static Status parse_flag(CommandLine *line, int count, char **words, int *i, boo
     const char *value;
     const Flag *flag = read_flag(line->command, words[*i], &value);
     if (!flag) return unknown_flag(line->command, words[*i], err);
-    if (value && !flag->value) return error_set(err, STATUS_BAD_INPUT, "--%s takes no value", flag->name);
+    if (value && !flag->value)
+        return error_set(err, STATUS_BAD_INPUT, "--%s takes no value%s", flag->name,
+                         strcmp(flag->name, "json") ? "" : "; it prints the result on stdout");
     if (flag->value && !value) {
         if (++*i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", flag->name, flag->value);
         value = words[*i];
     }
+    // An empty name or list is what a shell makes of an unset variable. A TEXT may be empty.
+    if (value && !*value && strcmp(flag->value, "TEXT") != 0)
+        return error_set(err, STATUS_BAD_INPUT, "--%s is empty; expected %s", flag->name, flag->value);
     if (strcmp(flag->name, "help") == 0) *wants_help = true;
     return keep_flag(line, flag, value, err);
 }
@@ -160,15 +170,38 @@ static void format_usage(const Command *command, char *out, size_t size) {
     snprintf(out, size, "usage: vpd %s%s%s [flags]", command->name, *command->arguments ? " " : "", command->arguments);
 }
 
+// "--json FILE" wrote a file once.
+static Status surplus_of_json(const CommandLine *line, const char *word, Error *err) {
+    return error_set(err, STATUS_BAD_INPUT,
+                     "unexpected argument \"%.200s\": --json takes no file, it prints the result on stdout; %s", word,
+                     flag_of(line->command, "output") && strcmp(word, "-") != 0
+                         ? "-o FILE.json writes it to a file"
+                         : "put > FILE behind the command for a file");
+}
+
+Status command_unexpected(const CommandLine *line, int i, Error *err) {
+    const char *word = line->arguments[i];
+    size_t length = strlen(word);
+    char usage[256];
+    bool json = strcmp(word, "-") == 0 || (length > 5 && strcmp(word + length - 5, ".json") == 0);
+    if (json && flag_of(line->command, "json") && command_has(line, "json")) return surplus_of_json(line, word, err);
+    format_usage(line->command, usage, sizeof usage);
+    return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s", word, usage);
+}
+
 static Status check_count(const CommandLine *line, Error *err) {
     const Command *command = line->command;
     int count = line->argument_count;
     char usage[256];
+    for (int i = 0; i < count; i++)
+        if (!*line->arguments[i]) {
+            format_usage(command, usage, sizeof usage);
+            return error_set(err, STATUS_BAD_INPUT, "argument %d is empty; %s", i + 1, usage);
+        }
     if (count >= command->min_arguments && count <= command->max_arguments) return STATUS_OK;
     format_usage(command, usage, sizeof usage);
     if (count < command->min_arguments) return error_set(err, STATUS_BAD_INPUT, "an argument is missing; %s", usage);
-    return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s",
-                     line->arguments[command->max_arguments], usage);
+    return command_unexpected(line, command->max_arguments, err);
 }
 
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err) {
@@ -182,6 +215,7 @@ Status command_parse(const Command *command, int count, char **words, CommandLin
     if (status == STATUS_OK) status = check_count(out, err);
     long threads = 0;
     if (status == STATUS_OK) status = command_int(out, "threads", 1, THREADS_MAX, &threads, err);
+    if (status == STATUS_OK && threads == 0) status = threads_check_environment(err);
     if (status != STATUS_OK) return status;
     out->threads = threads_use((int)threads);
     out->log = log_open(stderr, command_has(out, "quiet"));
@@ -203,7 +237,11 @@ static void print_flag(const Flag *flag, FILE *out) {
     fprintf(out, "  %-26s %s\n", usage, flag->help);
 }
 
-void command_print_help(const Command *command, FILE *out) {
+bool command_wants_all(const CommandLine *line) {
+    return line->argument_count == 1 && strcmp(line->arguments[0], "all") == 0;
+}
+
+void command_print_help(const Command *command, bool all, FILE *out) {
     char usage[256];
     format_usage(command, usage, sizeof usage);
     fprintf(out, "vpd %s: %s\n\n%s\n\n", command->name, command->summary, usage);
@@ -211,6 +249,9 @@ void command_print_help(const Command *command, FILE *out) {
     for (const Flag *flag = command_common_flags; flag->name; flag++) print_flag(flag, out);
     if (command->details) fprintf(out, "\n%s\n", command->details);
     if (!command->options) return;
-    fprintf(out, "\nOptions, in a YAML file or by --set:\n\n");
-    options_print_help(command->options(), out);
+    fprintf(
+        out,
+        all ? "\nOptions, in a YAML file or by --set:\n\n"
+            : "\nThe options that are changed most, in a YAML file or by --set; \"--help all\" lists every one:\n\n");
+    options_print_help(command->options(), all ? NULL : config_usual_keys, out);
 }

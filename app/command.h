@@ -18,6 +18,8 @@ typedef struct Flag {
     const char *help;  // one line
     char letter;       // 'o' for -o; 0 when it has none
     bool repeated;     // may be given more than once
+    // Kinds of file that the command writes there, such as "png gif" (app/output.c); NULL: it writes nothing there.
+    const char *writes;
 } Flag;
 
 // For commands whose config comes from an option table.
@@ -73,6 +75,8 @@ Status command_real(const CommandLine *line, const char *flag, double min, doubl
 Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err);
 // A flag without which the command makes no sense.
 Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err);
+// Positional argument i is one too many.
+Status command_unexpected(const CommandLine *line, int i, Error *err);
 // Applies every --set, in order.
 Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err);
 
@@ -81,6 +85,9 @@ Status command_set_options(const CommandLine *line, OptionTable table, void *con
 // `words` are what stands behind the command's name. *wants_help means that --help was there: nothing else was checked.
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err);
 void command_line_free(CommandLine *line);
-void command_print_help(const Command *command, FILE *out);
+// Behind wants_help: whether "all" stood there, too.
+bool command_wants_all(const CommandLine *line);
+// `all`: every option of the config, not the usual ones alone.
+void command_print_help(const Command *command, bool all, FILE *out);
 
 #endif

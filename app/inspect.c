@@ -220,14 +220,6 @@ static Status inspect_safetensors(const char *path, json_t **out, Error *err) {
 // ---- any of them
 
 // The attribute `format` of an HDF5 file.
-static Status read_format(const char *path, char *format, size_t size, Error *err) {
-    H5Place file = {0};
-    Status status = h5_open_file(path, &file, err);
-    if (status == STATUS_OK) status = h5_attribute_text(&file, "format", false, format, size, NULL, err);
-    h5_close(&file);
-    return status;
-}
-
 static Status inspect_folder(const char *path, json_t **out, Error *err) {
     char checkpoints[FILE_PATH_SIZE];
     Status status = file_join(checkpoints, sizeof checkpoints, path, "checkpoints", err);
@@ -241,9 +233,9 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 static Status inspect_file(const char *path, json_t **out, Error *err) {
-    char format[64] = "";
+    char format[64];
     if (ends_with(path, ".safetensors")) return inspect_safetensors(path, out, err);
-    Status status = read_format(path, format, sizeof format, err);
+    Status status = h5_read_format(path, format, sizeof format, err);
     if (status != STATUS_OK) return status;
     if (!strcmp(format, "vpd-dataset")) return inspect_dataset(path, out, err);
     if (!strcmp(format, "vpd-checkpoint")) return inspect_checkpoint(path, out, err);

@@ -2,6 +2,8 @@
 // The program: finds the subcommand, runs it, prints the one sentence of its error, and turns the status into the exit
 // status: 0 done, 1 failed or stopped, 2 wrong input or usage.
 #include "app/commands.h"
+#include "app/output.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,8 +23,11 @@ static Status run_command(const Command *command, int count, char **words, Error
     CommandLine line;
     bool wants_help;
     Status status = command_parse(command, count, words, &line, &wants_help, err);
-    if (status == STATUS_OK && wants_help) command_print_help(command, stdout);
-    else if (status == STATUS_OK) status = command->run(&line, err);
+    if (status == STATUS_OK && wants_help) command_print_help(command, command_wants_all(&line), stdout);
+    else if (status == STATUS_OK) {
+        status = outputs_check(&line, err);
+        if (status == STATUS_OK) status = command->run(&line, err);
+    }
     command_line_free(&line);
     return status;
 }
@@ -45,7 +50,7 @@ static Status dispatch(int count, char **words, Error *err) {
     Status status = commands_find(count - help, words + help, &command, &used, err);
     if (status != STATUS_OK) return status;
     if (help) {
-        command_print_help(command, stdout);
+        command_print_help(command, count > used + 1 && strcmp(words[used + 1], "all") == 0, stdout);
         return STATUS_OK;
     }
     return run_command(command, count - used, words + used, err);
@@ -68,9 +73,11 @@ int main(int argc, char **argv) {
     wait_passively(argv);
     signal(SIGPIPE, SIG_IGN); // a child or a reader that goes away is an error of that write
     Error err = {0};
-    Status status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &err);
+    Status status = stop_install(&err);
+    if (status == STATUS_OK) status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &err);
     status = flush_results(status, &err);
     if (status == STATUS_OK) return 0;
-    fprintf(stderr, "vpd: %s\n", err.text);
+    Log log = log_open(stderr, false);
+    log_error(&log, "%s", err.text);
     return status == STATUS_BAD_INPUT ? 2 : 1;
 }

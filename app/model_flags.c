@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/model_flags.h"
 
+#include "base/file.h"
+#include "base/file_kind.h"
 #include "base/image.h"
+#include "datasets/h5.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 Status command_int_list(const CommandLine *line, const char *flag, long min, long max, IntList *out, Error *err) {
     const char *value = command_text(line, flag, NULL);
@@ -49,6 +53,34 @@ Status command_check_writable(const char *path, Error *err) {
     Status status = file_draft_begin(&draft, path, err);
     file_draft_abandon(&draft);
     return status;
+}
+
+// ---- arguments in the wrong order
+
+typedef enum Content { CONTENT_OTHER, CONTENT_DATA, CONTENT_ROLLOUT, CONTENT_CHECKPOINT } Content;
+
+// A run stands for its checkpoints.
+static Content content_of(const char *path) {
+    static const char *const formats[] = {"", "vpd-dataset", "vpd-rollout", "vpd-checkpoint"};
+    char format[64];
+    Error ignored;
+    if (file_is_folder(path)) return file_is_run(path) ? CONTENT_CHECKPOINT : CONTENT_OTHER;
+    h5_read_format(path, format, sizeof format, &ignored);
+    if (strcmp(format, "vpd-particles") == 0) return CONTENT_ROLLOUT;
+    for (int i = CONTENT_DATA; i <= CONTENT_CHECKPOINT; i++)
+        if (strcmp(format, formats[i]) == 0) return (Content)i;
+    return CONTENT_OTHER;
+}
+
+Status command_explain_swap(const CommandLine *line, Status status, Error *err) {
+    if (status != STATUS_BAD_INPUT || line->argument_count != 2) return status;
+    Content first = content_of(line->arguments[0]);
+    if ((first != CONTENT_DATA && first != CONTENT_ROLLOUT) || content_of(line->arguments[1]) != CONTENT_CHECKPOINT)
+        return status;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s is %s; expected a checkpoint; the arguments seem swapped: vpd %s CHECKPOINT %s",
+                     line->arguments[0], first == CONTENT_DATA ? "a data set" : "a rollout", line->command->name,
+                     first == CONTENT_DATA ? "DATA" : "ROLLOUT");
 }
 
 static void note_why(const CommandLine *line, const char *why) {

@@ -22,6 +22,9 @@ Status command_size(const CommandLine *line, const char *flag, int *H, int *W, E
 Status command_box(const CommandLine *line, const char *flag, double box[6], bool *given, Error *err);
 // A file that could be written there; nothing is left behind.
 Status command_check_writable(const char *path, Error *err);
+// For commands that take "CHECKPOINT DATA": after bad input, says so where the first argument is the data and the
+// second the checkpoint. Returns `status`.
+Status command_explain_swap(const CommandLine *line, Status status, Error *err);
 
 // What --device and --threads say; a note tells why "auto" took the CPU.
 Status command_open_device(const CommandLine *line, Device **out, Error *err);

@@ -2,7 +2,7 @@
 #include "app/result.h"
 
 #include "base/clock.h"
-#include "datasets/dataset.h"
+#include "datasets/json.h"
 
 #include <stdarg.h>
 
@@ -31,21 +31,6 @@ Status result_tell(const CommandLine *line, json_t *object, ResultPlace place, E
 }
 
 Status result_of_dataset(const CommandLine *line, const char *path, json_t **out, Error *err) {
-    Dataset *dataset = NULL;
-    json_int_t frames = 0, images = 0;
     *out = NULL;
-    if (!command_has(line, "json")) return STATUS_OK;
-    Status status = dataset_open(path, &dataset, err);
-    if (status != STATUS_OK) return status;
-    const DatasetInfo *info = dataset_info(dataset);
-    for (int i = 0; i < info->episode_count; i++) {
-        const EpisodeInfo *episode = dataset_episode(dataset, i);
-        frames += episode->F;
-        images += (json_int_t)episode->F * episode->V;
-    }
-    *out = json_pack("{s:[s] s:i s:I s:I s:{s:i s:i s:i}}", "written", path, "episodes", info->episode_count, "frames",
-                     frames, "images", images, "splits", "train", info->split_count[SPLIT_TRAIN], "val",
-                     info->split_count[SPLIT_VAL], "test", info->split_count[SPLIT_TEST]);
-    dataset_close(dataset);
-    return STATUS_OK;
+    return command_has(line, "json") ? dataset_written_json(path, out, err) : STATUS_OK;
 }

@@ -21,9 +21,6 @@ Status result_tell(const CommandLine *line, json_t *object, ResultPlace place, E
 // The object alone, for commands whose other output is more than a sentence.
 Status result_json(const CommandLine *line, json_t *object, Error *err);
 
-// "-", as in --json -
-static inline bool result_on_stdout(const char *path) { return path && path[0] == '-' && !path[1]; }
-
 // The object of result_tell for a data set that was written: its episodes, frames, images and splits. Without --json
 // NULL, and nothing is read.
 Status result_of_dataset(const CommandLine *line, const char *path, json_t **out, Error *err);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_STEPS = 8, CELL = 24, FIGURES = 4, EVAL_STEPS = 12, METRICS_BYTES = 1 << 28, CURVES = 3 };
+enum { TABLE_STEPS = 8, CELL = 24, FIGURES = 4, METRICS_BYTES = 1 << 28, CURVES = 3 };
 
 // ---- an evaluation
 
@@ -86,7 +86,7 @@ Status story_figures(Page *page, const Session *session, const StoryOptions *opt
     ReportPlots plots = {0};
     EvalChoice choice = {.episodes = options->measured,
                          .episode_count = options->measured_count,
-                         .steps = EVAL_STEPS,
+                         .steps = -1, // as many as the shortest episode has, at most 12
                          .time_step = session->meta.time_step};
     Status status = eval_plan_make(session->model, options->dataset, &choice, &plan, err);
     if (status == STATUS_OK)

@@ -101,6 +101,13 @@ void rotation_from_quaternion(const double wxyz[4], double R[9]) {
     R[8] = 1 - s * (x * x + y * y);
 }
 
+void quaternion_slerp(const double a[4], const double b[4], double t, double out[4]) {
+    double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3], sign = cosine < 0 ? -1 : 1;
+    double angle = acos(fmin(fabs(cosine), 1)), s = sin(angle);
+    double wa = s < 1e-6 ? 1 - t : sin((1 - t) * angle) / s, wb = s < 1e-6 ? t : sin(t * angle) / s;
+    for (int i = 0; i < 4; i++) out[i] = wa * a[i] + wb * sign * b[i];
+}
+
 void pose_flip_opengl(const double pose[16], double out[16]) {
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) out[4 * i + j] = j == 1 || j == 2 ? -pose[4 * i + j] : pose[4 * i + j];

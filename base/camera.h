@@ -23,6 +23,8 @@ void pose_apply(const double pose[16], const double point[3], double out[3]);
 void pose_from_rotation(const double R[9], const double t[3], double out[16]);
 void rotation_from_quaternion(const double wxyz[4], double R[9]); // any non-zero length
 void quaternion_from_rotation(const double R[9], double wxyz[4]); // unit length, either sign
+// From a (t = 0) to b (t = 1), both of unit length, along the shorter way and at constant speed.
+void quaternion_slerp(const double a[4], const double b[4], double t, double out[4]);
 // world_from_camera * diag(1,-1,-1,1): OpenGL (y up, z backward) to OpenCV and back.
 void pose_flip_opengl(const double pose[16], double out[16]);
 

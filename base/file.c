@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
 
+#include "base/file_kind.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +30,8 @@ Status file_error(Error *err, const char *path, const char *what, int code) {
 // ---- reading
 
 static Status check_regular(const char *path, const struct stat *info, size_t max_bytes, Error *err) {
-    if (S_ISDIR(info->st_mode)) return error_set(err, STATUS_BAD_INPUT, "%s: expected a file, found a folder", path);
+    if (S_ISDIR(info->st_mode))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a file, found %s", path, file_kind(path));
     if (!S_ISREG(info->st_mode))
         return error_set(err, STATUS_BAD_INPUT, "%s: expected a regular file, found a device, pipe or socket", path);
     if ((unsigned long long)info->st_size > max_bytes)

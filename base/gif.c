@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/gif_palette.h"
+#include "base/stop.h"
 
 #include <gif_lib.h>
 #include <math.h>
@@ -81,7 +82,7 @@ static bool put_frame(Writer *writer, int delay, bool first) {
     EGifGCBToExtension(&control, extension);
     bool good = EGifPutExtension(writer->gif, GRAPHICS_EXT_FUNC_CODE, sizeof extension, extension) == GIF_OK &&
                 EGifPutImageDesc(writer->gif, area.x, area.y, area.w, area.h, false, NULL) == GIF_OK;
-    for (int y = area.y; good && y < area.y + area.h; y++) {
+    for (int y = area.y; good && y < area.y + area.h && !stop_requested(); y++) {
         for (int x = 0; x < area.w; x++) {
             size_t at = (size_t)y * (size_t)writer->W + (size_t)(area.x + x);
             bool same = !first && writer->now[at] == writer->before[at];
@@ -95,7 +96,7 @@ static bool put_frame(Writer *writer, int delay, bool first) {
 static bool put_all(Writer *writer, const uint8_t *const *frames, int count, const GifOptions *options) {
     size_t pixels = (size_t)writer->H * (size_t)writer->W;
     bool good = put_header(writer);
-    for (int i = 0; good && i < count; i++) {
+    for (int i = 0; good && i < count && !stop_requested(); i++) {
         gif_colours_map(&writer->colours, frames[i], pixels, writer->now);
         good = put_frame(writer, delay_of(options, i, i == count - 1), i == 0);
         memcpy(writer->before, writer->now, pixels);
@@ -132,6 +133,10 @@ Status gif_write(const char *path, const uint8_t *const *frames, int count, int 
         return error_set(err, STATUS_BAD_INPUT, "%s: expected frames with sides of 1 to %d, found %d frames of %d x %d",
                          path, SIDE_MAX, count, W, H);
     char *bytes = build(frames, count, H, W, options, &size);
+    if (stop_requested()) {
+        free(bytes);
+        return stop_error(err);
+    }
     if (!bytes) return error_set(err, STATUS_FAILED, "%s: no memory for %d frames of %d x %d", path, count, W, H);
     Status status = file_write_bytes(path, bytes, size, err);
     free(bytes);

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/image_codecs.h"
+#include "base/stop.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,10 +48,14 @@ static Status decode(const void *bytes, size_t size, bool labels, const char *na
     else if (size >= 4 && (memcmp(b, "II*\0", 4) == 0 || memcmp(b, "MM\0*", 4) == 0))
         status = image_decode_tiff(b, size, out, err);
     else if (size >= 6 && memcmp(b, "\x93NUMPY", 6) == 0) status = image_decode_npy(b, size, out, err);
+    else if (image_is_webp(b, size)) status = image_decode_webp(b, size, out, err);
+    else if (image_is_exr(b, size)) status = image_decode_exr(b, size, out, err);
+    else if (image_is_zip(b, size)) status = image_decode_npz(b, size, out, err);
     else if (image_is_map(b, size)) status = image_decode_map(b, size, out, err);
     else
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected a PNG, JPEG or TIFF picture or a .npy array, found another format", name);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected a PNG, JPEG, TIFF, WebP or EXR picture or a .npy or .npz array, found another format", name);
     if (status) {
         image_free(out);
         error_prefix(err, "%s", name);
@@ -66,6 +71,7 @@ static Status read_picture(const char *path, bool labels, Image *out, Error *err
     char *bytes = NULL;
     size_t size = 0;
     *out = (Image){0};
+    if (stop_requested()) return stop_error(err);
     Status status = file_read_all(path, IMAGE_FILE_MAX, &bytes, &size, err);
     if (!status) status = decode(bytes, size, labels, path, out, err);
     free(bytes);
@@ -99,6 +105,7 @@ static bool jpeg_size(const unsigned char *b, size_t size, int *H, int *W) {
 
 static bool size_from_head(const unsigned char *b, size_t size, int *H, int *W) {
     if (size >= 3 && memcmp(b, "\xff\xd8\xff", 3) == 0) return jpeg_size(b, size, H, W);
+    if (image_is_webp(b, size)) return image_webp_size(b, size, H, W);
     if (!is_png(b, size) || size < 24) return false;
     *W = big_endian(b + 16, 4);
     *H = big_endian(b + 20, 4);
@@ -109,6 +116,7 @@ Status image_read_size(const char *path, int *H, int *W, Error *err) {
     unsigned char head[HEAD_BYTES];
     Image image = {0};
     int fd;
+    if (stop_requested()) return stop_error(err);
     Status status = file_open(path, IMAGE_FILE_MAX, &fd, NULL, err);
     if (status) return status;
     ssize_t size = read(fd, head, sizeof head);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures in memory and in files. Rows of pixels, channel-last: pixels (H,W,channels) of u8, u16 or f32.
 // image_read is the one guarded way to open a picture from a stranger: PNG (1-16 bit), JPEG (8 bit), TIFF (8/16 bit,
-// float32), NumPy arrays and COLMAP's maps; regular files only, size and dimensions capped, told apart by content and
-// not by name.
-// Palette and 1/2/4 bit become u8; no gamma or colour profile is applied; alpha stays a channel.
+// float32), WebP, OpenEXR, NumPy arrays (.npy, .npz) and COLMAP's maps; regular files only, size and dimensions capped,
+// told apart by content and not by name. Palette and 1/2/4 bit become u8; no gamma or colour profile is applied; alpha
+// stays a channel.
 #ifndef VPD_BASE_IMAGE_H
 #define VPD_BASE_IMAGE_H
 
@@ -45,8 +45,16 @@ Status image_to_rgb8(const Image *image, Image *out, Error *err);
 
 // Colour: area average when smaller, bilinear when larger, with pixel centres at halves; any u8 image.
 Status image_resize(const Image *image, int H, int W, Image *out, Error *err);
-// Depth (u16 or f32, one channel, 0 = missing): the median of the valid values that the new pixel covers, never a
-// mixture of two surfaces (5 % apart or more); 0 when fewer than half of them are valid; the nearest pixel when larger.
+// Where a position in a new picture lies in the old one.
+typedef struct PixelMap {
+    void (*at)(const void *owner, double x, double y, double out[2]);
+    const void *owner;
+} PixelMap;
+
+// Depth (u16 or f32, one channel, 0 = missing), never a mixture of two surfaces. A sample is linear in 1/z where the
+// four pixels around it show one surface, which is exact on a plane, else the nearest pixel. A new pixel that covers
+// several old ones is the median of as many samples, and missing when fewer than half of them are known.
+Status image_map_depth(const Image *image, int H, int W, PixelMap map, Image *out, Error *err);
 Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *err);
 
 #endif

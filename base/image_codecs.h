@@ -13,7 +13,14 @@ Status image_decode_png(const unsigned char *bytes, size_t size, bool labels, Im
 Status image_decode_jpeg(const unsigned char *bytes, size_t size, Image *out, Error *err);
 Status image_decode_tiff(const unsigned char *bytes, size_t size, Image *out, Error *err);
 Status image_decode_npy(const unsigned char *bytes, size_t size, Image *out, Error *err);
-bool image_is_map(const unsigned char *bytes, size_t size); // COLMAP's "W&H&C&"
+bool image_is_webp(const unsigned char *bytes, size_t size);
+bool image_webp_size(const unsigned char *bytes, size_t size, int *H, int *W); // from its head; false: not there
+Status image_decode_webp(const unsigned char *bytes, size_t size, Image *out, Error *err);
+bool image_is_exr(const unsigned char *bytes, size_t size);
+Status image_decode_exr(const unsigned char *bytes, size_t size, Image *out, Error *err);
+bool image_is_zip(const unsigned char *bytes, size_t size);
+Status image_decode_npz(const unsigned char *bytes, size_t size, Image *out, Error *err); // its one array
+bool image_is_map(const unsigned char *bytes, size_t size);                               // COLMAP's "W&H&C&"
 Status image_decode_map(const unsigned char *bytes, size_t size, Image *out, Error *err);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 #include "base/image_codecs.h"
+#include "base/stop.h"
 
 #include <png.h>
 #include <stdio.h>
@@ -123,7 +124,9 @@ static Status encode(png_structp png, png_infop info, const Image *image, PngBuf
     png_write_info(png, info);
     if (image->type == PIXEL_U16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(png);
     size_t stride = image_bytes(image) / (size_t)image->H;
-    for (int y = 0; y < image->H; y++) png_write_row(png, (png_const_bytep)image->pixels + (size_t)y * stride);
+    for (int y = 0; y < image->H && !stop_requested(); y++)
+        png_write_row(png, (png_const_bytep)image->pixels + (size_t)y * stride);
+    if (stop_requested()) return stop_error(err);
     png_write_end(png, info);
     return STATUS_OK;
 }

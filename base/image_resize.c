@@ -4,9 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-
-#define ONE_SURFACE 1.05 // neighbours within 5 % of depth
 
 // The weights with which input samples first .. first + count - 1 make one output sample along one axis.
 typedef struct Taps {
@@ -70,66 +67,5 @@ Status image_resize(const Image *image, int H, int W, Image *out, Error *err) {
                 *pixels++ = mix(image, &rows, &columns, H < image->H, W < image->W, c);
         }
     }
-    return STATUS_OK;
-}
-
-// First and one past the last input sample whose centre output sample i covers; the nearest one when there is none.
-static void covered(int i, int from, int to, int *begin, int *end) {
-    *begin = (int)ceil((double)i * from / to - 0.5);
-    *end = (int)ceil((double)(i + 1) * from / to - 0.5);
-    if (*begin < *end) return;
-    *begin = (int)floor((i + 0.5) * from / to);
-    if (*begin > from - 1) *begin = from - 1;
-    *end = *begin + 1;
-}
-
-static double depth_at(const Image *image, int y, int x) {
-    size_t at = (size_t)y * (size_t)image->W + (size_t)x;
-    return image->type == PIXEL_U16 ? ((const uint16_t *)image->pixels)[at] : ((const float *)image->pixels)[at];
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-// Median of the valid values in the block, 0 when fewer than half of them are valid. The two in the middle of an even
-// number are averaged when they lie on one surface, else the nearer one stands.
-static double block_depth(const Image *image, const int rows[2], const int columns[2], double *scratch) {
-    size_t count = 0, all = (size_t)(rows[1] - rows[0]) * (size_t)(columns[1] - columns[0]);
-    for (int y = rows[0]; y < rows[1]; y++) {
-        for (int x = columns[0]; x < columns[1]; x++) {
-            double depth = depth_at(image, y, x);
-            if (isfinite(depth) && depth > 0) scratch[count++] = depth;
-        }
-    }
-    if (2 * count < all || count == 0) return 0;
-    qsort(scratch, count, sizeof *scratch, compare_doubles);
-    double low = scratch[(count - 1) / 2], high = scratch[count / 2];
-    return high <= ONE_SURFACE * low ? 0.5 * (low + high) : low;
-}
-
-Status image_resize_depth(const Image *image, int H, int W, Image *out, Error *err) {
-    CHECK(image->channels == 1 && image->type != PIXEL_U8);
-    Status status = image_create(H, W, 1, image->type, out, err);
-    if (status) return status;
-    size_t block = ((size_t)(image->H / H) + 2) * ((size_t)(image->W / W) + 2);
-    double *scratch = malloc(block * sizeof *scratch);
-    if (!scratch) {
-        image_free(out);
-        return error_set(err, STATUS_FAILED, "no memory to resize a picture");
-    }
-    for (int y = 0; y < H; y++) {
-        int rows[2], columns[2];
-        covered(y, image->H, H, &rows[0], &rows[1]);
-        for (int x = 0; x < W; x++) {
-            covered(x, image->W, W, &columns[0], &columns[1]);
-            double depth = block_depth(image, rows, columns, scratch);
-            size_t at = (size_t)y * (size_t)W + (size_t)x;
-            if (image->type == PIXEL_U16) ((uint16_t *)out->pixels)[at] = (uint16_t)(depth + 0.5);
-            else ((float *)out->pixels)[at] = (float)depth;
-        }
-    }
-    free(scratch);
     return STATUS_OK;
 }

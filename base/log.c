@@ -36,6 +36,13 @@ void log_note(const Log *log, const char *format, ...) {
     va_end(args);
 }
 
+void log_error(const Log *log, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print_line(log, log->color ? "\033[31mvpd: " : "vpd: ", log->color ? "\033[0m" : "", format, args);
+    va_end(args);
+}
+
 void log_warning(const Log *log, const char *format, ...) {
     if (!log) return;
     va_list args;

@@ -21,6 +21,9 @@ void log_note(const Log *log, const char *format, ...) __attribute__((format(pri
 // "warning: ..."
 void log_warning(const Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// The sentence that the program ends with: "vpd: ..."
+void log_error(const Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 // Text that holds parts of a stranger's file, made harmless for a terminal: control characters become '?'.
 void log_clean(char *text);
 

@@ -44,7 +44,7 @@ done:
 static Status unknown_key(OptionTable table, const char *key, Error *err) {
     const char *near = nearest_key(table, key);
     if (near) return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; did you mean \"%s\"?", key, near);
-    return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; --help lists all options", key);
+    return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; \"--help all\" lists all options", key);
 }
 
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err) {
@@ -86,16 +86,25 @@ static const char *value_name(const Option *option) {
     return option->type == OPTION_ENUM ? option->choices : names[option->type];
 }
 
-void options_print_help(OptionTable table, FILE *out) {
+static bool is_among(const char *const *keys, const char *key) {
+    for (; keys && *keys; keys++)
+        if (strcmp(*keys, key) == 0) return true;
+    return false;
+}
+
+void options_print_help(OptionTable table, const char *const *keys, FILE *out) {
+    const char *before = NULL; // the key printed last
     for (size_t i = 0; i < table.count; i++) {
         const Option *option = &table.options[i];
+        if (keys && !is_among(keys, option->key)) continue;
         char usage[256], expected[256];
         snprintf(usage, sizeof usage, "%s=%s", option->key, value_name(option));
         option_describe(option, expected, sizeof expected);
-        const char *dot = strchr(option->key, '.'), *before = i ? option[-1].key : NULL;
+        const char *dot = strchr(option->key, '.');
         size_t section = dot ? (size_t)(dot - option->key) + 1 : 0;
         if (before && strncmp(option->key, before, section) != 0) fputc('\n', out);
         fprintf(out, "  %-34s %s\n  %34s %s; default %s\n", usage, option->help, "", expected,
                 *option->default_text ? option->default_text : "empty");
+        before = option->key;
     }
 }

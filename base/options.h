@@ -57,10 +57,11 @@ Status options_set(OptionTable table, void *config, const char *key, const char 
 Status options_set_pair(OptionTable table, void *config, const char *pair, Error *err);
 
 // Reads a YAML file of nested maps (train: {steps: 3}) or dotted keys. Data only: anchors, aliases, tags and
-// duplicate keys are errors; errors name file, line and key.
-Status options_load_yaml(OptionTable table, void *config, const char *path, Error *err);
+// duplicate keys are errors; errors name file, line and key. given: NULL, or (table.count), set to true where the text
+// names the option.
+Status options_load_yaml(OptionTable table, void *config, const char *path, bool *given, Error *err);
 Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name,
-                          Error *err);
+                          bool *given, Error *err);
 
 // Writes the resolved config as YAML, grouped by section, with help and unit as comments when `comments`.
 Status options_write_yaml(OptionTable table, const void *config, bool comments, FILE *out);
@@ -75,7 +76,8 @@ bool options_format(const Option *option, const void *config, char *out, size_t 
 size_t options_diff(OptionTable table, const void *a, const char *name_a, const void *b, const char *name_b,
                     const char *prefix, char *out, size_t size);
 
-void options_print_help(OptionTable table, FILE *out);
+// keys: NULL, or those alone, NULL-terminated and in the table's order.
+void options_print_help(OptionTable table, const char *const *keys, FILE *out);
 // The known word nearest to `word` by edit distance, or NULL when none is near; also for subcommands.
 const char *options_nearest_word(const char *word, const char *const *words, size_t count);
 

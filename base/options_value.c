@@ -156,10 +156,19 @@ void option_describe(const Option *option, char *out, size_t size) {
     }
 }
 
+static int items_in(const char *list) {
+    int commas = 0;
+    for (; *list; list++) commas += *list == ',';
+    return commas + 1;
+}
+
 Status option_parse(const Option *option, void *config, const char *value, Error *err) {
     if (parse_value(option, (char *)config + option->offset, value)) return STATUS_OK;
     char expected[256];
     option_describe(option, expected, sizeof expected);
+    if (option_is_list(option) && items_in(value) > OPTION_LIST_SIZE)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found a list of %d", option->key, expected,
+                         items_in(value));
     if (!*value) return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found nothing", option->key, expected);
     return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"", option->key, expected, value);
 }

@@ -3,6 +3,7 @@
 #include "base/options_internal.h"
 
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "base/yaml_event.h"
 
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static Status read_stream(Reader *reader) {
 }
 
 Status options_parse_yaml(OptionTable table, void *config, const char *text, size_t length, const char *name,
-                          Error *err) {
+                          bool *given, Error *err) {
     Reader reader = {.table = table, .config = config, .name = name, .line = 1, .err = err};
     Status status = STATUS_FAILED;
     reader.seen = calloc(table.count + 1, 1);
@@ -176,15 +177,17 @@ Status options_parse_yaml(OptionTable table, void *config, const char *text, siz
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     status = read_stream(&reader);
     yaml_parser_delete(&reader.parser);
+    for (size_t i = 0; given && i < table.count; i++) given[i] = given[i] || reader.seen[i] & VALUE_SEEN;
     free(reader.seen);
     return status;
 }
 
-Status options_load_yaml(OptionTable table, void *config, const char *path, Error *err) {
+Status options_load_yaml(OptionTable table, void *config, const char *path, bool *given, Error *err) {
     char *text = NULL;
     size_t length = 0;
-    Status status = file_read_all(path, MAX_FILE, &text, &length, err);
-    if (status == STATUS_OK) status = options_parse_yaml(table, config, text, length, path, err);
+    Status status = file_expect_text(path, "a config in YAML", err);
+    if (status == STATUS_OK) status = file_read_all(path, MAX_FILE, &text, &length, err);
+    if (status == STATUS_OK) status = options_parse_yaml(table, config, text, length, path, given, err);
     free(text);
     return status;
 }

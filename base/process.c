@@ -2,9 +2,11 @@
 #include "base/process.h"
 
 #include "base/log.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -12,9 +14,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
+
+enum { WAIT_MILLISECONDS = 50 }; // between two looks at whether to stop
 
 bool process_find(const char *program) {
     if (strchr(program, '/')) return access(program, X_OK) == 0;
@@ -40,7 +45,6 @@ static int plain_signals(posix_spawnattr_t *attributes) {
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGUSR1);
     int code = posix_spawnattr_setsigdefault(attributes, &defaults);
     if (!code) code = posix_spawnattr_setsigmask(attributes, &none);
     // Its own process group: Ctrl-C at the terminal asks us to stop, and we end the child in our own time.
@@ -77,6 +81,7 @@ Status process_start(Process *process, const char *const argv[], bool pipe_input
     int code = process->messages < 0 || (pipe_input && pipe2(ends, O_CLOEXEC)) ? errno : 0;
     if (!code) code = spawn(process, argv, ends[0]);
     close_fd(&ends[0]);
+    if (!code && ends[1] >= 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK)) code = errno;
     if (!code) {
         process->input = ends[1];
         return STATUS_OK;
@@ -109,8 +114,11 @@ static ssize_t write_without_signal(int fd, const void *bytes, size_t count) {
 Status process_write(Process *process, const void *bytes, size_t count, Error *err) {
     const char *next = bytes;
     while (count) {
+        struct pollfd ready = {.fd = process->input, .events = POLLOUT};
+        if (stop_requested()) return stop_error(err);
+        if (poll(&ready, 1, WAIT_MILLISECONDS) == 0) continue;
         ssize_t n = write_without_signal(process->input, next, count);
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (n < 0)
             return error_set(err, STATUS_FAILED, "%s: cannot write to it: %s", process->program, strerror(errno));
         next += n;
@@ -141,14 +149,26 @@ static int reap(Process *process) {
     return result;
 }
 
+// Ends the child once somebody has asked to stop, else returns when it has ended by itself.
+static void wait_for_end(const Process *process) {
+    for (siginfo_t info = {0}; !stop_requested();) {
+        struct timespec pause = {.tv_nsec = 1000000L * WAIT_MILLISECONDS / 5};
+        if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid) return;
+        nanosleep(&pause, NULL);
+    }
+    kill(process->pid, SIGKILL);
+}
+
 Status process_finish(Process *process, Error *err) {
     if (process->pid == 0) return error_set(err, STATUS_FAILED, "%s: it is not running", process->program);
     char message[300];
     close_fd(&process->input);
+    wait_for_end(process);
     int result = reap(process);
     last_message(process, message, sizeof message);
     close_fd(&process->messages);
     if (result == 0) return STATUS_OK;
+    if (stop_requested()) return stop_error(err);
     const char *colon = *message ? ": " : "";
     if (result > 0 && WIFSIGNALED(result))
         return error_set(err, STATUS_FAILED, "%s: ended by signal %d%s%s", process->program, WTERMSIG(result), colon,

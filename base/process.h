@@ -23,7 +23,8 @@ bool process_find(const char *program);
 // argv ends with NULL; argv[0] is looked up in PATH. A missing program is STATUS_BAD_INPUT.
 Status process_start(Process *process, const char *const argv[], bool pipe_input, Error *err);
 
-// Writes all bytes to the child's input; fails (no SIGPIPE) when the child has gone: process_finish says why.
+// Writes all bytes to the child's input; fails (no SIGPIPE) when the child has gone: process_finish says why. A stop
+// request ends the wait for a slow child, here and in process_finish, which then ends the child too.
 Status process_write(Process *process, const void *bytes, size_t count, Error *err);
 
 // Closes the pipe and waits. A status other than 0, or a signal, is STATUS_FAILED with the child's last line of output.

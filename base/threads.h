@@ -4,10 +4,14 @@
 #ifndef VPD_BASE_THREADS_H
 #define VPD_BASE_THREADS_H
 
+#include "base/error.h"
+
 enum { THREADS_MAX = 1024 };
 
-// At least 1. VPD_THREADS in the environment overrides it.
+// At least 1. VPD_THREADS in the environment overrides it; what is no number there counts as not set, see below.
 int threads_available(void);
+// STATUS_BAD_INPUT when VPD_THREADS is set and is not a number from 1 to THREADS_MAX.
+Status threads_check_environment(Error *err);
 
 // Makes parallel regions from here on use `count` threads; 0 means threads_available(). Returns the number in use.
 int threads_use(int count);

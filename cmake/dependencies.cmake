@@ -9,7 +9,12 @@ find_package(PkgConfig REQUIRED)
 pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)  # FindHDF5 would link curl and more beside it
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
+# The C library alone: OpenEXR's package file asks for its C++ libraries too.
+find_path(OPENEXR_INCLUDE OpenEXR/openexr.h REQUIRED)
+find_library(OPENEXR_LIBRARY NAMES OpenEXRCore OpenEXRCore-3_1 OpenEXRCore-3_2 OpenEXRCore-3_3 REQUIRED)
 
 # oneDNN by hand: Debian's package file asks for OpenCL, which nothing here needs.
 find_path(DNNL_INCLUDE dnnl.h REQUIRED)
@@ -21,6 +26,8 @@ target_link_libraries(vpd_dnnl INTERFACE ${DNNL_LIBRARY})
 add_library(vpd_dependencies INTERFACE)
 target_include_directories(vpd_dependencies INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(vpd_dependencies INTERFACE OpenMP::OpenMP_C PkgConfig::HDF5 ZLIB::ZLIB PNG::PNG JPEG::JPEG
-  TIFF::TIFF GIF::GIF PkgConfig::YAML PkgConfig::JANSSON PkgConfig::XXHASH vpd_dnnl m)
+  TIFF::TIFF GIF::GIF PkgConfig::WEBP ${OPENEXR_LIBRARY} PkgConfig::YAML PkgConfig::JANSSON PkgConfig::XXHASH vpd_dnnl m)
 
-find_library(CMOCKA_LIBRARY cmocka)  # tests alone
+# tests alone
+find_library(CMOCKA_LIBRARY cmocka)
+find_path(CMOCKA_INCLUDE cmocka.h)

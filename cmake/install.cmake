@@ -12,14 +12,20 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd-config-version.cmake DESTINATION $
 file(RELATIVE_PATH vpd_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the file up to the prefix
 configure_file(cmake/vpd.pc.in vpd.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The sample video, the pretrained model and the demo's configs, below share/vpd by the paths that the docs name; and the docs.
+file(GLOB vpd_demo_configs CONFIGURE_DEPENDS demo/*.yaml)
+install(FILES data/mujoco_blocks_sample.h5 data/SOURCE.md DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/data)
+install(FILES demo/carried.h5 ${vpd_demo_configs} DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/demo)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Manual pages and completion come from the program's own tables, so they are made when the program runs here.
 if(NOT CMAKE_CROSSCOMPILING AND NOT VPD_FUZZ)
   set(vpd_run ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:vpd_program>)
   add_custom_command(OUTPUT man/vpd.1 vpd.bash vpd.zsh DEPENDS vpd_program
     COMMAND ${CMAKE_COMMAND} -E rm -rf man
-    COMMAND ${vpd_run} man --out man
+    COMMAND ${vpd_run} man --output man
     COMMAND ${vpd_run} completion bash > vpd.bash
     COMMAND ${vpd_run} completion zsh > vpd.zsh VERBATIM)
   add_custom_target(vpd_man ALL DEPENDS man/vpd.1 vpd.bash vpd.zsh)

@@ -3,7 +3,7 @@
 
 #include "base/camera.h"
 #include "base/progress.h"
-#include "datasets/reproject.h"
+#include "datasets/check_private.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,6 +12,8 @@
 
 enum {
     FRAMES_COMPARED = 3,
+    FRAMES_OF_SINGLE = 8, // of a single moving camera
+    NOISE_SAMPLES = 50,   // in each image
     PAIR_VIEWS_MAX = 100,
     POINTS_MIN = 256,
     POINTS_MAX = 4096,
@@ -22,22 +24,24 @@ enum {
 };
 #define POINTS_TOTAL 5e6
 #define OBJECT_DISTANCE_MAX 4.0 // spreads; a half sphere has 0.7
-#define DEPTH_FAR 100.0         // metres; a median beyond it is taken for another unit
-#define DEPTH_NEAR 0.005
 
 typedef struct Work {
     const Dataset *dataset;
     CheckReport *report;
     ErrorList *pairs; // (pair_views, pair_views)
-    ErrorList guesses[GUESS_COUNT];
+    ErrorList times;  // of single cameras against themselves
+    Evidence evidence;
+    WhereLists *where;
     int pair_views; // views that take part in pairs: the first ones
     size_t points;  // per pair of images
     Frames frames;
     float *sample; // (SAMPLE_MAX) depths of the episode under way
     size_t sample_count, sample_seen;
+    float *noise; // (SAMPLE_MAX) differences of depth between neighbours, over depth
+    size_t noise_count;
 } Work;
 
-static void add_finding(CheckReport *report, bool wrong, const char *format, ...) {
+void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) {
     if (report->finding_count >= FINDINGS_MAX) return;
     if (report->finding_count == report->finding_capacity) {
         int capacity = 2 * report->finding_capacity + 8;
@@ -77,6 +81,18 @@ static void sample_depth(Work *work, float depth) {
     else if (seen % (seen / SAMPLE_MAX + 1) == 0) work->sample[(seen * 2654435761u) % SAMPLE_MAX] = depth;
 }
 
+// Second differences of 1/z along rows vanish on a plane; what is left in the middle of their spread is noise.
+static void sample_noise(Work *work, const float *depth, int H, int W) {
+    for (size_t n = 0; W > 2 && n < NOISE_SAMPLES && work->noise_count < SAMPLE_MAX; n++) {
+        int x, y;
+        sample_pixel(n, H, W - 2, &x, &y);
+        const float *z = depth + (size_t)y * (size_t)W + (size_t)x;
+        if (!(z[0] > 0 && z[1] > 0 && z[2] > 0)) continue;
+        double bend = z[1] * (1.0 / z[0] - 2.0 / z[1] + 1.0 / z[2]);
+        work->noise[work->noise_count++] = (float)fabs(bend);
+    }
+}
+
 static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check, size_t image, size_t *valid) {
     const Frames *frames = &work->frames;
     size_t pixels = (size_t)info->H * (size_t)info->W, before = *valid;
@@ -87,6 +103,7 @@ static void scan_image(Work *work, const EpisodeInfo *info, EpisodeCheck *check,
         sample_depth(work, depth[i]);
     }
     check->images_without_depth += *valid == before;
+    sample_noise(work, depth, info->H, info->W);
     const uint16_t *mask = frames->mask ? frames->mask + image * pixels : NULL;
     for (size_t i = 0; mask && info->O && i < pixels; i++) {
         if (mask[i] > info->O) {
@@ -100,10 +117,11 @@ static Status scan_episode(Work *work, int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(work->dataset, episode);
     EpisodeCheck *check = &work->report->episodes[episode];
     size_t valid = 0;
-    work->sample_count = work->sample_seen = 0;
+    work->sample_count = work->sample_seen = work->noise_count = 0;
     for (int f = 0; f < info->F; f++) {
         Status status = dataset_read_frames(work->dataset, (FrameRequest){.episode = episode, .first = f, .count = 1},
                                             &work->frames, err);
+        if (!status) status = evidence_take(&work->evidence, &work->frames, err);
         if (status) return status;
         for (int v = 0; v < info->V; v++) scan_image(work, info, check, (size_t)v, &valid);
     }
@@ -111,53 +129,50 @@ static Status scan_episode(Work *work, int episode, Error *err) {
     check->depth_low = sorted_quantile(work->sample, work->sample_count, 0.01);
     check->depth_median = sorted_quantile(work->sample, work->sample_count, 0.5);
     check->depth_high = sorted_quantile(work->sample, work->sample_count, 0.99);
+    sort_floats(work->noise, work->noise_count);
+    // Median of |x| is 0.6745 sigma; weights 1, -2, 1 make sqrt(6) sigma.
+    check->noise = sorted_quantile(work->noise, work->noise_count, 0.5) / (0.6745 * sqrt(6));
     check->valid = (double)valid / ((double)info->F * info->V * info->H * info->W);
     return STATUS_OK;
 }
 
 static void judge_values(CheckReport *report, const EpisodeInfo *info, const EpisodeCheck *check) {
     double images = (double)info->F * info->V;
-    if (check->valid == 0) add_finding(report, true, "episode %s: no image has any depth", info->name);
+    if (check->valid == 0) check_add_finding(report, true, "episode %s: no image has any depth", info->name);
     else if (check->images_without_depth > 0)
-        add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", info->name,
-                    check->images_without_depth, images);
+        check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", info->name,
+                          check->images_without_depth, images);
     if (check->bad_masks)
-        add_finding(report, true, "episode %s: mask ids above the %d objects of state/object_position in %zu images",
-                    info->name, info->O, check->bad_masks);
-    if (check->depth_median > DEPTH_FAR || check->depth_median < DEPTH_NEAR)
-        add_finding(report, true, "episode %s: the median depth is %.4g m; is depth in %s taken for metres?",
-                    info->name, check->depth_median, check->depth_median > DEPTH_FAR ? "millimetres" : "kilometres");
+        check_add_finding(report, true,
+                          "episode %s: mask ids above the %d objects of state/object_position in %zu images",
+                          info->name, info->O, check->bad_masks);
     if (!info->even_time)
-        add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones", info->name,
-                    info->time_step);
+        check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
+                          info->name, info->time_step);
     for (int v = 0; v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (K[2] < 0 || K[2] > info->W || K[5] < 0 || K[5] > info->H)
-            add_finding(report, false,
-                        "episode %s: view %d has its principal point (%.1f, %.1f) outside the %d x %d image",
-                        info->name, v, K[2], K[5], info->W, info->H);
+            check_add_finding(report, false,
+                              "episode %s: view %d has its principal point (%.1f, %.1f) outside the %d x %d image",
+                              info->name, v, K[2], K[5], info->W, info->H);
         if (K[0] / K[4] > 1.5 || K[4] / K[0] > 1.5)
-            add_finding(report, false,
-                        "episode %s: view %d has focal lengths %.1f and %.1f; was only one side resized?", info->name,
-                        v, K[0], K[4]);
+            check_add_finding(report, false,
+                              "episode %s: view %d has focal lengths %.1f and %.1f; was only one side resized?",
+                              info->name, v, K[0], K[4]);
     }
     if (info->V == 1 && !info->moving_cameras)
-        add_finding(report, false, "episode %s: one camera that stands still: nothing to compare it with", info->name);
+        check_add_finding(report, false, "episode %s: one camera that stands still: nothing to compare it with",
+                          info->name);
 }
 
 // ---- views against each other
 
 static Status compare(Work *work, const Shot *a, const Shot *b, ErrorList *pair, ErrorList *episode, Error *err) {
     ErrorList here = {0};
-    Status status = reproject_add(a, b, work->points, &here, err);
-    if (!status && pair) status = error_list_append(pair, &here, err);
+    Status status = reproject_add(a, b, work->points, &here, where_add, work->where, err);
+    if (!status) status = error_list_append(pair, &here, err);
     if (!status) status = error_list_append(episode, &here, err);
     error_list_free(&here);
-    // The guesses look at fewer points: they only have to tell wrong from right.
-    for (int g = GUESS_NONE; !status && g < GUESS_COUNT; g++) {
-        Shot other_a = shot_under(a, (Guess)g), other_b = shot_under(b, (Guess)g);
-        status = reproject_add(&other_a, &other_b, work->points / 8 + 1, &work->guesses[g], err);
-    }
     return status;
 }
 
@@ -182,10 +197,15 @@ static Status compare_times(Work *work, ErrorList *episode, Error *err) {
         for (int b = 0; !status && b < work->frames.F; b++) {
             if (a == b) continue;
             Shot shot_a = shot_of(&work->frames, a, 0), shot_b = shot_of(&work->frames, b, 0);
-            status = compare(work, &shot_a, &shot_b, NULL, episode, err);
+            status = compare(work, &shot_a, &shot_b, &work->times, episode, err);
         }
     }
     return status;
+}
+
+static int frames_compared(const EpisodeInfo *info) {
+    int most = info->V == 1 ? FRAMES_OF_SINGLE : FRAMES_COMPARED;
+    return info->F < most ? info->F : most;
 }
 
 static Status compare_episode(Work *work, int episode, Error *err) {
@@ -193,8 +213,7 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     EpisodeCheck *check = &work->report->episodes[episode];
     ErrorList all = {0};
     Status status = STATUS_OK;
-    int count = info->F < FRAMES_COMPARED ? info->F : FRAMES_COMPARED,
-        stride = count > 1 ? (info->F - 1) / (count - 1) : 1;
+    int count = frames_compared(info), stride = count > 1 ? (info->F - 1) / (count - 1) : 1;
     if (info->V == 1 && info->moving_cameras && count > 1) {
         FrameRequest request = {.episode = episode, .count = count, .stride = stride};
         status = dataset_read_frames(work->dataset, request, &work->frames, err);
@@ -205,6 +224,7 @@ static Status compare_episode(Work *work, int episode, Error *err) {
         status = dataset_read_frames(work->dataset, request, &work->frames, err);
         if (!status) status = compare_views(work, &all, err);
     }
+    check->tested = all.tested;
     if (!status) check->median = error_list_stats(&all, -1, -1).median;
     error_list_free(&all);
     return status;
@@ -253,17 +273,17 @@ static Status check_objects(Work *work, int episode, Error *err) {
         off += distance > OBJECT_DISTANCE_MAX;
     }
     if (2 * off > seen)
-        add_finding(work->report, true,
-                    "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
-                    "mask id k + 1 object k, are pictures mirrored or cameras wrong?",
-                    info->name, off, seen);
+        check_add_finding(work->report, true,
+                          "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
+                          "mask id k + 1 object k, are pictures mirrored or cameras wrong?",
+                          info->name, off, seen);
     return STATUS_OK;
 }
 
 static Status collect_pairs(Work *work, Error *err) {
     CheckReport *report = work->report;
     ErrorList all = {0};
-    int V = work->pair_views;
+    int V = report->pair_views = work->pair_views;
     report->pairs = calloc((size_t)V * (size_t)V + 1, sizeof *report->pairs);
     if (!report->pairs) return error_set(err, STATUS_FAILED, "no memory for the pairs of views");
     Status status = STATUS_OK;
@@ -272,76 +292,10 @@ static Status collect_pairs(Work *work, Error *err) {
         report->pairs[report->pair_count++] = error_list_stats(&work->pairs[i], i / V, i % V);
         status = error_list_append(&all, &work->pairs[i], err);
     }
-    for (int g = 0; g < GUESS_COUNT; g++) report->guesses[g] = error_list_stats(&work->guesses[g], -1, -1);
-    // One moving camera has no pairs of views: its points stand in the first guess alone.
-    report->all = all.tested ? error_list_stats(&all, -1, -1) : report->guesses[GUESS_NONE];
+    if (!status) status = error_list_append(&all, &work->times, err);
+    report->all = error_list_stats(&all, -1, -1);
     error_list_free(&all);
     return status;
-}
-
-// ---- verdict
-
-// A guess is taken when it makes a larger share of points agree, or the error much smaller, and loses no points; or
-// when it lets views see the same places that hardly did before (points a thousand times too far away agree about a
-// floor).
-static void choose_guess(CheckReport *report) {
-    const PairStats *none = &report->guesses[GUESS_NONE];
-    double best = none->tested ? none->agree : 0, best_median = none->tested ? none->median : INFINITY;
-    size_t best_tested = none->tested;
-    for (int g = GUESS_NONE + 1; g < GUESS_COUNT; g++) {
-        const PairStats *guess = &report->guesses[g];
-        if (guess->tested < 100 || guess->tested < none->tested / 4) continue;
-        // A thousand times farther away, views of a camera that hardly moved agree about anything.
-        if (g == GUESS_POSE_MILLIMETRES && none->median <= report->pass) continue;
-        bool agrees = guess->agree > best + 0.2;
-        bool smaller = guess->median < 0.4 * best_median && guess->agree >= best - 0.02 && guess->median > 0;
-        bool meets = guess->tested > 4 * best_tested && guess->agree > 0.8;
-        if (!agrees && !smaller && !meets) continue;
-        report->guess = (Guess)g;
-        best = guess->agree;
-        best_median = guess->median;
-        best_tested = guess->tested;
-    }
-}
-
-static double median_depth(const CheckReport *report) {
-    double sum = 0;
-    int count = 0;
-    for (int i = 0; i < report->episode_count; i++) {
-        if (!isfinite(report->episodes[i].depth_median)) continue;
-        sum += report->episodes[i].depth_median;
-        count++;
-    }
-    return count ? sum / count : 0;
-}
-
-static void judge_pairs(const Dataset *dataset, CheckReport *report) {
-    const PairStats *all = &report->all;
-    report->pass = CHECK_PASS_ABSOLUTE + CHECK_PASS_RELATIVE * median_depth(report);
-    choose_guess(report);
-    if (report->guess)
-        add_finding(report, true,
-                    "the views agree far better (%.1f mm median, %.0f %% of points) as \"%s\" than as they stand "
-                    "(%.1f mm, %.0f %%): %s",
-                    1e3 * report->guesses[report->guess].median, 100 * report->guesses[report->guess].agree,
-                    guess_name(report->guess), 1e3 * report->guesses[GUESS_NONE].median,
-                    100 * report->guesses[GUESS_NONE].agree, guess_advice(report->guess));
-    if (all->tested == 0) {
-        bool several = dataset_episode(dataset, 0)->V > 1;
-        if (several) add_finding(report, false, "no two views see the same place: their cameras cannot be compared");
-        return;
-    }
-    if (!(all->median <= report->pass))
-        add_finding(report, true,
-                    "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
-                    "depth + 2 mm): cameras, depth or both are off",
-                    1e3 * all->median, 1e3 * report->pass);
-    double through = (double)all->through / (double)all->tested;
-    if (through > CHECK_PASS_THROUGH)
-        add_finding(report, true,
-                    "%.0f %% of the compared points lie more than 5 %% in front of what the other view sees: "
-                    "cameras, depth or both are off",
-                    100 * through);
 }
 
 static void plan(Work *work) {
@@ -350,7 +304,7 @@ static void plan(Work *work) {
     for (int i = 0; i < count; i++) {
         const EpisodeInfo *info = dataset_episode(work->dataset, i);
         if (info->V > V) V = info->V;
-        pairs += (double)info->V * info->V * (info->F < FRAMES_COMPARED ? info->F : FRAMES_COMPARED);
+        pairs += (double)info->V * info->V * frames_compared(info);
     }
     work->pair_views = V < PAIR_VIEWS_MAX ? V : PAIR_VIEWS_MAX;
     double points = POINTS_TOTAL / pairs;
@@ -370,7 +324,8 @@ static Status check_all(Work *work, const Log *log, Error *err) {
         progress_update(&progress, (size_t)i + 1, NULL);
     }
     if (!status) status = collect_pairs(work, err);
-    if (!status) judge_pairs(work->dataset, report);
+    if (!status) status = check_guess(&work->evidence, report, err);
+    if (!status) status = check_verdict(work->dataset, &work->evidence, work->where, report, err);
     progress_end(&progress, NULL);
     return status;
 }
@@ -383,38 +338,21 @@ Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, E
     out->episodes = calloc((size_t)out->episode_count, sizeof *out->episodes);
     work.pairs = calloc(cells, sizeof *work.pairs);
     work.sample = calloc(SAMPLE_MAX, sizeof *work.sample);
+    work.noise = calloc(SAMPLE_MAX, sizeof *work.noise);
+    work.where = where_create();
     Status status = STATUS_FAILED;
-    if (!out->episodes || !work.pairs || !work.sample)
+    if (!out->episodes || !work.pairs || !work.sample || !work.noise || !work.where)
         error_set(err, status, "%s: no memory to check it", dataset_info(dataset)->path);
-    else status = check_all(&work, log, err);
+    else status = evidence_plan(&work.evidence, dataset, err);
+    if (!status) status = check_all(&work, log, err);
     for (size_t i = 0; work.pairs && i < cells; i++) error_list_free(&work.pairs[i]);
-    for (int g = 0; g < GUESS_COUNT; g++) error_list_free(&work.guesses[g]);
+    error_list_free(&work.times);
+    evidence_free(&work.evidence);
+    where_free(work.where);
     frames_free(&work.frames);
     free(work.pairs);
     free(work.sample);
+    free(work.noise);
     if (status) check_report_free(out);
     return status;
 }
-
-static const char *const GUESS_WORDS[GUESS_COUNT][2] = {
-    [GUESS_NONE] = {"as it stands", ""},
-    [GUESS_RAY_LENGTH] = {"ray length", "depth is the length of the ray; divide it by |Kc^-1 (u, v, 1)|"},
-    [GUESS_OPENGL] = {"OpenGL cameras", "multiply world_from_camera by diag(1, -1, -1, 1) from the right"},
-    [GUESS_INVERSE] = {"camera from world", "invert world_from_camera"},
-    [GUESS_INVERSE_OPENGL] = {"camera from world, OpenGL",
-                              "invert world_from_camera, then multiply by diag(1, -1, -1, 1) "
-                              "from the right"},
-    [GUESS_HALF_PIXEL_LESS] = {"half a pixel less", "subtract 0.5 from cx and cy"},
-    [GUESS_HALF_PIXEL_MORE] = {"half a pixel more", "pixel centres lie at whole numbers; add 0.5 to cx and cy"},
-    [GUESS_MILLIMETRES] = {"millimetres", "depth is in millimetres; store metres, or u16 with scale 0.001"},
-    [GUESS_POSE_MILLIMETRES] = {"poses in millimetres", "divide the translations of world_from_camera by 1000"},
-    [GUESS_MIRRORED] = {"mirrored", "the images are mirrored left to right; flip them"},
-    [GUESS_UPSIDE_DOWN] = {"upside down", "the images are upside down; flip them"},
-    [GUESS_SWAPPED_FOCAL] = {"swapped focal lengths", "fx and fy are swapped"},
-    [GUESS_SWAPPED_CENTRE] = {"swapped centre", "cx and cy are swapped"},
-    [GUESS_W_LAST] = {"quaternions w last", "the quaternions had w last and were read as w first"},
-    [GUESS_W_FIRST] = {"quaternions w first", "the quaternions had w first and were read as w last"},
-};
-
-const char *guess_name(Guess guess) { return GUESS_WORDS[guess][0]; }
-const char *guess_advice(Guess guess) { return GUESS_WORDS[guess][1]; }

@@ -7,6 +7,8 @@
 // the same mask. Its error is |z - depth of b|, that depth interpolated linearly in 1/z (exact on a plane). Beyond 5 %
 // of z it counts as occluded (behind b's surface) or as seen through (in front of it: a view that agrees cannot have
 // many).
+// Then hypotheses are tried on a sample of images (datasets/check_evidence.h): about cameras and depth, colour against
+// depth, and clocks. One is named only when it clearly beats the data as they stand.
 #ifndef VPD_DATASETS_CHECK_H
 #define VPD_DATASETS_CHECK_H
 
@@ -15,6 +17,8 @@
 
 #define CHECK_PASS_RELATIVE 0.01  // the median error may be 1 % of the median depth
 #define CHECK_PASS_ABSOLUTE 0.002 // plus 2 mm
+#define CHECK_PASS_NOISE 1.0      // plus the noise of depth from pixel to pixel,
+#define CHECK_NOISE_MAX 0.02      // of which at most 2 % of depth count
 #define CHECK_PASS_THROUGH 0.2    // and at most a fifth of the points may be seen through
 
 typedef struct PairStats {
@@ -24,27 +28,92 @@ typedef struct PairStats {
     double agree;                     // share of tested points within 1 % of depth
 } PairStats;
 
-typedef enum Guess { // what the numbers may be instead; the first is as they stand
+typedef enum Guess { // what cameras and depth may be instead; the first is as they stand
     GUESS_NONE,
     GUESS_RAY_LENGTH,
+    GUESS_NOT_RAY_LENGTH,
     GUESS_OPENGL,
     GUESS_INVERSE,
     GUESS_INVERSE_OPENGL,
     GUESS_HALF_PIXEL_LESS,
     GUESS_HALF_PIXEL_MORE,
-    GUESS_MILLIMETRES,
-    GUESS_POSE_MILLIMETRES,
     GUESS_MIRRORED,
     GUESS_UPSIDE_DOWN,
+    GUESS_HALF_TURN,
+    GUESS_TURNED_LEFT,
+    GUESS_TURNED_RIGHT,
+    GUESS_TRANSPOSED,
     GUESS_SWAPPED_FOCAL,
     GUESS_SWAPPED_CENTRE,
     GUESS_W_LAST,
     GUESS_W_FIRST,
+    GUESS_TEXT_ORDER,
+    GUESS_NEXT_CAMERA, // from here on with a number: views further
+    GUESS_EXCHANGED,   // first view * V + second view
+    GUESS_LATE,        // frames of the evidence by which pictures come after poses
+    GUESS_SCALE,       // of depth against poses
+    GUESS_DISTORTED,   // k1
+    GUESS_OTHER_SIZE,  // factor of fx, fy, cx, cy
+    GUESS_FOCAL,       // of fx and fy
+    GUESS_STRETCHED_X, // of fx, about the middle
+    GUESS_STRETCHED_Y,
     GUESS_COUNT
 } Guess;
 
+typedef enum ColourGuess { // what colour may be against depth
+    COLOUR_NONE,
+    COLOUR_DEPTH_ALONE, // colour as it stands, depth as the guess about cameras and depth says
+    COLOUR_MIRRORED,
+    COLOUR_UPSIDE_DOWN,
+    COLOUR_HALF_TURN,
+    COLOUR_TURNED_LEFT,
+    COLOUR_TURNED_RIGHT,
+    COLOUR_TRANSPOSED,
+    COLOUR_NEXT_VIEW, // from here on with numbers: views further
+    COLOUR_EXCHANGED, // first view * V + second view
+    COLOUR_SHIFTED,   // x and y, of the width
+    COLOUR_ZOOMED,    // factor about the middle
+    COLOUR_OTHER_FRAME,
+    COLOUR_COUNT
+} ColourGuess;
+
+// Colour at points on which two views agree in depth, with gain and offset of each pair of images left free.
+typedef struct ColourCheck {
+    size_t points;
+    double texture, coherence; // share of points with detail; correlation of detail in neighbouring pixels
+    double detail_correlation; // of detail across views
+    double moving;             // correlation where something moves, when other frames explain colour better
+    bool told;                 // there is texture enough to tell
+    ColourGuess guess;
+    double correlations[COLOUR_COUNT]; // across views under each guess; NaN when it was not tried
+    double numbers[COLOUR_COUNT][2];
+} ColourCheck;
+
+enum { CHECK_CLOCKS_MAX = 24 };
+typedef struct ClockCheck { // a view that is behind (or ahead of, negative) the others
+    int view, frames;
+    double seconds, before, after; // mean error of what moves, of depth, without and with the offset
+} ClockCheck;
+
+// Median error of depth, by where in the picture the point was.
+enum {
+    WHERE_CENTRE,
+    WHERE_CORNERS,
+    WHERE_LEFT,
+    WHERE_RIGHT,
+    WHERE_TOP,
+    WHERE_BOTTOM,
+    WHERE_OBJECTS, // by the mask
+    WHERE_BACKGROUND,
+    WHERE_BAND, // bands of rows from the top
+    WHERE_BANDS = 8,
+    WHERE_COUNT = WHERE_BAND + WHERE_BANDS
+};
+
 typedef struct EpisodeCheck {
     double median; // metres over all pairs; NaN when nothing was tested
+    size_t tested; // points
+    double noise;  // of depth from pixel to pixel, standard deviation over depth; NaN when it was not seen
     double depth_low, depth_median,
         depth_high; // 1st, 50th, 99th percentile of valid depth, metres; NaN when there is none
     double valid;   // share of pixels with depth
@@ -53,17 +122,24 @@ typedef struct EpisodeCheck {
 
 typedef struct Finding {
     bool wrong; // else only worth knowing
-    char text[400];
+    char text[600];
 } Finding;
 
 typedef struct CheckReport {
+    int pair_views; // the first views of each episode take part in pairs
     int episode_count, pair_count, finding_count, finding_capacity;
     EpisodeCheck *episodes;         // (episode_count)
     PairStats *pairs;               // (pair_count), over all episodes
     PairStats all;                  // a = b = -1
-    PairStats guesses[GUESS_COUNT]; // all pairs under each guess
-    Guess guess;                    // the one that explains the data better, or GUESS_NONE
-    double pass;                    // metres: the floor that `all.median` is held against
+    PairStats guesses[GUESS_COUNT]; // a sample of pairs under each guess; no points when it was not tried
+    double numbers[GUESS_COUNT];    // the number that fits best
+    Guess guess;                    // the one that explains the data clearly better, or GUESS_NONE
+    ColourCheck colour;
+    ClockCheck clocks[CHECK_CLOCKS_MAX];
+    int clock_count;
+    double where[WHERE_COUNT]; // NaN of too few points
+    double noise;              // of depth, mean of the episodes
+    double pass;               // metres: the floor that `all.median` is held against
     Finding *findings;
 } CheckReport;
 
@@ -71,9 +147,24 @@ typedef struct CheckReport {
 Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, Error *err);
 void check_report_free(CheckReport *report);
 bool check_report_passes(const CheckReport *report);
+// The last line of the report: pass or FAIL, and why.
+void check_report_verdict(const CheckReport *report, char *out, size_t size);
 
-const char *guess_name(Guess guess);   // "ray length"
-const char *guess_advice(Guess guess); // what to do about it
+// What the words about a guess depend on.
+typedef struct GuessFacts {
+    double number, depth, frame_seconds; // depth: median, metres
+    int views;
+    bool depth_alone; // colour says that it is about the depth pictures alone
+} GuessFacts;
+
+const char *guess_name(Guess guess);                                             // "ray length"
+void guess_advice(Guess guess, const GuessFacts *facts, char *out, size_t size); // what to do about it
+// A scale by which translations are to be divided, as depth is plausible as it stands and would not be then.
+bool guess_scale_of_poses(double number, double depth);
+const char *colour_guess_name(ColourGuess guess);
+// Numbers in pixels and frames.
+void colour_guess_advice(ColourGuess guess, const double number[2], int views, char *out, size_t size);
+const char *where_name(int where);
 
 // Frusta of all cameras and the merged points of one frame, from the side and from above.
 Status dataset_check_picture(const Dataset *dataset, int episode, int frame, const char *title, const char *path,

@@ -194,8 +194,18 @@ static Status describe(Job *job, const Chosen *chosen, Error *err) {
     return good ? STATUS_OK : no_memory(job, err);
 }
 
-// One frame read, changed and compressed: what the threads do.
-static Status prepare(const Job *job, const Dataset *dataset, int frame, Frames *frames, PackedImage *out, Error *err) {
+// Pixels with depth.
+static size_t count_depth(const Image *depth) {
+    size_t pixels = (size_t)depth->H * (size_t)depth->W, count = 0;
+    for (size_t i = 0; i < pixels; i++)
+        count +=
+            depth->type == PIXEL_F32 ? ((const float *)depth->pixels)[i] > 0 : ((const uint16_t *)depth->pixels)[i] > 0;
+    return count;
+}
+
+// One frame read, changed and compressed: what the threads do. `kept` is added to.
+static Status prepare(const Job *job, const Dataset *dataset, int frame, Frames *frames, PackedImage *out, size_t *kept,
+                      Error *err) {
     FrameRequest request = job->request;
     request.first += frame * request.stride;
     request.count = 1;
@@ -204,6 +214,7 @@ static Status prepare(const Job *job, const Dataset *dataset, int frame, Frames 
         ConvertedImage image;
         status = convert_image(&job->plan, frames, v, &image, err);
         if (status) break;
+        *kept += count_depth(&image.depth);
         status =
             dataset_writer_pack(job->writer, image.rgb.pixels, image.depth.pixels, image.mask.pixels, &out[v], err);
         converted_image_free(&image);
@@ -221,7 +232,8 @@ static Status put(Job *job, int frame, const PackedImage *packed, Error *err) {
 // All threads prepare frames; they are written in order. The first error in that order stands.
 static Status put_frames(Job *job, const Dataset *dataset, Error *err) {
     Status status = STATUS_OK;
-#pragma omp parallel
+    size_t kept = 0;
+#pragma omp parallel reduction(+ : kept)
     {
         Frames frames = {0};
 #pragma omp for ordered schedule(dynamic, 1)
@@ -231,7 +243,9 @@ static Status put_frames(Job *job, const Dataset *dataset, Error *err) {
             Status here, before;
 #pragma omp atomic read
             before = status;
-            here = before ? before : packed ? prepare(job, dataset, f, &frames, packed, &own) : no_memory(job, &own);
+            here = before   ? before
+                   : packed ? prepare(job, dataset, f, &frames, packed, &kept, &own)
+                            : no_memory(job, &own);
 #pragma omp ordered
             {
                 if (!status) {
@@ -246,6 +260,9 @@ static Status put_frames(Job *job, const Dataset *dataset, Error *err) {
         }
         frames_free(&frames);
     }
+    if (!status && job->options->has_box && kept == 0)
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s: no pixel with depth lies in the box; give a larger one", job->place);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "datasets/dataset_private.h"
 
 #include <ctype.h>
@@ -72,12 +73,13 @@ static Status keep_root_text(Dataset *dataset, const H5Place *file, const char *
     return *out ? STATUS_OK : no_memory(dataset->info.path, err);
 }
 
-static Status check_constant(const H5Place *file, const char *name, const char *wanted, Error *err) {
+static Status check_constant(const H5Place *file, const char *name, const char *wanted, const char *remedy,
+                             Error *err) {
     char text[TEXT_SIZE];
     Status status = h5_attribute_text(file, name, true, text, sizeof text, NULL, err);
     if (status || strcmp(text, wanted) == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s \"%s\", found \"%.100s\"", file->text, name,
-                     wanted, text);
+    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s \"%s\", found \"%.100s\"; %s", file->text,
+                     h5_colon(file->text), name, wanted, text, remedy);
 }
 
 static Status check_format(const H5Place *file, unsigned version[2], Error *err) {
@@ -88,17 +90,24 @@ static Status check_format(const H5Place *file, unsigned version[2], Error *err)
     status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, numbers, 2, &count, err);
     if (status) return status;
     if (count != 2 || numbers[0] < 0 || numbers[1] < 0 || numbers[0] > 1e9 || numbers[1] > 1e9)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute format_version to hold major and minor",
-                         file->text);
+        return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute format_version to hold major and minor",
+                         file->text, h5_colon(file->text));
     version[0] = (unsigned)numbers[0];
     version[1] = (unsigned)numbers[1];
     if (version[0] != DATASET_MAJOR)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected format_version %d.x, found %u.%u; this program is too old or "
+                         "%s%s expected format_version %d.x, found %u.%u; this program is too old or "
                          "too new for the file",
-                         file->text, DATASET_MAJOR, version[0], version[1]);
-    status = check_constant(file, "camera_convention", "opencv", err);
-    return status ? status : check_constant(file, "length_unit", "m", err);
+                         file->text, h5_colon(file->text), DATASET_MAJOR, version[0], version[1]);
+    status = check_constant(file, "camera_convention", "opencv",
+                            "the camera looks along +z and y points down; OpenGL poses become that when the second and "
+                            "third column of world_from_camera are multiplied by -1",
+                            err);
+    if (status) return status;
+    return check_constant(file, "length_unit", "m",
+                          "convert depth, the translations in world_from_camera, bounds and the positions in state to "
+                          "metres",
+                          err);
 }
 
 static Status read_missing_depth(const H5Place *file, MissingDepth *out, Error *err) {
@@ -108,7 +117,8 @@ static Status read_missing_depth(const H5Place *file, MissingDepth *out, Error *
     *out = found && strcmp(text, "sky") == 0 ? MISSING_SKY : MISSING_UNKNOWN;
     if (status || !found || *out == MISSING_SKY || strcmp(text, "unknown") == 0) return status;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected attribute missing_depth \"sky\" or \"unknown\", found \"%.100s\"", file->text, text);
+                     "%s%s expected attribute missing_depth \"sky\" or \"unknown\", found \"%.100s\"", file->text,
+                     h5_colon(file->text), text);
 }
 
 static Status read_root_bounds(DataFile *file, Error *err) {
@@ -130,8 +140,8 @@ static Status read_root(Dataset *dataset, DataFile *file, bool first, Error *err
     if (status) return status;
     if (!first) {
         if (file->missing_depth == info->missing_depth) return STATUS_OK;
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected the same missing_depth in every file of the folder",
-                         file->place.text);
+        return error_set(err, STATUS_BAD_INPUT, "%s%s expected the same missing_depth in every file of the folder",
+                         file->place.text, h5_colon(file->place.text));
     }
     info->version_major = version[0];
     info->version_minor = version[1];
@@ -198,7 +208,9 @@ static Status add_folder(Dataset *dataset, const char *path, const FileList *lis
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) count += has_dataset_suffix(list->names[i]);
     if (count == 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a folder with .h5 files, found none in it", path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected a data set or a folder of them (.h5), found %s without .h5 files", path,
+                         file_kind(path));
     if (count > FILES_MAX)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d files, found %zu", path, FILES_MAX, count);
     dataset->files = arena_array(&dataset->arena, count, sizeof *dataset->files);

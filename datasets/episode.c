@@ -58,7 +58,12 @@ static Status read_texts(Dataset *dataset, const H5Place *group, EpisodeInfo *in
 // rgb fixes F, V, H and W for everything else.
 static Status read_image_shapes(const H5Place *group, EpisodeInfo *info, Error *err) {
     H5Array array;
-    H5Expect rgb = {.kinds = H5_U8, .rank = 5, .dims = {0, 0, 0, 0, 3}, .dims_max = FRAMES_MAX, .letters = "F,V,H,W,3"};
+    H5Expect rgb = {.kinds = H5_U8,
+                    .rank = 5,
+                    .dims = {0, 0, 0, 0, 3},
+                    .dims_max = FRAMES_MAX,
+                    .letters = "F,V,H,W,3",
+                    .remedy = "the order is frames, views, rows, columns and the three colours last"};
     Status status = h5_open_array(group, "rgb", true, &rgb, &array, NULL, err);
     h5_array_close(&array);
     if (status) return status;
@@ -84,12 +89,14 @@ static Status read_image_shapes(const H5Place *group, EpisodeInfo *info, Error *
 static Status read_depth_scale(const H5Array *array, EpisodeInfo *info, Error *err) {
     double scale = 1;
     int count;
-    Status status =
-        h5_attribute_numbers(array->id, array->text, "scale", info->depth_is_u16, false, &scale, 1, &count, err);
+    Status status = h5_attribute_numbers(array->id, array->text, "scale", false, false, &scale, 1, &count, err);
     if (status) return status;
     info->depth_scale = count == 1 ? scale : 1;
     if (count == 0 && info->depth_is_u16)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute scale to be one number", array->text);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected the attribute scale, found none; write the metres per unit there, 0.001 for "
+                         "depth in millimetres",
+                         array->text);
     if (!info->depth_is_u16 && info->depth_scale != 1)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected f32 metres without a scale, found scale %g; store metres",
                          array->text, scale);
@@ -143,18 +150,30 @@ static Status check_intrinsics(const H5Place *group, const EpisodeInfo *info, Er
 
 static Status check_pose(const H5Place *group, const double *pose, int frame, int view, Error *err) {
     double error = 0, determinant = 1;
-    bool form = pose_rotation_error(pose, &error, &determinant);
-    if (form && determinant < 0)
+    const double *last = pose + 12;
+    for (int i = 0; i < 16; i++)
+        if (!isfinite(pose[i]))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/world_from_camera: expected finite numbers, found %g in row %d, column %d of frame "
+                             "%d, view %d",
+                             group->text, pose[i], i / 4, i % 4, frame, view);
+    bool transposed = pose[3] == 0 && pose[7] == 0 && pose[11] == 0 && pose[15] == 1;
+    if (!pose_rotation_error(pose, &error, &determinant))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s/world_from_camera: expected 0 0 0 1 in the last row, found %.4g %.4g %.4g %.4g in frame "
+                         "%d, view %d%s",
+                         group->text, last[0], last[1], last[2], last[3], frame, view,
+                         transposed ? "; is the matrix transposed?" : "");
+    if (determinant < 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s/world_from_camera: expected a rotation with determinant +1, found %.3f in "
                          "frame %d, view %d: the camera is mirrored",
                          group->text, determinant, frame, view);
-    if (form && error <= POSE_TOLERANCE) return STATUS_OK;
+    if (error <= POSE_TOLERANCE) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s/world_from_camera: expected finite [R t; 0 0 0 1] with R orthonormal within "
-                     "%g, found %s%.3g in frame %d, view %d",
-                     group->text, POSE_TOLERANCE,
-                     form ? "an error of " : "another form or a number that is not finite; error ", error, frame, view);
+                     "%s/world_from_camera: expected [R t; 0 0 0 1] with R orthonormal within %g, found an error of "
+                     "%.3g in frame %d, view %d",
+                     group->text, POSE_TOLERANCE, error, frame, view);
 }
 
 static Status read_cameras(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
+#include "base/stop.h"
 #include "datasets/dataset_private.h"
 #include "datasets/pixels.h"
 
@@ -213,7 +214,9 @@ static Status read_images(const Dataset *dataset, ImageCache *cache, size_t imag
         int frame = out->first + (int)(at / (size_t)out->V) * out->stride, view = out->views[at % (size_t)out->V];
         size_t index = episode->first_image + (size_t)frame * (size_t)episode->info.V + (size_t)view;
         const uint8_t *stored = cache ? image_cache_get(cache, index) : NULL;
-        if (!stored) {
+        if (!stored && stop_requested()) {
+            status = stop_error(err);
+        } else if (!stored) {
             status = fetch(dataset, out->episode, &arrays, own, frame, view, err);
             stored = own->image;
             if (!status && cache) image_cache_put(cache, index, stored, image_bytes);

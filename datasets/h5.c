@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -54,6 +55,38 @@ void h5_cause(char *out, size_t size) {
     h5_unlock();
 }
 
+typedef struct Newer {
+    bool found;
+    char what[128];
+} Newer;
+
+static herr_t look_for_version(unsigned n, const H5E_error2_t *error, void *owner) {
+    Newer *newer = owner;
+    bool version = error->min_num == H5E_VERSION || error->min_num == H5E_UNSUPPORTED ||
+                   (error->desc && (strstr(error->desc, "version number") || strstr(error->desc, "unknown message") ||
+                                    strstr(error->desc, "unknown flag")));
+    (void)n;
+    if (newer->found || !version) return 0;
+    newer->found = true;
+    snprintf(newer->what, sizeof newer->what, "%s", error->desc ? error->desc : "an unknown version");
+    return 0;
+}
+
+// After a call of HDF5 that failed: the error for a file that a newer HDF5 wrote; false when that is not the cause.
+static bool is_newer(const char *place, Error *err) {
+    Newer newer = {0};
+    unsigned major = 0, minor = 0, release = 0;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_for_version, &newer);
+    if (!newer.found) return false;
+    H5get_libversion(&major, &minor, &release);
+    error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: expected a file that HDF5 %u.%u.%u reads, found one of a newer HDF5, or a damaged one (%s); convert it "
+        "with the tools of the HDF5 that wrote it: \"h5repack --high=1 OLD.h5 NEW.h5\"",
+        place, major, minor, release, newer.what);
+    return true;
+}
+
 static hid_t access_list(void) {
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     if (list < 0) return list;
@@ -67,6 +100,7 @@ static hid_t access_list(void) {
 
 static Status open_failed(const char *name, Error *err) {
     char cause[256];
+    if (is_newer(name, err)) return STATUS_BAD_INPUT;
     h5_cause(cause, sizeof cause);
     return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found one that is damaged or cut short (%s)",
                      name, cause);
@@ -94,7 +128,7 @@ static Status open_file(const char *path, bool probe, H5Place *file, Error *err)
     close(fd); // HDF5 opens by name itself
     h5_lock();
     if (H5Fis_hdf5(path) <= 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found another format", path);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found %s", path, file_kind(path));
     if (!status && probe) status = h5_probe(path, file->file_bytes, open_path, path, err);
     if (!status && (file->id = open_path(path)) < 0) status = open_failed(path, err);
     h5_unlock();
@@ -176,7 +210,7 @@ hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_
     }
     hid_t id = H5Oopen(parent->id, name, H5P_DEFAULT);
     if (id < 0) {
-        error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", text);
+        if (!is_newer(text, err)) error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged here", text);
         return -1;
     }
     if (H5Iget_type(id) == type) return id;

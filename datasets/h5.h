@@ -14,6 +14,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { H5_RANK_MAX = 8, H5_PLACE_SIZE = 512, H5_NAME_SIZE = 96 };
 
@@ -28,6 +29,12 @@ typedef struct H5Place {
     size_t file_bytes;
     char text[H5_PLACE_SIZE];
 } H5Place;
+
+// What goes between a place and what is said of it: a root's place, "a.h5:", ends in a colon already.
+static inline const char *h5_colon(const char *text) {
+    size_t length = strlen(text);
+    return length > 0 && text[length - 1] == ':' ? "" : ":";
+}
 
 // HDF5 crashes on some damaged files: a child process (fork) looks through the file first.
 Status h5_open_file(const char *path, H5Place *file, Error *err);
@@ -75,6 +82,7 @@ typedef struct H5Expect {
     hsize_t dims_max;    // 0 counts as 2^31 - 1
     size_t bytes_max;    // declared bytes of the whole; 0 = whatever storage allows
     const char *letters; // "F,V,H,W" for messages
+    const char *remedy;  // what to do about another shape, for messages; NULL: nothing
 } H5Expect;
 
 typedef struct H5Array {
@@ -108,6 +116,8 @@ Status h5_attribute_text(const H5Place *place, const char *name, bool required, 
                          Error *err);
 // The root's attribute format must be `wanted`, or `also` (may be NULL); the error says in words what the file is.
 Status h5_check_format(const H5Place *file, const char *wanted, const char *also, Error *err);
+// The root's attribute format of the file at `path`; "" when it has none, and after an error.
+Status h5_read_format(const char *path, char *out, size_t size, Error *err);
 // Scalars or lists of numbers, of any integer (`integers` true) or also floating type, as double; at most `capacity`.
 Status h5_attribute_numbers(hid_t object, const char *text, const char *name, bool required, bool integers, double *out,
                             int capacity, int *count, Error *err);

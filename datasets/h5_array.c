@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
+#include "base/stop.h"
 #include "datasets/h5_chunk.h"
 #include "datasets/h5_private.h"
 
@@ -103,15 +104,16 @@ static void dims_text(int rank, const hsize_t *dims, const char *letters, char *
 }
 
 static Status wrong_shape(const H5Array *array, const H5Expect *expect, Error *err) {
-    char kinds[64], wanted[128], found[128];
+    char kinds[64], letters[64], wanted[128], found[128], known[140] = "";
     kinds_text(expect->kinds, kinds, sizeof kinds);
     dims_text(expect->rank, expect->dims, expect->letters, wanted, sizeof wanted);
     dims_text(array->rank, array->dims, NULL, found, sizeof found);
-    if (expect->letters)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected %s [%s] = %s, found %s %s", array->text, kinds,
-                         expect->letters, wanted, h5_kind_name(array->kind), found);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found %s %s", array->text, kinds, wanted,
-                     h5_kind_name(array->kind), found);
+    snprintf(letters, sizeof letters, "[%s]", expect->letters ? expect->letters : "");
+    if (!expect->letters) snprintf(letters, sizeof letters, "%.60s", wanted);
+    else if (strcmp(letters, wanted) != 0) snprintf(known, sizeof known, " = %s", wanted);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s%s, found %s %s%s%s", array->text, kinds, letters, known,
+                     h5_kind_name(array->kind), found, expect->remedy ? "; " : "",
+                     expect->remedy ? expect->remedy : "");
 }
 
 static Status read_shape(H5Array *array, const H5Expect *expect, Error *err) {
@@ -264,6 +266,7 @@ static bool read_block(const H5Array *array, const hsize_t *start, const hsize_t
 Status h5_array_read_block(H5Array *array, const hsize_t *start, const hsize_t *count, H5Kind kind, void *out,
                            Error *err) {
     char cause[256];
+    if (stop_requested()) return stop_error(err);
     h5_lock();
     Status status = array->chunked ? h5_chunks_check(array, start, count, err) : STATUS_OK;
     bool good = !status && read_block(array, start, count, kind, out);

@@ -40,8 +40,9 @@ static int find_attribute(hid_t object, const char *text, const char *name, bool
     htri_t exists = H5Aexists(object, name);
     if (exists > 0) return 1;
     if (exists == 0 && !required) return 0;
-    if (exists < 0) error_set(err, STATUS_BAD_INPUT, "%s: the file is damaged at attribute %s", text, name);
-    else error_set(err, STATUS_BAD_INPUT, "%s: expected the attribute %s, found none", text, name);
+    if (exists < 0)
+        error_set(err, STATUS_BAD_INPUT, "%s%s the file is damaged at attribute %s", text, h5_colon(text), name);
+    else error_set(err, STATUS_BAD_INPUT, "%s%s expected the attribute %s, found none", text, h5_colon(text), name);
     return -1;
 }
 
@@ -51,12 +52,13 @@ static Status take_text(const char *from, size_t length, const char *text, const
     length = strnlen(from, length);
     while (length > 0 && from[length - 1] == ' ') length--;
     if (length >= size)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s of at most %zu bytes, found %zu", text, name,
-                         size - 1, length);
+        return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s of at most %zu bytes, found %zu", text,
+                         h5_colon(text), name, size - 1, length);
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)from[i] < ' ' || from[i] == 127)
-            return error_set(err, STATUS_BAD_INPUT, "%s: expected plain text in attribute %s, found control characters",
-                             text, name);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s%s expected plain text in attribute %s, found control characters", text, h5_colon(text),
+                             name);
     }
     memcpy(out, from, length);
     out[length] = 0;
@@ -71,7 +73,7 @@ static Status read_variable_text(const Attribute *attribute, const char *text, c
     H5Tset_size(memory, H5T_VARIABLE);
     H5Tset_cset(memory, H5Tget_cset(attribute->type));
     if (H5Aread(attribute->id, memory, &value) < 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: attribute %s cannot be read", text, name);
+        status = error_set(err, STATUS_BAD_INPUT, "%s%s attribute %s cannot be read", text, h5_colon(text), name);
     else status = take_text(value ? value : "", value ? strlen(value) : 0, text, name, out, size, err);
     H5free_memory(value);
     H5Tclose(memory);
@@ -82,13 +84,13 @@ static Status read_fixed_text(const Attribute *attribute, const char *text, cons
                               Error *err) {
     size_t bytes = H5Tget_size(attribute->type);
     if (bytes > 65536)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s of at most %zu bytes, found %zu", text, name,
-                         size - 1, bytes);
+        return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s of at most %zu bytes, found %zu", text,
+                         h5_colon(text), name, size - 1, bytes);
     char *value = calloc(1, bytes + 1);
-    if (!value) return error_set(err, STATUS_FAILED, "%s: no memory for attribute %s", text, name);
+    if (!value) return error_set(err, STATUS_FAILED, "%s%s no memory for attribute %s", text, h5_colon(text), name);
     Status status;
     if (H5Aread(attribute->id, attribute->type, value) < 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: attribute %s cannot be read", text, name);
+        status = error_set(err, STATUS_BAD_INPUT, "%s%s attribute %s cannot be read", text, h5_colon(text), name);
     else status = take_text(value, bytes, text, name, out, size, err);
     free(value);
     return status;
@@ -98,7 +100,8 @@ static Status read_text(hid_t object, const char *text, const char *name, char *
     Attribute attribute;
     Status status;
     if (!load_attribute(object, name, &attribute) || attribute.count != 1 || H5Tget_class(attribute.type) != H5T_STRING)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to be one text", text, name);
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s to be one text", text, h5_colon(text), name);
     else if (H5Tis_variable_str(attribute.type) > 0)
         status = read_variable_text(&attribute, text, name, out, size, err);
     else status = read_fixed_text(&attribute, text, name, out, size, err);
@@ -124,13 +127,13 @@ static Status read_numbers(hid_t object, const char *text, const char *name, boo
     Status status = STATUS_OK;
     unsigned kinds = integers ? H5_INTEGERS : H5_INTEGERS | H5_REALS;
     if (!load_attribute(object, name, &attribute) || !(h5_kind_of(attribute.type) & kinds))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to hold %s", text, name,
+        status = error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s to hold %s", text, h5_colon(text), name,
                            integers ? "whole numbers" : "numbers");
     else if (attribute.count > (hsize_t)capacity || attribute.count > NUMBERS_MAX)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected attribute %s to hold at most %d numbers, found %llu",
-                           text, name, capacity, (unsigned long long)attribute.count);
+        status = error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s to hold at most %d numbers, found %llu",
+                           text, h5_colon(text), name, capacity, (unsigned long long)attribute.count);
     else if (attribute.count > 0 && H5Aread(attribute.id, H5T_NATIVE_DOUBLE, out) < 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: attribute %s cannot be read", text, name);
+        status = error_set(err, STATUS_BAD_INPUT, "%s%s attribute %s cannot be read", text, h5_colon(text), name);
     else *count = (int)attribute.count;
     close_attribute(&attribute);
     return status;

@@ -2,10 +2,13 @@
 // HDF5 itself stumbles over some damaged files (1.10 reads and writes out of bounds in its heaps and object headers).
 // So a child process looks at the file first, with the library alone; if that kills the child, the parent never opens
 // it.
+#include "base/stop.h"
 #include "datasets/h5_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_MIN = 2, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14 };
+enum { SECONDS_MIN = 2, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
 
 // Elements times bytes when that is little; 0 when it is much or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
@@ -91,37 +94,61 @@ static void walk(hid_t file) {
     H5Fclose(file);
 }
 
+// No handler of the host runs in the child, and any signal ends it.
+static void be_deaf(void) {
+    sigset_t none;
+    for (int number = 1; number <= SIGRTMAX; number++) signal(number, SIG_DFL); // fails where it must not be changed
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
 // The child says nothing, has a limited time, and leaves without any of the parent's clean-up.
 static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, int done) {
-    static const int FATAL[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM};
     rlim_t seconds = SECONDS_MIN + file_bytes / BYTES_PER_SECOND;
     struct rlimit cpu = {seconds, seconds};
     int null = open("/dev/null", O_RDWR);
     setrlimit(RLIMIT_CPU, &cpu);
-    for (size_t i = 0; i < sizeof FATAL / sizeof FATAL[0]; i++) signal(FATAL[i], SIG_DFL);
+    be_deaf();
     if (null >= 0) dup2(null, STDOUT_FILENO), dup2(null, STDERR_FILENO);
     walk(open_again(owner));
     _exit(write(done, "", 1) == 1 ? 0 : 1);
 }
 
+// The child's last word counts, not its status, which a program that ignores SIGCHLD never gets. A stop request ends
+// it.
+static bool hear(pid_t child, int end) {
+    char byte;
+    ssize_t got = -1;
+    struct pollfd ready = {.fd = end, .events = POLLIN};
+    do got = poll(&ready, 1, WAIT_MILLISECONDS) > 0 ? read(end, &byte, 1) : -1;
+    while (got < 0 && !stop_requested());
+    if (got < 0) kill(child, SIGKILL);
+    return got == 1;
+}
+
+// A signal that neither a crash nor the limit on its time raises came from somebody who wants the whole job to end.
+static bool was_told_to_end(int state) {
+    int number = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGUSR1;
+}
+
 Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, Error *err) {
     int ends[2], state = 0;
-    char byte;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return error_set(err, STATUS_FAILED, "%s: no pipe to look at it first (%s)", name, strerror(errno));
     pid_t child = fork(), ended;
     if (child == 0) be_child(file_bytes, open_again, owner, ends[1]);
     close(ends[1]);
-    // The child's last word counts, not its status, which a program that ignores SIGCHLD never gets.
-    ssize_t got = -1;
-    do got = child > 0 ? read(ends[0], &byte, 1) : -1;
-    while (child > 0 && got < 0 && errno == EINTR);
+    bool done = child > 0 && hear(child, ends[0]);
     close(ends[0]);
     if (child < 0)
         return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
     do ended = waitpid(child, &state, 0);
     while (ended < 0 && errno == EINTR);
-    if (got == 1) return STATUS_OK;
+    if (done) return STATUS_OK;
+    if (stop_requested()) return stop_error(err);
+    if (ended == child && was_told_to_end(state))
+        return error_set(err, STATUS_INTERRUPTED, "%s: stopped by a signal while it was looked at", name);
     bool endless = ended == child && WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it", name,

@@ -7,11 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// 5 % of depth is far more than the error of a sensor and less than most steps between surfaces.
-#define SPREAD 0.05
-#define OCCLUSION 0.05
-#define AGREE 0.01
-enum { JUMP = 1000003 }; // a prime: walks through the pixels in scattered order
+#define SPREAD 0.05 // of the four depths around a position: more is a torn surface
 
 Shot shot_of(const Frames *frames, int frame, int view) {
     size_t pixels = (size_t)frames->H * (size_t)frames->W, image = (size_t)frame * (size_t)frames->V + (size_t)view;
@@ -26,58 +22,52 @@ Shot shot_of(const Frames *frames, int frame, int view) {
     return shot;
 }
 
-static void swap(double *a, double *b) {
-    double kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-// The rotation with the four numbers of its quaternion moved on by `places`.
-static void rotate_quaternion(double pose[16], int places) {
-    double R[9], q[4], moved[4], t[3] = {pose[3], pose[7], pose[11]};
-    for (int i = 0; i < 9; i++) R[i] = pose[4 * (i / 3) + i % 3];
-    quaternion_from_rotation(R, q);
-    for (int i = 0; i < 4; i++) moved[i] = q[(i + places) % 4];
-    rotation_from_quaternion(moved, R);
-    pose_from_rotation(R, t, pose);
-}
-
-Shot shot_under(const Shot *shot, Guess guess) {
-    Shot other = *shot;
-    switch (guess) {
-    case GUESS_RAY_LENGTH: other.ray_length = true; break;
-    case GUESS_OPENGL: pose_flip_opengl(shot->pose, other.pose); break;
-    case GUESS_INVERSE: memcpy(other.pose, shot->inverse, sizeof other.pose); break;
-    case GUESS_INVERSE_OPENGL: pose_flip_opengl(shot->inverse, other.pose); break;
-    case GUESS_HALF_PIXEL_LESS: other.K[2] -= 0.5, other.K[5] -= 0.5; break;
-    case GUESS_HALF_PIXEL_MORE: other.K[2] += 0.5, other.K[5] += 0.5; break;
-    case GUESS_MILLIMETRES: other.depth_scale = 1e-3; break;
-    case GUESS_POSE_MILLIMETRES: other.depth_scale = 1e3; break;
-    case GUESS_MIRRORED: other.flip_x = true; break;
-    case GUESS_UPSIDE_DOWN: other.flip_y = true; break;
-    case GUESS_SWAPPED_FOCAL: swap(&other.K[0], &other.K[4]); break;
-    case GUESS_SWAPPED_CENTRE: swap(&other.K[2], &other.K[5]); break;
-    case GUESS_W_LAST: rotate_quaternion(other.pose, 3); break;
-    case GUESS_W_FIRST: rotate_quaternion(other.pose, 1); break;
-    default: break;
-    }
-    pose_inverse(other.pose, other.inverse);
-    return other;
-}
-
+// Pixel of a stored picture; SIZE_MAX outside.
 static size_t pixel_index(const Shot *shot, int x, int y) {
-    if (shot->flip_x) x = shot->W - 1 - x;
-    if (shot->flip_y) y = shot->H - 1 - y;
+    if (shot->in_depth.moves) {
+        const double *m = shot->in_depth.m;
+        double u = x + 0.5, v = y + 0.5;
+        x = (int)floor(m[0] * u + m[1] * v + m[2]), y = (int)floor(m[3] * u + m[4] * v + m[5]);
+        if (x < 0 || y < 0 || x >= shot->W || y >= shot->H) return SIZE_MAX;
+    }
     return (size_t)y * (size_t)shot->W + (size_t)x;
+}
+
+// Direction of a pixel at z = 1 without the lens; false beyond the radius at which the distortion folds back.
+static bool shot_ray(const Shot *shot, double x, double y, double ray[3]) {
+    camera_unproject(shot->K, x, y, 1, ray);
+    if (shot->k1 == 0) return true;
+    double bent = sqrt(ray[0] * ray[0] + ray[1] * ray[1]), r = bent;
+    for (int i = 0; i < 20 && bent > 0; i++) {
+        double slope = 1 + 3 * shot->k1 * r * r;
+        if (slope < 0.05) return false;
+        double step = (r * (1 + shot->k1 * r * r) - bent) / slope;
+        r -= step;
+        if (fabs(step) < 1e-9) break;
+    }
+    for (int i = 0; i < 2 && bent > 0; i++) ray[i] *= r / bent;
+    return true;
+}
+
+static double shot_project(const Shot *shot, const double point[3], double xy[2]) {
+    double bent[3] = {point[0], point[1], point[2]};
+    if (!(point[2] > 0)) return point[2];
+    if (shot->k1 != 0) {
+        double r2 = (point[0] * point[0] + point[1] * point[1]) / (point[2] * point[2]);
+        if (1 + 3 * shot->k1 * r2 < 0.05) return 0;
+        bent[0] *= 1 + shot->k1 * r2, bent[1] *= 1 + shot->k1 * r2;
+    }
+    return camera_project(shot->K, bent, xy);
 }
 
 // Depth along z of pixel (x, y); 0 = missing.
 static double depth_of(const Shot *shot, int x, int y) {
-    double depth = shot->depth_scale * shot->depth[pixel_index(shot, x, y)];
-    if (!shot->ray_length) return depth;
-    double ray[3];
+    size_t index = pixel_index(shot, x, y);
+    double depth = index == SIZE_MAX ? 0 : shot->depth_scale * shot->depth[index], ray[3];
+    if (!shot->ray_power || !(depth > 0)) return depth;
     camera_unproject(shot->K, x + 0.5, y + 0.5, 1, ray);
-    return depth / sqrt(ray[0] * ray[0] + ray[1] * ray[1] + 1);
+    double length = sqrt(ray[0] * ray[0] + ray[1] * ray[1] + 1);
+    return shot->ray_power > 0 ? depth * length : depth / length;
 }
 
 // Depth of b at a position between pixel centres; 0 where it is unknown or torn.
@@ -88,31 +78,46 @@ static double depth_between(const Shot *b, const double xy[2]) {
     double z[4] = {depth_of(b, x0, y0), depth_of(b, x1, y0), depth_of(b, x0, y1), depth_of(b, x1, y1)};
     double low = INFINITY, high = 0, tx = u - x0, ty = v - y0;
     for (int i = 0; i < 4; i++) {
-        low = fmin(low, z[i]);
-        high = fmax(high, z[i]);
+        if (z[i] < low) low = z[i]; // inlined, unlike fmin
+        if (z[i] > high) high = z[i];
     }
     if (!(low > 0) || high > (1 + SPREAD) * low) return 0;
     return 1 / ((1 - ty) * ((1 - tx) / z[0] + tx / z[1]) + ty * ((1 - tx) / z[2] + tx / z[3]));
 }
 
-static bool same_mask(const Shot *a, size_t index, const Shot *b, const double xy[2]) {
+static bool same_mask(const Shot *a, int x, int y, const Shot *b, const double xy[2]) {
     if (!a->mask || !b->mask) return true;
-    return a->mask[index] == b->mask[pixel_index(b, (int)xy[0], (int)xy[1])];
+    size_t from = pixel_index(a, x, y), to = pixel_index(b, (int)xy[0], (int)xy[1]);
+    return from != SIZE_MAX && to != SIZE_MAX && a->mask[from] == b->mask[to];
 }
 
-static void add_point(const Shot *a, const Shot *b, int x, int y, ErrorList *list) {
-    double point[3], xy[2], depth = depth_of(a, x, y);
-    if (!(depth > 0)) return;
-    camera_unproject_world(a->K, a->pose, x + 0.5, y + 0.5, depth, point);
+bool shot_land(const Shot *a, const Shot *b, int x, int y, Landing *out) {
+    double ray[3], point[3], depth = depth_of(a, x, y);
+    if (!(depth > 0) || !shot_ray(a, x + 0.5, y + 0.5, ray)) return false;
+    for (int i = 0; i < 3; i++) point[i] = depth * ray[i];
+    pose_apply(a->pose, point, point);
     pose_apply(b->inverse, point, point);
-    double z = camera_project(b->K, point, xy);
-    double there = z > 0 ? depth_between(b, xy) : 0;
-    if (there == 0 || !same_mask(a, pixel_index(a, x, y), b, xy)) return;
+    out->z = shot_project(b, point, out->xy);
+    if (!(out->z > 0)) return false;
+    out->there = depth_between(b, out->xy);
+    return out->there > 0 && same_mask(a, x, y, b, out->xy);
+}
+
+// The additive recurrence of the plastic number p (p^3 = p + 1): steps 1/p and 1/p^2 keep every stretch of it even in
+// both directions (Roberts, 2018).
+void sample_pixel(size_t n, int H, int W, int *x, int *y) {
+    double u = 0.5 + (double)n * 0.75487766624669276, v = 0.5 + (double)n * 0.56984029099805327;
+    *x = (int)((u - floor(u)) * W);
+    *y = (int)((v - floor(v)) * H);
+}
+
+static void add_point(ErrorList *list, const Landing *landing) {
+    double z = landing->z, there = landing->there;
     list->tested++;
-    if (z - there > OCCLUSION * z) list->occluded++;
-    else if (there - z > OCCLUSION * z) list->through++;
+    if (z - there > REPROJECT_OCCLUSION * z) list->occluded++;
+    else if (there - z > REPROJECT_OCCLUSION * z) list->through++;
     else list->errors[list->count++] = (float)fabs(z - there);
-    list->agreeing += fabs(z - there) <= AGREE * z;
+    list->agreeing += fabs(z - there) <= REPROJECT_AGREE * z;
 }
 
 static Status reserve(ErrorList *list, size_t more, Error *err) {
@@ -125,17 +130,21 @@ static Status reserve(ErrorList *list, size_t more, Error *err) {
     return STATUS_OK;
 }
 
-Status reproject_add(const Shot *a, const Shot *b, size_t points, ErrorList *list, Error *err) {
-    size_t pixels = (size_t)a->H * (size_t)a->W, jump = pixels % JUMP == 0 ? 1 : JUMP % pixels;
-    if (points > pixels) points = pixels;
+Status reproject_add(const Shot *a, const Shot *b, size_t points, ErrorList *list, PointSeen *seen, void *context,
+                     Error *err) {
+    size_t pixels = (size_t)a->H * (size_t)a->W;
+    bool every = points >= pixels;
+    if (every) points = pixels;
     Status status = reserve(list, points, err);
-    if (status) return status;
-    // When all pixels are wanted their order does not matter; a jump that shares no factor with their number visits
-    // each once.
-    if (points == pixels) jump = 1;
-    for (size_t n = 0, at = 0; n < points; n++, at = (at + jump) % pixels)
-        add_point(a, b, (int)(at % (size_t)a->W), (int)(at / (size_t)a->W), list);
-    return STATUS_OK;
+    for (size_t n = 0; !status && n < points; n++) {
+        int x = (int)(n % (size_t)a->W), y = (int)(n / (size_t)a->W);
+        Landing landing;
+        if (!every) sample_pixel(n, a->H, a->W, &x, &y);
+        if (!shot_land(a, b, x, y, &landing)) continue;
+        add_point(list, &landing);
+        if (seen) seen(context, a, x, y, &landing);
+    }
+    return status;
 }
 
 Status error_list_append(ErrorList *to, const ErrorList *from, Error *err) {

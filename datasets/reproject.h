@@ -1,22 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// One view held against another. Shapes and the test itself as datasets/check.h says.
+// One view held against another. The test itself is as datasets/check.h says.
 #ifndef VPD_DATASETS_REPROJECT_H
 #define VPD_DATASETS_REPROJECT_H
 
 #include "datasets/check.h"
 
-// An image with its camera, as it stands or under a guess.
+// Where a position of the camera's picture lies in a stored picture: [a b c; d e f] (x, y, 1), in pixels, with pixel
+// centres at halves.
+typedef struct StoredMap {
+    bool moves; // else the identity
+    double m[6];
+} StoredMap;
+
+// An image with its camera, as it stands or under a hypothesis.
 typedef struct Shot {
-    int H, W;
+    int H, W; // 0 when the hypothesis has no image here
     double K[9], pose[16], inverse[16];
+    double k1;            // radial distortion in the pictures: x_d = x (1 + k1 r^2)
     const float *depth;   // (H,W)
     const uint16_t *mask; // (H,W) or NULL
     double depth_scale;
-    bool ray_length, flip_x, flip_y;
+    int ray_power;      // depth along z = stored depth * |Kc^-1 (u, v, 1)|^ray_power
+    StoredMap in_depth; // of the depth picture
 } Shot;
 
 Shot shot_of(const Frames *frames, int frame, int view);
-Shot shot_under(const Shot *shot, Guess guess);
+
+// The point of pixel (x, y) of a as b sees it.
+typedef struct Landing {
+    double z, there; // metres along b's axis: of the point, and what b has there
+    double xy[2];    // where it lands in b
+} Landing;
+// false when depth is missing, or the point lands outside b, on a torn surface or on another mask.
+bool shot_land(const Shot *a, const Shot *b, int x, int y, Landing *out);
+
+// 5 % of depth is far more than the error of a sensor and less than most steps between surfaces.
+#define REPROJECT_OCCLUSION 0.05
+#define REPROJECT_AGREE 0.01
+
+// Pixel n of an endless sequence that is even over rows and columns at every length, the same one in every run.
+void sample_pixel(size_t n, int H, int W, int *x, int *y);
 
 // Errors gathered for one pair of views, or for all.
 typedef struct ErrorList {
@@ -24,8 +47,12 @@ typedef struct ErrorList {
     size_t count, capacity, tested, occluded, through, agreeing;
 } ErrorList;
 
-// Adds up to `points` pixels of a, spread over the image, the same ones in every run. STATUS_FAILED without memory.
-Status reproject_add(const Shot *a, const Shot *b, size_t points, ErrorList *list, Error *err);
+// Told of each tested point: its pixel in a.
+typedef void PointSeen(void *context, const Shot *a, int x, int y, const Landing *landing);
+
+// Adds up to `points` pixels of a; `seen` may be NULL. STATUS_FAILED without memory.
+Status reproject_add(const Shot *a, const Shot *b, size_t points, ErrorList *list, PointSeen *seen, void *context,
+                     Error *err);
 Status error_list_append(ErrorList *to, const ErrorList *from, Error *err);
 void error_list_free(ErrorList *list);
 

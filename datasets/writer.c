@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/stop.h"
 #include "datasets/h5_write.h"
 
 #include <stdio.h>
@@ -147,7 +148,9 @@ Status dataset_writer_pack(const DatasetWriter *writer, const uint8_t *rgb, cons
     size_t pixels = (size_t)writer->H * (size_t)writer->W, width = writer->depth_is_u16 ? 2 : sizeof(float);
     CHECK(writer->group > 0 && (mask != NULL) == (writer->mask > 0));
     *out = (PackedImage){0};
+    if (stop_requested()) return stop_error(err);
     Status status = pack_bytes(rgb, 3 * pixels, 1, writer->deflate_level, &out->rgb, err);
+    if (!status && stop_requested()) status = stop_error(err);
     if (!status) status = pack_bytes(depth, pixels, width, writer->deflate_level, &out->depth, err);
     if (!status && mask) status = pack_bytes(mask, pixels, sizeof *mask, writer->deflate_level, &out->mask, err);
     if (status) packed_image_free(out);

@@ -39,6 +39,15 @@ static Status find_meant(const EditScene *scene, const Edit *edit, Mask *mask, b
     return *skipped ? STATUS_OK : status;
 }
 
+// "remove: 192 particles of 2 labels": a selection may take more, or less, than was thought.
+static void say_what_is_meant(const EditScene *scene, const Edit *edit, const Mask *mask) {
+    size_t particles = mask_count(mask, scene_now(scene)->N), labels = scene_labels_in(scene, mask);
+    char text[60] = "";
+    if (!scene->log || !edit->select || edit->op == EDIT_COMPOSE) return;
+    if (labels) snprintf(text, sizeof text, " of %zu label%s", labels, labels == 1 ? "" : "s");
+    log_note(scene->log, "%s: %zu particle%s%s", edit->word, particles, particles == 1 ? "" : "s", text);
+}
+
 static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err) {
     char *line = NULL;
     if (skipped && scene->log)
@@ -54,6 +63,7 @@ static Status apply_edit(EditScene *scene, const Edit *edit, EditReport *report,
     bool skipped = false;
     Mask *mask = malloc(scene_now(scene)->N + 1);
     Status status = mask ? find_meant(scene, edit, mask, &skipped, err) : scene_no_memory(err);
+    if (status == STATUS_OK && !skipped) say_what_is_meant(scene, edit, mask);
     if (status == STATUS_OK && !skipped) status = run_one(scene, edit, mask, &skipped, err);
     free(mask);
     *(skipped ? &report->skipped : &report->applied) += 1;
@@ -94,13 +104,29 @@ static bool reaches_clouds(const EditList *list) {
     return false;
 }
 
+static bool something_stands(const RolloutSet *now) {
+    for (size_t i = 0; now->moving && i < now->N; i++)
+        if (!now->moving[i]) return true;
+    return !now->moving;
+}
+
+// A model that has always seen a floor has learned a part of gravity from the particles that stand still.
+static void warn_nothing_stands(const EditScene *scene, bool stood) {
+    if (scene->log && stood && !something_stands(scene_now(scene)))
+        log_warning(scene->log, "no particle is left that stands still; a model that was trained with a floor then "
+                                "predicts falls that are too slow. Move the floor far away instead of removing it: "
+                                "move: {floor: true, by: [0, 0, -100]}");
+}
+
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err) {
     EditScene scene = {file, device, log};
     Status status = begin(&scene, step, reaches_clouds(list), report, err);
     double start = clock_now();
+    bool stood = something_stands(scene_now(&scene));
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
+    if (status == STATUS_OK) warn_nothing_stands(&scene, stood);
     return end(&scene, status, start, report, err);
 }
 

@@ -35,7 +35,9 @@ Status list_unknown(const ListReader *reader, const YamlNode *node, const char *
 // ---- values
 
 static Status wrong(const ListReader *reader, const YamlNode *node, const char *expected) {
-    const char *found = node->kind == YAML_LIST ? "a list" : node->kind == YAML_MAP ? "a map" : node->text;
+    char list[32];
+    snprintf(list, sizeof list, "a list of %zu", node->count);
+    const char *found = node->kind == YAML_LIST ? list : node->kind == YAML_MAP ? "a map" : node->text;
     return list_error(reader, node, "%s: expected %s, found %.64s", node->key ? node->key : "the list", expected,
                       *found ? found : "nothing");
 }
@@ -51,6 +53,20 @@ static Status wrong_number(const ListReader *reader, const Argument *argument, c
     return wrong(reader, node, expected);
 }
 
+// The list is as long as it should be.
+static Status wrong_entry(const ListReader *reader, const Argument *argument, const YamlNode *list,
+                          const YamlNode *entry) {
+    const char *key = list->key ? list->key : "the list";
+    if (entry->kind == YAML_TEXT && !yaml_tree_number(entry, &(double){0}))
+        return list_error(reader, entry, "%s: expected %d finite numbers, found \"%.64s\" among them", key,
+                          argument->numbers, entry->text);
+    if (entry->kind == YAML_TEXT)
+        return list_error(reader, entry, "%s: expected numbers from %g to %g, found %.64s among them", key,
+                          argument->min, argument->max, entry->text);
+    return list_error(reader, entry, "%s: expected %d finite numbers, found %s among them", key, argument->numbers,
+                      entry->kind == YAML_LIST ? "a list" : "a map");
+}
+
 static bool number_in(const Argument *argument, const YamlNode *node, double *out) {
     return yaml_tree_number(node, out) && *out >= argument->min && *out <= argument->max;
 }
@@ -58,7 +74,7 @@ static bool number_in(const Argument *argument, const YamlNode *node, double *ou
 static Status read_numbers(const ListReader *reader, const Argument *argument, const YamlNode *node, double *out) {
     if (node->kind != YAML_LIST || (int)node->count != argument->numbers) return wrong_number(reader, argument, node);
     for (const YamlNode *entry = node->child; entry; entry = entry->next)
-        if (!number_in(argument, entry, out++)) return wrong_number(reader, argument, node);
+        if (!number_in(argument, entry, out++)) return wrong_entry(reader, argument, node, entry);
     return STATUS_OK;
 }
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS = 65536 };
-
 // Another model's features mean something else.
 static Status check_model(const RolloutFile *a, const RolloutFile *b, Error *err) {
     size_t D = a->sets[0].D, E = b->sets[0].D;

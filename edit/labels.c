@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS = 65536 };
-
 Status scene_need_labels(EditScene *scene, Error *err) {
     RolloutSet *now = scene_now(scene);
     if (!now->labels) now->labels = calloc(now->N + 1, sizeof *now->labels);
@@ -58,6 +56,19 @@ static size_t *tally(const RolloutSet *now) {
     return out;
 }
 
+size_t scene_labels_in(const EditScene *scene, const Mask *mask) {
+    const RolloutSet *now = scene_now(scene);
+    uint8_t *seen = now->labels ? calloc(LABELS, 1) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; seen && i < now->N; i++) {
+        bool fresh = mask[i] && !seen[now->labels[i]];
+        if (fresh) seen[now->labels[i]] = 1;
+        count += fresh;
+    }
+    free(seen);
+    return count;
+}
+
 // "0 (background), 1 (object 0)": those that particles have.
 static void list_labels(const EditScene *scene, const size_t *particles, char *out, size_t size) {
     size_t used = 0;
@@ -76,17 +87,21 @@ static void list_labels(const EditScene *scene, const size_t *particles, char *o
 
 static bool is_number(const char *name) { return strlen(name) <= 5 && !name[strspn(name, "0123456789")]; }
 
-static long find_name(const RolloutFile *file, const char *name) {
+// Marks the labels of this name (NULL: none is marked); the first of them, or -1.
+static long find_name(const RolloutFile *file, const char *name, uint8_t *mark) {
     const char *line = file->label_names ? file->label_names : "";
+    long first = -1;
     for (long label = 0; *line && label < LABELS; label++) {
         size_t length = strcspn(line, "\n");
-        if (length == strlen(name) && !memcmp(line, name, length)) return label;
+        bool same = length == strlen(name) && !memcmp(line, name, length);
+        if (same && first < 0) first = label;
+        if (same && mark) mark[label] = 1;
         line += length + (line[length] == '\n');
     }
-    return -1;
+    return first;
 }
 
-Status scene_find_label(const EditScene *scene, const char *name, long *out, Error *err) {
+Status scene_find_labels(const EditScene *scene, const char *name, uint8_t *mark, Error *err) {
     const RolloutSet *now = scene_now(scene);
     char list[400];
     if (!now->labels)
@@ -95,9 +110,10 @@ Status scene_find_label(const EditScene *scene, const char *name, long *out, Err
                          name);
     size_t *particles = tally(now);
     if (!particles) return scene_no_memory(err);
-    *out = find_name(scene->file, name);
-    if (*out < 0 && is_number(name)) *out = strtol(name, NULL, 10);
-    bool found = *out >= 0 && *out < LABELS && (particles[*out] || *out < named_count(scene->file));
+    bool found = find_name(scene->file, name, mark) >= 0;
+    long number = !found && is_number(name) ? strtol(name, NULL, 10) : -1;
+    if (number >= 0 && number < LABELS && (particles[number] || number < named_count(scene->file))) mark[number] = 1;
+    found = found || (number >= 0 && number < LABELS && mark[number]);
     if (!found) list_labels(scene, particles, list, sizeof list);
     free(particles);
     return found ? STATUS_OK
@@ -183,7 +199,7 @@ Status scene_new_labels(EditScene *scene, long count, long *first, Error *err) {
 }
 
 bool scene_label_named(const EditScene *scene, const char *name, long *out) {
-    *out = find_name(scene->file, name);
+    *out = find_name(scene->file, name, NULL);
     return *out >= 0;
 }
 

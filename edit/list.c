@@ -3,6 +3,7 @@
 #include "edit/list.h"
 
 #include "base/file.h"
+#include "base/file_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,13 @@ static const Argument copy[] = {
     {.key = "count", .type = ARG_WHOLE, .offset = AT(count), .min = 1, .max = EDIT_COPIES_MAX}};
 static const Argument recolour[] = {{.key = "like", .type = ARG_SELECTION, .offset = AT(like), .required = true}};
 static const Argument throw[] = {VECTOR("velocity", velocity, true),
+                                 {.key = "gravity",
+                                  .type = ARG_NUMBERS,
+                                  .offset = AT(gravity),
+                                  .min = -FAR,
+                                  .max = FAR,
+                                  .numbers = 3,
+                                  .given = AT(has_gravity)},
                                  {.key = "replace", .type = ARG_YES, .offset = AT(replace)}};
 static const Argument label[] = {NAME(true),
                                  {.key = "id", .type = ARG_WHOLE, .offset = AT(id), .max = 65535, .given = AT(has_id)}};
@@ -203,7 +211,8 @@ Status edit_list_load(EditList *list, const char *path, Error *err) {
     if (!folder) return error_set(err, STATUS_FAILED, "%s: out of memory", path);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
-    Status status = file_read_all(path, EDIT_LIST_BYTES_MAX, &text, &length, err);
+    Status status = file_expect_text(path, "a list of edits in YAML", err);
+    if (status == STATUS_OK) status = file_read_all(path, EDIT_LIST_BYTES_MAX, &text, &length, err);
     if (status == STATUS_OK) status = edit_list_parse(list, text, length, path, slash ? folder : ".", err);
     free(text);
     free(folder);

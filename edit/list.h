@@ -79,8 +79,8 @@ typedef struct Edit {
     char *source; // where it was read, for messages
     char *text;   // one line of YAML, for the history
     Select *select, *like;
-    double by[3], axis[3], about[3], velocity[3], angle, factor; // metres, m/s, degrees
-    bool has_about, has_id, replace;
+    double by[3], axis[3], about[3], velocity[3], gravity[3], angle, factor; // metres, m/s, m/s^2, degrees
+    bool has_about, has_id, has_gravity, replace;
     int if_empty; // 0: an error, 1: left out
     long count, id, step;
     char as[EDIT_NAME_SIZE], file[EDIT_PATH_SIZE];

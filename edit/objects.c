@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS = 65536 };
-
 Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err) {
     size_t N = scene_now(scene)->N;
     Mask *rest = malloc(N + 1);

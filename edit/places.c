@@ -64,14 +64,18 @@ static Status check_past(const EditScene *scene, const Edit *edit, const Mask *m
 }
 
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
-    const double *v = edit->velocity;
+    const double *v = edit->velocity, dt = scene->file->time_step;
     bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
-    double by[3];
+    double by[3], bend[3];
     Status status = check_past(scene, edit, mask, err);
+    if (status == STATUS_OK && edit->has_gravity && !edit->replace)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "gravity goes with `replace: true`: the motion that is kept otherwise has it already");
     if (status == STATUS_OK && edit->replace) status = scene_replace_past(scene, mask, err);
     if (status != STATUS_OK) return status;
-    for (int c = 0; c < 3; c++) by[c] = -v[c] * scene->file->time_step;
-    scene_shift_past(scene, mask, by);
-    if (moves || edit->replace) scene_set_moving(scene, mask, moves);
+    for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
+    scene_shift_past(scene, mask, by, bend);
+    // A body at rest is no obstacle: with its flag cleared a model takes it for a part of the floor, also in the air.
+    if (moves || edit->replace) scene_set_moving(scene, mask, 1);
     return STATUS_OK;
 }

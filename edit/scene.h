@@ -47,8 +47,8 @@ Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 
 // p := A p + t, A row by row; radii grow by the factor.
 void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
-// Moves what past set k holds by `by` times k.
-void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]);
+// Moves what past set k holds by k `by` + k^2 `bend`.
+void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]);
 // Copies of `more` particles each stand behind the particle `first`: copy n = 1, 2, .. is moved by n times `by`.
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]);
 void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
@@ -61,11 +61,15 @@ Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Er
 
 // Room for labels where there are none yet: all 0.
 Status scene_need_labels(EditScene *scene, Error *err);
-// The label with this name, else this number; one that neither particles nor names have is an error that lists those
-// there are.
-Status scene_find_label(const EditScene *scene, const char *name, long *out, Error *err);
+enum { LABELS = 65536 }; // u16
+// Marks, in mark[LABELS], all labels with this name, else the one with this number. A label that neither particles nor
+// names have is an error, which lists the labels of the particles.
+Status scene_find_labels(const EditScene *scene, const char *name, uint8_t *mark, Error *err);
+// Number of different labels of what is meant; 0 without labels.
+size_t scene_labels_in(const EditScene *scene, const Mask *mask);
 // The first of `count` numbers in a row that neither particles nor names have.
 Status scene_new_labels(EditScene *scene, long count, long *first, Error *err);
+// The first label with this name.
 bool scene_label_named(const EditScene *scene, const char *name, long *out);
 typedef char EditName[EDIT_NAME_SIZE];
 Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err);

@@ -62,9 +62,10 @@ static Status take_simple(const EditScene *scene, const Select *s, Mask *mask, E
 
 static Status take_label(const EditScene *scene, const Select *s, Mask *mask, Error *err) {
     const RolloutSet *now = scene_now(scene);
-    long label;
-    Status status = scene_find_label(scene, s->name, &label, err);
-    for (size_t i = 0; status == STATUS_OK && i < now->N; i++) mask[i] = now->labels[i] == label;
+    uint8_t *meant = calloc(LABELS, 1);
+    Status status = meant ? scene_find_labels(scene, s->name, meant, err) : scene_no_memory(err);
+    for (size_t i = 0; status == STATUS_OK && i < now->N; i++) mask[i] = meant[now->labels[i]];
+    free(meant);
     return status;
 }
 

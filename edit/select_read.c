@@ -145,7 +145,8 @@ static Status read_list(const ListReader *reader, const YamlNode *node, Select *
     Select **tail = &out->child;
     bool labels = out->kind == SELECT_LABEL;
     if (node->kind != YAML_LIST || !node->child)
-        return list_error(reader, node, "%s: expected a list of selections [{..}, {..}]", node->key);
+        return list_error(reader, node, "%s: expected a list of %s", node->key,
+                          labels ? "labels [1, 2]; this one is empty" : "selections [{..}, {..}]");
     if (labels) out->kind = SELECT_OR;
     for (const YamlNode *entry = node->child; entry; entry = entry->next) {
         Status status = labels ? create(reader, SELECT_LABEL, tail) : select_read(reader, entry, tail);

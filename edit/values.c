@@ -34,10 +34,11 @@ void scene_transform(EditScene *scene, const Mask *mask, const double A[9], cons
     }
 }
 
-void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3]) {
+void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]) {
     static const double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     for (int k = 1; k < scene->file->set_count; k++) {
-        const double t[3] = {k * by[0], k * by[1], k * by[2]};
+        double t[3];
+        for (int c = 0; c < 3; c++) t[c] = k * by[c] + k * k * bend[c];
         transform_points(scene, k, false, mask, same, t);
         transform_points(scene, k, true, mask, same, t);
     }

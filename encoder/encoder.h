@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder's UNet (docs/model.md, "Encoder"): images in, a latent for each pixel that became a particle out.
+// The encoder's UNet (docs/model.md, "Features"): images in, a latent for each pixel that became a particle out.
 //   images (n*h*w, 3 or 4): rgb - 0.5 and, with depth_input, z / X  ->  latent (count, latent)
 #ifndef VPD_ENCODER_ENCODER_H
 #define VPD_ENCODER_ENCODER_H

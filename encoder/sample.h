@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points become particles (docs/model.md, "Choice of N particles"). Host memory.
+// Which points become particles (docs/model.md, "Choice of particles"). Host memory.
 #ifndef VPD_ENCODER_SAMPLE_H
 #define VPD_ENCODER_SAMPLE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From posed RGB-D pixels to points: x = world_from_camera (z Kc^-1 [u+0.5, v+0.5, 1]) for every pixel with depth, with
-// its colour and moving flag (docs/model.md, "Encoder"). Host memory.
+// its colour and moving flag (docs/model.md, "Points"). Host memory.
 #ifndef VPD_ENCODER_UNPROJECT_H
 #define VPD_ENCODER_UNPROJECT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Lengths"), resolved, all lengths in
+// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Notation"), resolved, all lengths in
 // metres.
 #ifndef VPD_GNN_CONFIG_H
 #define VPD_GNN_CONFIG_H
@@ -46,7 +46,7 @@ static inline bool gnn_has_node_velocity(const GnnConfig *c) {
 static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
     return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
 }
-// Moving nodes see where their body comes nearest to others (docs/model.md, "Inputs of nodes").
+// Moving nodes see where their body comes nearest to others (docs/model.md, "Inputs of a node").
 static inline bool gnn_has_gap(const GnnConfig *c) {
     return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Flow"): means of the
+// Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Scene flow"): means of the
 // nearest points, then rigid point-to-plane registration of the moving points around each query, in which queries learn
 // from their neighbours. The velocity cue at nodes is minus the flow from the present to the past.
 #ifndef VPD_GNN_FLOW_H

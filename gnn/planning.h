@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a plan share: the state of planning, searches, and velocities (docs/model.md, "Velocity").
+// What the parts of a plan share: the state of planning, searches, and velocities (docs/model.md, "Velocities").
 #ifndef VPD_GNN_PLANNING_H
 #define VPD_GNN_PLANNING_H
 

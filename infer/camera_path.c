@@ -45,13 +45,6 @@ static void quaternion_of(const double R[9], double q[4]) {
     for (int i = 0; i < 4; i++) q[i] = rows[k][i] * scale;
 }
 
-static void slerp(const double a[4], const double b[4], double t, double out[4]) {
-    double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3], sign = cosine < 0 ? -1 : 1;
-    double angle = acos(fmin(fabs(cosine), 1)), s = sin(angle);
-    double wa = s < 1e-6 ? 1 - t : sin((1 - t) * angle) / s, wb = s < 1e-6 ? t : sin(t * angle) / s;
-    for (int i = 0; i < 4; i++) out[i] = wa * a[i] + wb * sign * b[i];
-}
-
 // ---- what the cameras look at
 
 // Solves the symmetric 3x3 system A x = b; false when it is singular.
@@ -207,7 +200,7 @@ static void pose_between(const Key *a, const Key *b, double t, const double focu
     Place place = {a->place.angle + t * across, (1 - t) * a->place.elevation + t * b->place.elevation,
                    (1 - t) * a->place.radius + t * b->place.radius};
     pose_at(place, focus, up, pose);
-    slerp(a->turn, b->turn, t, turn);
+    quaternion_slerp(a->turn, b->turn, t, turn);
     rotation_from_quaternion(turn, R);
     rotation_of(pose, ideal);
     rotation_product(ideal, R, false, out);

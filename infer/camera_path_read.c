@@ -4,6 +4,7 @@
 
 #include "base/camera.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -149,7 +150,8 @@ Status camera_path_read(const char *path, PathCamera **out, int *count, Error *e
     size_t length = 0;
     *out = NULL;
     *count = 0;
-    Status status = file_read_all(path, FILE_BYTES_MAX, &text, &length, err);
+    Status status = file_expect_text(path, "cameras in JSON", err);
+    if (status == STATUS_OK) status = file_read_all(path, FILE_BYTES_MAX, &text, &length, err);
     if (status == STATUS_OK) status = camera_path_parse(text, length, path, out, count, err);
     free(text);
     return status;

@@ -25,6 +25,14 @@ Status export_gltf(const RolloutFile *rollout, const char *path, Error *err);
 // primvars:label.
 Status export_usda(const RolloutFile *rollout, const char *path, Error *err);
 
+typedef enum ExportFormat { EXPORT_PLY, EXPORT_NPZ, EXPORT_GLTF, EXPORT_USDA, EXPORT_FORMATS } ExportFormat;
+
+// "ply", "npz", "gltf", "usda"
+const char *export_format_name(ExportFormat format);
+
+// One of the four above.
+Status export_rollout(const RolloutFile *rollout, ExportFormat format, const char *path, Error *err);
+
 // sRGB byte to linear [0,1].
 float export_linear(uint8_t value);
 

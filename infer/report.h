@@ -77,7 +77,14 @@ Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, R
 bool report_has(const Report *report, ReportMethod method); // anything added for it
 int report_last_step(const Report *report);                 // the last one that anything was added for; 0 when none
 
-// Aligned text. Few steps are chosen when there are many, all with `all_steps`.
+// Three sentences: pictures against copying the last frame, motion against standing still, and what is weakest with
+// what to do about it.
+typedef struct ReportVerdict {
+    char pictures[256], motion[256], weakest[256];
+} ReportVerdict;
+void report_verdict(const Report *report, ReportVerdict *out);
+
+// Aligned text, with the verdict at its end. Few steps are chosen when there are many, all with `all_steps`.
 void report_print(const Report *report, bool all_steps, FILE *out);
 // Every number with its count and spread, per view and for all views of a group together; no value is null.
 Status report_write_json(const Report *report, FILE *out, Error *err);

@@ -109,6 +109,16 @@ static bool put_heading(const Report *report, FILE *out) {
     return true;
 }
 
+static bool put_verdict(const Report *report, FILE *out) {
+    ReportVerdict verdict;
+    report_verdict(report, &verdict);
+    json_t *row = json_pack("{s:s, s:s, s:s}", "pictures", verdict.pictures, "motion", verdict.motion, "weakest",
+                            verdict.weakest);
+    bool good = row && json_dumpf(row, out, 0) == 0;
+    json_decref(row);
+    return good;
+}
+
 Status report_write_json(const Report *report, FILE *out, Error *err) {
     fputs("{\n", out);
     bool good = put_heading(report, out);
@@ -116,7 +126,9 @@ Status report_write_json(const Report *report, FILE *out, Error *err) {
     good = put_pictures(report, out) && good;
     fputs("],\n \"motion\": [", out);
     good = put_motion(report, out) && good;
-    fputs("]\n}\n", out);
+    fputs("],\n \"verdict\": ", out);
+    good = put_verdict(report, out) && good;
+    fputs("\n}\n", out);
     if (!good || fflush(out) != 0 || ferror(out))
         return error_set(err, STATUS_FAILED,
                          "the evaluation cannot be written as JSON: no memory, or the disk is full");

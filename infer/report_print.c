@@ -154,6 +154,12 @@ static void print_heading(const Report *report, FILE *out) {
     if (report->moving[0]) fprintf(out, "moving        %s\n", report->moving);
 }
 
+static void print_verdict(const Report *report, FILE *out) {
+    ReportVerdict verdict;
+    report_verdict(report, &verdict);
+    fprintf(out, "\npictures  %s\nmotion    %s\nweakest   %s\n", verdict.pictures, verdict.motion, verdict.weakest);
+}
+
 void report_print(const Report *report, bool all_steps, FILE *out) {
     Columns columns;
     columns.count = report_choose_steps(report_last_step(report), all_steps, columns.step, STEPS_SHOWN);
@@ -161,4 +167,5 @@ void report_print(const Report *report, bool all_steps, FILE *out) {
     print_pictures(report, &columns, GROUP_INPUT, out);
     print_pictures(report, &columns, GROUP_HELDOUT, out);
     print_motion(report, &columns, out);
+    print_verdict(report, out);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/session.h"
 
+#include "model/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +41,21 @@ static Status check_lengths(const Session *session, Error *err) {
     return STATUS_OK;
 }
 
+static Status check_memory(const Session *session, Error *err) {
+    double weights = 0;
+    MemoryEstimate estimate;
+    Status status = memory_count_weights(&session->meta.config, &weights, err);
+    if (status != STATUS_OK) return status;
+    memory_of_weights(weights, &estimate);
+    return memory_check(&estimate, session->device, session->path, NULL, err);
+}
+
 static Status load_model(Session *session, const SessionOptions *options, Error *err) {
     CheckpointWeights which = options->raw ? CHECKPOINT_RAW : CHECKPOINT_EMA;
     Status status = check_lengths(session, err);
     if (status == STATUS_OK)
         status = device_choose(options->device, options->threads, &session->device, session->device_why, err);
+    if (status == STATUS_OK) status = check_memory(session, err);
     if (status == STATUS_OK) status = vpd_create(&session->meta.config, session->device, &session->model, err);
     if (status == STATUS_OK) status = checkpoint_load(session->path, &session->model->parameters, which, NULL, err);
     if (status != STATUS_OK) session_close(session);

@@ -55,6 +55,8 @@ Status video_write_gif(const Video *video, const char *path, Error *err);
 // H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg STATUS_FAILED and
 // a sentence that names the Debian package.
 Status video_write_mp4(const Video *video, const char *path, Error *err);
+// Whether video_write can write there: MP4 needs ffmpeg. For callers, before minutes of drawing.
+Status video_check_path(const char *path, Error *err);
 // By the name: .gif, .mp4, else a folder of PNG.
 Status video_write(const Video *video, const char *path, Error *err);
 

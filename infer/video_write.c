@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static double fps_of(const Video *video) { return video->fps > 0 ? video->fps : 10; }
 
@@ -38,6 +39,14 @@ Status video_write_gif(const Video *video, const char *path, Error *err) {
 }
 
 // ---- MP4
+
+static Status find_ffmpeg(const char *path, Error *err) {
+    if (process_find("ffmpeg")) return STATUS_OK;
+    return error_set(err, STATUS_FAILED,
+                     "%s: MP4 needs the program ffmpeg, which is not installed; run \"apt install ffmpeg\", or write "
+                     ".gif or a folder of PNG instead",
+                     path);
+}
 
 // yuv420p needs even sides: the last row and column are repeated where they do not.
 static void pad_to_even(const Video *video, int frame, uint8_t *out) {
@@ -82,13 +91,8 @@ Status video_write_mp4(const Video *video, const char *path, Error *err) {
     Process process = {0};
     FileDraft draft = {0};
     Status status = check_frames(video, path, err);
-    if (status != STATUS_OK) return status;
-    if (!process_find("ffmpeg"))
-        return error_set(err, STATUS_FAILED,
-                         "%s: MP4 needs the program ffmpeg, which is not installed; run "
-                         "\"apt install ffmpeg\", or write .gif or a folder of PNG instead",
-                         path);
-    status = file_draft_begin(&draft, path, err);
+    if (status == STATUS_OK) status = find_ffmpeg(path, err);
+    if (status == STATUS_OK) status = file_draft_begin(&draft, path, err);
     if (status == STATUS_OK) status = start_ffmpeg(video, draft.temporary, &process, err);
     if (status == STATUS_OK) {
         Error fed;
@@ -109,6 +113,20 @@ Status video_write_mp4(const Video *video, const char *path, Error *err) {
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+Status video_check_path(const char *path, Error *err) {
+    static const char *const others[] = {".jpg", ".jpeg", ".png",  ".bmp", ".webp", ".tif", ".tiff", ".exr",
+                                         ".avi", ".mov",  ".webm", ".mkv", ".m4v",  ".mpg", ".mpeg"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t length = strlen(path), end = strlen(others[i]);
+        if (length > end && !strcasecmp(path + length - end, others[i]) && !file_is_folder(path))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures, "
+                             "found %s",
+                             path, others[i]);
+    }
+    return ends_with(path, ".mp4") ? find_ffmpeg(path, err) : STATUS_OK;
 }
 
 Status video_write(const Video *video, const char *path, Error *err) {

@@ -24,7 +24,7 @@ static const Option options[] = {
     {"data.cache_mib", OPTION_REAL, AT(data.cache_mib), 0, 1e7, "MiB", "1024", NULL, "Decoded images kept in memory."},
 
     {"model.preset", OPTION_ENUM, AT(model.preset), 0, 0, "", "none", "none|tiny|small|paper|large",
-     "Sizes that go together; keys given beside it win."},
+     "Sizes that go together; what a file or --set says wins over them."},
     {"model.T", OPTION_INT, AT(model.T), 1, 8, "frames", "2", NULL, "Input time steps; 1 means no dynamics."},
     {"model.D", OPTION_INT, AT(model.D), 4, 256, "", "16", NULL, "Features of a particle."},
     {"model.C", OPTION_INT, AT(model.C), 4, 1024, "", "128", NULL, "Hidden width of the dynamics."},
@@ -183,60 +183,39 @@ static const Option options[] = {
     {"train.keep", OPTION_INT, AT(train.keep), 1, 1000, "", "2", NULL, "Newest checkpoints kept, beside the best."},
 };
 
+_Static_assert(sizeof options / sizeof *options <= CONFIG_OPTIONS_MAX, "each option has an origin");
 const OptionTable config_options = {options, sizeof options / sizeof *options};
 
-typedef struct PresetKey {
-    int preset;
-    const char *key, *value;
-} PresetKey;
+const char *const config_usual_keys[] = {"data.path",
+                                         "data.input_views",
+                                         "data.crop",
+                                         "model.preset",
+                                         "model.C",
+                                         "model.precision",
+                                         "encoder.N",
+                                         "gnn.form",
+                                         "gnn.M",
+                                         "gnn.L",
+                                         "train.out",
+                                         "train.steps",
+                                         "train.batch",
+                                         "train.rollout",
+                                         "train.rollout_from",
+                                         "train.rays",
+                                         "train.rate",
+                                         "train.flow_term",
+                                         "train.motion_steps",
+                                         "train.turn",
+                                         "train.keep_mib",
+                                         "train.eval_every",
+                                         "train.seed",
+                                         "train.checkpoint_every",
+                                         NULL};
 
-static const PresetKey preset_keys[] = {
-    {PRESET_TINY, "encoder.N", "4096"},
-    {PRESET_TINY, "gnn.M", "128"},
-    {PRESET_TINY, "model.C", "64"},
-    {PRESET_TINY, "gnn.L", "4"},
-    {PRESET_TINY, "train.rollout", "[3, 6]"},
-    {PRESET_TINY, "train.rollout_from", "[0, 0.67]"},
-    {PRESET_TINY, "train.rays", "128"},
-    {PRESET_TINY, "encoder.widths", "[16, 32, 64, 128]"},
-    {PRESET_SMALL, "encoder.N", "4096"},
-    {PRESET_SMALL, "gnn.M", "256"},
-    {PRESET_SMALL, "model.C", "128"},
-    {PRESET_SMALL, "gnn.L", "10"},
-    {PRESET_SMALL, "train.rollout", "[4]"},
-    {PRESET_SMALL, "train.rollout_from", "[0]"},
-    {PRESET_SMALL, "train.rays", "256"},
-    {PRESET_SMALL, "encoder.widths", "[32, 64, 128, 256]"},
-    {PRESET_PAPER, "encoder.N", "16384"},
-    {PRESET_PAPER, "gnn.M", "1024"},
-    {PRESET_PAPER, "model.C", "128"},
-    {PRESET_PAPER, "gnn.L", "10"},
-    {PRESET_PAPER, "train.rollout", "[6]"},
-    {PRESET_PAPER, "train.rollout_from", "[0]"},
-    {PRESET_PAPER, "train.rays", "256"},
-    {PRESET_PAPER, "encoder.widths", "[32, 64, 128, 256]"},
-    {PRESET_LARGE, "encoder.N", "131072"},
-    {PRESET_LARGE, "gnn.M", "4096"},
-    {PRESET_LARGE, "model.C", "128"},
-    {PRESET_LARGE, "gnn.L", "10"},
-    {PRESET_LARGE, "train.rollout", "[16]"},
-    {PRESET_LARGE, "train.rollout_from", "[0]"},
-    {PRESET_LARGE, "train.rays", "512"},
-    {PRESET_LARGE, "encoder.widths", "[32, 64, 128, 256]"},
-    {PRESET_LARGE, "train.checkpoint_steps", "true"},
-};
-
-static Status apply_preset(Config *config, Error *err) {
-    for (size_t i = 0; i < sizeof preset_keys / sizeof *preset_keys; i++) {
-        const PresetKey *key = &preset_keys[i];
-        if (key->preset != config->model.preset) continue;
-        Status status = options_set(config_options, config, key->key, key->value, err);
-        if (status != STATUS_OK) return status;
-    }
-    return STATUS_OK;
+void config_defaults(Config *config) {
+    memset(config->origin, ORIGIN_DEFAULT, sizeof config->origin);
+    options_defaults(config_options, config);
 }
-
-void config_defaults(Config *config) { options_defaults(config_options, config); }
 
 void config_defaults_of_checkpoint(Config *config) {
     enum { OFF = 1 };
@@ -244,31 +223,6 @@ void config_defaults_of_checkpoint(Config *config) {
     config->encoder.moving_share = 0;
     config->gnn.gap = config->gnn.rigid_cue = OFF;
     config->gnn.contact_edges = config->gnn.moving_vote = 0;
-}
-
-Status config_load(Config *config, const char *path, Error *err) {
-    if (!path) return STATUS_OK;
-    // Once for the preset, once more so that keys beside it win.
-    Status status = options_load_yaml(config_options, config, path, err);
-    if (status == STATUS_OK && config->model.preset != PRESET_NONE) {
-        status = apply_preset(config, err);
-        if (status == STATUS_OK) status = options_load_yaml(config_options, config, path, err);
-    }
-    return status;
-}
-
-Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err) {
-    return options_parse_yaml(config_options, config, yaml, length, name, err);
-}
-
-Status config_set(Config *config, size_t count, const char *const *pairs, Error *err) {
-    static const char preset[] = "model.preset=";
-    for (size_t i = 0; i < count; i++) {
-        Status status = options_set_pair(config_options, config, pairs[i], err);
-        if (status == STATUS_OK && !strncmp(pairs[i], preset, sizeof preset - 1)) status = apply_preset(config, err);
-        if (status != STATUS_OK) return status;
-    }
-    return STATUS_OK;
 }
 
 static void resolve(int *choice, int automatic) {
@@ -317,7 +271,9 @@ void config_take_lengths(Config *config, const Config *from) {
                                      AT(gnn.smooth_width),  AT(gnn.moving_threshold), AT(renderer.radius)};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         double *own = (double *)((char *)config + lengths[i]);
-        if (*own == 0) *own = *(const double *)((const char *)from + lengths[i]);
+        if (*own != 0) continue;
+        *own = *(const double *)((const char *)from + lengths[i]);
+        config_set_origin(config, own, ORIGIN_CHECKPOINT);
     }
 }
 
@@ -339,6 +295,6 @@ Status config_check_same_model(const Config *checkpoint, const Config *wanted, E
         different +=
             options_diff(config_options, &same, "the checkpoint", wanted, "the config", sections[i], text, sizeof text);
     if (different == 0) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "the config does not fit the checkpoint (%zu differences): %s", different,
-                     text);
+    return error_set(err, STATUS_BAD_INPUT, "the config does not fit the checkpoint (%zu difference%s): %s", different,
+                     different == 1 ? "" : "s", text);
 }

@@ -92,6 +92,19 @@ typedef struct TrainConfig {
     long log_every, eval_every, picture_every, checkpoint_every, keep; // steps; 0 = off
 } TrainConfig;
 
+// Where the value of an option comes from.
+typedef enum ConfigOrigin {
+    ORIGIN_DEFAULT,    // the table, or what another option stands for (gnn.form)
+    ORIGIN_PRESET,     // model.preset
+    ORIGIN_FILE,       // a config file
+    ORIGIN_SET,        // --set, or a flag that is short for it
+    ORIGIN_DATA,       // a length, measured
+    ORIGIN_CHECKPOINT, // a checkpoint that was started from
+    ORIGIN_RUN         // the config of the run that goes on
+} ConfigOrigin;
+
+enum { CONFIG_OPTIONS_MAX = 128 };
+
 typedef struct Config {
     DataConfig data;
     ModelConfig model;
@@ -99,18 +112,33 @@ typedef struct Config {
     GnnOptions gnn;
     RendererOptions renderer;
     TrainConfig train;
+    unsigned char origin[CONFIG_OPTIONS_MAX]; // ConfigOrigin of each option, in the order of the table
 } Config;
 
 extern const OptionTable config_options;
+extern const char *const config_usual_keys[]; // what a training changes most; NULL-terminated
 
 void config_defaults(Config *config);
 // What stands for options that a checkpoint does not name: it is older than they are, and was trained without.
 void config_defaults_of_checkpoint(Config *config);
-// A YAML file; a `model.preset` in it is applied before its other keys. path NULL = defaults.
-Status config_load(Config *config, const char *path, Error *err);
+// A preset (model.preset) stands for options that neither a file nor config_set names, whatever the order.
+// A YAML file; path NULL: nothing.
+Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err);
+// A checkpoint's config: its preset has been applied.
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);
-// "key=value" pairs in order; `model.preset=...` resets what the preset sets.
+// "key=value" pairs in order.
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);
+// `field` lies within the config.
+void config_set_origin(Config *config, const void *field, ConfigOrigin origin);
+
+typedef struct ConfigChange {
+    const char *key, *unit, *origin; // origin in words: "preset", "config file", "command line", "data", ..
+    char value[1024];
+} ConfigChange;
+
+// Options that somebody set to other values than their defaults, one a call: begin with *i = 0; false behind the last.
+bool config_each_change(const Config *config, size_t *i, ConfigChange *out);
+
 // Resolves every "auto" from gnn.form and checks options against one another.
 Status config_resolve(Config *config, Error *err);
 // Takes every derived length of `from` that `config` leaves at 0.

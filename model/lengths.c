@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lengths.h"
 
+#include "base/check.h"
 #include "encoder/sample.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
@@ -32,8 +33,15 @@ static int compare_reals(const void *a, const void *b) {
 }
 
 static double percentile(Values *values, double share) {
+    CHECK(values->v && values->count);
     qsort(values->v, values->count, sizeof *values->v, compare_reals);
     return (double)values->v[(size_t)(share * (double)(values->count - 1) + 0.5)];
+}
+
+static void fill_length(Config *config, double *length, double value) {
+    if (*length != 0) return;
+    *length = value;
+    config_set_origin(config, length, ORIGIN_DATA);
 }
 
 // Largest side of the box of the first observation that has one, else of the 5-95 percentile box of all points.
@@ -60,7 +68,7 @@ static Status derive_extent(Config *config, size_t count, const Observation *obs
     }
     if (status == STATUS_OK && !(extent > 0))
         status = error_set(err, STATUS_BAD_INPUT, "the points have no extent; set data.extent");
-    if (status == STATUS_OK) config->data.extent = extent;
+    if (status == STATUS_OK) fill_length(config, &config->data.extent, extent);
     for (int c = 0; c < 3; c++) free(axis[c].v);
     point_cloud_free(&cloud);
     return status;
@@ -125,7 +133,7 @@ static Status derive_radius(Config *config, Device *device, size_t count, const 
         status = error_set(
             err, STATUS_BAD_INPUT,
             "no two points with depth within the workspace box: check bounds and depth, or set renderer.radius");
-    if (status == STATUS_OK) config->renderer.radius = 2.1 * percentile(&spacing, 0.5);
+    if (status == STATUS_OK) fill_length(config, &config->renderer.radius, 2.1 * percentile(&spacing, 0.5));
     if (status == STATUS_OK && !(config->renderer.radius > 0))
         status = error_set(err, STATUS_BAD_INPUT, "most points coincide; set renderer.radius");
     free(spacing.v);
@@ -134,21 +142,17 @@ static Status derive_radius(Config *config, Device *device, size_t count, const 
     return status;
 }
 
-static void fill_length(double *length, double value) {
-    if (*length == 0) *length = value;
-}
-
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err) {
     Status status = config->data.extent > 0 ? STATUS_OK : derive_extent(config, count, observations, err);
     if (status != STATUS_OK) return status;
     double X = config->data.extent;
-    fill_length(&config->gnn.length_scale, 0.05 * X);
-    fill_length(&config->gnn.displacement_scale, 0.025 * X);
-    fill_length(&config->gnn.colour_length, 0.5 * X);
-    fill_length(&config->gnn.moving_length, 0.15 * X);
-    fill_length(&config->gnn.decode_width, 0.05 * X);
-    fill_length(&config->gnn.smooth_width, 0.075 * X);
-    fill_length(&config->gnn.moving_threshold, 0.0025 * X);
+    fill_length(config, &config->gnn.length_scale, 0.05 * X);
+    fill_length(config, &config->gnn.displacement_scale, 0.025 * X);
+    fill_length(config, &config->gnn.colour_length, 0.5 * X);
+    fill_length(config, &config->gnn.moving_length, 0.15 * X);
+    fill_length(config, &config->gnn.decode_width, 0.05 * X);
+    fill_length(config, &config->gnn.smooth_width, 0.075 * X);
+    fill_length(config, &config->gnn.moving_threshold, 0.0025 * X);
     return config->renderer.radius > 0 ? STATUS_OK : derive_radius(config, device, count, observations, err);
 }
 

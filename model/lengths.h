@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lengths that the config leaves at 0 are derived from the data, once, before the model is built (docs/model.md,
-// "Lengths").
+// "Notation").
 #ifndef VPD_MODEL_LENGTHS_H
 #define VPD_MODEL_LENGTHS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points move (docs/model.md, "Moving flag"): flags of single pixels, 0 or 1, set right by the points around.
+// Which points move (docs/model.md, "Moving flags"): flags of single pixels, 0 or 1, set right by the points around.
 // With gnn.moving_vote <= 1 they stay what they are. Host memory; nothing is kept on the tape.
 #ifndef VPD_MODEL_MOVING_H
 #define VPD_MODEL_MOVING_H

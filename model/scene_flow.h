@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene flow of an observation: the velocity cue of a scene, from the points of its last two input times
-// (docs/model.md, "Flow").
+// (docs/model.md, "Scene flow").
 #ifndef VPD_MODEL_SCENE_FLOW_H
 #define VPD_MODEL_SCENE_FLOW_H
 

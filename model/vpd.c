@@ -2,6 +2,7 @@
 #include "model/vpd.h"
 
 #include "base/check.h"
+#include "model/memory.h"
 #include "model/moving.h"
 #include "model/scene_flow.h"
 #include "nn/backend.h"
@@ -95,6 +96,26 @@ Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
     if (status == STATUS_OK) status = parameters_allocate(&model->parameters, (uint32_t)config->train.seed, err);
     if (status == STATUS_OK) *out = model;
     else vpd_free(model);
+    return status;
+}
+
+Status memory_count_weights(const Config *config, double *weights, Error *err) {
+    Device none = {.name = "none"}; // parameters are declared and get no memory
+    Parameters set;
+    Encoder encoder;
+    Renderer renderer;
+    Dynamics *dynamics = NULL;
+    EncoderConfig of_encoder = encoder_config(config);
+    GnnConfig of_dynamics = gnn_config(config);
+    RendererConfig of_renderer = renderer_config(config);
+    parameters_init(&set, &none);
+    encoder_create(&encoder, &set, &of_encoder);
+    Status status = dynamics_create(&set, &of_dynamics, &dynamics, err);
+    renderer_create(&renderer, &set, &of_renderer);
+    if (status == STATUS_OK && set.failed) status = error_set(err, STATUS_FAILED, "out of memory for a model");
+    *weights = (double)set.size;
+    dynamics_free(dynamics);
+    parameters_free(&set);
     return status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing some of many points by random keys, at random or one per voxel (docs/model.md, "Choice of N particles").
+// Choosing some of many points by random keys, at random or one per voxel (docs/model.md, "Choice of particles").
 // Host memory; the same choice on every machine.
 #ifndef VPD_NN_CHOOSE_H
 #define VPD_NN_CHOOSE_H

@@ -11,8 +11,8 @@ void device_set_precision(Device *device, Precision precision) {
     device->precision = device->precisions >> precision & 1 ? precision : PRECISION_F32;
 }
 
-void device_step_begin(Device *device) {
-    if (device->nn->step_begin) device->nn->step_begin(device);
+void device_step_begin(Device *device, bool replay) {
+    if (replay && device->nn->step_begin) device->nn->step_begin(device);
 }
 
 void device_flush(Device *device) {

@@ -33,7 +33,6 @@ typedef enum Precision {
 
 // Of steps that come again and again (device_step_begin): what a device that captures their commands did.
 typedef struct DeviceReplay {
-    bool wanted;               // by the user
     size_t captured, launched; // parts of steps
     size_t changed, otherwise; // kernels within them that got other arguments; parts that came otherwise than captured
 } DeviceReplay;
@@ -67,14 +66,17 @@ void device_close(Device *device); // accepts NULL
 
 void device_set_precision(Device *device, Precision precision);
 
-// What lies between is a step like the steps before, so that a device may keep what it learns of them (replay.wanted).
+// What lies between is a step like the steps before. replay: the device may keep their commands and launch them again.
 // device_flush: from here on the host goes on with other things; let what is under way begin.
-void device_step_begin(Device *device);
+void device_step_begin(Device *device, bool replay);
 void device_flush(Device *device);
 void device_step_end(Device *device);
 
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Has the device failed? It also fails, with STATUS_INTERRUPTED, once somebody has asked to stop (base/stop.h): so a
+// step or a picture ends between two ops, or within a long one. The tape asks for every tensor and every node.
+bool device_stopped(Device *device);
 // Reports and clears the failure.
 Status device_status(Device *device, Error *err);
 

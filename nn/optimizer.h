@@ -45,7 +45,8 @@ void optimizer_restart(Optimizer *optimizer);
 // One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the
 // gradient's norm before clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err);
-// The same in two parts: start asks the device for the update, finish waits for it.
+// The same in two parts: start asks the device for the update, finish waits for it. Between them nothing may look at
+// stop requests: an update that has begun is finished.
 void optimizer_start(Optimizer *optimizer, double rate);
 Status optimizer_finish(Optimizer *optimizer, double *norm, Error *err);
 

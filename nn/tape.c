@@ -94,7 +94,7 @@ size_t tape_peak_bytes(const Tape *tape) {
 }
 
 static void *memory_of(Tape *tape, Arena *arena, size_t count, size_t size) {
-    if (tape->device->failed) return NULL;
+    if (device_stopped(tape->device)) return NULL;
     void *memory = arena_array(arena, count, size);
     size_t bytes;
     if (!memory)
@@ -192,7 +192,7 @@ real *tape_grad(Tape *tape, Tensor *tensor) {
 
 void tape_backward_from_grads(Tape *tape) {
     tape_part(tape, &gradients);
-    for (TapeNode *node = tape->last; node && !tape->device->failed; node = node->previous)
+    for (TapeNode *node = tape->last; node && !device_stopped(tape->device); node = node->previous)
         node->backward(tape, node->context);
     note_peaks(tape);
     tape->last = NULL;

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """python/test_vpd.py CHECKPOINT DATA ROLLOUT EDITED: a tiny model, its data, what `vpd rollout` made of both, and what `vpd edit`
 made of that (tests/cli/python.sh)."""
+import functools
 import gc
+import json
 import os
 import pathlib
+import signal
+import struct
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import zlib
 
 import numpy as np
 import vpd
@@ -227,9 +234,202 @@ class Library(unittest.TestCase):
         with self.assertRaisesRegex(vpd.InputError, "model: expected an object"):
             self.model.episode(DATA)
 
+    # ---- files for other programs
+
+    def test_export(self):
+        scene = self.model.read(ROLLOUT)
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            for name in ("out.npz", "out.glb", "out.usda", "out_ply"):
+                scene.export(place / name)
+                vpd.export_rollout(ROLLOUT, place / f"again_{name}")
+            scene.export(place / "named", "npz")
+            with np.load(place / "out.npz") as arrays:
+                np.testing.assert_array_equal(arrays["positions"][2], scene.positions(2))
+            for name in ("out.npz", "out.glb", "out.usda"):
+                self.assertEqual((place / name).read_bytes(), (place / f"again_{name}").read_bytes())
+            self.assertEqual((place / "named").read_bytes(), (place / "out.npz").read_bytes())
+            self.assertEqual(len(list((place / "out_ply").glob("*.ply"))), scene.steps + 1)
+            for wrong, words in ((lambda: scene.export(place / "out.obj"), "out.obj: expected FILE.npz"),
+                                 (lambda: scene.export(place / "x.npz", "obj"), "format= one of ply, npz, gltf, usda"),
+                                 (lambda: vpd.export_rollout(DATA, place / "x.npz"), "vpd-rollout")):
+                with self.assertRaisesRegex(vpd.InputError, words):
+                    wrong()
+
     def test_environment(self):
         self.assertEqual(os.environ["OMP_WAIT_POLICY"], "passive")
 
 
+# One step takes some milliseconds.
+TINY = {"train": {"steps": 3, "rollout": [1], "rollout_from": (0,), "rays": np.int64(8), "nearest_term": 0, "picture_every": 0,
+                  "eval_every": 0, "log_every": 1},
+        "encoder": {"N": 300, "widths": np.array([4, 6])}, "model.C": 8, "model.D": 6, "gnn.M": 16, "gnn.L": 1,
+        "renderer.widths": [8, 8]}
+ENDLESS = {**TINY, "train": {**TINY["train"], "steps": 1000000}}
+
+
+def write_png(path, array):
+    """(H, W, 3) u8 or (H, W) u16."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    colour = array.ndim == 3
+    rows = b"".join(b"\0" + row.tobytes() for row in array.astype(">u1" if colour else ">u2"))
+    header = struct.pack(">IIBBBBB", array.shape[1], array.shape[0], 8 if colour else 16, 2 if colour else 0, 0, 0, 0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class Work(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.place = pathlib.Path(folder.name)
+
+    def recording(self, second=2000):
+        """A floor 2 m below three cameras, in the layout "hololens"; `second` is the depth that the second one has, in mm."""
+        folder = self.place / "recording"
+        rng = np.random.default_rng(0)
+        poses = []
+        for i in range(3):
+            write_png(folder / "images" / f"{i:05}.png", rng.integers(0, 255, (48, 64, 3), np.uint8))
+            write_png(folder / "depth" / f"{i:05}.png", np.full((48, 64), second if i == 1 else 2000, np.uint16))
+            poses.append([1, 0, 0, 0.2 * i, 0, -1, 0, 0, 0, 0, -1, 2, 0, 0, 0, 1])
+        np.savetxt(folder / "poses.txt", poses)
+        np.savetxt(folder / "K.txt", [[60, 0, 31.5], [0, 60, 23.5], [0, 0, 1]])
+        return folder
+
+    def test_import_and_check(self):
+        folder, out = self.recording(), self.place / "floor.h5"
+        told = vpd.import_data(folder, out, format="hololens", holdout=3, split="test", bounds=[[-2, -2, -1], [2, 2, 1]])
+        self.assertEqual((told["episodes"], told["images"], told["splits"]["test"], told["warnings"]), (1, 3, 1, []))
+        found = vpd.check_data(out)
+        self.assertTrue(found["pass"] and found["all"]["median_mm"] < 1, found)
+        vpd.import_data(folder, self.place / "smaller.h5", height=24, width=32, near=0.5, far=3, name="Boden")
+        vpd.import_data(self.recording(second=1900), self.place / "wrong.h5")
+        found = vpd.check_data(self.place / "wrong.h5")
+        self.assertFalse(found["pass"])
+        for wrong, words in ((lambda: vpd.import_data(folder, out, format="vhs"), "expected one of hololens"),
+                             (lambda: vpd.import_data(folder, out, every=-1), "every: expected"),
+                             (lambda: vpd.import_data(folder, out, near=5, far=1), "near: expected less than far"),
+                             (lambda: vpd.import_data(folder, out, intrinsics=[1, 2, 3]), "found 3 numbers"),
+                             (lambda: vpd.import_data(folder, out, bounds=[1, 2, 3]), "bounds: expected shape"),
+                             (lambda: vpd.import_data(self.place / "none", out), "none"),
+                             (lambda: vpd.check_data(self.place / "none.h5"), "none.h5")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                wrong()
+
+    def test_train_and_evaluate(self):
+        run, lines = self.place / "run", []
+        done = vpd.train(options=TINY, data=DATA, out=run, device="cpu", threads=1, callback=lines.append)
+        self.assertEqual((done["step"], done["stopped"], done["written"]), (3, False, [str(run)]))
+        self.assertEqual([(line["kind"], line["step"]) for line in lines if line["kind"] == "train"],
+                         [("train", 1), ("train", 2), ("train", 3)])
+        self.assertGreater(lines[0]["loss"], 0)
+        self.assertEqual([json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()], lines)
+        # The same options from a file give the same weights.
+        again = vpd.train(run / "config.yaml", data=DATA, out=self.place / "again", device="cpu", threads=1)
+        self.assertEqual(again["loss"], done["loss"])
+        self.assertGreater(vpd.train(options=TINY, data=DATA, out=run, threads=1, dry_run=True)["tape_mib"], 0)
+        found = vpd.evaluate(run, DATA, split="test", starts=[3], steps=2)
+        with vpd.Model(run, device="cpu", threads=1) as model:
+            self.assertEqual(vpd.evaluate(model, DATA, episodes=[2], starts=[3], steps=1, input_views=[0])["rollouts"], 1)
+            self.assertEqual(vpd.evaluate(model, DATA, motion=True)["pictures"], [])
+            for wrong, words in ((lambda: vpd.evaluate(model, DATA, split="noon"), "split: expected train, val or test"),
+                                 (lambda: vpd.evaluate(model, DATA, steps=-1), "steps: expected 0 or more"),
+                                 (lambda: vpd.evaluate(model, DATA, starts=[-1]), "starts: expected 0"),
+                                 (lambda: vpd.evaluate(model, DATA, episodes=["zebra"]), "zebra"),
+                                 (lambda: vpd.evaluate(model, "none.h5"), "none.h5"),
+                                 (lambda: vpd.train(options={"train.stepps": 3}, data=DATA, out=run), "train.steps"),
+                                 (lambda: vpd.train(options=TINY, data=DATA, out=run), "a run is in this folder already"),
+                                 (lambda: vpd.train("none.yaml", data=DATA, out=run), "none.yaml"),
+                                 (lambda: vpd.train(options=TINY, data="none.h5", out=self.place / "x"), "none.h5")):
+                with self.assertRaisesRegex(vpd.InputError, words):
+                    wrong()
+        whole = [row for row in found["pictures"] if row["method"] == "model" and row["view"] is None]
+        self.assertEqual({row["step"] for row in whole}, {0, 1, 2})
+        self.assertTrue(all(0 < row["whole"]["psnr_db"]["mean"] < 99 for row in whole))
+
+    def test_example(self):
+        """A patch that slides over a floor, seen by three cameras from above, in the layout "nerfstudio"."""
+        folder, frames = self.place / "video", []
+        v, u = np.mgrid[:24, :32] + 0.5
+        for f, i in np.ndindex(8, 3):
+            x, y = 0.2 * (i - 1) + 1.8 * (u - 16) / 30, -1.8 * (v - 12) / 30  # where a ray meets the patch's height
+            patch = (abs(x + 0.3 - 0.08 * f) < 0.2) & (abs(y) < 0.2)
+            write_png(folder / "rgb" / f"{i}_{f}.png", np.where(patch[..., None], [220, 30, 30], [90, 120, 90]).astype(np.uint8))
+            write_png(folder / "depth" / f"{i}_{f}.png", np.where(patch, 1800, 2000))
+            pose = np.eye(4)
+            pose[:3, 3] = 0.2 * (i - 1), 0, 2
+            frames.append({"file_path": f"rgb/{i}_{f}.png", "depth_file_path": f"depth/{i}_{f}.png", "transform_matrix": pose.tolist(),
+                           "time": f / 10, "camera_id": i})
+        (folder / "transforms.json").write_text(json.dumps(
+            {"fl_x": 30, "fl_y": 30, "cx": 16, "cy": 12, "w": 32, "h": 24, "frames": frames}))
+        example = pathlib.Path(__file__).parent / "examples" / "train_own.py"
+        settings = ["train.steps=2", "train.rollout=1", "train.rollout_from=0", "train.rays=8", "encoder.N=200", "encoder.widths=4,6",
+                    "model.C=8", "model.D=6", "gnn.M=16", "gnn.L=1", "renderer.widths=8,8", "train.log_every=1", "train.picture_every=0"]
+        command = [sys.executable, example, folder, self.place / "out", *settings]
+        for words in ("step 2: loss", "PSNR"):  # the second time it finds the run complete
+            printed = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(printed.returncode, 0, printed.stderr)
+            self.assertIn(words, printed.stdout)
+        self.assertGreater((self.place / "out" / "rollout.glb").stat().st_size, 1000)
+
+    def test_callback_stops(self):
+        run = self.place / "run"
+        train = functools.partial(vpd.train, options=ENDLESS, data=DATA, out=run, device="cpu", threads=1)
+        done = train(callback=lambda line: line["step"] == 2)
+        self.assertEqual((done["step"], done["stopped"]), (2, True))
+
+        def fail(line):
+            raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            train(callback=fail, resume=True)
+        self.assertEqual(train(callback=lambda line: True, resume=True)["step"], 4)  # each was saved
+        self.assertTrue(all(threading.current_thread() is thread for thread in self.heard(train)))
+
+    def heard(self, train):
+        """In which thread the callback runs."""
+        threads = []
+        train(resume=True, callback=lambda line: threads.append(threading.current_thread()) or True)
+        return threads
+
+    def interrupt(self, work, begun):
+        """Ctrl-C while `work` goes on, half a second after `begun`; how long it took to end, seconds."""
+        sent = []
+
+        def send():
+            begun.wait()
+            time.sleep(0.5)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        sender = threading.Thread(target=send)
+        sender.start()
+        with self.assertRaises(KeyboardInterrupt):
+            work()
+        seconds = time.monotonic() - sent[0]
+        sender.join()
+        return seconds
+
+    def test_keyboard_interrupt(self):
+        run, begun = self.place / "run", threading.Event()
+        train = functools.partial(vpd.train, options=ENDLESS, data=DATA, out=run, device="cpu", threads=1)
+        seconds = self.interrupt(lambda: train(callback=lambda line: begun.set()), begun)
+        self.assertLess(seconds, 10)  # 0.1 here; more on a busy machine
+        done = train(resume=True, callback=lambda line: True)
+        self.assertGreater(done["step"], 1)  # a checkpoint was saved
+        scene = vpd.Model(CHECKPOINT, device="cpu", threads=1).episode(DATA)
+        self.assertLess(self.interrupt(lambda: scene.step(1000000), begun), 10)
+        done = scene.steps
+        self.assertEqual(scene.step().steps, done + 1)
+
+    def test_in_another_thread(self):
+        done = []
+        thread = threading.Thread(target=lambda: done.append(vpd.train(
+            options=ENDLESS, data=DATA, out=self.place / "run", device="cpu", threads=1, callback=lambda line: line["step"] == 2)))
+        thread.start()
+        thread.join()
+        self.assertEqual(done[0]["step"], 2)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where rays are sampled: the first S samples of each ray that have a neighbour, and their K nearest particles
-// (docs/model.md, "Samples"). Exact: the result is that of testing every sample against every particle.
+// (docs/model.md, "Renderer"). Exact: the result is that of testing every sample against every particle.
 #ifndef VPD_RENDERER_PLACE_SAMPLES_H
 #define VPD_RENDERER_PLACE_SAMPLES_H
 

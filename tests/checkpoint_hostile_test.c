@@ -4,6 +4,7 @@
 
 #include "datasets/h5.h"
 #include "tests/checkpoint_model.h"
+#include "train/checkpoint_arrays.h"
 
 #include <sys/stat.h>
 
@@ -114,7 +115,7 @@ static void foreign_files(void **state) {
     static const char text[] = "train:\n  steps: 3\n";
     expect_refused(s, "No such file");
     write_other(s, text, sizeof text - 1);
-    expect_refused(s, "expected an HDF5 file, found another format");
+    expect_refused(s, "expected an HDF5 file, found a text file");
     write_other(s, text, 0);
     expect_refused(s, "expected an HDF5 file");
     unlink(s->other);
@@ -240,6 +241,29 @@ static void not_a_number(hid_t f) {
     H5Dclose(array);
 }
 static void no_checksum(hid_t f) { H5Adelete(f, "checksum"); }
+static void set_record(hid_t f, const char *text, bool sign) {
+    char checksum[CHECKSUM_TEXT_SIZE];
+    hid_t run = H5Gopen2(f, "run", H5P_DEFAULT);
+    set_text(run, "record", text);
+    checkpoint_run_checksum(text, checksum);
+    if (sign) set_text(run, "checksum", checksum);
+    H5Gclose(run);
+}
+static void changed_record(hid_t f) { set_record(f, "{\"data\":{},\"evaluated\":true}", false); }
+static void record_of_nothing(hid_t f) { set_record(f, "{\"data\":{},\"evaluated\":true}", true); }
+static void record_of_brackets(hid_t f) {
+    char text[4000];
+    memset(text, '[', sizeof text);
+    text[sizeof text - 1] = 0;
+    set_record(f, text, true);
+}
+static void long_record(hid_t f) {
+    char text[5000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    set_record(f, text, true);
+}
+static void array_for_run(hid_t f) { H5Dclose(new_array(f, "run", H5T_IEEE_F32LE, 1, 4, H5P_DEFAULT)); }
 
 static void made_up_files(void **state) {
     Setting *s = *state;
@@ -251,7 +275,7 @@ static void made_up_files(void **state) {
          other_format},
         {"attribute format", long_format},
         {"attribute format to be a text of fixed length", variable_format},
-        {"the attribute format", no_format},
+        {"an HDF5 file of another program", no_format},
         {"expected format_version 1.x, found 2.7", later_version},
         {"expected format_version 1.x", short_version},
         {"found \"everything\"", other_contents},
@@ -277,6 +301,11 @@ static void made_up_files(void **state) {
         {"declares more values", many_names_for_one_array},
         {"gnn.edge.bias0: expected finite values", not_a_number},
         {"the attribute checksum", no_checksum},
+        {"/run: expected checksum", changed_record},
+        {"/run: expected attribute record to hold what a run records", record_of_nothing},
+        {"/run: expected attribute record to hold what a run records", record_of_brackets},
+        {"attribute record", long_record},
+        {"/run: expected a group", array_for_run},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_other(s, s->bytes, s->size);

@@ -90,6 +90,17 @@ static void meta_comes_back(void **state) {
     assert_int_equal(strlen(meta.hash), 16);
     assert_true(meta.has_ema && meta.has_moments && !meta.publication && !meta.is_half);
     assert_int_equal(meta.version[0], CHECKPOINT_VERSION_MAJOR);
+    assert_true(!meta.evaluated && meta.data.episodes == 0);
+    s->meta.evaluated = true;
+    s->meta.data = (DataRecord){3, 72, 0.04, "0123456789abcdef", "1", "2", "3", "4"};
+    assert_status_ok(checkpoint_save(s->path, &s->model.set, &s->model.blocks, &s->meta, &s->err), s->err);
+    assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
+    assert_true(meta.evaluated);
+    char differences[200];
+    assert_int_equal(data_record_differences(&s->meta.data, &meta.data, differences, sizeof differences), 0);
+    meta.data.cameras[0] = 'x';
+    assert_int_equal(data_record_differences(&s->meta.data, &meta.data, differences, sizeof differences), 1);
+    assert_string_equal(differences, "cameras");
     free(before);
     free(after);
     s->meta.best_score = NAN;
@@ -130,7 +141,7 @@ static void amounts_may_differ(void **state) {
     assert_status_ok(config_check_same_model(&checkpoint, &wanted, &s->err), s->err);
     assert_status_ok(config_set(&wanted, 1, wider, &s->err), s->err);
     assert_int_equal(config_check_same_model(&checkpoint, &wanted, &s->err), STATUS_BAD_INPUT);
-    assert_string_equal(s->err.text, "the config does not fit the checkpoint (1 differences): model.C: 128 the "
+    assert_string_equal(s->err.text, "the config does not fit the checkpoint (1 difference): model.C: 128 the "
                                      "checkpoint, 80 the config");
     s->err = (Error){0};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files from strangers: each broken in one way, each refused with one sentence that says where and what. Nothing is
 // written to, and what stays legal is still read.
+#include "base/file.h"
 #include "datasets/h5_write.h"
 #include "tests/dataset_scene.h"
 #include "tests/dataset_work_folder.h"
@@ -114,7 +115,11 @@ static void pose_scaled(Broken b) {
     const double scaled[16] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1};
     for (size_t i = 0; i < 16; i++) poke(b.episode, "world_from_camera", i, scaled[i]);
 }
-static void pose_column_major(Broken b) { poke(b.episode, "world_from_camera", 12, 0.5); }
+static void pose_column_major(Broken b) {
+    const double transposed[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0.5, 1, 2, 1};
+    for (size_t i = 0; i < 16; i++) poke(b.episode, "world_from_camera", i, transposed[i]);
+}
+static void pose_last_row(Broken b) { poke(b.episode, "world_from_camera", 15, 2); }
 static void pose_frames(Broken b) { replace_array(b.episode, "world_from_camera", H5_F64, 4, DIMS(2, 3, 4, 4), ZEROS); }
 static void time_missing(Broken b) { drop(b.episode, "time"); }
 static void time_short(Broken b) { replace_array(b.episode, "time", H5_F64, 1, DIMS(2), ZEROS); }
@@ -211,12 +216,12 @@ typedef struct GuardCase {
 } GuardCase;
 
 static const GuardCase CASES[] = {
-    {format_missing, "a.h5:: expected the attribute format, found none"},
+    {format_missing, "a.h5: expected a data set (format \"vpd-dataset\"), found an HDF5 file of another program"},
     {format_other, "a.h5: expected a data set (format \"vpd-dataset\"), found format \"kubric\""},
     {version_two, "expected format_version 1.x, found 2.0"},
     {version_text, "expected attribute format_version to hold whole numbers"},
-    {convention_opengl, "expected attribute camera_convention \"opencv\", found \"opengl\""},
-    {unit_millimetres, "expected attribute length_unit \"m\", found \"mm\""},
+    {convention_opengl, "expected attribute camera_convention \"opencv\", found \"opengl\"; the camera looks along +z"},
+    {unit_millimetres, "expected attribute length_unit \"m\", found \"mm\"; convert depth, the translations"},
     {missing_depth_odd, "expected attribute missing_depth \"sky\" or \"unknown\", found \"fog\""},
     {no_episodes_group, "a.h5:/episodes: expected a group, found nothing"},
     {no_episodes, "a.h5:/episodes: expected at least one episode, found none"},
@@ -227,13 +232,13 @@ static const GuardCase CASES[] = {
     {scene_long, "expected attribute scene of at most 511 bytes, found 1999"},
     {rgb_missing, "a.h5:/episodes/000000/rgb: expected an array, found nothing of that name"},
     {rgb_group, "a.h5:/episodes/000000/rgb: expected an array, found another kind of object"},
-    {rgb_u16, "expected u8 [F,V,H,W,3] = [F,V,H,W,3], found u16 [3,3,6,8,3]"},
+    {rgb_u16, "000000/rgb: expected u8 [F,V,H,W,3], found u16 [3,3,6,8,3]; the order is frames, views, rows"},
     {rgb_signed, "found i8 [3,3,6,8,3]"},
     {rgb_rgba, "found u8 [3,3,6,8,4]"},
     {rgb_flat, "found u8 [3,3,6,8]"},
     {depth_small, "000000/depth: expected u16 or f32 [F,V,H,W] = [3,3,6,8], found f32 [3,3,3,4]"},
     {depth_f64, "found f64 [3,3,6,8]"},
-    {depth_unscaled, "000000/depth: expected the attribute scale, found none"},
+    {depth_unscaled, "000000/depth: expected the attribute scale, found none; write the metres per unit there"},
     {scale_negative, "expected attribute scale in metres per unit, above 0 and at most 1, found -0.001"},
     {scale_nan, "expected attribute scale in metres per unit"},
     {scale_units, "above 0 and at most 1, found 1000"},
@@ -246,11 +251,12 @@ static const GuardCase CASES[] = {
     {focal_negative, "expected positive focal lengths, found -100"},
     {focal_zero, "expected positive focal lengths"},
     {intrinsics_transposed, "found another form in view 0; is it transposed?"},
-    {pose_nan, "frame 0, view 0"},
-    {pose_infinite, "frame 0, view 1"},
+    {pose_nan, "expected finite numbers, found nan in row 0, column 3 of frame 0, view 0"},
+    {pose_infinite, "expected finite numbers, found inf in row 1, column 3 of frame 0, view 1"},
     {pose_mirrored, "expected a rotation with determinant +1, found -1.000 in frame 0, view 2: the camera is mirrored"},
     {pose_scaled, "R orthonormal within 0.005, found an error of 3 in frame 0, view 0"},
-    {pose_column_major, "expected finite [R t; 0 0 0 1]"},
+    {pose_column_major, "in the last row, found 0.5 1 2 1 in frame 0, view 0; is the matrix transposed?"},
+    {pose_last_row, "expected 0 0 0 1 in the last row, found 0 0 0 2 in frame 0, view 0"},
     {pose_frames, "world_from_camera: expected f64 [V,4,4] or [F,V,4,4] = [3,4,4], found f64 [2,3,4,4]"},
     {time_missing, "000000/time: expected an array"},
     {time_short, "time: expected f64 [F] = [3], found f64 [2]"},
@@ -365,11 +371,11 @@ static void test_foreign_files(void **state) {
     (void)state;
     char pipe_path[128];
     refuse("/nonexistent/a.h5", "/nonexistent/a.h5: cannot");
-    refuse(folder, "expected a folder with .h5 files, found none");
+    refuse(folder, "expected a data set or a folder of them (.h5), found a folder without .h5 files");
     write_bytes("", 0);
-    refuse(path, "expected an HDF5 file, found another format");
+    refuse(path, "expected an HDF5 file, found an empty file");
     write_bytes("\x89PNG\r\n\x1a\nrest", 12);
-    refuse(path, "expected an HDF5 file, found another format");
+    refuse(path, "expected an HDF5 file, found a PNG");
     write_bytes("\x89HDF\r\n\x1a\n", 8);
     refuse(path, "expected an HDF5 file");
     snprintf(pipe_path, sizeof pipe_path, "%s/pipe.h5", folder);
@@ -400,6 +406,50 @@ static void half_written(Broken b) {
     H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0, 0, 0}, NULL, (hsize_t[]){1, 1, 6, 8}, NULL);
     H5Dwrite(array, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, images);
     H5Dclose(array), H5Sclose(memory), H5Sclose(space), H5Pclose(plist);
+}
+
+// Sets one byte of the file: where `pattern` (-1: any) ends.
+static void set_byte(const int *pattern, size_t count, uint8_t value) {
+    char *bytes;
+    size_t size, at;
+    Error err = {0};
+    assert_status_ok(file_read_all(path, (size_t)1 << 24, &bytes, &size, &err), err);
+    for (at = 0; at + count <= size; at++) {
+        size_t i = 0;
+        while (i < count && (pattern[i] < 0 || pattern[i] == (uint8_t)bytes[at + i])) i++;
+        if (i == count) break;
+    }
+    assert_true(at + count <= size);
+    bytes[at + count - 1] = (char)value;
+    assert_status_ok(file_write_bytes(path, bytes, size, &err), err);
+    free(bytes);
+}
+
+// What a newer library writes has versions that this one does not know; that is not called damage alone.
+static void test_newer_library(void **state) {
+    (void)state;
+    Dataset *dataset;
+    Error err = {0};
+    const int superblock[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', -1};
+    const int layout[] = {8, 0, -1, -1, -1, 0, 0, 0, 3, 2}; // message 8: version 3, in chunks
+    write_good();
+    set_byte(superblock, 9, 9);
+    assert_status_error(dataset_open(path, &dataset, &err), STATUS_BAD_INPUT, err, "found one of a newer HDF5");
+    assert_non_null(strstr(err.text, "h5repack --high=1 OLD.h5 NEW.h5"));
+    // An array as HDF5 writes it by default, without checksums of its description.
+    const hsize_t sides[2] = {4, 4};
+    hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t space = H5Screate_simple(2, sides, NULL);
+    H5Pset_chunk(plist, 2, sides);
+    H5Dclose(H5Dcreate2(id, "rgb", H5T_STD_U8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT));
+    H5Sclose(space), H5Pclose(plist), H5Fclose(id);
+    set_byte(layout, 9, 9);
+    H5Place file;
+    H5Array array;
+    assert_status_ok(h5_open_file(path, &file, &err), err);
+    assert_status_error(h5_open_array(&file, "rgb", true, &(H5Expect){.kinds = H5_U8, .rank = 2}, &array, NULL, &err),
+                        STATUS_BAD_INPUT, err, "a.h5:/rgb: expected a file that HDF5");
+    h5_close(&file);
 }
 
 static void test_half_written(void **state) {
@@ -444,7 +494,7 @@ static void test_planted_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_broken_files), TEST(test_legal_files),   TEST(test_foreign_files), TEST(test_truncated),
-        TEST(test_half_written), TEST(test_library_holes), TEST(test_planted_error),
+        TEST(test_half_written), TEST(test_newer_library), TEST(test_library_holes), TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

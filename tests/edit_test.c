@@ -180,7 +180,39 @@ static void test_throw(void **state) {
     for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], i >= FLOOR && i < FLOOR + BLOCK);
     RUN(&file, "throw: {label: red, velocity: [0, 0, 0], replace: true}");
     assert_centres(&file, 0, now, now);
-    for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], 0);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], i >= FLOOR && i < FLOOR + BLOCK);
+    rollout_file_free(&file);
+}
+
+// With gravity the past is the parabola that has the velocity at the present frame; what is thrown from rest moves.
+static void test_throw_from_rest(void **state) {
+    const double now[3] = {-0.425, 0.075, 0.275};
+    (void)state;
+    RolloutFile file = edit_scene();
+    memset(file.sets[0].moving, 0, ALL);
+    memset(file.sets[1].cloud_moving, 0, ALL);
+    RUN(&file, "throw: {label: red, velocity: [0, 0, 0], gravity: [0, 0, -8], replace: true}");
+    assert_centres(&file, 0, now, (double[]){-0.425, 0.075, 0.275 - 0.5 * 8 * 0.05 * 0.05});
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(file.sets[0].moving[i], i >= FLOOR && i < FLOOR + BLOCK);
+    size_t moving = 0;
+    for (size_t i = 0; i < file.sets[1].P; i++) moving += file.sets[1].cloud_moving[i];
+    assert_int_equal(moving, BLOCK);
+    rollout_file_free(&file);
+}
+
+// A name means every label that has it.
+static void test_equal_names(void **state) {
+    (void)state;
+    RolloutFile file = edit_scene();
+    RUN(&file, "copy: {label: red, by: [0, 0, 1]}", "copy: {label: red, by: [0, 0, 2]}");
+    assert_string_equal(file.label_names, "background\nred\nblue\nred copy\nred copy\n");
+    RUN(&file, "move: {label: red copy, by: [0, 1, 0]}", "remove: {label: 3}");
+    assert_int_equal(file.sets[0].N, ALL + BLOCK);
+    RUN(&file, "remove: {label: red copy}");
+    assert_int_equal(file.sets[0].N, ALL);
+    RUN(&file, "copy: {label: blue, by: [0, 0, 1], as: red}", "remove: {label: red}");
+    assert_int_equal(file.sets[0].N, ALL - BLOCK);
+    assert_int_equal(edit_scene_labelled(&file.sets[0], 2), BLOCK);
     rollout_file_free(&file);
 }
 
@@ -278,6 +310,7 @@ static void test_wrong(void **state) {
         {"remove: {cluster: {id: 1, link: 1e-8}}", "too short for a scene this wide"},
         {"remove: {pixel: {view: 4, at: [1, 1]}}", "there are 1 cameras, counted from 0: there is no view 4"},
         {"remove: {pixel: {view: 0, at: [65, 1]}}", "expected a place in a picture of 64 x 48"},
+        {"throw: {label: 1, velocity: [0, 0, 1], gravity: [0, 0, -9]}", "gravity goes with `replace: true`"},
         {"compose: {file: /nowhere/a.h5}", "/nowhere/a.h5: cannot open"},
         {"cluster: {least: 1000}", "no cluster of 1000 particles or more was found"},
     };
@@ -359,13 +392,14 @@ static void test_replay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remove),  cmocka_unit_test(test_keep_and_floor),
-        cmocka_unit_test(test_pixel),   cmocka_unit_test(test_move_rotate_scale),
-        cmocka_unit_test(test_copy),    cmocka_unit_test(test_recolour),
-        cmocka_unit_test(test_throw),   cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_compose), cmocka_unit_test(test_step),
-        cmocka_unit_test(test_wrong),   cmocka_unit_test(test_skip),
-        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_remove),      cmocka_unit_test(test_keep_and_floor),
+        cmocka_unit_test(test_pixel),       cmocka_unit_test(test_move_rotate_scale),
+        cmocka_unit_test(test_copy),        cmocka_unit_test(test_recolour),
+        cmocka_unit_test(test_throw),       cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_compose),     cmocka_unit_test(test_step),
+        cmocka_unit_test(test_wrong),       cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_replay),      cmocka_unit_test(test_throw_from_rest),
+        cmocka_unit_test(test_equal_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

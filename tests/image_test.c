@@ -2,6 +2,7 @@
 // Pictures: PNG round trips, every decoder against files that libpng, libjpeg and libtiff made, damaged and hostile
 // files, resizing, drawing.
 #include "base/draw.h"
+#include "base/file.h"
 #include "base/image.h"
 #include "base/random.h"
 #include "tests/test.h"
@@ -179,7 +180,8 @@ static void test_foreign(void **state) {
     assert_status_error(image_read("/nonexistent.png", &image, &err), STATUS_BAD_INPUT, err, "/nonexistent.png");
     assert_status_error(image_read(folder, &image, &err), STATUS_BAD_INPUT, err, folder);
     put_bytes("GIF89a", 6);
-    assert_status_error(image_read(path, &image, &err), STATUS_BAD_INPUT, err, "a.bin: expected a PNG, JPEG or TIFF");
+    assert_status_error(image_read(path, &image, &err), STATUS_BAD_INPUT, err,
+                        "a.bin: expected a PNG, JPEG, TIFF, WebP or EXR");
     // A PNG header that claims 16384 x 4096 pixels and holds none of them.
     unsigned char *bytes;
     size_t size;
@@ -317,6 +319,122 @@ static void test_resize_depth(void **state) {
     image_free(&out);
 }
 
+// A plane seen at a slant, whose neighbouring pixels differ by 10 to 25 % of depth, beside a wall.
+static void test_resize_steep_depth(void **state) {
+    (void)state;
+    Error err = {0};
+    float row[8] = {1 / 1.0F, 1 / 0.9F, 1 / 0.8F, 1 / 0.7F, 1 / 0.6F, 1 / 0.5F, 0.3F, 0.3F};
+    Image image = {1, 8, 1, PIXEL_F32, row}, out;
+    assert_status_ok(image_resize_depth(&image, 1, 16, &out, &err), err);
+    const float *twice = out.pixels;
+    for (int x = 0; x < 11; x++) assert_close(1 / twice[x], 1 - 0.1 * (0.5 * x - 0.25), 1e-6, 0); // also at the border
+    assert_true(twice[11] == row[5] && twice[12] == row[6]); // never between plane and wall
+    image_free(&out);
+    assert_status_ok(image_resize_depth(&image, 1, 5, &out, &err), err); // 1.6 pixels become one
+    for (int x = 0; x < 3; x++) assert_close(1 / ((float *)out.pixels)[x], 1 - 0.1 * (1.6 * (x + 0.5) - 0.5), 1e-6, 0);
+    image_free(&out);
+}
+
+// Files that OpenEXR 3.5, libwebp (by Pillow 13) and NumPy 2.4 made: depth 1 + x/4 + y/2, colour (20 x, 10 y, 255 - x -
+// y), light (x/16, y/32, 1.5), 12 x 20 pixels.
+static Image made_elsewhere(const char *name, int channels, PixelType type) {
+    char file[128];
+    Error err = {0};
+    Image image;
+    int H, W;
+    snprintf(file, sizeof file, "tests/fuzz/corpus/image/%s", name);
+    assert_status_ok(image_read(file, &image, &err), err);
+    assert_true(image.H == 20 && image.W == 12 && image.channels == channels && image.type == type);
+    assert_status_ok(image_read_size(file, &H, &W, &err), err);
+    assert_true(H == 20 && W == 12);
+    return image;
+}
+
+static void refuse_file(const char *name, const char *words) {
+    char file[128];
+    Error err = {0};
+    Image image;
+    snprintf(file, sizeof file, "tests/fuzz/corpus/image/%s", name);
+    assert_status_error(image_read(file, &image, &err), STATUS_BAD_INPUT, err, words);
+    assert_null(image.pixels);
+}
+
+static void test_exr_and_npz(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        PixelType type;
+        double unit;
+    } DEPTH[] = {{"depth_zip.exr", PIXEL_F32, 1},
+                 {"half_zips.exr", PIXEL_F32, 1},
+                 {"u32_none.exr", PIXEL_F32, 1000},
+                 {"stored.npz", PIXEL_F32, 1},
+                 {"deflated.npz", PIXEL_U16, 1000}};
+    for (size_t i = 0; i < sizeof DEPTH / sizeof *DEPTH; i++) {
+        Image image = made_elsewhere(DEPTH[i].name, 1, DEPTH[i].type);
+        for (int p = 0; p < 240; p++) {
+            double z = image.type == PIXEL_F32 ? ((float *)image.pixels)[p] : ((uint16_t *)image.pixels)[p];
+            assert_close(z, DEPTH[i].unit * (1 + 0.25 * (p % 12) + 0.5 * (p / 12)), 1e-6, 0); // exact in half floats
+        }
+        image_free(&image);
+    }
+    Image light = made_elsewhere("rgb_rle.exr", 3, PIXEL_U8);
+    const uint8_t *rgb = light.pixels;
+    assert_true(rgb[0] == 0 && rgb[2] == 255);                // black; beyond white
+    assert_int_equal(rgb[3 * 8], 188);                        // half of the light in sRGB
+    assert_int_equal(rgb[3 * (16 * 12 + 8) + 1], 188);        // and along y
+    assert_true(rgb[3 * 4] == 137 && rgb[3 * (8 * 12)] == 0); // a quarter
+    image_free(&light);
+    refuse_file("depth_piz.exr", "found number 4; save it with ZIP");
+    refuse_file("two.npz", "expected one array in a .npz archive, found 2");
+}
+
+static void test_webp(void **state) {
+    (void)state;
+    static const char *const NAMES[3] = {"lossless.webp", "alpha.webp", "lossy.webp"};
+    for (int i = 0; i < 3; i++) {
+        Image image = made_elsewhere(NAMES[i], i == 1 ? 4 : 3, PIXEL_U8);
+        size_t channels = (size_t)image.channels;
+        for (size_t p = 0; p < 240; p++) {
+            const uint8_t *at = (uint8_t *)image.pixels + channels * p;
+            const double want[3] = {20.0 * (double)(p % 12), 10.0 * (double)(p / 12),
+                                    255.0 - (double)(p % 12 + p / 12)};
+            for (int c = 0; c < 3; c++) assert_close(at[c], want[c], i == 2 ? 24 : 0, 0); // colour at half resolution
+            if (i == 1) assert_int_equal(at[3], p % 12 > 3 ? 255 : 0);
+        }
+        image_free(&image);
+    }
+    refuse_file("animation.webp", "expected a WebP picture, found an animation");
+}
+
+// Every cut of each of these files is refused, or gives a picture of the promised size; and so do changed bytes.
+static void test_new_formats_damaged(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"depth_zip.exr", "half_zips.exr", "rgb_rle.exr", "u32_none.exr",
+                                        "lossless.webp", "lossy.webp",    "stored.npz",  "deflated.npz"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        char file[128], *bytes;
+        size_t size;
+        Error err = {0};
+        snprintf(file, sizeof file, "tests/fuzz/corpus/image/%s", NAMES[i]);
+        assert_status_ok(file_read_all(file, 1 << 20, &bytes, &size, &err), err);
+        for (size_t cut = 0; cut < 2 * size; cut++) {
+            Image image;
+            size_t kept = cut < size ? cut : size;
+            char *copy = malloc(kept + 1); // of its own size, so that a sanitizer sees what reads on
+            assert_non_null(copy);
+            memcpy(copy, bytes, kept);
+            if (cut >= size) copy[cut - size] = (char)(copy[cut - size] ^ (1 << cut % 8));
+            Status status = image_decode(copy, kept, "cut", &image, &err);
+            assert_true(status ? !image.pixels && err.text[0] : image.H > 0 && image.W > 0);
+            assert_true(status == STATUS_OK || cut >= size || !image.pixels);
+            image_free(&image);
+            free(copy);
+        }
+        free(bytes);
+    }
+}
+
 static void test_draw(void **state) {
     (void)state;
     Error err = {0};
@@ -356,9 +474,14 @@ static void test_planted_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_png_round_trip), TEST(test_png_kinds),    TEST(test_jpeg),    TEST(test_tiff),
-        TEST(test_foreign),        TEST(test_enormous),     TEST(test_damaged), TEST(test_to_rgb8),
-        TEST(test_resize),         TEST(test_resize_depth), TEST(test_draw),    TEST(test_planted_error),
+        TEST(test_png_round_trip), TEST(test_png_kinds),
+        TEST(test_jpeg),           TEST(test_tiff),
+        TEST(test_foreign),        TEST(test_exr_and_npz),
+        TEST(test_webp),           TEST(test_new_formats_damaged),
+        TEST(test_enormous),       TEST(test_damaged),
+        TEST(test_to_rgb8),        TEST(test_resize),
+        TEST(test_resize_depth),   TEST(test_resize_steep_depth),
+        TEST(test_draw),           TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,23 @@ static void test_pgnd(void **state) {
     refuse(usual(), "rvecs.npy: expected an array (3,3) (0: any), found (2,3)");
 }
 
+// Of two cameras that move nothing, a moment is left out when one has no picture of it: frames and times stay together.
+static void test_skip_bad_moment(void **state) {
+    (void)state;
+    ImportReport report = {0};
+    ImportOptions options = usual();
+    options.report = &report;
+    write_pgnd("<f8");
+    replace_text("episode_0000/camera_1/rgb/000002.png", "");
+    Dataset *dataset = import_good(options);
+    const EpisodeInfo *info = dataset_episode(dataset, 0);
+    assert_true(info->F == 2 && info->V == 3 && report.bad == 1 && report.left_out == 3 && report.pictures == 9);
+    compare_images(dataset, (int[]){3, 4, 5, 9, 10, 11}, 0.00051, 1e-9);
+    assert_close(info->time[1], 100.3, 1e-9, 0);
+    dataset_close(dataset);
+    import_report_free(&report);
+}
+
 // ---- PhysTwin
 
 static void write_phystwin(bool converted) {
@@ -234,7 +251,8 @@ static void test_phystwin(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_colmap_text), TEST(test_colmap_binary), TEST(test_colmap_wrong), TEST(test_pgnd), TEST(test_phystwin),
+        TEST(test_colmap_text), TEST(test_colmap_binary),   TEST(test_colmap_wrong),
+        TEST(test_pgnd),        TEST(test_skip_bad_moment), TEST(test_phystwin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,26 +4,38 @@
 
 // ---- TUM RGB-D
 
+// q times the rotation by `angle` about the camera's x axis, with either sign: both are the same rotation.
+static void turn(const double q[4], double angle, double out[4]) {
+    double c = cos(0.5 * angle), s = sin(0.5 * angle), sign = angle > 0 ? -1 : 1;
+    const double r[4] = {q[0] * c - q[1] * s, q[1] * c + q[0] * s, q[2] * c + q[3] * s, q[3] * c - q[2] * s};
+    for (int i = 0; i < 4; i++) out[i] = sign * r[i];
+}
+
+static double tum_unit = 1; // seconds
+
 static void write_tum(int frames) {
     FILE *rgb = text_at("rgb.txt"), *depth = text_at("depth.txt"), *poses = text_at("groundtruth.txt");
     fprintf(rgb, "# color images\n# timestamp filename\n");
     fprintf(depth, "# depth maps\n");
     fprintf(poses, "# timestamp tx ty tz qx qy qz qw\n");
     for (int f = 0; f < frames; f++) {
-        double time = 1305031102.1758 + 0.03 * f, q[4];
+        double time = 1305031102.1758 + 0.03 * f, q[4], unit = tum_unit;
         const double *pose = scene_pose(0, f);
         write_colour(0, f, place("rgb/%d.png", f, 0));
-        fprintf(rgb, "%.6f rgb/%d.png\n", time, f);
+        fprintf(rgb, "%.6f rgb/%d.png\n", time / unit, f);
         if (f != 3) { // no depth near
             write_depth(0, f, place("depth/%d.png", f, 0), 1.0 / 5000, plain);
-            fprintf(depth, "%.6f depth/%d.png\n", time + (f % 2 ? 0.012 : -0.012), f);
+            fprintf(depth, "%.6f depth/%d.png\n", (time + (f % 2 ? 0.012 : -0.012)) / unit, f);
         }
         quaternion_of(pose, q);
-        // Tracking runs at another rate; between its poses the camera stands where none must be taken from.
-        if (f != 5)
-            fprintf(poses, "%.6f %.12f %.12f %.12f %.12f %.12f %.12f %.12f\n", time + 0.004, pose[3], pose[7], pose[11],
-                    q[1], q[2], q[3], q[0]);
-        fprintf(poses, "%.6f 9 9 9 0 0 0 1\n", time + 0.0146);
+        // Tracking runs at another rate: the camera moves at 0.8 m/s and turns at 1 rad/s, and each picture lies
+        // between two poses.
+        for (int i = 0; i < 2 && f != 5; i++) {
+            double dt = i ? 0.008 : -0.004, turned[4];
+            turn(q, dt, turned);
+            fprintf(poses, "%.6f %.12f %.12f %.12f %.12f %.12f %.12f %.12f\n", (time + dt) / unit, pose[3] + 0.8 * dt,
+                    pose[7], pose[11], turned[1], turned[2], turned[3], turned[0]);
+        }
     }
     fclose(rgb), fclose(depth), fclose(poses);
 }
@@ -55,20 +67,40 @@ static void test_tum_as_video(void **state) {
     const EpisodeInfo *info = dataset_episode(dataset, 0);
     assert_true(info->F == 3 && info->V == 1 && info->moving_cameras && info->depth_is_u16);
     assert_close(info->time_step, 0.03, 1e-5, 0);
-    compare_images(dataset, NULL, 0.00011, 1e-9);
+    compare_images(dataset, NULL, 0.00011, 1e-6); // times since 1970 are rounded to 0.2 us
     dataset_close(dataset);
     options.as = AS_RECORDED;
     dataset = import_good(options);
     assert_true(dataset_episode(dataset, 0)->F == 1 && dataset_episode(dataset, 0)->V == 3);
-    compare_images(dataset, NULL, 0.00011, 1e-9);
+    compare_images(dataset, NULL, 0.00011, 1e-6);
     dataset_close(dataset);
+}
+
+// Nanoseconds, as ROS has them: told from the step of 30 million, or said.
+static void test_tum_time_unit(void **state) {
+    (void)state;
+    tum_unit = 1e-9;
+    write_tum(3);
+    tum_unit = 1;
+    ImportOptions options = with_intrinsics();
+    options.as = AS_VIDEO;
+    for (int said = 0; said < 2; said++) {
+        options.time_unit = said ? 1e-9 : 0;
+        Dataset *dataset = import_good(options);
+        assert_close(dataset_episode(dataset, 0)->time_step, 0.03, 1e-5, 0);
+        compare_images(dataset, NULL, 0.00011, 1e-5); // 256 ns are the smallest step of such numbers
+        dataset_close(dataset);
+    }
+    options.time_unit = 1; // wrong: nothing lies within 20 ms
+    refuse(options, "are the clocks the same?");
 }
 
 static void test_tum_wrong(void **state) {
     (void)state;
     write_tum(3);
     replace_text("depth.txt", "1305031100.0 depth/0.png\n");
-    refuse(with_intrinsics(), "expected depth and poses within 0.02 s of a colour picture, found none");
+    refuse(with_intrinsics(),
+           "expected depth within 0.02 s of a colour picture and poses at most 0.04 s apart around it, found none");
     replace_text("depth.txt", "1305031102.3 depth/0.png\n1305031102.2 depth/1.png\n");
     refuse(with_intrinsics(), "depth.txt:2: expected increasing times");
     replace_text("depth.txt", "1305031102.2\n");
@@ -314,8 +346,9 @@ static void test_open3d(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_tum),           TEST(test_tum_as_video), TEST(test_tum_wrong), TEST(test_scannet),
-        TEST(test_scannet_wrong), TEST(test_bop),          TEST(test_bop_masks), TEST(test_open3d),
+        TEST(test_tum),       TEST(test_tum_as_video), TEST(test_tum_time_unit),
+        TEST(test_tum_wrong), TEST(test_scannet),      TEST(test_scannet_wrong),
+        TEST(test_bop),       TEST(test_bop_masks),    TEST(test_open3d),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,9 @@ static void test_depth_of_other_size(void **state) {
         Image depth, large;
         snprintf(path, sizeof path, "%s/depth/%05d.png", source, 99 - v);
         assert_status_ok(image_read(path, &depth, &err), err);
-        assert_status_ok(image_resize_depth(&depth, 48, 64, &large, &err), err);
+        assert_status_ok(image_create(48, 64, 1, PIXEL_U16, &large, &err), err);
+        for (size_t i = 0; i < 48 * 64; i++) // every pixel four times
+            ((uint16_t *)large.pixels)[i] = ((uint16_t *)depth.pixels)[i / 128 * 32 + i % 64 / 2];
         assert_status_ok(image_write_png(&large, path, &err), err);
         image_free(&depth);
         image_free(&large);
@@ -192,6 +194,49 @@ static void test_lost_pose(void **state) {
     Dataset *dataset = import_good(usual());
     assert_int_equal(dataset_episode(dataset, 0)->V, 8);
     dataset_close(dataset);
+}
+
+// Two pictures that cannot be read, one that is missing: an error that says what leads past them, or six views.
+static void test_skip_bad(void **state) {
+    (void)state;
+    ImportReport report = {0};
+    ImportOptions options = usual();
+    write_hololens();
+    assert_int_equal(truncate(place("depth/%05d.png", 99, 0), 300), 0);
+    refuse(options, "depth/00099.png: ");
+    refuse(options, "; --skip-bad leaves such pictures out");
+    replace_text("images/00097.png", "no picture");
+    refuse(options, "images/00097.png: expected a PNG, JPEG, TIFF, WebP or EXR");
+    refuse(options, "; --skip-bad leaves such pictures out");
+    assert_int_equal(unlink(place("depth/%05d.png", 95, 0)), 0);
+    refuse(options, "depth/00095.png: cannot open: No such file or directory; --skip-bad");
+    options.report = &report;
+    Dataset *dataset = import_good(options);
+    assert_int_equal(dataset_episode(dataset, 0)->V, 6);
+    const int left[6] = {1, 3, 5, 6, 7, 8};
+    compare_images(dataset, left, 0.00051, 1e-14);
+    assert_true(report.pictures == 9 && report.bad == 3 && report.left_out == 3);
+    assert_non_null(strstr(report.why[0], "00099.png"));
+    assert_non_null(strstr(report.why[1], "00097.png"));
+    assert_non_null(strstr(report.why[2], "00095.png"));
+    dataset_close(dataset);
+    import_report_free(&report);
+    for (int v = 0; v < 9; v++) replace_text(place("images/%05d.png", 99 - v, 0) + strlen(source) + 1, "");
+    refuse(options, "no picture is left of 9; the first: ");
+    import_report_free(&report);
+}
+
+// Limits that leave nothing; the box of all points is named where bounds miss it.
+static void test_nothing_left(void **state) {
+    (void)state;
+    ImportOptions options = usual();
+    write_hololens();
+    options.near = 1000;
+    refuse(options, "no pixel has depth between --near and --far");
+    options = usual();
+    options.has_bounds = true;
+    memcpy(options.bounds, (double[]){50, 50, 50, 51, 51, 51}, sizeof options.bounds);
+    refuse(options, "no point lies within --bounds; all points lie from -");
 }
 
 static void test_wrong_folders(void **state) {
@@ -226,7 +271,7 @@ static void test_wrong_folders(void **state) {
     refuse(options, "expected finite [R t; 0 0 0 1] with R orthonormal");
     replace_text("poses.txt", "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1\n");
     replace_text("depth/00099.png", "no picture");
-    refuse(options, "00099.png: expected a PNG, JPEG or TIFF");
+    refuse(options, "00099.png: expected a PNG, JPEG, TIFF, WebP or EXR");
     snprintf(path, sizeof path, "%s/images/00099.png", source);
     assert_int_equal(unlink(path), 0);
     refuse(options, "images/00099.png");
@@ -276,7 +321,9 @@ int main(void) {
         TEST(test_resize),
         TEST(test_depth_of_other_size),
         TEST(test_lost_pose),
+        TEST(test_skip_bad),
         TEST(test_wrong_folders),
+        TEST(test_nothing_left),
         TEST(test_threads),
         TEST(test_planted_error),
     };

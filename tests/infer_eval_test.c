@@ -7,6 +7,7 @@
 #include "infer/eval.h"
 #include "infer/eval_frames.h"
 #include "infer/eval_masks.h"
+#include "infer/eval_request.h"
 #include "infer/film.h"
 #include "tests/infer_world.h"
 
@@ -108,6 +109,35 @@ static void motion_alone_draws_nothing(void **state) {
     report_free(&whole);
     report_free(&motion);
     world_close(&world);
+}
+
+// Motion alone that cannot be measured is refused, with the reason.
+static void motion_that_cannot_be_measured(void **state) {
+    (void)state;
+    static const char *const reasons[] = {"as these episodes have no mask", "as these episodes have no state/object_"};
+    for (int i = 0; i < 2; i++) {
+        World world;
+        WorldShape shape = WORLD_PLAIN;
+        shape.no_mask = i == 0, shape.no_state = i == 1;
+        world_open(&world, shape);
+        world_model(&world, NULL, false);
+        Session session = {.model = world.model, .meta.time_step = WORLD_STEP};
+        EvalEpisodes episodes;
+        Report report = {0};
+        Error err = {0};
+        assert_status_ok(eval_episodes_choose(world.dataset, "train,val,test", NULL, 0, &episodes, &err), err);
+        EvalRequest request = {.episodes = &episodes, .steps = 2, .motion_only = true};
+        assert_status_error(eval_request_run(&session, world.dataset, &request, &report, &err), STATUS_BAD_INPUT, err,
+                            reasons[i]);
+        request.steps = 0;
+        assert_status_error(eval_request_run(&session, world.dataset, &request, &report, &err), STATUS_BAD_INPUT, err,
+                            "motion alone needs a step to predict");
+        request.motion_only = false; // pictures can be measured
+        assert_status_ok(eval_request_run(&session, world.dataset, &request, &report, &err), err);
+        report_free(&report);
+        eval_episodes_free(&episodes);
+        world_close(&world);
+    }
 }
 
 static void read_picture(const char *folder, const char *name, Image *image) {
@@ -371,10 +401,15 @@ static void films(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_is_no_dynamics),  cmocka_unit_test(motion_alone_draws_nothing),
-        cmocka_unit_test(pictures_are_the_rollouts), cmocka_unit_test(starts_that_fit),
-        cmocka_unit_test(one_frame_is_enough),       cmocka_unit_test(masks_and_crops),
-        cmocka_unit_test(pixels_that_inputs_see),    cmocka_unit_test(films),
+        cmocka_unit_test(untrained_is_no_dynamics),
+        cmocka_unit_test(motion_alone_draws_nothing),
+        cmocka_unit_test(pictures_are_the_rollouts),
+        cmocka_unit_test(starts_that_fit),
+        cmocka_unit_test(one_frame_is_enough),
+        cmocka_unit_test(masks_and_crops),
+        cmocka_unit_test(pixels_that_inputs_see),
+        cmocka_unit_test(films),
+        cmocka_unit_test(motion_that_cannot_be_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

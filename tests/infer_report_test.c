@@ -199,6 +199,67 @@ static void test_table(void **state) {
     report_free(&report);
 }
 
+static void assert_verdict(const Report *report, const char *pictures, const char *motion, const char *weakest) {
+    ReportVerdict verdict;
+    report_verdict(report, &verdict);
+    if (!strstr(verdict.pictures, pictures) || !strstr(verdict.motion, motion) || !strstr(verdict.weakest, weakest))
+        fail_msg("unexpected verdict:\n%s\n%s\n%s", verdict.pictures, verdict.motion, verdict.weakest);
+}
+
+// One pixel value for all cells of a method and a group, or motion that is wrong by a share of itself.
+static void set_psnr(Report *report, ReportMethod method, bool heldout, double db) {
+    for (int step = 0; step <= STEPS; step++)
+        for (int view = heldout ? 2 : 0; view < (heldout ? 3 : 2); view++) {
+            ReportCell *cell = report->cells +
+                               (((size_t)method * GROUP_COUNT + heldout) * (STEPS + 1) + (size_t)step) * VIEWS +
+                               (size_t)view;
+            for (int region = 0; region < REGION_COUNT; region++) {
+                cell->value[region][METRIC_PSNR] = (Mean){0};
+                mean_add(&cell->value[region][METRIC_PSNR], db);
+            }
+        }
+}
+
+static void set_motion(Report *report, int step, double way, double error) {
+    MotionTally *tally = report_motion(report, METHOD_MODEL, step);
+    tally->true_motion = tally->error = (Mean){0};
+    mean_add(&tally->true_motion, way);
+    mean_add(&tally->error, error);
+}
+
+static void test_verdict(void **state) {
+    (void)state;
+    Report r, empty;
+    Error err;
+    fill(&r);
+    assert_verdict(
+        &r, "better than copying the last frame: 14.0 dB against 8.0 on moving pixels, 28.2 against 8.0 on all",
+        "better than standing still: places are off by 11.2 cm where objects moved 22.4 cm (50 %, steps 1 to 3)",
+        "nothing stands out");
+    set_motion(&r, 3, 0.2, 0.15);
+    assert_verdict(&r, "better", "better", "later steps: 75 % of the motion is wrong at step 3, 50 % at step 1");
+    set_psnr(&r, METHOD_MODEL, true, 24);
+    assert_verdict(&r, "better", "better", "held-out views: 24.0 dB, 28.2 on input views");
+    for (int step = 1; step <= STEPS; step++) set_motion(&r, step, 0.2, 0.3);
+    assert_verdict(&r, "better", "worse than standing still: places are off by 30.0 cm", "motion: train longer");
+    for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_MODEL, heldout, 7);
+    assert_verdict(&r, "worse than copying the last frame: 7.0 dB against 8.0", "worse",
+                   "drawing: even the last input frame is drawn at 7.0 dB");
+    for (int step = 1; step <= STEPS; step++) set_motion(&r, step, 0, 0.01);
+    for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_MODEL, heldout, 25);
+    for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_COPY, heldout, 25.2);
+    assert_verdict(&r, "no better than copying the last frame",
+                   "objects are at rest here; predicted ones move by 1.0 cm",
+                   "pictures of what does not move: copying them is 0.2 dB better");
+    report_free(&r);
+    assert_status_ok(report_init(&empty, STEPS, VIEWS, &err), err);
+    assert_verdict(&empty, "not measured", "not measured: the data have no state/object_position", "not measured");
+    report_free(&empty);
+    assert_status_ok(report_init(&empty, 0, VIEWS, &err), err);
+    assert_verdict(&empty, "not measured", "not measured: no step was predicted", "not measured");
+    report_free(&empty);
+}
+
 static void test_json(void **state) {
     (void)state;
     Report report;
@@ -280,7 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_shapes),       cmocka_unit_test(test_missing),
         cmocka_unit_test(test_table),  cmocka_unit_test(test_json),         cmocka_unit_test(test_svg),
-        cmocka_unit_test(test_merge),  cmocka_unit_test(test_chosen_steps),
+        cmocka_unit_test(test_merge),  cmocka_unit_test(test_chosen_steps), cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

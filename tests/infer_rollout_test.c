@@ -232,8 +232,7 @@ static void what_goes_wrong(void **state) {
                         "expected 7 features per particle to draw it, found 6");
     // A signal between two steps.
     world_model(&world, NULL, false);
-    assert_status_ok(stop_install(&err), err);
-    raise(SIGTERM);
+    stop_request(SIGTERM);
     assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_INTERRUPTED, err, "SIGTERM");
     stop_clear();
     assert_status_ok(rollout_simulate(&world.workspace, &r, 3, NULL, &err), err);

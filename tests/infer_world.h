@@ -11,7 +11,7 @@
 
 typedef struct WorldShape {
     int F, V, H, W, episodes; // splits go train, val, test, train, ...; with V > 2 the last view is held out
-    bool moving_cameras, no_depth, no_mask;
+    bool moving_cameras, no_depth, no_mask, no_state;
 } WorldShape;
 
 static const WorldShape WORLD_PLAIN = {.F = 8, .V = 3, .H = 24, .W = 28, .episodes = 3};
@@ -34,6 +34,7 @@ static inline void world_open(World *world, WorldShape shape) {
     world->scene = scene_make(shape.F, shape.V, shape.H, shape.W, shape.moving_cameras ? SCENE_MOVING : 0);
     scene_finish(&world->scene);
     world->scene.info.has_mask = !shape.no_mask;
+    if (shape.no_state) world->scene.info.object_position = world->scene.info.object_quaternion = NULL;
     size_t pixels = (size_t)shape.F * (size_t)shape.V * (size_t)shape.H * (size_t)shape.W;
     if (shape.no_depth) memset(world->scene.depth, 0, pixels * sizeof(float));
     assert_status_ok(scene_write(world->data, &world->scene, shape.episodes, &err), err);

@@ -47,9 +47,28 @@ static void expect_metrics(Setting *s, const char *expected) {
     free(text);
 }
 
+static bool hear(void *owner, const char *json) {
+    snprintf(owner, 256, "%s", json);
+    return strstr(json, "\"step\":2") != NULL;
+}
+
+static void a_listener_hears_lines_and_ends_the_run(void **state) {
+    Setting *s = *state;
+    char heard[256];
+    assert_status_ok(run_log_open(&s->log, s->folder, -1, true, &s->err), s->err);
+    s->log.listener = (RunListener){heard, hear};
+    write_line(s, 1, 0.5);
+    assert_string_equal(heard, "{\"step\":1,\"kind\":\"train\",\"loss\":0.5}");
+    assert_false(s->log.asked_to_end);
+    write_line(s, 2, 0.25);
+    write_line(s, 3, 0.125);
+    assert_string_equal(heard, "{\"step\":3,\"kind\":\"train\",\"loss\":0.125}");
+    assert_true(s->log.asked_to_end);
+}
+
 static void lines_hold_what_was_given(void **state) {
     Setting *s = *state;
-    assert_status_ok(run_log_open(&s->log, s->folder, -1, &s->err), s->err);
+    assert_status_ok(run_log_open(&s->log, s->folder, -1, true, &s->err), s->err);
     run_log_begin(&s->log, "train", 7);
     run_log_number(&s->log, "loss", 0.1f);
     run_log_number(&s->log, "gradient_norm", INFINITY);
@@ -66,30 +85,30 @@ static void lines_hold_what_was_given(void **state) {
 
 static void a_resumed_run_has_no_duplicates(void **state) {
     Setting *s = *state;
-    assert_status_ok(run_log_open(&s->log, s->folder, -1, &s->err), s->err);
+    assert_status_ok(run_log_open(&s->log, s->folder, -1, true, &s->err), s->err);
     for (long step = 10; step <= 50; step += 10) write_line(s, step, (double)step);
     run_log_close(&s->log);
     FILE *file = fopen(s->metrics, "a");
     fputs("not JSON {\"step\":1}\n{\"step\":20,\"cut", file); // killed here
     fclose(file);
-    assert_status_ok(run_log_open(&s->log, s->folder, 30, &s->err), s->err);
+    assert_status_ok(run_log_open(&s->log, s->folder, 30, true, &s->err), s->err);
     write_line(s, 40, 4);
     expect_metrics(s,
                    "{\"step\":10,\"kind\":\"train\",\"loss\":10.0}\n{\"step\":20,\"kind\":\"train\",\"loss\":20.0}\n"
                    "{\"step\":30,\"kind\":\"train\",\"loss\":30.0}\n{\"step\":40,\"kind\":\"train\",\"loss\":4.0}\n");
     run_log_close(&s->log);
-    assert_status_ok(run_log_open(&s->log, s->folder, 0, &s->err), s->err); // from the start again
+    assert_status_ok(run_log_open(&s->log, s->folder, 0, true, &s->err), s->err); // from the start again
     expect_metrics(s, "");
 }
 
 static void another_run_is_not_mixed_in(void **state) {
     Setting *s = *state;
-    assert_status_ok(run_log_open(&s->log, s->folder, -1, &s->err), s->err);
+    assert_status_ok(run_log_open(&s->log, s->folder, -1, true, &s->err), s->err);
     run_log_close(&s->log);
-    assert_status_ok(run_log_open(&s->log, s->folder, -1, &s->err), s->err); // nothing was logged yet
+    assert_status_ok(run_log_open(&s->log, s->folder, -1, true, &s->err), s->err); // nothing was logged yet
     write_line(s, 1, 1);
     run_log_close(&s->log);
-    assert_status_error(run_log_open(&s->log, s->folder, -1, &s->err), STATUS_BAD_INPUT, s->err, "--resume");
+    assert_status_error(run_log_open(&s->log, s->folder, -1, true, &s->err), STATUS_BAD_INPUT, s->err, "--resume");
     assert_null(s->log.lines);
     expect_metrics(s, "{\"step\":1,\"kind\":\"train\",\"loss\":1.0}\n");
 }
@@ -99,7 +118,7 @@ static void places_that_cannot_be(void **state) {
     char path[160];
     assert_status_ok(file_write_bytes(s->metrics, "", 0, &s->err), s->err);
     snprintf(path, sizeof path, "%s/below", s->metrics);
-    assert_status_error(run_log_open(&s->log, path, -1, &s->err), STATUS_BAD_INPUT, s->err, s->metrics);
+    assert_status_error(run_log_open(&s->log, path, -1, true, &s->err), STATUS_BAD_INPUT, s->err, s->metrics);
 }
 
 // The kernel stops both files at 4 KiB: an error, status 1; what was there stays readable and a resumed run mends the
@@ -111,7 +130,7 @@ static void a_full_disk(void **state) {
     if (child == 0) {
         const struct rlimit small = {4096, 4096};
         signal(SIGXFSZ, SIG_IGN);
-        Status status = run_log_open(&s->log, s->folder, -1, &s->err);
+        Status status = run_log_open(&s->log, s->folder, -1, true, &s->err);
         setrlimit(RLIMIT_FSIZE, &small);
         for (long step = 1; status == STATUS_OK && step < 1000; step++) {
             run_log_begin(&s->log, "train", step);
@@ -123,7 +142,7 @@ static void a_full_disk(void **state) {
     int how;
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
-    assert_status_ok(run_log_open(&s->log, s->folder, 1000000, &s->err), s->err);
+    assert_status_ok(run_log_open(&s->log, s->folder, 1000000, true, &s->err), s->err);
     char *text;
     size_t length;
     assert_status_ok(file_read_all(s->metrics, 1 << 20, &text, &length, &s->err), s->err);
@@ -204,6 +223,7 @@ static void two_files_at_one_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_hold_what_was_given, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_listener_hears_lines_and_ends_the_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_resumed_run_has_no_duplicates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_run_is_not_mixed_in, set_up, tear_down),
         cmocka_unit_test_setup_teardown(places_that_cannot_be, set_up, tear_down),

@@ -89,7 +89,16 @@ static void test_available(void **state) {
     assert_int_equal(threads_available(), 3);
     setenv("VPD_THREADS", "many", 1);
     assert_int_equal(threads_available(), count);
+    static const char *const wrong[] = {"many", "0", "-1", "2x", "1025"};
+    Error err;
+    for (int i = 0; i < 5; i++) {
+        setenv("VPD_THREADS", wrong[i], 1);
+        assert_status_error(threads_check_environment(&err), STATUS_BAD_INPUT, err, "VPD_THREADS: expected an integer");
+    }
+    setenv("VPD_THREADS", "2", 1);
+    assert_status_ok(threads_check_environment(&err), err);
     unsetenv("VPD_THREADS");
+    assert_status_ok(threads_check_environment(&err), err);
 }
 
 static void test_use(void **state) {

@@ -9,14 +9,17 @@
 //     parameters/NAME    f32, each weight by name in the shape of docs/model.md           (training)
 //     moments/m/NAME     f32, Adam's mean; moments/v/NAME its mean square                 (training)
 //     ema/NAME           f32 (f16 in a publication), the moving average of the weights    (optional in training)
+//     run                attributes: record, JSON: {"evaluated": true, "data": {..}}: whether the evaluation that was
+//                        due at this step is done, and what the data were (train/data_record.h); checksum of that text
+//                        (training, from version 1.1 on)
 //
 // Random numbers and the loader's order are keyed by the step: it is their whole state. Nothing depends on the number
 // of threads or ranks, nor on how the blocks are padded.
 //
 // checksum (16 hex digits): XXH3-64, each piece seeded with the sum of the pieces before it (0). Of a group of arrays:
 // for each array in byte order of the names its name, its dimensions as u64, its values as f32. Of the root: a text of
-// its attributes and the groups' checksums, then the config; so it names the whole content. Writing is crash-safe: the
-// file is made in memory, written to a draft, fsynced, renamed.
+// its attributes and the groups' checksums, then the config; so it names weights and config. Programs for 1.0 read 1.1
+// and the other way round. Writing is crash-safe: the file is made in memory, written to a draft, fsynced, renamed.
 //
 // Files are strangers': every one is opened through datasets/h5.h and held against the model; errors are one sentence
 // with STATUS_BAD_INPUT. A full disk is STATUS_FAILED and leaves the earlier file.
@@ -26,8 +29,9 @@
 #include "base/file.h"
 #include "model/config.h"
 #include "nn/parameters.h"
+#include "train/data_record.h"
 
-enum { CHECKPOINT_VERSION_MAJOR = 1, CHECKPOINT_VERSION_MINOR = 0 };
+enum { CHECKPOINT_VERSION_MAJOR = 1, CHECKPOINT_VERSION_MINOR = 1 };
 
 typedef struct CheckpointMeta {
     Config config;     // resolved, lengths derived
@@ -35,6 +39,8 @@ typedef struct CheckpointMeta {
     double best_score; // best validation score so far; NaN before the first
     double time_step;  // seconds between two frames that the model saw
     double seconds;    // spent training so far
+    bool evaluated;    // the evaluation that is due at this step is done; false before version 1.1
+    DataRecord data;   // what it was trained on; data.episodes 0: not recorded (before version 1.1, publications)
     // Filled by reading (saving writes the program's own):
     char commit[64];
     char hash[17];    // the root's checksum

@@ -207,3 +207,7 @@ void checkpoint_root_checksum(const CheckpointMeta *meta, char checksums[CHECKPO
     uint64_t sum = XXH3_64bits_withSeed(config, config_size, XXH3_64bits(text, (size_t)used));
     snprintf(out, CHECKSUM_TEXT_SIZE, "%016" PRIx64, sum);
 }
+
+void checkpoint_run_checksum(const char *record, char out[CHECKSUM_TEXT_SIZE]) {
+    snprintf(out, CHECKSUM_TEXT_SIZE, "%016" PRIx64, (uint64_t)XXH3_64bits(record, strlen(record)));
+}

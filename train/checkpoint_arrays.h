@@ -49,6 +49,7 @@ typedef enum CheckpointGroup { GROUP_PARAMETERS, GROUP_M, GROUP_V, GROUP_EMA } C
 // The root's checksum: `checksums` are those of the groups, "" where a group is absent.
 void checkpoint_root_checksum(const CheckpointMeta *meta, char checksums[CHECKPOINT_GROUP_COUNT][CHECKSUM_TEXT_SIZE],
                               const void *config, size_t config_size, char out[CHECKSUM_TEXT_SIZE]);
+void checkpoint_run_checksum(const char *record, char out[CHECKSUM_TEXT_SIZE]);
 
 // ---- the file (checkpoint_write.c, checkpoint_read.c)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's folder of checkpoints. `latest` and `best` are small files that hold one name: unlike links they work
 // everywhere.
+#include "base/stop.h"
 #include "train/checkpoint.h"
 
 #include <errno.h>
@@ -133,12 +134,13 @@ Status checkpoint_find_latest(const char *folder, CheckpointFound *found, Error 
     Status status = list_newest_first(folder, &list, err);
     if (status != STATUS_OK) return status;
     bool there = false;
-    for (size_t i = 0; !there && i < list.count; i++) {
+    for (size_t i = 0; !there && i < list.count && !stop_requested(); i++) {
         const char *name = list.names[i];
         there = step_of_name(name) >= 0 && strcmp(name, latest) != 0 && try_file(folder, name, found);
     }
     file_list_free(&list);
     if (there) return STATUS_OK;
+    if (stop_requested()) return stop_error(err); // no older checkpoint stands for one that was only half read
     if (found->note[0])
         return error_set(err, STATUS_BAD_INPUT, "%s: expected a whole checkpoint, found none; %.600s", folder,
                          found->note);

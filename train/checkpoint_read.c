@@ -4,12 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20 };
-
-// A root's place is "a.h5:", a group's "a.h5:/ema".
-static const char *colon(const H5Place *place) {
-    return place->text[0] && place->text[strlen(place->text) - 1] == ':' ? "" : ":";
-}
+enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20, RECORD_MAX = 4096 };
 
 // A text of fixed length; those of variable length are refused, see write_text.
 static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
@@ -24,7 +19,7 @@ static Status read_text(const H5Place *place, const char *name, char *out, size_
     if (!is_variable) return h5_attribute_text(place, name, true, out, size, NULL, err);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s%s expected attribute %s to be a text of fixed length, found one of variable length",
-                     place->text, colon(place), name);
+                     place->text, h5_colon(place->text), name);
 }
 
 // ---- groups
@@ -35,12 +30,13 @@ static Status check_layout(const H5Place *group, Error *err) {
     h5_lock();
     herr_t rc = H5Gget_info(group->id, &info);
     h5_unlock();
-    if (rc < 0) return error_set(err, STATUS_BAD_INPUT, "%s%s the file is damaged here", group->text, colon(group));
+    if (rc < 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s%s the file is damaged here", group->text, h5_colon(group->text));
     if (info.storage_type == H5G_STORAGE_TYPE_COMPACT || info.storage_type == H5G_STORAGE_TYPE_DENSE) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s%s expected a group in the layout of HDF5 1.8 or later, found an older one; write the "
                      "file again (h5py: libver=\"v108\")",
-                     group->text, colon(group));
+                     group->text, h5_colon(group->text));
 }
 
 // "parameters", or "moments/m" by way of "moments".
@@ -177,8 +173,7 @@ static Status read_format(const H5Place *root, CheckpointMeta *meta, Error *err)
     char format[64];
     double version[2] = {0};
     int count = 0;
-    Status status = h5_check_format(root, "vpd-checkpoint", NULL, err);
-    if (status == STATUS_OK) status = read_text(root, "format", format, sizeof format, err);
+    Status status = read_text(root, "format", format, sizeof format, err);
     if (status != STATUS_OK) return status;
     status = h5_attribute_numbers(root->id, root->text, "format_version", true, true, version, 2, &count, err);
     if (status != STATUS_OK) return status;
@@ -265,6 +260,46 @@ static Status read_config(CheckpointFile *file, Error *err) {
     return status;
 }
 
+static Status parse_record(const H5Place *group, const char *text, CheckpointMeta *meta, Error *err) {
+    json_error_t problem;
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &problem), *data = NULL;
+    if (!object && json_error_code(&problem) == json_error_out_of_memory)
+        return error_set(err, STATUS_FAILED, "%s: out of memory", group->text);
+    int evaluated = 0;
+    bool good = !json_unpack(object, "{s:b s:o}", "evaluated", &evaluated, "data", &data) &&
+                data_record_from_json(data, &meta->data);
+    meta->evaluated = good && evaluated;
+    json_decref(object);
+    if (good) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected attribute record to hold what a run records, found something else; the file is "
+                     "damaged, take an earlier checkpoint",
+                     group->text);
+}
+
+static Status read_record(CheckpointFile *file, const H5Place *group, Error *err) {
+    char record[RECORD_MAX], checksum[CHECKSUM_TEXT_SIZE], wanted[CHECKSUM_TEXT_SIZE];
+    Status status = check_layout(group, err);
+    if (status == STATUS_OK) status = read_text(group, "record", record, sizeof record, err);
+    if (status == STATUS_OK) status = read_text(group, "checksum", checksum, sizeof checksum, err);
+    if (status != STATUS_OK) return status;
+    checkpoint_run_checksum(record, wanted);
+    if (strcmp(wanted, checksum) == 0) return parse_record(group, record, &file->meta, err);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected checksum %s, found %s; the file is damaged, take an earlier checkpoint", group->text,
+                     checksum, wanted);
+}
+
+// Files before version 1.1 and publications have no such group.
+static Status read_run(CheckpointFile *file, Error *err) {
+    H5Place group = {.id = H5I_INVALID_HID};
+    bool found = false;
+    Status status = h5_open_group(&file->root, "run", false, &group, &found, err);
+    if (status == STATUS_OK && found) status = read_record(file, &group, err);
+    h5_close(&group);
+    return status;
+}
+
 // Weights that averaging and training give are f32; a publication's may be f16: seen at its first array.
 static Status find_half(CheckpointFile *file, Error *err) {
     if (!file->meta.publication || !file->meta.has_ema) return STATUS_OK;
@@ -280,11 +315,13 @@ static Status find_half(CheckpointFile *file, Error *err) {
 }
 
 Status checkpoint_file_read_root(CheckpointFile *file, Error *err) {
-    Status status = check_layout(&file->root, err);
+    Status status = h5_check_format(&file->root, "vpd-checkpoint", NULL, err);
+    if (status == STATUS_OK) status = check_layout(&file->root, err);
     if (status == STATUS_OK) status = read_format(&file->root, &file->meta, err);
     if (status == STATUS_OK) status = read_attributes(&file->root, &file->meta, err);
     if (status == STATUS_OK) status = read_checksums(file, err);
     if (status == STATUS_OK) status = read_config(file, err);
+    if (status == STATUS_OK) status = read_run(file, err);
     if (status == STATUS_OK) status = find_half(file, err);
     return status;
 }

@@ -132,6 +132,24 @@ static void write_root(Writer *writer, const CheckpointMeta *meta, const char *c
     write_text(writer, writer->file, "checksum", checksum);
 }
 
+// What --resume asks for and readers of version 1.0 pass over.
+static void write_run(Writer *writer, const CheckpointMeta *meta) {
+    char checksum[CHECKSUM_TEXT_SIZE];
+    json_t *object = json_pack("{s:b s:o}", "evaluated", meta->evaluated, "data", data_record_to_json(&meta->data));
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    hid_t group = create_group(writer, "run");
+    if (text) {
+        checkpoint_run_checksum(text, checksum);
+        write_text(writer, group, "record", text);
+        write_text(writer, group, "checksum", checksum);
+    } else {
+        writer->good = false;
+    }
+    done_with(writer, group, H5Gclose);
+    free(text);
+    json_decref(object);
+}
+
 // ---- the file
 
 // The memory driver's allocator, which keeps what the library would release when it closes the file: the finished
@@ -200,6 +218,7 @@ static bool make_image(const CheckpointMeta *meta, const HostArrays groups[CHECK
         if (groups[i].count) write_group(&writer, (CheckpointGroup)i, &groups[i]);
     }
     write_root(&writer, meta, config);
+    if (!meta->publication) write_run(&writer, meta);
     done_with(&writer, writer.file, H5Fclose);
     h5_unlock();
     return writer.good && find_end(out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene flow of the frames of a data set as fields of up to some hundred points, kept from one use to the next: flow to
-// the next frame, which the flow term of the loss learns from (docs/model.md, "Loss"), and the velocity cue of the
+// the next frame, which the flow term of the loss learns from (docs/model.md, "Losses"), and the velocity cue of the
 // present (model/scene_flow.h).
 #ifndef VPD_TRAIN_FLOW_FIELD_H
 #define VPD_TRAIN_FLOW_FIELD_H

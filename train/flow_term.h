@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow term of the loss: predicted particles against where scene flow between consecutive frames of the video takes
-// them (docs/model.md, "Loss"). Flow needs depth and colour alone; it tells every particle where to go, and so teaches
-// motion in far fewer steps than pixels do.
+// them (docs/model.md, "Losses"). Flow needs depth and colour alone; it tells every particle where to go, and so
+// teaches motion in far fewer steps than pixels do.
 #ifndef VPD_TRAIN_FLOW_TERM_H
 #define VPD_TRAIN_FLOW_TERM_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of one episode (docs/model.md, "Loss"): encode the history, roll out, draw rays of the training views at
+// The loss of one episode (docs/model.md, "Losses"): encode the history, roll out, draw rays of the training views at
 // every step, and compare with the video.
 #ifndef VPD_TRAIN_LOSS_H
 #define VPD_TRAIN_LOSS_H

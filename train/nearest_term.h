@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nearest-point term of the loss: predicted particles against the depth of a later frame (docs/model.md, "Loss").
+// The nearest-point term of the loss: predicted particles against the depth of a later frame (docs/model.md, "Losses").
 // It is what teaches contact: a sunken object is hidden and gives no pixel a gradient.
 #ifndef VPD_TRAIN_NEAREST_TERM_H
 #define VPD_TRAIN_NEAREST_TERM_H

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,17 +15,19 @@
 
 // ---- what a resumed run keeps
 
-// Is this a whole line of ours, of a step up to `last`?
-static bool is_kept(const char *line, size_t length, long last) {
+// Is this a whole line of ours, of a step up to `last`, and not of an evaluation of that step that comes again?
+static bool is_kept(const char *line, size_t length, long last, bool evaluated) {
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     const json_t *step = json_object_get(object, "step"); // NULL of NULL
+    const char *kind = json_string_value(json_object_get(object, "kind"));
     bool kept = json_is_integer(step) && json_integer_value(step) <= last;
+    if (kept && !evaluated && json_integer_value(step) == last) kept = !kind || strcmp(kind, "eval") != 0;
     json_decref(object);
     return kept;
 }
 
 // Writes the lines of metrics.jsonl again up to step `last`. A last line without its newline was cut by a crash.
-static Status drop_later_lines(const char *path, long last, Error *err) {
+static Status drop_later_lines(const char *path, long last, bool evaluated, Error *err) {
     char *text = NULL;
     size_t length = 0, kept = 0;
     if (!file_exists(path)) return STATUS_OK;
@@ -34,7 +37,7 @@ static Status drop_later_lines(const char *path, long last, Error *err) {
         char *newline = memchr(text + at, '\n', length - at);
         if (!newline) break;
         size_t size = (size_t)(newline - (text + at));
-        if (is_kept(text + at, size, last)) {
+        if (is_kept(text + at, size, last, evaluated)) {
             memmove(text + kept, text + at, size + 1);
             kept += size + 1;
         }
@@ -45,10 +48,11 @@ static Status drop_later_lines(const char *path, long last, Error *err) {
     return status;
 }
 
-// A new run must not mix its lines with those of another.
-static Status refuse_older_run(const char *path, Error *err) {
+Status run_log_check_new(const char *folder, Error *err) {
     struct stat info;
-    if (stat(path, &info) != 0 || info.st_size == 0) return STATUS_OK;
+    char path[FILE_PATH_SIZE];
+    Status status = file_join(path, sizeof path, folder, "metrics.jsonl", err);
+    if (status != STATUS_OK || stat(path, &info) != 0 || info.st_size == 0) return status;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: a run is in this folder already; go on with --resume, or choose another train.out", path);
 }
@@ -61,12 +65,13 @@ static double wall_time(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-Status run_log_open(RunLog *log, const char *folder, long resumed_step, Error *err) {
+Status run_log_open(RunLog *log, const char *folder, long resumed_step, bool evaluated, Error *err) {
     *log = (RunLog){0};
     Status status = file_make_folders(folder, err);
     if (status == STATUS_OK) status = file_join(log->path, sizeof log->path, folder, "metrics.jsonl", err);
     if (status == STATUS_OK)
-        status = resumed_step < 0 ? refuse_older_run(log->path, err) : drop_later_lines(log->path, resumed_step, err);
+        status = resumed_step < 0 ? run_log_check_new(folder, err)
+                                  : drop_later_lines(log->path, resumed_step, evaluated, err);
     if (status == STATUS_OK) {
         log->lines = fopen(log->path, "ae");
         if (!log->lines) status = file_error(err, log->path, "write", errno);
@@ -130,6 +135,27 @@ void run_log_numbers(RunLog *log, const char *key, size_t count, const double *v
 
 void run_log_text(RunLog *log, const char *key, const char *text) { set(log, key, json_string(text)); }
 
+static void tell_listener(RunLog *log) {
+    char *text = json_dumps(log->line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (!text) error_set(&log->problem, STATUS_FAILED, "%s: no memory for a line", log->path);
+    else if (log->listener.line(log->listener.owner, text)) log->asked_to_end = true;
+    free(text);
+}
+
+// A reader that goes away ("| head") asks to stop, as a signal does; the line itself is in the run's folder.
+static void write_copy(RunLog *log) {
+    errno = 0;
+    Status status = json_write_line(log->copy, json_incref(log->line), &log->problem);
+    if (status == STATUS_OK && fflush(log->copy) == 0) return;
+    if (errno != EPIPE) {
+        file_error(&log->problem, "the copy of metrics.jsonl", "write", errno ? errno : EIO);
+        return;
+    }
+    stop_request(SIGPIPE);
+    log->copy = NULL;
+    log->problem = (Error){0};
+}
+
 Status run_log_end(RunLog *log, Error *err) {
     if (log->problem.status == STATUS_OK) {
         errno = 0;
@@ -137,13 +163,9 @@ Status run_log_end(RunLog *log, Error *err) {
         if (status != STATUS_OK || fflush(log->lines))
             file_error(&log->problem, log->path, "write", errno ? errno : EIO);
     }
-    if (log->problem.status == STATUS_OK && log->copy) {
-        errno = 0;
-        Status status = json_write_line(log->copy, json_incref(log->line), &log->problem);
-        if (status != STATUS_OK || fflush(log->copy))
-            file_error(&log->problem, "the copy of metrics.jsonl", "write", errno ? errno : EIO);
-    }
+    if (log->problem.status == STATUS_OK && log->copy) write_copy(log);
     if (log->problem.status == STATUS_OK) tensorboard_flush(&log->events, &log->problem);
+    if (log->problem.status == STATUS_OK && log->listener.line) tell_listener(log);
     json_decref(log->line);
     log->line = NULL;
     if (log->problem.status == STATUS_OK) return STATUS_OK;

@@ -19,9 +19,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+// Hears each line of the log, as compact JSON, once it is written; true asks the run to end. `line` may be NULL.
+typedef struct RunListener {
+    void *owner;
+    bool (*line)(void *owner, const char *json);
+} RunListener;
+
 typedef struct RunLog {
     FILE *lines, *copy; // copy: where each line goes as well; NULL: nowhere
-    char path[4096];    // of metrics.jsonl
+    RunListener listener;
+    bool asked_to_end; // the listener did so
+    char path[4096];   // of metrics.jsonl
     TensorBoard events;
     json_t *line; // between begin and end
     char kind[32];
@@ -29,8 +37,12 @@ typedef struct RunLog {
     Error problem; // the first since begin; run_log_end reports it
 } RunLog;
 
-// resumed_step < 0: a new run, refused where the folder holds metrics already. The folder is made when missing.
-Status run_log_open(RunLog *log, const char *folder, long resumed_step, Error *err);
+// A new run must not mix its lines with those of another: refused where the folder holds metrics already.
+Status run_log_check_new(const char *folder, Error *err);
+
+// resumed_step < 0: a new run, refused where the folder holds metrics already. Not `evaluated`: lines of kind "eval" of
+// that step go as well, as they come again. The folder is made when missing.
+Status run_log_open(RunLog *log, const char *folder, long resumed_step, bool evaluated, Error *err);
 void run_log_close(RunLog *log); // accepts {0}
 
 // Numbers become "key": value in the line and the scalar "kind/key" in TensorBoard. NaN and infinities are null in the

@@ -13,12 +13,10 @@ enum { T = 2, ROLLOUT = 2, SIDE = 16, LEAST_STEPS = 5 };
 static Status one_step(SelfTestModel *model, const Observation *frames, int step, bool replay, double *loss,
                        Error *err) {
     Device *device = model->model->device;
-    device->replay.wanted = replay;
-    device_step_begin(device);
+    device_step_begin(device, replay);
     Status status = selftest_gradient(model, frames, step, loss, err);
     if (status == STATUS_OK) status = selftest_update(model, step, err);
     device_step_end(device);
-    device->replay.wanted = false;
     return status;
 }
 

@@ -149,11 +149,9 @@ static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
 
 static Status one_whole_step(Bench *b, BenchTime row[ROWS], Error *err) {
     BenchTime start = bench_now(b->device);
-    b->device->replay.wanted = b->config->train.cuda_graph;
-    device_step_begin(b->device);
+    device_step_begin(b->device, b->config->train.cuda_graph);
     Status status = train_step(b, NULL, row, err);
     device_step_end(b->device);
-    b->device->replay.wanted = false;
     row[ROW_STEP] = bench_since(b->device, start);
     if (status == STATUS_OK) measure_peaks(b, row);
     return status;

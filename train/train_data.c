@@ -22,7 +22,23 @@ static bool view_is_wanted(const DataConfig *data, int view) {
     return data->input_views.count == 0;
 }
 
+// Each view of the list must be there, once.
+static Status check_views(const EpisodeInfo *info, const IntList *wanted, Error *err) {
+    for (int i = 0; i < wanted->count; i++) {
+        int view = wanted->v[i];
+        bool twice = false;
+        for (int j = 0; j < i; j++) twice = twice || wanted->v[j] == view;
+        if (!twice && view < info->V) continue;
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: data.input_views names view %d%s; expected different views from 0 to %d",
+                         info->file, info->name, view, twice ? " twice" : "", info->V - 1);
+    }
+    return STATUS_OK;
+}
+
 static Status choose_views(const EpisodeInfo *info, const DataConfig *data, TrainEpisode *out, Error *err) {
+    Status status = check_views(info, &data->input_views, err);
+    if (status != STATUS_OK) return status;
     out->views = malloc((size_t)info->V * sizeof *out->views);
     out->input_views = malloc((size_t)info->V * sizeof *out->input_views);
     if (!out->views || !out->input_views)

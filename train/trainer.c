@@ -1,43 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/trainer.h"
+#include "train/trainer_internal.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/stop.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
-#include "nn/optimizer.h"
-#include "train/checkpoint.h"
 #include "train/contacts.h"
-#include "train/loss.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_SAMPLES = 8, DRY_STEPS = 3 };
-static const double ADAM_EPSILON = 1e-8;
-
-typedef struct Trainer {
-    Config config;
-    const TrainOptions *options;
-    Device *device;
-    TrainData data;
-    Vpd *model;
-    Optimizer optimizer;
-    Tape tape;
-    LossWorkspace workspace;
-    RunLog run_log;
-    char folder[FILE_PATH_SIZE], checkpoints[FILE_PATH_SIZE], pictures[FILE_PATH_SIZE];
-    long step;            // optimiser steps done
-    double best, seconds; // best score so far; time spent before this session
-    double started;
-    double logged, waited; // clock_now() and data.waited at the last line of the log
-    LossParts parts;       // of the last step
-    double fast_step;      // seconds of a dry run's fastest
-} Trainer;
+enum { DRY_STEPS = 3 };
 
 // ---- one step
 
@@ -93,23 +69,31 @@ static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Err
                      t->step, broken);
 }
 
-// Encode, step, render, loss and backward for each episode of the batch; then one update. The host waits for the device
-// where the loss is read alone.
+// Encode, step, render, loss and backward for each episode of the batch. The host waits for the device where the loss
+// is read alone, and that of the last episode is read by the caller.
+static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
+    memset(parts, 0, sizeof *parts);
+    parameters_zero_grad(&t->model->parameters);
+    Status status = STATUS_OK;
+    for (long b = 0; b < t->config.train.batch && status == STATUS_OK; b++) {
+        if (b > 0) status = add_loss(t, values, parts, err);
+        if (status == STATUS_OK) status = learn_episode(t, b, values, err);
+    }
+    if (status == STATUS_OK && device_stopped(t->device)) status = device_status(t->device, err);
+    return status;
+}
+
+// Gradients, then one update. A step that fails or is stopped before its update leaves weights, averages and moments as
+// they were: the checkpoint of the step before can still be saved.
 static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
-    memset(parts, 0, sizeof *parts);
-    if (t->step > 0 && t->step == train->motion_steps) { // images join: on with the averaged weights
-        optimizer_swap_ema(&t->optimizer);
-        optimizer_restart(&t->optimizer);
-    }
-    parameters_zero_grad(&t->model->parameters);
+    bool images_join = t->step > 0 && t->step == train->motion_steps; // on with the averaged weights
     LossValues values;
-    Status status = STATUS_OK;
-    for (long b = 0; b < train->batch; b++) {
-        if (b > 0) status = add_loss(t, &values, parts, err);
-        if (status == STATUS_OK) status = learn_episode(t, b, &values, err);
-        if (status != STATUS_OK) return status;
-    }
+    if (images_join) optimizer_swap_ema(&t->optimizer);
+    Status status = batch_gradients(t, parts, &values, err);
+    if (images_join && status != STATUS_OK) optimizer_swap_ema(&t->optimizer);
+    if (status != STATUS_OK) return status;
+    if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
     status = add_loss(t, &values, parts, err);
     if (status != STATUS_OK) return status;
@@ -120,103 +104,23 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
 }
 
 static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
-    device_step_begin(t->device);
+    device_step_begin(t->device, t->config.train.cuda_graph);
     Status status = one_step(t, parts, norm, err);
     device_step_end(t->device);
     return status;
 }
 
-// ---- what a run leaves behind
-
-static double spent(const Trainer *t) { return t->seconds + clock_now() - t->started; }
-
-// Share of the time since the last line of the log that steps waited for data.
-static double waiting(Trainer *t) {
-    double now = clock_now(), share = (t->data.waited - t->waited) / (now - t->logged);
-    t->logged = now, t->waited = t->data.waited;
-    return share;
-}
-
-static Status write_log(Trainer *t, const LossParts *parts, double norm, double rate, Error *err) {
-    RunLog *log = &t->run_log;
-    run_log_begin(log, "train", t->step);
-    run_log_number(log, "loss", parts->total);
-    if (schedule_has_images(&t->config.train, t->step - 1)) {
-        run_log_number(log, "pixels", parts->pixels);
-        run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
-        run_log_number(log, "psnr_last", -10 * log10(parts->last));
-    }
-    run_log_number(log, "displacement", parts->displacement);
-    run_log_number(log, "nearest", parts->nearest);
-    run_log_number(log, "flow", parts->flow);
-    run_log_number(log, "depth", parts->depth);
-    run_log_number(log, "ssim", parts->ssim);
-    run_log_number(log, "rate", schedule_rate(&t->config.train, t->step - 1));
-    run_log_integer(log, "rollout", schedule_rollout(&t->config.train, t->step - 1));
-    run_log_number(log, "gradient_norm", norm);
-    run_log_number(log, "node_spread", parts->spread);
-    run_log_number(log, "motion", parts->motion);
-    run_log_integer(log, "particles", (long long)parts->particles);
-    run_log_number(log, "steps_per_second", rate);
-    run_log_number(log, "seconds", spent(t));
-    run_log_number(log, "waiting", waiting(t));
-    run_log_number(log, "tape_mib", (double)tape_peak_bytes(&t->tape) / (1 << 20));
-    return run_log_end(log, err);
-}
-
-static Status save(Trainer *t, bool is_best, Error *err) {
-    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
-    CheckpointMeta meta = {.config = t->config,
-                           .step = t->step,
-                           .best_score = t->best,
-                           .time_step = t->data.time_step,
-                           .seconds = spent(t)};
-    return checkpoint_save_in(t->checkpoints, &t->model->parameters, &blocks, &meta, is_best, t->config.train.keep,
-                              err);
-}
-
-// Validation and pictures with the averaged weights.
-static Status evaluate(Trainer *t, bool *is_best, Error *err) {
-    const TrainHooks *hooks = &t->options->hooks;
-    double score = NAN;
-    if (!hooks->evaluate) return STATUS_OK;
-    optimizer_swap_ema(&t->optimizer);
-    Status status = hooks->evaluate(hooks->owner, t->model, &t->data, t->step, &t->run_log, &score, err);
-    optimizer_swap_ema(&t->optimizer);
-    *is_best = schedule_has_images(&t->config.train, t->step - 1) && isfinite(score) && !(score >= t->best);
-    if (*is_best) t->best = score;
-    return status;
-}
-
-static Status draw(Trainer *t, Error *err) {
-    const TrainHooks *hooks = &t->options->hooks;
-    if (!hooks->draw || !schedule_has_images(&t->config.train, t->step - 1)) return STATUS_OK;
-    optimizer_swap_ema(&t->optimizer);
-    Status status = hooks->draw(hooks->owner, t->model, &t->data, t->step, t->pictures, &t->run_log, err);
-    optimizer_swap_ema(&t->optimizer);
-    return status;
-}
-
-static bool due(long every, long step) { return every > 0 && step % every == 0; }
-
-static Status leave_behind(Trainer *t, const LossParts *parts, double norm, double rate, Error *err) {
-    const TrainConfig *train = &t->config.train;
-    bool last = t->step == train->steps, is_best = false;
-    Status status = STATUS_OK;
-    if (due(train->log_every, t->step) || last) status = write_log(t, parts, norm, rate, err);
-    if (status == STATUS_OK && (due(train->eval_every, t->step) || last)) status = evaluate(t, &is_best, err);
-    if (status == STATUS_OK && (due(train->picture_every, t->step) || (last && train->picture_every > 0)))
-        status = draw(t, err);
-    if (status == STATUS_OK && (due(train->checkpoint_every, t->step) || last || is_best))
-        status = save(t, is_best, err);
-    return status;
-}
-
 // Nodes that all say the same move floor and objects together: the rate was too high.
 static void warn_of_collapse(const Trainer *t, const LossParts *parts) {
-    if (due(t->config.train.log_every * 10, t->step) && parts->spread > 0 && parts->spread < 0.05)
+    if (t->step % (t->config.train.log_every * 10) == 0 && parts->spread > 0 && parts->spread < 0.05)
         log_warning(t->options->log, "step %ld: the abstract nodes have become alike (spread %.3f); lower train.rate",
                     t->step, parts->spread);
+}
+
+// The last whole step is saved, and what asked to stop is the error.
+static Status save_stopped(Trainer *t, Error *err) {
+    Status status = trainer_save(t, err);
+    return status == STATUS_OK ? stop_error(err) : status;
 }
 
 static Status loop(Trainer *t, Error *err) {
@@ -224,151 +128,68 @@ static Status loop(Trainer *t, Error *err) {
     progress_start(&progress, t->options->log, "train", "steps", (size_t)t->step, (size_t)t->config.train.steps);
     Status status = train_data_start(&t->data, (uint64_t)t->step * (uint64_t)t->config.train.batch, err);
     t->logged = clock_now(), t->waited = t->data.waited;
+    bool ended = false;
     while (status == STATUS_OK && t->step < t->config.train.steps) {
         double norm = 0, before = clock_now();
         char detail[96];
         status = train_step(t, &t->parts, &norm, err);
+        if (status == STATUS_INTERRUPTED) status = save_stopped(t, err); // the step that was cut leaves no trace
         if (status != STATUS_OK) break;
         snprintf(detail, sizeof detail, "loss %.5f", t->parts.total);
         progress_update(&progress, (size_t)t->step, detail);
+        ended = t->step >= t->config.train.steps;
+        if (ended) progress_end(&progress, detail); // the last evaluation shows its own
         warn_of_collapse(t, &t->parts);
-        status = leave_behind(t, &t->parts, norm, 1 / (clock_now() - before), err);
-        // A validation that a signal cut short is left unfinished; the step itself is whole.
-        if ((status == STATUS_OK || status == STATUS_INTERRUPTED) && stop_requested()) {
-            status = save(t, false, err);
-            if (status == STATUS_OK) status = stop_error(err);
+        // What a signal cuts short here has left a checkpoint of this step.
+        status = trainer_leave_behind(t, norm, 1 / (clock_now() - before), err);
+        if (status == STATUS_OK && stop_requested() && !ended) {
+            status = save_stopped(t, err);
+        } else if (status == STATUS_OK && t->run_log.asked_to_end && !ended) {
+            status = trainer_save(t, err);
+            break;
         }
     }
-    progress_end(&progress, NULL);
+    if (!ended) progress_end(&progress, NULL);
     if (t->device->note[0]) log_note(t->options->log, "%s", t->device->note);
     return status;
 }
 
-// ---- beginning a run
+// ---- a run
 
-static Status observe_data(Trainer *t, double background[3], Error *err) {
-    Frames frames[LENGTH_SAMPLES] = {{0}};
-    Observation observations[LENGTH_SAMPLES];
-    int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
-    Status status = train_data_samples(&t->data, count, frames, err);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        observations[i] = observation_of(t->data.dataset, &frames[i]);
-    if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
-    for (int c = 0; c < 3; c++) background[c] = 0;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        real mean[3];
-        observation_background(&observations[i], mean);
-        for (int c = 0; c < 3; c++) background[c] += (double)mean[c] / count;
-    }
-    for (int i = 0; i < count; i++) frames_free(&frames[i]);
-    return status;
-}
-
-// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there
-// are none yet. Of one that gives dynamics alone only what is theirs must fit.
-static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
-    CheckpointMeta meta;
-    if (!text[0]) return STATUS_OK;
-    Status status = checkpoint_find(text, found, err);
-    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
-    if (status != STATUS_OK) return status;
-    Config wanted = t->config;
-    config_take_lengths(&wanted, &meta.config);
-    config_take_amounts(&meta.config, &wanted);
-    if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
-    status = config_check_same_model(&meta.config, &wanted, err);
-    if (status == STATUS_OK) t->config = wanted;
-    return status;
-}
-
-// The dynamics of another checkpoint; all other weights stay.
-static Status load_motion(Trainer *t, const char *path, Error *err) {
-    Parameters *set = &t->model->parameters;
-    real *kept = malloc(set->size * sizeof *kept + 1);
-    if (!kept) return error_set(err, STATUS_FAILED, "out of memory for the weights");
-    t->device->nn->download(t->device, kept, set->values, set->size * sizeof *kept);
-    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, NULL, err);
-    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
-        const Parameter *item = set->items[i];
-        size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
-        if (strncmp(item->name, "gnn.", 4))
-            t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
-    }
-    free(kept);
-    return status;
-}
-
-static void freeze(Trainer *t) {
-    char list[OPTION_TEXT_SIZE], *rest = list;
-    snprintf(list, sizeof list, "%s", t->config.train.freeze);
-    for (char *prefix = strtok_r(rest, ", ", &rest); prefix; prefix = strtok_r(NULL, ", ", &rest))
-        if (parameters_freeze(&t->model->parameters, prefix) == 0)
-            log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
-}
-
-static Status build_model(Trainer *t, Error *err) {
-    const TrainConfig *train = &t->config.train;
-    double background[3];
-    CheckpointFound init = {{0}, {0}}, motion = {{0}, {0}};
-    Status status = find_init(t, train->init, false, &init, err);
-    if (status == STATUS_OK) status = find_init(t, train->init_motion, true, &motion, err);
-    if (status == STATUS_OK) status = observe_data(t, background, err);
-    if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
-    if (status != STATUS_OK) return status;
-    renderer_set_background(&t->model->renderer, t->device, background);
-    if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
-    if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
-    freeze(t);
-    OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
-                                 train->weight_decay, train->clip,  train->ema};
-    return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
-}
-
-// Config and lengths of the checkpoint; the data and how long to train may be new.
-static Status resume_config(Trainer *t, CheckpointFound *found, Error *err) {
-    CheckpointMeta meta;
-    Status status = checkpoint_find_latest(t->checkpoints, found, err);
-    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
-    if (status != STATUS_OK) return status;
-    if (found->note[0]) log_warning(t->options->log, "%s", found->note);
-    config_take_lengths(&t->config, &meta.config);
-    t->config.train.init[0] = t->config.train.init_motion[0] = 0;
-    return config_check_same_model(&meta.config, &t->config, err);
-}
-
-static Status resume_weights(Trainer *t, const CheckpointFound *found, Error *err) {
-    CheckpointMeta meta;
-    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
-    Status status = checkpoint_resume(found->path, &t->model->parameters, &blocks, &meta, err);
-    if (status != STATUS_OK) return status;
-    t->step = meta.step;
-    t->optimizer.step = schedule_phase_step(&t->config.train, meta.step);
-    t->best = meta.best_score;
-    t->seconds = meta.seconds;
-    log_note(t->options->log, "going on from step %ld of %s", t->step, found->path);
-    return STATUS_OK;
-}
-
+// The first line says whose file it is: a new run replaces no other.
 static Status write_config(const Trainer *t, Error *err) {
-    char path[FILE_PATH_SIZE];
-    Status status = file_join(path, sizeof path, t->folder, "config.yaml", err);
-    char *text = status == STATUS_OK ? options_to_yaml(config_options, &t->config, true) : NULL;
-    if (status == STATUS_OK && !text) status = error_set(err, STATUS_FAILED, "out of memory for the config");
-    if (status == STATUS_OK) status = file_write_bytes(path, text, strlen(text), err);
+    char path[FILE_PATH_SIZE], *text = NULL;
+    size_t length = 0;
+    Status status = file_join(path, sizeof path, t->folder.path, "config.yaml", err);
+    if (status != STATUS_OK) return status;
+    FILE *out = open_memstream(&text, &length);
+    if (out) fprintf(out, "# Every option of this run, as written by vpd train. --resume reads it.\n");
+    bool good = out && options_write_yaml(config_options, &t->config, true, out) == STATUS_OK;
+    good = out && fclose(out) == 0 && good;
+    status = good ? file_write_bytes(path, text, length, err)
+                  : error_set(err, STATUS_FAILED, "out of memory for the config");
     free(text);
     return status;
 }
 
-static Status make_folders(Trainer *t, Error *err) {
+static Status open_folder(Trainer *t, Error *err) {
     if (!t->config.train.out[0])
         return error_set(
             err, STATUS_BAD_INPUT,
             "train.out: expected a folder for the run, found nothing; set it in the config or with -o FOLDER");
-    snprintf(t->folder, sizeof t->folder, "%s", t->config.train.out);
-    Status status = file_join(t->checkpoints, sizeof t->checkpoints, t->folder, "checkpoints", err);
-    if (status == STATUS_OK) status = file_join(t->pictures, sizeof t->pictures, t->folder, "pictures", err);
-    if (status == STATUS_OK) status = file_make_folders(t->folder, err);
-    return status;
+    Status status = run_folder_open(&t->folder, t->config.train.out, t->options->log, err);
+    return status == STATUS_OK && !t->options->resume ? run_log_check_new(t->folder.path, err) : status;
+}
+
+// What a complete run's checkpoint says stands for what this session did.
+static Status tell_complete(Trainer *t, const CheckpointMeta *meta) {
+    t->step = meta->step;
+    t->best = meta->best_score;
+    t->seconds = meta->seconds, t->started = clock_now();
+    log_note(t->options->log,
+             "%s is complete: its %ld steps and the evaluation behind them are done; for more, set train.steps higher",
+             t->folder.path, t->step);
+    return STATUS_OK;
 }
 
 static void print_model(const Trainer *t) {
@@ -378,35 +199,59 @@ static void print_model(const Trainer *t) {
     if (log && !log->quiet) lengths_print(&t->config, log->out);
 }
 
-// ---- a run
+// Data, model and what validation needs, before anything that takes long.
+static Status prepare(Trainer *t, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    Status status = trainer_check_memory(t, err);
+    if (status == STATUS_OK) status = trainer_build(t, err);
+    if (status == STATUS_OK && hooks->check) status = hooks->check(hooks->owner, t->model, &t->data, err);
+    return status;
+}
 
-static Status run(Trainer *t, Error *err) {
-    CheckpointFound found = {{0}, {0}};
-    Status status = make_folders(t, err);
-    if (status == STATUS_OK && t->options->resume) status = resume_config(t, &found, err);
-    if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
-    if (status == STATUS_OK) status = build_model(t, err);
+// From a folder and data that are open to the first step.
+static Status begin(Trainer *t, const char *resumed, Error *err) {
+    Status status = prepare(t, err);
     if (status == STATUS_OK) status = train_data_count_changes(&t->data, err);
     if (status == STATUS_OK)
         status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.flow, t->options->log, err);
-    if (status == STATUS_OK && t->options->resume) status = resume_weights(t, &found, err);
-    if (status == STATUS_OK) status = run_log_open(&t->run_log, t->folder, t->options->resume ? t->step : -1, err);
+    if (status == STATUS_OK && resumed) status = trainer_resume_weights(t, resumed, err);
+    if (status == STATUS_OK)
+        status = run_log_open(&t->run_log, t->folder.path, resumed ? t->step : -1, t->evaluated, err);
     t->run_log.copy = t->options->lines;
-    if (status == STATUS_OK) status = write_config(t, err);
+    t->run_log.listener = t->options->listener;
+    return status == STATUS_OK ? write_config(t, err) : status;
+}
+
+static Status run(Trainer *t, Error *err) {
+    CheckpointFound found = {{0}, {0}};
+    CheckpointMeta meta = {.step = 0};
+    bool resume = t->options->resume;
+    Status status = open_folder(t, err);
+    if (status == STATUS_OK && resume) status = trainer_resume_config(t, &found, &meta, err);
+    if (status == STATUS_OK && resume && trainer_is_complete(t, &meta)) return tell_complete(t, &meta);
+    if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
+    if (status == STATUS_OK) data_record_make(t->data.dataset, &t->record);
+    if (status == STATUS_OK && resume) status = trainer_check_data(t, &meta, found.path, err);
+    if (status == STATUS_OK) status = begin(t, resume ? found.path : NULL, err);
     if (status != STATUS_OK) return status;
     print_model(t);
-    return loop(t, err);
+    // An evaluation that was due after the checkpoint's step, and was cut.
+    if (resume && !t->evaluated && t->step > 0) status = trainer_finish(t, err);
+    if (resume && t->step >= t->config.train.steps) return status;
+    return status == STATUS_OK ? loop(t, err) : status;
 }
 
 static Status dry_run(Trainer *t, Error *err) {
     double norm;
+    TrainConfig own = t->config.train;
     Status status = train_data_open(&t->config, t->options->log, &t->data, err);
     // The longest rollout from the first step on: what the run will need at most.
     t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
     t->config.train.rollout_from = (RealList){1, {0}};
-    if (status == STATUS_OK) status = build_model(t, err);
+    if (status == STATUS_OK) status = prepare(t, err);
     // The same steps twice: the first time also measures scene flow, which is then kept.
     long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
+    if (status == STATUS_OK) log_note(t->options->log, "measuring %ld steps; Ctrl-C ends it", 2 * steps);
     t->fast_step = INFINITY;
     for (long i = 0; i < 2 * steps && status == STATUS_OK; i++) {
         if (i % steps == 0) status = train_data_start(&t->data, 0, err);
@@ -414,19 +259,23 @@ static Status dry_run(Trainer *t, Error *err) {
         if (status == STATUS_OK) status = train_step(t, &t->parts, &norm, err);
         t->fast_step = fmin(t->fast_step, clock_now() - before);
     }
+    t->config.train = own;
     if (status == STATUS_OK) print_model(t);
     return status;
 }
 
 static void summarize(const Trainer *t, TrainSummary *out) {
-    *out = (TrainSummary){.weights = parameters_element_count(&t->model->parameters),
+    *out = (TrainSummary){.weights = t->model ? parameters_element_count(&t->model->parameters) : 0,
                           .particles = t->parts.particles,
                           .step = t->step,
                           .best_score = t->best,
                           .loss = t->parts.particles ? t->parts.total : NAN,
-                          .seconds = spent(t),
+                          .seconds = trainer_spent(t),
                           .tape_mib = (double)tape_peak_bytes(&t->tape) / (1 << 20),
-                          .seconds_per_step = t->fast_step};
+                          .seconds_per_step = t->fast_step,
+                          .stopped = t->run_log.asked_to_end && t->step < t->config.train.steps,
+                          .memory_mib = memory_total(&t->memory, false) / (1 << 20),
+                          .config = t->config};
 }
 
 Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err) {
@@ -436,18 +285,21 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->options = options;
     t->device = device;
     t->best = NAN;
+    t->saved = -1;
     t->started = clock_now();
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
-    device->replay.wanted = config->train.cuda_graph;
     Status status = options->dry_run ? dry_run(t, err) : run(t, err);
+    if (status == STATUS_INTERRUPTED && !options->dry_run) status = trainer_tell_stopped(t, err);
     if (status == STATUS_OK) summarize(t, summary);
+    bool begun = t->run_log.lines != NULL;
     run_log_close(&t->run_log);
     tape_free(&t->tape);
     loss_workspace_free(&t->workspace);
     optimizer_free(&t->optimizer);
     vpd_free(t->model);
     train_data_close(&t->data);
+    (begun ? run_folder_close : run_folder_drop)(&t->folder);
     free(t);
     return status;
 }

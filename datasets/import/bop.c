@@ -49,7 +49,7 @@ static Status add_frame(const char *path, const json_t *cameras, const char *fol
     PosedImage image = {.time = NAN, .number = (size_t)name_number(name)};
     name_stem(name, stem, sizeof stem);
     snprintf(key, sizeof key, "%ld", name_number(name));
-    snprintf(depth, sizeof depth, "%s.png", stem);
+    find_depth_picture(depth_folder, stem, ".png", depth, sizeof depth);
     const json_t *camera = json_object_get(cameras, key);
     if (!camera)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected a camera \"%s\" for %s, found none", path, key, name);

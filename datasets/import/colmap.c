@@ -48,8 +48,12 @@ static const struct {
     {"depth_maps", ".geometric.bin", true, true},
     {"depth", ".png", false, false},
     {"depth", ".npy", false, true},
+    {"depth", ".npz", false, true},
+    {"depth", ".exr", false, true},
     {"depths", ".png", false, false},
     {"depths", ".npy", false, true},
+    {"depths", ".npz", false, true},
+    {"depths", ".exr", false, true},
 };
 
 static bool find_depth(const ImportSource *source, const Workspace *workspace, const char *name, PosedImage *image) {

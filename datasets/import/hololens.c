@@ -5,6 +5,7 @@
 #include "base/camera.h"
 #include "base/file.h"
 #include "datasets/import/formats.h"
+#include "datasets/import/listing.h"
 #include "datasets/import/text.h"
 
 #include <stdlib.h>
@@ -52,8 +53,13 @@ static Status add_picture(const char *folder, const char *name, const double K[9
     PosedImage image = {0};
     memcpy(image.lens.K, K, sizeof image.lens.K);
     memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
+    char stem[FILE_PATH_SIZE], same[FILE_PATH_SIZE + 16], depth[FILE_PATH_SIZE];
+    const char *dot = strrchr(name, '.');
     Status status = resolve(folder, "images", name, &image.colour, err);
-    if (!status) status = resolve(folder, "depth", name, &image.depth, err);
+    name_stem(name, stem, sizeof stem);
+    if (!status) status = file_join(depth, sizeof depth, folder, "depth", err);
+    if (!status) find_depth_picture(depth, stem, dot ? dot : "", same, sizeof same);
+    if (!status) status = resolve(folder, "depth", same, &image.depth, err);
     if (!status) return posed_set_add(out, &image, err);
     free(image.colour);
     free(image.depth);

@@ -3,6 +3,8 @@
 
 #include "base/camera.h"
 #include "base/check.h"
+#include "base/file.h"
+#include "base/file_kind.h"
 #include "base/progress.h"
 #include "base/version.h"
 #include "datasets/dataset_private.h"
@@ -114,7 +116,7 @@ static void describe(ImportJob *job) {
 }
 
 // One picture decoded, resampled and compressed: what the threads do.
-static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, Error *err) {
+static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, ImportKept *kept, Error *err) {
     const PosedImage *image = job->pictures[cell];
     const View *view = &job->views[cell % (size_t)job->info.V];
     Image colour = {0}, depth = {0}, mask = {0};
@@ -124,7 +126,9 @@ static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, Error
         if (image->mask) status = picture_mask(&job->set, image, view, &mask, err);
         else status = error_set(err, STATUS_BAD_INPUT, "%s: expected a mask for every picture", image->colour);
     }
+    status = job_advise_skip(job, status, err);
     if (!status) status = dataset_writer_pack(job->writer, colour.pixels, depth.pixels, mask.pixels, out, err);
+    if (!status) kept_add(kept, &job->info, cell, &depth);
     image_free(&colour);
     image_free(&depth);
     image_free(&mask);
@@ -139,15 +143,17 @@ static Status write_images(ImportJob *job, Progress *progress, Error *err) {
 #pragma omp parallel for ordered schedule(dynamic, 1)
     for (size_t i = 0; i < cells; i++) {
         PackedImage packed = {0};
+        ImportKept kept = {0};
         Error own = {0};
         Status here, before;
 #pragma omp atomic read
         before = status;
-        here = before ? before : prepare(job, i, &packed, &own);
+        here = before ? before : prepare(job, i, &packed, &kept, &own);
 #pragma omp ordered
         {
             if (!status) {
                 if (here && err) *err = own;
+                kept_merge(&job->kept, &kept);
                 if (!here) here = dataset_writer_put_packed(job->writer, (int)(i / V), (int)(i % V), &packed, err);
 #pragma omp atomic write
                 status = here;
@@ -216,9 +222,9 @@ static Status find_importer(const char *path, const char *format, const Importer
     }
     if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected a recording in one of these layouts, found none of them: %s; \"vpd data import "
+                     "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import "
                      "--help\" says what they hold",
-                     path, known);
+                     path, file_is_folder(path) ? "none of them" : file_kind(path), known);
 }
 
 // The folder's own name, without slashes at its end.
@@ -246,6 +252,7 @@ Status dataset_import(const char *path, const ImportOptions *options, const char
         status = import_episode(&job, importer, i, err);
         job_free(&job);
     }
+    if (!status) status = kept_check(&job.kept, options, path, err);
     if (!status) return dataset_writer_finish(job.writer, err);
     dataset_writer_discard(job.writer);
     return status;

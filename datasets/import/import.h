@@ -12,6 +12,16 @@
 
 typedef enum ImportAs { AS_RECORDED, AS_STILL, AS_VIDEO } ImportAs;
 
+// Pictures that could not be read.
+typedef struct ImportReport {
+    size_t pictures; // of the recording
+    size_t left_out; // of those: the ones that could not be read, and what other cameras saw at the same moments
+    size_t bad;
+    char **why; // (bad) sentences that name the file
+} ImportReport;
+
+void import_report_free(ImportReport *report); // accepts {0}
+
 typedef struct ImportOptions {
     const char *format; // name of an importer; NULL: guess from the folder
     int H, W;           // resample to this size and scale K; 0: as the first colour picture is
@@ -26,6 +36,7 @@ typedef struct ImportOptions {
     const char *name;     // of the data set; NULL: the folder's
     ImportAs as;          // one moving camera: views of a still scene or frames of a video
     double fps;           // of recordings without times; 0: not given
+    double time_unit;     // seconds in a unit of time stamps, of layouts that do not say; 0: told from their steps
     double gap;           // seconds between pictures that are taken for one moment; 0: the importer's own
     double intrinsics[9]; // fx fy cx cy (whole-number centres) k1 k2 p1 p2 k3, of layouts that have none
     bool has_intrinsics;
@@ -33,6 +44,8 @@ typedef struct ImportOptions {
     const char *cameras; // FILE and folder for layouts without cameras, without depth; NULL: not given
     const char *depth;
     int level; // of deflate, 1..9; 0 counts as 4
+    // Pictures that cannot be read are left out and added here; NULL: the first of them is an error.
+    ImportReport *report;
 } ImportOptions;
 
 typedef struct ImportSource {

@@ -3,8 +3,10 @@
 
 #include "base/camera.h"
 #include "datasets/dataset_private.h"
+#include "datasets/import/listing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *picture_name(const ImportJob *job, const PosedImage *image) {
@@ -26,35 +28,14 @@ static Status number_views(ImportJob *job, Error *err) {
 }
 
 // Keeps every Nth picture of a static scene; time series are thinned by frames.
-static void thin(PosedSet *set, int every) {
-    bool still = set->F == 1;
-    size_t kept = 0, O = (size_t)set->O, A = (size_t)set->A;
-    for (size_t i = 0; i < set->count; i++) {
-        PosedImage *image = &set->images[i];
-        int number = still ? image->view : image->frame;
-        if (number % every) {
-            posed_image_free(image);
-            continue;
-        }
-        if (still) image->view /= every;
-        else image->frame /= every;
-        set->images[kept++] = *image;
-    }
-    set->count = kept;
-    if (still) {
-        set->V = (set->V - 1) / every + 1;
-        return;
-    }
-    for (size_t f = 0; f < (size_t)set->F; f += (size_t)every) {
-        size_t to = f / (size_t)every;
-        if (set->time) set->time[to] = set->time[f];
-        if (set->object_position)
-            memmove(set->object_position + 3 * O * to, set->object_position + 3 * O * f, 3 * O * sizeof(double));
-        if (set->object_quaternion)
-            memmove(set->object_quaternion + 4 * O * to, set->object_quaternion + 4 * O * f, 4 * O * sizeof(double));
-        if (set->actions) memmove(set->actions + A * to, set->actions + A * f, A * sizeof(float));
-    }
-    set->F = (set->F - 1) / every + 1;
+static Status thin(ImportJob *job, int every, Error *err) {
+    size_t groups = (size_t)(job->set.F == 1 ? job->set.V : job->set.F);
+    bool *keep = malloc((groups + 1) * sizeof *keep);
+    if (!keep) return error_set(err, STATUS_FAILED, "%s: no memory to import it", job->path);
+    for (size_t i = 0; i < groups; i++) keep[i] = i % (size_t)every == 0;
+    Status status = posed_set_keep(&job->set, keep, err);
+    free(keep);
+    return status;
 }
 
 static Status check_camera(const ImportJob *job, const PosedImage *image, Error *err) {
@@ -92,7 +73,8 @@ static Status complete_cameras(ImportJob *job, Error *err) {
     for (size_t i = 0; !status && i < job->set.count; i++) {
         PosedImage *image = &job->set.images[i];
         status = check_camera(job, image, err);
-        if (!status && image->lens.H == 0) status = size_of(job, image, &image->lens.H, &image->lens.W, err);
+        if (!status && image->lens.H == 0)
+            status = job_advise_skip(job, size_of(job, image, &image->lens.H, &image->lens.W, err), err);
     }
     return status;
 }
@@ -105,6 +87,7 @@ static Status look_at_first(ImportJob *job, Error *err) {
     int H = 0, W = 0;
     Status status = size_of(job, first, &H, &W, err);
     if (!status) status = picture_read(set, first, true, &depth, err);
+    status = job_advise_skip(job, status, err);
     job->info.H = job->options->H ? job->options->H : H;
     job->info.W = job->options->W ? job->options->W : W;
     job->is_f32 = depth.type != PIXEL_U16 || set->coding == DEPTH_RAY_LENGTH || set->coding == DEPTH_BUFFER;
@@ -123,12 +106,19 @@ Status job_complete(ImportJob *job, Error *err) {
     if (!status && options->as == AS_VIDEO) status = posed_set_as_video(set, options->fps, job->path, err);
     if (!status && options->as == AS_STILL) status = posed_set_as_still(set, job->path, err);
     if (status) return status;
-    if (options->every > 1) thin(set, options->every);
+    if (options->every > 1) status = thin(job, options->every, err);
+    if (!status) status = job_drop_bad(job, err);
+    if (status) return status;
     if (set->count == 0 || set->V > VIEWS_MAX)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected 1 to %d posed pictures, found %zu", job->path, VIEWS_MAX,
                          set->count);
     if (!isnan(options->near)) set->near = options->near;
     if (!isnan(options->far)) set->far = options->far;
+    for (size_t i = 0; i < set->count; i++) {
+        PosedImage *image = &set->images[i];
+        bool exr = image->depth && name_ends(image->depth, ".exr");
+        if (exr && image->depth_scale == 0 && !set->unit_is_said) image->depth_scale = 1;
+    }
     if (options->depth_unit > 0) {
         set->depth_scale = options->depth_unit;
         for (size_t i = 0; i < set->count; i++) set->images[i].depth_scale = 0;

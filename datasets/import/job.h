@@ -4,6 +4,7 @@
 #define VPD_DATASETS_IMPORT_JOB_H
 
 #include "datasets/import/import.h"
+#include "datasets/import/kept.h"
 #include "datasets/import/picture.h"
 #include "datasets/writer.h"
 
@@ -21,7 +22,13 @@ typedef struct ImportJob {
     int *heldout;                // (V)
     const PosedImage **pictures; // (F,V)
     size_t written;              // pictures so far
+    ImportKept kept;             // of all episodes so far
 } ImportJob;
+
+// Leaves out pictures that cannot be read, or says the first file that is missing.
+Status job_drop_bad(ImportJob *job, Error *err);
+// Names --skip-bad behind an error of wrong input.
+Status job_advise_skip(const ImportJob *job, Status status, Error *err);
 
 // Numbers the views of a still scene, applies --as, --every, --near, --far, finds sizes and the kind of depth, checks
 // cameras.

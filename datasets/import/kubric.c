@@ -124,7 +124,7 @@ static void place_pictures(Camera *camera) {
 }
 
 static Status add_picture(Camera *camera, const char *name, int view, PosedSet *out, Error *err) {
-    char stem[64], depth[96], mask[96];
+    char stem[64], file[80], depth[96], mask[96];
     long number = name_number(name);
     PosedImage image = {.view = view, .time = (double)number / camera->frame_rate};
     if (number < 0 || (size_t)number >= camera->poses)
@@ -135,7 +135,8 @@ static Status add_picture(Camera *camera, const char *name, int view, PosedSet *
     pose_from_rotation(R, camera->positions + 3 * number, image.world_from_camera);
     pose_flip_opengl(image.world_from_camera, image.world_from_camera);
     snprintf(stem, sizeof stem, "%05ld", number);
-    snprintf(depth, sizeof depth, "depth_%s.tiff", stem);
+    snprintf(file, sizeof file, "depth_%s", stem);
+    find_depth_picture(camera->depth, file, ".tiff", depth, sizeof depth);
     snprintf(mask, sizeof mask, "segmentation_%s.png", stem);
     image.lens = camera->lens;
     Status status = posed_path(camera->colour, name, &image.colour, err);

@@ -18,7 +18,8 @@ bool name_ends(const char *name, const char *suffix) {
 
 // Keeps the names that pass, sorted.
 static void keep(FileList *list, const char *prefix, const char *suffix, bool pictures) {
-    static const char *const ENDINGS[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy", ".bin"};
+    static const char *const ENDINGS[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff",
+                                          ".npy", ".bin", ".webp", ".exr", ".npz"};
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         char *name = list->names[i];
@@ -61,6 +62,16 @@ void name_stem(const char *name, char *out, size_t size) {
 bool has_file(const char *folder, const char *name) {
     char path[FILE_PATH_SIZE];
     return file_join(path, sizeof path, folder, name, NULL) == STATUS_OK && file_exists(path) && !file_is_folder(path);
+}
+
+bool find_depth_picture(const char *folder, const char *stem, const char *ending, char *out, size_t size) {
+    const char *const endings[] = {ending, ".png", ".npy", ".npz", ".exr", ".tiff"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(out, size, "%s%s", stem, endings[i]);
+        if (has_file(folder, out)) return true;
+    }
+    snprintf(out, size, "%s%s", stem, ending);
+    return false;
 }
 
 bool has_folder(const char *folder, const char *name) {

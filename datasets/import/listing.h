@@ -7,13 +7,17 @@
 
 // Names with this beginning and ending (NULL: any). Endings compare without regard to case.
 Status list_names(const char *folder, const char *prefix, const char *suffix, FileList *out, Error *err);
-// Pictures alone: .png .jpg .jpeg .tif .tiff .npy .bin
+// Pictures alone: .png .jpg .jpeg .tif .tiff .npy .bin .webp .exr .npz
 Status list_pictures(const char *folder, FileList *out, Error *err);
 bool name_ends(const char *name, const char *suffix);
 // The last whole number in a name, -1 when there is none: 12 of "rgba_00012.png".
 long name_number(const char *name);
 // A name without its ending: "rgba_00012".
 void name_stem(const char *name, char *out, size_t size);
+
+// stem + ending in the folder, or where that is missing stem with another ending of a depth picture: .png .npy .npz
+// .exr .tiff. False when there is none; `out` is then the first.
+bool find_depth_picture(const char *folder, const char *stem, const char *ending, char *out, size_t size);
 
 bool has_file(const char *folder, const char *name);
 bool has_folder(const char *folder, const char *name);

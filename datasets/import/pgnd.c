@@ -120,6 +120,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     if (!status) status = read_clock(&rig, source->options, err);
     for (int v = 0; !status && v < rig.V; v++) status = add_camera(&rig, v, out, err);
     out->V = rig.V;
+    if (!status && rig.times) status = times_to_seconds(out, source, folder, err);
     if (!status) status = posed_set_align(out, source->options->gap, folder, source->log, err);
     npy_free(&rig.K);
     npy_free(&rig.rotation);

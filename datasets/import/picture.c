@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ONE_SURFACE 1.05 // depths within 5 %
-#define SAME_PIXEL 1e-6  // intrinsics that differ by less, relative to the width, are the same
+#define SAME_PIXEL 1e-6 // intrinsics that differ by less, relative to the width, are the same
 
 static void turn_over(Image *image) {
     size_t row = (size_t)image->W * (size_t)image->channels * (size_t)image->type;
@@ -74,22 +73,6 @@ static void sample_nearest(const Image *in, double x, double y, void *out) {
     memcpy(out, (const char *)in->pixels + at * width, width);
 }
 
-// Linear in 1/z, which is exact on a plane, where the four pixels around lie on one surface; else the nearest.
-static void sample_depth(const Image *in, double x, double y, void *out) {
-    Corners corners = corners_of(in, x, y);
-    double low = INFINITY, high = 0, sum = 0;
-    for (int i = 0; i < 4; i++) {
-        double z = in->type == PIXEL_F32 ? ((const float *)in->pixels)[corners.at[i]]
-                                         : ((const uint16_t *)in->pixels)[corners.at[i]];
-        low = fmin(low, z);
-        high = fmax(high, z);
-        sum += corners.weight[i] / z;
-    }
-    if (!(low > 0) || high > ONE_SURFACE * low) sample_nearest(in, x, y, out);
-    else if (in->type == PIXEL_F32) *(float *)out = (float)(1 / sum);
-    else *(uint16_t *)out = (uint16_t)(1 / sum + 0.5);
-}
-
 // What lies outside of the recorded picture is black and unknown.
 static Status warp(const Image *in, const Lens *lens, const View *view, Sampler *sample, Image *out, Error *err) {
     Status status = image_create(view->H, view->W, in->channels, in->type, out, err);
@@ -106,33 +89,58 @@ static Status warp(const Image *in, const Lens *lens, const View *view, Sampler 
     return STATUS_OK;
 }
 
-// How pictures of a kind are shrunk or grown (NULL: never), and how they are sampled on another grid.
-typedef struct Resampling {
-    Status (*resize)(const Image *image, int H, int W, Image *out, Error *err);
-    Sampler *sample;
-} Resampling;
+// Already the view's own grid?
+static bool is_view(const Image *picture, const Lens *lens, const View *view) {
+    return picture->H == view->H && picture->W == view->W && lens_shows(lens, view);
+}
 
-static const Resampling COLOUR = {image_resize, sample_colour}, DEPTH = {image_resize_depth, sample_depth},
-                        LABELS = {NULL, sample_nearest};
+static void replace(Image *picture, const Image *next) {
+    image_free(picture);
+    *picture = *next;
+}
+
+static Status bring_labels(Image *picture, Lens lens, const View *view, Error *err) {
+    Image next = {0};
+    if (is_view(picture, &lens, view)) return STATUS_OK;
+    Status status = warp(picture, &lens, view, sample_nearest, &next, err);
+    replace(picture, &next);
+    return status;
+}
 
 // `picture` becomes the view's: resized when that is all, else shrunk first when it is larger, and then warped.
-static Status bring(Image *picture, Lens lens, const View *view, Resampling how, Error *err) {
+static Status bring_colour(Image *picture, Lens lens, const View *view, Error *err) {
     Lens resized = lens_resize(&lens, view->H, view->W);
-    bool shows = lens_shows(&resized, view), same = picture->H == view->H && picture->W == view->W;
+    bool same = picture->H == view->H && picture->W == view->W;
     bool larger = picture->H >= view->H && picture->W >= view->W;
     Image next = {0};
     Status status = STATUS_OK;
-    if (how.resize && !same && (shows || larger)) {
-        status = how.resize(picture, view->H, view->W, &next, err);
-        image_free(picture);
-        *picture = next;
+    if (!same && (lens_shows(&resized, view) || larger)) {
+        status = image_resize(picture, view->H, view->W, &next, err);
+        replace(picture, &next);
         lens = resized;
-        same = true;
     }
-    if (status || (shows && same)) return status;
-    status = warp(picture, &lens, view, how.sample, &next, err);
-    image_free(picture);
-    *picture = next;
+    if (status || lens_shows(&lens, view)) return status;
+    status = warp(picture, &lens, view, sample_colour, &next, err);
+    replace(picture, &next);
+    return status;
+}
+
+typedef struct LensAndView {
+    const Lens *lens;
+    const View *view;
+} LensAndView;
+
+static void from_view(const void *owner, double x, double y, double out[2]) {
+    const LensAndView *pair = owner;
+    lens_map(pair->lens, pair->view->K, (double[]){x, y}, out);
+}
+
+static Status bring_depth(Image *picture, Lens lens, const View *view, Error *err) {
+    const LensAndView pair = {&lens, view};
+    Image next = {0};
+    if (is_view(picture, &lens, view)) return STATUS_OK;
+    Status status = image_map_depth(picture, view->H, view->W, (PixelMap){from_view, &pair}, &next, err);
+    replace(picture, &next);
     return status;
 }
 
@@ -141,7 +149,7 @@ Status picture_colour(const PosedSet *set, const PosedImage *image, const View *
     *out = (Image){0};
     Status status = picture_read(set, image, false, &read, err);
     if (!status) status = image_to_rgb8(&read, out, err);
-    if (!status) status = bring(out, lens_for(image, false, out), view, COLOUR, err);
+    if (!status) status = bring_colour(out, lens_for(image, false, out), view, err);
     image_free(&read);
     return status;
 }
@@ -192,42 +200,67 @@ static void clean_units(const PosedSet *set, Image *image) {
     }
 }
 
+static Status check_depth(const PosedImage *image, const Image *read, bool f32, Error *err) {
+    bool good = read->channels == 1 && read->type != PIXEL_U8 && (f32 || read->type == PIXEL_U16);
+    return good ? STATUS_OK
+                : error_set(err, STATUS_BAD_INPUT, "%s: expected depth of one channel of %s, found %d of %d bytes",
+                            image->depth ? image->depth : "depth", f32 ? "16 bit or float32" : "16 bit", read->channels,
+                            (int)read->type);
+}
+
 Status picture_depth(const PosedSet *set, const PosedImage *image, const View *view, bool f32, Image *out, Error *err) {
     Image read = {0};
     *out = (Image){0};
     Status status = picture_read(set, image, true, &read, err);
     if (status) return status;
     Lens lens = lens_for(image, true, &read);
-    const char *name = image->depth ? image->depth : "depth";
-    if (read.channels != 1 || read.type == PIXEL_U8 || (!f32 && read.type != PIXEL_U16))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected depth of one channel of %s, found %d of %d bytes", name,
-                           f32 ? "16 bit or float32" : "16 bit", read.channels, (int)read.type);
-    else if (f32) status = to_metres(set, image, &lens, &read, out, err);
+    status = check_depth(image, &read, f32, err);
+    if (status) image_free(&read);
+    if (status) return status;
+    if (f32) status = to_metres(set, image, &lens, &read, out, err);
     else {
         *out = read;
         read = (Image){0};
         clean_units(set, out);
     }
     image_free(&read);
-    return status ? status : bring(out, lens, view, DEPTH, err);
+    return status ? status : bring_depth(out, lens, view, err);
 }
 
 // ---- masks
 
+static Status read_mask(const PosedSet *set, const PosedImage *image, Image *out, Error *err) {
+    Status status = set->read_mask ? set->read_mask(set, image, out, err) : image_read_labels(image->mask, out, err);
+    if (!status && (out->channels != 1 || out->type == PIXEL_F32))
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected a picture of labels with one channel, found %d",
+                           image->mask, out->channels);
+    return status;
+}
+
 Status picture_mask(const PosedSet *set, const PosedImage *image, const View *view, Image *out, Error *err) {
     Image read = {0};
-    Status status =
-        set->read_mask ? set->read_mask(set, image, &read, err) : image_read_labels(image->mask, &read, err);
+    Status status = read_mask(set, image, &read, err);
     *out = (Image){0};
-    if (!status && (read.channels != 1 || read.type == PIXEL_F32))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected a picture of labels with one channel, found %d",
-                           image->mask, read.channels);
     if (!status) status = image_create(read.H, read.W, 1, PIXEL_U16, out, err);
     for (size_t i = 0; !status && i < (size_t)read.H * (size_t)read.W; i++)
         ((uint16_t *)out->pixels)[i] =
             read.type == PIXEL_U8 ? ((uint8_t *)read.pixels)[i] : ((uint16_t *)read.pixels)[i];
     if (!status && set->upside_down) turn_over(out);
-    if (!status) status = bring(out, lens_for(image, false, out), view, LABELS, err);
+    if (!status) status = bring_labels(out, lens_for(image, false, out), view, err);
     image_free(&read);
+    return status;
+}
+
+Status picture_probe(const PosedSet *set, const PosedImage *image, Error *err) {
+    Image colour = {0}, depth = {0}, mask = {0}, rgb = {0};
+    Status status = picture_read(set, image, false, &colour, err);
+    if (!status) status = image_to_rgb8(&colour, &rgb, err);
+    if (!status) status = picture_read(set, image, true, &depth, err);
+    if (!status) status = check_depth(image, &depth, true, err);
+    if (!status && image->mask) status = read_mask(set, image, &mask, err);
+    image_free(&colour);
+    image_free(&depth);
+    image_free(&mask);
+    image_free(&rgb);
     return status;
 }

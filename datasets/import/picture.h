@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One picture of a recording into a view's own grid: decoded, put upright, undistorted, resampled, depth in metres
-// along z. Colour by area and then linear; depth never as a mixture of two surfaces (median of what a larger pixel
-// covers, then linear in 1/z on one surface, else the nearest); masks by the nearest pixel.
+// along z. Colour by area and then linear; depth by image_map_depth, never as a mixture of two surfaces; masks by the
+// nearest pixel.
 #ifndef VPD_DATASETS_IMPORT_PICTURE_H
 #define VPD_DATASETS_IMPORT_PICTURE_H
 
@@ -16,6 +16,9 @@ Status picture_colour(const PosedSet *set, const PosedImage *image, const View *
 // f32: metres, 0 = missing; else u16 in the set's units, for plain and rotated u16 pictures alone.
 Status picture_depth(const PosedSet *set, const PosedImage *image, const View *view, bool f32, Image *out, Error *err);
 Status picture_mask(const PosedSet *set, const PosedImage *image, const View *view, Image *out, Error *err); // u16
+
+// Can colour, depth and mask be read?
+Status picture_probe(const PosedSet *set, const PosedImage *image, Error *err);
 
 // What stands in the files, upside down or not.
 Status picture_read(const PosedSet *set, const PosedImage *image, bool depth, Image *out, Error *err);

@@ -48,6 +48,10 @@ void posed_set_free(PosedSet *set) {
 Status posed_path(const char *folder, const char *name, char **out, Error *err) {
     char path[FILE_PATH_SIZE];
     Status status = file_resolve_beneath(path, folder, name, err);
+    // A picture that is missing is told when it is looked for.
+    bool beneath = name[0] != '/' && !strstr(name, "..");
+    if (status && beneath && file_join(path, sizeof path, folder, name, NULL) == STATUS_OK && !file_exists(path))
+        status = STATUS_OK;
     if (status) return status;
     *out = strdup(path);
     return *out ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: no memory", path);
@@ -85,6 +89,43 @@ Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Err
     if (kept == 0)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected finite poses, found none in %zu pictures", place, count);
     log_warning(log, "%s: %zu of %zu pictures have no finite pose and are left out", place, count - kept, count);
+    return STATUS_OK;
+}
+
+// Row `from` becomes row `to` of what is known for each frame.
+static void move_frame(PosedSet *set, size_t from, size_t to) {
+    size_t O = (size_t)set->O, A = (size_t)set->A;
+    if (set->time) set->time[to] = set->time[from];
+    if (set->object_position)
+        memmove(set->object_position + 3 * O * to, set->object_position + 3 * O * from, 3 * O * sizeof(double));
+    if (set->object_quaternion)
+        memmove(set->object_quaternion + 4 * O * to, set->object_quaternion + 4 * O * from, 4 * O * sizeof(double));
+    if (set->actions) memmove(set->actions + A * to, set->actions + A * from, A * sizeof(float));
+}
+
+Status posed_set_keep(PosedSet *set, const bool *keep, Error *err) {
+    bool still = set->F == 1;
+    int groups = still ? set->V : set->F, left = 0, *numbers = malloc(((size_t)groups + 1) * sizeof *numbers);
+    size_t kept = 0;
+    if (!numbers) return error_set(err, STATUS_FAILED, "no memory for %d frames", groups);
+    for (int g = 0; g < groups; g++) {
+        numbers[g] = left;
+        if (keep[g] && !still) move_frame(set, (size_t)g, (size_t)left);
+        left += keep[g];
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        PosedImage *image = &set->images[i];
+        int *number = still ? &image->view : &image->frame;
+        if (!keep[*number]) {
+            posed_image_free(image);
+            continue;
+        }
+        *number = numbers[*number];
+        set->images[kept++] = *image;
+    }
+    free(numbers);
+    set->count = kept;
+    *(still ? &set->V : &set->F) = left;
     return STATUS_OK;
 }
 

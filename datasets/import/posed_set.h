@@ -41,6 +41,7 @@ struct PosedSet {
     double *time; // (F), malloc'ed; NULL for F = 1
     DepthCoding coding;
     double depth_scale, near, far; // metres per unit; metres
+    bool unit_is_said;             // depth_scale stands in the recording: it holds for EXR too, else metres do
     double buffer_near, buffer_far;
     bool upside_down;                            // pictures, not cameras
     int O, A;                                    // objects, width of an action
@@ -60,6 +61,10 @@ void posed_set_free(PosedSet *set);
 
 // A picture beneath `folder`, wherever the name would lead; freed by posed_set_free once it is added.
 Status posed_path(const char *folder, const char *name, char **out, Error *err);
+
+// Keeps the views of a still scene, or the frames of a video, for which `keep` (V or F) is true; they are numbered
+// anew.
+Status posed_set_keep(PosedSet *set, const bool *keep, Error *err);
 
 // Leaves out pictures whose pose is not finite (lost tracking), with a warning; all of them is an error.
 Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Error *err);

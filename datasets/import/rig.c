@@ -11,8 +11,7 @@ static Status add_frame(const RigCamera *camera, const char *name, double time, 
     PosedImage image = {.view = camera->view, .time = time, .lens = camera->lens};
     memcpy(image.world_from_camera, camera->world_from_camera, sizeof image.world_from_camera);
     name_stem(name, stem, sizeof stem);
-    snprintf(depth, sizeof depth, "%s%s", stem, camera->depth_ending);
-    if (!has_file(camera->depth, depth)) return STATUS_OK;
+    if (!find_depth_picture(camera->depth, stem, camera->depth_ending, depth, sizeof depth)) return STATUS_OK;
     return add_named_picture(camera->colour, name, camera->depth, depth, &image, out, err);
 }
 

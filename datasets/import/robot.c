@@ -21,11 +21,8 @@
 #define ADVICE "give --cameras FILE with their intrinsics and poses (\"vpd data import --help\", docs/data.md)"
 
 static bool detect(const char *path) {
-    FileList names = {0};
-    if (!file_is_folder(path)) return (name_ends(path, ".hdf5") || name_ends(path, ".h5")) && robot_count(path) > 0;
-    bool found = list_names(path, NULL, ".hdf5", &names, NULL) == STATUS_OK && names.count > 0;
-    file_list_free(&names);
-    return found && robot_count(path) > 0;
+    bool named = name_ends(path, ".hdf5") || name_ends(path, ".h5");
+    return (named || file_is_folder(path)) && robot_count(path) > 0;
 }
 
 typedef struct Given {
@@ -83,6 +80,7 @@ static Status settle_depth(const ImportSource *source, const RobotEpisode *episo
                            Error *err) {
     const H5Array *depth = &episode->cameras[0].depth;
     bool inside = depth->id > 0 && !source->options->depth, real = depth->kind & H5_REALS;
+    out->unit_is_said = given->depth_unit > 0;
     out->depth_scale = given->depth_unit > 0 ? given->depth_unit : inside && real ? 1 : 0.001;
     if (!inside && !source->options->depth)
         return error_set(err, STATUS_BAD_INPUT,
@@ -119,13 +117,11 @@ static void close_episode(void *owner) {
 
 static Status find_external(const ImportSource *source, const RobotEpisode *episode, const RobotCamera *camera,
                             size_t frame, char **out, Error *err) {
-    static const char *const ENDINGS[] = {".png", ".npy"};
-    char name[192];
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "%s/%s/%06zu%s", episode->name, camera->name, frame, ENDINGS[i]);
-        if (has_file(source->options->depth, name)) return posed_path(source->options->depth, name, out, err);
-    }
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s/%s/%06zu.png or .npy, found neither",
+    char stem[160], name[192];
+    snprintf(stem, sizeof stem, "%s/%s/%06zu", episode->name, camera->name, frame);
+    if (find_depth_picture(source->options->depth, stem, ".png", name, sizeof name))
+        return posed_path(source->options->depth, name, out, err);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s/%s/%06zu.png, .npy, .npz or .exr, found none",
                      source->options->depth, episode->name, camera->name, frame);
 }
 

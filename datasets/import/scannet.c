@@ -43,13 +43,14 @@ static Status check_extrinsics(const char *folder, Error *err) {
 }
 
 static Status add_frame(const char *folder, const char *colour, const PosedImage *lenses, PosedSet *out, Error *err) {
-    char base[FILE_PATH_SIZE], stem[64], name[128];
+    char base[FILE_PATH_SIZE], stem[64], file[80], name[128];
     PosedImage image = *lenses;
     name_stem(colour, stem, sizeof stem);
     snprintf(name, sizeof name, "pose/%s.txt", stem);
     if (!has_file(folder, name)) return STATUS_OK; // as good as lost
     Status status = read_matrix(folder, name, image.world_from_camera, err);
-    snprintf(name, sizeof name, "depth/%s.png", stem);
+    snprintf(file, sizeof file, "depth/%s", stem);
+    find_depth_picture(folder, file, ".png", name, sizeof name);
     if (!status) status = file_join(base, sizeof base, folder, "color", err);
     return status ? status : add_named_picture(base, colour, folder, name, &image, out, err);
 }

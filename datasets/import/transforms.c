@@ -116,7 +116,7 @@ static Status read_pose(const Transforms *file, const json_t *frame, double pose
 
 // Blender leaves the ending of the name away.
 static Status read_colour(const Transforms *file, const json_t *frame, char **out, Error *err) {
-    static const char *const ENDINGS[] = {"", ".png", ".jpg"};
+    static const char *const ENDINGS[] = {"", ".png", ".jpg", ".webp"};
     const char *name;
     char longer[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
     Status status = json_field_text(file->path, frame, "file_path", &name, err);
@@ -175,8 +175,10 @@ static Status read_frame(Transforms *file, const json_t *frame, PosedSet *out, E
     return status;
 }
 
-static Status read_units(const Transforms *file, double *out, Error *err) {
+static Status read_units(const Transforms *file, double *out, bool *said, Error *err) {
     *out = 0.001;
+    *said =
+        json_object_get(file->root, "integer_depth_scale") || json_object_get(file->root, "depth_unit_scale_factor");
     Status status = json_field_number_optional(file->path, file->root, "integer_depth_scale", out, err);
     if (!status) status = json_field_number_optional(file->path, file->root, "depth_unit_scale_factor", out, err);
     if (!status && !(*out > 0 && *out <= 1000))
@@ -187,7 +189,7 @@ static Status read_units(const Transforms *file, double *out, Error *err) {
 
 static Status read_frames(Transforms *file, const ImportSource *source, PosedSet *out, Error *err) {
     json_t *frames;
-    Status status = read_units(file, &out->depth_scale, err);
+    Status status = read_units(file, &out->depth_scale, &out->unit_is_said, err);
     if (!status) status = json_field_list(file->path, file->root, "frames", &frames, err);
     for (size_t i = 0; !status && i < json_array_size(frames); i++) {
         status = read_frame(file, json_array_get(frames, i), out, err);
@@ -203,6 +205,8 @@ static Status read_frames(Transforms *file, const ImportSource *source, PosedSet
         log_warning(source->log, "%s: %zu pictures have no depth and are left out", file->path, file->without_depth);
     if (file->timed == 0) return STATUS_OK; // a still scene
     out->V = file->camera_count;
+    status = times_to_seconds(out, source, file->path, err);
+    if (status) return status;
     return posed_set_align(out, source->options->gap, file->path, source->log, err);
 }
 

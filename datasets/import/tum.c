@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TUM RGB-D: rgb.txt and depth.txt ("time file"), groundtruth.txt ("time tx ty tz qx qy qz qw", camera to world, w
-// last). The three clocks do not tick together: each colour picture takes the nearest depth and the nearest pose within
-// 20 ms, or is left out. 16-bit PNG, 5000 a metre, registered to colour. The intrinsics are not in the folder: by name
-// for the Freiburg cameras, else --intrinsics, else ROS's 525.
+// last). The three clocks do not tick together: each colour picture takes the nearest depth within 20 ms, and a pose
+// interpolated between the two around it when they are at most 40 ms apart; else it is left out. 16-bit PNG, 5000 a
+// metre, registered to colour. The intrinsics are not in the folder: by name for the Freiburg cameras, else
+// --intrinsics, else ROS's 525.
 #include "base/camera.h"
 #include "base/file.h"
 #include "datasets/import/formats.h"
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 0.02 // seconds: pictures come every 33 ms, poses every 10
+#define GAP 0.02        // seconds: pictures come every 33 ms, poses every 10
+#define POSE_GAPS 2.001 // poses that many gaps apart are interpolated: at 5 m/s^2 that is off by 1 mm
+#define POSE_ITSELF 0.1 // a single pose so many gaps away stands for itself
 
 // Lines of a time and more, in the order of time.
 typedef struct Stream {
@@ -127,31 +130,71 @@ static void pose_of(const double numbers[7], double pose[16]) {
     pose_from_rotation(R, numbers, pose);
 }
 
+static void normalise(double q[4]) {
+    double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    for (int i = 0; i < 4; i++) q[i] /= length;
+}
+
+// Positions linearly, rotations by slerp; t is 0 at a and 1 at b.
+static void interpolate(const double a[7], const double b[7], double t, double out[7]) {
+    double from[4], to[4];
+    memcpy(from, a + 3, sizeof from);
+    memcpy(to, b + 3, sizeof to);
+    normalise(from);
+    normalise(to);
+    for (int i = 0; i < 3; i++) out[i] = (1 - t) * a[i] + t * b[i];
+    quaternion_slerp(from, to, t, out + 3);
+}
+
+// The pose at a time; false when the recording does not know it.
+static bool pose_at(const Stream *poses, double time, double gap, double pose[16]) {
+    const double *items = poses->items, *times = poses->times;
+    size_t nearest = (size_t)nearest_time(times, poses->count, time, INFINITY);
+    size_t after = times[nearest] > time ? nearest : nearest + 1;
+    double numbers[7], step = after > 0 && after < poses->count ? times[after] - times[after - 1] : INFINITY;
+    if (fabs(times[nearest] - time) > 0 && step <= POSE_GAPS * gap) {
+        interpolate(items + 7 * (after - 1), items + 7 * after, (time - times[after - 1]) / step, numbers);
+        pose_of(numbers, pose);
+        return true;
+    }
+    pose_of(items + 7 * nearest, pose);
+    return fabs(times[nearest] - time) <= POSE_ITSELF * gap;
+}
+
 static Status pair(const ImportSource *source, const Stream *colour, const Stream *depth, const Stream *poses,
                    const Lens *lens, PosedSet *out, Error *err) {
     double gap = source->options->gap > 0 ? source->options->gap : GAP;
     Status status = STATUS_OK;
     for (size_t i = 0; !status && i < colour->count; i++) {
         double time = colour->times[i];
-        long d = nearest_time(depth->times, depth->count, time, gap),
-             p = nearest_time(poses->times, poses->count, time, gap);
-        if (d < 0 || p < 0) continue;
+        long d = nearest_time(depth->times, depth->count, time, gap);
         PosedImage image = {.time = time, .lens = *lens};
-        pose_of((const double *)poses->items + 7 * p, image.world_from_camera);
+        if (d < 0 || !pose_at(poses, time, gap, image.world_from_camera)) continue;
         status = add_named_picture(source->path, ((char **)colour->items)[i], source->path, ((char **)depth->items)[d],
                                    &image, out, err);
     }
     if (status) return status;
     if (out->count == 0)
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "%s: expected depth and poses within %.4g s of a colour picture, found none; are the clocks the "
-            "same? (--gap)",
-            source->path, gap);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected depth within %.4g s of a colour picture and poses at most %.4g s apart around "
+                         "it, found none; "
+                         "are the clocks the same? (--gap)",
+                         source->path, gap, 2 * gap);
     if (out->count < colour->count)
-        log_warning(source->log, "%s: %zu of %zu pictures have no depth or no pose within %.4g s and are left out",
-                    source->path, colour->count - out->count, colour->count, gap);
+        log_warning(source->log,
+                    "%s: %zu of %zu pictures have no depth within %.4g s, or no poses at most %.4g s apart around "
+                    "them, and are left out",
+                    source->path, colour->count - out->count, colour->count, gap, 2 * gap);
     return STATUS_OK;
+}
+
+static Status in_seconds(const ImportSource *source, Stream *colour, Stream *depth, Stream *poses, Error *err) {
+    Stream *const all[3] = {colour, depth, poses};
+    double unit;
+    Status status = time_unit(colour->times, colour->count, source, source->path, &unit, err);
+    for (int s = 0; !status && s < 3; s++)
+        for (size_t i = 0; i < all[s]->count; i++) all[s]->times[i] *= unit;
+    return status;
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
@@ -159,6 +202,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     Status status = read_stream(source->path, "rgb.txt", false, &colour, err);
     if (!status) status = read_stream(source->path, "depth.txt", false, &depth, err);
     if (!status) status = read_stream(source->path, "groundtruth.txt", true, &poses, err);
+    if (!status) status = in_seconds(source, &colour, &depth, &poses, err);
     if (!status) {
         bool given = source->options->has_intrinsics;
         Lens lens = given ? given_lens(source->options) : lens_by_name(source->path, source->log);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/linear.h"
+#include "base/stop.h"
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
 #include "nn/matmul.h"
@@ -7,7 +8,7 @@
 #include <omp.h>
 
 static void report(Device *device, bool ok, const LinearArgs *a) {
-    if (!ok)
+    if (!device_stopped(device) && !ok)
         device_fail(device, STATUS_FAILED, "linear (%zu,%zu)x(%zu,%zu): the matrix product failed", a->rows, a->in,
                     a->in, a->out);
 }
@@ -16,6 +17,7 @@ void CPU_FN(linear_forward)(Device *device, const LinearArgs *a) {
     bool ok = true;
 #pragma omp parallel for schedule(static) num_threads(device->threads) reduction(&& : ok)
     for (size_t c = 0; c < chunk_count(a->rows, CPU_CHUNK_ROWS); c++) {
+        if (stop_requested()) continue; // report makes it a failure
         size_t first = c * CPU_CHUNK_ROWS, n = chunk_size(a->rows, CPU_CHUNK_ROWS, c);
         real *y = a->y + first * a->out;
         if (a->bias)
@@ -53,7 +55,7 @@ void CPU_FN(linear_backward)(Device *device, const LinearArgs *a) {
         memset(dweight, 0, (weights + a->out) * sizeof(real));
         size_t begin, end;
         thread_range(chunks, t, threads, &begin, &end);
-        for (size_t c = begin; c < end; c++) {
+        for (size_t c = begin; c < end && !stop_requested(); c++) {
             size_t first = c * CPU_CHUNK_ROWS, n = chunk_size(a->rows, CPU_CHUNK_ROWS, c);
             if (a->dx)
                 ok = matmul(device->precision, PLAIN, TRANSPOSED, n, a->in, a->out, a->dy + first * a->out, a->out,

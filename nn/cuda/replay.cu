@@ -35,7 +35,6 @@ struct CudaReplay {
     CudaCommand *at;        // the next to compare with
     cudaGraphNode_t last;   // of the capture so far
     Arena staging;          // page-locked
-    bool staged;            // since the host last waited
 };
 
 static CudaReplay *replay_of(const Device *device) { return cuda_state(device)->replay; }
@@ -60,7 +59,6 @@ void *cuda_staged(Device *device, const void *host, size_t bytes) {
     if (!held)
         device_fail(device, STATUS_FAILED, "out of page-locked memory for %zu bytes on their way to the GPU", bytes);
     else memcpy(held, host, bytes);
-    replay->staged = true;
     return held;
 }
 
@@ -199,7 +197,7 @@ void cuda_flush(Device *device) {
 // ---- steps
 
 void cuda_step_begin(Device *device) {
-    if (!device->replay.wanted || device->failed) return;
+    if (device->failed) return;
     CudaState *state = cuda_state(device);
     if (!state->replay) {
         state->replay = static_cast<CudaReplay *>(calloc(1, sizeof *state->replay));
@@ -207,8 +205,7 @@ void cuda_step_begin(Device *device) {
         arena_init(&state->replay->staging, {allocate_locked, release_locked, device, nullptr});
     }
     CudaReplay *replay = state->replay;
-    if (replay->staged) cuda_wait(device);
-    replay->staged = false;
+    cuda_wait(device); // what was staged has been read
     arena_reset(&replay->staging);
     replay->part = nullptr;
     replay->on = true;

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """vpd: 3D particle simulators learned from multi-view RGB-D video.
 
-A `Model` turns posed RGB-D frames into a `Scene` of particles, which is stepped, drawn from any camera (`View`), edited and saved.
+`import_data`, `check_data`, `train` and `evaluate` do what the commands of the same names do. A `Model` turns posed RGB-D frames
+into a `Scene` of particles, which is stepped, drawn from any camera (`View`), edited, saved and exported.
 Lengths are metres, times seconds, places world coordinates; cameras are OpenCV's (x right, y down, z forward, pixel centres at
 (u + 0.5, v + 0.5), depth along z)."""
-from vpd._library import Error, InputError, library_path, library_version
+from vpd._library import Error, InputError, Stopped, library_path, library_version
 from vpd._scene import EditReport, Model, Picture, Scene, View
+from vpd._work import check_data, evaluate, export_rollout, import_data, train
 
-__all__ = ["EditReport", "Error", "InputError", "Model", "Picture", "Scene", "View", "library_path", "library_version"]
+__all__ = ["EditReport", "Error", "InputError", "Model", "Picture", "Scene", "Stopped", "View", "check_data", "evaluate",
+           "export_rollout", "import_data", "library_path", "library_version", "train"]

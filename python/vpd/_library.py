@@ -19,6 +19,10 @@ class InputError(Error, ValueError):
     """A file, array or value is wrong."""
 
 
+class Stopped(Error):
+    """The call ended early because another thread, or a signal, asked it to."""
+
+
 class CError(ctypes.Structure):
     _fields_ = [("status", c_int), ("text", c_char * 1024)]
 
@@ -74,6 +78,26 @@ class EditReport(Sized):
                 ("skipped", c_size_t)]
 
 
+class TrainOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("config", c_char_p), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
+                ("data", c_char_p), ("out", c_char_p), ("resume", c_int), ("dry_run", c_int), ("device", c_char_p),
+                ("threads", c_int), ("line", c_void_p), ("context", c_void_p)]
+
+
+class EvaluateOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("split", c_char_p), ("episodes", POINTER(c_char_p)), ("episode_count", c_size_t),
+                ("starts", POINTER(c_int)), ("start_count", c_size_t), ("input_views", POINTER(c_int)),
+                ("input_view_count", c_size_t), ("steps", c_int), ("seen", c_int), ("motion", c_int), ("pictures", c_char_p)]
+
+
+class ImportOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("format", c_char_p), ("height", c_int), ("width", c_int), ("every", c_int),
+                ("holdout", c_int), ("holdout_first", c_int), ("window", c_int), ("near", c_double), ("far", c_double),
+                ("bounds", c_void_p), ("split", c_char_p), ("name", c_char_p), ("as", c_char_p), ("fps", c_double),
+                ("gap", c_double), ("intrinsics", c_void_p), ("intrinsics_count", c_size_t), ("cameras", c_char_p),
+                ("depth", c_char_p), ("depth_unit", c_double), ("level", c_int), ("time_unit", c_double), ("skip_bad", c_int)]
+
+
 # Arguments of each function that returns a status, without the error at the end.
 FUNCTIONS = {
     "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
@@ -93,6 +117,12 @@ FUNCTIONS = {
     "vpd_scene_set_labels": [c_void_p, c_void_p, c_size_t, c_char_p],
     "vpd_scene_camera": [c_void_p, c_size_t, c_int, POINTER(CView)],
     "vpd_scene_render": [c_void_p, c_size_t, POINTER(CView), POINTER(CPicture)],
+    "vpd_scene_export": [c_void_p, c_int, c_char_p],
+    "vpd_rollout_export": [c_char_p, c_int, c_char_p],
+    "vpd_train": [POINTER(TrainOptions), POINTER(c_void_p)],
+    "vpd_model_evaluate": [c_void_p, c_char_p, POINTER(EvaluateOptions), POINTER(c_void_p)],
+    "vpd_data_check": [c_char_p, POINTER(c_void_p)],
+    "vpd_data_import": [c_char_p, c_char_p, POINTER(ImportOptions), POINTER(c_void_p)],
 }
 
 
@@ -131,8 +161,9 @@ def _declare(library: ctypes.CDLL, path: str) -> None:
     if version != API_VERSION:
         raise ImportError(f"{path}: expected version {API_VERSION} of vpd.h, found {version}; install both from one source")
     library.vpd_library_version.restype = c_char_p
-    for name in ("vpd_model_close", "vpd_scene_free"):
-        getattr(library, name).argtypes = [c_void_p]
+    for name, arguments in {"vpd_model_close": [c_void_p], "vpd_scene_free": [c_void_p], "vpd_text_free": [c_void_p],
+                            "vpd_stop": []}.items():
+        getattr(library, name).argtypes = arguments
         getattr(library, name).restype = None
 
 
@@ -141,6 +172,8 @@ _declare(_lib, library_path)
 library_version: str = _lib.vpd_library_version().decode()
 close_model = _lib.vpd_model_close
 free_scene = _lib.vpd_scene_free
+free_text = _lib.vpd_text_free
+stop = _lib.vpd_stop
 
 
 def call(name: str, *arguments) -> None:
@@ -149,4 +182,4 @@ def call(name: str, *arguments) -> None:
     status = getattr(_lib, name)(*arguments, ctypes.byref(error))
     if status:
         text = error.text.decode(errors="replace")
-        raise (InputError if status == 2 else Error)(text)
+        raise {2: InputError, 3: Stopped}.get(status, Error)(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import pathlib
 import textwrap
 import threading
 import weakref
@@ -14,6 +15,7 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 import numpy as np
 
 from vpd import _library as c
+from vpd._call import call_long
 
 PathLike = Union[str, "os.PathLike[str]"]
 Edit = Union[str, Mapping[str, Any]]
@@ -58,6 +60,20 @@ def _target(array: np.ndarray, dtype, shape: tuple, name: str) -> np.ndarray:
     if not good or not array.flags.c_contiguous or not array.flags.writeable:
         raise c.InputError(f"{name}: expected a writable, contiguous {np.dtype(dtype).name} array of shape {shape}")
     return array
+
+
+FORMATS = {"ply": 0, "npz": 1, "gltf": 2, "usda": 3}  # vpd_export_format
+SUFFIXES = {".npz": "npz", ".glb": "gltf", ".usda": "usda", "": "ply"}
+
+
+def _export_format(path: PathLike, format: Optional[str]) -> int:
+    """The number of a format by its name, or by the path's suffix."""
+    if format is None:
+        format = SUFFIXES.get(pathlib.Path(path).suffix)
+    if format not in FORMATS:
+        raise c.InputError(f"{os.fspath(path)}: expected FILE.npz, FILE.glb, FILE.usda or a FOLDER for PLY files, or format= one of "
+                           f"{', '.join(FORMATS)}")
+    return FORMATS[format]
 
 
 @dataclass(frozen=True)
@@ -166,7 +182,7 @@ class Model(_Handle):
 
     def _scene(self, function: str, *arguments) -> "Scene":
         out = ctypes.c_void_p()
-        c.call(function, self._pointer, *arguments, ctypes.byref(out))
+        call_long(function, self._pointer, *arguments, ctypes.byref(out))
         return Scene(out.value)
 
     def encode(self, rgb: np.ndarray, depth: np.ndarray, intrinsics: np.ndarray, world_from_camera: np.ndarray, *,
@@ -328,10 +344,10 @@ class Scene(_Handle):
         if len(self._shown):
             raise BufferError(f"{len(self._shown)} arrays show this scene's memory; copy or delete them before it changes")
 
-    def _change(self, function: str, *arguments) -> None:
+    def _change(self, function: str, *arguments, call=c.call) -> None:
         with self._lock:
             self._check_shown()
-            c.call(function, self._pointer, *arguments)
+            call(function, self._pointer, *arguments)
 
     def close(self) -> None:
         """Frees it now; later use is an error."""
@@ -340,10 +356,10 @@ class Scene(_Handle):
             super().close()
 
     def step(self, count: int = 1) -> "Scene":
-        """Moves on by `count` steps; returns itself."""
+        """Moves on by `count` steps; returns itself. Ctrl-C ends it early: the scene keeps the steps that were done."""
         if count < 0:
             raise c.InputError(f"step: expected 0 or more, found {count}")
-        self._change("vpd_scene_step", count)
+        self._change("vpd_scene_step", count, call=call_long)
         return self
 
     def rewind(self, step: int) -> "Scene":
@@ -369,7 +385,8 @@ class Scene(_Handle):
         Labels, selections, velocities: see there. Files that edits name lie in `folder`. What cannot be done (no such label,
         nothing selected, not an edit) is an InputError, and the scene stays as it was."""
         report = c.EditReport()
-        self._change("vpd_scene_edit", self._index(step), _edits(edits), _path(folder), ctypes.byref(report))
+        self._change("vpd_scene_edit", self._index(step), _edits(edits), _path(folder), ctypes.byref(report),
+                     call=call_long)
         return EditReport(report.before, report.after, report.applied, report.skipped)
 
     def append(self, other: "Scene", by: Sequence[float] = (0, 0, 0), *, label: Optional[str] = None, step: int = -1,
@@ -415,6 +432,13 @@ class Scene(_Handle):
         with self._lock:
             c.call("vpd_scene_write", self._pointer, _path(path))
 
+    def export(self, path: PathLike, format: Optional[str] = None) -> None:
+        """Writes all steps for other programs, as `vpd export` does.
+
+        format: "npz", "gltf", "usda", or "ply" for a folder with a file for each step (None: by the path's suffix)."""
+        with self._lock:
+            c.call("vpd_scene_export", self._pointer, _export_format(path, format), _path(path))
+
     # ---- pictures
 
     def camera(self, index: int, step: int = -1) -> View:
@@ -441,5 +465,5 @@ class Scene(_Handle):
                 arrays[part] = np.empty(shape, dtype)
         picture = c.CPicture(**{part: array.ctypes.data for part, array in arrays.items()})
         with self._lock:
-            c.call("vpd_scene_render", self._pointer, self._index(step), ctypes.byref(native), ctypes.byref(picture))
+            call_long("vpd_scene_render", self._pointer, self._index(step), ctypes.byref(native), ctypes.byref(picture))
         return Picture(**{part: arrays.get(part) for part in kinds})

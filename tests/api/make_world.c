@@ -6,6 +6,9 @@
 //   frames.bin   rgb, depth, mask, intrinsics, world_from_camera, time of frames 2, 3 of views 0, 1
 //   expected.h5  4 steps from frame 3 of episode 000002, as `vpd rollout` writes it; raw.h5: the same by raw weights
 //   expected_edit.h5  its step 2, edited as `vpd edit` does
+//   recording/   frame 0 of the ball as three pictures in the layout "hololens", depth in millimetres
+#include "base/file.h"
+#include "base/image.h"
 #include "edit/edit.h"
 #include "infer/session.h"
 #include "tests/infer_world.h"
@@ -82,6 +85,40 @@ static void save_edited(const char *from, const char *name) {
     rollout_file_free(&file);
 }
 
+static void save_numbers(FILE *file, const double *values, int count, int row) {
+    for (int i = 0; i < count; i++) fprintf(file, "%.17g%s", values[i], (i + 1) % row ? " " : "\n");
+}
+
+// The K of the layout has whole-number pixel centres.
+static void save_recording(const World *world) {
+    const EpisodeInfo *info = dataset_episode(world->dataset, 0);
+    size_t pixels = (size_t)info->H * (size_t)info->W;
+    char name[64];
+    double K[9];
+    Error err = {0};
+    assert_status_ok(file_make_folders(place("recording/images"), &err), err);
+    assert_status_ok(file_make_folders(place("recording/depth"), &err), err);
+    FILE *lens = fopen(place("recording/K.txt"), "w"), *poses = fopen(place("recording/poses.txt"), "w");
+    assert_true(lens && poses);
+    memcpy(K, info->intrinsics, sizeof K);
+    K[2] -= 0.5, K[5] -= 0.5;
+    save_numbers(lens, K, 9, 3);
+    for (int v = 0; v < info->V; v++) {
+        Image rgb = {info->H, info->W, 3, PIXEL_U8, world->scene.rgb + 3 * pixels * (size_t)v}, depth;
+        assert_status_ok(image_create(info->H, info->W, 1, PIXEL_U16, &depth, &err), err);
+        for (size_t i = 0; i < pixels; i++)
+            ((uint16_t *)depth.pixels)[i] = (uint16_t)lrintf(1000 * world->scene.depth[pixels * (size_t)v + i]);
+        snprintf(name, sizeof name, "recording/images/%05d.png", v);
+        assert_status_ok(image_write_png(&rgb, place(name), &err), err);
+        snprintf(name, sizeof name, "recording/depth/%05d.png", v);
+        assert_status_ok(image_write_png(&depth, place(name), &err), err);
+        save_numbers(poses, episode_pose(info, 0, v), 16, 16);
+        image_free(&depth);
+    }
+    assert_int_equal(fclose(lens), 0);
+    assert_int_equal(fclose(poses), 0);
+}
+
 int main(int argc, char **argv) {
     World world;
     Error err = {0};
@@ -94,6 +131,7 @@ int main(int argc, char **argv) {
     world_model(&world, NULL, true);
     save(&world, "model.h5");
     save_frames(&world);
+    save_recording(&world);
     save_rollout(&world, false, "expected.h5");
     save_rollout(&world, true, "raw.h5");
     save_edited("expected.h5", "expected_edit.h5");

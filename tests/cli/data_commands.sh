@@ -46,7 +46,7 @@ size=$(stat -c %s "$part")
 head -c $((size * 2 / 3)) "$part" >"$folder/cut.h5"
 expect 2 "" "cut.h5: expected an HDF5 file, found one that is damaged or cut short" "$VPD" data info "$folder/cut.h5"
 echo "no data" >"$folder/text.h5"
-expect 2 "" "text.h5: expected an HDF5 file, found another format" "$VPD" data check "$folder/text.h5"
+expect 2 "" "text.h5: expected an HDF5 file, found a text file" "$VPD" data check "$folder/text.h5"
 for i in $(seq 0 40); do
   cp "$part" "$folder/bad.h5"
   printf '\377\377\377\377' | dd of="$folder/bad.h5" bs=1 seek=$((i * i * 7 + 40)) conv=notrunc 2>/dev/null
@@ -65,5 +65,18 @@ expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o
 expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o "$folder/x.h5" --intrinsics 525,-525,319.5,239.5
 expect 2 "" '--as: expected' "$VPD" data import "$folder" -o "$folder/x.h5" --as movie
 expect 2 "" "-o" "$VPD" data import "$folder"
+expect 2 "" '--time-unit: expected' "$VPD" data import "$folder" -o "$folder/x.h5" --time-unit minutes
+
+# --skip-bad goes past pictures that cannot be read, and lists them.
+mkdir "$folder/recording"
+"$VPD" data show -q "$sample" -o "$folder/recording/a.png" --width 32 || fail "no picture to import"
+printf '2&2&1&\0\0\200\77\0\0\200\77\0\0\200\77\0\0\200\77' >"$folder/recording/a.bin"
+frame='"depth_file_path": "a.bin", "transform_matrix": [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}'
+printf '{"camera_angle_x": 1, "w": 32, "h": 32, "depth_unit_scale_factor": 1, "frames": [{"file_path": "%s", %s, {"file_path": "%s", %s]}' \
+  a.png "$frame" gone.png "$frame" >"$folder/recording/transforms.json"
+expect 2 "" "gone.png: cannot open: No such file or directory; --skip-bad leaves such pictures out" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5"
+expect 0 "" "1 of 2 pictures cannot be read; 1 left out" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5" --skip-bad
+grep -q "warning: .*gone.png: cannot open" "$folder/stderr" || fail "the picture that is left out is not named"
+expect 0 'gone.png: cannot open: No such file or directory"]' "*" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5" --skip-bad --json
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 finish

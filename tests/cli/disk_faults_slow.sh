@@ -24,6 +24,7 @@ size_of() { [ -f "$1" ] && wc -c <"$1"; }
 faults() {
   local name=$1 call count number step error status left whole
   shift
+  set -- "$@" --force # what stands at $made is text
   rm -rf "$made" "$made".*
   "$@" >/dev/null 2>"$folder/stderr" || { fail "$name: $(head -c 300 "$folder/stderr")"; return; }
   whole=$(size_of "$made")
@@ -54,7 +55,7 @@ faults "data subset" "$VPD" data subset -q "$data" --split train:1 --frames 3 -o
 faults rollout "$VPD" rollout -q "$run" "$data" --steps 2 -o "$made"
 faults "export --checkpoint" "$VPD" export -q "$run" --checkpoint "$made"
 faults "export --safetensors" "$VPD" export -q "$run" --safetensors "$made"
-faults "eval --json" "$VPD" eval -q "$run" "$data" --starts 3 --steps 2 --json "$made"
+faults "eval -o" "$VPD" eval -q "$run" "$data" --starts 3 --steps 2 -o "$made"
 echo "$total faults"
 [ "$total" -ge 20 ] || fail "only $total faults were planted"
 finish

@@ -9,10 +9,10 @@ expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 2 --thread
 # What is there, and edits one by one.
 expect 0 "object 0" "" "$VPD" edit "$in" --show-labels
 expect 0 "edits: []" "" "$VPD" edit "$in" --show-history
-expect 0 "1 edit (episode" "" "$VPD" edit "$in" --do "remove: {label: object 0}" -o "$folder/a.h5"
+expect 0 "1 edit (episode" "of 1 label" "$VPD" edit "$in" --do "remove: {label: object 0}" -o "$folder/a.h5"
 expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --show-history
 "$VPD" edit "$folder/a.h5" --show-labels | grep -q "object 0" && fail "the removed object is still there"
-expect 0 "s for the edits" "" "$VPD" edit "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
+expect 0 "s for the edits" "" "$VPD" edit -q "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
 expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" --show-history
 
 # What past sets and clouds are tied to stands in the files.
@@ -23,7 +23,7 @@ done
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"
-expect 0 "1 edit (episode" "" "$VPD" edit "$folder/a2.h5" --do "move: {all: true, by: [0, 0, 1]}" -o "$folder/a3.h5"
+expect 0 "1 edit (episode" "move: " "$VPD" edit "$folder/a2.h5" --do "move: {all: true, by: [0, 0, 1]}" -o "$folder/a3.h5"
 [ "$("$VPD" edit "$folder/a3.h5" --show-history | grep -c '^  - ')" = 2 ] || fail "the history lost an edit"
 
 # A list, replayed from the history of its result, also on another episode; files in it lie beside it.
@@ -39,10 +39,15 @@ edits:
 EDITS
 expect 0 "3 edits, 1 left out" "move is left out: it selects nothing" "$VPD" edit "$in" --script "$folder/lists/edits.yaml" -o "$folder/c.h5"
 "$VPD" edit "$folder/c.h5" --show-history >"$folder/again.yaml"
-expect 0 "3 edits (episode" "" "$VPD" edit "$in" --script "$folder/again.yaml" -o "$folder/d.h5"
+expect 0 "3 edits (episode" "copy: " "$VPD" edit "$in" --script "$folder/again.yaml" -o "$folder/d.h5"
 [ "$("$VPD" edit "$folder/c.h5" --show-labels)" = "$("$VPD" edit "$folder/d.h5" --show-labels)" ] || fail "the replayed list gave something else"
 expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 1 --steps 1 --threads 1 -o "$folder/one.h5"
-expect 0 "3 edits (episode" "" "$VPD" edit "$folder/one.h5" --script "$folder/again.yaml" -o "$folder/e.h5"
+expect 0 "3 edits (episode" "copy: " "$VPD" edit "$folder/one.h5" --script "$folder/again.yaml" -o "$folder/e.h5"
+
+# A name means all labels that have it, and the number of them is said.
+expect 0 "2 edits (episode" "copy: " "$VPD" edit "$in" --do "copy: {label: object 0, by: [0, 0, 1]}" --do "copy: {label: object 0, by: [0, 0, 2]}" -o "$folder/two.h5"
+expect 0 "1 edit (episode" "of 2 labels" "$VPD" edit "$folder/two.h5" --do "remove: {label: object 0 copy}" -o "$folder/none.h5"
+"$VPD" edit "$folder/none.h5" --show-labels | grep -q "copy" && fail "a copy is still there"
 
 # Wrong input.
 wrong_edit() { # WORDS ARGUMENTS...
@@ -52,7 +57,7 @@ wrong_edit() { # WORDS ARGUMENTS...
   [ ! -e "$folder/x.h5" ] || fail "a file was left behind: $*"
 }
 wrong_edit 'expected edits: --script FILE, or --do "remove: {label: 2}"' "$in"
-wrong_edit "--out" "$in" --do "remove: {label: 1}"
+wrong_edit "edit needs --output FILE.h5" "$in" --do "remove: {label: 1}"
 wrong_edit 'unknown edit "remov"; did you mean "remove"?' "$in" --do "remov: {label: 1}" -o "$folder/x.h5"
 wrong_edit 'there is no label "9"; the particles have 0 (background), 1 (object 0)' "$in" --do "remove: {label: 9}" -o "$folder/x.h5"
 wrong_edit "the selection takes none of the 300 particles" "$in" --do "remove: {height: {above: 50}}" -o "$folder/x.h5"

@@ -2,13 +2,17 @@
 . "$VPD_SOURCE/tests/cli/common"
 . "$VPD_SOURCE/tests/cli/tiny_run"
 
-expect 0 "INPUT VIEWS" "averaged weights of step 1" "$VPD" eval "$run" "$data" --starts 2 --steps 3 --json "$folder/a.json" \
+expect 0 "INPUT VIEWS" "averaged weights of step 1" "$VPD" eval "$run" "$data" --starts 2 --steps 3 -o "$folder/a.json" \
   --plot "$folder/a.svg" --pictures "$folder/pictures"
 cp "$folder/stdout" "$folder/table"
 for words in "split val,test" "2 of 2 episodes" "HELD-OUT VIEWS" "copy last frame" "no dynamics" "PSNR dB, moving + rim" "depth error cm" \
   "SSIM, whole" "MOTION OF OBJECT PARTICLES" "slope, horizontal" "pixels of objects (mask)"; do
   expect_words "$words" "$folder/table" "the table"
 done
+[ "$(tail -n 3 "$folder/table" | cut -d ' ' -f 1 | tr '\n' ' ')" = "pictures motion weakest " ] || fail "no verdict at the end: $(tail -n 3 "$folder/table")"
+expect_words "copying the last frame" "$folder/table" "the verdict"
+expect_words "weakest   drawing: even the last input frame" "$folder/table" "the verdict of one training step"
+expect_words '"verdict": {"pictures": "' "$folder/a.json" "the JSON file"
 expect_words "\"motion\"" "$folder/a.json" "the JSON file"
 expect_words "<svg" "$folder/a.svg" "the plot"
 [ -e "$folder/pictures/000001_start_2.png" ] || fail "no sheet of pictures"
@@ -25,7 +29,8 @@ expect 0 "*" "" "$VPD" eval -q --frames "$folder/pictures/start_2" "$data" --sta
 
 # Motion alone: the same table of motion, and no other.
 expect 0 "MOTION OF OBJECT PARTICLES" "" "$VPD" eval -q "$run" "$data" --starts 2 --steps 3 --motion
-[ "$(sed -n '/MOTION/,$p' "$folder/table")" = "$(sed -n '/MOTION/,$p' "$folder/stdout")" ] || fail "--motion: another table of motion"
+[ "$(sed -n '/MOTION/,/^$/p' "$folder/table")" = "$(sed -n '/MOTION/,/^$/p' "$folder/stdout")" ] || fail "--motion: another table of motion"
+expect_words "pictures  not measured" "$folder/stdout" "the verdict of --motion"
 grep -q "VIEWS\|PSNR\|moving " "$folder/stdout" && fail "--motion prints pictures' figures"
 
 # Starts that do not fit are named; the rest is measured. Reconstruction alone; one episode.
@@ -42,11 +47,15 @@ wrong_eval "expected vpd eval CHECKPOINT DATA" "$run"
 wrong_eval "expected vpd eval --frames FOLDER DATA" "$run" "$data" --frames "$folder"
 wrong_eval "expected at least 33 frames for start 2 and 30 steps, found 9" "$run" "$data" --starts 2 --steps 30
 wrong_eval "start frame 0; expected 1 or more" "$run" "$data" --starts 0 --steps 3
-wrong_eval "--split: expected train, val or test" "$run" "$data" --split train,evening
+wrong_eval "split: expected train, val or test" "$run" "$data" --split train,evening
 wrong_eval "has no episode 9" "$run" "$data" --episode 9
 wrong_eval "absent" "$folder/absent" "$data"
 wrong_eval "absent.h5" "$run" "$folder/absent.h5"
-wrong_eval "/nowhere/a.json" "$run" "$data" --json /nowhere/a.json
+wrong_eval "/nowhere/a.json" "$run" "$data" -o /nowhere/a.json
+wrong_eval "--json takes no file, it prints the result on stdout; -o FILE.json" "$run" "$data" --json "$folder/b.json"
+wrong_eval "--json takes no file" "$run" "$data" --json -
+wrong_eval "--json takes no value; it prints" "$run" "$data" --json=b.json
+wrong_eval "--json takes no file" --frames "$folder" "$data" --json b.json
 wrong_eval "found none" --frames "$folder" "$data"
 wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
 wrong_eval "--pictures does not go with --motion" "$run" "$data" --motion --pictures "$folder/none"
@@ -54,7 +63,7 @@ wrong_eval "--seen does not go with --motion" "$run" "$data" --motion --seen
 wrong_eval "--motion does not go with --frames" --frames "$folder" "$data" --motion
 wrong_eval "--seen does not go with --frames" --frames "$folder" "$data" --seen
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 4 -o "$folder/train.h5"
-wrong_eval "found 1 for train, 0 for val, 0 for test; say which with --split" "$run" "$folder/train.h5"
+wrong_eval "found 1 for train, 0 for val, 0 for test; choose another split" "$run" "$folder/train.h5"
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 1 -o "$folder/one.h5"
 wrong_eval "one.h5" "$run" "$folder/one.h5"
 finish

@@ -22,7 +22,7 @@ expect 2 "" "cut.h5" "$VPD" export "$folder/cut.h5" --npz "$folder/x"
 [ -e "$folder/x" ] && fail "a failed export left a file"
 for kind in npz gltf usda; do # a full disk: status 1, and the file that was there stays
   echo before >"$folder/kept"
-  (ulimit -f 1; trap '' XFSZ; "$VPD" export -q "$out" --$kind "$folder/kept" 2>"$folder/stderr2"; echo $? >"$folder/status")
+  (ulimit -f 1; trap '' XFSZ; "$VPD" export -q "$out" --force --$kind "$folder/kept" 2>"$folder/stderr2"; echo $? >"$folder/status")
   [ "$(cat "$folder/status")" = 1 ] && grep -q kept "$folder/stderr2" || fail "$kind on a full disk: $(cat "$folder/status") $(cat "$folder/stderr2")"
   [ "$(cat "$folder/kept")" = before ] || fail "$kind: a full disk harmed the earlier file"
 done
@@ -56,7 +56,7 @@ expect 0 '{"kind":"rollout"' "" "$VPD" inspect --json "$out"
 [ "$(wc -l <"$folder/stdout")" = 1 ] || fail "inspect --json is not one line"
 
 expect 2 "" "$folder/none" "$VPD" inspect "$folder/none"
-expect 2 "" "expected an HDF5 file, found another format" "$VPD" inspect "$0"
+expect 2 "" "expected an HDF5 file, found a text file" "$VPD" inspect "$0"
 expect 2 "" "cut.h5" "$VPD" inspect "$folder/cut.h5"
 cp "$run/checkpoints/step_00000001.h5" "$folder/flipped.h5"
 printf '\xff\xff' | dd of="$folder/flipped.h5" bs=1 seek=$(($(stat -c %s "$folder/flipped.h5") / 2)) conv=notrunc status=none

@@ -8,7 +8,7 @@ expect 0 "" "config.yaml written; next: vpd train config.yaml" "$VPD" init --dat
 grep -qx "train.rays: 8" config.yaml && grep -qx "encoder.widths: \[4, 6\]" config.yaml || fail "what was asked for is not set"
 
 # Each option stands in it, and a value behind # is one that may be set: all of them together are the same config.
-"$VPD" train --help | sed -n 's/^  \([a-z]*\.[a-z_A-Z0-9]*\)=.*/\1/p' | sort >options
+"$VPD" train --help all | sed -n 's/^  \([a-z]*\.[a-z_A-Z0-9]*\)=.*/\1/p' | sort >options
 [ "$(wc -l <options)" -gt 60 ] || fail "options: $(wc -l <options)"
 sed -n 's/^#\? \?\([a-z]*\.[a-z_A-Z0-9]*\): .*/\1/p' config.yaml | sort >written
 diff options written >difference || fail "options that are not in the config: $(cat difference)"
@@ -25,13 +25,16 @@ grep -qx "model.preset: small" config.yaml || fail "the preset is not small"
 expect 2 "" 'unknown option "train.stepz"; did you mean "train.steps"?' "$VPD" init x.yaml --set train.stepz=3
 expect 2 "" "model.preset" "$VPD" init x.yaml --preset huge
 expect 2 "" "/nowhere/x.yaml" "$VPD" init /nowhere/x.yaml
+expect 2 "" "nothere.h5: " "$VPD" init x.yaml --data nothere.h5
+cp "$VPD_SOURCE/README.md" text.h5
+expect 2 "" "text.h5: expected an HDF5 file, found a text file" "$VPD" init x.yaml --set data.path=text.h5
 [ -e x.yaml ] && fail "a refused config was written"
 
 expect 0 '.TH "vpd-train"' "" "$VPD" man train
 expect 0 ".B train.steps" "" "$VPD" man train
 expect 0 '.TH "vpd-data-check"' "" "$VPD" man data check
 expect 2 "" 'did you mean "vpd train"' "$VPD" man trian
-expect 2 "" "give it without \"train\"" "$VPD" man train --out x
+expect 2 "" "give it without \"train\"" "$VPD" man train --output x
 expect 0 "#compdef vpd" "" "$VPD" completion zsh
 expect 0 "complete -o default -F _vpd vpd" "" "$VPD" completion
 expect 2 "" 'expected bash or zsh, found "fish"' "$VPD" completion fish

@@ -9,6 +9,25 @@ root="$folder/else where/second"
 expect 0 "vpd 0" "" "$root/bin/vpd" --version
 ldd "$root/bin/vpd" | grep libvpd && fail "the installed program needs a libvpd"
 [ -n "$(find "$root" -name LICENSE)" ] || fail "the licence is not installed"
+
+# The sample, the model and the docs come along; a user finds the folder, and uses it from elsewhere.
+share=$("$root/bin/vpd" version | sed -n 's/^examples *//p')
+[ "$share" = "$root/share/vpd" ] || fail "vpd version does not name the folder of the examples: $share"
+[ "$("$root/bin/vpd" version --json | grep -o '"examples":"[^"]*"')" = "\"examples\":\"$share\"" ] || fail "nor does its JSON"
+"$VPD" version | grep "^examples" && fail "a program that is not installed names a folder of examples"
+for file in data/SOURCE.md demo/demo.yaml demo/carried.yaml; do
+  [ -f "$share/$file" ] || fail "$file is not installed"
+done
+[ -f "$root/share/doc/vpd/docs/install.md" ] && [ -f "$root/share/doc/vpd/README.md" ] || fail "the docs are not installed"
+for picture in $(grep -ohE 'docs/images/[a-z_.]+png' "$VPD_SOURCE/README.md"); do
+  [ -f "$root/share/doc/vpd/$picture" ] || fail "the installed README has no $picture"
+done
+cd "$folder" || exit 1
+expect 0 "8192 particles" "" "$root/bin/vpd" rollout -q "$share/demo/carried.h5" "$share/data/mujoco_blocks_sample.h5" --steps 0 -o seen.h5
+cd "$share" || exit 1
+expect 0 "weights" "*" "$root/bin/vpd" train demo/demo.yaml -o "$folder/run" --dry-run --set encoder.N=300 --set gnn.M=16 \
+  --set train.motion_steps=0 --set "train.rollout=[1]" --set "train.rollout_from=[0]" --set train.rays=8
+
 page=$(find "$root" -name vpd.1)
 words=$(find "$root" -path '*bash-completion/completions/vpd')
 [ -f "$page" ] && [ -f "$words" ] || fail "no manual page or no completion"

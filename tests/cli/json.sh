@@ -58,8 +58,8 @@ object 'len(o["written"]) == 3 and o["steps"] == 3' "$VPD" export --json "$out" 
 object 'o["weights"] == "averaged" and o["step"] == 2' "$VPD" export --json "$folder/run" --safetensors "$folder/w.safetensors"
 object '"particles" in str(o)' "$VPD" inspect --json "$out"
 object 'o["libraries"]["HDF5"]' "$VPD" version --json
-object 'o["rollouts"] == 4' "$VPD" eval -q "$folder/run" "$data" --motion --steps 1 --threads 1 --json -
-object 'o["failed"] == 0 and o["results"]' "$VPD" selftest --steps 1 --threads 1 --json -
+object 'o["rollouts"] == 4' "$VPD" eval -q "$folder/run" "$data" --motion --steps 1 --threads 1 --json
+object 'o["failed"] == 0 and o["results"]' "$VPD" selftest --steps 1 --threads 1 --json
 object 'o["command"] == "page"' "$VPD" page -q --json "$data" --run "$folder/run" --carried "$folder/run" --carried-note "Said of it." --start 1 --steps 1 --threads 1 -o "$folder/page.html"
 grep -q "Said of it. [0-9]* training steps" "$folder/page.html" || fail "the page lacks --carried-note"
 

@@ -2,7 +2,7 @@
 . "$VPD_SOURCE/tests/cli/common"
 
 expect 0 "vpd 0" "" "$VPD" --version
-for library in HDF5 oneDNN zlib libyaml jansson libpng libjpeg libtiff giflib; do
+for library in HDF5 oneDNN zlib libyaml jansson libpng libjpeg libtiff libwebp OpenEXR giflib; do
   grep -Eq "^$library +[0-9]+\.[0-9]" "$folder/stdout" || fail "--version does not tell $library's version"
 done
 grep -Eq '^commit +([0-9a-f]{12}\+?|unknown)$' "$folder/stdout" || fail "--version does not tell the commit"
@@ -13,6 +13,38 @@ if [ -e /dev/full ]; then
   [ $? = 1 ] || fail "a full disk under stdout is not exit status 1"
   expect_words "cannot write results to stdout: No space left" "$folder/stderr" "vpd --version >/dev/full"
 fi
+
+# A command never replaces a file that it reads, and one of another kind with --force alone.
+data=$folder/data.h5
+cp "$VPD_SOURCE/data/mujoco_blocks_sample.h5" "$data"
+mkdir "$folder/recording"
+echo '{"fl_x": 100, "frames": []}' >"$folder/recording/transforms.json"
+cp "$folder/recording/transforms.json" "$folder/calibration.json"
+reads="reads this file, so it cannot also write it"
+kind="this file exists and is not"
+expect 2 "" "$reads" "$VPD" data import "$folder/recording" -o "$folder/recording/transforms.json"
+expect 2 "" "$reads" "$VPD" data import "$folder/recording" -o "$folder/recording/transforms.json" --force
+expect 2 "" "$kind a data set" "$VPD" data import "$folder/recording" -o "$folder/calibration.json"
+ln "$data" "$folder/same.h5"
+expect 2 "" "$reads" "$VPD" data convert "$data" -o "$data"
+expect 2 "" "$reads" "$VPD" data convert "$data" -o "$folder/same.h5" --force
+expect 2 "" "$reads" "$VPD" data convert "$folder/../$(basename "$folder")" -o "$folder/same.h5"
+rm "$folder/same.h5"
+expect 2 "" "$kind a PNG picture" "$VPD" data show "$data" -o "$folder/calibration.json"
+expect 2 "" "$kind a result of" "$VPD" eval runs/none "$data" -o "$folder/calibration.json"
+expect 2 "" "$kind a page that vpd wrote" "$VPD" page "$data" --run runs/none -o "$folder/calibration.json"
+expect 2 "" "$kind a rollout" "$VPD" rollout runs/none "$data" -o "$folder/calibration.json"
+expect 2 "" "$reads" "$VPD" rollout runs/none "$data" -o "$data"
+cmp -s "$folder/recording/transforms.json" "$folder/calibration.json" || fail "a file was replaced"
+cp "$folder/calibration.json" "$folder/config.yaml"
+expect 2 "" "$kind a config that vpd wrote" "$VPD" train --data "$data" -o "$folder"
+"$VPD" init "$folder/config.yaml" --force --quiet
+expect 2 "" "$reads" "$VPD" train "$folder/config.yaml" --data "$data" -o "$folder"
+for i in 1 2; do expect 0 "" "written" "$VPD" data convert "$data" -o "$folder/new.h5" --split train:1 --frames 2; done
+cp "$folder/calibration.json" "$folder/sheet.png"
+expect 2 "" "$kind a PNG picture" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png"
+expect 0 "" "written" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png" --force
+expect 0 "" "written" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png"
 
 # A reader that goes away: no message, and no normal end (141 is SIGPIPE).
 ("$VPD" --version; echo $? >"$folder/status") 2>"$folder/stderr" | true

@@ -7,6 +7,12 @@ grep -q "vpd_${version}_" "$recipe" || fail "packaging/vpd.def names another ver
 for package in $(sed -n 's/.*no-install-recommends \$(\/src\/scripts\/packages \([a-z]*\)).*/\1/p' "$recipe" "$VPD_SOURCE/packaging/Dockerfile"); do
   [ "$package" = build ] || fail "a recipe asks for the packages of $package"
 done
+for file in "$recipe" "$VPD_SOURCE/packaging/Dockerfile"; do # images of Debian leave docs out unless told
+  grep -q -- '--path-include=/usr/share/doc/vpd/\*' "$file" || fail "$file leaves the docs out"
+done
+for file in data demo docs README.md CHANGELOG.md; do
+  grep -qx "$file" "$VPD_SOURCE/.dockerignore" && fail ".dockerignore leaves $file out, which the package carries"
+done
 
 for tool in cpack dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || skip "no $tool (dpkg-dev)"; done
 [ -f "$build/CPackConfig.cmake" ] || skip "$VPD is not in a build folder"
@@ -17,12 +23,13 @@ expect 0 "generated" "*" cpack --config "$build/CPackConfig.cmake" -B "$folder/m
 deb=$(find "$folder/made" -maxdepth 1 -name "vpd_${version}_*.deb")
 [ -f "$deb" ] || { fail "no package was made: $(cat "$folder/stdout")"; finish; }
 depends=$(dpkg-deb -f "$deb" Depends)
-for library in libc6 libdnnl libhdf5 libyaml libjansson libpng libtiff libgif zlib1g libgomp; do
+for library in libc6 libdnnl libhdf5 libyaml libjansson libpng libtiff libwebp libopenexr libgif zlib1g libgomp; do
   case $depends in *$library*) ;; *) fail "the package does not depend on $library: $depends" ;; esac
 done
 expect 0 "" "" dpkg-deb -x "$deb" "$folder/root"
-expect 0 "vpd $version" "" "$folder/root/usr/bin/vpd" version
-for file in bin/vpd include/vpd.h lib/libvpd.so.0 share/man/man1/vpd.1 share/man/man1/vpd-train.1 share/doc/vpd/LICENSE \
+expect 0 "$folder/root/usr/share/vpd" "" "$folder/root/usr/bin/vpd" version
+for file in bin/vpd include/vpd.h lib/libvpd.so.0 share/man/man1/vpd.1 share/man/man1/vpd-train.1 share/doc/vpd/LICENSE share/doc/vpd/docs/install.md \
+  share/vpd/data/mujoco_blocks_sample.h5 share/vpd/demo/carried.h5 share/vpd/demo/demo.yaml \
   share/bash-completion/completions/vpd share/zsh/vendor-completions/_vpd; do
   [ -e "$folder/root/usr/$file" ] || fail "the package lacks $file"
 done

@@ -9,6 +9,7 @@ every=$("$VPD_SOURCE/scripts/packages" build test)
 
 stub apt-get "echo \"\$@\" >>'$folder/apt'"
 stub dpkg-query 'true' # nothing is installed
+stub apt-cache 'true'  # the lists are there
 stub id 'echo 1000'
 stub sudo 'exit 1'
 expect 2 "" "sudo apt-get install --no-install-recommends gcc " run build
@@ -29,6 +30,12 @@ stub apt-get "echo \"\$1\" >>'$folder/apt'; [ \"\$1\" = update ]"
 rm "$folder/apt"
 run build >/dev/null 2>&1 && fail "a failed installation is a success"
 [ "$(tr '\n' ' ' <"$folder/apt")" = "install update install " ] || fail "apt-get: $(tr '\n' ' ' <"$folder/apt")"
+# Without lists they are fetched first, and no failed try frightens the user.
+stub apt-cache 'exit 1'
+stub apt-get "echo \"\$1\" >>'$folder/apt'"
+rm "$folder/apt"
+expect 0 "" "installing" run build
+[ "$(tr '\n' ' ' <"$folder/apt")" = "update install " ] || fail "apt-get without lists: $(tr '\n' ' ' <"$folder/apt")"
 
 # All there, one of them under another name that provides it: nothing happens.
 rm "$folder/apt"
@@ -53,4 +60,9 @@ expect 2 "" "libgif-dev" build -j1
 grep -q libcmocka "$folder/stderr" && fail "scripts/build -j1 asks for the packages of the tests"
 expect 2 "" "libcmocka-dev" build asan
 expect 2 "" 'no preset "everything"' build everything
+# scripts/demo needs no test packages; nvcc, which is used where a GPU is, needs a C++ compiler.
+expect 2 "" "libgif-dev" build demo
+grep -q libcmocka "$folder/stderr" && fail "scripts/build demo asks for the packages of the tests"
+stub nvidia-smi 'true'
+expect 2 "" " g++" build demo
 finish

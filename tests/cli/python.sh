@@ -18,8 +18,8 @@ expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$fol
 expect 1 "" "libvpd.so is not found; set VPD_LIBRARY" env VPD_LIBRARY=/there/is/none "$python" -c 'import vpd'
 expect 1 "" "is not vpd's library" env VPD_LIBRARY=libm.so.6 "$python" -c 'import vpd'
 expect 0 "/libvpd.so" "" env -u VPD_LIBRARY LD_LIBRARY_PATH="$build" "$python" -c 'import vpd; print("/" + vpd.library_path)'
-cp -r "$VPD_SOURCE/python" "$folder/python" && cp -L "$build/libvpd.so" "$folder/python/vpd/libvpd.so.0"
-expect 0 "$folder/python/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/python" "$python" -c 'import vpd; print(vpd.library_path)'
+mkdir "$folder/beside" && cp -r "$VPD_SOURCE/python/vpd" "$folder/beside/vpd" && cp -L "$build/libvpd.so" "$folder/beside/vpd/libvpd.so.0"
+expect 0 "$folder/beside/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/beside" "$python" -c 'import vpd; print(vpd.library_path)'
 
 if "$python" -c 'import h5py' 2>/dev/null; then
   expect 0 "higher" "" "$python" "$VPD_SOURCE/python/examples/roll_out.py" "$folder/example"
@@ -32,15 +32,24 @@ if "$python" -c 'import h5py' 2>/dev/null; then
   done
 fi
 
-# The wheel, with the library in it and without; nothing is downloaded.
-if "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
-  wheel() { "$python" -m pip wheel -q --no-index --no-deps --no-build-isolation -w "$folder/wheels" "$folder/python"; }
-  expect 0 "*" "*" wheel
+# The wheel has the library in it, which is taken from this build: nothing is compiled and nothing is downloaded.
+if "$python" -c 'import setuptools, pip; import setuptools.command.bdist_wheel' 2>/dev/null || "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
+  wheel() { "$python" -m pip wheel -q --no-index --no-deps --no-build-isolation -w "$folder/wheels" "$1"; }
+  sources() { # a checkout at $1 with what a build of the wheel needs to see
+    mkdir -p "$1" && cp -r "$VPD_SOURCE/python" "$1/python" && rm -rf "$1"/python/build "$1"/python/*.egg-info
+  }
+  sources "$folder/checkout" && cp "$VPD_SOURCE/CMakeLists.txt" "$folder/checkout" && cp -r "$VPD_SOURCE/api" "$folder/checkout"
+  expect 0 "*" "*" env VPD_BUILD="$build" "$python" -m pip wheel -q --no-index --no-deps --no-build-isolation -w "$folder/wheels" "$folder/checkout/python"
   ls "$folder"/wheels/vpd-0.1.0-py3-none-linux*.whl >/dev/null || fail "wheels: $(ls "$folder/wheels")"
   mkdir "$folder/site" && expect 0 "*" "*" "$python" -m pip install -q --no-index --no-deps --target "$folder/site" "$folder"/wheels/vpd-*.whl
   expect 0 "$folder/site/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/site" "$python" -c 'import vpd; print(vpd.library_path)'
-  rm -rf "$folder"/python/vpd/libvpd.so.0 "$folder"/python/build "$folder"/python/*.egg-info
-  expect 0 "*" "*" wheel
-  [ -f "$folder/wheels/vpd-0.1.0-py3-none-any.whl" ] || fail "wheels: $(ls "$folder/wheels")"
+  # What is missing is one sentence: the C sources, cmake, a compiler or a library.
+  sources "$folder/alone"
+  expect 1 "" "the C sources are not in" wheel "$folder/alone/python"
+  mkdir "$folder/bin" && ln -s "$(command -v true)" "$folder/bin/true"
+  python_file=$("$python" -c 'import sys; print(sys.executable)')
+  expect 1 "" "cmake is missing; run scripts/install-packages build" env -C "$folder/checkout/python" PATH="$folder/bin" "$python_file" setup.py -q build_ext
+  expect 1 "" "a compiler or a library is missing (CMake's message is above); run scripts/install-packages build" \
+    env -C "$folder/checkout/python" CC=/there/is/none "$python_file" setup.py -q build_ext
 fi
 finish

@@ -37,6 +37,13 @@ else
   expect 1 "" "ffmpeg" "$VPD" render -q "$out" -o "$folder/out.mp4"
 fi
 
+# A page of an episode that is shorter than the steps that pages measure.
+expect 0 "*" "" "$VPD" page -q "$data" --run "$run" --start 3 --steps 4 --threads 1 -o "$folder/page.html"
+
+# ffmpeg is looked for before anything is drawn, or even read.
+mkdir "$folder/empty"
+expect 1 "" "out.mp4: MP4 needs the program ffmpeg" env PATH="$folder/empty" "$VPD" render "$out" --size 16384x16384 -o "$folder/out.mp4"
+
 # The data set has gone: drawn all the same, and said so. --data brings the truth back.
 mv "$data" "$folder/moved.h5"
 expect 0 "*" "no truth beside" "$VPD" render "$out" -o "$folder/alone"
@@ -53,7 +60,7 @@ wrong_rollout() { # SENTENCE ARGUMENTS...
   [ "$(grep -c . "$folder/stderr")" = 1 ] || fail "not one sentence: $(cat "$folder/stderr")"
   [ -e "$folder/x.h5" ] && fail "a failed rollout left a file"
 }
-wrong_rollout "rollout needs --out FILE.h5" "$run" "$data"
+wrong_rollout "rollout needs --output FILE.h5" "$run" "$data"
 wrong_rollout "absent: cannot open" "$folder/absent" "$data" -o "$folder/x.h5"
 wrong_rollout "$data" "$data" "$data" -o "$folder/x.h5"
 wrong_rollout "expected an HDF5 file" "$0" "$data" -o "$folder/x.h5"
@@ -77,6 +84,10 @@ expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5
 wrong_rollout "expected frames every 0.04167 s as the model learned" "$run" "$folder/slow.h5" -o "$folder/x.h5"
 
 # Wrong input of render.
+for kind in jpg PNG avi; do
+  expect 2 "" "x.$kind: expected a name that ends in .gif or .mp4 (a film), or a folder for PNG pictures" "$VPD" render "$out" -o "$folder/x.$kind"
+  [ -e "$folder/x.$kind" ] && fail "render made a folder x.$kind"
+done
 expect 2 "" "--views, --orbit, --cameras: expected one of them" "$VPD" render "$out" --views 0 --orbit 3
 expect 2 "" "there is no view 5" "$VPD" render "$out" --views 5
 expect 2 "" "steps 0 to 8, not 9" "$VPD" render "$out" --step 9

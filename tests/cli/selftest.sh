@@ -1,10 +1,11 @@
 # The self-test passes on this processor, says what it compared, and leaves it as JSON.
 . "$VPD_SOURCE/tests/cli/common"
 
-expect 0 "all agree" "" "$VPD" selftest --device cpu --steps 2 --json "$folder/result.json"
+expect 0 "all agree" "" "$VPD" selftest --device cpu --steps 2 -o "$folder/result.json"
 grep -Eq '^ops +conv2d +[1-9][0-9]* +0 ' "$folder/stdout" || fail "convolutions are missing"
 grep -Eq '^models +full +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the full form is missing"
 grep -q '"format":"vpd-selftest".*"failed":0,' "$folder/result.json" || fail "no result in the JSON file"
 expect 2 "" 'cpu:avx1024' "$VPD" selftest --reference cpu:avx1024
-expect 1 "all agree" "$folder/none/result.json" "$VPD" selftest --steps 1 --json "$folder/none/result.json"
+expect 2 "" "$folder/none/result.json" "$VPD" selftest --steps 1 -o "$folder/none/result.json"
+expect 2 "" "-o FILE.json writes it to a file" "$VPD" selftest --steps 1 --json "$folder/result.json"
 finish

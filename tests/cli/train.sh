@@ -31,7 +31,8 @@ while [ "$(lines "$folder/stopped")" -lt 3 ] && kill -0 $pid 2>/dev/null; do sle
 kill -TERM $pid 2>/dev/null
 wait $pid
 [ $? = 1 ] || fail "a stopped run must exit with 1: $(cat "$folder/stderr")"
-grep -q SIGTERM "$folder/stderr" || fail "the message must name the signal: $(cat "$folder/stderr")"
+grep -q "stopped by SIGTERM after step [3-8], which is saved; go on with \"vpd train -o $folder/stopped --resume\"" "$folder/stderr" ||
+  fail "the message must name the signal, the step and how to go on: $(cat "$folder/stderr")"
 expect 0 "" "*" train -o "$folder/stopped" --resume
 [ "$(losses "$folder/stopped")" = "$(losses "$folder/whole")" ] || fail "losses differ after a stop: $(losses "$folder/stopped" | diff - <(losses "$folder/whole"))"
 [ "$(weights "$folder/stopped/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] || fail "weights differ after a stop"
@@ -72,6 +73,7 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 
 # Other uses.
 expect 0 "seconds_per_step" "*" train --dry-run
+expect 0 "seconds_per_step" "measuring 6 steps; Ctrl-C ends it" "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
 # Dynamics of one run and the rest of another, both ways; nothing is trained.
@@ -91,15 +93,44 @@ cmp "$folder/dynamics_alone.weights" "$folder/from_other.weights" || fail "train
 expect 0 "" "*" train -o "$folder/shorter" --set train.steps=1 --set gnn.length_scale=0.05
 expect 2 "" "gnn.length_scale" train -o "$folder/x" --init "$folder/whole" --set train.init_motion="$folder/shorter"
 
+# A run goes on with its own config; what is given goes over it, and what may not change is named.
+expect 0 "" "is complete" "$VPD" train -o "$folder/whole" --resume --threads 2
+expect 0 "" "*" "$VPD" train -q -o "$folder/whole" --resume --set train.steps=9 --threads 2
+[ "$(losses "$folder/whole" | wc -l)" = 9 ] || fail "9 lines of losses expected: $(losses "$folder/whole")"
+expect 2 "" "(1 difference): model.C: 8 the checkpoint, 9 the config; a run keeps its model, so leave these options out" "$VPD" train -q -o "$folder/whole" --resume --set model.C=9
+expect 2 "" "data.extent: expected 2 m" "$VPD" train -q -o "$folder/whole" --resume --set data.extent=3 --set train.steps=20
+expect 2 "" "expected the folder of a run to go on with, found none" "$VPD" train -o "$folder/nothing" --resume
+[ -e "$folder/nothing" ] && fail "a resume of nothing made a folder"
+expect 2 "" "name it with -o" "$VPD" train --resume
+
+# A preset gives way to what is said, in any order; a dry run says where values come from.
+"$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --set encoder.N=200 --set model.preset=small --set train.steps=1 --dry-run >"$folder/dry.txt" || fail "no dry run"
+for line in "model.preset small (command line)" "encoder.N 200 particles (command line)" "model.C 8 (config file)" "gnn.L 1 rounds (config file)" "renderer.radius * (data)"; do
+  tr -s " " <"$folder/dry.txt" | grep -q "^${line//\*/.*}" || fail "a line \"$line\" expected in: $(cat "$folder/dry.txt")"
+done
+grep -q "encoder.sampling" "$folder/dry.txt" && fail "a default in the list of what is none"
+"$VPD" train -q -d "$data" --threads 2 --set model.preset=tiny --set encoder.N=200 --set train.steps=0 --dry-run >"$folder/dry.txt" || fail "no dry run"
+grep -q "model.C *64 *(preset)" "$folder/dry.txt" || fail "no preset in: $(cat "$folder/dry.txt")"
+
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
 expect 2 "" "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0 --set train.flow_term=0
 expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
 expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
 expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2
-expect 2 "" "metrics" train -o "$folder/whole"
+expect 2 "" "a run is in this folder already" "$VPD" train "$folder/config.yaml" -d "$data" -o "$folder/whole"
+grep -q "memory: about" "$folder/stderr" && fail "memory is told before the folder is looked at: $(cat "$folder/stderr")"
 expect 2 "" "data.path" "$VPD" train "$folder/config.yaml" -o "$folder/x"
 expect 2 "" "*" train -o "$folder/x" --init "$data"
 expect 2 "" "*" "$VPD" train "$folder/config.yaml" -d "$folder/missing.h5" -o "$folder/x"
 expect 2 "" "*" train -o /proc/nowhere
+
+# What is refused leaves nothing behind: neither a folder nor, in a folder that was there, a file.
+mkdir "$folder/empty"
+for out in absent empty; do
+  expect 2 "" "missing.h5" "$VPD" train "$folder/config.yaml" -d "$folder/missing.h5" -o "$folder/$out"
+  expect 2 "" "gnn.length_scale" train -o "$folder/$out" --init "$folder/whole" --set train.init_motion="$folder/shorter"
+done
+[ -e "$folder/absent" ] && fail "a refused run left $(find "$folder/absent")"
+[ -d "$folder/empty" ] && [ -z "$(ls "$folder/empty")" ] || fail "a refused run left $(find "$folder/empty")"
 finish

@@ -26,6 +26,17 @@ expect 2 "" 'unexpected argument "--help"' "$VPD" version -- --help
 expect 0 ", 3 threads here" "" "$VPD" version --threads=3
 expect 0 ", 1 thread here" "" "$VPD" version --threads 1
 
+expect 2 "" 'the environment variable VPD_THREADS: expected an integer from 1 to 1024, found "abc"' env VPD_THREADS=abc "$VPD" version
+expect 0 ", 1 thread here" "" env VPD_THREADS=abc "$VPD" version --threads 1
+expect 0 ", 2 threads here" "" env VPD_THREADS=2 "$VPD" version
+
+# A training's options: the usual ones, or all of them.
+options() { "$VPD" "$@" | grep -c '^  [a-z]*\.[a-z_A-Z0-9]*='; }
+usual=$(options train --help)
+[ "$usual" -ge 15 ] && [ "$usual" -le 30 ] || fail "$usual options in train --help"
+[ "$(options train --help all)" -gt 60 ] && [ "$(options help train all)" -gt 60 ] || fail "train --help all lacks options"
+expect 0 '"--help all" lists every one' "" "$VPD" train --help
+
 # One sentence, harmless for a terminal whatever the user's words held.
 expect 2 "" "vpd: unknown command" "$VPD" "$(printf 'a\033[31mb\nc')"
 [ "$(grep -c . "$folder/stderr")" -le 2 ] || fail "more than the sentence"

@@ -40,9 +40,18 @@ static void each_fault_at_opening_has_a_sentence(void **state) {
 typedef struct Run {
     const World *world;
     const char *folder;
-    bool graphs; // train.cuda_graph
+    bool graphs;  // train.cuda_graph
+    size_t limit; // of the GPU's memory once the training has looked at what there is; 0: none
     DeviceReplay replay;
 } Run;
+
+// Another program takes memory of the GPU, after the training has found enough of it.
+static Status take_memory(void *owner, const Vpd *model, const TrainData *data, Error *err) {
+    const Run *run = owner;
+    (void)model, (void)data, (void)err;
+    if (run->limit) cuda_on_cpu_limit(run->limit);
+    return STATUS_OK;
+}
 
 static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
     char data[256], out[256], length[32], graph[32];
@@ -71,7 +80,7 @@ static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
     FILE *nowhere = fopen("/dev/null", "w");
     assert_non_null(nowhere);
     Log log = log_open(nowhere, true);
-    TrainOptions options = {.resume = resume, .log = &log};
+    TrainOptions options = {.resume = resume, .log = &log, .hooks = {.owner = run, .check = take_memory}};
     Status status = cuda_on_cpu_open(&device, err);
     if (status == STATUS_OK) status = train_run(&config, device, &options, &(TrainSummary){0}, err);
     if (device) run->replay = device->replay;
@@ -187,8 +196,8 @@ static void memory_that_ends_ends_the_run(void **state) {
     static const char *const parts[PARTS] = {"(encoder)", "(dynamics)", "(renderer)", "(gradients)"};
     size_t ended_in[PARTS] = {0}, limit = 640 * KIB;
     for (;; limit += 32 * KIB) {
-        cuda_on_cpu_limit(limit);
-        Status came = train(&world, folder, 2, true, &err);
+        Run run = {.world = &world, .folder = folder, .limit = limit};
+        Status came = train_run_to(&run, 2, true, &err);
         cuda_on_cpu_limit(SIZE_MAX);
         if (came == STATUS_OK) break;
         assert_int_equal(came, STATUS_FAILED);
@@ -202,9 +211,26 @@ static void memory_that_ends_ends_the_run(void **state) {
     world_close(&world);
 }
 
+static void too_little_memory_is_refused_before_the_run(void **state) {
+    (void)state;
+    World world;
+    Error err = {0};
+    char folder[128];
+    world_open(&world, WORLD_PLAIN);
+    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    long before = cuda_on_cpu_launches();
+    cuda_on_cpu_limit(640 << 10);
+    assert_status_error(train(&world, folder, 1, false, &err), STATUS_BAD_INPUT, err, "this training needs about");
+    cuda_on_cpu_limit(SIZE_MAX);
+    assert_non_null(strstr(err.text, "the device ("));
+    assert_int_equal(cuda_on_cpu_launches(), before);
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_at_opening_has_a_sentence), cmocka_unit_test(a_lost_gpu_loses_a_step),
-        cmocka_unit_test(a_gpu_lost_in_a_graph_loses_a_step), cmocka_unit_test(memory_that_ends_ends_the_run)};
+        cmocka_unit_test(a_gpu_lost_in_a_graph_loses_a_step), cmocka_unit_test(memory_that_ends_ends_the_run),
+        cmocka_unit_test(too_little_memory_is_refused_before_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,12 +21,12 @@ static __global__ void twice(size_t count, real *x) { GRID_LOOP(i, count) x[i] *
 struct Work {
     Device *device = nullptr;
     real *x = nullptr;
+    bool replays;
     std::vector<real> want = std::vector<real>(COUNT);
 
-    explicit Work(bool replays = true) {
+    explicit Work(bool replay = true) : replays(replay) {
         Error err = {};
         assert_status_ok(cuda_on_cpu_open(&device, &err), err);
-        device->replay.wanted = replays;
         x = static_cast<real *>(device->source.allocate(device, COUNT * sizeof *x));
     }
     ~Work() {
@@ -35,7 +35,7 @@ struct Work {
     }
 
     void begin(real first) {
-        device_step_begin(device);
+        device_step_begin(device, replays);
         for (size_t i = 0; i < COUNT; i++) want[i] = first + static_cast<real>(i);
         std::vector<real> host = want;
         cuda_upload(device, x, host.data(), COUNT * sizeof *x);

@@ -34,7 +34,7 @@ static void check_round_trip(const Config *config) {
     char lines[2048] = "", *text = options_to_yaml(table, config, true);
     if (!text) return;
     options_defaults(table, &back);
-    Status status = options_parse_yaml(table, &back, text, strlen(text), "written", &err);
+    Status status = options_parse_yaml(table, &back, text, strlen(text), "written", NULL, &err);
     if (status != STATUS_OK || options_diff(table, config, "read", &back, "read again", "", lines, sizeof lines)) {
         fprintf(stderr, "%s\n%s\n%s", status == STATUS_OK ? "differs" : err.text, lines, text);
         abort();
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Config config;
     Error err = {0};
     options_defaults(table, &config);
-    Status status = options_parse_yaml(table, &config, (const char *)data, size, "fuzz", &err);
+    Status status = options_parse_yaml(table, &config, (const char *)data, size, "fuzz", NULL, &err);
     if (status == STATUS_OK) check_round_trip(&config);
     else if (!err.text[0]) abort(); // an error without a word
     return 0;

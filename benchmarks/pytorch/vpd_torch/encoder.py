@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UNet of docs/model.md ("Encoder"). Images (B, H, W, channels) in and out; channels-last memory inside."""
+"""UNet of docs/model.md ("Features"). Images (B, H, W, channels) in and out; channels-last memory inside."""
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene flow between two clouds of coloured points (docs/model.md, "Flow"). No gradients here.
+"""Scene flow between two clouds of coloured points (docs/model.md, "Scene flow"). No gradients here.
 
 Clouds are pairs (x, colour) with the colours in metres (lc rgb)."""
 import torch

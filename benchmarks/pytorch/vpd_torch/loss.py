@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terms of the training loss (docs/model.md, "Loss")."""
+"""Terms of the training loss (docs/model.md, "Losses")."""
 import numpy as np
 import torch
 

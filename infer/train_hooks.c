@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/train_hooks.h"
+#include "infer/train_hooks.h"
 
 #include "base/file.h"
 #include "infer/eval.h"
 #include "infer/film.h"
+#include "infer/history.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -60,25 +61,71 @@ static double picture_score(const Report *report) {
     return count ? -sum / count : NAN;
 }
 
+// Two starts of each episode, and HOOK_STEPS steps at most.
+static Status plan_validation(const Vpd *model, const TrainData *data, const char **split, EvalPlan *plan, Error *err) {
+    int episodes[HOOK_EPISODES];
+    EvalChoice choice = {.episodes = episodes,
+                         .episode_count = choose_episodes(data->dataset, episodes, split),
+                         .steps = -1,
+                         .time_step = data->time_step};
+    Status status = eval_plan_make(model, data->dataset, &choice, plan, err);
+    if (status != STATUS_OK || plan->steps <= HOOK_STEPS) return status;
+    eval_plan_free(plan);
+    choice.steps = HOOK_STEPS;
+    return eval_plan_make(model, data->dataset, &choice, plan, err);
+}
+
+// One start: frames, time step and views of the history, and depth in it.
+static Status check_start(const Vpd *model, const TrainData *data, const EvalRollout *rollout, Error *err) {
+    HistoryRequest request = {.episode = rollout->episode, .start = rollout->start, .time_step = data->time_step};
+    const EpisodeInfo *info = dataset_episode(data->dataset, rollout->episode);
+    UnprojectOptions options = {.crop = model->config.data.crop};
+    History history = {0};
+    PointCloud cloud = {0};
+    Status status = history_read(model, data->dataset, &request, &history, err);
+    if (status == STATUS_OK)
+        status = unproject_frame(&history.observation, history.observation.F - 1, options, &cloud, err);
+    if (status == STATUS_OK && cloud.count == 0)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s:/episodes/%s/depth: no valid depth in any input view at frame %d%s; \"vpd data check\" "
+                           "shows it",
+                           info->file, info->name, rollout->start,
+                           options.crop ? " within the workspace box (data.crop)" : "");
+    point_cloud_free(&cloud);
+    history_free(&history);
+    return status;
+}
+
+static Status check(void *owner, const Vpd *model, const TrainData *data, Error *err) {
+    const char *split = "";
+    EvalPlan plan = {0};
+    (void)owner;
+    Status status = plan_validation(model, data, &split, &plan, err);
+    for (int i = 0; i < plan.count && status == STATUS_OK; i++)
+        status = check_start(model, data, &plan.rollouts[i], err);
+    eval_plan_free(&plan);
+    if (status != STATUS_BAD_INPUT) return status;
+    return error_prefix(err, "the evaluation that ends the run would fail (%s episodes)", split);
+}
+
+static void tell_score(const Log *log, const char *split, bool images, double score) {
+    if (!isfinite(score)) log_note(log, "final evaluation on %s episodes: nothing that moves could be measured", split);
+    else if (images)
+        log_note(log, "final evaluation on %s episodes: moving pixels %.2f dB, mean of the predicted steps", split,
+                 -score);
+    else log_note(log, "final evaluation on %s episodes: motion error %.2f cm at the last step", split, 100 * score);
+}
+
 static Status validate(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score,
                        Error *err) {
-    (void)owner;
-    int episodes[HOOK_EPISODES];
     const char *split;
     EvalPlan plan = {0};
     Report report = {0};
-    EvalChoice choice = {.episodes = episodes,
-                         .episode_count = choose_episodes(data->dataset, episodes, &split),
-                         .steps = -1,
-                         .time_step = data->time_step};
-    Status status = eval_plan_make(model, data->dataset, &choice, &plan, err);
-    if (status == STATUS_OK && plan.steps > HOOK_STEPS) {
-        eval_plan_free(&plan);
-        choice.steps = HOOK_STEPS;
-        status = eval_plan_make(model, data->dataset, &choice, &plan, err);
-    }
-    bool images = schedule_has_images(&data->config->train, step - 1);
-    EvalOptions options = {.time_step = data->time_step, .motion_only = !images};
+    const TrainConfig *train = &data->config->train;
+    const Log *messages = step >= train->steps ? owner : NULL;
+    Status status = plan_validation(model, data, &split, &plan, err);
+    bool images = schedule_has_images(train, step - 1);
+    EvalOptions options = {.time_step = data->time_step, .motion_only = !images, .log = messages};
     if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &options, &report, err);
     if (status == STATUS_OK) {
         *score = images ? picture_score(&report) : motion_score(&report);
@@ -87,6 +134,7 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
         run_log_number(log, "score", *score);
         log_report(log, &report, images);
         status = run_log_end(log, err);
+        if (messages) tell_score(messages, split, images, *score);
     }
     report_free(&report);
     eval_plan_free(&plan);
@@ -121,7 +169,7 @@ static Status film(RolloutWorkspace *workspace, const TrainData *data, int episo
 
 static Status draw(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
                    Error *err) {
-    int episodes[HOOK_EPISODES];
+    int episodes[HOOK_EPISODES] = {0};
     const char *split;
     char path[FILE_PATH_SIZE], name[64];
     Video video = {.fps = 8};
@@ -141,4 +189,4 @@ static Status draw(void *owner, const Vpd *model, const TrainData *data, long st
     return status;
 }
 
-TrainHooks train_hooks(void) { return (TrainHooks){NULL, validate, draw}; }
+TrainHooks train_hooks(const Log *log) { return (TrainHooks){(void *)(uintptr_t)log, check, validate, draw}; }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results as JSON texts, and the warnings that belong to them.
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vpd_text_free(char *text) { free(text); }
+
+Status api_notes_open(ApiNotes *notes, Error *err) {
+    *notes = (ApiNotes){0};
+    FILE *stream = open_memstream(&notes->text, &notes->length);
+    if (!stream) return error_set(err, STATUS_FAILED, "out of memory for warnings");
+    notes->log = (Log){.out = stream, .quiet = true};
+    return STATUS_OK;
+}
+
+void api_notes_free(ApiNotes *notes) {
+    if (notes->log.out) fclose(notes->log.out);
+    free(notes->text);
+    *notes = (ApiNotes){0};
+}
+
+// A quiet log holds one warning on each line.
+static json_t *warnings(ApiNotes *notes) {
+    static const char prefix[] = "warning: ";
+    json_t *out = json_array();
+    fflush(notes->log.out);
+    for (char *rest = notes->text, *line; (line = strtok_r(rest, "\n", &rest));) {
+        if (!strncmp(line, prefix, strlen(prefix))) line += strlen(prefix);
+        json_array_append_new(out, json_string(line));
+    }
+    return out;
+}
+
+Status api_report(json_t *object, ApiNotes *notes, char **out, Error *err) {
+    bool good = object && json_object_set_new(object, "warnings", warnings(notes)) == 0;
+    if (good && out) {
+        *out = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+        good = *out != NULL;
+    }
+    json_decref(object);
+    return good ? STATUS_OK
+                : error_set(err, STATUS_FAILED, "the report: a path or name is not UTF-8, or memory ran out");
+}

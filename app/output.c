@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/output.h"
+
+#include "datasets/output_kind.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// Does `path` lie in `folder`, at any depth, or with `direct` in it itself?
+static bool lies_in(const char *path, const char *folder, bool direct) {
+    char file[PATH_MAX], root[PATH_MAX];
+    if (!realpath(path, file) || !realpath(folder, root)) return false;
+    size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (strncmp(file, root, length) != 0 || file[length] != '/') return false;
+    return !direct || !strchr(file + length + 1, '/');
+}
+
+// Does the command read the file at `path` when it is given `input`? Of a folder a command reads the data sets in it;
+// an import reads everything else.
+static bool is_read(const CommandLine *line, const char *input, const char *path, const struct stat *info, bool own,
+                    bool dataset) {
+    struct stat other;
+    if (stat(input, &other)) return false;
+    if (!S_ISDIR(other.st_mode)) return other.st_dev == info->st_dev && other.st_ino == info->st_ino;
+    bool import = strcmp(line->command->name, "data import") == 0;
+    return import ? !own && lies_in(path, input, false) : dataset && lies_in(path, input, true);
+}
+
+static Status refuse_input(const char *path, Error *err) {
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: the command reads this file, so it cannot also write it; give the output another name", path);
+}
+
+Status output_check(const CommandLine *line, const char *path, const char *kinds_written, Error *err) {
+    struct stat info;
+    if (stat(path, &info) || !S_ISREG(info.st_mode)) return STATUS_OK;
+    bool own = output_is_of_kind(path, kinds_written), dataset = own && strcmp(kinds_written, "vpd-dataset") == 0;
+    for (int i = 0; i < line->argument_count; i++)
+        if (is_read(line, line->arguments[i], path, &info, own, dataset)) return refuse_input(path, err);
+    for (int i = 0; i < line->given_count; i++) {
+        const FlagValue *given = &line->given[i];
+        bool text = given->value && (!strcmp(given->flag->value, "TEXT") || !strcmp(given->flag->value, "NAME"));
+        if (given->value && !text && !given->flag->writes && is_read(line, given->value, path, &info, own, dataset))
+            return refuse_input(path, err);
+    }
+    bool forced = false;
+    for (int i = 0; i < line->given_count; i++) forced = forced || strcmp(line->given[i].flag->name, "force") == 0;
+    if (own || forced) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: this file exists and is not %s; give another name, or --force to replace it", path,
+                     output_kind_words(kinds_written));
+}
+
+Status outputs_check(const CommandLine *line, Error *err) {
+    Status status = STATUS_OK;
+    for (int i = 0; !status && i < line->given_count; i++) {
+        const FlagValue *given = &line->given[i];
+        if (given->flag->writes) status = output_check(line, given->value, given->flag->writes, err);
+    }
+    return status;
+}

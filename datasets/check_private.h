@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the check. Each adds its findings to the report.
+#ifndef VPD_DATASETS_CHECK_PRIVATE_H
+#define VPD_DATASETS_CHECK_PRIVATE_H
+
+#include "datasets/check_evidence.h"
+
+void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// ---- hypotheses about cameras and depth (check_guess.c)
+
+// Tries every hypothesis on the points of the evidence and keeps the one that explains them, if any.
+Status check_guess(const Evidence *evidence, CheckReport *report, Error *err);
+// The shot of an image under the hypothesis that was kept; without one, as it stands.
+Shot check_guessed_shot(const Evidence *evidence, const CheckReport *report, int image);
+// Where a pixel of the depth picture lies in the colour picture if only the depth picture is as the hypothesis says;
+// false when the hypothesis is not about pictures.
+bool check_depth_alone(const Evidence *evidence, const CheckReport *report, int image, StoredMap *out);
+// Best argument of `value` (largest), on an even grid of `count` from low to high, then by golden sections between the
+// neighbours of the best. Of logarithms when `logarithmic`.
+typedef double Objective(void *context, double number);
+double check_search(Objective *value, void *context, double low, double high, int count, bool logarithmic);
+
+// ---- colour against depth (check_colour.c), clocks of the cameras (check_clock.c)
+
+Status check_colour(const Evidence *evidence, CheckReport *report, Error *err);
+Status check_clocks(const Evidence *evidence, CheckReport *report, Error *err);
+
+// ---- where in the picture errors lie (check_where.c)
+
+typedef struct WhereLists WhereLists;
+WhereLists *where_create(void); // NULL without memory
+void where_free(WhereLists *lists);
+PointSeen where_add; // context: WhereLists
+void where_judge(WhereLists *lists, CheckReport *report);
+
+// ---- what all of it comes to (check_verdict.c)
+
+// After check_guess: colour, clocks, then the findings.
+Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereLists *where, CheckReport *report,
+                     Error *err);
+
+#endif

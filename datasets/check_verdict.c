@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/check_private.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define DEPTH_FAR 100.0 // metres; a median beyond it is taken for another unit
+#define DEPTH_NEAR 0.005
+#define VIEW_MARGIN 0.18 // by so much fewer points than usual agree with a view that is off,
+#define VIEW_SPREADS 6   // by so many median deviations,
+#define VIEW_SHARE 0.8   // and at most this share of what is usual (right recordings: 0.13 and 0.79 at worst)
+#define CONFIRMED 0.5    // correlation of colour
+#define CAMERA_NEAR 0.1  // of depth: cameras no farther apart stand at about the same place
+#define FIELD_RATIO 1.3  // of the fields of view of about the same lens
+#define DEPTH_SHARE 0.8  // of the pixels with depth: an episode with fewer may miss the depth that would be compared
+enum { POINTS_MIN = 100, VIEW_POINTS_MIN = 200, EPISODE_POINTS_MIN = 300 };
+
+static bool depth_is_plausible(const EpisodeCheck *check) {
+    return check->depth_median >= DEPTH_NEAR && check->depth_median <= DEPTH_FAR;
+}
+
+// Mean of `field`, a double of EpisodeCheck, over the episodes where it is known; 0 when it is known of none. Episodes
+// that no error comes from, or whose depth has another unit, do not count beside others.
+static double mean_known(const CheckReport *report, size_t field) {
+    double sum[2] = {0};
+    int count[2] = {0};
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeCheck *check = &report->episodes[i];
+        double value = *(const double *)((const char *)check + field);
+        bool counts = isfinite(check->median) && depth_is_plausible(check);
+        if (!isfinite(value)) continue;
+        sum[counts] += value;
+        count[counts]++;
+    }
+    bool some = count[true] > 0;
+    return count[some] ? sum[some] / count[some] : 0;
+}
+
+static double floor_of(double depth, double noise) {
+    return CHECK_PASS_ABSOLUTE + depth * (CHECK_PASS_RELATIVE + CHECK_PASS_NOISE * fmin(noise, CHECK_NOISE_MAX));
+}
+
+// Error of a guess in metres of the mended data: where poses are scaled, depth keeps its metres.
+static double guess_millimetres(const CheckReport *report, Guess guess, double depth) {
+    double number = report->numbers[guess], median = 1e3 * report->guesses[guess].median;
+    return guess == GUESS_SCALE && guess_scale_of_poses(number, depth) ? median / number : median;
+}
+
+static void judge_guess(const Evidence *evidence, double depth, CheckReport *report) {
+    const PairStats *guess = &report->guesses[report->guess], *none = &report->guesses[GUESS_NONE];
+    const KeptEpisode *episode = &evidence->episodes[0];
+    GuessFacts facts = {report->numbers[report->guess], depth, episode->seconds, episode->views,
+                        report->colour.guess == COLOUR_DEPTH_ALONE};
+    char advice[400];
+    if (!report->guess) return;
+    guess_advice(report->guess, &facts, advice, sizeof advice);
+    char stands[64] = "no point agrees";
+    if (isfinite(none->median))
+        snprintf(stands, sizeof stands, "%.1f mm, %.0f %%", 1e3 * none->median, 100 * none->agree);
+    check_add_finding(report, true,
+                      "the views agree far better (%.1f mm median, %.0f %% of points) as \"%s\" than as they stand "
+                      "(%s): %s",
+                      guess_millimetres(report, report->guess, depth), 100 * guess->agree, guess_name(report->guess),
+                      stands, advice);
+}
+
+static double floor_of_episode(const EpisodeCheck *check) {
+    return floor_of(check->depth_median, isfinite(check->noise) ? check->noise : 0);
+}
+
+// Cameras of two episodes that stand at about the same places at the start, in the middle and at the end, with lenses
+// of about the same field of view. `near`: metres.
+static bool same_cameras(const EpisodeInfo *a, const EpisodeInfo *b, double near) {
+    if (a->V != b->V) return false;
+    for (int v = 0; v < a->V; v++) {
+        double ratio = a->intrinsics[9 * v] / a->W / (b->intrinsics[9 * v] / b->W);
+        if (!(ratio < FIELD_RATIO && ratio > 1 / FIELD_RATIO)) return false;
+        for (int part = 0; part <= 2; part++) {
+            const double *p = episode_pose(a, part * (a->F - 1) / 2, v), *q = episode_pose(b, part * (b->F - 1) / 2, v);
+            double x = p[3] - q[3], y = p[7] - q[7], z = p[11] - q[11];
+            if (!(x * x + y * y + z * z < near * near)) return false;
+        }
+    }
+    return true;
+}
+
+// An episode with the cameras of this one whose views agree; -1 when there is none. It has about as much depth.
+static int same_cameras_agree(const Dataset *dataset, const CheckReport *report, int episode) {
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeCheck *check = &report->episodes[i];
+        if (i == episode || !depth_is_plausible(check) || check->tested < EPISODE_POINTS_MIN) continue;
+        if (!(check->median <= floor_of_episode(check)) || check->valid * DEPTH_SHARE > report->episodes[episode].valid)
+            continue;
+        if (same_cameras(dataset_episode(dataset, episode), dataset_episode(dataset, i),
+                         CAMERA_NEAR * check->depth_median))
+            return i;
+    }
+    return -1;
+}
+
+// Metres are believed when views of one scale agree; millimetres all over agree too, but no room is that large.
+static void judge_depths(const Dataset *dataset, CheckReport *report) {
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeCheck *check = &report->episodes[i];
+        bool far = check->depth_median > DEPTH_FAR;
+        if (!isfinite(check->depth_median) || depth_is_plausible(check) || report->guess == GUESS_SCALE) continue;
+        // Far points of a bare floor agree at any scale, so poses that are right in another episode are right here.
+        bool agree = check->tested >= POINTS_MIN && check->median <= floor_of_episode(check) &&
+                     same_cameras_agree(dataset, report, i) < 0;
+        const char *cause = far ? "is its depth in millimetres?" : "was its depth in metres taken for millimetres?";
+        if (agree)
+            cause = far ? "depth and poses agree, so are both in millimetres? Lengths are in metres"
+                        : "depth and poses agree, so are both in kilometres? Lengths are in metres";
+        check_add_finding(report, true, "episode %s: the median depth is %.4g m; %s", dataset_episode(dataset, i)->name,
+                          check->depth_median, cause);
+    }
+}
+
+// Share of the points that agree, occluded ones left out, among the pairs of views with `view` or among those without
+// it; NaN of too few.
+static double share_agreeing(const CheckReport *report, int view, bool with) {
+    double seen = 0, agreeing = 0;
+    for (int i = 0; i < report->pair_count; i++) {
+        const PairStats *pair = &report->pairs[i];
+        if ((pair->a == view || pair->b == view) != with) continue;
+        seen += (double)(pair->tested - pair->occluded);
+        agreeing += pair->tested ? pair->agree * (double)pair->tested : 0;
+    }
+    return seen < VIEW_POINTS_MIN ? NAN : agreeing / seen;
+}
+
+// A view that agrees far less with the others than views usually do in these data.
+static Status judge_views(CheckReport *report, int views, Error *err) {
+    float *shares = calloc(3 * (size_t)views + 1, sizeof *shares), *sorted = shares + views, *off = sorted + views;
+    size_t count = 0;
+    if (!shares) return error_set(err, STATUS_FAILED, "no memory to compare %d views", views);
+    for (int v = 0; v < views; v++) {
+        shares[v] = (float)share_agreeing(report, v, true);
+        if (isfinite(shares[v])) sorted[count++] = shares[v];
+    }
+    sort_floats(sorted, count);
+    double usual = sorted_quantile(sorted, count, 0.5);
+    for (size_t i = 0; i < count; i++) off[i] = (float)fabs(sorted[i] - usual);
+    sort_floats(off, count);
+    double least = fmin(usual - fmax(VIEW_MARGIN, VIEW_SPREADS * sorted_quantile(off, count, 0.5)), VIEW_SHARE * usual);
+    for (int v = 0; count > 2 && v < views; v++) {
+        double rest = share_agreeing(report, v, false);
+        if (!(shares[v] < least) || !isfinite(rest)) continue;
+        check_add_finding(
+            report, true,
+            "view %d disagrees with the others (%.0f %% of its points agree, of the others' %.0f %%): its "
+            "pose or intrinsics are off",
+            v, 100 * shares[v], 100 * rest);
+    }
+    free(shares);
+    return STATUS_OK;
+}
+
+// An episode of which nothing agrees, in a file of others that do. Cameras that stand elsewhere may rightly see
+// different places.
+static void judge_apart(const Dataset *dataset, int episode, CheckReport *report) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    const EpisodeCheck *check = &report->episodes[episode];
+    const char *what = !check->tested
+                           ? info->V > 1 ? "no two views show the same place" : "no two frames show the same place"
+                       : info->V > 1 ? "the views agree at no point"
+                                     : "the frames agree at no point";
+    if (info->V > 1 && same_cameras_agree(dataset, report, episode) >= 0)
+        check_add_finding(
+            report, true,
+            "episode %s: %s, as they do in the other episodes; its cameras or its depth differ from theirs", info->name,
+            what);
+    else
+        check_add_finding(report, false, "episode %s: %s, so its cameras and its depth could not be checked",
+                          info->name, what);
+}
+
+static void judge_episodes(const Dataset *dataset, CheckReport *report) {
+    if (!(report->all.median <= report->pass)) return; // said of all
+    for (int i = 0; i < report->episode_count; i++) {
+        const EpisodeCheck *check = &report->episodes[i];
+        const EpisodeInfo *info = dataset_episode(dataset, i);
+        double most = floor_of_episode(check);
+        bool comparable = check->valid > 0 && (info->V > 1 || (info->moving_cameras && info->F > 1));
+        if (comparable && !isfinite(check->median)) judge_apart(dataset, i, report);
+        else if (comparable && check->tested < EPISODE_POINTS_MIN)
+            check_add_finding(report, false, "episode %s: only %zu points could be compared: its views hardly overlap",
+                              info->name, check->tested);
+        if (check->tested < EPISODE_POINTS_MIN || !(check->median > most)) continue;
+        check_add_finding(report, true,
+                          "episode %s: the median reprojection error is %.1f mm, above its floor of %.1f mm",
+                          info->name, 1e3 * check->median, 1e3 * most);
+    }
+}
+
+static void judge_errors(CheckReport *report) {
+    const PairStats *all = &report->all;
+    double through = (double)all->through / (double)all->tested;
+    // Points that are all occluded or seen through have no median.
+    if (!isfinite(all->median))
+        check_add_finding(report, true, "no point agrees within 5 %% of depth: cameras, depth or both are off");
+    else if (all->median > report->pass)
+        check_add_finding(report, true,
+                          "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
+                          "depth + 2 mm + noise): cameras, depth or both are off",
+                          1e3 * all->median, 1e3 * report->pass);
+    if (through > CHECK_PASS_THROUGH)
+        check_add_finding(report, true,
+                          "%.0f %% of the compared points lie more than 5 %% in front of what the other view sees: "
+                          "cameras, depth or both are off",
+                          100 * through);
+}
+
+Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereLists *where, CheckReport *report,
+                     Error *err) {
+    int views = dataset_episode(dataset, 0)->V;
+    double depth = mean_known(report, offsetof(EpisodeCheck, depth_median));
+    report->noise = mean_known(report, offsetof(EpisodeCheck, noise));
+    report->pass = floor_of(depth, report->noise);
+    Status status = check_colour(evidence, report, err);
+    // Views that do not meet as they stand are no reason for a guess: colour must confirm it.
+    double colour = report->colour.correlations[report->colour.guess];
+    if (report->guesses[GUESS_NONE].tested < POINTS_MIN && !(report->colour.told && colour > CONFIRMED))
+        report->guess = GUESS_NONE;
+    judge_guess(evidence, depth, report);
+    judge_depths(dataset, report);
+    if (report->all.tested >= POINTS_MIN) judge_errors(report);
+    else if (report->all.tested)
+        check_add_finding(report, false, "too few points to compare (%zu): the views hardly overlap",
+                          report->all.tested);
+    else if (views > 1)
+        check_add_finding(report, false, "no two views see the same place: their cameras cannot be compared");
+    if (report->all.tested && !report->guess) {
+        if (!status) status = judge_views(report, report->pair_views, err);
+        judge_episodes(dataset, report);
+        if (!status) status = check_clocks(evidence, report, err);
+    }
+    where_judge(where, report);
+    return status;
+}

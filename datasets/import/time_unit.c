@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/import/formats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// Pictures come 1 to 2000 ms apart. Two units fit a step of 1000 to 2000: the larger one is taken.
+#define STEP_MIN 1e-3
+#define STEP_MAX 2.0
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Median of the steps between the finite times, 0 when there is none.
+static double median_step(double *sorted, size_t count) {
+    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    size_t steps = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        double step = sorted[i + 1] - sorted[i];
+        if (step > 0) sorted[steps++] = step;
+    }
+    if (steps == 0) return 0;
+    qsort(sorted, steps, sizeof *sorted, compare_doubles);
+    return sorted[steps / 2];
+}
+
+Status time_unit(const double *times, size_t count, const ImportSource *source, const char *place, double *out,
+                 Error *err) {
+    static const struct {
+        const char *name, *word;
+        double seconds;
+    } UNITS[] = {
+        {"s", "seconds", 1}, {"ms", "milliseconds", 1e-3}, {"us", "microseconds", 1e-6}, {"ns", "nanoseconds", 1e-9}};
+    *out = source->options->time_unit > 0 ? source->options->time_unit : 1;
+    if (source->options->time_unit > 0) return STATUS_OK;
+    double *sorted = malloc((count + 1) * sizeof *sorted);
+    size_t finite = 0;
+    if (!sorted) return error_set(err, STATUS_FAILED, "%s: no memory to read its times", place);
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(times[i])) sorted[finite++] = times[i];
+    double step = median_step(sorted, finite);
+    free(sorted);
+    for (size_t u = 1; u < sizeof UNITS / sizeof *UNITS; u++) {
+        double seconds = step * UNITS[u].seconds;
+        if (!(step > STEP_MAX) || seconds < STEP_MIN || seconds > STEP_MAX) continue;
+        log_warning(
+            source->log,
+            "%s: pictures come %.6g apart; these times are taken for %s (a step of %.4g s); give --time-unit s, "
+            "ms, us or ns if they are not",
+            place, step, UNITS[u].word, seconds);
+        *out = UNITS[u].seconds;
+        break;
+    }
+    return STATUS_OK;
+}
+
+Status times_to_seconds(PosedSet *set, const ImportSource *source, const char *place, Error *err) {
+    double unit = 1, *times = malloc((set->count + 1) * sizeof *times);
+    size_t count = 0;
+    if (!times) return error_set(err, STATUS_FAILED, "%s: no memory to read its times", place);
+    for (size_t i = 0; i < set->count; i++)
+        if (set->images[i].view == set->images[0].view) times[count++] = set->images[i].time;
+    Status status = time_unit(times, count, source, place, &unit, err);
+    for (size_t i = 0; i < set->count; i++) set->images[i].time *= unit;
+    free(times);
+    return status;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/output_kind.h"
+
+#include "base/file_kind.h"
+#include "datasets/h5.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD_BYTES = 4096 };
+
+// A file is of a kind by its words from file_kind(), by the format of an HDF5 file, which is the kind's name, or by a
+// text within its first bytes.
+static const struct {
+    const char *kind, *words, *text;
+} kinds[] = {
+    {"png", "a PNG picture", NULL},
+    {"gif", "a GIF", NULL},
+    {"mp4", "an MP4 film", NULL},
+    {"npz", "a ZIP archive (.npz, .zip)", NULL},
+    {"glb", "a binary glTF", NULL},
+    {"safetensors", "a safetensors file", NULL},
+    {"vpd-dataset", "a data set", NULL},
+    {"vpd-rollout", "a rollout", NULL},
+    {"vpd-particles", "particles", NULL},
+    {"vpd-checkpoint", "a checkpoint", NULL},
+    {"svg", "a plot in SVG", "<svg"},
+    {"html", "a page that vpd wrote", "content=\"vpd "},
+    {"usda", "USD text", "#usda"},
+    {"eval", "a result of \"vpd eval -o\"", "\"vpd-eval\""},
+    {"selftest", "a result of \"vpd selftest -o\"", "\"vpd-selftest\""},
+    {"config", "a config that vpd wrote", "train."},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool is_named(const char *list, const char *kind) {
+    size_t length = strlen(kind);
+    for (const char *at = list; (at = strstr(at, kind)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == 0 || at[length] == ' ')) return true;
+    return false;
+}
+
+// An empty file is of every kind: mktemp makes one.
+bool output_is_of_kind(const char *path, const char *list) {
+    char head[HEAD_BYTES], format[64];
+    Error ignored;
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file) fclose(file);
+    if (!file || size == 0) return true; // what cannot be read says so when it is written
+    const char *found = file_kind(path);
+    h5_read_format(path, format, sizeof format, &ignored);
+    for (int i = 0; i < KINDS; i++) {
+        const char *text = kinds[i].text;
+        bool same = text ? memmem(head, size, text, strlen(text)) != NULL
+                         : !strcmp(found, kinds[i].words) || !strcmp(format, kinds[i].kind);
+        if (same && is_named(list, kinds[i].kind)) return true;
+    }
+    return false;
+}
+
+const char *output_kind_words(const char *list) {
+    for (int i = 0; i < KINDS; i++)
+        if (strncmp(list, kinds[i].kind, strcspn(list, " ")) == 0) return kinds[i].words;
+    return "a file of this kind";
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "infer/eval_request.h"
+
+#include "base/file.h"
+#include "infer/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- which episodes
+
+static Status parse_splits(const char *splits, bool out[SPLIT_COUNT], Error *err) {
+    for (const char *at = splits;; at++) {
+        char word[16];
+        size_t length = strcspn(at, ",");
+        Split split;
+        snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 15, at);
+        if (!split_parse(word, &split))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "split: expected train, val or test, or a list of them, found \"%.40s\"", at);
+        out[split] = true;
+        at += length;
+        if (!*at) return STATUS_OK;
+    }
+}
+
+static Status named_episodes(const Dataset *dataset, const char *const *names, int count, EvalEpisodes *out,
+                             Error *err) {
+    Status status = STATUS_OK;
+    snprintf(out->words, sizeof out->words, "given by name");
+    for (int i = 0; status == STATUS_OK && i < count; i++) {
+        status = history_find_episode(dataset, names[i], &out->list[out->count++], err);
+        for (int j = 0; status == STATUS_OK && j < i; j++)
+            if (out->list[j] == out->list[i])
+                status = error_set(err, STATUS_BAD_INPUT, "episode %s is named twice", names[i]);
+    }
+    return status;
+}
+
+Status eval_episodes_choose(const Dataset *dataset, const char *splits, const char *const *names, int name_count,
+                            EvalEpisodes *out, Error *err) {
+    const DatasetInfo *info = dataset_info(dataset);
+    *out = (EvalEpisodes){0};
+    if (!splits) splits = "val,test";
+    snprintf(out->words, sizeof out->words, "%.60s", splits);
+    Status status = parse_splits(splits, out->split, err);
+    if (status != STATUS_OK) return status;
+    out->list = calloc((size_t)info->episode_count + (size_t)name_count + 1, sizeof *out->list);
+    if (!out->list) return error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
+    if (name_count) return named_episodes(dataset, names, name_count, out, err);
+    for (int i = 0; i < info->episode_count; i++)
+        if (out->split[dataset_episode(dataset, i)->split]) out->list[out->count++] = i;
+    if (out->count) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: expected episodes of split %s, found %d for train, %d for val, %d for test; choose another split",
+        info->path, out->words, info->split_count[SPLIT_TRAIN], info->split_count[SPLIT_VAL],
+        info->split_count[SPLIT_TEST]);
+}
+
+void eval_episodes_free(EvalEpisodes *episodes) {
+    free(episodes->list);
+    *episodes = (EvalEpisodes){0};
+}
+
+// ---- the evaluation
+
+// Motion alone is measured on particles of objects, by masks, against where the objects are: without them the result
+// would be empty.
+static Status check_motion(const Dataset *dataset, const EvalRequest *request, Error *err) {
+    const char *path = dataset_info(dataset)->path;
+    bool positions = false;
+    if (!request->motion_only) return STATUS_OK;
+    if (request->steps == 0)
+        return error_set(err, STATUS_BAD_INPUT, "motion alone needs a step to predict, found 0 steps");
+    for (int i = 0; i < request->episodes->count; i++) {
+        const EpisodeInfo *info = dataset_episode(dataset, request->episodes->list[i]);
+        if (info->object_position && info->O > 0 && info->has_mask) return STATUS_OK;
+        positions = positions || (info->object_position && info->O > 0);
+    }
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: the motion of objects cannot be measured, as these episodes have no %s; measure pictures "
+                     "instead (without --motion)",
+                     path, positions ? "mask" : "state/object_position");
+}
+
+Status eval_request_run(const Session *session, const Dataset *dataset, const EvalRequest *request, Report *report,
+                        Error *err) {
+    EvalPlan plan = {0};
+    EvalChoice choice = {.episodes = request->episodes->list,
+                         .episode_count = request->episodes->count,
+                         .starts = request->starts,
+                         .steps = request->steps,
+                         .time_step = session->meta.time_step};
+    EvalOptions options = {.time_step = session->meta.time_step,
+                           .views = &request->views,
+                           .seen_only = request->seen_only,
+                           .motion_only = request->motion_only,
+                           .pictures = request->pictures,
+                           .log = request->log};
+    if (request->motion_only && (request->pictures || request->seen_only))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "motion alone draws nothing, so it goes neither with pictures nor with seen");
+    Status status = check_motion(dataset, request, err);
+    if (status == STATUS_OK && request->pictures) status = file_make_folders(request->pictures, err);
+    if (status == STATUS_OK) status = eval_plan_make(session->model, dataset, &choice, &plan, err);
+    if (status == STATUS_OK && *plan.left_out)
+        log_warning(request->log, "too short for %d steps: %s", plan.steps, plan.left_out);
+    if (status == STATUS_OK) status = eval_run(session->model, dataset, &plan, &options, report, err);
+    if (status == STATUS_OK) {
+        snprintf(report->model, sizeof report->model, "%.400s, step %ld%s", session->path, session->meta.step,
+                 session->raw ? ", raw weights" : "");
+        snprintf(report->split, sizeof report->split, "%s", request->episodes->words);
+    }
+    eval_plan_free(&plan);
+    return status;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory.h"
+
+#include "base/check.h"
+#include "model/vpd.h"
+#include "nn/ssim_loss.h"
+
+#include <math.h>
+#include <string.h>
+
+// The rest of a sum that is counted op by op: tables of neighbours, the room between blocks.
+#define SURE 0.8
+// Of the samples on a ray so many meet particles, as a guess.
+#define SAMPLES_MET 0.5
+enum { REAL_BYTES = 4, IMAGE_BYTES = 3 + 4 + 2 }; // colour, depth, mask
+enum { GEOMETRY = 4, GEOMETRY_VELOCITY = 7, WEIGHT_HIDDEN = 32 };
+
+static void add_part(MemoryEstimate *out, const char *name, const char *shrink, double bytes, double least,
+                     bool on_host) {
+    if (!(bytes > 0)) return;
+    CHECK(out->count < MEMORY_PARTS);
+    out->part[out->count++] = (MemoryPart){name, shrink, bytes, least, on_host};
+}
+
+// ---- values of the tape, in numbers
+
+// Of one step: values; products kept for the backward pass; gradients within its own stage.
+typedef struct StepNumbers {
+    double values, kept, gradients, outputs;
+} StepNumbers;
+
+// Pooled, convolved and normed images on the way down, joined ones on the way up (encoder/encoder.c).
+static double encoder_numbers(const Config *c, const MemoryShape *s) {
+    const IntList *w = &c->encoder.widths;
+    int levels = w->count;
+    double divisor = ldexp(1, levels - 1), images = (double)c->model.T * s->input_views, numbers = 0;
+    double pixels = images * ceil(s->H / divisor) * divisor * ceil(s->W / divisor) * divisor;
+    for (int l = 0; l < levels; l++) {
+        double here = ldexp(pixels, -2 * l);
+        numbers += here * (4.0 * w->v[l] + (l > 0 ? w->v[l - 1] : 0));
+        if (l + 1 < levels) numbers += here * (4.0 * w->v[l] + w->v[l] + w->v[l + 1]);
+    }
+    return numbers + pixels * w->v[0];
+}
+
+// Numbers of nodes and edges.
+typedef struct GraphSize {
+    double N, M, C, to_node, among, to_particle;
+} GraphSize;
+
+static GraphSize graph_size(const Config *c, double N) {
+    const GnnOptions *g = &c->gnn;
+    bool flat = g->graph == GRAPH_FLAT;
+    GraphSize s = {.N = N, .M = flat ? N : fmin((double)g->M, N), .C = (double)c->model.C};
+    double extra = flat ? 0 : (double)(g->cross_edges + g->contact_edges);
+    s.to_node = N * fmin((double)g->k_particle_to_node, s.M);
+    s.among = s.M * fmin((double)g->k_node_to_node + extra, s.M);
+    s.to_particle = N * fmin((double)g->k_node_to_particle, s.M);
+    return s;
+}
+
+// e and h of every round, and what each keeps: three products an edge, three a node.
+static void add_rounds(const Config *c, const GraphSize *s, StepNumbers *n) {
+    double L = (double)c->gnn.L, edges = s->among * s->C, nodes = s->M * s->C;
+    if (L < 1) return;
+    n->values += s->among * (1 + GEOMETRY_VELOCITY) + L * (edges + 3 * nodes);
+    n->kept += 2 * edges + L * 3 * (edges + nodes);
+    n->gradients += edges + s->among * GEOMETRY_VELOCITY + 2 * L * nodes;
+}
+
+static void add_decode(const Config *c, const GraphSize *s, StepNumbers *n) {
+    bool at_particles = c->gnn.decode == 1 + DECODE_PARTICLE;
+    double edges = s->to_particle, nodes = s->M * s->C;
+    n->values += edges * (GEOMETRY + 2) + (at_particles ? nodes + s->N * (s->C + 4) : s->M * WEIGHT_HIDDEN + edges);
+    n->kept += at_particles ? 2 * edges * s->C + 2 * s->N * s->C : nodes;
+    n->gradients += edges * GEOMETRY + (at_particles ? nodes + s->N * s->C : s->M * WEIGHT_HIDDEN + edges);
+}
+
+static StepNumbers dynamics_numbers(const Config *c, double N) {
+    StepNumbers n = {0};
+    if (c->gnn.graph == GRAPH_NONE || c->model.T < 2) return n;
+    GraphSize s = graph_size(c, N);
+    double T = (double)c->model.T, nodes = s.M * s.C, flat = c->gnn.graph == GRAPH_FLAT;
+    double sets = flat ? 1 : T; // of particles that are sent
+    n.values = sets * (s.to_node * (1 + GEOMETRY) + nodes + N * (T + 1)) + nodes;
+    n.kept = sets * 2 * s.to_node * s.C + 3 * nodes;
+    n.gradients = sets * (s.to_node * GEOMETRY + nodes) + nodes;
+    add_rounds(c, &s, &n);
+    if (!flat) add_decode(c, &s, &n);
+    n.outputs = N * (6 + (c->gnn.feature_change > 0 ? (double)c->model.D : 0));
+    n.values += n.outputs;
+    n.gradients += n.outputs;
+    return n;
+}
+
+// Rays of one frame: placed samples, and per sample that meets particles the MLP's layers and slopes.
+static void renderer_numbers(const Config *c, const MemoryShape *s, double N, double *sure, double *guess) {
+    const RendererOptions *r = &c->renderer;
+    double patch = c->train.ssim_term > 0 ? SSIM_SIDE * SSIM_SIDE : 0;
+    double rays = s->views * ((double)c->train.rays + patch), samples = rays * (double)r->S;
+    double inputs = 4.0 * (double)c->model.D + 4 + (r->view_direction ? 3 : 0);
+    double layers = inputs + 2.0 * (r->widths.v[0] + r->widths.v[1]) + 12 + 4;
+    *sure = rays * 14 + 8 * N;
+    *guess = samples * (SAMPLES_MET * layers + 2 + (double)r->K) + 8 * N;
+}
+
+// ---- a training
+
+static double longest_rollout(const TrainConfig *train) {
+    double longest = 0;
+    for (int i = 0; i < train->rollout.count; i++) longest = fmax(longest, train->rollout.v[i]);
+    return longest;
+}
+
+static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
+    double N = fmin((double)c->encoder.N, s->points), steps = longest_rollout(&c->train), sure, guess;
+    StepNumbers step = dynamics_numbers(c, N);
+    double encoder = encoder_numbers(c, s), images = (double)c->model.T * s->input_views * s->H * s->W;
+    renderer_numbers(c, s, N, &sure, &guess);
+    bool again = c->train.checkpoint_steps;
+    double kept = again ? 0 : fmin(REAL_BYTES * steps * step.kept, c->train.keep_mib * (1 << 20));
+    double dynamics = REAL_BYTES * (again ? step.values + step.gradients + steps * step.outputs
+                                          : steps * step.values + (steps > 0 ? step.gradients : 0));
+    // Gradients of the encoder lie where rollout steps were.
+    double values = REAL_BYTES * encoder, rest = dynamics + kept + REAL_BYTES * steps * sure;
+    double gradients = fmax(0, values - rest);
+    add_part(out, "encoder", "fewer data.input_views, smaller images (\"vpd data convert --size\"), encoder.widths",
+             values, SURE * values, false);
+    add_part(out, "gradients", NULL, gradients, SURE * fmax(0, values - dynamics - kept - REAL_BYTES * steps * guess),
+             false);
+    add_part(out, "dynamics",
+             "train.keep_mib=0, train.checkpoint_steps=true, a shorter train.rollout, gnn.M, encoder.N",
+             dynamics + kept, SURE * (dynamics + kept), false);
+    add_part(out, "renderer", "train.rays, a shorter train.rollout", REAL_BYTES * (steps + 1) * (sure + guess),
+             REAL_BYTES * (steps + 1) * sure, false);
+    // Colours and depths of the history, once as bytes and once as numbers, here and on the device; points of clouds.
+    double inputs = images * (7 + 2 * 3 * REAL_BYTES) + images * 33 + 3 * s->points * 33;
+    add_part(out, "inputs", "fewer data.input_views, smaller images", inputs, SURE * images * 7, true);
+}
+
+static void add_weights(double weights, double blocks, MemoryEstimate *out) {
+    static const char shrink[] = "model.C, gnn.L, encoder.widths";
+    double block = REAL_BYTES * weights;
+    add_part(out, "parameters", shrink, 2 * block, 2 * block, false);
+    add_part(out, "optimiser", shrink, blocks * block, blocks * block, false);
+}
+
+// Frames that are read ahead, decoded images that are kept, and scene flow by frame (train/flow_field.h).
+static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
+    enum { FLOW_FRAMES = 4096, FLOW_BYTES = 54 * 1024 };
+    double frame = s->views * s->H * s->W * IMAGE_BYTES,
+           item = ((double)c->model.T + longest_rollout(&c->train)) * frame;
+    double read = item * (2 + 2 * (double)c->data.threads);
+    double cache = fmin(c->data.cache_mib * (1 << 20), s->episodes_bytes);
+    bool flow = c->train.flow_term > 0 || c->gnn.velocity == 1 + VELOCITY_NODE;
+    add_part(out, "frames read ahead", "data.threads, a shorter train.rollout, smaller images", read, item, true);
+    add_part(out, "cached images", "data.cache_mib", cache, 0, true);
+    add_part(out, "scene flow", NULL, flow ? fmin(s->frames, FLOW_FRAMES) * FLOW_BYTES : 0, 0, true);
+}
+
+void memory_of_training(const Config *config, const MemoryShape *shape, double weights, int threads,
+                        MemoryEstimate *out) {
+    double blocks = 2 + (config->train.ema > 0 ? 1 : 0), copies = 2 * (1 + blocks) * REAL_BYTES * weights;
+    *out = (MemoryEstimate){.count = 0};
+    add_weights(weights, blocks, out);
+    add_part(out, "a checkpoint while it is saved", "model.C, gnn.L, encoder.widths", copies, copies, true);
+    add_tape(config, shape, out);
+    add_data(config, shape, out);
+    double C = (double)config->model.C;
+    add_part(out, "temporaries", NULL, (4 << 20) + threads * REAL_BYTES * 12.0 * C * C, 0, false);
+}
+
+void memory_of_weights(double weights, MemoryEstimate *out) {
+    *out = (MemoryEstimate){.count = 0};
+    add_weights(weights, 0, out);
+}

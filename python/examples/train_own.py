@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""From a recording of your own to a simulator: import, check, train, evaluate, roll out, export.
+
+    python/examples/train_own.py RECORDING FOLDER [KEY=VALUE ..]     # a layout of docs/data.md; options of docs/training.md
+
+Leaves in FOLDER: data.h5, run/ and rollout.glb (animated points, which 3D viewers open). Ctrl-C saves the training; the same
+line again goes on from there."""
+import pathlib
+import sys
+
+import vpd
+
+
+def show(line):
+    if line["kind"] == "train":
+        print(f"step {line['step']}: loss {line['loss']:.4f}")
+
+
+def main(recording, folder, *settings):
+    folder = pathlib.Path(folder)
+    data, run = folder / "data.h5", folder / "run"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not data.exists():
+        told = vpd.import_data(recording, data)
+        print(f"{told['episodes']} episodes, {told['frames']} frames, {told['images']} pictures")
+    found = vpd.check_data(data)
+    for finding in found["findings"]:
+        print("wrong:" if finding["wrong"] else "note:", finding["text"])
+    if not found["pass"]:
+        sys.exit("the data need mending first")
+
+    options = {"model.preset": "small", **dict(pair.split("=", 1) for pair in settings)}
+    vpd.train(options=options, data=data, out=run, callback=show, resume=(run / "checkpoints" / "latest").exists())
+
+    model = vpd.Model(run)
+    report = vpd.evaluate(model, data, split="train")
+    for row in report["pictures"]:
+        if row["method"] == "model" and row["view"] is None:
+            print(f"{row['views']} views, step {row['step']}: PSNR {row['whole']['psnr_db']['mean']:.1f} dB")
+    model.episode(data).step(6).export(folder / "rollout.glb")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Import, check, train, evaluate, export."""
+from __future__ import annotations
+
+import ctypes
+import json
+import operator
+import os
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from vpd import _library as c
+from vpd._call import call_report, call_train
+from vpd._scene import Model, PathLike, _array, _export_format, _path, _text
+
+
+def _optional(path: Optional[PathLike]) -> Optional[bytes]:
+    return None if path is None else _path(path)
+
+
+def _words(text: Optional[str], name: str) -> Optional[bytes]:
+    return None if text is None else _text(text, name)
+
+
+def _texts(texts: Sequence[bytes]):
+    return (ctypes.c_char_p * max(len(texts), 1))(*texts)
+
+
+def _numbers(values: Optional[Sequence[int]], name: str):
+    """Whole numbers for C, and how many."""
+    try:
+        numbers = [] if values is None else [operator.index(value) for value in values]
+    except TypeError:
+        raise c.InputError(f"{name}: expected whole numbers, found {values!r}") from None
+    return (ctypes.c_int * max(len(numbers), 1))(*numbers), len(numbers)
+
+
+def _pairs(options: Mapping[str, Any], prefix: str = "") -> list[bytes]:
+    """{"train": {"steps": 9}, "gnn.M": 64} as "train.steps=9", "gnn.M=64"."""
+    out = []
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            out += _pairs(value, f"{prefix}{key}.")
+        else:
+            if isinstance(value, (np.ndarray, np.generic)):
+                value = value.tolist()
+            if isinstance(value, tuple):
+                value = list(value)
+            text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else json.dumps(value)
+            out.append(_text(f"{prefix}{key}={text}", f"{prefix}{key}"))
+    return out
+
+
+def train(config: Optional[PathLike] = None, options: Optional[Mapping[str, Any]] = None, *, data: Optional[PathLike] = None,
+          out: Optional[PathLike] = None, resume: bool = False, dry_run: bool = False, device: str = "auto", threads: int = 0,
+          callback: Optional[Callable[[dict], Any]] = None) -> dict:
+    """Trains a model as `vpd train` does; returns what was done: "step", "loss", "best_score", "weights", "stopped", ..
+
+    config: YAML file, as `vpd init` writes it (None: default options).
+    options: options on top of it, nested or with dots: {"train": {"steps": 2000}, "model.preset": "small"}; docs/training.md.
+    data: the data set ("data.path").  out: the folder of the run ("train.out").
+    resume: continue from the folder's latest checkpoint.
+    dry_run: a few steps that measure "tape_mib" and "seconds_per_step" and leave nothing behind.
+    device, threads: as for `Model`.
+    callback: called with each line of metrics.jsonl as a dict ("kind": "train" or "eval", "step", "loss", ..). When it returns
+        something true, the run saves a checkpoint and ends, with "stopped": True.
+
+    Ctrl-C saves a checkpoint of the last whole step and raises KeyboardInterrupt; resume=True continues from it."""
+    pairs = _pairs(options or {})
+    native = c.TrainOptions(config=_optional(config), set=_texts(pairs), set_count=len(pairs), data=_optional(data),
+                            out=_optional(out), resume=bool(resume), dry_run=bool(dry_run), device=_text(device, "device"),
+                            threads=threads)
+    return call_train(native, callback)
+
+
+def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[str] = None,
+             episodes: Sequence[Union[str, int]] = (), starts: Optional[Sequence[int]] = None, steps: Optional[int] = None,
+             input_views: Optional[Sequence[int]] = None, seen: bool = False, motion: bool = False,
+             pictures: Optional[PathLike] = None) -> dict:
+    """Compares a model's predictions with a data set; returns what `vpd eval --json` writes (docs/evaluation.md).
+
+    "pictures" has PSNR (dB), SSIM and depth error (metres) for each step and view, "motion" the error of positions (metres).
+
+    model: a Model, a checkpoint, or the folder of a run.  data: a data set.
+    split: "train", "val", "test", or a list such as "val,test" (the default).  episodes: names or numbers, in place of split.
+    starts: present frames (default: the earliest, and one halfway).
+    steps: how many to predict (default: 12, or as many as every episode has); 0: reconstruction of the present frame alone.
+    input_views: views given to the model (default: all that are not held out).
+    seen: only pixels whose point an input view saw at step 0.  motion: motion alone, which draws nothing and is quick.
+    pictures: folder for what was drawn, beside the truth."""
+    if not isinstance(model, Model):
+        with Model(model) as opened:
+            return evaluate(opened, data, split=split, episodes=episodes, starts=starts, steps=steps, input_views=input_views,
+                            seen=seen, motion=motion, pictures=pictures)
+    if steps is not None and steps < 0:
+        raise c.InputError(f"steps: expected 0 or more, found {steps}")
+    names = [_text(str(episode), "episodes") for episode in episodes]
+    (start_list, start_count), (view_list, view_count) = _numbers(starts, "starts"), _numbers(input_views, "input_views")
+    options = c.EvaluateOptions(split=_words(split, "split"), episodes=_texts(names), episode_count=len(names), starts=start_list,
+                                start_count=start_count, input_views=view_list, input_view_count=view_count,
+                                steps=0 if steps is None else steps or -1, seen=bool(seen), motion=bool(motion),
+                                pictures=_optional(pictures))
+    return call_report("vpd_model_evaluate", model._pointer, _path(data), ctypes.byref(options))
+
+
+def check_data(data: PathLike) -> dict:
+    """Looks for wrong cameras, depth and values in a data set, as `vpd data check` does.
+
+    Returns "pass" (bool), "findings" (a list of {"wrong": bool, "text": str}), and the errors between views in millimetres."""
+    return call_report("vpd_data_check", _path(data))
+
+
+def import_data(path: PathLike, out: PathLike, *, format: Optional[str] = None, height: int = 0, width: int = 0, every: int = 0,
+                holdout: int = 0, holdout_first: int = 0, window: int = 0, near: float = 0, far: float = 0,
+                bounds: Optional[np.ndarray] = None, split: str = "train", name: Optional[str] = None, kind: Optional[str] = None,
+                fps: float = 0, gap: float = 0, intrinsics: Optional[Sequence[float]] = None, cameras: Optional[PathLike] = None,
+                depth: Optional[PathLike] = None, depth_unit: float = 0, level: int = 0,
+                time_unit: float = 0, skip_bad: bool = False) -> dict:
+    """Turns a recording in another layout into the data set `out`, as `vpd data import` does.
+
+    Returns "episodes", "frames", "images", "splits" and "warnings". What is 0 or None is the default.
+
+    format: "tum", "colmap", "nerfstudio", .. (None: guessed); docs/data.md has all.
+    height, width: pixels to resample to, with the intrinsics.  every: take every Nth picture.
+    holdout, holdout_first: hold out every Nth view, from this one on.  window: still scenes: an episode for each N pictures.
+    near, far: metres; depth outside is dropped.  bounds: (2, 3) metres, lower and upper corner of the workspace.
+    split: "train", "val" or "test".  name: of the data set.  kind: one moving camera as "still" or "video" (`--as`).
+    fps: frames a second, gap: seconds between pictures of one moment, of recordings without times.
+    intrinsics: fx, fy, cx, cy[, k1, k2, p1, p2[, k3]] in pixels, cameras: JSON file, depth: folder, of layouts without.
+    depth_unit: metres for each unit of the depth pictures.  level: of deflate, 1 to 9.
+    time_unit: seconds in a unit of time stamps (0: told from their steps).
+    skip_bad: leave out pictures that cannot be read, and list them under "skipped"."""
+    box = None if bounds is None else _array(bounds, np.float64, (2, 3), "bounds")
+    lens = None if intrinsics is None else _array(intrinsics, np.float64, (None,), "intrinsics")
+    options = c.ImportOptions(format=_words(format, "format"), height=height, width=width, every=every, holdout=holdout,
+                              holdout_first=holdout_first, window=window, near=near, far=far,
+                              bounds=None if box is None else box.ctypes.data, split=_text(split, "split"),
+                              name=_words(name, "name"), **{"as": _words(kind, "kind")}, fps=fps, gap=gap,
+                              intrinsics=None if lens is None else lens.ctypes.data,
+                              intrinsics_count=0 if lens is None else len(lens), cameras=_optional(cameras),
+                              depth=_optional(depth), depth_unit=depth_unit, level=level, time_unit=time_unit, skip_bad=bool(skip_bad))
+    return call_report("vpd_data_import", _path(path), _path(out), ctypes.byref(options))
+
+
+def export_rollout(rollout: PathLike, path: PathLike, format: Optional[str] = None) -> None:
+    """Writes a rollout file for other programs, as `vpd export` does; `Scene.export` writes a scene.
+
+    format: "npz", "gltf", "usda", or "ply" for a folder with a file for each step (None: by the path's suffix)."""
+    c.call("vpd_rollout_export", _path(rollout), _export_format(path, format), _path(path))

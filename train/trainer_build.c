@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a training run begins.
+#include "train/trainer_internal.h"
+
+#include "model/lengths.h"
+#include "nn/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_SAMPLES = 8 };
+static const double ADAM_EPSILON = 1e-8;
+
+static Status observe_data(Trainer *t, double background[3], Error *err) {
+    Frames frames[LENGTH_SAMPLES] = {{0}};
+    Observation observations[LENGTH_SAMPLES];
+    int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
+    Status status = train_data_samples(&t->data, count, frames, err);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        observations[i] = observation_of(t->data.dataset, &frames[i]);
+    if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
+    for (int c = 0; c < 3; c++) background[c] = 0;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        real mean[3];
+        observation_background(&observations[i], mean);
+        for (int c = 0; c < 3; c++) background[c] += (double)mean[c] / count;
+    }
+    for (int i = 0; i < count; i++) frames_free(&frames[i]);
+    return status;
+}
+
+// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there
+// are none yet. Of one that gives dynamics alone only what is theirs must fit.
+static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
+    CheckpointMeta meta;
+    if (!text[0]) return STATUS_OK;
+    Status status = checkpoint_find(text, found, err);
+    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
+    if (status != STATUS_OK) return status;
+    if (trainer_other_time_step(t, &meta))
+        log_warning(t->options->log,
+                    "%s learned with a frame every %.4g s, these data have one every %.4g s: what it "
+                    "knows of motion does not hold",
+                    found->path, meta.time_step, t->data.time_step);
+    Config wanted = t->config;
+    config_take_lengths(&wanted, &meta.config);
+    config_take_amounts(&meta.config, &wanted);
+    if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
+    status = config_check_same_model(&meta.config, &wanted, err);
+    if (status == STATUS_OK) t->config = wanted;
+    return status;
+}
+
+// The dynamics of another checkpoint; all other weights stay.
+static Status load_motion(Trainer *t, const char *path, Error *err) {
+    Parameters *set = &t->model->parameters;
+    real *kept = malloc(set->size * sizeof *kept + 1);
+    if (!kept) return error_set(err, STATUS_FAILED, "out of memory for the weights");
+    t->device->nn->download(t->device, kept, set->values, set->size * sizeof *kept);
+    Status status = checkpoint_load(path, set, CHECKPOINT_EMA, NULL, err);
+    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
+        const Parameter *item = set->items[i];
+        size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
+        if (strncmp(item->name, "gnn.", 4))
+            t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
+    }
+    free(kept);
+    return status;
+}
+
+static void freeze(Trainer *t) {
+    char list[OPTION_TEXT_SIZE], *rest = list;
+    snprintf(list, sizeof list, "%s", t->config.train.freeze);
+    for (char *prefix = strtok_r(rest, ", ", &rest); prefix; prefix = strtok_r(NULL, ", ", &rest))
+        if (parameters_freeze(&t->model->parameters, prefix) == 0)
+            log_warning(t->options->log, "train.freeze: no parameter begins with \"%s\"", prefix);
+}
+
+Status trainer_build(Trainer *t, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    double background[3];
+    CheckpointFound init = {{0}, {0}}, motion = {{0}, {0}};
+    Status status = find_init(t, train->init, false, &init, err);
+    if (status == STATUS_OK) status = find_init(t, train->init_motion, true, &motion, err);
+    if (status == STATUS_OK) status = observe_data(t, background, err);
+    if (status == STATUS_OK) status = vpd_create(&t->config, t->device, &t->model, err);
+    if (status != STATUS_OK) return status;
+    renderer_set_background(&t->model->renderer, t->device, background);
+    if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
+    if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
+    freeze(t);
+    OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
+                                 train->weight_decay, train->clip,  train->ema};
+    return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training run leaves behind: log, evaluation, pictures, checkpoints.
+#include "train/trainer_internal.h"
+
+#include "base/clock.h"
+#include "train/schedule.h"
+
+#include <math.h>
+
+double trainer_spent(const Trainer *t) { return t->seconds + clock_now() - t->started; }
+
+// Share of the time since the last line of the log that steps waited for data.
+static double waiting(Trainer *t) {
+    double now = clock_now(), share = (t->data.waited - t->waited) / (now - t->logged);
+    t->logged = now, t->waited = t->data.waited;
+    return share;
+}
+
+static Status write_log(Trainer *t, double norm, double rate, Error *err) {
+    const LossParts *parts = &t->parts;
+    RunLog *log = &t->run_log;
+    run_log_begin(log, "train", t->step);
+    run_log_number(log, "loss", parts->total);
+    if (schedule_has_images(&t->config.train, t->step - 1)) {
+        run_log_number(log, "pixels", parts->pixels);
+        run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
+        run_log_number(log, "psnr_last", -10 * log10(parts->last));
+    }
+    run_log_number(log, "displacement", parts->displacement);
+    run_log_number(log, "nearest", parts->nearest);
+    run_log_number(log, "flow", parts->flow);
+    run_log_number(log, "depth", parts->depth);
+    run_log_number(log, "ssim", parts->ssim);
+    run_log_number(log, "rate", schedule_rate(&t->config.train, t->step - 1));
+    run_log_integer(log, "rollout", schedule_rollout(&t->config.train, t->step - 1));
+    run_log_number(log, "gradient_norm", norm);
+    run_log_number(log, "node_spread", parts->spread);
+    run_log_number(log, "motion", parts->motion);
+    run_log_integer(log, "particles", (long long)parts->particles);
+    run_log_number(log, "steps_per_second", rate);
+    run_log_number(log, "seconds", trainer_spent(t));
+    run_log_number(log, "waiting", waiting(t));
+    run_log_number(log, "tape_mib", (double)tape_peak_bytes(&t->tape) / (1 << 20));
+    return run_log_end(log, err);
+}
+
+Status trainer_save(Trainer *t, Error *err) {
+    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
+    CheckpointMeta meta = {.config = t->config,
+                           .step = t->step,
+                           .best_score = t->best,
+                           .time_step = t->data.time_step,
+                           .seconds = trainer_spent(t),
+                           .evaluated = t->evaluated,
+                           .data = t->record};
+    Status status = checkpoint_save_in(t->folder.checkpoints, &t->model->parameters, &blocks, &meta, t->found_best,
+                                       t->config.train.keep, err);
+    if (status != STATUS_OK) return status;
+    t->found_best = false;
+    t->saved = t->step;
+    return STATUS_OK;
+}
+
+Status trainer_tell_stopped(const Trainer *t, Error *err) {
+    char saved[80];
+    if (!err) return STATUS_INTERRUPTED;
+    const Error stopped = *err;
+    if (t->saved < 0) return error_set(err, STATUS_INTERRUPTED, "%.500s; nothing was saved yet", stopped.text);
+    if (t->saved == 0) snprintf(saved, sizeof saved, " before step 1 was done");
+    else if (t->saved < t->step) snprintf(saved, sizeof saved, "; step %ld is saved", t->saved);
+    else snprintf(saved, sizeof saved, " after step %ld, which is saved", t->saved);
+    return error_set(err, STATUS_INTERRUPTED, "%.500s%s; go on with \"vpd train -o %.300s --resume\"", stopped.text,
+                     saved, t->folder.path);
+}
+
+// After a hook: a device that has failed in it would not copy the weights back, so its failure is taken first.
+static Status swap_back(Trainer *t, Status status, Error *err) {
+    Error failure;
+    Status failed = device_status(t->device, &failure);
+    optimizer_swap_ema(&t->optimizer);
+    return status == STATUS_OK && failed != STATUS_OK ? error_set(err, failed, "%s", failure.text) : status;
+}
+
+// Validation and pictures with the averaged weights.
+static Status evaluate(Trainer *t, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    double score = NAN;
+    if (!hooks->evaluate) return STATUS_OK;
+    optimizer_swap_ema(&t->optimizer);
+    Status status = hooks->evaluate(hooks->owner, t->model, &t->data, t->step, &t->run_log, &score, err);
+    status = swap_back(t, status, err);
+    if (status != STATUS_OK) return status;
+    t->found_best = schedule_has_images(&t->config.train, t->step - 1) && isfinite(score) && !(score >= t->best);
+    if (t->found_best) t->best = score;
+    return status;
+}
+
+static Status draw(Trainer *t, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    if (!hooks->draw || !schedule_has_images(&t->config.train, t->step - 1)) return STATUS_OK;
+    optimizer_swap_ema(&t->optimizer);
+    Status status = hooks->draw(hooks->owner, t->model, &t->data, t->step, t->folder.pictures, &t->run_log, err);
+    return swap_back(t, status, err);
+}
+
+static bool due(long every, long step) { return every > 0 && step % every == 0; }
+
+// Evaluation and pictures that are due after this many steps: 1 and 2, added.
+enum { EVALUATION = 1, PICTURES = 2 };
+static int looks_due(const Trainer *t) {
+    const TrainConfig *train = &t->config.train;
+    bool last = t->step >= train->steps;
+    bool evaluation = due(train->eval_every, t->step) || last;
+    bool pictures = due(train->picture_every, t->step) || (last && train->picture_every > 0);
+    return (evaluation ? EVALUATION : 0) + (pictures ? PICTURES : 0);
+}
+
+// The checkpoint is there before (`saved`) or comes even when this fails: no step is lost to it.
+static Status look(Trainer *t, int looks, bool saved, Error *err) {
+    Error problem = {0};
+    Status status = looks & EVALUATION ? evaluate(t, err) : STATUS_OK;
+    if (status == STATUS_OK && looks & PICTURES) status = draw(t, err);
+    t->evaluated = status == STATUS_OK;
+    if (status == STATUS_OK) return saved || t->found_best ? trainer_save(t, err) : STATUS_OK;
+    if (trainer_save(t, &problem) == STATUS_OK) return status;
+    Error first = err ? *err : (Error){0};
+    return error_set(err, status, "%.450s; nor could a checkpoint be saved: %.450s", first.text, problem.text);
+}
+
+Status trainer_leave_behind(Trainer *t, double norm, double rate, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    bool last = t->step >= train->steps, save = due(train->checkpoint_every, t->step) || last;
+    int looks = looks_due(t);
+    Status status = STATUS_OK;
+    t->evaluated = looks == 0;
+    if (due(train->log_every, t->step) || last) status = write_log(t, norm, rate, err);
+    if (status == STATUS_OK && save) status = trainer_save(t, err);
+    if (status == STATUS_OK && looks) status = look(t, looks, save, err);
+    return status;
+}
+
+Status trainer_finish(Trainer *t, Error *err) {
+    int looks = looks_due(t);
+    return looks ? look(t, looks, true, err) : STATUS_OK;
+}
