@@ -94,15 +94,21 @@ static Status read_shape(exr_const_context_t file, size_t size, exr_attr_box2i_t
     return choose_channels(channels, wanted, err);
 }
 
-// Where the lines from y on go; channels that are not wanted go nowhere.
-static void aim(exr_decode_pipeline_t *decode, const Wanted *wanted, const Image *out, int y) {
-    for (int c = 0; c < decode->channel_count; c++) decode->channels[c].decode_to_ptr = NULL;
-    for (int i = 0; i < wanted->count; i++) {
-        exr_coding_channel_info_t *channel = &decode->channels[wanted->index[i]];
-        size_t pixel = (size_t)wanted->count * sizeof(float), line = (size_t)out->W * pixel;
-        channel->decode_to_ptr = (uint8_t *)out->pixels + (size_t)y * line + (size_t)i * sizeof(float);
+// Where the lines from y on go. Channels that are not wanted all go to spare, which holds the floats of one chunk:
+// without a place some of the library's ways of unpacking write to address 0.
+static void aim(exr_decode_pipeline_t *decode, const Wanted *wanted, const Image *out, float *spare, int y) {
+    for (int c = 0; c < decode->channel_count; c++) {
+        exr_coding_channel_info_t *channel = &decode->channels[c];
+        size_t pixel = sizeof(float);
+        channel->decode_to_ptr = (uint8_t *)spare;
+        for (int i = 0; i < wanted->count; i++)
+            if (wanted->index[i] == c) {
+                pixel = (size_t)wanted->count * sizeof(float);
+                channel->decode_to_ptr =
+                    (uint8_t *)((float *)out->pixels + (size_t)y * (size_t)out->W * (size_t)wanted->count + i);
+            }
         channel->user_pixel_stride = (int32_t)pixel;
-        channel->user_line_stride = (int32_t)line;
+        channel->user_line_stride = (int32_t)((size_t)out->W * pixel);
         channel->user_bytes_per_element = sizeof(float);
         channel->user_data_type = EXR_PIXEL_FLOAT;
     }
@@ -112,20 +118,23 @@ static void aim(exr_decode_pipeline_t *decode, const Wanted *wanted, const Image
 static bool read_lines(exr_const_context_t file, const exr_attr_box2i_t *window, const Wanted *wanted, Image *out) {
     exr_decode_pipeline_t decode = EXR_DECODE_PIPELINE_INITIALIZER;
     int32_t step = 0;
-    bool good = exr_get_scanlines_per_chunk(file, 0, &step) == EXR_ERR_SUCCESS && step > 0;
+    if (exr_get_scanlines_per_chunk(file, 0, &step) != EXR_ERR_SUCCESS || step < 1) return false;
+    float *spare = calloc((size_t)step * (size_t)out->W, sizeof *spare);
+    bool good = spare;
     for (int y = 0; good && y < out->H; y += step) {
         exr_chunk_info_t chunk;
         good = exr_read_scanline_chunk_info(file, 0, window->min.y + y, &chunk) == EXR_ERR_SUCCESS &&
-               chunk.start_y == window->min.y + y && chunk.height > 0 && chunk.height <= out->H - y &&
-               chunk.width == out->W;
+               chunk.start_y == window->min.y + y && chunk.height > 0 && chunk.height <= step &&
+               chunk.height <= out->H - y && chunk.width == out->W;
         if (good && y == 0) good = exr_decoding_initialize(file, 0, &chunk, &decode) == EXR_ERR_SUCCESS;
         else if (good) good = exr_decoding_update(file, 0, &chunk, &decode) == EXR_ERR_SUCCESS;
         if (!good) break;
-        aim(&decode, wanted, out, y);
+        aim(&decode, wanted, out, spare, y);
         if (y == 0) good = exr_decoding_choose_default_routines(file, 0, &decode) == EXR_ERR_SUCCESS;
         good = good && exr_decoding_run(file, 0, &decode) == EXR_ERR_SUCCESS;
     }
     exr_decoding_destroy(file, &decode);
+    free(spare);
     return good;
 }
 
