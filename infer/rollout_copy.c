@@ -29,6 +29,7 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     size_t N = r.sets[0].N, V = (size_t)r.V;
     bool good = true;
     for (int i = 0; i < ROLLOUT_SETS_MAX; i++) good = own_set(r.sets + i) && good;
+    good = motion_field_copy(&from->motion, &r.motion, err) == STATUS_OK && good;
     good = own(&r.positions, r.steps * 3 * N * sizeof *r.positions) && good;
     good = own(&r.features, r.steps * r.sets[0].D * N * sizeof *r.features) && good;
     good = own(&r.time, (r.steps + 1) * sizeof *r.time) && good;

@@ -408,6 +408,7 @@ Status rollout_file_read_memory(const void *bytes, size_t size, const char *name
 void rollout_file_free(RolloutFile *rollout) {
     for (int i = 0; i < ROLLOUT_SETS_MAX; i++)
         for (int k = 0; k < SET_ARRAY_COUNT; k++) free(*set_pointer(rollout->sets + i, SET_ARRAYS + k));
+    motion_field_free(&rollout->motion);
     free(rollout->positions);
     free(rollout->features);
     free(rollout->time);

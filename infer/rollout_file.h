@@ -20,6 +20,7 @@
 #define VPD_INFER_ROLLOUT_FILE_H
 
 #include "base/error.h"
+#include "motion/motion_field.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,7 @@ typedef struct RolloutSet {
 typedef struct RolloutFile {
     int set_count; // T: input sets, 0 = now, 1 = the one before it, ...
     RolloutSet sets[ROLLOUT_SETS_MAX];
+    MotionField motion; // that was seen at points of sets[0]
     size_t steps;
     float *positions;    // (steps,N,3), N = sets[0].N
     float *features;     // (steps,N,D) or NULL
