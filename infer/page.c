@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of the page, text, tables and commands.
+// The page around its sections (infer/page/), text, tables and commands.
 #include "infer/page.h"
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/version.h"
 #include "infer/page_parts.h"
@@ -190,45 +191,40 @@ void page_table(Page *page, const char *caption, const char *const *cells, int r
 
 // ---- the file
 
-static void put_head(const Page *page, FILE *out) {
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
-          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<meta name=\"generator\" content=\"vpd ",
-          out);
-    page_put_escaped(out, version_number());
-    fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
-    page_put_escaped(out, page->title);
-    fputs("</title>\n<style>\n", out);
-    fputs(PAGE_STYLE, out);
-    fputs("</style>\n</head>\n", out);
+static void put_html(FILE *out, const char *text) { fputs(text, out); }
+
+static void put_subtitle(FILE *out, const char *text) { put_paragraphs(out, text, ""); }
+
+static void put_contents(FILE *out, const char *text) {
+    if (*text) fprintf(out, "<nav aria-label=\"Contents\"><ul>\n%s</ul></nav>\n", text);
 }
 
-static void put_header(const Page *page, FILE *out) {
-    fputs("<body>\n<div class=\"page\">\n<a class=\"skip\" href=\"#main\">To the contents</a>\n<header>\n<h1>", out);
-    page_put_escaped(out, page->title);
-    fputs("</h1>\n", out);
-    if (page->subtitle[0]) put_paragraphs(out, page->subtitle, "");
-    fputs("<button class=\"theme\" type=\"button\" hidden aria-label=\"Light or dark\"><svg viewBox=\"0 0 20 20\" "
-          "aria-hidden=\"true\">"
-          "<circle cx=\"10\" cy=\"10\" r=\"8\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"/>"
-          "<path d=\"M10 2a8 8 0 0 1 0 16z\" fill=\"currentColor\"/></svg></button>\n</header>\n",
-          out);
-    if (page->sections > 1) fprintf(out, "<nav aria-label=\"Contents\"><ul>\n%s</ul></nav>\n", page->list_text);
-}
-
+// infer/page/page.html with its {{name}}s replaced.
 static void put_page(const Page *page, FILE *out) {
-    put_head(page, out);
-    put_header(page, out);
-    fputs("<main id=\"main\">\n", out);
-    fwrite(page->body_text, 1, page->body_size, out);
-    fputs("</main>\n<footer>Written by vpd ", out);
-    page_put_escaped(out, version_number());
-    fputs(", commit ", out);
-    page_put_escaped(out, version_commit());
-    fputs(". This file needs nothing else: it may be copied and sent.</footer>\n</div>\n<script>\n", out);
-    fputs(PAGE_SCRIPT, out);
-    fputs("</script>\n</body>\n</html>\n", out);
+    const struct {
+        const char *name, *text;
+        void (*put)(FILE *out, const char *text);
+    } slots[] = {
+        {"{{title}}", page->title, page_put_escaped},
+        {"{{subtitle}}", page->subtitle, put_subtitle},
+        {"{{contents}}", page->sections > 1 ? page->list_text : "", put_contents},
+        {"{{body}}", page->body_text, put_html},
+        {"{{style}}", PAGE_CSS, put_html},
+        {"{{script}}", PAGE_JS, put_html},
+        {"{{version}}", version_number(), page_put_escaped},
+        {"{{commit}}", version_commit(), page_put_escaped},
+    };
+    enum { SLOTS = sizeof slots / sizeof *slots };
+    const char *text = PAGE_HTML;
+    for (const char *open; (open = strstr(text, "{{"));) {
+        int i = 0;
+        while (i < SLOTS && strncmp(open, slots[i].name, strlen(slots[i].name)) != 0) i++;
+        CHECK(i < SLOTS);
+        fwrite(text, 1, (size_t)(open - text), out);
+        slots[i].put(out, slots[i].text);
+        text = open + strlen(slots[i].name);
+    }
+    fputs(text, out);
 }
 
 // Closes body and list, so that their text is whole.

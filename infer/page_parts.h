@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-extern const char PAGE_STYLE[], PAGE_SCRIPT[];
+// The files of infer/page/, which the build makes into strings (cmake/embed.cmake).
+extern const char PAGE_HTML[], PAGE_CSS[], PAGE_JS[], CONTROLS_HTML[];
 
 struct Page {
     char *title, *subtitle;

@@ -127,16 +127,6 @@ static void put_grid(Page *page, const PageMoving *moving, const Sheet *sheet) {
     fputs("</div>\n", page->body);
 }
 
-static void put_controls(Page *page, int frames) {
-    fprintf(page->body,
-            "<div class=\"controls\"><button type=\"button\" aria-label=\"Play\"><svg viewBox=\"0 0 16 16\" "
-            "aria-hidden=\"true\">"
-            "<path class=\"start\" d=\"M4 2l10 6-10 6z\"/><path class=\"pause\" d=\"M3 2h4v12H3zM9 "
-            "2h4v12H9z\"/></svg></button>"
-            "<input type=\"range\" min=\"0\" max=\"%d\" value=\"0\" aria-label=\"Frame\"><output></output></div>\n",
-            frames - 1);
-}
-
 void page_moving(Page *page, const PageMoving *moving) {
     Sheet sheet = {0};
     if (moving->rows < 1 || moving->columns < 1 || moving->frames < 1 || !shape_sheet(moving, &sheet)) {
@@ -159,7 +149,7 @@ void page_moving(Page *page, const PageMoving *moving) {
     page_put_escaped(page->body, moving->alt ? moving->alt : moving->caption ? moving->caption : "moving pictures");
     fputs("\">\n", page->body);
     put_grid(page, moving, &sheet);
-    put_controls(page, moving->frames);
+    fputs(CONTROLS_HTML, page->body);
     put_caption(page, moving->caption);
     fputs("</figure>\n", page->body);
     free(sheet.rgb);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+(() => {
+  'use strict';
+  const root = document.documentElement;
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const pause_at_end = 0.9; // seconds
+
+  // What a test, or a curious reader, can look at: data-error, data-pictures, and data-frame of each figure.
+  addEventListener('error', event => { root.dataset.error = event.message || 'error'; });
+
+  // ---- pictures that move together
+
+  function player(figure) {
+    const { frames, fps, width, height, across } = Object.fromEntries(
+      Object.entries(figure.dataset).map(([key, value]) => [key, Number(value)]));
+    const names = JSON.parse(figure.dataset.names);
+    const slider = figure.querySelector('input');
+    const label = figure.querySelector('output');
+    const button = figure.querySelector('button');
+    const views = [...figure.querySelectorAll('.view')].map(view => (
+      { sheet: view.querySelector('img'), canvas: view.querySelector('canvas') }));
+    // Small pictures are drawn larger, with the browser's best filter.
+    const scale = Math.max(1, Math.ceil(320 / Math.max(width, height)));
+    const small = document.createElement('canvas'); // one frame alone, so that enlarging does not mix in its neighbours
+    small.width = width;
+    small.height = height;
+    slider.max = frames - 1;
+    let frame = -1, playing = false, visible = true, clock = 0, last = 0;
+
+    function show(index) {
+      if (index === frame) return;
+      frame = index;
+      for (const { sheet, canvas } of views) {
+        const context = canvas.getContext('2d');
+        small.getContext('2d').drawImage(sheet, index % across * -width, Math.floor(index / across) * -height);
+        context.imageSmoothingQuality = 'high';
+        context.drawImage(small, 0, 0, canvas.width, canvas.height);
+      }
+      slider.value = index;
+      slider.setAttribute('aria-valuetext', names[index]);
+      label.textContent = names[index];
+      figure.dataset.frame = index;
+    }
+
+    function play(on) {
+      playing = on;
+      if (on) {
+        clock = frame >= frames - 1 ? 0 : frame / fps;
+        figure.dataset.playing = '';
+      } else {
+        delete figure.dataset.playing;
+      }
+      button.setAttribute('aria-label', on ? 'Pause' : 'Play');
+    }
+
+    function tick(now) {
+      const passed = Math.min((now - last) / 1000, 0.25);
+      last = now;
+      if (!playing || !visible) return;
+      clock = (clock + passed) % (frames / fps + pause_at_end);
+      show(Math.min(frames - 1, Math.floor(clock * fps)));
+    }
+
+    function start() {
+      for (const { sheet, canvas } of views) {
+        canvas.width = width * scale;
+        canvas.height = height * scale;
+        if (sheet.naturalWidth !== across * width) throw new Error('a sheet of pictures is damaged');
+      }
+      show(0);
+      figure.dataset.ready = '';
+      play(!still && frames > 1);
+      last = performance.now();
+      button.addEventListener('click', () => play(!playing));
+      for (const { canvas } of views) canvas.addEventListener('click', () => play(!playing));
+      slider.addEventListener('input', () => { play(false); show(Number(slider.value)); });
+      if ('IntersectionObserver' in window)
+        new IntersectionObserver(seen => { visible = seen[seen.length - 1].isIntersecting; }).observe(figure);
+      return views.length;
+    }
+    return { start, tick };
+  }
+
+  const players = [...document.querySelectorAll('.moving')].map(player);
+  addEventListener('load', () => {
+    const stills = [...document.querySelectorAll('img.still')].filter(image => image.naturalWidth > 0);
+    root.dataset.pictures = players.reduce((sum, each) => sum + each.start(), stills.length);
+    setInterval(() => { for (const each of players) each.tick(performance.now()); }, 20);
+  });
+
+  // ---- light and dark, commands to copy
+
+  const theme = document.querySelector('.theme');
+  theme.hidden = false;
+  theme.addEventListener('click', () => {
+    const dark = root.dataset.theme
+      ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    root.dataset.theme = dark ? 'light' : 'dark';
+  });
+
+  for (const block of document.querySelectorAll('.command')) {
+    const button = block.querySelector('button');
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(block.querySelector('pre').textContent);
+      button.textContent = 'Copied';
+      setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+    });
+  }
+})();
