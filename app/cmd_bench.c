@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vpd bench`: time of the hot parts at the reference shapes, of whole training steps, and of every op at the sizes of
 // its case table that are worth timing.
-#include "app/bench_ops.h"
-#include "app/bench_step.h"
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "base/json.h"
-#include "gnn/dynamics_bench.h"
+#include "bench/dynamics_bench.h"
+#include "bench/renderer_bench.h"
+#include "bench/report_ops.h"
+#include "bench/report_step.h"
+#include "bench/step_bench.h"
 #include "model/config.h"
-#include "renderer/renderer_bench.h"
-#include "train/step_bench.h"
 
 #include <string.h>
 

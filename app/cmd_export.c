@@ -3,8 +3,8 @@
 #include "app/commands.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "files/checkpoint.h"
 #include "infer/export.h"
-#include "train/checkpoint.h"
 
 static const Flag flags[] = {
     {.name = "safetensors",

@@ -5,7 +5,7 @@
 #include "app/output.h"
 #include "app/result.h"
 #include "base/version.h"
-#include "train/selftest.h"
+#include "bench/selftest.h"
 
 #include <errno.h>
 #include <string.h>

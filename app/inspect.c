@@ -4,9 +4,9 @@
 #include "base/log.h"
 #include "datasets/dataset.h"
 #include "datasets/h5.h"
+#include "files/checkpoint.h"
+#include "files/safetensors.h"
 #include "infer/rollout.h"
-#include "train/checkpoint.h"
-#include "train/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@ set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where 
 # code of 8.0 runs on 8.6 and 8.9
 set(VPD_CUDA_ARCHITECTURES "75;80;90;100;120" CACHE STRING
   "compute capabilities, the last also as PTX for later ones; or native: those of this machine's GPUs")
-set(VPD_CUDA_BACKENDS nn/cuda gnn/cuda renderer/cuda model/cuda) # folders of .cu files
+set(VPD_CUDA_BACKENDS nn/cuda gnn/cuda renderer/cuda device/cuda) # folders of .cu files
 # without fused multiply-add: neighbour lists, bodies, votes, farthest points and cells equal the CPU's, and the gradient of a
 # layer norm of one column is exactly 0
 set(VPD_CUDA_EXACT nn/cuda/layer_norm.cu nn/cuda/knn_search.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/flow.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_farthest.cu)
@@ -94,7 +94,7 @@ if(VPD_WITH_CUDA)
     list(APPEND cuda_sources ${found})
   endforeach()
   # The module has its own copy of what it needs of base/ and nn/ (docs/architecture.md).
-  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/error.c base/version.c nn/device.c nn/device_memory.c)
+  add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/clock.c base/error.c base/version.c nn/device.c nn/device_memory.c)
   add_dependencies(vpd_cuda vpd_commit)
   add_dependencies(vpd_library vpd_cuda)
   target_include_directories(vpd_cuda PRIVATE ${CMAKE_SOURCE_DIR})

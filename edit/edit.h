@@ -8,7 +8,7 @@
 #define VPD_EDIT_EDIT_H
 
 #include "base/log.h"
-#include "infer/rollout_file.h"
+#include "files/rollout_file.h"
 #include "nn/device.h"
 
 enum { EDIT_LIST_VERSION = 1, EDIT_LIST_BYTES_MAX = 1 << 20 };

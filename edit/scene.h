@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The particles under edit, shared by edit/*.c alone. Every point of a past set and of a cloud is tied to a present
 // particle, its owner: an edit says what happens to present particles, and what they own goes the same way. So all sets
-// and clouds stay those of one scene, whatever was edited. The file holds the ties (infer/rollout_file.h).
+// and clouds stay those of one scene, whatever was edited. The file holds the ties (files/rollout_file.h).
 #ifndef VPD_EDIT_SCENE_H
 #define VPD_EDIT_SCENE_H
 

@@ -5,7 +5,7 @@
 #ifndef VPD_INFER_EXPORT_H
 #define VPD_INFER_EXPORT_H
 
-#include "infer/rollout_file.h"
+#include "files/rollout_file.h"
 
 // FOLDER/step_0000.ply, step_0001.ply, ..: binary little-endian, x y z float, and where known red green blue uchar,
 // label ushort, radius float. The folder is made; files of other names in it stay.

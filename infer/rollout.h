@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts: what was seen of an episode becomes particles, and the model moves them on, step by step. The result is a
-// RolloutFile in host memory (infer/rollout_file.h): the input sets, the particles' places at steps 1..n, cameras and
+// RolloutFile in host memory (files/rollout_file.h): the input sets, the particles' places at steps 1..n, cameras and
 // times.
 //   rollout_run = rollout_begin (input frames -> sets, step 0), then rollout_simulate (n steps more)
 // Device memory does not grow with the number of steps: each starts from host copies on an empty tape. A rollout that
@@ -10,8 +10,8 @@
 #define VPD_INFER_ROLLOUT_H
 
 #include "base/log.h"
+#include "files/rollout_file.h"
 #include "infer/history.h"
-#include "infer/rollout_file.h"
 
 // What rollouts of one model keep between calls.
 typedef struct RolloutWorkspace {

@@ -4,10 +4,10 @@
 #ifndef VPD_INFER_SESSION_H
 #define VPD_INFER_SESSION_H
 
-#include "infer/rollout_file.h"
-#include "model/device_choice.h"
+#include "device/choice.h"
+#include "files/checkpoint.h"
+#include "files/rollout_file.h"
 #include "model/vpd.h"
-#include "train/checkpoint.h"
 
 typedef struct SessionOptions {
     const char *checkpoint; // as checkpoint_find takes it
@@ -19,7 +19,7 @@ typedef struct SessionOptions {
 typedef struct Session {
     char path[FILE_PATH_SIZE];        // of the checkpoint's file, absolute
     char note[512];                   // "" or a warning: which damaged file was passed over
-    char device_why[DEVICE_WHY_SIZE]; // "", or why "auto" took the CPU (model/device_choice.h)
+    char device_why[DEVICE_WHY_SIZE]; // "", or why "auto" took the CPU (device/choice.h)
     CheckpointMeta meta;
     bool raw;
     Device *device;

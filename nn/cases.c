@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "nn/backend.h"
-#include "nn/bench_time.h"
 
 #include <string.h>
 
@@ -53,9 +52,9 @@ static void start_backward(CaseRun *run, const OpCase *c) {
     if (!grad || !host) return;
     fill(c, UPSTREAM, -1, 1, count, host);
     run->tape.device->nn->upload(run->tape.device, grad, host, count * sizeof(real));
-    BenchTime before = bench_now(run->tape.device);
+    double before = device_seconds(run->tape.device);
     tape_backward_from_grads(&run->tape);
-    run->backward_seconds = bench_since(run->tape.device, before).wall;
+    run->backward_seconds = device_seconds(run->tape.device) - before;
 }
 
 static void count_bytes(CaseRun *run) {
@@ -72,9 +71,9 @@ static Status run_on_tape(const OpCase *c, int moved, const real *direction, rea
                           Error *err) {
     Device *device = run->tape.device;
     for (size_t i = 0; i < run->input_count; i++) make_input(run, c, i, (int)i == moved ? direction : NULL, step);
-    BenchTime before = bench_now(device);
+    double before = device_seconds(device);
     run->output = c->run(&run->tape, run->inputs, c);
-    run->forward_seconds = bench_since(device, before).wall;
+    run->forward_seconds = device_seconds(device) - before;
     if (!device->failed) count_bytes(run);
     if (backward && !device->failed) start_backward(run, c);
     return device_status(device, err);

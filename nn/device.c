@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/device.h"
 
+#include "base/clock.h"
 #include "nn/backend.h"
 #include "nn/device_memory.h"
 
@@ -21,6 +22,11 @@ void device_flush(Device *device) {
 
 void device_step_end(Device *device) {
     if (device->nn->step_end) device->nn->step_end(device);
+}
+
+double device_seconds(Device *device) {
+    if (device->nn->wait) device->nn->wait(device);
+    return clock_now();
 }
 
 void device_fail(Device *device, Status status, const char *format, ...) {

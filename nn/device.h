@@ -59,7 +59,7 @@ typedef struct Device {
     const struct TapePart *part;             // begun last
 } Device;
 
-// spec: "cpu", "cpu:avx2", "cuda", "cuda:1" ("auto": model/device_choice.h). threads 0 = base/threads.h's count.
+// spec: "cpu", "cpu:avx2", "cuda", "cuda:1" ("auto": device/choice.h). threads 0 = base/threads.h's count.
 // VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
@@ -71,6 +71,9 @@ void device_set_precision(Device *device, Precision precision);
 void device_step_begin(Device *device, bool replay);
 void device_flush(Device *device);
 void device_step_end(Device *device);
+
+// Waits until the device has done all its work: seconds of clock_now (base/clock.h).
+double device_seconds(Device *device);
 
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -3,8 +3,8 @@
 #include "tests/test.h"
 
 #include "datasets/h5.h"
+#include "files/checkpoint_arrays.h"
 #include "tests/checkpoint_model.h"
-#include "train/checkpoint_arrays.h"
 
 #include <sys/stat.h>
 

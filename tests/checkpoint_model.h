@@ -4,8 +4,8 @@
 #ifndef VPD_TESTS_CHECKPOINT_MODEL_H
 #define VPD_TESTS_CHECKPOINT_MODEL_H
 
+#include "files/checkpoint.h"
 #include "nn/backend.h"
-#include "train/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

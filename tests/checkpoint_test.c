@@ -4,9 +4,9 @@
 #include "tests/test.h"
 
 #include "base/version.h"
+#include "files/half.h"
+#include "files/safetensors.h"
 #include "tests/checkpoint_model.h"
-#include "train/half.h"
-#include "train/safetensors.h"
 
 #include <sys/stat.h>
 

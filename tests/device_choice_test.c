@@ -2,9 +2,9 @@
 // What "auto" means, and that a device which computes something else is not taken.
 #include "tests/test.h"
 
+#include "device/choice.h"
+#include "device/cuda_module.h"
 #include "gnn/backend.h"
-#include "model/cuda_module.h"
-#include "model/device_choice.h"
 #include "nn/backend.h"
 #include "renderer/backend.h"
 

@@ -3,7 +3,7 @@
 #include "tests/test.h"
 
 #include "base/version.h"
-#include "model/cuda_module.h"
+#include "device/cuda_module.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole rollout steps in float: an untrained model carries on what moves, two runs give the same bits, a warm step asks
 // the system for nothing, and every form works on awkward sets.
-#include "gnn/dynamics_bench.h"
+#include "bench/dynamics_bench.h"
 #include "tests/gnn_scene.h"
 
 static const size_t COUNTS[] = {150, 150, 150};

@@ -4,7 +4,7 @@
 #include "base/camera.h"
 #include "base/file.h"
 #include "datasets/h5.h"
-#include "infer/rollout_file.h"
+#include "files/rollout_file.h"
 #include "tests/test.h"
 
 #include <signal.h>

@@ -3,12 +3,12 @@
 // taken at 1/128, 1/64 and 1/32 of the particles, abstract nodes and pixels, and prolonged.
 #include "tests/test.h"
 
-#include "model/bench_room.h"
-#include "train/step_bench.h"
+#include "bench/step_bench.h"
+#include "device/room_video.h"
 
 static double bytes_of(Device *device, size_t divisor, bool checkpoint) {
     StepShape shape = step_shapes[STEP_LARGE];
-    BenchRoom room;
+    RoomVideo room;
     Config config;
     StepBench bench;
     Error err = {0};
@@ -18,10 +18,10 @@ static double bytes_of(Device *device, size_t divisor, bool checkpoint) {
     shape.M /= divisor;
     for (size_t d = divisor, turn = 0; d > 1; d /= 2, turn++) *(turn % 2 ? &shape.W : &shape.H) /= 2;
     assert_status_ok(step_bench_config(&shape, STEP_VELOCITY, 1e6, &config, &err), err);
-    assert_status_ok(bench_room_make(&room, 2 + shape.rollout, shape.views, shape.H, shape.W, &err), err);
+    assert_status_ok(room_video_make(&room, 2 + shape.rollout, shape.views, shape.H, shape.W, &err), err);
     assert_status_ok(step_bench(device, &config, &room.observation, 1, &bench, &err), err);
     assert_int_equal(bench.particles, shape.N);
-    bench_room_free(&room);
+    room_video_free(&room);
     return (double)(bench.tape_bytes + bench.scratch_bytes);
 }
 

@@ -4,12 +4,12 @@
 
 #include "base/file.h"
 #include "base/memory_room.h"
-#include "model/bench_room.h"
+#include "device/room_video.h"
 #include "model/memory.h"
 #include "nn/optimizer.h"
 
+#include "bench/step_bench.h"
 #include "train/loss.h"
-#include "train/step_bench.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void take_step(Device *device, const Config *config, const Observation *f
 
 static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate) {
     Config config;
-    BenchRoom room;
+    RoomVideo room;
     Device *device = NULL;
     double weights, pixels = (double)c->shape.H * c->shape.W * c->shape.views;
     Error err = {0};
@@ -100,12 +100,12 @@ static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate)
     assert_status_ok(config_resolve(&config, &err), err);
     assert_status_ok(device_open("cpu", 2, &device, &err), err);
     int F = (int)config.model.T + c->shape.rollout;
-    assert_status_ok(bench_room_make(&room, F, c->shape.views, c->shape.H, c->shape.W, &err), err);
+    assert_status_ok(room_video_make(&room, F, c->shape.views, c->shape.H, c->shape.W, &err), err);
     take_step(device, &config, &room.observation, measured);
     MemoryShape shape = {c->shape.views, c->shape.views, c->shape.H, c->shape.W, pixels, 8, 0};
     assert_status_ok(memory_count_weights(&config, &weights, &err), err);
     memory_of_training(&config, &shape, weights, 2, estimate);
-    bench_room_free(&room);
+    room_video_free(&room);
     device_close(device);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/test.h"
 
-#include "train/safetensors.h"
+#include "files/safetensors.h"
 
 #include "base/file.h"
 #include "base/random.h"

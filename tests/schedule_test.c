@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/test.h"
 
-#include "train/half.h"
+#include "files/half.h"
 #include "train/schedule.h"
 
 static const TrainConfig config = {.steps = 101,

@@ -2,11 +2,11 @@
 // The self-test finds what it is for: a wrong op, one that does not repeat, a wrong neighbour, one that fails.
 #include "tests/test.h"
 
+#include "bench/selftest.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
-#include "train/selftest.h"
 
 typedef struct Seen {
     const char *part, *name; // of the only result that may fail; NULL: none

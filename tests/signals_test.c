@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "files/checkpoint.h"
 #include "infer/eval.h"
-#include "train/checkpoint.h"
 #include "train/trainer.h"
 
 #include <signal.h>

@@ -4,8 +4,8 @@
 #include "tests/infer_world.h"
 
 #include "base/stop.h"
+#include "files/checkpoint.h"
 #include "infer/train_hooks.h"
-#include "train/checkpoint.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The config of a run that begins or goes on, from all that was said about it.
-#include "train/checkpoint.h"
+#include "files/checkpoint.h"
 #include "train/trainer.h"
 
 static Status set_key(Config *config, const char *key, const char *value, Error *err) {

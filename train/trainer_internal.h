@@ -3,9 +3,9 @@
 #ifndef VPD_TRAIN_TRAINER_INTERNAL_H
 #define VPD_TRAIN_TRAINER_INTERNAL_H
 
+#include "files/checkpoint.h"
 #include "model/memory.h"
 #include "nn/optimizer.h"
-#include "train/checkpoint.h"
 #include "train/loss.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"

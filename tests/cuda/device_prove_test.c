@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check before "auto" takes a GPU, with CUDA kernels on the CPU.
-#include "model/device_choice.h"
+#include "device/choice.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/test.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libvpd_cuda.so whose table tests/device_cuda_test.c fills.
-#include "model/cuda_module.h"
+#include "device/cuda_module.h"
 
 extern CudaModule vpd_cuda_module;
 CudaModule vpd_cuda_module;

@@ -3,8 +3,8 @@
 // ends, in the middle of a training step ends the run with one, and the checkpoint of before goes on.
 #include "tests/infer_world.h"
 
+#include "files/checkpoint.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
-#include "train/checkpoint.h"
 #include "train/trainer.h"
 
 enum { INSUFFICIENT_DRIVER = 35, NO_DEVICE = 100, NO_KERNEL_IMAGE = 209 }; // cudaError_t

@@ -3,11 +3,11 @@
 // device at their end alone.
 #include "tests/test.h"
 
-#include "model/bench_room.h"
+#include "bench/selftest.h"
+#include "bench/selftest_model.h"
+#include "bench/step_bench.h"
+#include "device/room_video.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
-#include "train/selftest.h"
-#include "train/selftest_model.h"
-#include "train/step_bench.h"
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;
@@ -52,11 +52,11 @@ static void a_step_waits_at_its_end(void **state) {
     static const StepShape shape = {"test", 64, 12, VIEWS, SIDE, SIDE, ROLLOUT, 24, 0.15, false};
     static const char *const narrow[] = {"model.C=16", "gnn.L=1", "encoder.widths=[8, 16]", "renderer.widths=[8, 8]"};
     Device *device = NULL;
-    BenchRoom room;
+    RoomVideo room;
     Config config;
     SelfTestModel model;
     Error err = {0};
-    assert_status_ok(bench_room_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, &err), err);
+    assert_status_ok(room_video_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, &err), err);
     assert_status_ok(step_bench_config(&shape, STEP_PUBLISHED, 1024, &config, &err), err);
     assert_status_ok(config_set(&config, 4, narrow, &err), err);
     assert_status_ok(cuda_on_cpu_open(&device, &err), err);
@@ -71,7 +71,7 @@ static void a_step_waits_at_its_end(void **state) {
     }
     selftest_close_model(&model);
     device_close(device);
-    bench_room_free(&room);
+    room_video_free(&room);
 }
 
 int main(void) {

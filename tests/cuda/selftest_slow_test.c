@@ -3,8 +3,8 @@
 // models, with device memory out of the host's reach.
 #include "tests/test.h"
 
+#include "bench/selftest.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
-#include "train/selftest.h"
 
 static void see(void *context, const SelfTestResult *r) {
     (void)context;

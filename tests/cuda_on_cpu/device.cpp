@@ -5,7 +5,7 @@
 
 #include "nn/cuda/device.h"
 
-#include "model/cuda_module.h"
+#include "device/cuda_module.h"
 
 extern "C" const CudaModule vpd_cuda_module;
 

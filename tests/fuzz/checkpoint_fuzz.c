@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "datasets/h5_write.h"
+#include "files/checkpoint_arrays.h"
 #include "tests/checkpoint_model.h"
-#include "train/checkpoint_arrays.h"
 
 // Of a file with changes the checksums are right whatever it holds: the linker (--wrap) leads here, for writer and
 // reader alike.

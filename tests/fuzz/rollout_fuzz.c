@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "datasets/h5_write.h"
-#include "infer/rollout_file.h"
+#include "files/rollout_file.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "base/json_fields.h"
 #include "base/npy.h"
 #include "datasets/import/text.h"
-#include "train/safetensors.h"
+#include "files/safetensors.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/report_step.h"
+
+#include "base/json.h"
+#include "bench/step_bench.h"
+#include "datasets/dataset.h"
+#include "device/room_video.h"
+#include "train/train_data.h"
+
+#include <math.h>
+
+enum { T = 2, FIRST_FRAME = 3, MAX_VIEWS = 16 };
+static const double MIB = 1 << 20;
+
+// Video to train on: a recording or a made-up room.
+typedef struct Video {
+    RoomVideo room;
+    Dataset *dataset;
+    Frames frames;
+    Observation observation;
+} Video;
+
+// The first test episode from frame 3 on, the first views that are not held out: what benchmarks/pytorch/bench.py
+// takes.
+static Status open_recording(Video *video, const StepShape *shape, const char *path, Error *err) {
+    int episode = 0, views[MAX_VIEWS], count = 0;
+    Status status = dataset_open(path, &video->dataset, err);
+    if (status != STATUS_OK) return status;
+    if (dataset_find_split(video->dataset, SPLIT_TEST, &episode, 1) == 0) episode = 0;
+    const EpisodeInfo *info = dataset_episode(video->dataset, episode);
+    for (int v = 0; v < info->V && count < shape->views && count < MAX_VIEWS; v++)
+        if (!episode_view_is_heldout(info, v)) views[count++] = v;
+    FrameRequest request = {
+        .episode = episode, .first = FIRST_FRAME, .count = T + shape->rollout, .views = views, .view_count = count};
+    status = dataset_read_frames(video->dataset, request, &video->frames, err);
+    if (status == STATUS_OK) video->observation = observation_of(video->dataset, &video->frames);
+    return status;
+}
+
+static Status open_video(Video *video, const StepShape *shape, const char *path, Error *err) {
+    *video = (Video){0};
+    if (path) return open_recording(video, shape, path, err);
+    Status status = room_video_make(&video->room, T + shape->rollout, shape->views, shape->H, shape->W, err);
+    video->observation = video->room.observation;
+    return status;
+}
+
+static void close_video(Video *video) {
+    room_video_free(&video->room);
+    frames_free(&video->frames);
+    dataset_close(video->dataset);
+}
+
+// ---- vpd bench step
+
+// Useful operations of a part a second, and of the peak.
+static double rate_of(const StepBench *b, int part) {
+    return b->work.flops[part] / (b->forward[part] + b->backward[part]);
+}
+
+static double peak_rate(const StepBench *b) { return b->product_flops / b->product.wall; }
+
+static double copy_rate(const StepBench *b) { return b->copy_bytes / b->copy.wall; }
+
+static void print_step(const char *form, const StepBench *b) {
+    double rate = rate_of(b, PART_DYNAMICS), floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
+    printf("%-20s", form);
+    for (int i = 0; i < PART_COUNT; i++) printf(" %7.1f %7.1f", 1e3 * b->forward[i], 1e3 * b->backward[i]);
+    printf(" %7.1f %9.1f %9.1f %8.0f %8.0f %5.0f%% %7.0f %7.0f\n", 1e3 * b->update.wall, 1e3 * b->step.wall,
+           1e3 * b->step.cpu, rate * 1e-9, peak_rate(b) * 1e-9, 100 * rate / peak_rate(b), (double)b->tape_bytes / MIB,
+           (double)bench_peak_resident() / MIB);
+    printf("  memory, MiB:");
+    for (size_t i = 0; i < b->memory_count; i++)
+        printf("%s %s %.1f", i ? "," : "", b->memory[i].name, (double)b->memory[i].peak / MIB);
+    printf("\n  floor %.2f ms (products %.0f GFLOP/s, copies %.1f GB/s): the step takes %.1f times as long\n",
+           1e3 * floor, 1e-9 * peak_rate(b), 1e-9 * copy_rate(b), b->step.wall / floor);
+}
+
+static json_t *memory_json(const StepBench *b) {
+    json_t *memory = json_object();
+    for (size_t i = 0; i < b->memory_count; i++)
+        json_object_set_new(memory, b->memory[i].name, json_integer((json_int_t)b->memory[i].peak));
+    return memory;
+}
+
+static void add_parts(json_t *object, const StepBench *b) {
+    json_t *forward = json_array(), *backward = json_array(), *rates = json_array(), *shares = json_array();
+    for (int i = 0; i < PART_COUNT; i++) {
+        bool counted = b->work.flops[i] > 0;
+        json_array_append_new(forward, json_finite(1e3 * b->forward[i]));
+        json_array_append_new(backward, json_finite(1e3 * b->backward[i]));
+        json_array_append_new(rates, counted ? json_finite(1e-9 * rate_of(b, i)) : json_null());
+        json_array_append_new(shares, counted ? json_finite(rate_of(b, i) / peak_rate(b)) : json_null());
+    }
+    json_object_set_new(object, "forward_ms", forward);
+    json_object_set_new(object, "backward_ms", backward);
+    json_object_set_new(object, "gflops", rates);
+    json_object_set_new(object, "share", shares);
+}
+
+static json_t *step_json(const StepShape *shape, const char *form, const StepBench *b) {
+    double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
+    json_t *object =
+        json_pack("{s:s s:s s:s s:I s:I s:[s,s,s]}", "bench", "step", "preset", shape->name, "form", form, "N",
+                  (json_int_t)shape->N, "M", (json_int_t)shape->M, "parts", "encoder", "dynamics", "renderer");
+    if (!object) return NULL;
+    add_parts(object, b);
+    json_t *rest = json_pack(
+        "{s:f s:f s:f s:o s:o s:f s:o s:I s:I s:f s:o}", "update_ms", 1e3 * b->update.wall, "step_ms",
+        1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "peak_gflops", json_finite(1e-9 * peak_rate(b)),
+        "peak_gbytes_per_second", json_finite(1e-9 * copy_rate(b)), "floor_ms", 1e3 * floor, "over_floor",
+        json_finite(b->step.wall / floor), "tape_bytes", (json_int_t)b->tape_bytes, "scratch_bytes",
+        (json_int_t)b->scratch_bytes, "peak_resident_bytes", (double)bench_peak_resident(), "memory", memory_json(b));
+    json_object_update_new(object, rest);
+    return object;
+}
+
+static Status report_whole(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                           Error *err) {
+    double floor = step_work_floor(&b->work, peak_rate(b), copy_rate(b));
+    const DeviceReplay *r = &b->replay;
+    if (!options->json) {
+        printf("%-20s %9.1f ms, cpu %.1f; %.1f times the floor", form, 1e3 * b->step.wall, 1e3 * b->step.cpu,
+               b->step.wall / floor);
+        if (options->graph)
+            printf("; graphs: %zu captured, %zu launched, %zu kernels changed, %zu parts came otherwise", r->captured,
+                   r->launched, r->changed, r->otherwise);
+        printf("\n");
+        return STATUS_OK;
+    }
+    return json_write_line(stdout,
+                           json_pack("{s:s s:s s:s s:b s:f s:f s:f s:o s:I s:I s:I s:I s:o}", "bench", "whole step",
+                                     "preset", shape->name, "form", form, "cuda_graph", options->graph, "step_ms",
+                                     1e3 * b->step.wall, "step_cpu_ms", 1e3 * b->step.cpu, "floor_ms", 1e3 * floor,
+                                     "over_floor", json_finite(b->step.wall / floor), "graphs_captured",
+                                     (json_int_t)r->captured, "graphs_launched", (json_int_t)r->launched,
+                                     "kernels_changed", (json_int_t)r->changed, "parts_otherwise",
+                                     (json_int_t)r->otherwise, "memory", memory_json(b)),
+                           err);
+}
+
+static Status report_step(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                          Error *err) {
+    if (options->json) return json_write_line(stdout, step_json(shape, form, b), err);
+    print_step(form, b);
+    return STATUS_OK;
+}
+
+typedef Status MeasureStep(Device *device, const Config *config, const Observation *frames, int repetitions,
+                           StepBench *out, Error *err);
+typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                          Error *err);
+
+// Measures and reports the forms that are asked for, one after the other.
+static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, MeasureStep *measure,
+                        ReportStep *report, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
+    Status status = STATUS_OK;
+    for (int form = 0; form < STEP_FORMS && status == STATUS_OK; form++) {
+        StepBench b;
+        Config config;
+        if (options->form != STEP_FORMS && options->form != form) continue;
+        status = step_bench_config(shape, (StepForm)form, options->keep_mib, &config, err);
+        config.model.precision = (int)device->precision;
+        config.train.cuda_graph = options->graph;
+        if (status == STATUS_OK) status = measure(device, &config, frames, options->repeat, &b, err);
+        if (status == STATUS_OK) status = report(options, shape, step_form_names[form], &b, err);
+        fflush(stdout);
+    }
+    return status;
+}
+
+Status bench_step(Device *device, const BenchOptions *options, Error *err) {
+    const StepShape *shape = &step_shapes[options->preset];
+    Video video;
+    Status status = open_video(&video, shape, options->data, err);
+    if (status == STATUS_OK && !options->json) {
+        printf(
+            "\ntraining step, %s: %d views of %dx%d, N %zu, M %zu, %d rollout steps, %d rays an image; milliseconds\n",
+            shape->name, video.observation.V, video.observation.W, video.observation.H, shape->N, shape->M,
+            shape->rollout, shape->rays);
+    }
+    if (status == STATUS_OK && !options->json && !options->whole) {
+        printf("%-20s %15s %15s %15s %7s %9s %9s %8s %8s %6s %7s %7s\n", "", "encoder", "dynamics", "renderer", "", "",
+               "", "dynamics", "", "", "tape", "RSS");
+        printf("%-20s %7s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s %6s %7s %7s\n", "form", "fwd", "bwd", "fwd", "bwd",
+               "fwd", "bwd", "update", "step", "step cpu", "GFLOP/s", "peak", "share", "MiB", "MiB");
+    }
+    if (status == STATUS_OK)
+        status = options->whole ? each_form(device, options, &video.observation, step_bench_whole, report_whole, err)
+                                : each_form(device, options, &video.observation, step_bench, report_step, err);
+    close_video(&video);
+    return status;
+}
+
+// ---- vpd bench doubling
+
+enum { DOUBLING_VIEWS = 2, PAPER_N = 16384, MAX_TRAINED = 1 << 17 };
+
+// N particles from two images of N / 2 pixels; reach falls with the spacing of the particles.
+static StepShape doubled_shape(size_t N) {
+    int bits = 0;
+    while ((size_t)2 << bits <= N / DOUBLING_VIEWS) bits++;
+    return (StepShape){.name = "doubling",
+                       .N = N,
+                       .M = N / 16,
+                       .views = DOUBLING_VIEWS,
+                       .H = 1 << bits / 2,
+                       .W = 1 << (bits - bits / 2),
+                       .rollout = 1,
+                       .rays = 256,
+                       .radius = 0.03 * sqrt((double)PAPER_N / (double)N),
+                       .checkpoint = false};
+}
+
+static Status measure_doubled(Device *device, const BenchOptions *options, size_t N, bool train, StepBench *out,
+                              Error *err) {
+    Video video;
+    Config config;
+    StepShape shape = doubled_shape(N);
+    int form = options->form == STEP_FORMS ? STEP_PUBLISHED : options->form;
+    // Nothing is kept: a limit would bend the curve of the memory.
+    Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
+    if (status != STATUS_OK) return status;
+    status = open_video(&video, &shape, NULL, err);
+    if (status == STATUS_OK)
+        status = train ? step_bench(device, &config, &video.observation, options->repeat, out, err)
+                       : step_bench_inference(device, &config, &video.observation, options->repeat, out, err);
+    close_video(&video);
+    return status;
+}
+
+static void print_doubled(size_t N, const StepBench *b, const StepBench *before) {
+    double memory = (double)(b->tape_bytes + b->scratch_bytes);
+    printf("%-10zu %9zu %10.1f %10.1f %10.1f %10.1f %10.1f", N, b->particles,
+           1e3 * (b->forward[PART_ENCODER] + b->backward[PART_ENCODER]),
+           1e3 * (b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS]),
+           1e3 * (b->forward[PART_RENDERER] + b->backward[PART_RENDERER]), 1e3 * b->step.wall, memory / MIB);
+    if (before)
+        printf(" %7.2f %8.2f %7.2f", b->step.wall / before->step.wall, b->step.cpu / before->step.cpu,
+               memory / (double)(before->tape_bytes + before->scratch_bytes));
+    putchar('\n');
+    fflush(stdout);
+}
+
+static json_t *doubled_json(size_t N, bool train, const StepBench *b) {
+    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:f s:f s:I}", "bench", "doubling", "what",
+                     train ? "training" : "inference", "N", (json_int_t)N, "particles", (json_int_t)b->particles,
+                     "encoder_ms", 1e3 * (b->forward[PART_ENCODER] + b->backward[PART_ENCODER]), "dynamics_ms",
+                     1e3 * (b->forward[PART_DYNAMICS] + b->backward[PART_DYNAMICS]), "renderer_ms",
+                     1e3 * (b->forward[PART_RENDERER] + b->backward[PART_RENDERER]), "step_ms", 1e3 * b->step.wall,
+                     "step_cpu_ms", 1e3 * b->step.cpu, "bytes",
+                     (json_int_t)b->tape_bytes + (json_int_t)b->scratch_bytes);
+}
+
+static void print_doubling_head(bool train) {
+    printf("\n%s; milliseconds; ratios to the line above\n",
+           train ? "training, one rollout step: forward, backward, update" : "inference, one rollout step");
+    printf("%-10s %9s %10s %10s %10s %10s %10s %7s %8s %7s\n", "N", "particles", "encoder", "dynamics", "renderer",
+           "all", "MiB", "time", "cpu time", "memory");
+}
+
+static Status double_up(Device *device, const BenchOptions *options, bool train, size_t to, Error *err) {
+    StepBench last[2];
+    int count = 0;
+    if (!options->json) print_doubling_head(train);
+    for (size_t N = (size_t)options->from; N <= to; N *= 2, count++) {
+        Status status = measure_doubled(device, options, N, train, &last[count % 2], err);
+        if (status == STATUS_OK && options->json)
+            status = json_write_line(stdout, doubled_json(N, train, &last[count % 2]), err);
+        if (status != STATUS_OK) return status;
+        if (!options->json) print_doubled(N, &last[count % 2], count ? &last[(count + 1) % 2] : NULL);
+    }
+    return STATUS_OK;
+}
+
+Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
+    size_t to = (size_t)options->to, trained = to < MAX_TRAINED ? to : MAX_TRAINED;
+    if (!options->json)
+        printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
+    Status status = double_up(device, options, true, trained, err);
+    return status == STATUS_OK ? double_up(device, options, false, to, err) : status;
+}
+
+// ---- vpd bench frames
+
+static Status report_frames(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
+                            Error *err) {
+    double ms = 1e3 * b->step.wall, per_second = 1 / b->step.wall;
+    if (options->json)
+        return json_write_line(stdout,
+                               json_pack("{s:s s:s s:s s:I s:i s:i s:f s:f}", "bench", "frames", "preset", shape->name,
+                                         "form", form, "N", (json_int_t)b->particles, "width", shape->W, "height",
+                                         shape->H, "frame_ms", ms, "frames_per_second", per_second),
+                               err);
+    printf("frames, %s, %s: %zu particles, a rollout step and %dx%d pixels: %.2f ms, %.1f frames/s\n", shape->name,
+           form, b->particles, shape->W, shape->H, ms, per_second);
+    return STATUS_OK;
+}
+
+// One rollout step and its picture (the preset's size).
+Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
+    Video video;
+    Status status = open_video(&video, &step_shapes[options->preset], options->data, err);
+    if (status == STATUS_OK)
+        status = each_form(device, options, &video.observation, step_bench_frames, report_frames, err);
+    close_video(&video);
+    return status;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd bench step`, `vpd bench doubling` and `vpd bench frames`.
+#ifndef VPD_BENCH_REPORT_STEP_H
+#define VPD_BENCH_REPORT_STEP_H
+
+#include "base/error.h"
+#include "nn/device.h"
+
+#include <stdbool.h>
+
+typedef struct BenchOptions {
+    int preset;       // StepPreset
+    int form;         // StepForm; STEP_FORMS: all
+    int repeat;       // measurements
+    const char *data; // recording, or NULL: a made-up room
+    double keep_mib;
+    bool whole, graph; // `step`: no clocks within; captured graphs, too
+    long from, to;     // particles of `doubling`
+    bool json;         // a JSON object per measurement instead of tables
+} BenchOptions;
+
+Status bench_step(Device *device, const BenchOptions *options, Error *err);
+Status bench_doubling(Device *device, const BenchOptions *options, Error *err);
+Status bench_frames(Device *device, const BenchOptions *options, Error *err);
+
+#endif

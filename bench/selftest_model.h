@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model under training on one device, for self-tests.
+#ifndef VPD_BENCH_SELFTEST_MODEL_H
+#define VPD_BENCH_SELFTEST_MODEL_H
+
+#include "bench/selftest.h"
+#include "bench/step_bench.h"
+#include "nn/optimizer.h"
+#include "train/loss.h"
+
+enum { SELFTEST_VIEWS = 2 };
+
+typedef struct SelfTestModel {
+    Vpd *model;
+    Optimizer optimizer;
+    Tape tape;
+    LossWorkspace workspace;
+} SelfTestModel;
+
+// `model` stays where it is. After a failure, too, it is closed.
+Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, Error *err);
+void selftest_close_model(SelfTestModel *model); // accepts {0}
+// Loss and gradients of training step `step`: all views of `frames` are input and drawn.
+Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
+Status selftest_update(SelfTestModel *model, int step, Error *err);
+
+typedef Status SelfTestForm(SelfTest *test, StepForm form, const Observation *frames, Error *err);
+// Calls `compare` for each form that the test asks for, with so many frames of SELFTEST_VIEWS views of a made-up room.
+Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err);
+
+#endif

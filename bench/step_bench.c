@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/step_bench.h"
+
+#include "nn/optimizer.h"
+#include "train/loss.h"
+#include "train/schedule.h"
+
+#include <stdlib.h>
+
+enum { WARM_UP = 2, WARM_UP_WHOLE = 4, OPTIONS = 24, OPTION_LENGTH = 64 }; // graphs are captured in the third step
+enum {
+    ROW_STEP,
+    ROW_UPDATE,
+    ROW_PRODUCT,
+    ROW_COPY,
+    ROW_FORWARD,
+    ROW_BACKWARD = ROW_FORWARD + PART_COUNT,
+    ROWS = ROW_BACKWARD + PART_COUNT
+};
+
+const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 128, 0.07, false},
+                                             {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
+                                             {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
+                                             {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
+const char *const step_form_names[STEP_FORMS] = {"published", "published, velocity", "full"};
+
+Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
+    static const char *const fixed[] = {"model.T=2",
+                                        "model.C=128",
+                                        "model.D=16",
+                                        "gnn.L=10",
+                                        "encoder.widths=[32, 64, 128, 256]",
+                                        "encoder.sampling=uniform",
+                                        "renderer.K=8",
+                                        "renderer.S=16",
+                                        "renderer.widths=[64, 64]",
+                                        "renderer.radius_per_particle=false",
+                                        "train.rollout_from=[0]",
+                                        "train.moving_rays=0",
+                                        "train.displacement_penalty=0",
+                                        "train.nearest_term=0",
+                                        "train.flow_term=0",
+                                        "data.extent=2",
+                                        "gnn.length_scale=0.1",
+                                        "gnn.displacement_scale=0.05",
+                                        "gnn.colour_length=1",
+                                        "gnn.moving_length=0.3",
+                                        "gnn.decode_width=0.1",
+                                        "gnn.smooth_width=0.15",
+                                        "gnn.moving_threshold=0.005"};
+    static const char *const forms[STEP_FORMS][2] = {{"gnn.form=published", "gnn.velocity=none"},
+                                                     {"gnn.form=published", "gnn.velocity=particle"},
+                                                     {"gnn.form=full", "gnn.velocity=auto"}};
+    char text[7][OPTION_LENGTH];
+    snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
+    snprintf(text[1], OPTION_LENGTH, "gnn.M=%zu", s->M);
+    snprintf(text[2], OPTION_LENGTH, "train.rollout=[%d]", s->rollout);
+    snprintf(text[3], OPTION_LENGTH, "train.rays=%d", s->rays);
+    snprintf(text[4], OPTION_LENGTH, "renderer.radius=%.9g", s->radius);
+    snprintf(text[5], OPTION_LENGTH, "train.keep_mib=%.9g", keep_mib);
+    snprintf(text[6], OPTION_LENGTH, "train.checkpoint_steps=%s", s->checkpoint ? "true" : "false");
+    const char *own[] = {text[0], text[1], text[2], text[3], text[4], text[5], text[6]};
+    config_defaults(out);
+    Status status = config_set(out, sizeof fixed / sizeof *fixed, fixed, err);
+    if (status == STATUS_OK) status = config_set(out, 2, forms[form], err);
+    if (status == STATUS_OK) status = config_set(out, sizeof own / sizeof *own, own, err);
+    return status == STATUS_OK ? config_resolve(out, err) : status;
+}
+
+typedef struct Bench {
+    Device *device;
+    const Config *config;
+    const Observation *frames;
+    Vpd *model;
+    Optimizer optimizer;
+    Tape tape;
+    LossWorkspace workspace;
+    BenchPeak peak;
+    int *input_views;
+    size_t particles;
+    long step;
+} Bench;
+
+static Status bench_open(Bench *b, Device *device, const Config *config, const Observation *frames, Error *err) {
+    const TrainConfig *t = &config->train;
+    *b = (Bench){.device = device, .config = config, .frames = frames};
+    tape_init(&b->tape, device);
+    b->tape.keep_limit = (size_t)(t->keep_mib * (1 << 20));
+    b->input_views = calloc((size_t)frames->V, sizeof *b->input_views);
+    if (!b->input_views) return error_set(err, STATUS_FAILED, "out of memory for a benchmark");
+    for (int v = 0; v < frames->V; v++) b->input_views[v] = v;
+    Status status = vpd_create(config, device, &b->model, err);
+    if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err); // in the model's precision
+    OptimizerConfig optimizer = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
+    return status == STATUS_OK ? optimizer_create(&b->optimizer, &b->model->parameters, optimizer, err) : status;
+}
+
+static void bench_close(Bench *b) {
+    optimizer_free(&b->optimizer);
+    loss_workspace_free(&b->workspace);
+    tape_free(&b->tape);
+    vpd_free(b->model);
+    free(b->input_views);
+    bench_peak_close(&b->peak);
+}
+
+// What train_step (train/trainer.c) does with a batch of one. clock: NULL, or of its parts.
+static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
+    LossParts parts;
+    LossValues values;
+    double norm;
+    LossInput input = {.frames = b->frames,
+                       .input_views = b->input_views,
+                       .input_view_count = b->frames->V,
+                       .rollout = b->frames->F - (int)b->config->model.T,
+                       .key = {1, (uint32_t)b->step, 0},
+                       .scale = 1,
+                       .clock = clock};
+    parameters_zero_grad(&b->model->parameters);
+    Status status = loss_backward(&b->tape, b->model, &b->workspace, &input, &values, err);
+    if (status != STATUS_OK) return status;
+    BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
+    optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
+    status = loss_read(&b->tape, &values, &parts, err);
+    if (status == STATUS_OK) status = optimizer_finish(&b->optimizer, &norm, err);
+    if (clock) row[ROW_UPDATE] = bench_since(b->device, update);
+    b->particles = parts.particles;
+    return status;
+}
+
+static void measure_peaks(Bench *b, BenchTime row[ROWS]) {
+    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
+    row[ROW_COPY] = bench_peak_copies(&b->peak);
+}
+
+static Status one_step(Bench *b, BenchTime row[ROWS], Error *err) {
+    StepClock clock;
+    BenchTime start = bench_now(b->device);
+    Status status = train_step(b, &clock, row, err);
+    if (status != STATUS_OK) return status;
+    row[ROW_STEP] = bench_since(b->device, start);
+    for (int i = 0; i < PART_COUNT; i++) {
+        row[ROW_FORWARD + i] = (BenchTime){clock.forward[i], 0};
+        row[ROW_BACKWARD + i] = (BenchTime){clock.backward[i], 0};
+    }
+    measure_peaks(b, row);
+    return STATUS_OK;
+}
+
+static Status one_whole_step(Bench *b, BenchTime row[ROWS], Error *err) {
+    BenchTime start = bench_now(b->device);
+    device_step_begin(b->device, b->config->train.cuda_graph);
+    Status status = train_step(b, NULL, row, err);
+    device_step_end(b->device);
+    row[ROW_STEP] = bench_since(b->device, start);
+    if (status == STATUS_OK) measure_peaks(b, row);
+    return status;
+}
+
+// The first views of the present frame, every so many-th pixel: about as many rays as a training step draws.
+static Status draw_rays(Bench *b, Scene *scene, Error *err) {
+    const TrainConfig *t = &b->config->train;
+    RayBatch *rays = &b->workspace.rays;
+    int present = (int)b->config->model.T - 1;
+    RayBatchOptions options = {b->input_views, b->frames->V, t->rays, 0, 0, 1, 0, 0};
+    Status status = ray_batch_draw(rays, b->frames, present, present, 0, &options, err);
+    if (status == STATUS_OK)
+        vpd_render(&b->tape, b->model, scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
+    return status == STATUS_OK ? device_status(b->device, err) : status;
+}
+
+static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
+    Scene scene;
+    StepClock clock;
+    Observation history = *b->frames;
+    history.F = (int)b->config->model.T;
+    BenchTime start = bench_now(b->device);
+    step_clock_start(&clock, b->device);
+    tape_reset(&b->tape);
+    b->tape.recording = false;
+    Status status =
+        vpd_encode(&b->tape, b->model, &b->workspace.scene, &history, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    if (status != STATUS_OK) return status;
+    b->particles = scene_present(&scene)->x->rows;
+    step_clock_part(&clock, &b->tape, PART_ENCODER);
+    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
+    step_clock_part(&clock, &b->tape, PART_DYNAMICS);
+    status = draw_rays(b, &scene, err);
+    step_clock_part(&clock, &b->tape, PART_RENDERER);
+    row[ROW_STEP] = bench_since(b->device, start);
+    for (int i = 0; i < PART_COUNT; i++) row[ROW_FORWARD + i] = (BenchTime){clock.forward[i], 0};
+    return status;
+}
+
+static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
+    Scene scene;
+    Observation history = *b->frames;
+    history.F = (int)b->config->model.T;
+    RendererCamera camera = observation_camera(b->frames, history.F - 1, 0);
+    tape_reset(&b->tape);
+    arena_reset(&b->device->scratch);
+    b->tape.recording = false;
+    Status status =
+        vpd_encode(&b->tape, b->model, &b->workspace.scene, &history, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    if (status != STATUS_OK) return status;
+    uint8_t *rgb = tape_context(&b->tape, (size_t)camera.H * (size_t)camera.W * 3);
+    BenchTime start = bench_now(b->device);
+    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
+    RendererParticles particles = vpd_particles(&scene);
+    b->particles = particles.x->rows;
+    vpd_part(&b->tape, VPD_RENDERER);
+    status = renderer_draw_image(&b->tape, &b->model->renderer, &particles, scene.background, &camera,
+                                 &(RendererFrame){.rgb = rgb}, err);
+    row[ROW_STEP] = bench_since(b->device, start);
+    row[ROW_PRODUCT] = bench_peak_products(&b->peak);
+    row[ROW_COPY] = bench_peak_copies(&b->peak);
+    return status;
+}
+
+static void read_results(const Bench *b, const BenchTime *times, int repetitions, double *room, StepBench *out) {
+    const BenchTime *row = times;
+    BenchTime medians[ROWS];
+    for (int i = 0; i < ROWS; i++, row += repetitions) medians[i] = bench_median(row, repetitions, 1, room);
+    *out = (StepBench){.step = medians[ROW_STEP],
+                       .update = medians[ROW_UPDATE],
+                       .product = medians[ROW_PRODUCT],
+                       .copy = medians[ROW_COPY],
+                       .product_flops = b->peak.flops,
+                       .copy_bytes = b->peak.bytes,
+                       .particles = b->particles,
+                       .tape_bytes = tape_peak_bytes(&b->tape),
+                       .scratch_bytes = b->device->scratch.peak,
+                       .replay = b->device->replay};
+    for (int i = 0; i < PART_COUNT; i++) {
+        out->forward[i] = medians[ROW_FORWARD + i].wall;
+        out->backward[i] = medians[ROW_BACKWARD + i].wall;
+    }
+    const Observation *o = b->frames;
+    int T = (int)b->config->model.T;
+    ImageShape images = {(size_t)(T * o->V), (size_t)o->H, (size_t)o->W};
+    out->work = step_work(b->model, images, b->particles, o->F - T);
+    out->memory_count = device_memory_uses(b->device, out->memory);
+}
+
+typedef Status OneStep(Bench *b, BenchTime row[ROWS], Error *err);
+
+static Status run(Device *device, const Config *config, const Observation *frames, int repetitions, OneStep *one,
+                  StepBench *out, Error *err) {
+    Bench b;
+    Status status = bench_open(&b, device, config, frames, err);
+    BenchTime *times = calloc((size_t)repetitions * ROWS, sizeof *times);
+    double *room = calloc((size_t)repetitions, sizeof *room);
+    if (status == STATUS_OK && (!times || !room))
+        status = error_set(err, STATUS_FAILED, "out of memory for a benchmark");
+    device->replay = (DeviceReplay){0};
+    for (int i = one == one_whole_step ? -WARM_UP_WHOLE : -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
+        BenchTime row[ROWS] = {{0, 0}};
+        status = one(&b, row, err);
+        for (int j = 0; i >= 0 && j < ROWS; j++) times[j * repetitions + i] = row[j];
+    }
+    if (status == STATUS_OK) read_results(&b, times, repetitions, room, out);
+    free(times);
+    free(room);
+    bench_close(&b);
+    return status;
+}
+
+Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
+                  Error *err) {
+    return run(device, config, frames, repetitions, one_step, out, err);
+}
+
+Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
+                        StepBench *out, Error *err) {
+    return run(device, config, frames, repetitions, one_whole_step, out, err);
+}
+
+Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
+                            StepBench *out, Error *err) {
+    return run(device, config, frames, repetitions, one_inference, out, err);
+}
+
+Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
+                         StepBench *out, Error *err) {
+    return run(device, config, frames, repetitions, one_frame, out, err);
+}

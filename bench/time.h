@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks of benchmarks, and the machine's matrix-product peak that figures are compared with (docs/performance.md).
+#ifndef VPD_BENCH_TIME_H
+#define VPD_BENCH_TIME_H
+
+#include "nn/device.h"
+
+// Seconds; `cpu` is processor time over threads, which other programs on the same cores disturb less.
+typedef struct BenchTime {
+    double wall, cpu;
+} BenchTime;
+
+// Waits for the device first.
+BenchTime bench_now(Device *device);
+BenchTime bench_since(Device *device, BenchTime start);
+// Medians of both of times[0], times[stride], ..; `room` holds `count` values.
+BenchTime bench_median(const BenchTime *times, int count, int stride, double *room);
+
+// What figures are compared with, measured in the same run. Products: on a CPU of the shape that messages use (512 x
+// 128 x 128) on every thread in f32, elsewhere one as large as takes a millisecond, in the device's precision. Copies:
+// of so much memory that no cache holds it.
+typedef struct BenchPeak {
+    Device *device;
+    Arena memory;
+    size_t side;                // of the square factors of one product; 0 on a CPU
+    size_t copied;              // bytes of one copy
+    real *product[3], *copy[2]; // device memory
+    double flops, bytes;        // of one measurement; bytes read and written
+} BenchPeak;
+
+Status bench_peak_open(BenchPeak *peak, Device *device, Error *err);
+void bench_peak_close(BenchPeak *peak); // accepts {0}
+BenchTime bench_peak_products(BenchPeak *peak);
+BenchTime bench_peak_copies(BenchPeak *peak);
+
+// Largest resident set of this process so far, bytes.
+size_t bench_peak_resident(void);
+
+#endif

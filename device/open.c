@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a device together from the back ends of nn, gnn and renderer.
+#include "base/threads.h"
+#include "device/cuda_module.h"
+#include "nn/amx.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct CpuTable {
+    const char *isa;
+    const NnBackend *nn;
+    const GnnBackend *gnn;
+    const RendererBackend *renderer;
+} CpuTable;
+
+#define DECLARE_CPU_TABLE(isa)                                                                                         \
+    extern const NnBackend nn_backend_##isa;                                                                           \
+    extern const GnnBackend gnn_backend_##isa;                                                                         \
+    extern const RendererBackend renderer_backend_##isa;
+#define CPU_TABLE(isa) CPU_TABLE_AS(#isa, isa)
+#define CPU_TABLE_AS(name, isa)                                                                                        \
+    { name, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
+
+#ifdef VPD_DOUBLE
+DECLARE_CPU_TABLE(f64)
+static const CpuTable cpu_tables[] = {CPU_TABLE(f64)};
+#elif defined(VPD_HAS_X86_ISAS)
+DECLARE_CPU_TABLE(base)
+DECLARE_CPU_TABLE(avx2)
+DECLARE_CPU_TABLE(avx512)
+static const CpuTable cpu_tables[] = {CPU_TABLE_AS("amx", avx512), // the same, with products on tiles (nn/amx.h)
+                                      CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
+#else
+DECLARE_CPU_TABLE(base)
+static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
+#endif
+
+static bool cpu_runs(const char *isa) {
+#ifdef VPD_HAS_X86_ISAS
+    if (!strcmp(isa, "amx")) return cpu_runs("avx512") && amx_ready();
+    if (!strcmp(isa, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    if (!strcmp(isa, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    (void)isa;
+    return true;
+}
+
+// The table of that instruction set, or the best that this processor runs when `wanted` is NULL.
+static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Error *err) {
+    for (size_t i = 0; i < sizeof cpu_tables / sizeof *cpu_tables; i++) {
+        const CpuTable *table = &cpu_tables[i];
+        if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
+    }
+    error_set(err, STATUS_BAD_INPUT,
+              "%s%s: not compiled in, or this processor does not run it; use amx, avx512, avx2 or base", who, wanted);
+    return NULL;
+}
+
+// `isa` NULL: what VPD_ISA says.
+static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
+    const CpuTable *table =
+        isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
+    if (!table) return STATUS_BAD_INPUT;
+    Device *device = calloc(1, sizeof *device);
+    if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");
+    device->nn = table->nn;
+    device->gnn = table->gnn;
+    device->renderer = table->renderer;
+    device->threads = threads > 0 ? threads : threads_available();
+    if (!strcmp(table->isa, "amx"))
+        device->precisions = 1 << PRECISION_BF16X6 | 1 << PRECISION_BF16X3 | 1 << PRECISION_BF16;
+    omp_set_num_threads(device->threads); // oneDNN's own loops
+    device->source = arena_host_source();
+    arena_init(&device->scratch, device->source);
+    snprintf(device->name, sizeof device->name, "cpu %s, %d thread%s", table->isa, device->threads,
+             device->threads == 1 ? "" : "s");
+    *out = device;
+    return STATUS_OK;
+}
+
+// The number behind "cuda:", 0 for "cuda", -1 for anything else.
+static int cuda_index(const char *spec) {
+    if (!strcmp(spec, "cuda")) return 0;
+    bool digits =
+        !strncmp(spec, "cuda:", 5) && spec[5] && strlen(spec) < 9 && strspn(spec + 5, "0123456789") == strlen(spec + 5);
+    return digits ? atoi(spec + 5) : -1;
+}
+
+Status device_open(const char *spec, int threads, Device **out, Error *err) {
+    *out = NULL;
+    if (!strcmp(spec, "cpu")) return open_cpu(NULL, threads, out, err);
+    if (!strncmp(spec, "cpu:", 4)) return open_cpu(spec + 4, threads, out, err);
+    if (cuda_index(spec) >= 0) return device_open_cuda(cuda_index(spec), out, err);
+    return error_set(err, STATUS_BAD_INPUT, "--device %s: expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER", spec);
+}
+
+void device_close(Device *device) {
+    if (!device) return;
+    if (device->nn->close) device->nn->close(device);
+    arena_free(&device->scratch);
+    free(device);
+}

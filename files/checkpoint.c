@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/checkpoint.h"
+
+#include "base/version.h"
+#include "files/checkpoint_arrays.h"
+#include "nn/backend.h"
+
+#include <string.h>
+
+// ---- saving
+
+// What saving writes beside the caller's meta.
+static CheckpointMeta own_meta(const CheckpointMeta *meta, bool publication) {
+    CheckpointMeta out = *meta;
+    out.version[0] = CHECKPOINT_VERSION_MAJOR;
+    out.version[1] = CHECKPOINT_VERSION_MINOR;
+    out.publication = publication;
+    snprintf(out.commit, sizeof out.commit, "%s", version_commit());
+    return out;
+}
+
+Status checkpoint_save(const char *path, const Parameters *set, const CheckpointBlocks *blocks,
+                       const CheckpointMeta *meta, Error *err) {
+    CHECK(!blocks->m == !blocks->v);
+    const real *sources[CHECKPOINT_GROUP_COUNT] = {set->values, blocks->m, blocks->v, blocks->ema};
+    HostArrays groups[CHECKPOINT_GROUP_COUNT] = {{0}};
+    CheckpointMeta own = own_meta(meta, false);
+    Status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < CHECKPOINT_GROUP_COUNT; i++) {
+        if (sources[i]) status = host_arrays_from_block(set, sources[i], path, &groups[i], err);
+    }
+    if (status == STATUS_OK) status = checkpoint_write_file(path, &own, groups, err);
+    for (int i = 0; i < CHECKPOINT_GROUP_COUNT; i++) host_arrays_free(&groups[i]);
+    return status;
+}
+
+Status checkpoint_write_publication(const char *path, HostArrays *arrays, bool half, const CheckpointMeta *meta,
+                                    Error *err) {
+    HostArrays groups[CHECKPOINT_GROUP_COUNT] = {{0}};
+    CheckpointMeta own = own_meta(meta, true);
+    Status status = half ? host_arrays_to_half(arrays, err) : STATUS_OK;
+    groups[GROUP_EMA] = *arrays;
+    if (status == STATUS_OK) status = checkpoint_write_file(path, &own, groups, err);
+    host_arrays_free(arrays);
+    return status;
+}
+
+Status checkpoint_save_publication(const char *path, const Parameters *set, const real *averaged, bool half,
+                                   const CheckpointMeta *meta, Error *err) {
+    HostArrays arrays;
+    Status status = host_arrays_from_block(set, averaged ? averaged : set->values, path, &arrays, err);
+    return status == STATUS_OK ? checkpoint_write_publication(path, &arrays, half, meta, err) : status;
+}
+
+// ---- loading
+
+Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err) {
+    CheckpointFile file;
+    Status status = checkpoint_file_open(path, &file, err);
+    *meta = file.meta;
+    checkpoint_file_close(&file);
+    return status;
+}
+
+Status checkpoint_file_choose(const CheckpointFile *file, CheckpointWeights which, CheckpointGroup *group, Error *err) {
+    *group = which == CHECKPOINT_EMA && file->meta.has_ema ? GROUP_EMA : GROUP_PARAMETERS;
+    if (file->checksums[*group][0]) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s expected the optimiser's own weights in /parameters, found averaged ones alone "
+                     "(a file for publication); start from it with train.init",
+                     file->root.text);
+}
+
+// A group of the file as a block of the set in ordinary memory.
+static Status read_block(const CheckpointFile *file, CheckpointGroup group, const Parameters *set, real **block,
+                         Error *err) {
+    HostArrays arrays;
+    Status status = checkpoint_file_read(file, group, set, &arrays, err);
+    if (status == STATUS_OK) status = host_arrays_to_block(&arrays, set, block, err);
+    host_arrays_free(&arrays);
+    return status;
+}
+
+Status checkpoint_file_load(const CheckpointFile *file, Parameters *set, CheckpointWeights which,
+                            const CheckpointBlocks *blocks, Error *err) {
+    real *const wanted[CHECKPOINT_GROUP_COUNT] = {set->values, blocks ? blocks->m : NULL, blocks ? blocks->v : NULL,
+                                                  blocks ? blocks->ema : NULL};
+    real *host[CHECKPOINT_GROUP_COUNT] = {NULL};
+    CheckpointGroup weights = GROUP_PARAMETERS;
+    Status status = checkpoint_file_choose(file, which, &weights, err);
+    for (int i = 0; status == STATUS_OK && i < CHECKPOINT_GROUP_COUNT; i++) {
+        CheckpointGroup group = i == GROUP_PARAMETERS ? weights : (CheckpointGroup)i;
+        if (wanted[i]) status = read_block(file, group, set, &host[i], err);
+    }
+    // Everything is there and fits: only now does the set change.
+    for (int i = 0; status == STATUS_OK && i < CHECKPOINT_GROUP_COUNT; i++) {
+        if (wanted[i]) set->device->nn->upload(set->device, wanted[i], host[i], set->size * sizeof(real));
+    }
+    if (status == STATUS_OK) status = device_status(set->device, err);
+    for (int i = 0; i < CHECKPOINT_GROUP_COUNT; i++) free(host[i]);
+    return status;
+}
+
+static Status load(const char *path, Parameters *set, CheckpointWeights which, const CheckpointBlocks *blocks,
+                   CheckpointMeta *meta, Error *err) {
+    CheckpointFile file;
+    Status status = checkpoint_file_open(path, &file, err);
+    if (status == STATUS_OK) status = checkpoint_file_load(&file, set, which, blocks, err);
+    if (meta) *meta = file.meta;
+    checkpoint_file_close(&file);
+    return status;
+}
+
+Status checkpoint_load(const char *path, Parameters *set, CheckpointWeights which, CheckpointMeta *meta, Error *err) {
+    return load(path, set, which, NULL, meta, err);
+}
+
+Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBlocks *blocks, CheckpointMeta *meta,
+                         Error *err) {
+    return load(path, set, CHECKPOINT_RAW, blocks, meta, err);
+}
+
+Status checkpoint_verify(const char *path, Error *err) {
+    CheckpointFile file;
+    Status status = checkpoint_file_open(path, &file, err);
+    for (int i = 0; status == STATUS_OK && i < CHECKPOINT_GROUP_COUNT; i++) {
+        HostArrays arrays = {0};
+        if (file.checksums[i][0]) status = checkpoint_file_read(&file, (CheckpointGroup)i, NULL, &arrays, err);
+        host_arrays_free(&arrays);
+    }
+    checkpoint_file_close(&file);
+    return status;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files "vpd-rollout" (docs/data.md): all that is needed to draw, edit and simulate on without the data set. Out of a
+// stranger's file comes nothing unchecked (datasets/h5.h); a saved file appears at once under its name or not at all.
+//   /                 attributes: format, format_version (u32 [2]), generator, created, checkpoint, checkpoint_hash,
+//   dataset,
+//                     episode, first_frame, frame_stride, time_step
+//   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
+//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but
+//                     positions optional; features are read as f16 too; cloud_ties u32 [P] (optional)
+//   /past/, /past_2/  the input sets before it, newest first, same arrays, and ties u32 [N] (optional)
+//   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
+//   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
+//   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
+//   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
+// Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen).
+// Ties say which present particle a point belongs to (edit/edit.h). They hold for the places they were found for: where
+// the attribute ties_of is not the hash of all sets' positions and clouds, another program changed these, and the ties
+// are left out. Version 1.0 had none.
+#ifndef VPD_FILES_ROLLOUT_FILE_H
+#define VPD_FILES_ROLLOUT_FILE_H
+
+#include "base/error.h"
+#include "motion/motion_field.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ROLLOUT_MAJOR = 1, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+
+// One input time step. NULL where absent.
+typedef struct RolloutSet {
+    size_t N, D, P;         // particles, features (0: none), points of the cloud
+    float *positions;       // (N,3) metres, world
+    float *features;        // (N,D)
+    uint8_t *colour;        // (N,3) of the particle's pixel
+    float *radius;          // (N) metres
+    uint8_t *moving;        // (N) 0 or 1
+    uint16_t *labels;       // (N) 0 = background, k+1 = object k
+    float *cloud_positions; // (P,3) all valid pixels, for the velocity cue
+    uint8_t *cloud_colour;  // (P,3)
+    uint8_t *cloud_moving;  // (P) 0 or 1
+    uint32_t *ties;         // (N) present particle that a past one belongs to; never of the present set
+    uint32_t *cloud_ties;   // (P) likewise
+} RolloutSet;
+
+typedef struct RolloutFile {
+    int set_count; // T: input sets, 0 = now, 1 = the one before it, ...
+    RolloutSet sets[ROLLOUT_SETS_MAX];
+    MotionField motion; // that was seen at points of sets[0]
+    size_t steps;
+    float *positions;    // (steps,N,3), N = sets[0].N
+    float *features;     // (steps,N,D) or NULL
+    double *time;        // (steps+1) seconds, strictly increasing; the first belongs to sets[0]
+    double time_step;    // seconds
+    float background[3]; // colour of rays that meet nothing, [0,1]
+    bool has_bounds;
+    double bounds[6];           // (2,3) workspace box, metres
+    int V, camera_frames, H, W; // cameras; camera_frames is 1 (they stand still) or steps+1
+    double *intrinsics;         // (V,3,3)
+    double *world_from_camera;  // (camera_frames,V,4,4)
+    uint8_t *heldout;           // (V) 1: the view was not an input
+    char checkpoint[ROLLOUT_TEXT_SIZE], checkpoint_hash[80];
+    char dataset[ROLLOUT_TEXT_SIZE], episode[128]; // where the input came from; "" when unknown
+    int first_frame, frame_stride;                 // frame of the data set that is sets[0], and frames per step
+    char generator[128], created[64];              // filled when read; written by rollout_file_write
+    char *label_names, *edit_history;              // text with one line each, or NULL
+} RolloutFile;
+
+// Every pointer in `rollout` must come from malloc (or be NULL) for rollout_file_free; writing changes nothing in it.
+Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err);
+// Whether a path is a file of this kind, by its attribute format; a folder and a file of another kind are not.
+Status rollout_file_detect(const char *path, bool *found, Error *err);
+Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
+// A file that lies in memory; `name` is for messages.
+Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
+void rollout_file_free(RolloutFile *rollout); // accepts {0}
+// All of it in memory of its own.
+Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
+
+// Adds one line to the edit history.
+Status rollout_file_note(RolloutFile *rollout, const char *line, Error *err);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rollout file is built in memory and reaches the disk in one atomic write: a full disk is never HDF5's to handle.
+#include "base/file.h"
+#include "base/version.h"
+#include "datasets/h5_write.h"
+#include "files/rollout_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHUNK_ROWS = 65536, DEFLATE_LEVEL = 4, MEMORY_STEP = 1 << 20, SMALL_BYTES = 1 << 14 };
+
+// Small arrays plainly, others in compressed chunks that hold whole rows of one step: dims are (rows), (rows, width) or
+// (steps, rows, width).
+static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, const size_t *dims, const void *data) {
+    size_t chunk[H5_RANK_MAX], start[H5_RANK_MAX] = {0}, bytes = h5_kind_bytes(kind);
+    for (int i = 0; i < rank; i++) {
+        int rows = rank > 2 ? 1 : 0;
+        chunk[i] = i < rows ? 1 : i == rows && dims[i] > CHUNK_ROWS ? CHUNK_ROWS : dims[i];
+        bytes *= dims[i];
+    }
+    if (bytes <= SMALL_BYTES) return h5_write_array(place, name, kind, rank, dims, data);
+    hid_t array = h5_create_chunked(place, name, kind, rank, dims, chunk, DEFLATE_LEVEL);
+    bool good = array >= 0 && h5_write_block(array, kind, rank, start, dims, data);
+    return h5_close_id(array) && good;
+}
+
+// Fixed length: reading variable-length text makes HDF5 1.10 loop for ever on some damaged files. Empty text is left
+// out; control characters, which the reader refuses, become '?'.
+static bool put_text(hid_t place, const char *name, const char *text) {
+    char clean[ROLLOUT_TEXT_SIZE];
+    size_t length = strnlen(text, sizeof clean - 1);
+    if (length == 0) return true;
+    for (size_t i = 0; i < length; i++) clean[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
+    if (type >= 0 && H5Tset_size(type, length) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+        H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
+        attribute = H5Acreate2(place, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, type, clean) >= 0;
+    if (attribute >= 0) good = H5Aclose(attribute) >= 0 && good;
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    return good;
+}
+
+static bool put_lines(hid_t place, const char *name, const char *text) {
+    size_t bytes = text ? strlen(text) : 0;
+    return bytes == 0 || put_array(place, name, H5_U8, 1, &bytes, text);
+}
+
+static bool put_header(hid_t file, const RolloutFile *r) {
+    const uint32_t version[2] = {ROLLOUT_MAJOR, ROLLOUT_MINOR};
+    const int32_t first = r->first_frame, stride = r->frame_stride;
+    char generator[128], created[64] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    snprintf(generator, sizeof generator, "vpd %s (%s)", version_number(), version_commit());
+    if (gmtime_r(&now, &utc)) strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return put_text(file, "format", r->steps ? "vpd-rollout" : "vpd-particles") &&
+           h5_write_u32s(file, "format_version", version, 2) && put_text(file, "generator", generator) &&
+           put_text(file, "created", created) && put_text(file, "checkpoint", r->checkpoint) &&
+           put_text(file, "checkpoint_hash", r->checkpoint_hash) && put_text(file, "dataset", r->dataset) &&
+           put_text(file, "episode", r->episode) && h5_write_i32s(file, "first_frame", &first, 1) &&
+           h5_write_i32s(file, "frame_stride", &stride, 1) && h5_write_double(file, "time_step", r->time_step) &&
+           put_lines(file, "edit_history", r->edit_history) && put_lines(file, "label_names", r->label_names);
+}
+
+static bool put_set(hid_t file, const RolloutSet *set, int index) {
+    RolloutSet copy = *set; // the accessors take what they could change
+    hid_t group = h5_create_group(file, SET_NAMES[index]);
+    bool good = group >= 0;
+    for (int i = 0; good && i < SET_ARRAY_COUNT; i++) {
+        const SetArray *array = SET_ARRAYS + i;
+        const void *data = *set_pointer(&copy, array);
+        size_t dims[2] = {*set_rows(&copy, array), array->width ? array->width : set->D};
+        if (data && dims[0] > 0 && dims[1] > 0)
+            good = put_array(group, array->name, array->kind, array->width == 1 ? 1 : 2, dims, data);
+    }
+    return h5_close_id(group) && good;
+}
+
+// What the ties hold for.
+static bool put_ties_of(hid_t file, const RolloutFile *r) {
+    char hash[32];
+    if (!rollout_has_ties(r)) return true;
+    rollout_hash_places(r, hash);
+    return put_text(file, "ties_of", hash);
+}
+
+static bool put_rollout(hid_t file, const RolloutFile *r) {
+    size_t N = r->sets[0].N, D = r->sets[0].D, times = r->steps + 1;
+    if (!put_array(file, "time", H5_F64, 1, &times, r->time)) return false;
+    if (r->steps == 0) return true;
+    hid_t group = h5_create_group(file, "rollout");
+    bool good = group >= 0 && put_array(group, "positions", H5_F32, 3, (size_t[]){r->steps, N, 3}, r->positions);
+    if (good && r->features && D > 0)
+        good = put_array(group, "features", H5_F32, 3, (size_t[]){r->steps, N, D}, r->features);
+    return h5_close_id(group) && good;
+}
+
+static bool put_cameras(hid_t file, const RolloutFile *r) {
+    size_t V = (size_t)r->V, F = (size_t)r->camera_frames, two = 2;
+    const int32_t size[2] = {r->H, r->W};
+    if (V == 0) return true;
+    hid_t group = h5_create_group(file, "cameras");
+    bool good = group >= 0 && put_array(group, "intrinsics", H5_F64, 3, (size_t[]){V, 3, 3}, r->intrinsics) &&
+                put_array(group, "world_from_camera", H5_F64, 4, (size_t[]){F, V, 4, 4}, r->world_from_camera) &&
+                put_array(group, "size", H5_I32, 1, &two, size);
+    if (good && r->heldout) good = put_array(group, "heldout", H5_U8, 1, &V, r->heldout);
+    return h5_close_id(group) && good;
+}
+
+static bool put_all(hid_t file, const RolloutFile *r) {
+    const size_t three = 3;
+    bool good = put_header(file, r) && put_rollout(file, r) && put_cameras(file, r) &&
+                put_array(file, "background", H5_F32, 1, &three, r->background);
+    if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
+    for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
+    return good && put_ties_of(file, r);
+}
+
+// The finished file as bytes, or NULL. HDF5's lock is held.
+static void *build_image(const RolloutFile *rollout, size_t *size) {
+    void *image = NULL;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = H5I_INVALID_HID;
+    if (access >= 0 && H5Pset_fapl_core(access, MEMORY_STEP, 0) >= 0 &&
+        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        file = H5Fcreate("vpd-rollout-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (file >= 0 && put_all(file, rollout) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0) {
+        ssize_t bytes = H5Fget_file_image(file, NULL, 0);
+        image = bytes > 0 ? malloc((size_t)bytes) : NULL;
+        *size = bytes > 0 ? (size_t)bytes : 0;
+        if (image && H5Fget_file_image(file, image, *size) != bytes) {
+            free(image);
+            image = NULL;
+        }
+    }
+    if (file >= 0) H5Fclose(file);
+    if (access >= 0) H5Pclose(access);
+    return image;
+}
+
+Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err) {
+    char cause[256];
+    size_t size = 0;
+    if (rollout->set_count < 1 || rollout->set_count > ROLLOUT_SETS_MAX || rollout->sets[0].N == 0)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: cannot save this rollout: expected 1 to %d input sets, the first not empty", path,
+                         ROLLOUT_SETS_MAX);
+    h5_lock();
+    void *image = build_image(rollout, &size);
+    if (!image) h5_cause(cause, sizeof cause);
+    h5_unlock();
+    if (!image) return error_set(err, STATUS_FAILED, "%s: cannot be built in memory (%s)", path, cause);
+    Status status = file_write_bytes(path, image, size, err);
+    free(image);
+    return status;
+}
