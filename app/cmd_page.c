@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd page`: one self-contained HTML page that shows what a run has learned, beside a checkpoint that was trained for
-// longer.
+// `vpd page`: one self-contained HTML page that shows what the model of a run, or a pretrained one, predicts.
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/output.h"
@@ -13,13 +12,15 @@
 enum { SHOWN = 2 };
 
 static const Flag flags[] = {
-    {.name = "run", .value = "FOLDER", .help = "the run to show, with its curves"},
-    {.name = "carried", .value = "CHECKPOINT", .help = "a second model, shown after it"},
-    {.name = "carried-note", .value = "TEXT", .help = "what to say of it before the number of its steps"},
-    {.name = "output", .value = "FILE", .help = "the page (default index.html)", .letter = 'o', .writes = "html"},
-    {.name = "start", .value = "F", .help = "present frame of the moving pictures (default 3)"},
-    {.name = "steps", .value = "N", .help = "steps predicted in them (default 16)"},
-    {.name = "commands", .value = "TEXT", .help = "commands to show, one a line"},
+    {.name = "run", .value = "FOLDER", .help = "folder of a training run: shows its model and its training curves"},
+    {.name = "carried", .value = "CHECKPOINT", .help = "checkpoint of a pretrained model, shown after the run"},
+    {.name = "carried-note",
+     .value = "TEXT",
+     .help = "a sentence about the pretrained model, put before the number of its training steps"},
+    {.name = "output", .value = "FILE", .help = "the HTML file (default index.html)", .letter = 'o', .writes = "html"},
+    {.name = "start", .value = "F", .help = "last input frame of the videos (default 3)"},
+    {.name = "steps", .value = "N", .help = "number of predicted steps in the videos (default 16)"},
+    {.name = "commands", .value = "TEXT", .help = "commands to print at the end of the page, one a line"},
     FLAG_RAW,
     FLAG_DEVICE,
     FLAG_FORCE,
@@ -44,12 +45,15 @@ static Status show_model(const CommandLine *line, Page *page, const char *title,
     Status status = command_open_session(line, checkpoint, &session, err);
     if (status != STATUS_OK) return status;
     clock_format(session.meta.seconds, spent, sizeof spent);
+    bool trained_on = dataset_episode(story->dataset, story->episodes[0])->split == SPLIT_TRAIN;
     snprintf(text, sizeof text,
-             "%.500s%s%ld training steps in %s, commit `%.12s`. The model sees %ld frames of %s and predicts the rest; "
-             "it was "
-             "never shown these episodes.",
+             "%.500s%s%ld training steps took %s (vpd commit `%.12s`). The input of the model is %ld "
+             "frame%s of each input camera; it predicts what follows. A held-out camera is never an input. %s",
              note, note[0] ? " " : "", session.meta.step, spent, session.meta.commit, session.model->config.model.T,
-             "all cameras but the held-out one");
+             session.model->config.model.T == 1 ? "" : "s",
+             trained_on ? "The data set has training episodes only, so this page does not show how well the model does "
+                          "on new ones."
+                        : "The episodes on this page were not used for training.");
     page_section(page, title);
     page_text(page, text);
     status = story_moving(page, &session, story, err);
@@ -63,18 +67,18 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
     const char *run = command_text(line, "run", NULL), *carried = command_text(line, "carried", NULL),
                *commands_text = command_text(line, "commands", NULL);
     Status status = STATUS_OK;
-    page_text(page, "Videos of several cameras with depth become particles; a network moves the particles, step by "
-                    "step; a renderer draws them from any camera. Everything was learned from the videos alone: no "
-                    "object models, no tracks, no physics.");
+    page_text(page, "The model turns RGB-D video from several cameras into particles. A graph network predicts how the "
+                    "particles move, step by step, and a renderer draws them from any camera. All of this was learned "
+                    "from video: the model was given no object shapes, no tracked points and no laws of physics.");
     if (run) {
-        status = show_model(line, page, "What minutes give", "", run, story, false, err);
+        status = show_model(line, page, "The trained model", "", run, story, false, err);
         if (status == STATUS_OK) status = story_curves(page, run, err);
     }
     if (status == STATUS_OK && carried)
-        status = show_model(line, page, run ? "What hours give" : "The model", command_text(line, "carried-note", ""),
-                            carried, story, true, err);
+        status = show_model(line, page, "The pretrained model", command_text(line, "carried-note", ""), carried, story,
+                            true, err);
     if (commands_text) {
-        page_section(page, "The commands");
+        page_section(page, "Commands");
         page_command(page, NULL, commands_text);
     }
     return status;
@@ -99,7 +103,8 @@ static Status run_page(const CommandLine *line, Error *err) {
         if (!episodes) status = error_set(err, STATUS_FAILED, "out of memory for a list of episodes");
     }
     if (status == STATUS_OK)
-        status = page_create("Visual Particle Dynamics", "A 3D simulator learned from video", &page, err);
+        status =
+            page_create("Visual Particle Dynamics", "A 3D particle simulator learned from RGB-D video", &page, err);
     if (status == STATUS_OK) {
         int count = unseen_episodes(dataset, episodes, capacity);
         StoryOptions story = {.dataset = dataset,
@@ -123,7 +128,7 @@ static Status run_page(const CommandLine *line, Error *err) {
 
 const Command command_page = {
     .name = "page",
-    .summary = "write an HTML page that shows a run",
+    .summary = "write an HTML page with the videos, figures and curves of a model",
     .arguments = "DATA",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edited scenes beside the unedited one, on the demo's page.
+// The section about edited scenes: one scene, unedited and with four edits, side by side.
 #include "app/story.h"
 
 #include "edit/edit.h"
@@ -12,6 +12,8 @@
 
 enum { CASES = 5, ROWS = 2, STEPS_MAX = 12, EDITS_MAX = 6, EDIT_SIZE = 160, OBJECTS = 2 };
 
+#define CLUSTER_EDIT "cluster: {}"
+
 // What is done to the first states of the episode.
 typedef struct Case {
     const char *name;
@@ -21,6 +23,7 @@ typedef struct Case {
 
 typedef struct Edited {
     Case cases[CASES];
+    bool clustered; // objects are clusters, for lack of masks
     int views[ROWS], rows, frames, H, W;
     uint8_t *pictures[ROWS * CASES * (STEPS_MAX + 1)]; // (rows, CASES, frames) of (H,W,3)
 } Edited;
@@ -44,15 +47,15 @@ static void fill_grid(Case *to, const EditLabel *objects, int count) {
 
 static void fill_cases(Edited *out, const EditLabel *objects, int count) {
     Case *c = out->cases;
-    c[0].name = "as seen";
-    c[1].name = "one removed";
+    c[0].name = "unedited";
+    c[1].name = "one object removed";
     add_edit(&c[1], "remove: {label: %d}", objects[0].label);
-    c[2].name = "one copied";
+    c[2].name = "one object copied";
     add_edit(&c[2], "copy: {label: %d, by: [%.2f, %.2f, 0.1]}", objects[0].label,
              objects[0].centre[0] > 0 ? -0.55 : 0.55, objects[0].centre[1] > 0 ? -0.1 : 0.1);
-    c[3].name = "no floor"; // far away: with no particle left that stands still, falls would be too slow
+    c[3].name = "floor removed"; // moved far away: without any static particle, objects would fall too slowly
     add_edit(&c[3], "move: {label: 0, by: [0, 0, -100]}");
-    c[4].name = count > 1 ? "16 objects" : "16 of one";
+    c[4].name = count > 1 ? "16 objects" : "16 copies of one object";
     fill_grid(&c[4], objects, count);
 }
 
@@ -99,20 +102,20 @@ static Status draw_case(Edited *e, int which, RolloutWorkspace *workspace, const
 }
 
 // The first states of the episode as particles; labels from the mask, else from clusters.
-static Status begin(RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
+static Status begin(Edited *e, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
                     RolloutFile *rollout, Error *err) {
-    const Case cluster = {.edits = {"cluster: {}"}, .count = 1};
+    const Case cluster = {.edits = {CLUSTER_EDIT}, .count = 1};
     RolloutRequest request = {
         .history = {.episode = options->episodes[0], .start = options->start, .time_step = session->meta.time_step}};
     Status status = rollout_run(workspace, options->dataset, &request, rollout, err);
-    if (status == STATUS_OK && !rollout->sets[0].labels) status = apply(&cluster, session->device, rollout, err);
-    return status;
+    e->clustered = status == STATUS_OK && !rollout->sets[0].labels;
+    return e->clustered ? apply(&cluster, session->device, rollout, err) : status;
 }
 
 static Status show_case(Edited *e, int which, RolloutWorkspace *workspace, const Session *session,
                         const StoryOptions *options, Error *err) {
     RolloutFile rollout = {0};
-    Status status = begin(workspace, session, options, &rollout, err);
+    Status status = begin(e, workspace, session, options, &rollout, err);
     if (status == STATUS_OK) status = apply(&e->cases[which], session->device, &rollout, err);
     if (status == STATUS_OK) status = rollout_simulate(workspace, &rollout, (size_t)e->frames - 1, NULL, err);
     if (status == STATUS_OK) status = draw_case(e, which, workspace, &rollout, err);
@@ -121,31 +124,37 @@ static Status show_case(Edited *e, int which, RolloutWorkspace *workspace, const
 }
 
 static void add_to_page(Page *page, const Edited *e) {
-    const char *columns[CASES], *rows[ROWS] = {"an input camera", "one that is never an input"};
-    char commands[CASES * EDITS_MAX * (EDIT_SIZE + 24)] = "";
+    const char *columns[CASES], *rows[ROWS] = {"input camera", "held-out camera"};
+    char commands[CASES * (EDITS_MAX + 1) * (EDIT_SIZE + 24)] = "";
     size_t used = 0;
     for (int c = 0; c < CASES; c++) {
         columns[c] = e->cases[c].name;
         if (c > 0)
-            used += (size_t)snprintf(commands + used, sizeof commands - used, "vpd edit seen.h5 -o edited%d.h5", c);
+            used += (size_t)snprintf(commands + used, sizeof commands - used, "vpd edit seen.h5 -o edited%d.h5%s", c,
+                                     e->clustered ? " --do \"" CLUSTER_EDIT "\"" : "");
         for (int i = 0; i < e->cases[c].count; i++)
             used += (size_t)snprintf(commands + used, sizeof commands - used, " --do \"%s\"", e->cases[c].edits[i]);
         if (c > 0) used += (size_t)snprintf(commands + used, sizeof commands - used, "\n");
     }
-    page_moving(page,
-                &(PageMoving){.caption = "One episode, edited before it goes on; all of it is predicted by the model",
-                              .alt = "The same scene as it was seen, with an object removed, with a copy, without "
-                                     "its floor, and with sixteen objects.",
-                              .rows = e->rows,
-                              .columns = CASES,
-                              .frames = e->frames,
-                              .H = e->H,
-                              .W = e->W,
-                              .row_names = rows,
-                              .column_names = columns,
-                              .pictures = (const uint8_t *const *)e->pictures,
-                              .fps = 8});
-    page_command(page, "The edits, on the particles of a rollout (docs/editing.md)", commands);
+    page_moving(
+        page, &(PageMoving){.caption =
+                                "One scene, unedited and with four different edits; the model draws and predicts every "
+                                "picture.",
+                            .alt = "The same scene five times: unedited, with an object removed, with an object "
+                                   "copied, without its floor, and with sixteen objects.",
+                            .rows = e->rows,
+                            .columns = CASES,
+                            .frames = e->frames,
+                            .H = e->H,
+                            .W = e->W,
+                            .row_names = rows,
+                            .column_names = columns,
+                            .pictures = (const uint8_t *const *)e->pictures,
+                            .fps = 8});
+    page_command(page,
+                 "The edits as commands (docs/editing.md). `vpd rollout MODEL DATA --steps 0 -o seen.h5` writes the "
+                 "unedited scene; `vpd rollout MODEL edited1.h5 -o after.h5` predicts what follows an edit.",
+                 commands);
 }
 
 static Status prepare(Edited *e, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
@@ -154,7 +163,7 @@ static Status prepare(Edited *e, RolloutWorkspace *workspace, const Session *ses
     RolloutFile rollout = {0};
     EditLabel *labels = NULL, objects[OBJECTS];
     size_t count = 0;
-    Status status = begin(workspace, session, options, &rollout, err);
+    Status status = begin(e, workspace, session, options, &rollout, err);
     if (status == STATUS_OK) status = edit_labels(&rollout, &labels, &count, err);
     int chosen = status == STATUS_OK ? choose_objects(labels, count, objects) : 0;
     *found = chosen > 0;
@@ -181,11 +190,10 @@ Status story_edits(Page *page, const Session *session, const StoryOptions *optio
         status = show_case(edited, c, &workspace, session, options, err);
     if (status == STATUS_OK && found) {
         page_section(page, "Edited scenes");
-        page_text(
-            page,
-            "The model knows particles alone, so a scene can be changed by changing them: `vpd edit` removes, moves, "
-            "copies, throws and composes. Nothing was trained on any of these scenes; training showed it one or "
-            "two objects at a time, always on a floor.");
+        page_text(page,
+                  "To the model a scene is a set of particles, so a scene is edited by changing its particles: `vpd "
+                  "edit` removes, moves, copies and throws objects, and puts scenes together. The model then predicts "
+                  "what follows. It was not trained on edited scenes.");
         add_to_page(page, edited);
     }
     rollout_workspace_free(&workspace);

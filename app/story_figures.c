@@ -22,13 +22,13 @@ typedef struct TableRow {
 } TableRow;
 
 static const TableRow table_rows[] = {
-    {"whole image, dB", METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, false},
-    {"moving pixels, dB", METHOD_MODEL, GROUP_INPUT, REGION_MOVING, false},
-    {"moving pixels, nothing moves, dB", METHOD_UNMOVED, GROUP_INPUT, REGION_MOVING, false},
-    {"moving pixels, copy last frame, dB", METHOD_COPY, GROUP_INPUT, REGION_MOVING, false},
-    {"held-out camera, whole image, dB", METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, false},
-    {"error of object motion, cm", METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, true},
-    {"true object motion, cm", METHOD_COUNT, GROUP_INPUT, REGION_WHOLE, true},
+    {"PSNR of the whole image, dB", METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, false},
+    {"PSNR of moving pixels, dB", METHOD_MODEL, GROUP_INPUT, REGION_MOVING, false},
+    {"the same, no dynamics", METHOD_UNMOVED, GROUP_INPUT, REGION_MOVING, false},
+    {"the same, copy last frame", METHOD_COPY, GROUP_INPUT, REGION_MOVING, false},
+    {"PSNR of the whole image, held-out cameras, dB", METHOD_MODEL, GROUP_HELDOUT, REGION_WHOLE, false},
+    {"error of predicted motion, cm", METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, true},
+    {"true motion, cm", METHOD_COUNT, GROUP_INPUT, REGION_WHOLE, true},
 };
 enum { TABLE_ROWS = sizeof table_rows / sizeof *table_rows };
 
@@ -43,6 +43,7 @@ static void add_table(Page *page, Report *report) {
     int steps[TABLE_STEPS], count = report_choose_steps(report->steps, false, steps, TABLE_STEPS);
     char text[TABLE_ROWS + 1][TABLE_STEPS + 1][CELL];
     const char *cells[(TABLE_ROWS + 1) * (TABLE_STEPS + 1)] = {0};
+    char caption[64], note[1024];
     cells[0] = "step";
     for (int c = 0; c < count; c++) {
         snprintf(text[0][c], CELL, "%d", steps[c]);
@@ -56,7 +57,18 @@ static void add_table(Page *page, Report *report) {
             cells[(r + 1) * (count + 1) + c + 1] = isfinite(value) ? text[r + 1][c] : "-";
         }
     }
-    page_table(page, "Means over rollouts that the model was not trained on", cells, TABLE_ROWS + 1, count + 1);
+    snprintf(caption, sizeof caption, "Accuracy at each step, mean over %d rollout%s", report->rollouts,
+             report->rollouts == 1 ? "" : "s");
+    page_table(page, caption, cells, TABLE_ROWS + 1, count + 1);
+    snprintf(
+        note, sizeof note,
+        "PSNR compares pictures with the recorded ones; higher is better. Moving pixels: %s. Two baselines show "
+        "what PSNR a prediction of no motion has: \"no dynamics\" repeats the model's own picture of step 0, \"copy "
+        "last frame\" repeats the last input frame.\n\nTrue motion is the distance that an object has moved since "
+        "step 0. The error of predicted motion is the distance between the predicted and the true displacement, "
+        "so a prediction of no motion has an error equal to the true motion.",
+        report->moving);
+    page_note(page, note);
 }
 
 static void add_large_figures(Page *page, Report *report) {
@@ -65,8 +77,8 @@ static void add_large_figures(Page *page, Report *report) {
                               row_value(report, &table_rows[1], mid), row_value(report, &table_rows[5], mid),
                               row_value(report, &table_rows[6], mid)};
     static const char *const formats[FIGURES] = {"%.1f dB", "%.1f dB", "%.1f cm", "%.1f cm"};
-    static const char *const labels[FIGURES] = {"whole image, step 1", "moving pixels, step %d",
-                                                "error of object motion, step %d", "true object motion, step %d"};
+    static const char *const labels[FIGURES] = {"PSNR, whole image, step 1", "PSNR, moving pixels, step %d",
+                                                "error of predicted motion, step %d", "true motion, step %d"};
     char value_text[FIGURES][CELL], label_text[FIGURES][64];
     PageFigure figures[FIGURES];
     int count = 0;
@@ -96,7 +108,10 @@ Status story_figures(Page *page, const Session *session, const StoryOptions *opt
     if (status == STATUS_OK) {
         add_large_figures(page, &report);
         add_table(page, &report);
-        page_plots(page, plots.plots, plots.count, "Over the rollout; dashed: what needs no model");
+        page_plots(
+            page, plots.plots, plots.count,
+            "The same figures and more at each step. Dashed curves: the baselines, the true motion, and in the last "
+            "plot the correlation.");
     }
     report_plots_free(&plots);
     report_free(&report);
@@ -141,7 +156,7 @@ static bool read_line(char *line, Curve *curves) {
     return ok;
 }
 
-// Mean of up to 15 neighbouring values: single steps are of different scenes.
+// Mean of up to 15 neighbouring values, since each training step sees another scene.
 static void smooth(Curve *curve) {
     enum { HALF = 7 };
     double *out = malloc(((size_t)curve->count + 1) * sizeof *out);
@@ -168,15 +183,15 @@ Status story_curves(Page *page, const char *folder, Error *err) {
     for (int i = 0; i < CURVES; i++) smooth(&curves[i]);
     PlotSeries loss = {.name = "loss", .x = curves[0].x, .y = curves[0].y, .count = curves[0].count};
     PlotSeries psnr[2] = {
-        {.name = "step 0", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count},
-        {.name = "last step", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .colour = 1}};
+        {.name = "step 0 (input frame)", .x = curves[1].x, .y = curves[1].y, .count = curves[1].count},
+        {.name = "last predicted step", .x = curves[2].x, .y = curves[2].y, .count = curves[2].count, .colour = 1}};
     Plot plots[2] = {{.title = "Loss", .x_label = "training step", .series = &loss, .series_count = 1, .log_y = true},
                      {.title = "PSNR of training rays",
                       .x_label = "training step",
                       .y_label = "dB",
                       .series = psnr,
                       .series_count = 2}};
-    if (ok) page_plots(page, plots, 2, "The run, averaged over 15 lines of its log");
+    if (ok) page_plots(page, plots, 2, "Training curves. Each point is the mean of 15 consecutive log lines.");
     else status = error_set(err, STATUS_FAILED, "out of memory for the curves of %s", path);
     for (int i = 0; i < CURVES; i++) {
         free(curves[i].x);

@@ -67,11 +67,11 @@ static Status draw_prediction(Reel *reel, RolloutWorkspace *workspace, const Rol
 }
 
 static void add_to_page(Page *page, Reel *reel, const RolloutFile *rollout, const EpisodeInfo *info) {
-    char column_text[VIEWS][48], frame_text[1024][48], caption[192];
-    const char *rows[ROWS] = {"truth", "prediction"}, *columns[VIEWS], *frames[1024];
+    char column_text[VIEWS][48], frame_text[1024][48], caption[320];
+    const char *rows[ROWS] = {"recorded", "predicted"}, *columns[VIEWS], *frames[1024];
     for (int c = 0; c < reel->view_count; c++) {
         snprintf(column_text[c], sizeof column_text[c], "camera %d%s", reel->views[c] + 1,
-                 episode_view_is_heldout(info, reel->views[c]) ? " (never an input)" : "");
+                 episode_view_is_heldout(info, reel->views[c]) ? " (held out)" : "");
         columns[c] = column_text[c];
     }
     for (int f = 0; f < reel->frames; f++) {
@@ -79,11 +79,14 @@ static void add_to_page(Page *page, Reel *reel, const RolloutFile *rollout, cons
                  f * rollout->time_step);
         frames[f] = frame_text[f];
     }
-    snprintf(caption, sizeof caption, "%s episode %s, from frame %d%s", split_name(info->split), info->name,
-             rollout->first_frame, reel->truth.F < reel->frames ? "; the video ends before the prediction" : "");
+    snprintf(caption, sizeof caption,
+             "Episode %s (%s). Step 0 is frame %d, the last input frame, as the model draws it; all later pictures of "
+             "the lower row are predicted.%s",
+             info->name, split_name(info->split), rollout->first_frame,
+             reel->truth.F < reel->frames ? " The recording ends before the prediction." : "");
     page_moving(page,
                 &(PageMoving){.caption = caption,
-                              .alt = "Video of the scene above, the model's prediction from its first frames below.",
+                              .alt = "Top: the recorded video. Bottom: what the model predicts from the input frames.",
                               .rows = ROWS,
                               .columns = reel->view_count,
                               .frames = reel->frames,

@@ -77,8 +77,8 @@ Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, R
 bool report_has(const Report *report, ReportMethod method); // anything added for it
 int report_last_step(const Report *report);                 // the last one that anything was added for; 0 when none
 
-// Three sentences: pictures against copying the last frame, motion against standing still, and what is weakest with
-// what to do about it.
+// Three sentences: pictures compared with copying the last frame, motion compared with predicting none, and the weakest
+// point with what to do about it.
 typedef struct ReportVerdict {
     char pictures[256], motion[256], weakest[256];
 } ReportVerdict;

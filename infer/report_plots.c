@@ -85,7 +85,7 @@ static void motion_plots(Maker *maker) {
     motion_series(maker, plot, "spread within an object", spread_cm, 3, false);
     motion_series(maker, plot, "floor drift", floor_cm, 7, false);
     end_plot(maker, plot);
-    plot = begin_plot(maker, "Predicted on true motion", "slope and correlation (1 is right)");
+    plot = begin_plot(maker, "Predicted against true motion", "slope and correlation (1 is perfect)");
     plot->y_from_zero = true;
     motion_series(maker, plot, "slope, horizontal", slope_across, 0, false);
     motion_series(maker, plot, "slope, vertical", slope_up, 1, false);

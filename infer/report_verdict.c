@@ -7,22 +7,22 @@
 // A difference of this size is more than the noise between two runs of the same model.
 #define SAME_DB 0.5
 #define SAME_SHARE 0.1
-// Below, what is drawn is hardly recognised: a colour is off by a tenth of its range.
+// Below this PSNR a picture is hardly recognised: colours are off by a tenth of their range.
 #define DRAWN_DB 20
 #define FAR_BELOW_DB 3
 #define MOSTLY_WRONG 0.8
 #define GROWS 1.25
-// Objects that move less are at rest: depth is not measured better than this.
+// Objects that move less count as at rest: depth is not measured more precisely.
 #define MOVES_METRES 1e-3
 
-// What the sentences are made from: means over the predicted steps, NaN where there is nothing.
+// What the sentences report: means over the predicted steps, NaN where nothing was measured.
 typedef struct Facts {
     int steps, last;                // predicted steps: asked for, and measured
-    double drawn;                   // dB, the last input frame, all pixels
-    double model[2], copy[2];       // dB, moving pixels, all pixels
-    double input, heldout;          // dB, all pixels, of the two groups of views
-    double way, error;              // metres
-    double first_share, last_share; // of the way that is wrong, at the first and the last step
+    double drawn;                   // PSNR of step 0, the last input frame; all pixels
+    double model[2], copy[2];       // PSNR of moving pixels, of all pixels
+    double input, heldout;          // PSNR of all pixels in input views, in held-out views
+    double way, error;              // metres that objects truly moved, and error of the prediction
+    double first_share, last_share; // error / way at the first and the last step
 } Facts;
 
 static double pictures(const Report *report, ReportMethod method, int group, ReportRegion region, int first, int last) {
@@ -72,15 +72,15 @@ static void say_pictures(const Facts *f, char *out, size_t size) {
     if (!isfinite(f->drawn) && !isfinite(f->model[1])) {
         snprintf(out, size, "not measured");
     } else if (f->last == 0) {
-        snprintf(out, size, "the last input frame is drawn at %.1f dB; no step was predicted", f->drawn);
+        snprintf(out, size, "PSNR of the last input frame %.1f dB; no step was predicted", f->drawn);
     } else if (!isfinite(gain)) {
-        snprintf(out, size, "%.1f dB on all pixels (steps 1 to %d)", f->model[1], f->last);
+        snprintf(out, size, "PSNR of all pixels %.1f dB (steps 1 to %d)", f->model[1], f->last);
     } else {
-        used = snprintf(out, size, "%s copying the last frame: ", compared(gain, SAME_DB));
+        used = snprintf(out, size, "%s copying the last frame: PSNR ", compared(gain, SAME_DB));
         if (moving)
             used += snprintf(out + used, size - (size_t)used, "%.1f dB against %.1f on moving pixels, ", f->model[0],
                              f->copy[0]);
-        snprintf(out + used, size - (size_t)used, "%.1f%s against %.1f on all (steps 1 to %d)", f->model[1],
+        snprintf(out + used, size - (size_t)used, "%.1f%s against %.1f on all pixels (steps 1 to %d)", f->model[1],
                  moving ? "" : " dB", f->copy[1], f->last);
     }
 }
@@ -88,13 +88,11 @@ static void say_pictures(const Facts *f, char *out, size_t size) {
 static void say_motion(const Facts *f, char *out, size_t size) {
     if (f->steps == 0) snprintf(out, size, "not measured: no step was predicted");
     else if (!isfinite(f->way))
-        snprintf(out, size,
-                 "not measured: the data have no state/object_position or no mask, or these are pictures alone");
+        snprintf(out, size, "not measured: that takes a model, and state/object_position and masks in the data");
     else if (f->way < MOVES_METRES)
-        snprintf(out, size, "objects are at rest here; predicted ones move by %.1f cm", 100 * f->error);
+        snprintf(out, size, "the objects do not move; the predicted ones move by %.1f cm", 100 * f->error);
     else
-        snprintf(out, size,
-                 "%s standing still: places are off by %.1f cm where objects moved %.1f cm (%.0f %%, steps 1 to %d)",
+        snprintf(out, size, "%s predicting no motion: error %.1f cm, true motion %.1f cm (%.0f %%, steps 1 to %d)",
                  compared(1 - f->error / f->way, SAME_SHARE), 100 * f->error, 100 * f->way, 100 * f->error / f->way,
                  f->last);
 }
@@ -104,29 +102,33 @@ static void say_weakest(const Facts *f, char *out, size_t size) {
     if (!isfinite(f->drawn) && !isfinite(f->model[1]) && !isfinite(f->way)) snprintf(out, size, "not measured");
     else if (f->drawn < DRAWN_DB)
         snprintf(out, size,
-                 "drawing: even the last input frame is drawn at %.1f dB; train longer (train.steps) or with more "
-                 "particles (encoder.N)",
+                 "rendering: even the last input frame has a PSNR of only %.1f dB; train longer (train.steps) or with "
+                 "more particles (encoder.N)",
                  f->drawn);
     else if (share > MOSTLY_WRONG)
         snprintf(out, size,
-                 "motion: train longer (train.steps), on rollouts of several steps (train.rollout), or with more "
-                 "episodes");
+                 "motion: the error is %.0f %% of the true motion; train longer (train.steps), on rollouts of several "
+                 "steps (train.rollout), or on more episodes",
+                 100 * share);
     else if (f->input - f->heldout > FAR_BELOW_DB)
-        snprintf(out, size,
-                 "held-out views: %.1f dB, %.1f on input views; record with more cameras, or train with more particles "
-                 "(encoder.N)",
-                 f->heldout, f->input);
+        snprintf(
+            out, size,
+            "held-out views: PSNR %.1f dB, %.1f on input views; record with more cameras, or train with more particles "
+            "(encoder.N)",
+            f->heldout, f->input);
     else if (f->last_share > GROWS * f->first_share)
         snprintf(out, size,
-                 "later steps: %.0f %% of the motion is wrong at step %d, %.0f %% at step 1; train on longer rollouts "
+                 "later steps: the error is %.0f %% of the true motion at step %d, %.0f %% at step 1; train on longer "
+                 "rollouts "
                  "(train.rollout)",
                  100 * f->last_share, f->last, 100 * f->first_share);
     else if (f->model[1] < f->copy[1])
-        snprintf(out, size,
-                 "pictures of what does not move: copying them is %.1f dB better; train longer (train.steps) or with "
-                 "more particles (encoder.N)",
-                 f->copy[1] - f->model[1]);
-    else snprintf(out, size, "nothing stands out");
+        snprintf(
+            out, size,
+            "static background: on all pixels copying the last frame is %.1f dB better; train longer (train.steps) "
+            "or with more particles (encoder.N)",
+            f->copy[1] - f->model[1]);
+    else snprintf(out, size, "none of the known weaknesses was found (docs/evaluation.md)");
 }
 
 void report_verdict(const Report *report, ReportVerdict *out) {

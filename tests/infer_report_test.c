@@ -233,27 +233,30 @@ static void test_verdict(void **state) {
     Error err;
     fill(&r);
     assert_verdict(
-        &r, "better than copying the last frame: 14.0 dB against 8.0 on moving pixels, 28.2 against 8.0 on all",
-        "better than standing still: places are off by 11.2 cm where objects moved 22.4 cm (50 %, steps 1 to 3)",
-        "nothing stands out");
+        &r,
+        "better than copying the last frame: PSNR 14.0 dB against 8.0 on moving pixels, 28.2 against 8.0 on all pixels",
+        "better than predicting no motion: error 11.2 cm, true motion 22.4 cm (50 %, steps 1 to 3)",
+        "none of the known weaknesses was found");
     set_motion(&r, 3, 0.2, 0.15);
-    assert_verdict(&r, "better", "better", "later steps: 75 % of the motion is wrong at step 3, 50 % at step 1");
+    assert_verdict(&r, "better", "better",
+                   "later steps: the error is 75 % of the true motion at step 3, 50 % at step 1");
     set_psnr(&r, METHOD_MODEL, true, 24);
-    assert_verdict(&r, "better", "better", "held-out views: 24.0 dB, 28.2 on input views");
+    assert_verdict(&r, "better", "better", "held-out views: PSNR 24.0 dB, 28.2 on input views");
     for (int step = 1; step <= STEPS; step++) set_motion(&r, step, 0.2, 0.3);
-    assert_verdict(&r, "better", "worse than standing still: places are off by 30.0 cm", "motion: train longer");
+    assert_verdict(&r, "better", "worse than predicting no motion: error 30.0 cm", "motion: the error is 150 % of the");
     for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_MODEL, heldout, 7);
-    assert_verdict(&r, "worse than copying the last frame: 7.0 dB against 8.0", "worse",
-                   "drawing: even the last input frame is drawn at 7.0 dB");
+    assert_verdict(&r, "worse than copying the last frame: PSNR 7.0 dB against 8.0", "worse",
+                   "rendering: even the last input frame has a PSNR of only 7.0 dB");
     for (int step = 1; step <= STEPS; step++) set_motion(&r, step, 0, 0.01);
     for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_MODEL, heldout, 25);
     for (int heldout = 0; heldout < 2; heldout++) set_psnr(&r, METHOD_COPY, heldout, 25.2);
     assert_verdict(&r, "no better than copying the last frame",
-                   "objects are at rest here; predicted ones move by 1.0 cm",
-                   "pictures of what does not move: copying them is 0.2 dB better");
+                   "the objects do not move; the predicted ones move by 1.0 cm",
+                   "static background: on all pixels copying the last frame is 0.2 dB better");
     report_free(&r);
     assert_status_ok(report_init(&empty, STEPS, VIEWS, &err), err);
-    assert_verdict(&empty, "not measured", "not measured: the data have no state/object_position", "not measured");
+    assert_verdict(&empty, "not measured", "not measured: that takes a model, and state/object_position",
+                   "not measured");
     report_free(&empty);
     assert_status_ok(report_init(&empty, 0, VIEWS, &err), err);
     assert_verdict(&empty, "not measured", "not measured: no step was predicted", "not measured");

@@ -11,7 +11,7 @@ for words in "split val,test" "2 of 2 episodes" "HELD-OUT VIEWS" "copy last fram
 done
 [ "$(tail -n 3 "$folder/table" | cut -d ' ' -f 1 | tr '\n' ' ')" = "pictures motion weakest " ] || fail "no verdict at the end: $(tail -n 3 "$folder/table")"
 expect_words "copying the last frame" "$folder/table" "the verdict"
-expect_words "weakest   drawing: even the last input frame" "$folder/table" "the verdict of one training step"
+expect_words "weakest   rendering: even the last input frame" "$folder/table" "the verdict of one training step"
 expect_words '"verdict": {"pictures": "' "$folder/a.json" "the JSON file"
 expect_words "\"motion\"" "$folder/a.json" "the JSON file"
 expect_words "<svg" "$folder/a.svg" "the plot"
