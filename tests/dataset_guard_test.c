@@ -1,32 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files from strangers: each broken in one way, each refused with one sentence that says where and what. Nothing is
-// written to, and what stays legal is still read.
-#include "base/file.h"
-#include "datasets/h5_write.h"
-#include "tests/dataset_scene.h"
-#include "tests/dataset_work_folder.h"
-
-#include <sys/stat.h>
-
-static void write_good(void) {
-    Error err = {0};
-    Scene scene = scene_make(3, 3, 6, 8, 0);
-    scene_finish(&scene);
-    assert_status_ok(scene_write(path, &scene, 2, &err), err);
-    scene_free(&scene);
-}
-
-// ---- ways to break a file: each gets the open file and its first episode
-
-typedef struct Broken {
-    hid_t file, episode;
-} Broken;
-
-typedef void Break(Broken b);
-
-static void drop(hid_t where, const char *name) {
-    if (H5Lexists(where, name, H5P_DEFAULT) > 0) H5Ldelete(where, name, H5P_DEFAULT);
-}
+// Data sets that break one rule of the format each: refused with one sentence that says where and what. What is unusual
+// but legal is read.
+#include "tests/dataset_break.h"
 
 static void drop_attribute(hid_t where, const char *name) {
     if (H5Aexists(where, name) > 0) H5Adelete(where, name);
@@ -151,70 +126,6 @@ static void quaternions_few(Broken b) {
     replace_array(b.episode, "state/object_quaternion", H5_F64, 3, DIMS(3, 2, 4), ZEROS);
 }
 
-static void soft_rgb(Broken b) {
-    drop(b.episode, "rgb"), H5Lcreate_soft("/episodes/000001/rgb", b.episode, "rgb", 0, 0);
-}
-static void external_rgb(Broken b) {
-    drop(b.episode, "rgb"), H5Lcreate_external("/etc/passwd", "/rgb", b.episode, "rgb", 0, 0);
-}
-static void soft_episode(Broken b) { H5Lcreate_soft("/episodes/000000", b.file, "/episodes/000002", 0, 0); }
-static void odd_name(Broken b) { H5Gclose(H5Gcreate2(b.file, "/episodes/a\nb", 0, 0, 0)); }
-
-static const hsize_t RGB_DIMS[5] = {3, 3, 6, 8, 3}, RGB_CHUNK[5] = {1, 1, 6, 8, 3};
-
-// rgb again, made with another property list; nothing is written into it.
-static void replace_rgb(Broken b, hid_t plist, const hsize_t *dims) {
-    drop(b.episode, "rgb");
-    hid_t space = H5Screate_simple(5, dims, NULL);
-    H5Dclose(H5Dcreate2(b.episode, "rgb", H5T_STD_U8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT));
-    H5Sclose(space), H5Pclose(plist);
-}
-
-static void rgb_virtual(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(5, RGB_DIMS, NULL);
-    H5Pset_virtual(plist, space, "/etc/passwd", "rgb", space);
-    H5Sclose(space);
-    replace_rgb(b, plist, RGB_DIMS);
-}
-static void rgb_external_storage(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_external(plist, "/etc/passwd", 0, 3 * 3 * 6 * 8 * 3);
-    replace_rgb(b, plist, RGB_DIMS);
-}
-static void rgb_other_filter(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(plist, 5, RGB_CHUNK), H5Pset_scaleoffset(plist, H5Z_SO_INT, 2);
-    replace_rgb(b, plist, RGB_DIMS);
-}
-// A filter that HDF5 would look for among plug-ins, which are code from a stranger.
-static void rgb_plugin_filter(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(plist, 5, RGB_CHUNK), H5Pset_filter(plist, 32001, H5Z_FLAG_OPTIONAL, 0, NULL);
-    replace_rgb(b, plist, RGB_DIMS);
-}
-static void rgb_never_written(Broken b) { replace_rgb(b, H5Pcreate(H5P_DATASET_CREATE), RGB_DIMS); }
-static void rgb_huge(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(plist, 5, (hsize_t[]){1, 1, 1024, 1024, 3}), H5Pset_deflate(plist, 4);
-    replace_rgb(b, plist, (hsize_t[]){1000000, 4, 1024, 1024, 3});
-}
-static void rgb_overflow(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(plist, 5, RGB_CHUNK);
-    replace_rgb(b, plist, (hsize_t[]){(hsize_t)1 << 40, (hsize_t)1 << 20, 6, 8, 3});
-}
-static void rgb_wide(Broken b) { replace_array(b.episode, "rgb", H5_U8, 5, DIMS(1, 1, 1, 17000, 3), ZEROS); }
-static void rgb_big_chunk(Broken b) {
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(plist, 5, (hsize_t[]){1, 1, 16384, 16384, 3}), H5Pset_deflate(plist, 4);
-    replace_rgb(b, plist, (hsize_t[]){3, 3, 16384, 16384, 3});
-}
-
-typedef struct GuardCase {
-    Break *edit;
-    const char *words;
-} GuardCase;
-
 static const GuardCase CASES[] = {
     {format_missing, "a.h5: expected a data set (format \"vpd-dataset\"), found an HDF5 file of another program"},
     {format_other, "a.h5: expected a data set (format \"vpd-dataset\"), found format \"kubric\""},
@@ -232,13 +143,17 @@ static const GuardCase CASES[] = {
     {scene_long, "expected attribute scene of at most 511 bytes, found 1999"},
     {rgb_missing, "a.h5:/episodes/000000/rgb: expected an array, found nothing of that name"},
     {rgb_group, "a.h5:/episodes/000000/rgb: expected an array, found another kind of object"},
-    {rgb_u16, "000000/rgb: expected u8 [F,V,H,W,3], found u16 [3,3,6,8,3]; the order is frames, views, rows"},
+    {rgb_u16,
+     "000000/rgb: expected u8 [F,V,H,W,3], found u16 [3,3,6,8,3]; the order is frames, views, rows, columns and the "
+     "three colours last"},
     {rgb_signed, "found i8 [3,3,6,8,3]"},
     {rgb_rgba, "found u8 [3,3,6,8,4]"},
     {rgb_flat, "found u8 [3,3,6,8]"},
     {depth_small, "000000/depth: expected u16 or f32 [F,V,H,W] = [3,3,6,8], found f32 [3,3,3,4]"},
     {depth_f64, "found f64 [3,3,6,8]"},
-    {depth_unscaled, "000000/depth: expected the attribute scale, found none; write the metres per unit there"},
+    {depth_unscaled,
+     "000000/depth: expected the attribute scale, found none; write the metres per unit there, 0.001 for "
+     "depth in millimetres"},
     {scale_negative, "expected attribute scale in metres per unit, above 0 and at most 1, found -0.001"},
     {scale_nan, "expected attribute scale in metres per unit"},
     {scale_units, "above 0 and at most 1, found 1000"},
@@ -255,7 +170,8 @@ static const GuardCase CASES[] = {
     {pose_infinite, "expected finite numbers, found inf in row 1, column 3 of frame 0, view 1"},
     {pose_mirrored, "expected a rotation with determinant +1, found -1.000 in frame 0, view 2: the camera is mirrored"},
     {pose_scaled, "R orthonormal within 0.005, found an error of 3 in frame 0, view 0"},
-    {pose_column_major, "in the last row, found 0.5 1 2 1 in frame 0, view 0; is the matrix transposed?"},
+    {pose_column_major,
+     "expected 0 0 0 1 in the last row, found 0.5 1 2 1 in frame 0, view 0; is the matrix transposed?"},
     {pose_last_row, "expected 0 0 0 1 in the last row, found 0 0 0 2 in frame 0, view 0"},
     {pose_frames, "world_from_camera: expected f64 [V,4,4] or [F,V,4,4] = [3,4,4], found f64 [2,3,4,4]"},
     {time_missing, "000000/time: expected an array"},
@@ -274,41 +190,11 @@ static const GuardCase CASES[] = {
     {objects_short, "state/object_position: expected f32 or f64 [F,O,3] = [3,O,3], found f64 [2,1,3]"},
     {objects_nan, "object_position: expected finite numbers"},
     {quaternions_few, "object_quaternion: expected f32 or f64 [F,O,4] = [3,1,4], found f64 [3,2,4]"},
-    {soft_rgb, "000000/rgb: expected an object of this file (hard link), found a soft link"},
-    {external_rgb, "found an external or user-defined link"},
-    {soft_episode, "a.h5:/episodes/000002: expected an object of this file, found a soft or external link"},
-    {odd_name, "expected episode names of letters, digits"},
-    {rgb_virtual, "expected data stored in this file, found a virtual layout"},
-    {rgb_external_storage, "expected data stored in this file, found external storage"},
-    {rgb_other_filter, "expected the filters shuffle, deflate and fletcher32 only, found filter 6"},
-    {rgb_plugin_filter, "expected the filters shuffle, deflate and fletcher32 only, found filter 32001"},
-    {rgb_never_written, "was it cut short or never filled?"},
-    {rgb_huge, "declares 12582912000000 bytes but the file"},
-    {rgb_overflow, "found u8 ["},
-    {rgb_wide, "sides of 16384 pixels, found 1, 17000 x 1"},
-    {rgb_big_chunk, "expected chunks of at most 268435456 bytes"},
 };
-
-static void apply(Break *edit) {
-    h5_lock();
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), episode = H5Gopen2(file, "/episodes/000000", H5P_DEFAULT);
-    edit((Broken){file, episode});
-    H5Gclose(episode), H5Fclose(file);
-    h5_unlock();
-}
 
 static void test_broken_files(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        Error err = {0};
-        Dataset *dataset = NULL;
-        write_good();
-        apply(CASES[i].edit);
-        assert_status_error(dataset_open(path, &dataset, &err), STATUS_BAD_INPUT, err, CASES[i].words);
-        assert_null(dataset);
-        assert_non_null(strstr(err.text, folder)); // every sentence names the file
-        assert_null(strchr(err.text, '\n'));
-    }
+    assert_refused(CASES, sizeof CASES / sizeof CASES[0]);
 }
 
 // ---- what is legal though unusual
@@ -352,149 +238,11 @@ static void test_legal_files(void **state) {
     }
 }
 
-// ---- files that are no data set at all
-
-static void write_bytes(const char *bytes, size_t count) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    fclose(file);
-}
-
-static void refuse(const char *name, const char *words) {
-    Error err = {0};
-    Dataset *dataset;
-    assert_status_error(dataset_open(name, &dataset, &err), STATUS_BAD_INPUT, err, words);
-}
-
-static void test_foreign_files(void **state) {
-    (void)state;
-    char pipe_path[128];
-    refuse("/nonexistent/a.h5", "/nonexistent/a.h5: cannot");
-    refuse(folder, "expected a data set or a folder of them (.h5), found a folder without .h5 files");
-    write_bytes("", 0);
-    refuse(path, "expected an HDF5 file, found an empty file");
-    write_bytes("\x89PNG\r\n\x1a\nrest", 12);
-    refuse(path, "expected an HDF5 file, found a PNG");
-    write_bytes("\x89HDF\r\n\x1a\n", 8);
-    refuse(path, "expected an HDF5 file");
-    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.h5", folder);
-    assert_int_equal(mkfifo(pipe_path, 0600), 0);
-    refuse(pipe_path, "pipe.h5");
-}
-
-static void test_truncated(void **state) {
-    (void)state;
-    struct stat info;
-    write_good();
-    assert_int_equal(stat(path, &info), 0);
-    for (off_t size = info.st_size - 1; size > 8; size -= info.st_size / 23) {
-        write_good();
-        assert_int_equal(truncate(path, size), 0);
-        refuse(path, "expected an HDF5 file, found one that is damaged or cut short");
-    }
-}
-
-// A file whose last images were never written opens, and says so when they are asked for.
-static void half_written(Broken b) {
-    const float images[2 * 48] = {1};
-    hid_t plist = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(4, RGB_DIMS, NULL);
-    hid_t memory = H5Screate_simple(4, (hsize_t[]){1, 1, 6, 8}, NULL);
-    drop(b.episode, "depth");
-    H5Pset_chunk(plist, 4, RGB_CHUNK), H5Pset_deflate(plist, 1);
-    hid_t array = H5Dcreate2(b.episode, "depth", H5T_IEEE_F32LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0, 0, 0}, NULL, (hsize_t[]){1, 1, 6, 8}, NULL);
-    H5Dwrite(array, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, images);
-    H5Dclose(array), H5Sclose(memory), H5Sclose(space), H5Pclose(plist);
-}
-
-// Sets one byte of the file: where `pattern` (-1: any) ends.
-static void set_byte(const int *pattern, size_t count, uint8_t value) {
-    char *bytes;
-    size_t size, at;
-    Error err = {0};
-    assert_status_ok(file_read_all(path, (size_t)1 << 24, &bytes, &size, &err), err);
-    for (at = 0; at + count <= size; at++) {
-        size_t i = 0;
-        while (i < count && (pattern[i] < 0 || pattern[i] == (uint8_t)bytes[at + i])) i++;
-        if (i == count) break;
-    }
-    assert_true(at + count <= size);
-    bytes[at + count - 1] = (char)value;
-    assert_status_ok(file_write_bytes(path, bytes, size, &err), err);
-    free(bytes);
-}
-
-// What a newer library writes has versions that this one does not know; that is not called damage alone.
-static void test_newer_library(void **state) {
-    (void)state;
-    Dataset *dataset;
-    Error err = {0};
-    const int superblock[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', -1};
-    const int layout[] = {8, 0, -1, -1, -1, 0, 0, 0, 3, 2}; // message 8: version 3, in chunks
-    write_good();
-    set_byte(superblock, 9, 9);
-    assert_status_error(dataset_open(path, &dataset, &err), STATUS_BAD_INPUT, err, "found one of a newer HDF5");
-    assert_non_null(strstr(err.text, "h5repack --high=1 OLD.h5 NEW.h5"));
-    // An array as HDF5 writes it by default, without checksums of its description.
-    const hsize_t sides[2] = {4, 4};
-    hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), plist = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t space = H5Screate_simple(2, sides, NULL);
-    H5Pset_chunk(plist, 2, sides);
-    H5Dclose(H5Dcreate2(id, "rgb", H5T_STD_U8LE, space, H5P_DEFAULT, plist, H5P_DEFAULT));
-    H5Sclose(space), H5Pclose(plist), H5Fclose(id);
-    set_byte(layout, 9, 9);
-    H5Place file;
-    H5Array array;
-    assert_status_ok(h5_open_file(path, &file, &err), err);
-    assert_status_error(h5_open_array(&file, "rgb", true, &(H5Expect){.kinds = H5_U8, .rank = 2}, &array, NULL, &err),
-                        STATUS_BAD_INPUT, err, "a.h5:/rgb: expected a file that HDF5");
-    h5_close(&file);
-}
-
-static void test_half_written(void **state) {
-    (void)state;
-    Error err = {0};
-    Dataset *dataset;
-    Frames frames = {0};
-    int view = 0;
-    write_good();
-    apply(half_written);
-    assert_status_ok(dataset_open(path, &dataset, &err), err);
-    FrameRequest first = {.count = 1, .views = &view, .view_count = 1};
-    assert_status_ok(dataset_read_frames(dataset, first, &frames, &err), err);
-    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.count = 1}, &frames, &err), STATUS_BAD_INPUT, err,
-                        "000000/depth: the image of frame 0, view 1 is not there");
-    frames_free(&frames);
-    dataset_close(dataset);
-}
-
-// Files that bring down HDF5 1.10.8 itself: it crashes on the first and never ends on the second.
-static void test_library_holes(void **state) {
-    (void)state;
-    refuse("tests/reference/hostile/hdf5_crashes.h5", "hdf5_crashes.h5: expected an HDF5 file, found one");
-    refuse("tests/reference/hostile/hdf5_finds_no_end.h5", "hdf5_finds_no_end.h5: expected an HDF5 file, found one");
-}
-
-// The suite itself: an unbroken file must be accepted, or every refusal above means nothing.
-static void leave_alone(Broken b) { (void)b; }
-
-static void test_planted_error(void **state) {
-    (void)state;
-    Error err = {0};
-    Dataset *dataset;
-    write_good();
-    apply(leave_alone);
-    assert_status_ok(dataset_open(path, &dataset, &err), err);
-    dataset_close(dataset);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_broken_files), TEST(test_legal_files),   TEST(test_foreign_files), TEST(test_truncated),
-        TEST(test_half_written), TEST(test_newer_library), TEST(test_library_holes), TEST(test_planted_error),
+        TEST(test_broken_files),
+        TEST(test_legal_files),
+        TEST(test_planted_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
