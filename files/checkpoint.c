@@ -9,13 +9,18 @@
 
 // ---- saving
 
-// What saving writes beside the caller's meta.
+void checkpoint_clear_paths(Config *config) {
+    config->data.path[0] = config->train.out[0] = config->train.init[0] = config->train.init_motion[0] = 0;
+}
+
+// What saving writes beside the caller's meta. A publication names the program that trained it, and no paths.
 static CheckpointMeta own_meta(const CheckpointMeta *meta, bool publication) {
     CheckpointMeta out = *meta;
     out.version[0] = CHECKPOINT_VERSION_MAJOR;
     out.version[1] = CHECKPOINT_VERSION_MINOR;
     out.publication = publication;
-    snprintf(out.commit, sizeof out.commit, "%s", version_commit());
+    if (publication) checkpoint_clear_paths(&out.config);
+    if (!publication || !out.commit[0]) snprintf(out.commit, sizeof out.commit, "%s", version_commit());
     return out;
 }
 

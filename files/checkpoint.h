@@ -41,7 +41,7 @@ typedef struct CheckpointMeta {
     double seconds;    // spent training so far
     bool evaluated;    // the evaluation that is due at this step is done; false before version 1.1
     DataRecord data;   // what it was trained on; data.episodes 0: not recorded (before version 1.1, publications)
-    // Filled by reading (saving writes the program's own):
+    // Filled by reading (saving writes the program's own, but the commit of a publication stays):
     char commit[64];
     char hash[17];    // the root's checksum
     int version[2];   // major, minor
@@ -65,7 +65,8 @@ typedef enum CheckpointWeights {
 Status checkpoint_save(const char *path, const Parameters *set, const CheckpointBlocks *blocks,
                        const CheckpointMeta *meta, Error *err);
 
-// `averaged` (a block; NULL = set->values) alone, as f16 or f32. A value that f16 cannot hold is an error.
+// `averaged` (a block; NULL = set->values) alone, as f16 or f32. A value that f16 cannot hold is an error. The config
+// keeps no path of this machine.
 Status checkpoint_save_publication(const char *path, const Parameters *set, const real *averaged, bool half,
                                    const CheckpointMeta *meta, Error *err);
 
@@ -84,8 +85,9 @@ Status checkpoint_resume(const char *path, Parameters *set, const CheckpointBloc
 Status checkpoint_verify(const char *path, Error *err);
 
 // Weights into a safetensors file (files/safetensors.h), f32 or `half`. Its metadata: format "vpd", weights "ema" |
-// "raw", step, time_step, commit, checkpoint (the hash), config (YAML), and each option by its key ("gnn.length_scale":
-// "0.1").
+// "raw", step, time_step, commit, checkpoint (the hash), config (YAML, without paths of this machine), and each option
+// by its key
+// ("gnn.length_scale": "0.1").
 Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
 
 // The file's averaged weights as checkpoint_save_publication would have written them.

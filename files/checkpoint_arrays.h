@@ -57,7 +57,10 @@ void checkpoint_run_checksum(const char *record, char out[CHECKSUM_TEXT_SIZE]);
 Status checkpoint_write_file(const char *path, const CheckpointMeta *meta,
                              const HostArrays groups[CHECKPOINT_GROUP_COUNT], Error *err);
 
-// As /ema alone; the arrays are given up.
+// Paths of the machine that trained (data.path, train.out, train.init, train.init_motion) say nothing to others.
+void checkpoint_clear_paths(Config *config);
+
+// As /ema alone, without those paths; the arrays are given up.
 Status checkpoint_write_publication(const char *path, HostArrays *arrays, bool half, const CheckpointMeta *meta,
                                     Error *err);
 

@@ -99,6 +99,7 @@ Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, 
     HostArrays arrays;
     Status status = read_weights(path, which, &file, &arrays, err);
     bool raw = which == CHECKPOINT_RAW || !file.meta.has_ema;
+    checkpoint_clear_paths(&file.meta.config);
     if (status == STATUS_OK) status = write_with_meta(out, &arrays, &file.meta, raw, half, err);
     host_arrays_free(&arrays);
     return status;

@@ -108,6 +108,9 @@ static inline CheckpointMeta model_meta(long step) {
     meta.config.gnn.length_scale = 0.1;
     meta.config.renderer.radius = 1.0 / 3;
     snprintf(meta.config.data.path, sizeof meta.config.data.path, "a folder: with #odd 'names'/x.h5");
+    snprintf(meta.config.train.out, sizeof meta.config.train.out, "/tmp/run");
+    snprintf(meta.config.train.init, sizeof meta.config.train.init, "/tmp/first.h5");
+    snprintf(meta.config.train.init_motion, sizeof meta.config.train.init_motion, "/tmp/motion.h5");
     if (config_resolve(&meta.config, &err) != STATUS_OK) abort();
     return meta;
 }

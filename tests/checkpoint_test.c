@@ -235,6 +235,14 @@ static void publication_holds_the_average_alone(void **state) {
     assert_memory_equal(first, second, size);
     free(first);
     free(second);
+    // Paths of the machine that trained it are not published.
+    assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
+    assert_non_null(strstr(meta.config.data.path, "odd"));
+    assert_status_ok(checkpoint_read_meta(s->other, &meta, &s->err), s->err);
+    assert_string_equal(meta.config.data.path, "");
+    assert_string_equal(meta.config.train.out, "");
+    assert_string_equal(meta.config.train.init, "");
+    assert_string_equal(meta.config.train.init_motion, "");
     // 16 bits are half the size (where weights outweigh HDF5's blocks).
     struct stat half_info, info;
     assert_status_ok(checkpoint_export_publication(s->path, CHECKPOINT_EMA, false, s->path, &s->err), s->err);
@@ -291,6 +299,8 @@ static void safetensors_hold_weights_and_config(void **state) {
         assert_string_equal(text_of(&file, "weights"), "ema");
         assert_string_equal(text_of(&file, "step"), "1234");
         assert_string_equal(text_of(&file, "gnn.length_scale"), "0.1");
+        assert_string_equal(text_of(&file, "data.path"), "\"\"");
+        assert_null(strstr(text_of(&file, "config"), "/tmp"));
         assert_non_null(strstr(text_of(&file, "config"), "length_scale: 0.1"));
         safetensors_free(&file);
     }
