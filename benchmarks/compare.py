@@ -3,12 +3,13 @@
 """Whole training steps of vpd and of PyTorch in turns: the same recording, views, image size, N, M, rays, rollout and form.
 
     benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms published,velocity]
-                          [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data /work/shared/data] [--keep MIB]
+                          [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
                           [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
 Each round runs one process of each kind, one after the other. Printed: medians over the rounds of the median step, wall and
 processor time over threads (which other work on the same cores disturbs less), and the largest resident set (on a GPU: of its memory); then
-ratios. Ours does more in a step: it unprojects the pixels anew, clips gradients and averages weights.
+ratios. FOLDER (default: data) holds mujoco_blocks_64.h5 and mujoco_blocks_128.h5; data/SOURCE.md says how to make them. Ours does
+more in a step: it unprojects the pixels anew, clips gradients and averages weights.
 """
 import argparse
 import json
@@ -31,7 +32,7 @@ def command_line():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--data", default="/work/shared/data")
+    parser.add_argument("--data", default="data", metavar="FOLDER")
     parser.add_argument("--precision", default="f32", help="model.precision of ours: one or several")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:NUMBER, of both")
     parser.add_argument("--json", default=None, metavar="FILE", help="write the medians there, too")

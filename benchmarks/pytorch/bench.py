@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds of one training step at the reference shapes (shared/design/model.md, "Presets"), parts apart, and peak memory.
+"""Seconds of one training step at the reference shapes (PRESETS in vpd_torch/config.py), parts apart, and peak memory.
 
     python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--device cuda] [--threads 2] [--steps 8]
 """
@@ -21,7 +21,7 @@ parser.add_argument("--autocast", action="store_true", help="products and convol
 parser.add_argument("--device", default="cpu", help="cpu or cuda")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=5)
-parser.add_argument("--data", default="/work/shared/data")
+parser.add_argument("--data", default="data", help="folder with mujoco_blocks_64.h5 and mujoco_blocks_128.h5 (data/SOURCE.md)")
 args = parser.parse_args()
 torch.set_num_threads(args.threads)
 torch.set_default_device(args.device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of shared/design/findings.md: motion of object particles and PSNR of pictures, per rollout step."""
+"""Motion of object particles and PSNR of pictures, per rollout step."""
 import numpy as np
 import torch
 

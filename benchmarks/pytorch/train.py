@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the model on a vpd-dataset file and prints the figures of shared/design/findings.md. The recipe explorer.
+"""Trains the model on a vpd-dataset file and prints its figures (metrics.py). Recipes are tried here first.
 
     python benchmarks/pytorch/train.py --minutes 6 name=NAME [option=value ...]
 
@@ -23,7 +23,7 @@ from vpd_torch import config, data, flow, gnn, loss, params, particles, renderer
 @dataclass
 class Opt:
     name: str = "run"
-    data: str = "/work/shared/data/mujoco_blocks_64.h5"
+    data: str = "data/mujoco_blocks_64.h5"  # data/SOURCE.md says how to make it
     minutes: float = 6.0          # of processor time (the machine is shared); the rate's schedule follows it
     updates: int = 0              # > 0: this many updates instead
     rate: float = 7e-4

@@ -120,7 +120,7 @@ def full(**options):
 
 
 REFERENCE = dict(C=128, L=10, D=16, widths=(32, 64, 128, 256), K=8, S=16, hidden=64)
-PRESETS = {  # shapes for benchmarks (shared/design/model.md, "Presets"): config, views, image, steps, rays per image
+PRESETS = {  # shapes for benchmarks, those of model/config_origin.c: config, views, image, steps, rays per image
     "tiny": (dict(N=2048, M=128, **REFERENCE), 2, 64, 3, 128),
     "small": (dict(N=4096, M=256, **REFERENCE), 4, 64, 4, 256),
     "paper": (dict(N=16384, M=1024, **REFERENCE), 4, 128, 6, 256),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vpd-dataset files (shared/design/formats.md), whole episodes in memory, and the input state of the model."""
+"""vpd-dataset files (docs/data.md), whole episodes in memory, and the input state of the model."""
 from functools import lru_cache
 
 import h5py
