@@ -26,11 +26,24 @@ echo "# alone" >"$folder/source/docs/alone.md"
 build && check "$folder/site" >"$folder/said" && fail "a page that nothing links to: not found"
 grep -qF "no page links to alone.html" "$folder/said" || fail "a page that nothing links to: $(cat "$folder/said")"
 
-# Pages outside the site: their links and the files of docs/ that they name are there.
+# What pages name in the repository is there: links of pages outside the site, and paths in backticks such as `nn/tape.h`.
 cd "$VPD_SOURCE" || exit 1
+folders=$(printf '%s|' */ | sed 's|/||g; s/|$//')
+paths_of() { grep -oE "\`($folders)/[a-z0-9_./-]+\.[a-z0-9]+\`" "$1" | tr -d '\`'; }
+missing_of() {
+  for file in $(paths_of "$1"); do
+    [ -e "$file" ] || { [ "$file" != demo/index.html ] && echo "$1 names $file, which is not there"; }
+  done
+}
+for page in README.md CONTRIBUTING.md docs/*.md; do
+  missing=$(missing_of "$page")
+  [ -z "$missing" ] || fail "$missing"
+done
 for page in README.md CONTRIBUTING.md CHANGELOG.md; do
-  for file in $(grep -oE '\]\([^)#]+' "$page" | cut -c3- | grep -v '^http') $(grep -oE '`docs/[a-z_/]+\.[a-z]+`' "$page" | tr -d '`'); do
-    [ -e "$file" ] || fail "$page names $file, which is not there"
+  for file in $(grep -oE '\]\([^)#]+' "$page" | cut -c3- | grep -v '^http'); do
+    [ -e "$file" ] || fail "$page links to $file, which is not there"
   done
 done
+echo 'as `nn/nothing.h` says' >"$folder/page.md"
+[ -n "$(missing_of "$folder/page.md")" ] || fail "a path that is not there: not found"
 finish
