@@ -2,9 +2,8 @@
 #include "bench/report_ops.h"
 
 #include "base/json.h"
+#include "bench/case_tables.h"
 #include "bench/knn_bench.h"
-#include "gnn/cases.h"
-#include "renderer/cases.h"
 
 #include <math.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/case_tables.h"
 #include "bench/selftest.h"
-#include "gnn/cases.h"
 #include "nn/backend.h"
-#include "renderer/cases.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "datasets/check_private.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,6 @@ enum {
     PAIR_VIEWS_MAX = 100,
     POINTS_MIN = 256,
     POINTS_MAX = 4096,
-    FINDINGS_MAX = 200,
     SAMPLE_MAX = 1 << 16,
     OBJECT_POINTS_MIN = 30,
     OBJECTS_CHECKED_MAX = 256
@@ -40,37 +38,6 @@ typedef struct Work {
     float *noise; // (SAMPLE_MAX) differences of depth between neighbours, over depth
     size_t noise_count;
 } Work;
-
-void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) {
-    if (report->finding_count >= FINDINGS_MAX) return;
-    if (report->finding_count == report->finding_capacity) {
-        int capacity = 2 * report->finding_capacity + 8;
-        Finding *grown = realloc(report->findings, (size_t)capacity * sizeof *grown);
-        if (!grown) return;
-        report->findings = grown;
-        report->finding_capacity = capacity;
-    }
-    Finding *finding = &report->findings[report->finding_count++];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
-    finding->wrong = wrong;
-}
-
-bool check_report_passes(const CheckReport *report) {
-    for (int i = 0; i < report->finding_count; i++) {
-        if (report->findings[i].wrong) return false;
-    }
-    return true;
-}
-
-void check_report_free(CheckReport *report) {
-    free(report->episodes);
-    free(report->pairs);
-    free(report->findings);
-    *report = (CheckReport){0};
-}
 
 // ---- every image on its own
 

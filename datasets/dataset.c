@@ -10,57 +10,6 @@
 
 enum { TEXT_SIZE = 512, FILES_MAX = 100000, EPISODES_MAX = 10000000, KEEP_OPEN_MAX = 200 };
 
-static const char *const SPLIT_NAMES[SPLIT_COUNT] = {"train", "val", "test"};
-
-const char *split_name(Split split) { return SPLIT_NAMES[split]; }
-
-bool split_parse(const char *text, Split *out) {
-    for (int i = 0; i < SPLIT_COUNT; i++) {
-        if (strcmp(text, SPLIT_NAMES[i]) == 0) {
-            *out = (Split)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const DatasetInfo *dataset_info(const Dataset *dataset) { return &dataset->info; }
-int dataset_episode_count(const Dataset *dataset) { return dataset->info.episode_count; }
-
-const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode) {
-    CHECK(episode >= 0 && episode < dataset->info.episode_count);
-    return &dataset->episodes[episode].info;
-}
-
-int dataset_find_split(const Dataset *dataset, Split split, int *episodes, int capacity) {
-    int count = 0;
-    for (int i = 0; i < dataset->info.episode_count; i++) {
-        if (dataset->episodes[i].info.split != split) continue;
-        if (count < capacity) episodes[count] = i;
-        count++;
-    }
-    return count;
-}
-
-bool episode_view_is_heldout(const EpisodeInfo *episode, int view) {
-    for (int i = 0; i < episode->heldout_count; i++) {
-        if (episode->heldout_views[i] == view) return true;
-    }
-    return false;
-}
-
-const double *episode_pose(const EpisodeInfo *episode, int frame, int view) {
-    size_t row = episode->moving_cameras ? (size_t)frame * (size_t)episode->V + (size_t)view : (size_t)view;
-    return episode->world_from_camera + 16 * row;
-}
-
-char *dataset_keep_text(Dataset *dataset, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = arena_alloc(&dataset->arena, size);
-    if (copy) memcpy(copy, text, size);
-    return copy;
-}
-
 static Status no_memory(const char *path, Error *err) {
     return error_set(err, STATUS_FAILED, "%s: no memory to open it", path);
 }

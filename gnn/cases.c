@@ -4,10 +4,6 @@
 #include "base/random.h"
 #include "nn/backend.h"
 
-extern const OpCases message_cases, edge_geometry_cases, node_blend_cases, advance_cases;
-const OpCases *const gnn_case_tables[] = {&message_cases, &edge_geometry_cases, &node_blend_cases, &advance_cases};
-const size_t gnn_case_table_count = sizeof gnn_case_tables / sizeof *gnn_case_tables;
-
 GnnEdges case_edges(Tape *tape, size_t groups, size_t k, size_t others, size_t hole) {
     size_t rows = groups * k;
     int32_t *host = tape_context(tape, (rows + others + 1) * sizeof *host);

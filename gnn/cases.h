@@ -6,9 +6,6 @@
 #include "gnn/edges.h"
 #include "nn/cases.h"
 
-extern const OpCases *const gnn_case_tables[];
-extern const size_t gnn_case_table_count;
-
 // Edges of a case: the other ends are pseudo-random, every `hole`-th row is absent (0: none).
 GnnEdges case_edges(Tape *tape, size_t groups, size_t k, size_t others, size_t hole);
 // The columns of two tensors one after the other as one tensor of rows * cols lines, so that a case can look at both.

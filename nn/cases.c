@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-extern const OpCases activation_cases, columns_cases, combine_cases, conv2d_cases, group_norm_cases, image_ops_cases,
-    layer_norm_cases, linear_cases, reduce_cases, rows_cases, ssim_loss_cases;
-const OpCases *const nn_case_tables[] = {&linear_cases,     &conv2d_cases,     &group_norm_cases, &image_ops_cases,
-                                         &activation_cases, &combine_cases,    &columns_cases,    &rows_cases,
-                                         &reduce_cases,     &layer_norm_cases, &ssim_loss_cases};
-const size_t nn_case_table_count = sizeof nn_case_tables / sizeof(OpCases *);
-
 enum { UPSTREAM = CASE_INPUTS, DIRECTION }; // keys of the random streams beside the inputs'
 
 size_t case_input_count(const OpCase *c) {

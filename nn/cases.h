@@ -35,10 +35,6 @@ typedef struct OpCases {
     size_t count;
 } OpCases;
 
-// All tables, nn's first. gnn and renderer register theirs in gnn/cases.c and renderer/cases.c.
-extern const OpCases *const nn_case_tables[];
-extern const size_t nn_case_table_count;
-
 size_t case_input_count(const OpCase *c);
 
 // One run of a case on a tape: inputs keyed by the case's name, upstream gradient keyed too.

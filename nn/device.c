@@ -45,14 +45,3 @@ Status device_status(Device *device, Error *err) {
     if (err) *err = device->error;
     return device->error.status;
 }
-
-void *device_scratch_bytes(Device *device, size_t bytes) {
-    if (device->failed) return NULL;
-    void *memory = arena_alloc(&device->scratch, bytes);
-    if (!memory) device_no_memory(device, &device->scratch.source, bytes, "temporaries of an op");
-    return memory;
-}
-
-real *device_scratch(Device *device, size_t count) {
-    return device_scratch_bytes(device, count > SIZE_MAX / sizeof(real) ? SIZE_MAX : count * sizeof(real));
-}

@@ -122,3 +122,14 @@ void device_no_memory(Device *device, const ArenaSource *source, size_t bytes, c
     say_uses(&s, device);
     device_fail(device, STATUS_FAILED, "%s", s.text);
 }
+
+void *device_scratch_bytes(Device *device, size_t bytes) {
+    if (device->failed) return NULL;
+    void *memory = arena_alloc(&device->scratch, bytes);
+    if (!memory) device_no_memory(device, &device->scratch.source, bytes, "temporaries of an op");
+    return memory;
+}
+
+real *device_scratch(Device *device, size_t count) {
+    return device_scratch_bytes(device, count > SIZE_MAX / sizeof(real) ? SIZE_MAX : count * sizeof(real));
+}

@@ -5,10 +5,6 @@
 #include "base/random.h"
 #include "nn/backend.h"
 
-extern const OpCases shade_cases, composite_cases;
-const OpCases *const renderer_case_tables[] = {&shade_cases, &composite_cases};
-const size_t renderer_case_table_count = sizeof renderer_case_tables / sizeof *renderer_case_tables;
-
 enum { ORIGINS, DIRECTIONS, SAMPLE_RAY, SAMPLE_Z, LISTS }; // streams of random numbers
 
 static double uniform(uint32_t stream, size_t index, double low, double high) {

@@ -6,9 +6,6 @@
 #include "nn/cases.h"
 #include "renderer/renderer.h"
 
-extern const OpCases *const renderer_case_tables[];
-extern const size_t renderer_case_table_count;
-
 // Rays near the origin of the world.
 RendererRays *case_rays(Tape *tape, size_t count);
 // `count` samples spread over the rays (some rays may get none), each with 1 .. K of `particles` as neighbours, at

@@ -3,7 +3,7 @@
 // promises them, no allocation once warm, an error wherever memory ends.
 #include "tests/test.h"
 
-#include "nn/cases.h"
+#include "bench/case_tables.h"
 
 static Device *open_device(int threads) {
     Device *device = NULL;

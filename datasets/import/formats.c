@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/import/formats.h"
 
-#include <stdlib.h>
-
-// Layouts that can be told apart by more come first.
-const Importer *const importers[] = {&import_hololens,
-                                     &import_apc,
-                                     &import_transforms,
-                                     &import_kubric,
-                                     &import_tum,
-                                     &import_scannet,
-                                     &import_bop,
-                                     &import_open3d,
-                                     &import_colmap,
-                                     &import_pgnd,
-                                     &import_phystwin,
-                                     &import_robot,
-                                     NULL};
-
 Lens given_lens(const ImportOptions *options) {
     const double *k = options->intrinsics;
     Lens lens = lens_of(k[0], k[1], k[2] + 0.5, k[3] + 0.5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importers by name, for formats.c alone, and what several of them need.
+// The importers by name, for import.c alone, and what several of them need.
 #ifndef VPD_DATASETS_IMPORT_FORMATS_H
 #define VPD_DATASETS_IMPORT_FORMATS_H
 

@@ -8,12 +8,28 @@
 #include "base/progress.h"
 #include "base/version.h"
 #include "datasets/dataset_private.h"
+#include "datasets/import/formats.h"
 #include "datasets/import/job.h"
 #include "datasets/writer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Layouts that can be told apart by more come first.
+const Importer *const importers[] = {&import_hololens,
+                                     &import_apc,
+                                     &import_transforms,
+                                     &import_kubric,
+                                     &import_tum,
+                                     &import_scannet,
+                                     &import_bop,
+                                     &import_open3d,
+                                     &import_colmap,
+                                     &import_pgnd,
+                                     &import_phystwin,
+                                     &import_robot,
+                                     NULL};
 
 static void free_episode(ImportJob *job) {
     free(job->views);

@@ -12,7 +12,7 @@
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
 extern "C" {
-#include "gnn/cases.h"
+#include "bench/case_tables.h"
 #include "gnn/message.h"
 #include "nn/backend.h"
 #include "tests/test.h"

@@ -3,6 +3,7 @@
 // the same bits again whatever the order of threads, no device memory touched by host code.
 #include "tests/cuda/case_values.h"
 
+#include "bench/case_tables.h"
 #include "nn/optimizer.h"
 
 typedef struct Devices {

@@ -3,6 +3,7 @@
 // pictures and gradients to 1e-5; the same bits whatever the order of threads; no device memory touched by host code.
 #include "tests/cuda/renderer_both.h"
 
+#include "bench/case_tables.h"
 #include "renderer/backend.h"
 #include "renderer/cases.h"
 #include "renderer/shade.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every case of the renderer's ops: gradients against central differences in double precision.
-#include "renderer/cases.h"
+#include "bench/case_tables.h"
 #include "tests/f64/cases_check.h"
 
 static void gradients_match_finite_differences(void **state) {

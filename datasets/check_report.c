@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datasets/check_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FINDINGS_MAX = 200 };
+
+void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) {
+    if (report->finding_count >= FINDINGS_MAX) return;
+    if (report->finding_count == report->finding_capacity) {
+        int capacity = 2 * report->finding_capacity + 8;
+        Finding *grown = realloc(report->findings, (size_t)capacity * sizeof *grown);
+        if (!grown) return;
+        report->findings = grown;
+        report->finding_capacity = capacity;
+    }
+    Finding *finding = &report->findings[report->finding_count++];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    finding->wrong = wrong;
+}
+
+bool check_report_passes(const CheckReport *report) {
+    for (int i = 0; i < report->finding_count; i++) {
+        if (report->findings[i].wrong) return false;
+    }
+    return true;
+}
+
+void check_report_free(CheckReport *report) {
+    free(report->episodes);
+    free(report->pairs);
+    free(report->findings);
+    *report = (CheckReport){0};
+}
