@@ -15,7 +15,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIB
 
 # The sample video, the pretrained model and the demo's configs, below share/vpd by the paths that the docs name; and the docs.
 file(GLOB vpd_demo_configs CONFIGURE_DEPENDS demo/*.yaml)
-install(FILES data/mujoco_blocks_sample.h5 data/SOURCE.md DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/data)
+install(FILES data/mujoco_blocks_sample.h5 data/SOURCE.md data/make_mujoco_scenes.py DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/data)
 install(FILES demo/carried.h5 ${vpd_demo_configs} DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/demo)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
