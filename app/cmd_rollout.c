@@ -4,7 +4,6 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
-#include "edit/edit.h"
 #include "infer/rollout.h"
 
 #include <string.h>
@@ -64,15 +63,6 @@ static Status roll_out(const CommandLine *line, const Session *session, const Da
     return status;
 }
 
-// So that edits of the file need not find it out.
-static Status tie(const CommandLine *line, RolloutFile *rollout, Error *err) {
-    Device *device = NULL;
-    Status status = device_open("cpu", line->threads, &device, err);
-    if (status == STATUS_OK) status = edit_tie(rollout, device, err);
-    device_close(device);
-    return status;
-}
-
 // From the frames of a data set.
 static Status start_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                             Error *err) {
@@ -83,7 +73,6 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = roll_out(line, session, dataset, views, rollout, err);
-    if (status == STATUS_OK) status = tie(line, rollout, err);
     dataset_close(dataset);
     return status;
 }
@@ -102,7 +91,7 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
                              of_data[i], path);
     if (!command_text(line, "steps", NULL))
         return error_set(err, STATUS_BAD_INPUT, "--steps: say by how many steps the rollout %s is to go on", path);
-    Status status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
+    Status status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
     if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
@@ -149,6 +138,7 @@ const Command command_rollout = {
                "frames up to F;\n"
                "steps beyond the video are predicted all the same. A ROLLOUT, or particles without steps, goes on from "
                "its last step\n"
-               "by --steps, exactly as if it had not stopped. \"vpd render FILE.h5\" draws what was written.",
+               "by --steps, exactly as if it had not stopped; with --steps 0 a file of format 1.x is converted alone. "
+               "\"vpd render FILE.h5\" draws what was written.",
     .run = run_rollout,
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long edits of a file take, reading and writing apart: medians in seconds of finding what past sets and clouds are
-// tied to, as after reading and as for a file that does not tell, and of the edit.
+// How long a file takes to read, and edits of it, reading and writing apart: medians in seconds of reading, of finding
+// the owners of past particles and of motion for a file that does not tell, and of each edit.
 //   cmake --build BUILD --target bench_edit && BUILD/bench_edit FILE.h5 REPEAT NOISE EDIT..
-// NOISE: metres that each past and cloud point is moved by at most, as sensors do; what is tied is then found anew.
+// NOISE: metres that each past particle is moved by at most, as sensors do, before owners are found anew.
 #include "base/clock.h"
 #include "edit/edit.h"
+#include "files/rollout_ties.h"
 
 #include <stdlib.h>
 
@@ -28,9 +29,10 @@ static double median(double *seconds, int count) {
 static void forget_ties(RolloutFile *file) {
     for (int k = 0; k < file->set_count; k++) {
         free(file->sets[k].ties);
-        free(file->sets[k].cloud_ties);
-        file->sets[k].ties = file->sets[k].cloud_ties = NULL;
+        file->sets[k].ties = NULL;
     }
+    free(file->motion_owner);
+    file->motion_owner = NULL;
 }
 
 static void shake(float *x, size_t count, float noise) {
@@ -44,10 +46,8 @@ static void shake(float *x, size_t count, float noise) {
 // Makes the file one that does not tell what is tied; past labels would tell some of it.
 static void make_untied(RolloutFile *file, float noise) {
     forget_ties(file);
-    for (int k = 0; k < file->set_count; k++) {
+    for (int k = 1; k < file->set_count; k++) {
         RolloutSet *set = &file->sets[k];
-        shake(set->cloud_positions, 3 * set->P, noise);
-        if (k == 0) continue;
         shake(set->positions, 3 * set->N, noise);
         free(set->labels);
         set->labels = NULL;
@@ -61,12 +61,26 @@ static Status time_ties(const RolloutFile *file, float noise, Device *device, in
     if (status == STATUS_OK) make_untied(&copy, noise);
     for (int r = 0; r < repeat && status == STATUS_OK; r++) {
         double start = clock_now();
-        status = edit_tie(&copy, device, err);
+        status = rollout_tie(&copy, device, err);
         seconds[r] = clock_now() - start;
         forget_ties(&copy);
     }
-    if (status == STATUS_OK) printf("%8.3f  ties of a file without them\n", median(seconds, repeat));
+    if (status == STATUS_OK) printf("%8.3f  owners of a file without them\n", median(seconds, repeat));
     rollout_file_free(&copy);
+    return status;
+}
+
+static Status time_reading(const char *path, int repeat, Error *err) {
+    double seconds[REPEAT_MAX];
+    Status status = STATUS_OK;
+    for (int r = 0; r < repeat && status == STATUS_OK; r++) {
+        RolloutFile file;
+        double start = clock_now();
+        status = rollout_file_read(path, &file, err);
+        seconds[r] = clock_now() - start;
+        if (status == STATUS_OK) rollout_file_free(&file);
+    }
+    if (status == STATUS_OK) printf("%8.3f  reading\n", median(seconds, repeat));
     return status;
 }
 
@@ -96,7 +110,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_edit FILE.h5 REPEAT NOISE EDIT..; REPEAT from 1 to %d\n", REPEAT_MAX);
         return 2;
     }
-    Status status = rollout_file_read(argv[1], &file, &err);
+    Status status = time_reading(argv[1], repeat, &err);
+    if (status == STATUS_OK) status = rollout_file_read(argv[1], &file, &err);
     if (status == STATUS_OK) status = device_open("cpu", 0, &device, &err);
     if (status == STATUS_OK) status = time_ties(&file, strtof(argv[3], NULL), device, repeat, &err);
     for (int i = 4; i < argc && status == STATUS_OK; i++) status = time_edit(&file, argv[i], device, repeat, &err);

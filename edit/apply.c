@@ -79,12 +79,12 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 }
 
 // The state at `step`, ready for edits.
-static Status begin(EditScene *scene, size_t step, bool clouds, EditReport *report, Error *err) {
+static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
     double start = clock_now();
     *report = (EditReport){.before = scene_now(scene)->N};
     Status status = edit_take_step(scene->file, step, err);
     if (status == STATUS_OK) status = note_step(scene->file, step, err);
-    if (status == STATUS_OK) status = scene_tie(scene, clouds, err);
+    if (status == STATUS_OK) status = rollout_tie(scene->file, scene->device, err);
     report->tie_seconds = clock_now() - start;
     return status;
 }
@@ -95,13 +95,6 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
     report->edit_seconds = clock_now() - start;
     if (status == STATUS_OK) report->after = scene_now(scene)->N;
     return status;
-}
-
-// Labels are of particles alone.
-static bool reaches_clouds(const EditList *list) {
-    for (const Edit *edit = list->first; edit; edit = edit->next)
-        if (edit->op != EDIT_LABEL && edit->op != EDIT_CLUSTER) return true;
-    return false;
 }
 
 static bool something_stands(const RolloutSet *now) {
@@ -121,18 +114,13 @@ static void warn_nothing_stands(const EditScene *scene, bool stood) {
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err) {
     EditScene scene = {file, device, log};
-    Status status = begin(&scene, step, reaches_clouds(list), report, err);
+    Status status = begin(&scene, step, report, err);
     double start = clock_now();
     bool stood = something_stands(scene_now(&scene));
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
     if (status == STATUS_OK) warn_nothing_stands(&scene, stood);
     return end(&scene, status, start, report, err);
-}
-
-Status edit_tie(RolloutFile *file, Device *device, Error *err) {
-    EditScene scene = {file, device, NULL};
-    return scene_tie(&scene, true, err);
 }
 
 static Status note_append(RolloutFile *file, const RolloutFile *other, Error *err) {
@@ -145,7 +133,7 @@ static Status note_append(RolloutFile *file, const RolloutFile *other, Error *er
 Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *append, Device *device, EditReport *report,
                    Error *err) {
     EditScene scene = {file, device, NULL};
-    Status status = begin(&scene, append->step, true, report, err);
+    Status status = begin(&scene, append->step, report, err);
     double start = clock_now();
     if (status == STATUS_OK) status = scene_append_file(&scene, other, append, err);
     if (status == STATUS_OK) status = note_append(file, other, err);
@@ -155,7 +143,7 @@ Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *appe
 
 Status edit_set_labels(RolloutFile *file, const uint16_t *labels, const char *names, Device *device, Error *err) {
     EditScene scene = {file, device, NULL};
-    Status status = scene_tie(&scene, false, err);
+    Status status = rollout_tie(file, device, err);
     if (status == STATUS_OK) status = scene_set_labels(&scene, labels, names, err);
     if (status == STATUS_OK) status = rollout_file_note(file, "# labels were set through libvpd", err);
     return status == STATUS_OK ? scene_spread_labels(&scene, err) : status;

@@ -76,7 +76,7 @@ static Status join_file(EditScene *scene, RolloutFile *file, const Edit *edit, b
     EditScene other = {file, scene->device, scene->log};
     Status status = check_model(scene->file, file, err);
     if (status == STATUS_OK) status = edit_take_step(file, (size_t)edit->step, err);
-    if (status == STATUS_OK) status = scene_tie(&other, true, err);
+    if (status == STATUS_OK) status = rollout_tie(file, scene->device, err);
     if (status == STATUS_OK) status = narrow(&other, edit, skipped, err);
     if (status == STATUS_OK && !*skipped) status = renumber(scene, &other, edit->as, err);
     if (status == STATUS_OK && !*skipped) status = scene_join(scene, &other, err);

@@ -35,16 +35,14 @@ size_t edit_list_count(const EditList *list);
 typedef struct EditReport {
     size_t before, after; // present particles
     size_t applied, skipped;
-    double tie_seconds;  // edit_tie, of what the file did not tell and the edits need
+    double tie_seconds;  // rollout_tie, of what the file did not tell
     double edit_seconds; // the edits, without files that they read
 } EditReport;
 
 // Turns the state at `step` into a file without steps: that step is the present, the ones before it are the past sets.
+// Motion is then that of the particles themselves. Step 0 of a file of format 1.x is an error: rollout_find_motion
+// first.
 Status edit_take_step(RolloutFile *file, size_t step, Error *err);
-
-// Finds out which present particle each point of a past set and of a cloud belongs to, and keeps it in the file. An
-// edit does so itself where the file does not tell.
-Status edit_tie(RolloutFile *file, Device *device, Error *err);
 
 // Takes the step and applies all edits. What is left out because it selects nothing is said to `log` (NULL: not). After
 // an error the file holds some of the edits and is good for rollout_file_free alone. A selection that is empty, a label

@@ -12,22 +12,11 @@
 enum { TRIES = 1024, SAMPLE = 4096, FITS = 3 };
 #define WITHIN_SHARE 0.25 // of the particles' reach
 
-static int by_value(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 Status scene_reach(const EditScene *scene, double *out, Error *err) {
-    const RolloutSet *now = scene_now(scene);
-    float sample[SAMPLE];
-    size_t stride = now->N / SAMPLE + 1, count = 0;
-    if (!now->radius)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "the particles have no radii to take lengths from; give \"link\" and \"within\" in metres");
-    for (size_t i = 0; i < now->N; i += stride) sample[count++] = now->radius[i];
-    qsort(sample, count, sizeof *sample, by_value);
-    *out = sample[count / 2];
-    return STATUS_OK;
+    *out = rollout_median_radius(scene->file);
+    if (*out > 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "the particles have no radii to take lengths from; give \"link\" and \"within\" in metres");
 }
 
 typedef struct Plane {
@@ -63,8 +52,7 @@ static size_t count_on(const Plane *plane, const float *x, size_t count, double 
     return sum;
 }
 
-// Solves the symmetric 3x3 system by Cramer's rule; false when it is singular.
-static bool solve3(const double m[6], const double r[3], double out[3]) {
+bool scene_solve3(const double m[6], const double r[3], double out[3]) {
     double a = m[0], b = m[1], c = m[2], d = m[3], e = m[4], f = m[5];
     double A = d * f - e * e, B = c * e - b * f, C = b * e - c * d, det = a * A + b * B + c * C;
     if (!(fabs(det) > 1e-12 * fabs(a * d * f))) return false;
@@ -93,7 +81,7 @@ static void fit(Plane *plane, const float *x, size_t count, double within) {
         m[0] += a * a, m[1] += a * b, m[2] += a, m[3] += b * b, m[4] += b, m[5] += 1;
         r[0] += a * h, r[1] += b * h, r[2] += h;
     }
-    if (!(m[5] >= 3) || !solve3(m, r, s)) return;
+    if (!(m[5] >= 3) || !scene_solve3(m, r, s)) return;
     // height = s0 a + s1 b + s2 is where the points are
     double tilted[3], norm = sqrt(1 + s[0] * s[0] + s[1] * s[1]);
     for (int i = 0; i < 3; i++) tilted[i] = (n[i] - s[0] * u[i] - s[1] * v[i]) / norm;

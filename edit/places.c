@@ -66,7 +66,7 @@ static Status check_past(const EditScene *scene, const Edit *edit, const Mask *m
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const double *v = edit->velocity, dt = scene->file->time_step;
     bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
-    double by[3], bend[3];
+    double by[3], bend[3], more[3];
     Status status = check_past(scene, edit, mask, err);
     if (status == STATUS_OK && edit->has_gravity && !edit->replace)
         status = error_set(err, STATUS_BAD_INPUT,
@@ -74,8 +74,10 @@ Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
     if (status == STATUS_OK && edit->replace) status = scene_replace_past(scene, mask, err);
     if (status != STATUS_OK) return status;
     for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
+    for (int c = 0; c < 3; c++) more[c] = -by[c] - bend[c];
     scene_shift_past(scene, mask, by, bend);
+    if (moves || edit->replace) status = scene_add_motion(scene, mask, more, err);
     // A body at rest is no obstacle: with its flag cleared a model takes it for a part of the floor, also in the air.
     if (moves || edit->replace) scene_set_moving(scene, mask, 1);
-    return STATUS_OK;
+    return status;
 }

@@ -42,7 +42,7 @@ static Status take_look(const EditScene *scene, const Mask *source, Look *out, E
     return STATUS_OK;
 }
 
-// The meant rows of a set or cloud: which they are, and where their centre would put them in the source.
+// The meant rows of a set: which they are, and where their centre would put them in the source.
 static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, const Mask *mask, const double to[3],
                          uint32_t *index, float *place) {
     double centre[3] = {0};
@@ -89,10 +89,8 @@ Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Er
     for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++) {
         RolloutSet *set = &scene->file->sets[k];
         status = give_look(&look, set->positions, set->N, set->ties, mask, set->features, set->colour, err);
-        if (status == STATUS_OK)
-            status =
-                give_look(&look, set->cloud_positions, set->P, set->cloud_ties, mask, NULL, set->cloud_colour, err);
     }
+    if (status == STATUS_OK) scene_recolour_motion(scene, mask);
     look_free(&look);
     return status;
 }

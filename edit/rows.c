@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the arrays of all sets and clouds: kept, copied, joined.
+// Rows of the arrays of all sets and of the motion field: kept, copied, joined.
 #include "edit/scene.h"
 
 #include "base/check.h"
@@ -10,22 +10,15 @@
 typedef struct Field {
     size_t pointer, bytes; // of the array in a RolloutSet; of one number
     size_t width;          // numbers per row; 0: D
-    bool cloud;
-    bool zero; // what is missing in one of two joined sets counts as 0
+    bool zero;             // what is missing in one of two joined sets counts as 0
     const char *name;
 } Field;
 
 #define AT(field) offsetof(RolloutSet, field)
 static const Field fields[] = {
-    {AT(positions), 4, 3, false, false, "positions"},
-    {AT(features), 4, 0, false, false, "features"},
-    {AT(colour), 1, 3, false, false, "colours"},
-    {AT(radius), 4, 1, false, false, "radii"},
-    {AT(moving), 1, 1, false, true, "moving flags"},
-    {AT(labels), 2, 1, false, true, "labels"},
-    {AT(cloud_positions), 4, 3, true, false, "cloud"},
-    {AT(cloud_colour), 1, 3, true, false, "cloud's colours"},
-    {AT(cloud_moving), 1, 1, true, true, "cloud's moving flags"},
+    {AT(positions), 4, 3, false, "positions"}, {AT(features), 4, 0, false, "features"},
+    {AT(colour), 1, 3, false, "colours"},      {AT(radius), 4, 1, false, "radii"},
+    {AT(moving), 1, 1, true, "moving flags"},  {AT(labels), 2, 1, true, "labels"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -33,7 +26,6 @@ static void **array_of(const RolloutSet *set, const Field *field) { return (void
 static size_t row_bytes(const RolloutSet *set, const Field *field) {
     return field->bytes * (field->width ? field->width : set->D);
 }
-static size_t rows_of(const RolloutSet *set, bool cloud) { return cloud ? set->P : set->N; }
 
 size_t mask_count(const Mask *mask, size_t count) {
     size_t sum = 0;
@@ -59,12 +51,12 @@ static char *copy_rows(char *to, const char *from, const uint32_t *index, size_t
     return to;
 }
 
-// Puts rows `index`, `times` over, behind the first `kept` ones of every array, for particles or the cloud.
-static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size_t count, size_t times, size_t kept) {
+// Puts rows `index`, `times` over, behind the first `kept` ones of every array.
+static bool append_rows(RolloutSet *set, const uint32_t *index, size_t count, size_t times, size_t kept) {
     for (int i = 0; i < FIELDS; i++) {
         void **array = array_of(set, fields + i);
         size_t bytes = row_bytes(set, fields + i);
-        if (fields[i].cloud != cloud || !*array) continue;
+        if (!*array) continue;
         if (kept == 0 && times == 1) { // in place: new memory costs more than the copy
             copy_rows(*array, *array, index, count, bytes);
             continue;
@@ -77,7 +69,18 @@ static bool append_rows(RolloutSet *set, bool cloud, const uint32_t *index, size
         free(*array);
         *array = out;
     }
-    *(cloud ? &set->P : &set->N) = kept + times * count;
+    set->N = kept + times * count;
+    return true;
+}
+
+// The same of the motion field.
+static bool append_motion(MotionField *field, const uint32_t *index, size_t count, size_t times, size_t kept) {
+    MotionField out;
+    Error err;
+    if (motion_field_create(kept + times * count, &out, &err) != STATUS_OK) return false;
+    for (size_t r = 0; r < out.count; r++) scene_copy_motion(&out, r, field, r < kept ? r : index[(r - kept) % count]);
+    motion_field_free(field);
+    *field = out;
     return true;
 }
 
@@ -109,8 +112,10 @@ typedef struct Taking {
     bool append;
 } Taking;
 
-static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Taking *t) {
-    size_t rows = rows_of(set, cloud), kept = t->append ? rows : 0, count;
+// Of one past set, or of the motion field (set NULL).
+static bool take_owned(RolloutFile *file, RolloutSet *set, const Taking *t) {
+    uint32_t **owner = set ? &set->ties : &file->motion_owner;
+    size_t rows = set ? set->N : file->motion.count, kept = t->append ? rows : 0, count;
     if (rows == 0) return true;
     uint32_t *index = find_rows(*owner, rows, t->mask, &count);
     uint32_t *out = malloc((kept + t->times * count + 1) * sizeof *out), *to = out + kept;
@@ -118,7 +123,8 @@ static bool take_owned(RolloutSet *set, bool cloud, uint32_t **owner, const Taki
     if (good && kept) memcpy(out, *owner, kept * sizeof *out);
     for (size_t n = 0; good && n < t->times; n++)
         for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->meant);
-    good = good && append_rows(set, cloud, index, count, t->times, kept);
+    if (good && set) good = append_rows(set, index, count, t->times, kept);
+    else if (good) good = append_motion(&file->motion, index, count, t->times, kept);
     free(index);
     if (good) {
         free(*owner);
@@ -133,12 +139,9 @@ static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t t
     uint32_t *index = find_rows(NULL, N, mask, &count);
     const Taking t = {mask, number(mask, N, append ? N : 0), count, times, append};
     bool good = t.map && index;
-    for (int k = 0; good && k < scene->file->set_count; k++) {
-        RolloutSet *set = &scene->file->sets[k];
-        if (k > 0) good = take_owned(set, false, &set->ties, &t);
-        good = good && take_owned(set, true, &set->cloud_ties, &t);
-    }
-    good = good && append_rows(now, false, index, count, times, append ? N : 0);
+    for (int k = 1; good && k < scene->file->set_count; k++) good = take_owned(scene->file, &scene->file->sets[k], &t);
+    good = good && take_owned(scene->file, NULL, &t);
+    good = good && append_rows(now, index, count, times, append ? N : 0);
     free(t.map);
     free(index);
     return good ? STATUS_OK : scene_no_memory(err);
@@ -155,9 +158,9 @@ static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
 Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err) {
     size_t N = scene_now(scene)->N, more = times * mask_count(mask, N);
     Status status = check_sum(N, more, "particles", err);
-    for (int k = 0; k < scene->file->set_count && status == STATUS_OK;
-         k++) // past sets and clouds may own many more rows
-        status = check_sum(0, (times + 1) * (scene->file->sets[k].N + scene->file->sets[k].P), "points", err);
+    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++) // past sets may own many more rows
+        status = check_sum(0, (times + 1) * scene->file->sets[k].N, "points", err);
+    if (status == STATUS_OK) status = check_sum(0, (times + 1) * scene->file->motion.count, "points of motion", err);
     return status == STATUS_OK ? take_all(scene, mask, true, times, err) : status;
 }
 
@@ -165,14 +168,14 @@ Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err
 
 static Status join_array(RolloutSet *to, const RolloutSet *from, const Field *field, Error *err) {
     void **a = array_of(to, field), *b = *array_of(from, field);
-    size_t rows_a = rows_of(to, field->cloud), rows_b = rows_of(from, field->cloud), bytes = row_bytes(to, field);
-    if ((!*a && !b) || rows_b == 0) return STATUS_OK;
-    if (!field->zero && ((!*a && rows_a) || !b))
+    size_t bytes = row_bytes(to, field);
+    if ((!*a && !b) || from->N == 0) return STATUS_OK;
+    if (!field->zero && ((!*a && to->N) || !b))
         return error_set(err, STATUS_BAD_INPUT, "expected %s in both files or in none, found them in one", field->name);
-    char *out = calloc((rows_a + rows_b), bytes + 1);
+    char *out = calloc(to->N + from->N, bytes + 1);
     if (!out) return scene_no_memory(err);
-    if (*a) memcpy(out, *a, rows_a * bytes);
-    if (b) memcpy(out + rows_a * bytes, b, rows_b * bytes);
+    if (*a) memcpy(out, *a, to->N * bytes);
+    if (b) memcpy(out + to->N * bytes, b, from->N * bytes);
     free(*a);
     *a = out;
     return STATUS_OK;
@@ -186,20 +189,28 @@ static bool join_owners(uint32_t **to, const uint32_t *from, size_t rows_to, siz
     return true;
 }
 
-static Status join_set(EditScene *scene, const EditScene *other, int k, size_t first, Error *err) {
-    RolloutSet *to = &scene->file->sets[k];
-    const RolloutSet *from = &other->file->sets[k];
-    size_t N = to->N, P = to->P;
-    bool good = join_owners(&to->cloud_ties, from->cloud_ties, P, from->P, first);
-    if (k > 0) good = join_owners(&to->ties, from->ties, N, from->N, first) && good;
-    if (!good) return scene_no_memory(err);
-    if (N == 0) to->D = from->D;
+static Status join_set(RolloutSet *to, const RolloutSet *from, bool past, size_t first, Error *err) {
+    if (past && !join_owners(&to->ties, from->ties, to->N, from->N, first)) return scene_no_memory(err);
+    if (to->N == 0) to->D = from->D;
     for (int i = 0; i < FIELDS; i++) {
         Status status = join_array(to, from, fields + i, err);
         if (status != STATUS_OK) return status;
     }
-    to->N = N + from->N;
-    to->P = P + from->P;
+    to->N += from->N;
+    return STATUS_OK;
+}
+
+static Status join_motion(RolloutFile *to, const RolloutFile *from, size_t first, Error *err) {
+    size_t K = to->motion.count, more = from->motion.count;
+    MotionField joined;
+    if (more == 0) return STATUS_OK;
+    if (!join_owners(&to->motion_owner, from->motion_owner, K, more, first)) return scene_no_memory(err);
+    Status status = motion_field_create(K + more, &joined, err);
+    for (size_t r = 0; status == STATUS_OK && r < K; r++) scene_copy_motion(&joined, r, &to->motion, r);
+    for (size_t r = 0; status == STATUS_OK && r < more; r++) scene_copy_motion(&joined, K + r, &from->motion, r);
+    if (status != STATUS_OK) return status;
+    motion_field_free(&to->motion);
+    to->motion = joined;
     return STATUS_OK;
 }
 
@@ -207,13 +218,13 @@ Status scene_join(EditScene *scene, EditScene *other, Error *err) {
     RolloutFile *a = scene->file, *b = other->file;
     size_t first = a->sets[0].N;
     Status status = STATUS_OK;
-    for (int k = 0; k < a->set_count && status == STATUS_OK; k++) {
+    if (a->has_motion != b->has_motion)
+        return error_set(err, STATUS_BAD_INPUT, "expected seen motion in both files or in none, found it in one");
+    for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = check_sum(a->sets[k].N, b->sets[k].N, "particles", err);
-        if (status == STATUS_OK) status = check_sum(a->sets[k].P, b->sets[k].P, "points of clouds", err);
-        bool one = !a->sets[k].P != !b->sets[k].P;
-        if (status == STATUS_OK && one) status = scene_particles_as_cloud(a->sets[k].P ? other : scene, k, err);
-    }
-    for (int k = 0; k < a->set_count && status == STATUS_OK; k++) status = join_set(scene, other, k, first, err);
+    if (status == STATUS_OK) status = join_motion(a, b, first, err);
+    for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
+        status = join_set(&a->sets[k], &b->sets[k], k > 0, first, err);
     return status;
 }
 
@@ -224,34 +235,31 @@ static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *fiel
                        Error *err) {
     void **a = array_of(to, field);
     const char *b = *array_of(from, field);
-    size_t rows = rows_of(to, field->cloud), bytes = row_bytes(from, field);
-    if ((rows > 0 && !*a) || (!b && !field->zero)) return STATUS_OK;
-    char *out = calloc(rows + count + 1, bytes);
+    size_t bytes = row_bytes(from, field);
+    if ((to->N > 0 && !*a) || (!b && !field->zero)) return STATUS_OK;
+    char *out = calloc(to->N + count + 1, bytes);
     if (!out) return scene_no_memory(err);
-    if (*a) memcpy(out, *a, rows * bytes);
-    for (size_t r = 0; b && r < count; r++) memcpy(out + (rows + r) * bytes, b + (size_t)index[r] * bytes, bytes);
+    if (*a) memcpy(out, *a, to->N * bytes);
+    for (size_t r = 0; b && r < count; r++) memcpy(out + (to->N + r) * bytes, b + (size_t)index[r] * bytes, bytes);
     free(*a);
     *a = out;
     return STATUS_OK;
 }
 
-// Particles or cloud of set k: what is meant goes out, what the present has of it comes in.
-static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask, const Mask *others, uint32_t *same,
+// Of a past set what is meant goes out, what the present has of it comes in.
+static Status replace_rows(EditScene *scene, RolloutSet *set, const Mask *mask, const Mask *others, uint32_t *same,
                            Error *err) {
-    RolloutSet *now = scene_now(scene), *set = &scene->file->sets[k];
-    uint32_t **owner = cloud ? &set->cloud_ties : &set->ties, *from = cloud ? now->cloud_ties : NULL;
+    const RolloutSet *now = scene_now(scene);
     size_t count;
-    if (cloud && set->P == 0) return STATUS_OK;
-    if (!take_owned(set, cloud, owner, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
-    uint32_t *index = find_rows(from, rows_of(now, cloud), mask, &count);
-    uint32_t *larger = index ? realloc(*owner, (rows_of(set, cloud) + count + 1) * sizeof *larger) : NULL;
+    if (!take_owned(scene->file, set, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
+    uint32_t *index = find_rows(NULL, now->N, mask, &count);
+    uint32_t *larger = index ? realloc(set->ties, (set->N + count + 1) * sizeof *larger) : NULL;
     Status status = larger ? STATUS_OK : scene_no_memory(err);
-    if (larger) *owner = larger;
-    if (rows_of(set, cloud) == 0) set->D = now->D;
-    for (size_t r = 0; larger && r < count; r++) larger[rows_of(set, cloud) + r] = from ? from[index[r]] : index[r];
-    for (int i = 0; i < FIELDS && status == STATUS_OK; i++)
-        if (fields[i].cloud == cloud) status = add_rows(set, now, fields + i, index, count, err);
-    if (status == STATUS_OK) *(cloud ? &set->P : &set->N) += count;
+    if (larger) set->ties = larger;
+    if (set->N == 0) set->D = now->D;
+    if (larger) memcpy(larger + set->N, index, count * sizeof *larger);
+    for (int i = 0; i < FIELDS && status == STATUS_OK; i++) status = add_rows(set, now, fields + i, index, count, err);
+    if (status == STATUS_OK) set->N += count;
     free(index);
     return status;
 }
@@ -259,16 +267,13 @@ static Status replace_rows(EditScene *scene, int k, bool cloud, const Mask *mask
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err) {
     size_t N = scene_now(scene)->N;
     Mask *others = calloc(N + 1, 1);
-    uint32_t *same = malloc((N + 1) * sizeof *same);
+    uint32_t *same = scene_count_up(N);
     Status status = others && same ? STATUS_OK : scene_no_memory(err);
-    for (size_t i = 0; status == STATUS_OK && i < N; i++) {
-        others[i] = !mask[i];
-        same[i] = (uint32_t)i;
-    }
-    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++) {
-        status = replace_rows(scene, k, false, mask, others, same, err);
-        if (status == STATUS_OK) status = replace_rows(scene, k, true, mask, others, same, err);
-    }
+    for (size_t i = 0; status == STATUS_OK && i < N; i++) others[i] = !mask[i];
+    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++)
+        status = replace_rows(scene, &scene->file->sets[k], mask, others, same, err);
+    if (status == STATUS_OK && !take_owned(scene->file, NULL, &(Taking){others, same, 0, 1, false}))
+        status = scene_no_memory(err);
     free(others);
     free(same);
     return status;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The particles under edit, shared by edit/*.c alone. Every point of a past set and of a cloud is tied to a present
-// particle, its owner: an edit says what happens to present particles, and what they own goes the same way. So all sets
-// and clouds stay those of one scene, whatever was edited. The file holds the ties (files/rollout_file.h).
+// The particles under edit, shared by edit/*.c alone. Particles of past sets and points of the motion field have an
+// owner among the present particles (files/rollout_ties.h): an edit says what happens to present particles, and what
+// they own goes the same way. So all sets and the motion stay those of one scene, whatever was edited.
 #ifndef VPD_EDIT_SCENE_H
 #define VPD_EDIT_SCENE_H
 
 #include "edit/list.h"
+#include "files/rollout_ties.h"
+
+#include <string.h>
 
 typedef struct EditScene {
     RolloutFile *file; // without steps
@@ -21,15 +24,7 @@ static inline Status scene_no_memory(Error *err) {
     return error_set(err, STATUS_FAILED, "out of memory for the edited particles");
 }
 
-// ---- ownership (edit/tie.c)
-
-// Ties the points that the file does not tell of: to the particle that is nearest in place, colour and moving flag, of
-// the same label where a set has labels. `clouds` false: the past sets' alone, all that labels need.
-Status scene_tie(EditScene *scene, bool clouds, Error *err);
-// A cloud of the particles themselves, for set k, which has none.
-Status scene_particles_as_cloud(EditScene *scene, int k, Error *err);
-
-// ---- rows of all sets and clouds (edit/rows.c)
+// ---- rows of all sets and of the motion field (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
 // (count) 0, 1, ..; NULL without memory.
@@ -40,7 +35,8 @@ Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
 Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err);
 // Appends all of another scene of as many sets and features.
 Status scene_join(EditScene *scene, EditScene *other, Error *err);
-// Forgets what the past sets and their clouds hold of the meant particles and puts these, as they are now, in place.
+// Forgets what past sets hold of the meant particles and puts these, as they are now, in place; their motion is
+// forgotten.
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 
 // ---- values (edit/values.c)
@@ -56,6 +52,25 @@ void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
 void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]);
 // What is meant gets features and colours of `source` (edit/recolour.c).
 Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err);
+
+// ---- seen motion (edit/motion.c)
+
+static inline void scene_copy_motion(MotionField *to, size_t row, const MotionField *from, size_t at) {
+    memcpy(to->position + 3 * row, from->position + 3 * at, 3 * sizeof *to->position);
+    memcpy(to->colour + 3 * row, from->colour + 3 * at, 3 * sizeof *to->colour);
+    memcpy(to->motion + 3 * row, from->motion + 3 * at, 3 * sizeof *to->motion);
+    memcpy(to->gradient + 9 * row, from->gradient + 9 * at, 9 * sizeof *to->gradient);
+}
+
+// p := A p + t of what is meant, and with it the motion and its gradient; A is a rotation times the factor.
+void scene_transform_motion(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
+// What is meant moves by `more`, metres per time step, beyond the motion it has. Bodies without any, and without labels
+// particles that stand still, get points that move so.
+Status scene_add_motion(EditScene *scene, const Mask *mask, const double more[3], Error *err);
+// Points take the colours of the meant particles that own them.
+void scene_recolour_motion(EditScene *scene, const Mask *mask);
+// Motion at some of the particles that move, from their places at the present and one step before (N,3).
+Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *err);
 
 // ---- labels (edit/labels.c)
 
@@ -81,6 +96,9 @@ Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *na
 Status scene_spread_labels(EditScene *scene, Error *err);
 
 // ---- shapes (edit/floor.c, edit/clusters.c)
+
+// Solves the symmetric 3x3 system of m (its upper triangle, row by row) by Cramer's rule; false when it is singular.
+bool scene_solve3(const double m[6], const double r[3], double out[3]);
 
 // Median reach of the particles: what lengths that are not given are taken from.
 Status scene_reach(const EditScene *scene, double *out, Error *err);

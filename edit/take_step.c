@@ -11,34 +11,8 @@ static void *copy_bytes(const void *from, size_t bytes) {
     return out;
 }
 
-// Particles of a set as its cloud.
-static bool fill_cloud(RolloutSet *set) {
-    set->cloud_positions = copy_bytes(set->positions, 12 * set->N);
-    set->cloud_colour = copy_bytes(set->colour, 3 * set->N);
-    set->cloud_moving = copy_bytes(set->moving, set->N);
-    set->P = set->N;
-    return set->cloud_positions && set->cloud_colour && !set->moving == !set->cloud_moving;
-}
-
-Status scene_particles_as_cloud(EditScene *scene, int k, Error *err) {
-    RolloutSet *set = &scene->file->sets[k];
-    if (set->N == 0) return STATUS_OK;
-    if (!set->colour)
-        return error_set(err, STATUS_BAD_INPUT, "input set %d: expected colours, which its cloud needs, found none", k);
-    free(set->cloud_ties);
-    set->cloud_ties = k > 0 ? copy_bytes(set->ties, set->N * sizeof *set->ties) : scene_count_up(set->N);
-    return set->cloud_ties && fill_cloud(set) ? STATUS_OK : scene_no_memory(err);
-}
-
-// Row by row the present particles are those of the set, and its cloud.
-static bool tie_same(RolloutSet *set, bool present) {
-    if (!present) set->ties = scene_count_up(set->N);
-    if (set->P > 0) set->cloud_ties = scene_count_up(set->P);
-    return (present || set->ties) && (set->P == 0 || set->cloud_ties);
-}
-
 // The present particles as they were at a step of the rollout.
-static bool set_of_step(const RolloutFile *file, size_t step, bool present, bool cloud, RolloutSet *out) {
+static bool set_of_step(const RolloutFile *file, size_t step, bool present, RolloutSet *out) {
     const RolloutSet *now = &file->sets[0];
     size_t N = now->N, D = now->D;
     const float *x = step ? file->positions + (step - 1) * 3 * N : now->positions;
@@ -53,7 +27,8 @@ static bool set_of_step(const RolloutFile *file, size_t step, bool present, bool
     bool good = out->positions && !f == !out->features && !now->colour == !out->colour &&
                 !now->moving == !out->moving && !now->labels == !out->labels;
     good = good && (!present || !now->radius == !out->radius);
-    return good && (!cloud || !now->colour || fill_cloud(out)) && tie_same(out, present);
+    if (!present) out->ties = scene_count_up(N);
+    return good && (present || out->ties);
 }
 
 static void free_set(RolloutSet *set) {
@@ -87,6 +62,13 @@ static void drop_steps(RolloutFile *file, size_t step) {
     file->steps = 0;
 }
 
+static Status take_motion(RolloutFile *file, Error *err) {
+    file->has_motion |= rollout_lacks_motion(file);
+    rollout_free_clouds(file);
+    return file->has_motion && file->set_count > 1 ? scene_motion_of_particles(file, file->sets[1].positions, err)
+                                                   : STATUS_OK;
+}
+
 Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
     RolloutSet fresh[ROLLOUT_SETS_MAX] = {{0}};
     size_t T = (size_t)file->set_count, same = step + 1 < T ? step + 1 : T; // sets that are states of the rollout
@@ -98,13 +80,15 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "first_frame %d and frame_stride %d: step %zu would be of a frame beyond 1e9",
                          file->first_frame, file->frame_stride, step);
-    for (size_t k = 0; step > 0 && k < same && good; k++)
-        good = set_of_step(file, step - k, k == 0, file->sets[k].P > 0, &fresh[k]);
+    if (step == 0 && rollout_lacks_motion(file))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "a file of format 1.x; \"vpd rollout CHECKPOINT FILE --steps 0 -o NEW.h5\" converts it");
+    for (size_t k = 0; step > 0 && k < same && good; k++) good = set_of_step(file, step - k, k == 0, &fresh[k]);
     if (!good) {
         for (size_t k = 0; k < same; k++) free_set(&fresh[k]);
         return scene_no_memory(err);
     }
     if (step > 0) shift_sets(file, step, fresh, same);
     drop_steps(file, step);
-    return STATUS_OK;
+    return step > 0 ? take_motion(file, err) : STATUS_OK;
 }

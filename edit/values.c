@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places and flags of what a mask means, in all sets and clouds.
+// Places and flags of what a mask means, in all sets.
 #include "edit/scene.h"
 
 #include <math.h>
 
-// Whether row i of set k, or of its cloud, is meant.
-static bool meant(const EditScene *scene, int k, bool cloud, const Mask *mask, size_t i) {
-    const uint32_t *owner = cloud ? scene->file->sets[k].cloud_ties : scene->file->sets[k].ties;
-    return mask[owner ? owner[i] : i];
-}
+// Whether row i of set k is meant.
+static bool meant(const RolloutSet *set, const Mask *mask, size_t i) { return mask[set->ties ? set->ties[i] : i]; }
 
-static void transform_points(const EditScene *scene, int k, bool cloud, const Mask *mask, const double A[9],
-                             const double t[3]) {
-    RolloutSet *set = &scene->file->sets[k];
-    float *x = cloud ? set->cloud_positions : set->positions;
-    size_t rows = cloud ? set->P : set->N;
-    for (size_t i = 0; i < rows; i++) {
-        if (!meant(scene, k, cloud, mask, i)) continue;
-        float *p = x + 3 * i;
+static void transform_points(RolloutSet *set, const Mask *mask, const double A[9], const double t[3]) {
+    for (size_t i = 0; i < set->N; i++) {
+        if (!meant(set, mask, i)) continue;
+        float *p = set->positions + 3 * i;
         double q[3];
         for (int r = 0; r < 3; r++) q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
         for (int r = 0; r < 3; r++) p[r] = (float)q[r];
@@ -27,11 +20,11 @@ static void transform_points(const EditScene *scene, int k, bool cloud, const Ma
 void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        transform_points(scene, k, false, mask, A, t);
-        transform_points(scene, k, true, mask, A, t);
+        transform_points(set, mask, A, t);
         for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
-            if (meant(scene, k, false, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
+            if (meant(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
     }
+    scene_transform_motion(scene, mask, A, t, factor);
 }
 
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]) {
@@ -39,8 +32,7 @@ void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], co
     for (int k = 1; k < scene->file->set_count; k++) {
         double t[3];
         for (int c = 0; c < 3; c++) t[c] = k * by[c] + k * k * bend[c];
-        transform_points(scene, k, false, mask, same, t);
-        transform_points(scene, k, true, mask, same, t);
+        transform_points(&scene->file->sets[k], mask, same, t);
     }
 }
 
@@ -54,20 +46,17 @@ static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t firs
 }
 
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]) {
-    for (int k = 0; k < scene->file->set_count; k++) {
-        RolloutSet *set = &scene->file->sets[k];
-        shift_rows(set->positions, set->N, set->ties, first, more, by);
-        shift_rows(set->cloud_positions, set->P, set->cloud_ties, first, more, by);
-    }
+    RolloutFile *file = scene->file;
+    for (int k = 0; k < file->set_count; k++)
+        shift_rows(file->sets[k].positions, file->sets[k].N, file->sets[k].ties, first, more, by);
+    shift_rows(file->motion.position, file->motion.count, file->motion_owner, first, more, by);
 }
 
 void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
         for (size_t i = 0; set->moving && i < set->N; i++)
-            if (meant(scene, k, false, mask, i)) set->moving[i] = moving;
-        for (size_t i = 0; set->cloud_moving && i < set->P; i++)
-            if (meant(scene, k, true, mask, i)) set->cloud_moving[i] = moving;
+            if (meant(set, mask, i)) set->moving[i] = moving;
     }
 }
 

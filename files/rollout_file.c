@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum { CAMERAS_MAX = 4096, STEPS_MAX = 1 << 20, TEXT_BYTES_MAX = 1 << 24, PICTURE_SIDE_MAX = 16384 };
 #define PARTICLES_MAX ((hsize_t)1 << 28)
@@ -56,19 +55,47 @@ static bool doubles_finite(const double *values, size_t count) {
     return true;
 }
 
+// ---- rows
+
+static Status check_owners(const H5Place *group, const char *name, const uint32_t *owner, size_t rows, size_t N,
+                           Error *err) {
+    for (size_t i = 0; owner && i < rows; i++)
+        if (owner[i] >= N)
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/%s: expected indices of the %zu present particles, found %u; without this array they "
+                             "are found again",
+                             group->text, name, N, owner[i]);
+    return STATUS_OK;
+}
+
+// An array of `rows` rows, or any number where that is 0.
+static Status take_rows(const H5Place *group, const char *name, bool required, H5Kind kind, size_t rows, size_t width,
+                        size_t *found, void **out, Error *err) {
+    static const char *const letters[] = {[1] = "rows", [3] = "rows,3", [9] = "rows,9"};
+    hsize_t dims[H5_RANK_MAX] = {0};
+    H5Expect expect = {.kinds = kind, .rank = width == 1 ? 1 : 2, .letters = letters[width]};
+    expect.dims[0] = rows;
+    expect.dims[1] = width;
+    expect.dims_max = PARTICLES_MAX;
+    Status status = take_array(group, name, required, &expect, kind, dims, out, err);
+    if (found) *found = (size_t)dims[0];
+    if (status == STATUS_OK && kind == H5_F32 && !floats_finite(*out, (size_t)dims[0] * width))
+        return not_finite(group, name, err);
+    return status;
+}
+
 // ---- input sets
 
 static Status take_set_array(const H5Place *group, const SetArray *array, bool required, RolloutSet *set, Error *err) {
-    size_t *rows = set_rows(set, array);
     hsize_t dims[H5_RANK_MAX] = {0};
     H5Expect expect = {.kinds = array->kind, .rank = array->width == 1 ? 1 : 2, .letters = array->letters};
-    expect.dims[0] = *rows;
+    expect.dims[0] = set->N;
     expect.dims[1] = array->width; // 0: any
     expect.dims_max = PARTICLES_MAX;
     if (array->width == 0) expect.kinds |= H5_F16;
     Status status = take_array(group, array->name, required, &expect, array->kind, dims, set_pointer(set, array), err);
     if (status != STATUS_OK || !*set_pointer(set, array)) return status;
-    *rows = (size_t)dims[0];
+    set->N = (size_t)dims[0];
     if (array->width == 0 && dims[1] > FEATURES_MAX)
         return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected at most %d features, found %llu", group->text,
                          array->name, (int)FEATURES_MAX, (unsigned long long)dims[1]);
@@ -88,12 +115,6 @@ static Status check_set(const H5Place *group, const RolloutSet *set, Error *err)
             return error_set(err, STATUS_BAD_INPUT, "%s/moving: expected 0 or 1, found %d", group->text,
                              set->moving[i]);
     }
-    if (!set->cloud_positions != !set->cloud_colour)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected cloud_positions and cloud_colour together, found one of them", group->text);
-    if (set->P > 0 && !set->cloud_positions)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected cloud_positions beside what it tells of a cloud",
-                         group->text);
     return STATUS_OK;
 }
 
@@ -103,7 +124,7 @@ static Status take_set(const H5Place *file, int index, RolloutSet *set, bool *fo
     Status status = h5_open_group(file, SET_NAMES[index], index == 0, &group, found, err);
     if (status != STATUS_OK || !*found) return status;
     for (int i = 0; i < SET_ARRAY_COUNT && status == STATUS_OK; i++) {
-        if (i > 0 && set->N == 0 && SET_ARRAYS[i].rows == SET_ARRAYS[0].rows) continue; // an empty past set
+        if (i > 0 && set->N == 0) break; // an empty past set
         if (index == 0 && SET_ARRAYS[i].past) continue;
         status = take_set_array(&group, SET_ARRAYS + i, SET_ARRAYS[i].required && index == 0, set, err);
     }
@@ -121,62 +142,101 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
         out->set_count += found;
     }
     for (int i = 1; status == STATUS_OK && i < out->set_count; i++) {
-        if (out->sets[i].N > 0 && out->sets[i].D != out->sets[0].D)
+        char name[32];
+        snprintf(name, sizeof name, "%s/ties", SET_NAMES[i]);
+        status = check_owners(file, name, out->sets[i].ties, out->sets[i].N, out->sets[0].N, err);
+        if (status == STATUS_OK && out->sets[i].N > 0 && out->sets[i].D != out->sets[0].D)
             status = error_set(err, STATUS_BAD_INPUT, "%s past sets: expected %zu features as in now, found %zu",
                                file->text, out->sets[0].D, out->sets[i].D);
     }
     return status;
 }
 
-// ---- ties
+// ---- seen motion
 
-static Status check_ties(const H5Place *file, const RolloutFile *r, int k, bool cloud, Error *err) {
-    const RolloutSet *set = &r->sets[k];
-    const uint32_t *ties = cloud ? set->cloud_ties : set->ties;
-    size_t rows = cloud ? set->P : set->N, N = r->sets[0].N;
-    for (size_t i = 0; ties && i < rows; i++)
-        if (ties[i] >= N)
-            return error_set(
-                err, STATUS_BAD_INPUT,
-                "%s/%s/%sties: expected indices of the %zu present particles, found %u; without this array "
-                "they are found again",
-                file->text, SET_NAMES[k], cloud ? "cloud_" : "", N, ties[i]);
+typedef struct MotionArrays {
+    float *positions, *motion, *gradient;
+    uint8_t *colour;
+} MotionArrays;
+
+static Status fill_motion(const MotionArrays *a, size_t count, MotionField *out, Error *err) {
+    Status status = motion_field_create(count, out, err);
+    if (status != STATUS_OK) return status;
+    memcpy(out->position, a->positions, 3 * count * sizeof *out->position);
+    memcpy(out->motion, a->motion, 3 * count * sizeof *out->motion);
+    if (a->gradient) memcpy(out->gradient, a->gradient, 9 * count * sizeof *out->gradient);
+    for (size_t i = 0; i < 3 * count; i++) out->colour[i] = (real)a->colour[i] / 255;
     return STATUS_OK;
 }
 
-bool rollout_has_ties(const RolloutFile *rollout) {
-    bool has = false;
-    for (int k = 0; k < rollout->set_count; k++) has |= rollout->sets[k].ties || rollout->sets[k].cloud_ties;
-    return has;
+static Status take_motion_arrays(const H5Place *group, RolloutFile *out, Error *err) {
+    MotionArrays a = {0};
+    size_t K = 0;
+    Status status = take_rows(group, "positions", false, H5_F32, 0, 3, &K, (void **)&a.positions, err);
+    if (status == STATUS_OK && a.positions) {
+        status = take_rows(group, "colour", true, H5_U8, K, 3, NULL, (void **)&a.colour, err);
+        if (status == STATUS_OK) status = take_rows(group, "motion", true, H5_F32, K, 3, NULL, (void **)&a.motion, err);
+        if (status == STATUS_OK)
+            status = take_rows(group, "gradient", false, H5_F32, K, 9, NULL, (void **)&a.gradient, err);
+        if (status == STATUS_OK)
+            status = take_rows(group, "owner", false, H5_U32, K, 1, NULL, (void **)&out->motion_owner, err);
+        if (status == STATUS_OK) status = check_owners(group, "owner", out->motion_owner, K, out->sets[0].N, err);
+        if (status == STATUS_OK) status = fill_motion(&a, K, &out->motion, err);
+    }
+    free(a.positions);
+    free(a.colour);
+    free(a.motion);
+    free(a.gradient);
+    return status;
 }
 
-void rollout_hash_places(const RolloutFile *rollout, char out[32]) {
-    uint64_t sum = 0;
-    for (int k = 0; k < rollout->set_count; k++) {
-        const RolloutSet *set = &rollout->sets[k];
-        sum = XXH3_64bits_withSeed(set->positions, set->positions ? set->N * 12 : 0, sum);
-        sum = XXH3_64bits_withSeed(set->cloud_positions, set->cloud_positions ? set->P * 12 : 0, sum);
-    }
-    snprintf(out, 32, "xxh3:%016llx", (unsigned long long)sum);
+static Status take_motion(const H5Place *file, RolloutFile *out, Error *err) {
+    H5Place group = {0};
+    Status status = h5_open_group(file, "motion", false, &group, &out->has_motion, err);
+    if (status == STATUS_OK && out->has_motion) status = take_motion_arrays(&group, out, err);
+    h5_close(&group);
+    return status;
 }
+
+// Of format 1.x.
+static Status take_cloud(const H5Place *file, const char *set, RolloutCloud *out, Error *err) {
+    H5Place group = {0};
+    bool found;
+    Status status = h5_open_group(file, set, false, &group, &found, err);
+    if (status == STATUS_OK && found)
+        status = take_rows(&group, "cloud_positions", false, H5_F32, 0, 3, &out->count, (void **)&out->positions, err);
+    if (status == STATUS_OK && out->positions) {
+        status = take_rows(&group, "cloud_colour", true, H5_U8, out->count, 3, NULL, (void **)&out->colour, err);
+        if (status == STATUS_OK)
+            status = take_rows(&group, "cloud_moving", false, H5_U8, out->count, 1, NULL, (void **)&out->moving, err);
+    }
+    h5_close(&group);
+    return status;
+}
+
+static Status take_clouds(const H5Place *file, RolloutFile *out, Error *err) {
+    Status status = STATUS_OK;
+    for (int k = 0; k < ROLLOUT_CLOUDS && k < out->set_count && status == STATUS_OK; k++)
+        status = take_cloud(file, SET_NAMES[k], &out->clouds[k], err);
+    return status;
+}
+
+// ---- ties
 
 static void forget_ties(RolloutFile *r) {
     for (int k = 0; k < r->set_count; k++) {
         free(r->sets[k].ties);
-        free(r->sets[k].cloud_ties);
-        r->sets[k].ties = r->sets[k].cloud_ties = NULL;
+        r->sets[k].ties = NULL;
     }
+    free(r->motion_owner);
+    r->motion_owner = NULL;
 }
 
 static Status take_ties(const H5Place *file, RolloutFile *out, Error *err) {
     char noted[32] = "", found[32];
-    Status status = STATUS_OK;
-    for (int k = 0; k < out->set_count && status == STATUS_OK; k++) {
-        status = check_ties(file, out, k, false, err);
-        if (status == STATUS_OK) status = check_ties(file, out, k, true, err);
-    }
-    if (status == STATUS_OK) status = h5_attribute_text(file, "ties_of", false, noted, sizeof noted, NULL, err);
-    if (status != STATUS_OK || !rollout_has_ties(out)) return status;
+    if (!rollout_has_ties(out)) return STATUS_OK;
+    Status status = h5_attribute_text(file, "ties_of", false, noted, sizeof noted, NULL, err);
+    if (status != STATUS_OK) return status;
     rollout_hash_places(out, found);
     if (strcmp(noted, found) != 0) forget_ties(out);
     return status;
@@ -294,15 +354,17 @@ static Status take_number(const H5Place *file, const char *name, bool integer, d
     return status;
 }
 
-static Status take_format(const H5Place *file, Error *err) {
+static Status take_format(const H5Place *file, int *major, Error *err) {
     double version[2] = {0};
     int count = 0;
     Status status = h5_check_format(file, "vpd-rollout", "vpd-particles", err);
     if (status != STATUS_OK) return status;
     status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, version, 2, &count, err);
-    if (status == STATUS_OK && (count != 2 || version[0] != ROLLOUT_MAJOR))
-        status = error_set(err, STATUS_BAD_INPUT, "%s expected format version %d.x, found %g.%g; use a newer vpd",
-                           file->text, ROLLOUT_MAJOR, version[0], version[1]);
+    if (status == STATUS_OK && (count != 2 || !(version[0] >= 1 && version[0] <= ROLLOUT_MAJOR)))
+        status =
+            error_set(err, STATUS_BAD_INPUT, "%s expected format version 1.x to %d.x, found %g.%g; use a newer vpd",
+                      file->text, ROLLOUT_MAJOR, version[0], version[1]);
+    *major = (int)version[0];
     return status;
 }
 
@@ -380,9 +442,11 @@ static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *er
 
 static Status take_file(H5Place *file, Status opened, RolloutFile *out, Error *err) {
     Status status = opened;
-    if (status == STATUS_OK) status = take_format(file, err);
+    int major = 0;
+    if (status == STATUS_OK) status = take_format(file, &major, err);
     if (status == STATUS_OK) status = take_words(file, out, err);
     if (status == STATUS_OK) status = take_sets(file, out, err);
+    if (status == STATUS_OK) status = (major == 1 ? take_clouds : take_motion)(file, out, err);
     if (status == STATUS_OK) status = take_ties(file, out, err);
     if (status == STATUS_OK) status = take_rollout(file, out, err);
     if (status == STATUS_OK) status = take_time(file, out, err);
@@ -403,21 +467,6 @@ Status rollout_file_read_memory(const void *bytes, size_t size, const char *name
     H5Place file = {0};
     *out = (RolloutFile){0};
     return take_file(&file, h5_open_memory(bytes, size, name, &file, err), out, err);
-}
-
-void rollout_file_free(RolloutFile *rollout) {
-    for (int i = 0; i < ROLLOUT_SETS_MAX; i++)
-        for (int k = 0; k < SET_ARRAY_COUNT; k++) free(*set_pointer(rollout->sets + i, SET_ARRAYS + k));
-    motion_field_free(&rollout->motion);
-    free(rollout->positions);
-    free(rollout->features);
-    free(rollout->time);
-    free(rollout->intrinsics);
-    free(rollout->world_from_camera);
-    free(rollout->heldout);
-    free(rollout->label_names);
-    free(rollout->edit_history);
-    *rollout = (RolloutFile){0};
 }
 
 Status rollout_file_note(RolloutFile *rollout, const char *line, Error *err) {

@@ -5,17 +5,21 @@
 //   dataset,
 //                     episode, first_frame, frame_stride, time_step
 //   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
-//                     labels u16 [N]; cloud_positions f32 [P,3], cloud_colour u8 [P,3], cloud_moving u8 [P]; all but
-//                     positions optional; features are read as f16 too; cloud_ties u32 [P] (optional)
+//                     labels u16 [N]; all but positions optional; features are read as f16 too
 //   /past/, /past_2/  the input sets before it, newest first, same arrays, and ties u32 [N] (optional)
+//   /motion/          positions f32 [K,3], colour u8 [K,3], motion f32 [K,3], gradient f32 [K,9] (optional), owner
+//                     u32 [K] (optional): the motion that was seen (motion/motion_field.h)
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
 //   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
-// Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen).
-// Ties say which present particle a point belongs to (edit/edit.h). They hold for the places they were found for: where
-// the attribute ties_of is not the hash of all sets' positions and clouds, another program changed these, and the ties
-// are left out. Version 1.0 had none.
+// Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen), and so may
+// /motion/ (nothing moved). Ties and owner say which present particle a row belongs to (files/rollout_ties.h). They
+// hold for the places they were found for: where the attribute ties_of is not the hash of all places, another program
+// changed these, and they are left out.
+// Files of format 1.x are read too. They hold clouds of pixels in place of /motion/: cloud_positions f32 [P,3],
+// cloud_colour u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which motion is found when it is
+// needed (rollout_find_motion of infer/rollout.h). They are never written.
 #ifndef VPD_FILES_ROLLOUT_FILE_H
 #define VPD_FILES_ROLLOUT_FILE_H
 
@@ -26,28 +30,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 1, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 2, ROLLOUT_MINOR = 0, ROLLOUT_SETS_MAX = 8, ROLLOUT_CLOUDS = 2, ROLLOUT_TEXT_SIZE = 1024 };
 
 // One input time step. NULL where absent.
 typedef struct RolloutSet {
-    size_t N, D, P;         // particles, features (0: none), points of the cloud
-    float *positions;       // (N,3) metres, world
-    float *features;        // (N,D)
-    uint8_t *colour;        // (N,3) of the particle's pixel
-    float *radius;          // (N) metres
-    uint8_t *moving;        // (N) 0 or 1
-    uint16_t *labels;       // (N) 0 = background, k+1 = object k
-    float *cloud_positions; // (P,3) all valid pixels, for the velocity cue
-    uint8_t *cloud_colour;  // (P,3)
-    uint8_t *cloud_moving;  // (P) 0 or 1
-    uint32_t *ties;         // (N) present particle that a past one belongs to; never of the present set
-    uint32_t *cloud_ties;   // (P) likewise
+    size_t N, D;      // particles, features (0: none)
+    float *positions; // (N,3) metres, world
+    float *features;  // (N,D)
+    uint8_t *colour;  // (N,3) of the particle's pixel
+    float *radius;    // (N) metres
+    uint8_t *moving;  // (N) 0 or 1
+    uint16_t *labels; // (N) 0 = background, k+1 = object k
+    uint32_t *ties;   // (N) present particle that a past one belongs to; never of the present set
 } RolloutSet;
+
+// All valid pixels of an input frame, of a file of format 1.x.
+typedef struct RolloutCloud {
+    size_t count;
+    float *positions; // (count,3) metres, world
+    uint8_t *colour;  // (count,3)
+    uint8_t *moving;  // (count) 0 or 1, or NULL
+} RolloutCloud;
 
 typedef struct RolloutFile {
     int set_count; // T: input sets, 0 = now, 1 = the one before it, ...
     RolloutSet sets[ROLLOUT_SETS_MAX];
-    MotionField motion; // that was seen at points of sets[0]
+    bool has_motion;                     // whether it is known what motion was seen; some models need not know
+    MotionField motion;                  // at places of sets[0]
+    uint32_t *motion_owner;              // (motion.count) present particle that each of its points belongs to, or NULL
+    RolloutCloud clouds[ROLLOUT_CLOUDS]; // of the two newest sets, until motion is found
     size_t steps;
     float *positions;    // (steps,N,3), N = sets[0].N
     float *features;     // (steps,N,D) or NULL
@@ -75,6 +86,9 @@ Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 // A file that lies in memory; `name` is for messages.
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
 void rollout_file_free(RolloutFile *rollout); // accepts {0}
+void rollout_free_clouds(RolloutFile *rollout);
+// Whether it is of format 1.x and motion is still to be found from its clouds.
+static inline bool rollout_lacks_motion(const RolloutFile *rollout) { return rollout->clouds[0].count > 0; }
 // All of it in memory of its own.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 

@@ -10,7 +10,6 @@ typedef struct SetArray {
     const char *name, *letters;
     H5Kind kind;
     size_t pointer; // where the RolloutSet keeps it
-    size_t rows;    // where it keeps the number of rows: N or P
     size_t width;   // 1: rank 1; 0: D columns
     bool required;
     bool past; // the present set has none
@@ -18,17 +17,13 @@ typedef struct SetArray {
 
 #define SET_AT(field) offsetof(RolloutSet, field)
 static const SetArray SET_ARRAYS[] = {
-    {"positions", "N,3", H5_F32, SET_AT(positions), SET_AT(N), 3, true, false},
-    {"features", "N,D", H5_F32, SET_AT(features), SET_AT(N), 0, false, false},
-    {"colour", "N,3", H5_U8, SET_AT(colour), SET_AT(N), 3, false, false},
-    {"radius", "N", H5_F32, SET_AT(radius), SET_AT(N), 1, false, false},
-    {"moving", "N", H5_U8, SET_AT(moving), SET_AT(N), 1, false, false},
-    {"labels", "N", H5_U16, SET_AT(labels), SET_AT(N), 1, false, false},
-    {"cloud_positions", "P,3", H5_F32, SET_AT(cloud_positions), SET_AT(P), 3, false, false},
-    {"cloud_colour", "P,3", H5_U8, SET_AT(cloud_colour), SET_AT(P), 3, false, false},
-    {"cloud_moving", "P", H5_U8, SET_AT(cloud_moving), SET_AT(P), 1, false, false},
-    {"ties", "N", H5_U32, SET_AT(ties), SET_AT(N), 1, false, true},
-    {"cloud_ties", "P", H5_U32, SET_AT(cloud_ties), SET_AT(P), 1, false, false},
+    {"positions", "N,3", H5_F32, SET_AT(positions), 3, true, false},
+    {"features", "N,D", H5_F32, SET_AT(features), 0, false, false},
+    {"colour", "N,3", H5_U8, SET_AT(colour), 3, false, false},
+    {"radius", "N", H5_F32, SET_AT(radius), 1, false, false},
+    {"moving", "N", H5_U8, SET_AT(moving), 1, false, false},
+    {"labels", "N", H5_U16, SET_AT(labels), 1, false, false},
+    {"ties", "N", H5_U32, SET_AT(ties), 1, false, true},
 };
 #undef SET_AT
 enum { SET_ARRAY_COUNT = sizeof SET_ARRAYS / sizeof SET_ARRAYS[0] };
@@ -36,13 +31,12 @@ enum { SET_ARRAY_COUNT = sizeof SET_ARRAYS / sizeof SET_ARRAYS[0] };
 static inline void **set_pointer(RolloutSet *set, const SetArray *array) {
     return (void **)((char *)set + array->pointer);
 }
-static inline size_t *set_rows(RolloutSet *set, const SetArray *array) { return (size_t *)((char *)set + array->rows); }
 
 static const char *const SET_NAMES[ROLLOUT_SETS_MAX] = {"now",    "past",   "past_2", "past_3",
                                                         "past_4", "past_5", "past_6", "past_7"};
 
 bool rollout_has_ties(const RolloutFile *rollout);
-// Of all sets' positions and clouds: what the ties hold for.
+// Of the places of all sets, clouds and the motion field: what ties and owners hold for.
 void rollout_hash_places(const RolloutFile *rollout, char out[32]);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "base/stop.h"
+#include "files/rollout_ties.h"
 #include "model/scene_flow.h"
 #include "nn/backend.h"
 
@@ -74,16 +75,20 @@ static bool keep_set(Device *device, const GnnSet *from, const real *radius, Rol
     return out->positions && out->features && out->colour && (!from->m || out->moving) && (!radius || out->radius);
 }
 
-// All valid pixels of one input frame: the velocities of the first step need them.
-static bool keep_cloud(const PointCloud *cloud, RolloutSet *out) {
-    out->P = cloud->count;
-    if (cloud->count == 0) return true;
-    out->cloud_positions = malloc(3 * cloud->count * sizeof *out->cloud_positions);
-    out->cloud_colour = bytes_of(cloud->colour, 3 * cloud->count, 255);
-    out->cloud_moving = bytes_of(cloud->moving, cloud->count, 1);
-    if (!out->cloud_positions || !out->cloud_colour || !out->cloud_moving) return false;
-    memcpy(out->cloud_positions, cloud->position, 3 * cloud->count * sizeof *out->cloud_positions);
-    return true;
+// What was seen to move, for the velocities of the first step. The cue is the flow from the present to the past.
+static Status keep_motion(Device *device, const GnnFlow *cue, RolloutFile *out, Error *err) {
+    MotionField *field = &out->motion;
+    size_t K = cue->points.count;
+    out->has_motion = true;
+    Status status = motion_field_create(K, field, err);
+    if (status != STATUS_OK || K == 0) return status;
+    device->nn->download(device, field->position, cue->points.x, 3 * K * sizeof(real));
+    device->nn->download(device, field->colour, cue->points.c, 3 * K * sizeof(real));
+    device->nn->download(device, field->motion, cue->u, 3 * K * sizeof(real));
+    if (cue->g) device->nn->download(device, field->gradient, cue->g, 9 * K * sizeof(real));
+    for (size_t i = 0; i < 3 * K; i++) field->motion[i] = -field->motion[i];
+    for (size_t i = 0; i < 9 * K; i++) field->gradient[i] = -field->gradient[i];
+    return device_status(device, err);
 }
 
 static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile *out) {
@@ -94,8 +99,6 @@ static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile
         int t = T - 1 - back;
         good =
             keep_set(w->model->device, &scene->sets.set[t], back == 0 ? scene->radius : NULL, &out->sets[back]) && good;
-        if (back < 2 && gnn_has_node_velocity(&w->model->dynamics->config))
-            good = keep_cloud(&w->scene.cloud[t], &out->sets[back]) && good;
     }
     for (int c = 0; c < 3; c++) out->background[c] = scene->background[c];
     return good;
@@ -179,7 +182,10 @@ Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const History
     }
     if (!keep_sets(w, &scene, out) || !keep_labels(&history->frames, scene.pixel, out))
         status = no_memory(out->sets[0].N, err);
+    if (status == STATUS_OK && gnn_has_node_velocity(&w->model->dynamics->config))
+        status = keep_motion(w->model->device, &scene.cue, out, err);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
+    if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);
     if (status == STATUS_OK) status = keep_source(info, history, out, err);
     if (status != STATUS_OK) rollout_file_free(out);
     return status;
@@ -209,18 +215,15 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
                     .m_host = m};
 }
 
-// All points of an input set, for velocities; none moves where the file does not tell.
-static PointCloud load_cloud(Tape *tape, const RolloutSet *set) {
-    size_t P = set->P;
-    PointCloud cloud = {.count = P,
-                        .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
-                        .colour = tape_context(tape, (3 * P + 1) * sizeof(real)),
-                        .moving = tape_context(tape, (P + 1) * sizeof(real))};
-    if (tape->device->failed) return (PointCloud){0};
-    for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)set->cloud_positions[i];
-    for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)set->cloud_colour[i] / 255;
-    for (size_t i = 0; i < P; i++) cloud.moving[i] = set->cloud_moving && set->cloud_moving[i];
-    return cloud;
+static GnnFlow load_cue(Tape *tape, const MotionField *field) {
+    size_t K = field->count;
+    real *u = tape_context(tape, (12 * K + 1) * sizeof *u), *g = u + 3 * K;
+    for (size_t i = 0; u && i < 3 * K; i++) u[i] = -field->motion[i];
+    for (size_t i = 0; u && i < 9 * K; i++) g[i] = -field->gradient[i];
+    return (GnnFlow){.points = {K, tape_upload(tape, field->position, 3 * K, sizeof *u),
+                                tape_upload(tape, field->colour, 3 * K, sizeof *u)},
+                     .u = tape_upload(tape, u, 3 * K, sizeof *u),
+                     .g = tape_upload(tape, g, 9 * K, sizeof *g)};
 }
 
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
@@ -228,8 +231,7 @@ static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) 
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    PointCloud now = load_cloud(&w->tape, &r->sets[0]), past = load_cloud(&w->tape, &r->sets[1]);
-    scene->cue = scene_cue(&w->tape, w->model, &now, &past);
+    scene->cue = load_cue(&w->tape, &r->motion);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {
@@ -290,7 +292,6 @@ static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) 
 // Whether the rollout holds what this model's steps read.
 static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) {
     const GnnConfig *c = &model->dynamics->config;
-    bool cloud = r->steps == 0 && gnn_has_node_velocity(c);
     if (r->set_count != (int)c->T || r->sets[0].D != c->D)
         return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu input sets of %zu features, found %d of %zu",
                          c->T, c->D, r->set_count, r->sets[0].D);
@@ -302,18 +303,53 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
         if (set->N && (!set->features || !set->colour || (c->moving_flag && !set->moving)))
             return error_set(err, STATUS_BAD_INPUT, "the rollout: input set %d lacks features, colours or moving flags",
                              i);
-        if (cloud && i < 2 && set->N && !set->cloud_positions)
-            return error_set(err, STATUS_BAD_INPUT,
-                             "the rollout: input set %d lacks the cloud that the first step's velocities need", i);
     }
+    if (r->steps == 0 && gnn_has_node_velocity(c) && !r->has_motion)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "the rollout: lacks the motion that was seen, which the first step's velocities need");
     return STATUS_OK;
 }
+
+// ---- files of format 1.x
+
+// The points of a cloud; none moves where the file does not tell.
+static PointCloud load_cloud(Tape *tape, const RolloutCloud *from) {
+    size_t P = from->count;
+    PointCloud cloud = {.count = P,
+                        .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
+                        .colour = tape_context(tape, (3 * P + 1) * sizeof(real)),
+                        .moving = tape_context(tape, (P + 1) * sizeof(real))};
+    if (tape->device->failed) return (PointCloud){0};
+    for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)from->positions[i];
+    for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)from->colour[i] / 255;
+    for (size_t i = 0; i < P; i++) cloud.moving[i] = from->moving && from->moving[i];
+    return cloud;
+}
+
+Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
+    Device *device = w->model->device;
+    Status status = STATUS_OK;
+    if (!rollout_lacks_motion(r)) return STATUS_OK;
+    tape_reset(&w->tape);
+    if (gnn_has_node_velocity(&w->model->dynamics->config)) {
+        PointCloud now = load_cloud(&w->tape, &r->clouds[0]), past = load_cloud(&w->tape, &r->clouds[1]);
+        GnnFlow cue = scene_cue(&w->tape, w->model, &now, &past);
+        status = device_status(device, err);
+        if (status == STATUS_OK) status = keep_motion(device, &cue, r, err);
+    }
+    if (status == STATUS_OK) status = rollout_tie(r, device, err);
+    if (status == STATUS_OK) rollout_free_clouds(r);
+    return status;
+}
+
+// ---- many steps
 
 Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const Log *log, Error *err) {
     Progress progress;
     size_t first = r->steps;
-    if (steps == 0) return STATUS_OK;
-    Status status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
+    Status status = rollout_find_motion(w, r, err);
+    if (status != STATUS_OK || steps == 0) return status;
+    status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
     if (status == STATUS_OK) status = extend(w->model, r, steps, err);
     if (status != STATUS_OK) return status;
     progress_start(&progress, log, "roll out", "steps", 0, steps);

@@ -29,8 +29,13 @@ void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
 Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const History *history, RolloutFile *out,
                      Error *err);
 
-// Moves on by `steps` more. Particles that are no longer finite are STATUS_FAILED; a signal (base/stop.h) is
-// STATUS_INTERRUPTED. After an error the rollout has the steps before it. Times go on by the time step, cameras stay.
+// For a file of format 1.x: finds the motion that was seen from its clouds, which it takes out, and owners
+// (files/rollout_ties.h). Any other stays as it is.
+Status rollout_find_motion(RolloutWorkspace *workspace, RolloutFile *rollout, Error *err);
+
+// Moves on by `steps` more, after rollout_find_motion. Particles that are no longer finite are STATUS_FAILED; a signal
+// (base/stop.h) is STATUS_INTERRUPTED. After an error the rollout has the steps before it. Times go on by the time
+// step, cameras stay.
 Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_t steps, const Log *log, Error *err);
 
 typedef struct RolloutRequest {

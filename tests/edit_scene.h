@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scene to edit: a floor of 20 x 20 points 0.1 m apart at z = 0, and two blocks of 4 x 4 x 4 points 0.05 m apart that
-// moved by 0.1 m along x since the past set. Labels 0 background, 1 red, 2 blue, in the present set alone.
+// moved by 0.1 m along x since the past set, which is known at each point of theirs. Labels 0 background, 1 red, 2
+// blue, in the present set alone.
 #ifndef VPD_TESTS_EDIT_SCENE_H
 #define VPD_TESTS_EDIT_SCENE_H
 
@@ -24,28 +25,35 @@ static inline void edit_scene_place(size_t i, bool past, float p[3], uint8_t rgb
     rgb[0] = red ? 200 : 10, rgb[1] = 20, rgb[2] = red ? 10 : 200;
 }
 
-// `first` leaves out some rows, so that past set and cloud have other rows than the present one.
+// `first` leaves out some rows, so that the past set has other rows than the present one.
 static inline RolloutSet edit_scene_set(bool past, size_t first) {
     size_t n = ALL - first;
-    RolloutSet set = {.N = n, .D = FEATURES, .P = ALL};
+    RolloutSet set = {.N = n, .D = FEATURES};
     set.positions = malloc(n * 12);
     set.features = malloc(n * FEATURES * 4);
     set.colour = malloc(n * 3);
     set.moving = malloc(n);
-    set.cloud_positions = malloc(ALL * 12);
-    set.cloud_colour = malloc(ALL * 3);
-    set.cloud_moving = malloc(ALL);
     for (size_t i = 0; i < n; i++) {
         edit_scene_place(first + i, past, set.positions + 3 * i, set.colour + 3 * i);
         for (size_t d = 0; d < FEATURES; d++) set.features[FEATURES * i + d] = (float)(first + i) + 0.25f * (float)d;
         set.moving[i] = first + i >= FLOOR;
     }
-    for (size_t i = 0; i < ALL; i++) {
-        size_t from = ALL - 1 - i;
-        edit_scene_place(from, past, set.cloud_positions + 3 * i, set.cloud_colour + 3 * i);
-        set.cloud_moving[i] = from >= FLOOR;
-    }
     return set;
+}
+
+// Of the blocks, last particle first, with a gradient of 0.01, 0.02, ..
+static inline MotionField edit_scene_motion(void) {
+    MotionField field;
+    Error err;
+    assert_status_ok(motion_field_create(2 * BLOCK, &field, &err), err);
+    for (size_t i = 0; i < field.count; i++) {
+        uint8_t rgb[3];
+        edit_scene_place(ALL - 1 - i, false, field.position + 3 * i, rgb);
+        for (size_t c = 0; c < 3; c++) field.colour[3 * i + c] = (float)rgb[c] / 255;
+        field.motion[3 * i] = 0.1f;
+        for (size_t k = 0; k < 9; k++) field.gradient[9 * i + k] = 0.01f * (float)(k + 1);
+    }
+    return field;
 }
 
 static inline RolloutFile edit_scene(void) {
@@ -53,6 +61,8 @@ static inline RolloutFile edit_scene(void) {
     const double eye[3] = {0, -3, 2}, target[3] = {0, 0, 0.2}, up[3] = {0, 0, 1};
     file.sets[0] = edit_scene_set(false, 0);
     file.sets[1] = edit_scene_set(true, 3);
+    file.motion = edit_scene_motion();
+    file.has_motion = true;
     file.sets[0].labels = calloc(ALL, 2);
     file.sets[0].radius = malloc(ALL * 4);
     for (size_t i = 0; i < ALL; i++) {

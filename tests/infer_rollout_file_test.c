@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-enum { N = 7, D = 5, P = 11, STEPS = 3, V = 2 };
+enum { N = 7, D = 5, K = 11, STEPS = 3, V = 2 };
 
 static float *floats(size_t count, float first) {
     float *out = malloc(count * sizeof *out);
@@ -31,7 +31,7 @@ static uint32_t *ties(size_t count) {
 }
 
 static RolloutSet make_set(size_t n, float first) {
-    RolloutSet set = {.N = n, .D = D, .P = P};
+    RolloutSet set = {.N = n, .D = D};
     set.positions = floats(3 * n, first);
     set.features = floats(D * n, first + 1);
     set.colour = bytes(3 * n, 9, 251);
@@ -39,11 +39,16 @@ static RolloutSet make_set(size_t n, float first) {
     set.moving = bytes(n, 0, 2);
     set.labels = calloc(n, sizeof *set.labels);
     set.labels[n - 1] = 40000;
-    set.cloud_positions = floats(3 * P, -1);
-    set.cloud_colour = bytes(3 * P, 1, 255);
-    set.cloud_moving = bytes(P, 1, 2);
-    set.cloud_ties = ties(P);
     return set;
+}
+
+static void make_motion(RolloutFile *r) {
+    Error err;
+    assert_status_ok(motion_field_create(K, &r->motion, &err), err);
+    for (size_t i = 0; i < MOTION_FIELD_WIDTH * K; i++) r->motion.position[i] = 0.5f - 0.125f * (float)i;
+    for (size_t i = 0; i < 3 * K; i++) r->motion.colour[i] = (float)(7 * i) / 255;
+    r->motion_owner = ties(K);
+    r->has_motion = true;
 }
 
 static void make_cameras(RolloutFile *r) {
@@ -66,6 +71,7 @@ static RolloutFile make_rollout(void) {
     r.sets[0] = make_set(N, 0);
     r.sets[1] = make_set(N + 2, 3);
     r.sets[1].ties = ties(N + 2);
+    make_motion(&r);
     r.positions = floats(STEPS * N * 3, 5);
     r.features = floats(STEPS * N * D, -5);
     r.time = malloc((STEPS + 1) * sizeof(double));
@@ -86,25 +92,23 @@ static RolloutFile make_rollout(void) {
 static void assert_set_equal(const RolloutSet *a, const RolloutSet *b) {
     assert_int_equal(a->N, b->N);
     assert_int_equal(a->D, b->D);
-    assert_int_equal(a->P, b->P);
     assert_memory_equal(a->positions, b->positions, a->N * 12);
     assert_memory_equal(a->features, b->features, a->N * a->D * 4);
     assert_memory_equal(a->colour, b->colour, a->N * 3);
     assert_memory_equal(a->radius, b->radius, a->N * 4);
     assert_memory_equal(a->moving, b->moving, a->N);
     assert_memory_equal(a->labels, b->labels, a->N * 2);
-    assert_memory_equal(a->cloud_positions, b->cloud_positions, a->P * 12);
-    assert_memory_equal(a->cloud_colour, b->cloud_colour, a->P * 3);
-    assert_memory_equal(a->cloud_ties, b->cloud_ties, a->P * 4);
     assert_true(!a->ties == !b->ties);
     if (a->ties) assert_memory_equal(a->ties, b->ties, a->N * 4);
-    assert_true(!a->cloud_moving == !b->cloud_moving);
-    if (a->cloud_moving) assert_memory_equal(a->cloud_moving, b->cloud_moving, a->P);
 }
 
 static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
     assert_int_equal(a->set_count, b->set_count);
     for (int i = 0; i < a->set_count; i++) assert_set_equal(a->sets + i, b->sets + i);
+    assert_true(a->has_motion && b->has_motion);
+    assert_int_equal(a->motion.count, b->motion.count);
+    assert_memory_equal(a->motion.position, b->motion.position, K * MOTION_FIELD_WIDTH * 4);
+    assert_memory_equal(a->motion_owner, b->motion_owner, K * 4);
     assert_int_equal(a->steps, b->steps);
     assert_memory_equal(a->positions, b->positions, STEPS * N * 12);
     assert_memory_equal(a->features, b->features, STEPS * N * D * 4);
@@ -150,25 +154,25 @@ static void test_round_trip(void **state) {
     test_remove_folder(folder);
 }
 
-// As older files are: the clouds do not tell what moves.
-static void test_clouds_without_flags(void **state) {
+// Nothing that moves is not the same as motion that nobody knows; and a copy has memory of its own.
+static void test_no_motion(void **state) {
     (void)state;
     char folder[64], path[128];
     Error err;
-    RolloutFile written = make_rollout(), read;
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/out.h5", folder);
-    for (int i = 0; i < written.set_count; i++) {
-        free(written.sets[i].cloud_moving);
-        written.sets[i].cloud_moving = NULL;
+    for (int known = 0; known < 2; known++) {
+        RolloutFile written = make_rollout(), copy, read;
+        motion_field_free(&written.motion);
+        written.has_motion = known;
+        assert_status_ok(rollout_file_copy(&written, &copy, &err), err);
+        rollout_file_free(&written);
+        assert_status_ok(rollout_file_write(&copy, path, &err), err);
+        assert_status_ok(rollout_file_read(path, &read, &err), err);
+        assert_true(read.has_motion == known && read.motion.count == 0 && !read.motion_owner);
+        rollout_file_free(&read);
+        rollout_file_free(&copy);
     }
-    assert_status_ok(rollout_file_note(&written, "delete label 2", &err), err);
-    assert_status_ok(rollout_file_write(&written, path, &err), err);
-    assert_status_ok(rollout_file_read(path, &read, &err), err);
-    assert_rollout_equal(&written, &read);
-    assert_null(read.sets[0].cloud_moving);
-    rollout_file_free(&read);
-    rollout_file_free(&written);
     test_remove_folder(folder);
 }
 
@@ -181,7 +185,7 @@ static void test_ties_of_changed_files(void **state) {
     float x = 7;
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/out.h5", folder);
-    const char *const changed[] = {"now/colour", "now/positions", "past/positions", "past/cloud_positions", NULL};
+    const char *const changed[] = {"now/colour", "now/positions", "past/positions", "motion/positions", NULL};
     for (int i = 0; i < 5; i++) {
         RolloutFile written = make_rollout(), read;
         assert_status_ok(rollout_file_write(&written, path, &err), err);
@@ -196,8 +200,7 @@ static void test_ties_of_changed_files(void **state) {
         H5Fclose(file);
         assert_status_ok(rollout_file_read(path, &read, &err), err);
         assert_int_equal(read.sets[1].ties != NULL, i == 0);
-        assert_int_equal(read.sets[0].cloud_ties != NULL, i == 0);
-        assert_int_equal(read.sets[1].cloud_ties != NULL, i == 0);
+        assert_int_equal(read.motion_owner != NULL, i == 0);
         rollout_file_free(&read);
         rollout_file_free(&written);
     }
@@ -244,16 +247,9 @@ static void spoil_stride(RolloutFile *r) { r->frame_stride = -1; }
 static void spoil_background(RolloutFile *r) { r->background[1] = NAN; }
 static void spoil_features(RolloutFile *r) { r->sets[1].D = D - 1; }
 static void spoil_ties(RolloutFile *r) { r->sets[1].ties[3] = N; }
-static void spoil_cloud_ties(RolloutFile *r) { r->sets[0].cloud_ties[0] = UINT32_MAX; }
-static void spoil_lonely_flags(RolloutFile *r) {
-    free(r->sets[1].cloud_positions);
-    free(r->sets[1].cloud_colour);
-    r->sets[1].cloud_positions = NULL, r->sets[1].cloud_colour = NULL;
-}
-static void spoil_cloud(RolloutFile *r) {
-    free(r->sets[0].cloud_colour);
-    r->sets[0].cloud_colour = NULL;
-}
+static void spoil_owner(RolloutFile *r) { r->motion_owner[0] = UINT32_MAX; }
+static void spoil_motion(RolloutFile *r) { r->motion.motion[2] = NAN; }
+static void spoil_gradient(RolloutFile *r) { r->motion.gradient[8] = INFINITY; }
 
 static void test_wrong_values(void **state) {
     (void)state;
@@ -274,9 +270,9 @@ static void test_wrong_values(void **state) {
         {spoil_background, "/background: expected finite"},
         {spoil_features, "expected 5 features as in now, found 4"},
         {spoil_ties, "/past/ties: expected indices of the 7 present particles, found 7"},
-        {spoil_cloud_ties, "/now/cloud_ties: expected indices of the 7 present particles, found 4294967295"},
-        {spoil_lonely_flags, "/past: expected cloud_positions beside"},
-        {spoil_cloud, "/now: expected cloud_positions and cloud_colour"},
+        {spoil_owner, "/motion/owner: expected indices of the 7 present particles, found 4294967295"},
+        {spoil_motion, "/motion/motion: expected finite"},
+        {spoil_gradient, "/motion/gradient: expected finite"},
     };
     char folder[64], path[128];
     test_make_folder(folder);
@@ -314,6 +310,13 @@ static void set_format(hid_t file, const char *text) {
     H5Tclose(type);
 }
 
+static void set_version(hid_t file, uint32_t major) {
+    const uint32_t version[2] = {major, 0};
+    hid_t attribute = H5Aopen(file, "format_version", H5P_DEFAULT);
+    assert_true(attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_UINT32, version) >= 0);
+    H5Aclose(attribute);
+}
+
 static void change_file(const char *path, int what) {
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(file >= 0);
@@ -328,7 +331,10 @@ static void change_file(const char *path, int what) {
     }
     if (what == 6) H5Adelete(file, "time_step");
     if (what == 7) replace_array(file, "past/ties", H5T_NATIVE_UINT32, 1, (hsize_t[]){N});
-    if (what == 8) replace_array(file, "now/cloud_ties", H5T_NATIVE_INT32, 1, (hsize_t[]){P});
+    if (what == 8) replace_array(file, "motion/owner", H5T_NATIVE_INT32, 1, (hsize_t[]){K});
+    if (what == 9) replace_array(file, "motion/gradient", H5T_NATIVE_FLOAT, 2, (hsize_t[]){K, 3});
+    if (what == 10) H5Ldelete(file, "motion/colour", H5P_DEFAULT);
+    if (what == 11) set_version(file, ROLLOUT_MAJOR + 1);
     H5Fclose(file);
 }
 
@@ -343,7 +349,10 @@ static void test_wrong_structure(void **state) {
         "/background: expected an object of this file",
         "expected the attribute time_step",
         "/past/ties: expected u32 [N] = [9], found u32 [7]",
-        "/now/cloud_ties: expected u32"};
+        "/motion/owner: expected u32",
+        "/motion/gradient: expected f32 [rows,9] = [11,9], found f32 [11,3]",
+        "/motion/colour: expected",
+        "expected format version 1.x to 2.x, found 3.0; use a newer vpd"};
     char folder[64], path[128];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/bad.h5", folder);
@@ -410,7 +419,7 @@ static void test_full_disk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_clouds_without_flags),
+        cmocka_unit_test(test_no_motion),
         cmocka_unit_test(test_ties_of_changed_files),
         cmocka_unit_test(test_least),
         cmocka_unit_test(test_wrong_values),

@@ -13,18 +13,20 @@ static RolloutFile small_scene(void) {
     RolloutFile file = {.set_count = 2, .time_step = 0.1, .frame_stride = 1};
     for (int k = 0; k < 2; k++) {
         RolloutSet *set = &file.sets[k];
-        *set = (RolloutSet){.N = N, .D = 1, .P = N};
-        set->positions = malloc(12 * N), set->cloud_positions = malloc(12 * N), set->features = calloc(N, 4);
-        set->colour = calloc(N, 3), set->cloud_colour = calloc(N, 3), set->moving = calloc(N, 1);
+        *set = (RolloutSet){.N = N, .D = 1};
+        set->positions = malloc(12 * N), set->features = calloc(N, 4);
+        set->colour = calloc(N, 3), set->moving = calloc(N, 1);
         set->labels = calloc(N, 2), set->radius = malloc(4 * N);
         for (int i = 0; i < N; i++) {
             const float p[3] = {(float)(i % 4), (float)(i / 4 % 3), i < 12 ? 0 : 1};
             memcpy(set->positions + 3 * i, p, sizeof p);
-            memcpy(set->cloud_positions + 3 * i, p, sizeof p);
             set->radius[i] = 1;
             set->labels[i] = i / 8;
         }
     }
+    Error err;
+    file.has_motion = motion_field_create(N / 2, &file.motion, &err) == STATUS_OK;
+    for (size_t i = 0; i < 3 * N / 2; i++) file.motion.position[i] = file.sets[0].positions[i];
     file.time = calloc(1, sizeof *file.time);
     return file;
 }

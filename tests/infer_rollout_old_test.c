@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollout files of formats 1.0 and 1.1 (tests/reference/rollout_1): they open, go on as the program that wrote them
+// went on, and are edited; what is wrong with their clouds is named.
+#include "datasets/h5.h"
+#include "edit/edit.h"
+#include "infer/rollout.h"
+#include "infer/session.h"
+#include "tests/test.h"
+
+#include <math.h>
+
+#define FOLDER "tests/reference/rollout_1/"
+
+static void old_path(char *path, int minor) { snprintf(path, 512, FOLDER "rollout_1_%d.h5", minor); }
+
+static RolloutFile read_old(int minor) {
+    RolloutFile file;
+    Error err;
+    char path[512];
+    old_path(path, minor);
+    assert_status_ok(rollout_file_read(path, &file, &err), err);
+    return file;
+}
+
+typedef struct World {
+    Session session;
+    RolloutWorkspace workspace;
+} World;
+
+static void open_world(World *world) {
+    SessionOptions options = {.checkpoint = FOLDER "model.h5", .device = "cpu", .threads = 1};
+    Error err;
+    *world = (World){0};
+    assert_status_ok(session_open(&world->session, &options, &err), err);
+    rollout_workspace_init(&world->workspace, world->session.model);
+}
+
+static void close_world(World *world) {
+    rollout_workspace_free(&world->workspace);
+    session_close(&world->session);
+}
+
+// 1e-5 m: the instruction set of the machine that wrote the file may be another one.
+static void assert_step(const RolloutFile *file, const float *wanted, double up) {
+    assert_int_equal(file->steps, 1);
+    for (size_t i = 0; i < 3 * file->sets[0].N; i++)
+        assert_close(file->positions[i], (double)wanted[i] + (i % 3 == 2 ? up : 0), 1e-5, 0);
+}
+
+static void go_on(void **state) {
+    (void)state;
+    World world;
+    Error err;
+    open_world(&world);
+    for (int minor = 0; minor < 2; minor++) {
+        RolloutFile file = read_old(minor), wanted = read_old(minor);
+        double way = 0;
+        assert_true(rollout_lacks_motion(&file) && !file.has_motion && file.clouds[1].count > 0);
+        assert_int_equal(file.sets[1].ties != NULL, minor == 1);
+        file.steps = 0;
+        assert_status_ok(rollout_simulate(&world.workspace, &file, 1, NULL, &err), err);
+        assert_true(!rollout_lacks_motion(&file) && file.has_motion && file.motion.count > 8);
+        assert_true(file.motion_owner && file.sets[1].ties);
+        assert_step(&file, wanted.positions, 0);
+        for (size_t i = 0; i < file.motion.count; i++)
+            way += hypot(file.motion.motion[3 * i], file.motion.motion[3 * i + 2]);
+        assert_true(way / (double)file.motion.count > 0.005); // the blocks fall
+        rollout_file_free(&file);
+        rollout_file_free(&wanted);
+    }
+    close_world(&world);
+}
+
+static Status edit(RolloutFile *file, const char *text, size_t step, Error *err) {
+    Device *device = NULL;
+    EditReport report;
+    EditList *list = edit_list_create();
+    Status status = edit_list_add(list, text, err);
+    if (status == STATUS_OK) status = device_open("cpu", 1, &device, err);
+    if (status == STATUS_OK) status = edit_apply(list, device, NULL, step, file, &report, err);
+    device_close(device);
+    edit_list_free(list);
+    return status;
+}
+
+static void are_edited(void **state) {
+    (void)state;
+    static const char up[] = "move: {all: true, by: [0, 0, 0.5]}";
+    World world;
+    Error err;
+    open_world(&world);
+    for (int minor = 0; minor < 2; minor++) {
+        RolloutFile file = read_old(minor), wanted = read_old(minor);
+        assert_status_error(edit(&file, up, 0, &err), STATUS_BAD_INPUT, err, "--steps 0 -o NEW.h5\" converts it");
+        assert_status_ok(rollout_find_motion(&world.workspace, &file, &err), err);
+        assert_status_ok(edit(&file, up, 0, &err), err);
+        assert_status_ok(rollout_simulate(&world.workspace, &file, 1, NULL, &err), err);
+        assert_step(&file, wanted.positions, 0.5);
+        rollout_file_free(&file);
+        file = read_old(minor); // a later step needs no clouds
+        assert_status_ok(edit(&file, up, 1, &err), err);
+        assert_true(file.has_motion && file.motion.count > 8);
+        rollout_file_free(&file);
+        rollout_file_free(&wanted);
+    }
+    close_world(&world);
+}
+
+// A copy of the file in which an array of a cloud is gone or has other rows.
+static void spoil(const char *path, const char *name, hid_t type, int rank, const hsize_t *dims) {
+    char from[512], command[1200];
+    old_path(from, 1);
+    snprintf(command, sizeof command, "cp %s %s", from, path);
+    assert_int_equal(system(command), 0);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0 && H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    if (rank > 0) {
+        hid_t space = H5Screate_simple(rank, dims, NULL);
+        hid_t array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(array >= 0);
+        H5Dclose(array);
+        H5Sclose(space);
+    }
+    H5Fclose(file);
+}
+
+static void wrong_clouds(void **state) {
+    (void)state;
+    char folder[64], path[128];
+    Error err;
+    RolloutFile file;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/bad.h5", folder);
+    spoil(path, "past/cloud_colour", H5T_NATIVE_UINT8, 0, NULL);
+    assert_status_error(rollout_file_read(path, &file, &err), STATUS_BAD_INPUT, err, "/past/cloud_colour: expected");
+    spoil(path, "now/cloud_colour", H5T_NATIVE_UINT8, 2, (hsize_t[]){9, 3});
+    assert_status_error(rollout_file_read(path, &file, &err), STATUS_BAD_INPUT, err, "/now/cloud_colour: expected u8");
+    spoil(path, "now/cloud_moving", H5T_NATIVE_FLOAT, 1, (hsize_t[]){1479});
+    assert_status_error(rollout_file_read(path, &file, &err), STATUS_BAD_INPUT, err, "/now/cloud_moving: expected u8");
+    spoil(path, "now/cloud_moving", H5T_NATIVE_UINT8, 0, NULL); // none moves then
+    assert_status_ok(rollout_file_read(path, &file, &err), err);
+    assert_true(file.clouds[0].count == 1479 && !file.clouds[0].moving);
+    rollout_file_free(&file);
+    test_remove_folder(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go_on), cmocka_unit_test(are_edited),
+                                       cmocka_unit_test(wrong_clouds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
