@@ -19,6 +19,12 @@ void camera_unproject_world(const double K[9], const double world_from_camera[16
     pose_apply(world_from_camera, point, point);
 }
 
+void camera_unproject_pixel(const double K[9], const double world_from_camera[16], int W, size_t pixel, double depth,
+                            double point[3]) {
+    double x = (double)(pixel % (size_t)W) + 0.5, y = (double)(pixel / (size_t)W) + 0.5;
+    camera_unproject_world(K, world_from_camera, x, y, depth, point);
+}
+
 double camera_project(const double K[9], const double point[3], double xy[2]) {
     double z = point[2];
     if (!(z > 0)) return z;

@@ -6,10 +6,15 @@
 #define VPD_BASE_CAMERA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 // Pixel position (x, y), in pixels with the half added for centres, and depth to a point in the camera or the world.
 void camera_unproject(const double K[9], double x, double y, double depth, double point[3]);
 void camera_unproject_world(const double K[9], const double world_from_camera[16], double x, double y, double depth,
+                            double point[3]);
+
+// The same of the centre of pixel row * W + column.
+void camera_unproject_pixel(const double K[9], const double world_from_camera[16], int W, size_t pixel, double depth,
                             double point[3]);
 
 // Point in camera axes to pixel position (x, y); returns depth (z). (x, y) is untouched when z <= 0.

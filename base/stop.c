@@ -74,8 +74,8 @@ Status stop_install(Error *err) {
     if (status != STATUS_OK) return status;
     int code = sem_init(&waiter.started, 0, 0) ? errno : pthread_sigmask(SIG_BLOCK, &waiter.signals, NULL);
     if (!code) code = pthread_create(&thread, NULL, wait_for_signals, &waiter);
-    // A thread that is starting may hold the allocator's lock under ASan, and a fork (datasets/h5_probe.c) would keep
-    // it.
+    // A thread that is starting may hold the allocator's lock under ASan, and a fork would
+    // keep it.
     while (!code && sem_wait(&waiter.started) && errno == EINTR) {}
     if (!code) code = pthread_detach(thread);
     return code ? error_set(err, STATUS_FAILED, "cannot start a thread that waits for signals: %s", strerror(code))

@@ -208,8 +208,7 @@ static double object_distance(const Frames *frames, int k) {
         size_t v = at / pixels, i = at % pixels;
         double point[3];
         if (frames->mask[at] != k + 1 || !(frames->depth[at] > 0)) continue;
-        camera_unproject_world(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v,
-                               (double)(i % (size_t)frames->W) + 0.5, (double)(i / (size_t)frames->W) + 0.5,
+        camera_unproject_pixel(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v, frames->W, i,
                                frames->depth[at], point);
         for (int c = 0; c < 3; c++) {
             mean[c] += point[c];

@@ -36,11 +36,10 @@ static bool normalise(double v[3]) {
 
 // World position of pixel `at` of view v; false where depth is missing.
 static bool world_point(const Frames *frames, int v, size_t at, double point[3]) {
-    size_t W = (size_t)frames->W, pixels = W * (size_t)frames->H;
+    size_t pixels = (size_t)frames->W * (size_t)frames->H;
     double depth = frames->depth[(size_t)v * pixels + at];
     if (!(depth > 0)) return false;
-    camera_unproject_world(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v, (double)(at % W) + 0.5,
-                           (double)(at / W) + 0.5, depth, point);
+    camera_unproject_pixel(frames->intrinsics + 9 * v, frames->world_from_camera + 16 * v, frames->W, at, depth, point);
     return true;
 }
 

@@ -75,14 +75,12 @@ static Status fit(const ConvertPlan *plan, Status (*resize)(const Image *, int, 
 // Depth of points outside of the box becomes unknown.
 static void cut_to_box(const ConvertPlan *plan, const double K[9], const double pose[16], Image *depth) {
     float *metres = depth->pixels;
-    for (int y = 0; y < depth->H; y++) {
-        for (int x = 0; x < depth->W; x++, metres++) {
-            double point[3];
-            if (!(*metres > 0)) continue;
-            camera_unproject_world(K, pose, x + 0.5, y + 0.5, *metres, point);
-            for (int c = 0; c < 3; c++) {
-                if (!(point[c] >= plan->box[c] && point[c] <= plan->box[3 + c])) *metres = 0;
-            }
+    for (size_t i = 0; i < (size_t)depth->H * (size_t)depth->W; i++, metres++) {
+        double point[3];
+        if (!(*metres > 0)) continue;
+        camera_unproject_pixel(K, pose, depth->W, i, *metres, point);
+        for (int c = 0; c < 3; c++) {
+            if (!(point[c] >= plan->box[c] && point[c] <= plan->box[3 + c])) *metres = 0;
         }
     }
 }

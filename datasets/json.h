@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets and what was found out about them as JSON, for `--json` and for the library (api/vpd.h). docs/library.md
-// names the keys.
+// Data sets and what was found out about them as JSON, for `--json` and for the library. docs/library.md names the
+// keys.
 #ifndef VPD_DATASETS_JSON_H
 #define VPD_DATASETS_JSON_H
 

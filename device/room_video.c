@@ -56,8 +56,8 @@ static void draw_image(RoomVideo *r, int frame, int view) {
     camera_look_at(eye, target, up, pose);
     for (size_t p = 0; p < pixels; p++) {
         double point[3], d[3];
-        int box, row = (int)(p / (size_t)o->W), column = (int)(p % (size_t)o->W);
-        camera_unproject_world(K, pose, column + 0.5, row + 0.5, 1, point);
+        int box;
+        camera_unproject_pixel(K, pose, o->W, p, 1, point);
         for (int c = 0; c < 3; c++) d[c] = point[c] - eye[c];
         double z = trace(eye, d, frame, &box);
         uint8_t *rgb = r->rgb + 3 * (image * pixels + p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of a map into fields of a structure, by tables.
+// One entry of a map into a field of a structure.
 #include "edit/list.h"
 
 #include "base/file.h"
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { WORDS_MAX = 64 };
 
 Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...) {
     char words[512];
@@ -34,7 +32,7 @@ Status list_unknown(const ListReader *reader, const YamlNode *node, const char *
 
 // ---- values
 
-static Status wrong(const ListReader *reader, const YamlNode *node, const char *expected) {
+Status list_wrong(const ListReader *reader, const YamlNode *node, const char *expected) {
     char list[32];
     snprintf(list, sizeof list, "a list of %zu", node->count);
     const char *found = node->kind == YAML_LIST ? list : node->kind == YAML_MAP ? "a map" : node->text;
@@ -50,7 +48,7 @@ static Status wrong_number(const ListReader *reader, const Argument *argument, c
     if (argument->numbers)
         snprintf(expected, sizeof expected, "a list of %d finite numbers%s", argument->numbers, range);
     else snprintf(expected, sizeof expected, "%s%s", whole ? "a whole number" : "a finite number", range);
-    return wrong(reader, node, expected);
+    return list_wrong(reader, node, expected);
 }
 
 // The list is as long as it should be.
@@ -92,7 +90,7 @@ static Status read_yes(const ListReader *reader, const YamlNode *node, bool *out
         *out = i % 2;
         return STATUS_OK;
     }
-    return wrong(reader, node, "true or false");
+    return list_wrong(reader, node, "true or false");
 }
 
 static Status read_word(const ListReader *reader, const Argument *argument, const YamlNode *node, int *out) {
@@ -106,19 +104,19 @@ static Status read_word(const ListReader *reader, const Argument *argument, cons
         if (!words[length]) break;
         words += length + 1;
     }
-    return wrong(reader, node, argument->words);
+    return list_wrong(reader, node, argument->words);
 }
 
 static Status read_name(const ListReader *reader, const YamlNode *node, char *out) {
     if (node->kind != YAML_TEXT || !*node->text || strlen(node->text) >= EDIT_NAME_SIZE)
-        return wrong(reader, node, "a name of 1 to 127 bytes");
+        return list_wrong(reader, node, "a name of 1 to 127 bytes");
     memcpy(out, node->text, strlen(node->text) + 1);
     return STATUS_OK;
 }
 
 static Status read_path(const ListReader *reader, const YamlNode *node, char *out) {
     char joined[EDIT_PATH_SIZE];
-    if (node->kind != YAML_TEXT || !*node->text) return wrong(reader, node, "the path of a file");
+    if (node->kind != YAML_TEXT || !*node->text) return list_wrong(reader, node, "the path of a file");
     Status status = file_join(joined, sizeof joined, reader->folder, node->text, reader->err);
     if (status != STATUS_OK) return error_prefix(reader->err, "%s:%zu", reader->name, node->line);
     char *absolute = realpath(joined, NULL); // a missing file is said when it is read
@@ -133,10 +131,11 @@ static Status read_floor(const ListReader *reader, const YamlNode *node, Cluster
     bool plane = node->kind == YAML_TEXT && !strcmp(node->text, "plane");
     bool none = node->kind == YAML_TEXT && !strcmp(node->text, "none");
     out->floor = !none;
-    return out->has_height || plane || none ? STATUS_OK : wrong(reader, node, "plane, none, or a height in metres");
+    return out->has_height || plane || none ? STATUS_OK
+                                            : list_wrong(reader, node, "plane, none, or a height in metres");
 }
 
-static Status argument_read(const ListReader *reader, const Argument *argument, const YamlNode *node, void *fields) {
+Status argument_read(const ListReader *reader, const Argument *argument, const YamlNode *node, void *fields) {
     void *field = (char *)fields + argument->offset;
     if (argument->given) *(bool *)((char *)fields + argument->given) = true;
     switch (argument->type) {
@@ -148,56 +147,7 @@ static Status argument_read(const ListReader *reader, const Argument *argument, 
     case ARG_YES: return read_yes(reader, node, field);
     case ARG_WORD: return read_word(reader, argument, node, field);
     case ARG_FLOOR: return read_floor(reader, node, fields);
-    case ARG_SELECTION: return select_read(reader, node, field);
+    case ARG_SELECTION: break; // edit/select_read.c
     }
     return STATUS_OK;
-}
-
-// ---- maps
-
-static const Argument *find(const ArgumentGroup *groups, size_t count, const char *key, void **fields) {
-    for (size_t g = 0; g < count; g++)
-        for (size_t i = 0; i < groups[g].count; i++)
-            if (!strcmp(groups[g].table[i].key, key)) {
-                *fields = groups[g].fields;
-                return groups[g].table + i;
-            }
-    return NULL;
-}
-
-static Status unknown_key(const ListReader *reader, const YamlNode *node, const ArgumentGroup *groups, size_t count,
-                          bool selects) {
-    const char *words[WORDS_MAX];
-    size_t known = 0;
-    for (size_t g = 0; g < count; g++)
-        for (size_t i = 0; i < groups[g].count && known < WORDS_MAX; i++) words[known++] = groups[g].table[i].key;
-    for (size_t i = 0; selects && SELECT_WORDS[i] && known < WORDS_MAX; i++) words[known++] = SELECT_WORDS[i];
-    return list_unknown(reader, node, selects ? "key or selection" : "key", words, known);
-}
-
-static Status check_required(const ListReader *reader, const YamlNode *map, const ArgumentGroup *group) {
-    for (size_t i = 0; i < group->count; i++)
-        if (group->table[i].required && !yaml_tree_find(map, group->table[i].key))
-            return list_error(reader, map, "%s: \"%s\" is missing", map->key ? map->key : "the map",
-                              group->table[i].key);
-    return STATUS_OK;
-}
-
-Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
-                      Select **select) {
-    Status status = STATUS_OK;
-    if (map->kind != YAML_MAP) return wrong(reader, map, "a map {key: value, ..}");
-    for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
-        void *fields = NULL;
-        Select *more = NULL;
-        const Argument *argument = find(groups, count, node->key, &fields);
-        if (argument) status = argument_read(reader, argument, node, fields);
-        else if (!select || !select_key(node->key)) status = unknown_key(reader, node, groups, count, select);
-        else {
-            status = select_read_entry(reader, node, &more);
-            if (status == STATUS_OK) status = select_both(reader, select, more);
-        }
-    }
-    for (size_t g = 0; g < count && status == STATUS_OK; g++) status = check_required(reader, map, groups + g);
-    return status;
 }

@@ -99,7 +99,7 @@ typedef struct ListReader {
     Error *err;
 } ListReader;
 
-// ---- arguments: the entries of a map, by a table (edit/arguments.c)
+// ---- arguments: entries of a map, each a row of a table (edit/arguments.c)
 
 typedef enum ArgumentType {
     ARG_NUMBER,
@@ -131,28 +131,27 @@ typedef struct ArgumentGroup {
     void *fields;
 } ArgumentGroup;
 
+// Reads one entry, which is no selection, into its field.
+Status argument_read(const ListReader *reader, const Argument *argument, const YamlNode *node, void *fields);
+
+// "list.yaml:3: words"
+Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// "list.yaml:3: KEY: expected EXPECTED, found .."
+Status list_wrong(const ListReader *reader, const YamlNode *node, const char *expected);
+// "unknown WHAT "remov"; did you mean "remove"?"
+Status list_unknown(const ListReader *reader, const YamlNode *node, const char *what, const char *const *words,
+                    size_t count);
+
+// ---- maps and selections (edit/select_read.c)
+
 // Reads every entry of a map by some groups; what they lack goes into *select where it selects (NULL: nothing does),
 // else it is an error that names the nearest key. What is required must be there.
 Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
                       Select **select);
 
-// "list.yaml:3: words"
-Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-// "unknown WHAT "remov"; did you mean "remove"?"
-Status list_unknown(const ListReader *reader, const YamlNode *node, const char *what, const char *const *words,
-                    size_t count);
-
-// ---- selections (edit/select_read.c)
-
-// Whether a key is one that selects, and all that are; the words end with NULL.
-bool select_key(const char *key);
-extern const char *const SELECT_WORDS[];
-// The selection of one entry such as `label: 2`, and of a whole map, all of whose entries must hold.
-Status select_read_entry(const ListReader *reader, const YamlNode *entry, Select **out);
+// The selection of a whole map, all of whose entries must hold.
 Status select_read(const ListReader *reader, const YamlNode *map, Select **out);
-// Puts a selection into *all, beside what is there: both must hold.
-Status select_both(const ListReader *reader, Select **all, Select *more);
 void select_free(Select *select); // accepts NULL
 
 // Arguments that clusters take, wherever they stand; offsets are within ClusterOptions.

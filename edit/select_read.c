@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selections from YAML.
+// The entries of a map by tables, and selections, which are maps and stand in maps.
 #include "edit/list.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORDS_MAX = 64 };
 #define FAR 1e6 // metres; what is farther is a slip
 #define AT(field) offsetof(Select, field)
 #define OF(field) offsetof(ClusterOptions, field)
@@ -78,16 +79,12 @@ static const Kind kinds[] = {
     {"not", SELECT_NOT, NULL, 0, false},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-const char *const SELECT_WORDS[] = {"all",   "label",   "box",   "sphere", "plane", "colour", "height", "moving",
-                                    "floor", "cluster", "pixel", "and",    "or",    "not",    NULL};
 
 static const Kind *find_kind(const char *key) {
     for (int i = 0; i < KINDS; i++)
         if (!strcmp(kinds[i].word, key)) return kinds + i;
     return NULL;
 }
-
-bool select_key(const char *key) { return find_kind(key) != NULL; }
 
 void select_free(Select *select) {
     while (select) {
@@ -110,7 +107,8 @@ static Status create(const ListReader *reader, SelectKind kind, Select **out) {
     return STATUS_OK;
 }
 
-Status select_both(const ListReader *reader, Select **all, Select *more) {
+// Puts a selection into *all, beside what is there: both must hold.
+static Status select_both(const ListReader *reader, Select **all, Select *more) {
     Select *first = *all;
     if (first && first->kind != SELECT_AND) {
         Status status = create(reader, SELECT_AND, all);
@@ -130,6 +128,62 @@ Status select_both(const ListReader *reader, Select **all, Select *more) {
     *tail = more;
     return STATUS_OK;
 }
+
+// ---- maps
+
+// Of one entry such as `label: 2`.
+static Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out);
+
+static const Argument *find(const ArgumentGroup *groups, size_t count, const char *key, void **fields) {
+    for (size_t g = 0; g < count; g++)
+        for (size_t i = 0; i < groups[g].count; i++)
+            if (!strcmp(groups[g].table[i].key, key)) {
+                *fields = groups[g].fields;
+                return groups[g].table + i;
+            }
+    return NULL;
+}
+
+static Status unknown_key(const ListReader *reader, const YamlNode *node, const ArgumentGroup *groups, size_t count,
+                          bool selects) {
+    const char *words[WORDS_MAX];
+    size_t known = 0;
+    for (size_t g = 0; g < count; g++)
+        for (size_t i = 0; i < groups[g].count && known < WORDS_MAX; i++) words[known++] = groups[g].table[i].key;
+    for (size_t i = 0; selects && i < KINDS && known < WORDS_MAX; i++) words[known++] = kinds[i].word;
+    return list_unknown(reader, node, selects ? "key or selection" : "key", words, known);
+}
+
+static Status check_required(const ListReader *reader, const YamlNode *map, const ArgumentGroup *group) {
+    for (size_t i = 0; i < group->count; i++)
+        if (group->table[i].required && !yaml_tree_find(map, group->table[i].key))
+            return list_error(reader, map, "%s: \"%s\" is missing", map->key ? map->key : "the map",
+                              group->table[i].key);
+    return STATUS_OK;
+}
+
+Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
+                      Select **select) {
+    Status status = STATUS_OK;
+    if (map->kind != YAML_MAP) return list_wrong(reader, map, "a map {key: value, ..}");
+    for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
+        void *fields = NULL;
+        Select *more = NULL;
+        const Argument *argument = find(groups, count, node->key, &fields);
+        if (argument && argument->type == ARG_SELECTION)
+            status = select_read(reader, node, (Select **)((char *)fields + argument->offset));
+        else if (argument) status = argument_read(reader, argument, node, fields);
+        else if (!select || !find_kind(node->key)) status = unknown_key(reader, node, groups, count, select);
+        else {
+            status = select_read_entry(reader, node, &more);
+            if (status == STATUS_OK) status = select_both(reader, select, more);
+        }
+    }
+    for (size_t g = 0; g < count && status == STATUS_OK; g++) status = check_required(reader, map, groups + g);
+    return status;
+}
+
+// ---- selections
 
 // ---- one kind each
 
@@ -204,7 +258,7 @@ static Status read_kind(const ListReader *reader, const YamlNode *node, const Ki
     return status == STATUS_OK ? check(reader, node, out) : status;
 }
 
-Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out) {
+static Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out) {
     const Kind *kind = find_kind(node->key);
     Status status = create(reader, kind->kind, out);
     if (status == STATUS_OK) status = read_kind(reader, node, kind, *out);

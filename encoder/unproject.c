@@ -77,8 +77,7 @@ static void add_points(PointCloud *cloud, const Observation *o, const View *v, i
     for (int p = 0; p < v->H * v->W; p++) {
         if (!is_depth(v->depth[p])) continue;
         double point[3];
-        int row = p / v->W, column = p % v->W;
-        camera_unproject_world(v->K, v->pose, column + 0.5, row + 0.5, (double)v->depth[p], point);
+        camera_unproject_pixel(v->K, v->pose, v->W, (size_t)p, (double)v->depth[p], point);
         bool inside = point_is_inside(v->bounds, point);
         if (options.crop && !inside) continue;
         size_t i = cloud->count++;

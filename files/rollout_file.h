@@ -19,7 +19,7 @@
 // changed these, and they are left out.
 // Files of format 1.x are read too. They hold clouds of pixels in place of /motion/: cloud_positions f32 [P,3],
 // cloud_colour u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which motion is found when it is
-// needed (rollout_find_motion of infer/rollout.h). They are never written.
+// needed (rollout_find_motion). They are never written.
 #ifndef VPD_FILES_ROLLOUT_FILE_H
 #define VPD_FILES_ROLLOUT_FILE_H
 

@@ -10,9 +10,8 @@ static bool point_of(EvalPixels pixels, int pixel, double point[3]) {
     const Frames *f = pixels.now;
     double z = (double)f->depth[(size_t)pixels.view * (size_t)f->H * (size_t)f->W + (size_t)pixel];
     if (!(z > 0)) return false;
-    int row = pixel / f->W, column = pixel % f->W;
-    camera_unproject_world(f->intrinsics + 9 * pixels.view, f->world_from_camera + 16 * pixels.view, column + 0.5,
-                           row + 0.5, z, point);
+    camera_unproject_pixel(f->intrinsics + 9 * pixels.view, f->world_from_camera + 16 * pixels.view, f->W,
+                           (size_t)pixel, z, point);
     return true;
 }
 

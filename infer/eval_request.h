@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evaluation as it is asked for by `vpd eval` and by the library (api/vpd.h): which episodes by name or split, then
+// An evaluation as it is asked for by `vpd eval` and by the library: which episodes by name or split, then
 // plan and run.
 #ifndef VPD_INFER_EVAL_REQUEST_H
 #define VPD_INFER_EVAL_REQUEST_H

@@ -25,7 +25,7 @@ void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
 
 // The input frames as particle sets: *out gets sets, background, bounds, time and cameras of step 0, and what it came
 // from. Labels of the present particles are the ids that the mask, if there is one, has at their pixels. `info` is the
-// episode of the history; its file is "" for frames that come from none (api/frames.c).
+// episode of the history; its file is "" for frames that come from none.
 Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const History *history, RolloutFile *out,
                      Error *err);
 

@@ -145,7 +145,7 @@ static void add_weights(double weights, double blocks, MemoryEstimate *out) {
     add_part(out, "optimiser", shrink, blocks * block, blocks * block, false);
 }
 
-// Frames that are read ahead, decoded images that are kept, and scene flow by frame (train/flow_field.h).
+// Frames that are read ahead, decoded images that are kept, and scene flow by frame.
 static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
     enum { FLOW_FRAMES = 4096, FLOW_BYTES = 54 * 1024 };
     double frame = s->views * s->H * s->W * IMAGE_BYTES,

@@ -61,8 +61,7 @@ static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, 
     size_t image = (size_t)frame * (size_t)o->V + (size_t)view;
     const double *pose = o->world_from_camera + 16 * image;
     double point[3], eye[3] = {pose[3], pose[7], pose[11]}, origin[3], direction[3];
-    int row = pixel / o->W, column = pixel % o->W;
-    camera_unproject_world(o->intrinsics + 9 * view, pose, column + 0.5, row + 0.5, 1, point);
+    camera_unproject_pixel(o->intrinsics + 9 * view, pose, o->W, (size_t)pixel, 1, point);
     for (int c = 0; c < 3; c++) point[c] -= eye[c];
     observation_turn(o, point, direction);
     observation_turn(o, eye, origin);

@@ -19,16 +19,14 @@ static void add_point(ImportKept *kept, const double bounds[6], const double p[3
 void kept_add(ImportKept *kept, const EpisodeInfo *info, size_t cell, const Image *depth) {
     size_t view = cell % (size_t)info->V;
     const double *K = info->intrinsics + 9 * view, *pose = episode_pose(info, (int)(cell / (size_t)info->V), (int)view);
-    for (int y = 0; y < depth->H; y++)
-        for (int x = 0; x < depth->W; x++) {
-            size_t at = (size_t)y * (size_t)depth->W + (size_t)x;
-            double z = depth->type == PIXEL_F32 ? (double)((const float *)depth->pixels)[at]
-                                                : ((const uint16_t *)depth->pixels)[at] * info->depth_scale;
-            double p[3];
-            if (!(z > 0)) continue;
-            camera_unproject_world(K, pose, x + 0.5, y + 0.5, z, p);
-            add_point(kept, info->bounds, p);
-        }
+    for (size_t at = 0; at < (size_t)depth->H * (size_t)depth->W; at++) {
+        double z = depth->type == PIXEL_F32 ? (double)((const float *)depth->pixels)[at]
+                                            : ((const uint16_t *)depth->pixels)[at] * info->depth_scale;
+        double p[3];
+        if (!(z > 0)) continue;
+        camera_unproject_pixel(K, pose, depth->W, at, z, p);
+        add_point(kept, info->bounds, p);
+    }
 }
 
 void kept_merge(ImportKept *into, const ImportKept *from) {
