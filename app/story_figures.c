@@ -191,7 +191,9 @@ Status story_curves(Page *page, const char *folder, Error *err) {
                       .y_label = "dB",
                       .series = psnr,
                       .series_count = 2}};
-    if (ok) page_plots(page, plots, 2, "Training curves. Each point is the mean of 15 consecutive log lines.");
+    if (ok)
+        page_plots(page, plots, curves[1].count ? 2 : 1,
+                   "Training curves. Each point is the mean of 15 consecutive log lines.");
     else status = error_set(err, STATUS_FAILED, "out of memory for the curves of %s", path);
     for (int i = 0; i < CURVES; i++) {
         free(curves[i].x);

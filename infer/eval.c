@@ -205,7 +205,8 @@ static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     report->episodes = plan->episodes;
     report->time_step = e->rollout.time_step;
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
-    snprintf(change, sizeof change, "change against the last input frame by more than %g", METRICS_CHANGE_THRESHOLD);
+    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame",
+             METRICS_CHANGE_THRESHOLD);
     snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
              e->masks && e->changes ? ", or " : "", e->changes ? change : "");
 }

@@ -192,7 +192,7 @@ static void write_heading(const Evaluation *e) {
     snprintf(report->data, sizeof report->data, "%.500s", dataset_info(e->dataset)->path);
     split_words(e->options, report->split);
     char change[80];
-    snprintf(change, sizeof change, "change against the last input frame by more than %g", e->threshold);
+    snprintf(change, sizeof change, "pixels that changed by more than %g since the last input frame", e->threshold);
     snprintf(report->moving, sizeof report->moving, "%s%s%s", e->masks ? "pixels of objects (mask)" : "",
              e->masks && e->changes ? ", or " : "", e->changes ? change : "");
 }

@@ -101,7 +101,7 @@ Status page_create(const char *title, const char *subtitle, Page **out, Error *e
         return STATUS_OK;
     }
     if (page) free_page(page);
-    return error_set(err, STATUS_FAILED, "no memory for a page");
+    return error_set(err, STATUS_FAILED, "out of memory for the page");
 }
 
 void page_section(Page *page, const char *title) {
@@ -243,11 +243,11 @@ Status page_finish(Page *page, const char *path, Error *err) {
     Status status;
     FILE *out = NULL;
     if (!close_parts(page) || !(out = open_memstream(&text, &size)))
-        page_fail(page, STATUS_FAILED, "no memory for a page");
+        page_fail(page, STATUS_FAILED, "out of memory for the page");
     if (out) {
         put_page(page, out);
         bool good = !ferror(out);
-        if (fclose(out) != 0 || !good) page_fail(page, STATUS_FAILED, "no memory for a page");
+        if (fclose(out) != 0 || !good) page_fail(page, STATUS_FAILED, "out of memory for the page");
     }
     status = page->status;
     if (!path) status = STATUS_OK;

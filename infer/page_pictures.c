@@ -90,7 +90,7 @@ static void put_frame_names(Page *page, const PageMoving *moving) {
     char *text = json_dumps(names, JSON_COMPACT);
     json_decref(names);
     if (text) page_put_escaped(page->body, text);
-    else page_fail(page, STATUS_FAILED, "no memory for the names of frames");
+    else page_fail(page, STATUS_FAILED, "out of memory for the names of frames");
     free(text);
 }
 
@@ -130,14 +130,15 @@ static void put_grid(Page *page, const PageMoving *moving, const Sheet *sheet) {
 void page_moving(Page *page, const PageMoving *moving) {
     Sheet sheet = {0};
     if (moving->rows < 1 || moving->columns < 1 || moving->frames < 1 || !shape_sheet(moving, &sheet)) {
-        page_fail(page, STATUS_BAD_INPUT,
-                  "moving pictures: expected at least one frame, and frames that fit into a sheet of "
-                  "8192 x 8192 pixels; take fewer or smaller ones");
+        page_fail(
+            page, STATUS_BAD_INPUT,
+            "a video on the page: expected at least one frame, and at most as many as fit into 8192 x 8192 pixels; "
+            "show fewer steps (--steps), or make the pictures smaller (vpd data convert --size)");
         return;
     }
     sheet.rgb = malloc(3 * (size_t)sheet.H * (size_t)sheet.W);
     if (!sheet.rgb) {
-        page_fail(page, STATUS_FAILED, "no memory for moving pictures");
+        page_fail(page, STATUS_FAILED, "out of memory for a video on the page");
         return;
     }
     fprintf(page->body,

@@ -116,7 +116,7 @@ static double motion_value(const Report *report, const void *what, int step) {
 }
 
 static void print_motion(const Report *report, const Columns *columns, FILE *out) {
-    static const char *const names[] = {"true motion = error at rest, cm",
+    static const char *const names[] = {"true motion, cm",
                                         "error, cm",
                                         "error against the centre, cm",
                                         "error of each particle, cm",

@@ -115,7 +115,7 @@ static void test_change_and_gaps(void **state) {
     Mean psnr = value(&report, METHOD_MODEL, GROUP_INPUT, REGION_MOVING, METRIC_PSNR, 1);
     assert_int_equal(psnr.count, 2);
     assert_close(mean_value(&psnr), 13.979400, 1e-5, 0);
-    assert_non_null(strstr(report.moving, "change against the last input frame"));
+    assert_non_null(strstr(report.moving, "since the last input frame"));
     assert_close(report.time_step, 0.2, 1e-9, 0);
     report_free(&report);
     close_setup(&setup);
