@@ -497,19 +497,21 @@ def command_line():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True, metavar="FILE.h5")
     p.add_argument("--scene", type=names_of(SCENES), default=["blocks"], help="one kind, or several in turn: many,soft (blocks)")
-    p.add_argument("--split", type=splits, default=splits("train:40,val:6,test:6"), help="episodes (train:40,val:6,test:6)")
+    p.add_argument("--split", type=splits, default=splits("train:40,val:6,test:6"), metavar="NAME:COUNT,..",
+                   help="episodes (train:40,val:6,test:6)")
     p.add_argument("--seed", type=int, default=0, help="of all random choices (0)")
     p.add_argument("--size", type=image_size, default=(64, 64), metavar="HxW", help="of images (64x64)")
     p.add_argument("--frames", type=int, default=24, help="per episode (24)")
     p.add_argument("--fps", type=float, default=24.0, help="frames per second (24)")
     p.add_argument("--cameras", type=int, default=4, help="on a ring around the workspace (4)")
-    p.add_argument("--extra-views", type=int, default=0, help="held-out cameras: stored last, listed in heldout_views (0)")
+    p.add_argument("--extra-views", type=int, default=0, metavar="N", help="held-out cameras: stored last, listed in heldout_views (0)")
     p.add_argument("--shapes", type=names_of(SHAPES), default=list(SHAPES), help="of rigid objects (all: %s)" % ",".join(SHAPES))
     for name, default, text_of_help in (
             ("object-size", (0.18, 0.30), "largest extent of objects, metres"), ("hue", (0, 1), "of objects"),
             ("saturation", (0.6, 0.95), "of objects"), ("distance", (1.7, 2.0), "of cameras, metres"),
             ("elevation", (25, 50), "of cameras, degrees"), ("fov", (45, 50), "vertical field of view, degrees")):
-        p.add_argument("--" + name, type=pair, default=default, metavar="LOW,HIGH", help=f"{text_of_help} ({default[0]},{default[1]})")
+        p.add_argument("--" + name, type=pair, default=default, metavar="LOW,HIGH",
+                       help=f"{text_of_help} ({default[0]},{default[1]})")
     p.add_argument("--roll", type=float, default=0.0, help="largest roll of cameras, degrees (0)")
     p.add_argument("--workers", type=int, default=2, help="processes (2)")
     return p.parse_args()
