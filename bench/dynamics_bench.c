@@ -148,8 +148,8 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
             (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c, NULL};
     enum { CUE = 256 };
     if (s->N >= CUE)
-        input.cue =
-            (GnnFlow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
+        input.motion =
+            (Flow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
     GnnPlan plan;
     DynamicsOutput out = {0};
     BenchTime start = bench_now(b->device);

@@ -59,7 +59,8 @@ static Status step_model(Tape *tape, Vpd *model, Workspace *workspace, const Obs
     Scene scene;
     Device *device = tape->device;
     parameters_zero_grad(&model->parameters);
-    Status status = vpd_encode(tape, model, workspace, frames, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    Status status =
+        vpd_observe_and_encode(tape, model, workspace, frames, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
     if (status != STATUS_OK) return status;
     vpd_step(tape, model, workspace, &scene);
     RendererOutput seen = draw(tape, model, frames, &scene);

@@ -15,8 +15,8 @@
 // of one commit.
 static Status check_module(const CudaModule *module, const char *path, Error *err) {
     if (module->size != sizeof *module || module->device_size != sizeof(Device) ||
-        module->nn_size != sizeof(NnBackend) || module->gnn_size != sizeof(GnnBackend) ||
-        module->renderer_size != sizeof(RendererBackend))
+        module->nn_size != sizeof(NnBackend) || module->motion_size != sizeof(MotionBackend) ||
+        module->gnn_size != sizeof(GnnBackend) || module->renderer_size != sizeof(RendererBackend))
         return error_set(err, STATUS_FAILED, "%s: its tables have other sizes than this program's; build both together",
                          path);
     if (strcmp(module->version, version_number()) != 0 || strcmp(module->commit, version_commit()) != 0)
@@ -41,6 +41,7 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
     Device *device = calloc(1, sizeof *device);
     if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");
     device->nn = module->nn;
+    device->motion = module->motion;
     device->gnn = module->gnn;
     device->renderer = module->renderer;
     status = module->open(device, index, err);

@@ -5,6 +5,7 @@
 #define VPD_DEVICE_CUDA_MODULE_H
 
 #include "gnn/backend.h"
+#include "motion/backend.h"
 #include "nn/backend.h"
 #include "renderer/backend.h"
 
@@ -12,10 +13,11 @@
 #define CUDA_MODULE_SYMBOL "vpd_cuda_module"
 
 typedef struct CudaModule {
-    size_t size;                                          // of this struct; first, so that every version can read it
-    size_t device_size, nn_size, gnn_size, renderer_size; // of the structs that both sides use
-    const char *version, *commit;                         // base/version.h
+    size_t size; // of this struct; first, so that every version can read it
+    size_t device_size, nn_size, motion_size, gnn_size, renderer_size; // of the structs that both sides use
+    const char *version, *commit;                                      // base/version.h
     const NnBackend *nn;
+    const MotionBackend *motion;
     const GnnBackend *gnn;
     const RendererBackend *renderer;
     // Fills an empty Device (all but its tables). Whatever comes back, nn->close then frees what it holds.

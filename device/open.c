@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a device together from the back ends of nn, gnn and renderer.
+// Puts a device together from the back ends of nn, motion, gnn and renderer.
 #include "base/threads.h"
 #include "device/cuda_module.h"
 #include "nn/amx.h"
@@ -12,17 +12,19 @@
 typedef struct CpuTable {
     const char *isa;
     const NnBackend *nn;
+    const MotionBackend *motion;
     const GnnBackend *gnn;
     const RendererBackend *renderer;
 } CpuTable;
 
 #define DECLARE_CPU_TABLE(isa)                                                                                         \
     extern const NnBackend nn_backend_##isa;                                                                           \
+    extern const MotionBackend motion_backend_##isa;                                                                   \
     extern const GnnBackend gnn_backend_##isa;                                                                         \
     extern const RendererBackend renderer_backend_##isa;
 #define CPU_TABLE(isa) CPU_TABLE_AS(#isa, isa)
 #define CPU_TABLE_AS(name, isa)                                                                                        \
-    { name, &nn_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
+    { name, &nn_backend_##isa, &motion_backend_##isa, &gnn_backend_##isa, &renderer_backend_##isa }
 
 #ifdef VPD_DOUBLE
 DECLARE_CPU_TABLE(f64)
@@ -69,6 +71,7 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     Device *device = calloc(1, sizeof *device);
     if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");
     device->nn = table->nn;
+    device->motion = table->motion;
     device->gnn = table->gnn;
     device->renderer = table->renderer;
     device->threads = threads > 0 ? threads : threads_available();

@@ -23,7 +23,7 @@ typedef struct GnnConfig {
     GnnVelocity velocity;
     GnnDecode decode;
     bool moving_flag, node_extras, gap, smooth, rotation;
-    bool rigid_cue; // the velocity cue is registered rigidly (gnn/flow.h)
+    bool rigid_cue; // the velocity cue is registered rigidly (motion/flow.h)
     bool carry_rgb; // the first three features are rgb: they never change
     double feature_change;
     size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;

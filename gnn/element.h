@@ -3,17 +3,9 @@
 #ifndef VPD_GNN_ELEMENT_H
 #define VPD_GNN_ELEMENT_H
 
-#include "nn/real.h"
-
-#ifdef __CUDACC__
-#define ELEMENT __host__ __device__ static inline
-#else
-#define ELEMENT static inline
-#endif
+#include "nn/element.h"
 
 #define DISTANCE_EPS ((real)1e-12)
-
-ELEMENT real element_dot(const real *a, const real *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // out += s a x b
 ELEMENT void element_add_cross(real s, const real *a, const real *b, real *out) {

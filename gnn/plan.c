@@ -3,11 +3,13 @@
 
 #include "base/check.h"
 #include "gnn/backend.h"
-#include "gnn/flow_ops.h"
 #include "gnn/plan_nodes.h"
 #include "gnn/plan_ops.h"
 #include "gnn/planning.h"
+#include "motion/backend.h"
+#include "motion/flow_ops.h"
 #include "nn/backend.h"
+#include "nn/row_ops.h"
 
 #include <string.h>
 
@@ -35,8 +37,8 @@ int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count) {
 void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale,
                      real *out, size_t stride, size_t column) {
     if (p->device->failed) return;
-    PlanGatherArgs args = {count, width, stride, column, x, index, scale, out};
-    p->device->gnn->plan_gather(p->device, &args);
+    RowGatherArgs args = {count, width, stride, column, x, index, scale, out};
+    p->device->nn->row_gather(p->device, &args);
 }
 
 // Coordinates beside the position in which neighbours are near: lc colour, lm m.
@@ -216,8 +218,8 @@ static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool
 static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t k, const int32_t *found,
                                    const PointSet *points) {
     real *mean = planning_temporary(p, queries->count * 3, sizeof *mean);
-    PlanMeanArgs args = {queries->count, k, found, points->x, mean};
-    if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
+    RowMeanArgs args = {queries->count, k, found, points->x, mean};
+    if (!p->device->failed) p->device->nn->row_mean(p->device, &args);
     return mean;
 }
 
@@ -280,7 +282,7 @@ static void meet_what_stands(Planning *p, const Movers *b) {
     if (found) {
         real *normal = planning_temporary(p, b->count * 3, sizeof *normal);
         FlowNormalsArgs plane = {b->count, k, k, found, points.x, normal};
-        if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
+        if (!p->device->failed) p->device->motion->flow_normals(p->device, &plane);
         args.target = mean_of_nearest(p, &b->points, k, found, &points), args.normal = normal;
     }
     meet(p, b, &args, 0);
@@ -295,7 +297,7 @@ static void meet_what_moves(Planning *p, const Movers *b) {
     PlanSidesArgs sides = {b->count, b->looked, PLANE, FEWEST, PLANE_LEAST, b->near, b->body, other, own};
     FlowNormalsArgs plane = {b->count, PLANE, PLANE, own, b->points.x, normal};
     if (!p->device->failed) p->device->gnn->plan_sides(p->device, &sides);
-    if (!p->device->failed) p->device->gnn->flow_normals(p->device, &plane);
+    if (!p->device->failed) p->device->motion->flow_normals(p->device, &plane);
     args.target = b->points.x, args.normal = normal, args.meets = other;
     meet(p, b, &args, GNN_MEETING);
 }

@@ -9,14 +9,14 @@
 
 #include "gnn/config.h"
 #include "gnn/edges.h"
-#include "gnn/flow.h"
+#include "motion/flow.h"
 #include "nn/choose.h"
 #include "nn/tape.h"
 
 typedef struct GnnSet {
     Tensor *x;          // (N,3) metres
     Tensor *f;          // (N,D)
-    const real *m;      // (N) moving flag, 0 or 1; NULL: not known (the cue of velocities then serves every node)
+    const real *m;      // (N) moving flag, 0 or 1; NULL: not known (seen motion then serves every node)
     const real *c;      // (N,3) rgb in [0,1], as read from the pixels
     const real *m_host; // m in host memory; NULL: a plan fetches it, and waits for the device
 } GnnSet;
@@ -29,7 +29,7 @@ typedef struct GnnSets {
 
 typedef struct GnnPlanInput {
     GnnSets sets;
-    GnnFlow cue; // from the present to the past, for velocities of nodes at rollout step 0; no points: nothing was seen
+    Flow motion; // that was seen, for velocities of nodes at rollout step 0; no points: nothing was seen
     uint32_t seed, step, episode, rollout_step;
     const int32_t *nodes; // (node_count) abstract nodes chosen by the caller, host memory; NULL: as gnn.nodes says
     size_t node_count;

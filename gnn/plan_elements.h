@@ -6,15 +6,6 @@
 #include "gnn/element.h"
 #include "gnn/plan_ops.h"
 
-ELEMENT void plan_mean_row(const PlanMeanArgs *a, size_t q) {
-    const int32_t *index = a->index + q * a->k;
-    real sum[3] = {0};
-    size_t count = 0;
-    for (size_t j = 0; j < a->k && index[j] >= 0; j++, count++)
-        for (size_t c = 0; c < 3; c++) sum[c] += a->value[(size_t)index[j] * 3 + c];
-    for (size_t c = 0; c < 3; c++) a->out[q * 3 + c] = count ? sum[c] / (real)count : 0;
-}
-
 // Whether node `other` moves otherwise than the motion of q would carry it.
 ELEMENT bool plan_is_contact(const PlanContactArgs *a, size_t q, size_t other) {
     real r[3], own[3], square = 0;
@@ -113,10 +104,10 @@ ELEMENT void plan_carry_node(const PlanCarryArgs *a, size_t node, const real *su
 
 ELEMENT void plan_spin_row(const PlanSpinArgs *a, size_t i) {
     const real *g = a->g + 9 * i;
-    real *spin = a->spin + 3 * (size_t)a->list[i], half = a->scale / 2;
-    spin[0] = half * (g[7] - g[5]);
-    spin[1] = half * (g[2] - g[6]);
-    spin[2] = half * (g[3] - g[1]);
+    real *spin = a->spin + 3 * (size_t)a->list[i];
+    spin[0] = (g[7] - g[5]) / 2;
+    spin[1] = (g[2] - g[6]) / 2;
+    spin[2] = (g[3] - g[1]) / 2;
 }
 
 ELEMENT void plan_smooth_row(const PlanSmoothArgs *a, size_t i) {

@@ -5,15 +5,6 @@
 
 #include "gnn/edges.h"
 
-// out[i][column .. column + width) = scale x[index[i]]; index NULL: i itself. Rows of out have `stride` columns.
-typedef struct PlanGatherArgs {
-    size_t count, width, stride, column;
-    const real *x;        // (.., width)
-    const int32_t *index; // (count) or NULL
-    real scale;
-    real *out;
-} PlanGatherArgs;
-
 // out[list[i]] = x[i], rows of 3.
 typedef struct PlanScatterArgs {
     size_t count;
@@ -21,31 +12,6 @@ typedef struct PlanScatterArgs {
     const real *x;
     real *out;
 } PlanScatterArgs;
-
-// out = a + factor b
-typedef struct PlanAddArgs {
-    size_t count;
-    const real *a, *b;
-    real factor;
-    real *out; // may be a or b
-} PlanAddArgs;
-
-// out[q] = mean of value[index[q][j]] over the entries that are not -1 (0 without any), rows of 3.
-typedef struct PlanMeanArgs {
-    size_t queries, k;
-    const int32_t *index; // (queries, k)
-    const real *value;    // (.., 3)
-    real *out;            // (queries, 3)
-} PlanMeanArgs;
-
-// out[q * pairs + j] = scale value[index[q * k + j * every]], rows of 3.
-typedef struct PlanPairsArgs {
-    size_t queries, k, every, pairs; // pairs <= (k + every - 1) / every
-    const int32_t *index;            // (queries, k), no entry of -1
-    const real *value;               // (.., 3)
-    real scale;
-    real *out; // (queries * pairs, 3)
-} PlanPairsArgs;
 
 // The one-hot mark of time t and the moving flag: out (count, stride).
 typedef struct PlanMarkArgs {
@@ -110,12 +76,11 @@ typedef struct PlanSmoothArgs {
     real *out;     // (nodes, 3)
 } PlanSmoothArgs;
 
-// Rows list[i] of spin (.., 3) = scale times the turn in a gradient of flow g (count, 9).
+// Rows list[i] of spin (.., 3) = the rotation in a gradient of motion g (count, 9).
 typedef struct PlanSpinArgs {
     size_t count;
     const int32_t *list;
     const real *g;
-    real scale;
     real *spin;
 } PlanSpinArgs;
 

@@ -4,15 +4,15 @@
 
 #include "base/check.h"
 #include "gnn/backend.h"
-#include "gnn/flow.h"
 #include "gnn/plan_ops.h"
 #include "nn/backend.h"
+#include "nn/row_ops.h"
 
 enum { PARTICLE_NEIGHBOURS = 24 };
 
 static void subtract(Planning *p, size_t count, const real *a, const real *b, real *out) {
-    PlanAddArgs args = {count, a, b, -1, out};
-    if (!p->device->failed) p->device->gnn->plan_add(p->device, &args);
+    RowAddArgs args = {count, a, b, -1, out};
+    if (!p->device->failed) p->device->nn->row_add(p->device, &args);
 }
 
 // Mean position of the points nearest to each query in (position, colour).
@@ -22,8 +22,8 @@ static void mean_nearest(Planning *p, const PointSet *points, const PointSet *qu
     KnnIndex index = {0};
     planning_index(p, points, 3, &index);
     planning_search(p, &index, queries, 3, NULL, k, found, NULL);
-    PlanMeanArgs args = {queries->count, k, found, points->x, out};
-    if (!p->device->failed) p->device->gnn->plan_mean(p->device, &args);
+    RowMeanArgs args = {queries->count, k, found, points->x, out};
+    if (!p->device->failed) p->device->nn->row_mean(p->device, &args);
 }
 
 // Nodes that move, or all when nothing tells.
@@ -34,8 +34,8 @@ static size_t list_movers(Planning *p, int32_t *list) {
     return found;
 }
 
-// v_a = - flow from the present to the past at the nodes that move, as the nearest point of the cue has it.
-static void read_cue(Planning *p, real *v, real *spin) {
+// v_a of the nodes that move, as the nearest point of the motion that was seen has it.
+static void read_motion(Planning *p, real *v, real *spin) {
     int32_t *host = tape_context(p->tape, (p->nodes.count + 1) * sizeof *host);
     size_t count = host ? list_movers(p, host) : 0;
     if (!count) return;
@@ -46,11 +46,10 @@ static void read_cue(Planning *p, real *v, real *spin) {
     planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
-    flow_at(p->device, &p->in->cue, &(GnnPoints){count, here.x, colours}, (real)p->c->colour_length, 1, u, g);
-    planning_gather(p, count, 3, u, NULL, -1, u, 3, 0);
+    flow_at(p->device, &p->in->motion, &(FlowPoints){count, here.x, colours}, (real)p->c->colour_length, 1, u, g);
     PlanScatterArgs args = {count, list, u, v};
     if (!p->device->failed) p->device->gnn->plan_scatter(p->device, &args);
-    if (spin && !p->device->failed) p->device->gnn->plan_spin(p->device, &(PlanSpinArgs){count, list, g, -1, spin});
+    if (spin && !p->device->failed) p->device->gnn->plan_spin(p->device, &(PlanSpinArgs){count, list, g, spin});
 }
 
 static void carry_from_particles(Planning *p, real *v, real *spin) {
@@ -68,7 +67,7 @@ const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real
     if (p->device->failed) return NULL;
     p->device->nn->zero(p->device, v, p->nodes.count * 3 * sizeof *v);
     if (turn) p->device->nn->zero(p->device, turn, p->nodes.count * 3 * sizeof *turn);
-    if (p->in->rollout_step == 0) read_cue(p, v, turn);
+    if (p->in->rollout_step == 0) read_motion(p, v, turn);
     else carry_from_particles(p, v, turn);
     if (!p->c->smooth) return v;
     real *smooth = tape_memory(p->tape, p->nodes.count * 3, sizeof *smooth);

@@ -4,7 +4,6 @@
 #include "base/progress.h"
 #include "base/stop.h"
 #include "files/rollout_ties.h"
-#include "model/scene_flow.h"
 #include "nn/backend.h"
 
 #include <ctype.h>
@@ -73,22 +72,6 @@ static bool keep_set(Device *device, const GnnSet *from, const real *radius, Rol
     out->moving = fetch_bytes(device, from->m, N, 1);
     out->radius = fetch(device, radius, N);
     return out->positions && out->features && out->colour && (!from->m || out->moving) && (!radius || out->radius);
-}
-
-// What was seen to move, for the velocities of the first step. The cue is the flow from the present to the past.
-static Status keep_motion(Device *device, const GnnFlow *cue, RolloutFile *out, Error *err) {
-    MotionField *field = &out->motion;
-    size_t K = cue->points.count;
-    out->has_motion = true;
-    Status status = motion_field_create(K, field, err);
-    if (status != STATUS_OK || K == 0) return status;
-    device->nn->download(device, field->position, cue->points.x, 3 * K * sizeof(real));
-    device->nn->download(device, field->colour, cue->points.c, 3 * K * sizeof(real));
-    device->nn->download(device, field->motion, cue->u, 3 * K * sizeof(real));
-    if (cue->g) device->nn->download(device, field->gradient, cue->g, 9 * K * sizeof(real));
-    for (size_t i = 0; i < 3 * K; i++) field->motion[i] = -field->motion[i];
-    for (size_t i = 0; i < 9 * K; i++) field->gradient[i] = -field->gradient[i];
-    return device_status(device, err);
 }
 
 static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile *out) {
@@ -169,21 +152,33 @@ static Status keep_source(const EpisodeInfo *info, const History *history, Rollo
     return set_surroundings(info, out, err);
 }
 
+// The input frames on the tape. What motion they show is kept in the rollout.
+static Status encode(RolloutWorkspace *w, const Observation *history, SceneKey key, RolloutFile *out, Scene *scene,
+                     Error *err) {
+    MotionSeen seen;
+    Status status = vpd_observe(&w->tape, w->model, history, &seen, err);
+    if (status == STATUS_OK)
+        status = vpd_encode(&w->tape, w->model, &w->scene, history, &seen, (EncodeOptions){.key = key}, scene, err);
+    out->has_motion = gnn_has_node_velocity(&w->model->dynamics->config);
+    out->motion = seen.field;
+    seen.field = (MotionField){0};
+    motion_seen_free(&seen);
+    return status;
+}
+
 Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const History *history, RolloutFile *out,
                      Error *err) {
     Scene scene;
     *out = (RolloutFile){0};
     tape_reset(&w->tape);
-    EncodeOptions options = {.key = key_of(w->model, info->name)};
-    Status status = vpd_encode(&w->tape, w->model, &w->scene, &history->observation, options, &scene, err);
+    Status status = encode(w, &history->observation, key_of(w->model, info->name), out, &scene, err);
     if (status != STATUS_OK) {
+        rollout_file_free(out);
         if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, history->start);
         return status;
     }
     if (!keep_sets(w, &scene, out) || !keep_labels(&history->frames, scene.pixel, out))
         status = no_memory(out->sets[0].N, err);
-    if (status == STATUS_OK && gnn_has_node_velocity(&w->model->dynamics->config))
-        status = keep_motion(w->model->device, &scene.cue, out, err);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
     if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);
     if (status == STATUS_OK) status = keep_source(info, history, out, err);
@@ -215,23 +210,12 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
                     .m_host = m};
 }
 
-static GnnFlow load_cue(Tape *tape, const MotionField *field) {
-    size_t K = field->count;
-    real *u = tape_context(tape, (12 * K + 1) * sizeof *u), *g = u + 3 * K;
-    for (size_t i = 0; u && i < 3 * K; i++) u[i] = -field->motion[i];
-    for (size_t i = 0; u && i < 9 * K; i++) g[i] = -field->gradient[i];
-    return (GnnFlow){.points = {K, tape_upload(tape, field->position, 3 * K, sizeof *u),
-                                tape_upload(tape, field->colour, 3 * K, sizeof *u)},
-                     .u = tape_upload(tape, u, 3 * K, sizeof *u),
-                     .g = tape_upload(tape, g, 9 * K, sizeof *g)};
-}
-
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
     size_t T = (size_t)r->set_count;
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    scene->cue = load_cue(&w->tape, &r->motion);
+    scene->motion = motion_upload(&w->tape, NULL, &r->motion);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {
@@ -333,9 +317,9 @@ Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     tape_reset(&w->tape);
     if (gnn_has_node_velocity(&w->model->dynamics->config)) {
         PointCloud now = load_cloud(&w->tape, &r->clouds[0]), past = load_cloud(&w->tape, &r->clouds[1]);
-        GnnFlow cue = scene_cue(&w->tape, w->model, &now, &past);
-        status = device_status(device, err);
-        if (status == STATUS_OK) status = keep_motion(device, &cue, r, err);
+        MotionOptions options = vpd_motion_options(w->model);
+        status = motion_from_clouds(&w->tape, &options, &now, &past, &r->motion, err);
+        r->has_motion = status == STATUS_OK;
     }
     if (status == STATUS_OK) status = rollout_tie(r, device, err);
     if (status == STATUS_OK) rollout_free_clouds(r);

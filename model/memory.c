@@ -145,17 +145,14 @@ static void add_weights(double weights, double blocks, MemoryEstimate *out) {
     add_part(out, "optimiser", shrink, blocks * block, blocks * block, false);
 }
 
-// Frames that are read ahead, decoded images that are kept, and scene flow by frame.
+// Frames that are read ahead, and decoded images that are kept.
 static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
-    enum { FLOW_FRAMES = 4096, FLOW_BYTES = 54 * 1024 };
     double frame = s->views * s->H * s->W * IMAGE_BYTES,
            item = ((double)c->model.T + longest_rollout(&c->train)) * frame;
     double read = item * (2 + 2 * (double)c->data.threads);
     double cache = fmin(c->data.cache_mib * (1 << 20), s->episodes_bytes);
-    bool flow = c->train.flow_term > 0 || c->gnn.velocity == 1 + VELOCITY_NODE;
     add_part(out, "frames read ahead", "data.threads, a shorter train.rollout, smaller images", read, item, true);
     add_part(out, "cached images", "data.cache_mib", cache, 0, true);
-    add_part(out, "scene flow", NULL, flow ? fmin(s->frames, FLOW_FRAMES) * FLOW_BYTES : 0, 0, true);
 }
 
 void memory_of_training(const Config *config, const MemoryShape *shape, double weights, int threads,

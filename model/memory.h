@@ -30,7 +30,7 @@ typedef struct MemoryEstimate {
 typedef struct MemoryShape {
     double views, input_views, H, W; // of an episode
     double points;                   // pixels with depth among the input views of one frame
-    double frames, episodes_bytes;   // of the training data: frames in all; bytes of their decoded images
+    double episodes_bytes;           // of the decoded images of the training data
 } MemoryShape;
 
 // Weights of the model, without making one.

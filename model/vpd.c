@@ -3,8 +3,7 @@
 
 #include "base/check.h"
 #include "model/memory.h"
-#include "model/moving.h"
-#include "model/scene_flow.h"
+#include "motion/flags.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
 #include "nn/knn.h"
@@ -127,7 +126,7 @@ void vpd_free(Vpd *model) {
 }
 
 void workspace_free(Workspace *workspace) {
-    for (int t = 0; t < GNN_MAX_SETS; t++) point_cloud_free(&workspace->cloud[t]);
+    point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
     gnn_planner_free(&workspace->planner);
     free(workspace->floats);
@@ -181,10 +180,9 @@ static void add_noise(const Chosen *chosen, EncodeOptions options) {
 }
 
 static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
-                           EncodeOptions options, Chosen *out, Error *err) {
+                           const MotionSeen *seen, EncodeOptions options, Chosen *out, Error *err) {
     const Config *c = &model->config;
-    UnprojectOptions unproject = {.crop = c->data.crop,
-                                  .moving_threshold = c->gnn.moving_flag == 2 ? c->gnn.moving_threshold : 0};
+    MotionOptions motion = vpd_motion_options(model);
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
                             .N = options.particles ? options.particles : (size_t)c->encoder.N,
                             .moving_share =
@@ -194,14 +192,13 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
                             .seed = options.key.seed,
                             .step = options.key.step,
                             .episode = options.key.episode};
-    PointCloud *cloud = &workspace->cloud[frame];
-    Status status = unproject_frame(o, frame, unproject, cloud, err);
-    if (status == STATUS_OK && options.moving[frame]) moving_unpack(options.moving[frame], cloud);
-    else if (status == STATUS_OK) moving_confirm(tape, model, cloud);
+    PointCloud *cloud = &workspace->cloud;
+    Status status = unproject_frame(o, frame, (UnprojectOptions){.crop = motion.crop}, cloud, err);
+    if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
-    if (!tape->device->failed) moving_settle(tape, model, out->count, out->position, out->colour, out->moving);
+    if (!tape->device->failed) flags_settle(tape, &motion, out->count, out->position, out->colour, out->moving);
     if (!tape->device->failed) add_noise(out, options);
     return STATUS_OK;
 }
@@ -280,16 +277,37 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     return tape_upload(tape, host, count, sizeof *host);
 }
 
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
-                  Scene *scene, Error *err) {
+MotionOptions vpd_motion_options(const Vpd *model) {
+    const Config *c = &model->config;
+    return (MotionOptions){.crop = c->data.crop,
+                           .flags = model->dynamics->config.moving_flag,
+                           .velocity = gnn_has_node_velocity(&model->dynamics->config),
+                           .rigid = model->dynamics->config.rigid_cue,
+                           .moving_threshold = c->gnn.moving_threshold,
+                           .vote = (size_t)c->gnn.moving_vote,
+                           .colour_length = c->gnn.colour_length,
+                           .extent = c->data.extent,
+                           .length_scale = c->gnn.length_scale,
+                           .seed = (uint32_t)c->train.seed};
+}
+
+Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err) {
+    MotionOptions options = vpd_motion_options(model);
+    vpd_part(tape, VPD_ENCODER);
+    return motion_observe(tape, &options, history, out, err);
+}
+
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                  const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err) {
     int T = (int)model->config.model.T;
     CHECK_EQ(history->F, T);
+    CHECK(!seen->moving || (seen->frames == (size_t)T && seen->flag_bytes == motion_flag_bytes(history)));
     Chosen chosen[GNN_MAX_SETS] = {{0}};
     *scene = (Scene){.key = options.key};
     vpd_part(tape, VPD_ENCODER);
     // From pixels to points, and to the N of each time that become particles.
     for (int t = 0; t < T; t++) {
-        Status status = choose_frame(tape, model, workspace, history, t, options, &chosen[t], err);
+        Status status = choose_frame(tape, model, workspace, history, t, seen, options, &chosen[t], err);
         if (status != STATUS_OK) return status;
     }
     if (chosen[T - 1].count == 0)
@@ -314,10 +332,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     for (int t = 0; t < T; t++)
         scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, (size_t)t,
                                                &chosen[t], scene->sets.set[t].c);
-    if (gnn_has_node_velocity(&model->dynamics->config)) {
-        const PointCloud *now = &workspace->cloud[T - 1];
-        scene->cue = options.cue ? *options.cue : scene_cue(tape, model, now, now - 1);
-    }
+    if (gnn_has_node_velocity(&model->dynamics->config)) scene->motion = motion_upload(tape, history, &seen->field);
     scene->pixel = chosen[T - 1].pixel;
     scene->colour = chosen[T - 1].colour;
     scene->moving = chosen[T - 1].moving;
@@ -325,11 +340,20 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     return device_status(tape->device, err);
 }
 
+Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                              EncodeOptions options, Scene *scene, Error *err) {
+    MotionSeen seen;
+    Status status = vpd_observe(tape, model, history, &seen, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, history, &seen, options, scene, err);
+    motion_seen_free(&seen);
+    return status;
+}
+
 // ---- one step
 
 void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
-                          .cue = scene->cue,
+                          .motion = scene->motion,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
@@ -390,7 +414,7 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     }
     memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
     *scene_present(scene) = next;
-    scene->cue = (GnnFlow){0};
+    scene->motion = (Flow){0};
     scene->rollout_step++;
     return step;
 }

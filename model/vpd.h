@@ -10,6 +10,7 @@
 #include "encoder/sample.h"
 #include "gnn/dynamics.h"
 #include "model/config.h"
+#include "motion/observe.h"
 #include "nn/parameters.h"
 #include "renderer/renderer.h"
 
@@ -33,7 +34,7 @@ void vpd_part(Tape *tape, VpdPart part);
 
 // Host memory that encoding and stepping keep between calls, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
-    PointCloud cloud[GNN_MAX_SETS]; // of the last scene's input frames
+    PointCloud cloud;
     Selection selection;
     GnnPlanner planner;
     real *floats; // scratch
@@ -55,7 +56,7 @@ typedef struct SceneKey {
 // The state of a rollout, on a tape.
 typedef struct Scene {
     GnnSets sets; // oldest first; the last is the present
-    GnnFlow cue;  // from the present to the past, for velocities at step 0
+    Flow motion;  // that was seen, for velocities at step 0
     real *radius; // (N) device, of the present particles
     real reach;   // the largest of them
     int32_t
@@ -70,17 +71,24 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 
 typedef struct EncodeOptions {
     SceneKey key;
-    double position_noise;               // standard deviation in metres, added to input positions; 0 = none
-    bool no_latents;                     // the encoder stays out: latent features are 0 (training of motion alone)
-    size_t particles;                    // at most, at least half of them moving if there are so many; 0: encoder.N, as
-                                         // encoder.moving_share says
-    const GnnFlow *cue;                  // what scene_cue (model/scene_flow.h) says, from before; NULL: it is computed
-    const uint8_t *moving[GNN_MAX_SETS]; // of each input frame: moving_pack (model/moving.h); NULL: it is computed
+    double position_noise; // standard deviation in metres, added to input positions; 0 = none
+    bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
+    size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as
+                           // encoder.moving_share says
 } EncodeOptions;
 
-// The observation holds the T input frames. STATUS_BAD_INPUT when no pixel of the last one has valid depth.
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, EncodeOptions options,
-                  Scene *scene, Error *err);
+// What the model needs to know of motion: motion_observe with its options and lengths.
+MotionOptions vpd_motion_options(const Vpd *model);
+Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err);
+
+// The observation holds the T input frames, `seen` the motion in them. STATUS_BAD_INPUT when no pixel of the last one
+// has valid depth.
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                  const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err);
+
+// vpd_observe, then vpd_encode, for those who do not keep what was seen.
+Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                              EncodeOptions options, Scene *scene, Error *err);
 
 // What a step found out beside the new sets.
 typedef struct StepOutput {

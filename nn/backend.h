@@ -16,6 +16,9 @@ struct GroupNormArgs;
 struct ImageOpArgs;
 struct LayerNormArgs;
 struct ReduceArgs;
+struct RowAddArgs;
+struct RowGatherArgs;
+struct RowMeanArgs;
 struct SegmentArgs;
 struct KnnArgs;
 struct KnnIndex;
@@ -58,6 +61,9 @@ typedef struct NnBackend {
     void (*layer_norm_backward)(Device *, const struct LayerNormArgs *);
     void (*reduce_forward)(Device *, const struct ReduceArgs *);
     void (*reduce_backward)(Device *, const struct ReduceArgs *);
+    void (*row_add)(Device *, const struct RowAddArgs *); // nn/row_ops.h
+    void (*row_gather)(Device *, const struct RowGatherArgs *);
+    void (*row_mean)(Device *, const struct RowMeanArgs *);
     void (*segment_forward)(Device *, const struct SegmentArgs *);
     void (*segment_backward)(Device *, const struct SegmentArgs *);
     void (*ssim_loss_forward)(Device *, const struct SsimLossArgs *);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device runs the ops: a table of functions per module (NnBackend, GnnBackend, RendererBackend) plus memory. CPU
-// tables are compiled once per instruction set and chosen at run time; CUDA's come from libvpd_cuda.so.
+// A device runs the ops: a table of functions per module (NnBackend, MotionBackend, GnnBackend, RendererBackend) plus
+// memory. CPU tables are compiled once per instruction set and chosen at run time; CUDA's come from libvpd_cuda.so.
 //
 // Ops do not return a status: the first failure (no memory, a library call) is kept in the device, ops that find
 // `failed` set do nothing, and the step's end reports it (device_status).
@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 struct NnBackend;
+struct MotionBackend;
 struct GnnBackend;
 struct RendererBackend;
 struct Tape;
@@ -40,6 +41,7 @@ typedef struct DeviceReplay {
 typedef struct Device {
     char name[64]; // "cpu avx2, 2 threads"
     const struct NnBackend *nn;
+    const struct MotionBackend *motion;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
     ArenaSource source;  // the device's memory

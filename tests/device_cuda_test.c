@@ -18,6 +18,7 @@ static const char *fake_path(void) {
 
 static void fake_close(Device *device) { device->state = NULL; }
 static const NnBackend fake_nn = {.close = fake_close};
+static const MotionBackend fake_motion;
 static const GnnBackend fake_gnn;
 static const RendererBackend fake_renderer;
 
@@ -32,10 +33,11 @@ static CudaModule *right_table(void) {
     void *library = dlopen(fake_path(), RTLD_NOW);
     CudaModule *module = library ? dlsym(library, CUDA_MODULE_SYMBOL) : NULL;
     assert_non_null(module);
-    *module =
-        (CudaModule){sizeof *module,   sizeof(Device),   sizeof(NnBackend), sizeof(GnnBackend), sizeof(RendererBackend),
-                     version_number(), version_commit(), &fake_nn,          &fake_gnn,          &fake_renderer,
-                     open_one_gpu};
+    *module = (CudaModule){sizeof *module,        sizeof(Device),     sizeof(NnBackend),
+                           sizeof(MotionBackend), sizeof(GnnBackend), sizeof(RendererBackend),
+                           version_number(),      version_commit(),   &fake_nn,
+                           &fake_motion,          &fake_gnn,          &fake_renderer,
+                           open_one_gpu};
     return module;
 }
 

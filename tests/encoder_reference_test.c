@@ -142,8 +142,9 @@ static void check_observation(Reference *file, void *context) {
         assert_status_ok(device_open("cpu", 2, &device, &err), err);
         assert_status_ok(vpd_create(&config, device, &model, &err), err);
         tape_init(&tape, device);
-        assert_status_ok(
-            vpd_encode(&tape, model, &workspace, &images.o, (EncodeOptions){.key = {3, 4, 6}}, &scene, &err), err);
+        assert_status_ok(vpd_observe_and_encode(&tape, model, &workspace, &images.o, (EncodeOptions){.key = {3, 4, 6}},
+                                                &scene, &err),
+                         err);
         size_t wrong = wrong_flags(file, &scene);
         if (planted) assert_true(wrong > 10); // without the vote
         else assert_int_equal(wrong, 0);

@@ -323,10 +323,10 @@ static void gaps_are_where_the_body_is_nearest(void **state) {
 // The halves of the block fly into each other while they turn, and its far edge goes up.
 static Scene *scene_of_halves(const GnnConfig *config) {
     Scene *scene = scene_make(config->T, COUNTS);
-    for (size_t i = 0; i < SCENE_CUE; i++) {
-        bool left = scene->cue_x[3 * i]<0, edge = scene->cue_x[3 * i + 1]>(real) 0.06;
-        scene->cue_u[3 * i] = (real)(left ? -0.03 : 0.03); // where it was
-        if (edge) scene->cue_u[3 * i + 2] = (real)-0.06;
+    for (size_t i = 0; i < SCENE_SEEN; i++) {
+        bool left = scene->seen_x[3 * i]<0, edge = scene->seen_x[3 * i + 1]>(real) 0.06;
+        scene->seen_u[3 * i] = (real)(left ? 0.03 : -0.03);
+        if (edge) scene->seen_u[3 * i + 2] = (real)0.06;
     }
     return scene;
 }
@@ -373,8 +373,8 @@ static void nothing_else_moves(void **state) {
     (void)state;
     GnnConfig config = full_config();
     Scene *scene = scene_make(config.T, COUNTS);
-    for (size_t i = 0; i < 3 * SCENE_CUE; i++) scene->cue_u[i] = (real)0.02;
-    memset(scene->cue_g, 0, sizeof scene->cue_g);
+    for (size_t i = 0; i < 3 * SCENE_SEEN; i++) scene->seen_u[i] = (real)-0.02;
+    memset(scene->seen_g, 0, sizeof scene->seen_g);
     config.moving_length = 10; // every particle of the block is near a node of it
     Seen seen = seen_with(&config, scene);
     assert_true(seen.meets_still == seen.nodes && seen.bodies == 1 && seen.crumbs == 0 && seen.meets_other == 0);
@@ -386,11 +386,11 @@ static Scene *scene_of_two(const GnnConfig *config) {
     Scene *scene = scene_make(config->T, COUNTS);
     for (size_t t = 0; t < config->T; t++)
         for (size_t i = 0; i < 3 * scene->count[t]; i++) scene->c[t][i] = scene->x[t][i - i % 3] < 0;
-    memset(scene->cue_g, 0, sizeof scene->cue_g);
-    for (size_t i = 0; i < 3 * SCENE_CUE; i++) {
-        bool left = scene->cue_x[i - i % 3] < 0;
-        scene->cue_c[i] = left;
-        scene->cue_u[i] = (real)(i % 3 ? 0 : left ? -0.03 : 0.03); // where it was
+    memset(scene->seen_g, 0, sizeof scene->seen_g);
+    for (size_t i = 0; i < 3 * SCENE_SEEN; i++) {
+        bool left = scene->seen_x[i - i % 3] < 0;
+        scene->seen_c[i] = left;
+        scene->seen_u[i] = (real)(i % 3 ? 0 : left ? 0.03 : -0.03);
     }
     return scene;
 }

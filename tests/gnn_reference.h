@@ -164,7 +164,7 @@ static void check_step(Reference *file, void *context) {
         input.sets.set[t] = (GnnSet){read_tensor(b, name[0], true), read_tensor(b, name[1], true),
                                      read_values(b, name[2]), read_values(b, name[3]), NULL};
     }
-    input.cue = read_cue(b);
+    input.motion = read_seen(b);
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);

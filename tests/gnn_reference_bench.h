@@ -83,9 +83,9 @@ static const real *read_values(Bench *b, const char *name) {
     return t ? t->value : NULL;
 }
 
-static GnnPoints points_that_move(Bench *b, GnnPoints all, const real *m) {
+static FlowPoints points_that_move(Bench *b, FlowPoints all, const real *m) {
     Tensor *x = tape_tensor(&b->tape, all.count, 3, false), *c = tape_tensor(&b->tape, all.count, 3, false);
-    GnnPoints moving = {0, x->value, c->value};
+    FlowPoints moving = {0, x->value, c->value};
     for (size_t i = 0; i < all.count; i++) {
         if (!(m[i] > 0)) continue;
         memcpy(x->value + 3 * moving.count, all.x + 3 * i, 3 * sizeof(real));
@@ -95,18 +95,26 @@ static GnnPoints points_that_move(Bench *b, GnnPoints all, const real *m) {
 }
 
 // Names of positions, colours and flags.
-static GnnPoints read_points(Bench *b, const char *x_name, const char *c_name, const char *m_name, GnnPoints *moving) {
+static FlowPoints read_points(Bench *b, const char *x_name, const char *c_name, const char *m_name,
+                              FlowPoints *moving) {
     Tensor *x = read_tensor(b, x_name, false);
-    GnnPoints all = {x->rows, x->value, read_values(b, c_name)};
+    FlowPoints all = {x->rows, x->value, read_values(b, c_name)};
     *moving = points_that_move(b, all, read_values(b, m_name));
     return all;
 }
 
-// The case's cue. Without one: no points.
-static GnnFlow read_cue(Bench *b) {
+// The reverse of stored values.
+static const real *read_reverse(Bench *b, const char *name) {
+    Tensor *x = read_tensor(b, name, false);
+    for (size_t i = 0; x && i < x->rows * x->cols; i++) x->value[i] = -x->value[i];
+    return x ? x->value : NULL;
+}
+
+// The motion that the case has seen: it is stored as the flow back to the past. Without one: no points.
+static Flow read_seen(Bench *b) {
     Tensor *x = read_tensor(b, "cue_x", false);
-    if (!x) return (GnnFlow){0};
-    return (GnnFlow){{x->rows, x->value, read_values(b, "cue_c")}, read_values(b, "cue_u"), read_values(b, "cue_g")};
+    if (!x) return (Flow){0};
+    return (Flow){{x->rows, x->value, read_values(b, "cue_c")}, read_reverse(b, "cue_u"), read_reverse(b, "cue_g")};
 }
 
 #endif

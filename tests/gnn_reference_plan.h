@@ -74,7 +74,7 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
     GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c, NULL}, {x, f, m, c, NULL}}}};
     input.nodes = read_list(b, "node", &input.node_count);
-    input.cue = read_cue(b);
+    input.motion = read_seen(b);
     GnnPlanner planner = {0};
     GnnPlan plan;
     gnn_plan_make(&b->tape, &config, &planner, &input, &plan);

@@ -72,12 +72,12 @@ static GnnConfig scene_config(const SceneForm *form) {
 }
 
 // Host arrays; tensors over them are made per run.
-enum { SCENE_MAX = 2000, SCENE_CUE = 150 };
+enum { SCENE_MAX = 2000, SCENE_SEEN = 150 };
 typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
     real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX],
         c[GNN_MAX_SETS][SCENE_MAX * 3];
-    real cue_x[SCENE_CUE * 3], cue_c[SCENE_CUE * 3], cue_u[SCENE_CUE * 3], cue_g[SCENE_CUE * 9];
+    real seen_x[SCENE_SEEN * 3], seen_c[SCENE_SEEN * 3], seen_u[SCENE_SEEN * 3], seen_g[SCENE_SEEN * 9];
 } Scene;
 
 static double scene_random(uint32_t stream, size_t index) {
@@ -111,16 +111,16 @@ static Scene *scene_make(size_t T, const size_t *count) {
             for (size_t j = 0; j < 5; j++) s->f[t][i * 5 + j] = (real)scene_random(3 + (uint32_t)t, 5 * i + j);
         }
     }
-    for (size_t i = 0; i < SCENE_CUE; i++) {
+    for (size_t i = 0; i < SCENE_SEEN; i++) {
         double now[3], past[3];
         scene_point(i, 1, now);
         scene_point(i, 0, past);
         for (size_t c = 0; c < 3; c++) {
-            s->cue_x[i * 3 + c] = (real)now[c];
-            s->cue_c[i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
-            s->cue_u[i * 3 + c] = (real)(past[c] - now[c]);
+            s->seen_x[i * 3 + c] = (real)now[c];
+            s->seen_c[i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
+            s->seen_u[i * 3 + c] = (real)(now[c] - past[c]);
         }
-        for (size_t c = 0; c < 9; c++) s->cue_g[i * 9 + c] = (real)(0.2 * scene_random(11, 9 * i + c));
+        for (size_t c = 0; c < 9; c++) s->seen_g[i * 9 + c] = (real)(-0.2 * scene_random(11, 9 * i + c));
     }
     return s;
 }
@@ -138,7 +138,7 @@ static inline GnnSets scene_sets(Tape *tape, Scene *s) {
 
 static inline GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
     GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
-    input.cue = (GnnFlow){{SCENE_CUE, s->cue_x, s->cue_c}, s->cue_u, s->cue_g};
+    input.motion = (Flow){{SCENE_SEEN, s->seen_x, s->seen_c}, s->seen_u, s->seen_g};
     return input;
 }
 

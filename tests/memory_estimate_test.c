@@ -102,7 +102,7 @@ static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate)
     int F = (int)config.model.T + c->shape.rollout;
     assert_status_ok(room_video_make(&room, F, c->shape.views, c->shape.H, c->shape.W, &err), err);
     take_step(device, &config, &room.observation, measured);
-    MemoryShape shape = {c->shape.views, c->shape.views, c->shape.H, c->shape.W, pixels, 8, 0};
+    MemoryShape shape = {c->shape.views, c->shape.views, c->shape.H, c->shape.W, pixels, 0};
     assert_status_ok(memory_count_weights(&config, &weights, &err), err);
     memory_of_training(&config, &shape, weights, 2, estimate);
     room_video_free(&room);
@@ -156,7 +156,7 @@ static void what_cannot_fit_is_refused(void **state) {
     (void)state;
     // Few weights: checkpoints are made in this machine's memory, whatever it has.
     const char *const huge[] = {"gnn.M=1000000", "gnn.L=64", "encoder.N=4000000"};
-    MemoryShape shape = {4, 4, 512, 512, 1e6, 1000, 1e9};
+    MemoryShape shape = {4, 4, 512, 512, 1e6, 1e9};
     MemoryEstimate e;
     Config config;
     double weights;
@@ -168,8 +168,7 @@ static void what_cannot_fit_is_refused(void **state) {
     assert_status_ok(memory_count_weights(&config, &weights, &err), err);
     memory_of_training(&config, &shape, weights, 2, &e);
     // With the default options no part is left out.
-    static const char *const names[] = {"gradients",     "inputs",     "frames read ahead",
-                                        "cached images", "scene flow", "temporaries"};
+    static const char *const names[] = {"gradients", "inputs", "frames read ahead", "cached images", "temporaries"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_true(part_of(&e, names[i]) > 0);
     double device_needs = 0;
     for (int i = 0; i < e.count; i++) device_needs += e.part[i].on_host ? 0 : e.part[i].least;

@@ -11,33 +11,35 @@
 
 enum { FRAMES = 10, TURNS = 5 };
 
-static FlowField field(size_t count, real *memory) {
-    memset(memory, 0, 18 * count * sizeof *memory);
-    return (FlowField){
-        .count = count, .x = memory, .c = memory + 3 * count, .u = memory + 6 * count, .g = memory + 9 * count};
+static MotionField field(size_t count) {
+    Error err = {0};
+    MotionField out;
+    assert_status_ok(motion_field_create(count, &out, &err), err);
+    return out;
 }
 
 static void change_is_against_the_nearest_that_moved(void **state) {
     (void)state;
     enum { POINTS = 3 };
-    real was[18 * POINTS], is[18 * POINTS];
-    FlowField before = field(POINTS, was), now = field(POINTS, is);
+    MotionField before = field(POINTS), now = field(POINTS);
     // Two bodies go along x; the third point is floor.
     for (size_t i = 0; i < 2; i++) {
-        before.x[3 * i + 1] = (real)i;
-        before.u[3 * i] = (real)(0.1 * (double)(i + 1));
-        now.x[3 * i] = before.u[3 * i];
-        now.x[3 * i + 1] = (real)i;
-        now.u[3 * i] = before.u[3 * i];
+        before.position[3 * i + 1] = (real)i;
+        before.motion[3 * i] = (real)(0.1 * (double)(i + 1));
+        now.position[3 * i] = before.motion[3 * i];
+        now.position[3 * i + 1] = (real)i;
+        now.motion[3 * i] = before.motion[3 * i];
     }
-    before.x[8] = now.x[8] = -1;
+    before.position[8] = now.position[8] = -1;
     assert_close(contacts_between(&before, &now), 0, 1e-12, 0);
-    now.u[3] = (real)-0.2; // the second turns back: .4 m per frame less
+    now.motion[3] = (real)-0.2; // the second turns back: .4 m per frame less
     assert_close(contacts_between(&before, &now), 0.16, 1e-6, 0);
-    now.u[3] = 0; // what stands is not counted, nor is the floor behind it
+    now.motion[3] = 0; // what stands is not counted, nor is the floor behind it
     assert_close(contacts_between(&before, &now), 0, 1e-12, 0);
-    before.u[0] = before.u[3] = 0; // nothing moved before: nothing to compare with
+    before.motion[0] = before.motion[3] = 0; // nothing moved before: nothing to compare with
     assert_close(contacts_between(&before, &now), 0, 1e-12, 0);
+    motion_field_free(&before);
+    motion_field_free(&now);
 }
 
 static void ball_that_turns_back(const char *path) {
@@ -69,12 +71,15 @@ static void starts_are_where_it_turns(void **state) {
     Vpd *model = NULL;
     TrainData data;
     Tape tape;
-    FlowCache cache = {0};
+    MotionCache cache;
     assert_status_ok(device_open("cpu", 2, &device, &err), err);
     assert_status_ok(lengths_derive(&config, device, 0, NULL, &err), err);
     assert_status_ok(vpd_create(&config, device, &model, &err), err);
     assert_status_ok(train_data_open(&config, NULL, &data, &err), err);
     tape_init(&tape, device);
+    int frames_of = FRAMES;
+    MotionSource source = {1, &frames_of, 3 * 40 * 40, 0};
+    assert_status_ok(motion_cache_open(&cache, NULL, model, &source, NULL, &err), err);
     assert_status_ok(contacts_measure(&data, &tape, model, &cache, NULL, &err), err);
     const double *added = data.episodes[0].contacts;
     for (int f = 0; f < FRAMES; f++) {
@@ -91,7 +96,7 @@ static void starts_are_where_it_turns(void **state) {
         turns += frames->first + 1 == TURNS;
     }
     assert_in_range(turns, ITEMS - 2, ITEMS);
-    flow_cache_free(&cache);
+    motion_cache_close(&cache);
     tape_free(&tape);
     train_data_close(&data);
     vpd_free(model);

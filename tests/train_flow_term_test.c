@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow term: where it sends particles, that it says the same from its cache and in turned worlds; and training of
-// motion alone.
-#include "model/moving.h"
-#include "model/scene_flow.h"
+// The flow term: where it sends particles, also in turned worlds; and training of motion alone.
+#include "motion/flags.h"
 #include "nn/optimizer.h"
 #include "tests/flow_movie.h"
 #include "train/loss.h"
@@ -15,7 +13,7 @@ typedef struct Fixture {
     Vpd *model;
     Tape tape;
     Workspace workspace;
-    FlowCache cache;
+    MotionCache cache;
     Scene scene; // encoded; its present set is what a step starts from
 } Fixture;
 
@@ -33,7 +31,7 @@ static void setup(Fixture *f, const char *const *options) {
 static void teardown(Fixture *f) {
     tape_free(&f->tape);
     workspace_free(&f->workspace);
-    flow_cache_free(&f->cache);
+    motion_cache_close(&f->cache);
     vpd_free(f->model);
     device_close(f->device);
 }
@@ -46,7 +44,8 @@ static void encode(Fixture *f, const double *turn) {
     history.turn = turn;
     tape_reset(&f->tape);
     EncodeOptions options = {.key = {3, 0, 0}, .no_latents = true};
-    assert_status_ok(vpd_encode(&f->tape, f->model, &f->workspace, &history, options, &f->scene, &err), err);
+    assert_status_ok(vpd_observe_and_encode(&f->tape, f->model, &f->workspace, &history, options, &f->scene, &err),
+                     err);
 }
 
 // The scene behind a step that brought the present particles to x (N,3).
@@ -63,11 +62,13 @@ static Tensor *move_to(Fixture *f, const real *x) {
 static Tensor *term_of(Fixture *f, const double *turn, FlowTrack *track) {
     Error err = {0};
     Observation frames = f->movie.observation;
-    FlowFrame frame = {&frames, 1, {.episode = 7, .frame = 10, .stride = 1}};
+    MotionFrame frame = {&frames, 1, {.episode = 7, .frame = 10, .stride = 1}};
+    MotionField field;
     Tensor *term = NULL;
     frames.turn = turn;
     *track = (FlowTrack){0};
-    assert_status_ok(flow_term(&f->tape, f->model, &f->scene, &frame, &f->cache, track, &term, &err), err);
+    assert_status_ok(motion_cache_next(&f->cache, &f->tape, f->model, &frame, &field, &err), err);
+    assert_status_ok(flow_term(&f->tape, f->model, &f->scene, &frames, &field, track, &term, &err), err);
     return term;
 }
 
@@ -143,47 +144,65 @@ static void the_ball_is_sent_on_and_the_floor_stays(void **state) {
     teardown(&f);
 }
 
-static bool same_flags(const PointCloud *a, const PointCloud *b) {
-    return a->count == b->count && !memcmp(a->moving, b->moving, a->count * sizeof *a->moving);
+// The points of a cloud that move, device memory of a CPU: host memory.
+static FlowPoints movers_of(const PointCloud *cloud, real *memory) {
+    FlowPoints out = {0, memory, memory + 3 * cloud->count};
+    for (size_t i = 0; i < cloud->count; i++) {
+        if (!(cloud->moving[i] > 0)) continue;
+        memcpy(memory + 3 * out.count, cloud->position + 3 * i, 3 * sizeof *memory);
+        memcpy(memory + 3 * (cloud->count + out.count++), cloud->colour + 3 * i, 3 * sizeof *memory);
+    }
+    return out;
 }
 
-// Flow at the first `count` points of the field, between clouds whose flags are confirmed or as the pixels have them;
-// the field was made with the first of these.
-static real *flow_between_clouds(Fixture *f, const FlowField *field, size_t count, bool confirmed) {
+// Flow at the first `count` points of the field, between clouds whose flags are confirmed or as the pixels have them.
+static real *flow_between_clouds(Fixture *f, const MotionField *field, size_t count, bool confirmed) {
     Observation pair = movie_part(&f->movie, 1, 2);
-    UnprojectOptions options = {.moving_threshold = f->model->config.gnn.moving_threshold};
+    MotionOptions options = vpd_motion_options(f->model);
     PointCloud cloud[2] = {{0}};
+    real *movers[2];
     Error err = {0};
+    FlowArgs args = {.queries = {count, field->position, field->colour},
+                     .colour_length = (real)options.colour_length,
+                     .extent = (real)options.extent,
+                     .rigid = true,
+                     .u = calloc(3 * count, sizeof(real)),
+                     .g = calloc(9 * count, sizeof(real))};
     for (int i = 0; i < 2; i++) {
-        assert_status_ok(unproject_frame(&pair, i, options, &cloud[i], &err), err);
-        if (confirmed) moving_confirm(&f->tape, f->model, &cloud[i]);
-        assert_true(same_flags(&cloud[i], &f->cache.cloud[i ? FLOW_NEXT : FLOW_NOW]) == confirmed);
+        UnprojectOptions unproject = {.moving_threshold = options.moving_threshold};
+        assert_status_ok(unproject_frame(&pair, i, unproject, &cloud[i], &err), err);
+        if (confirmed) flags_confirm(&f->tape, &options, &cloud[i]);
+        movers[i] = malloc(6 * cloud[i].count * sizeof(real));
+        *(i ? &args.to_moving : &args.from_moving) = movers_of(&cloud[i], movers[i]);
+        *(i ? &args.to : &args.from) = (FlowPoints){cloud[i].count, cloud[i].position, cloud[i].colour};
     }
-    real *u = malloc(3 * count * sizeof *u), *g = malloc(9 * count * sizeof *g);
-    GnnPoints queries = {count, field->x, field->c};
-    scene_flow(&f->tape, f->model, &(SceneFlowArgs){&cloud[0], &cloud[1], queries, true, u, g});
+    flow_between(f->device, &args);
     assert_status_ok(device_status(f->device, &err), err);
-    for (int i = 0; i < 2; i++) point_cloud_free(&cloud[i]);
-    free(g);
-    return u;
+    arena_reset(&f->device->scratch);
+    for (int i = 0; i < 2; i++) {
+        point_cloud_free(&cloud[i]);
+        free(movers[i]);
+    }
+    free(args.g);
+    return args.u;
 }
 
 // Floor that was uncovered would lead the registration astray.
-static void the_flow_is_that_of_confirmed_points(void **state) {
+static void motion_is_that_of_confirmed_points(void **state) {
     (void)state;
     static Fixture f;
     Error err = {0};
-    const FlowField *field;
-    FlowFrame frame = {&f.movie.observation, 1, {.episode = 7, .frame = 10, .stride = 1}};
+    MotionField field;
+    MotionFrame frame = {&f.movie.observation, 1, {.episode = 7, .frame = 10, .stride = 1}};
     size_t changed = 0, differ[2] = {0};
     setup(&f, PLAIN);
-    assert_status_ok(flow_to_next(&f.tape, f.model, &frame, &f.cache, &field, &err), err);
+    assert_status_ok(motion_cache_next(&f.cache, &f.tape, f.model, &frame, &field, &err), err);
     PointCloud before = cloud_against(&f, false), next = cloud_against(&f, true);
     for (size_t i = 0; i < next.count; i++) changed += next.moving[i] > 0 || before.moving[i] > 0;
-    if (changed > FLOW_PIXELS) changed = FLOW_PIXELS;
+    if (changed > MOTION_NEXT_POINTS / 2) changed = MOTION_NEXT_POINTS / 2;
     for (int confirmed = 0; confirmed < 2; confirmed++) {
-        real *u = flow_between_clouds(&f, field, changed, confirmed);
-        for (size_t i = 0; i < 3 * changed; i++) differ[confirmed] += field->u[i] != 0 && field->u[i] != u[i];
+        real *u = flow_between_clouds(&f, &field, changed, confirmed);
+        for (size_t i = 0; i < 3 * changed; i++) differ[confirmed] += field.motion[i] != 0 && field.motion[i] != u[i];
         free(u);
     }
     assert_true(changed > 100 && differ[0] > 100); // the planted difference
@@ -240,48 +259,6 @@ static void the_gradient_points_to_the_target(void **state) {
     teardown(&f);
 }
 
-static void the_cache_gives_the_same_bits(void **state) {
-    (void)state;
-    static Fixture f;
-    Error err = {0};
-    setup(&f, PLAIN);
-    real *fresh = targets(&f, NULL), *kept = targets(&f, NULL);
-    size_t bytes = 3 * particles(&f) * sizeof *fresh;
-    assert_memory_equal(fresh, kept, bytes);
-    free(kept);
-    // The same frame of the data set, in a piece of video that begins elsewhere and is turned.
-    const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
-    Observation later = movie_part(&f.movie, 0, 3), earlier = f.movie.observation;
-    FlowFrame frames[2] = {{&later, 1, {.episode = 7, .frame = 11, .stride = 1}},
-                           {&earlier, 2, {.episode = 7, .frame = 10, .stride = 1}}};
-    real *y[2];
-    for (int i = 0; i < 2; i++) {
-        Tensor *term = NULL;
-        FlowTrack track = {0};
-        flow_cache_free(&f.cache);
-        if (i == 0) {
-            later = movie_part(&f.movie, 1, 3);
-            later.turn = turn; // the field itself is not turned
-            encode(&f, turn);
-            move_to(&f, f.scene.sets.set[1].x->value);
-            assert_status_ok(flow_term(&f.tape, f.model, &f.scene, &frames[0], &f.cache, &track, &term, &err), err);
-            later.turn = NULL;
-        }
-        track = (FlowTrack){0};
-        encode(&f, NULL);
-        move_to(&f, f.scene.sets.set[1].x->value);
-        assert_status_ok(flow_term(&f.tape, f.model, &f.scene, &frames[i], &f.cache, &track, &term, &err), err);
-        y[i] = malloc(bytes);
-        memcpy(y[i], track.y, bytes);
-    }
-    assert_memory_equal(y[0], y[1], bytes);
-    assert_memory_not_equal(y[0], fresh, bytes); // another frame's flow: the planted difference
-    free(y[0]);
-    free(y[1]);
-    free(fresh);
-    teardown(&f);
-}
-
 static void a_turned_world_has_the_turned_track(void **state) {
     (void)state;
     static Fixture f;
@@ -303,83 +280,6 @@ static void a_turned_world_has_the_turned_track(void **state) {
         free(turned);
     }
     free(plain);
-    teardown(&f);
-}
-
-// ---- the velocity cue
-
-// Entries of one array that differ from those of another by more than `off`.
-static size_t differing(const real *a, const real *b, size_t count, double off) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) found += !(fabs((double)a[i] - (double)b[i]) <= off);
-    return found;
-}
-
-static bool flags_are(const PointCloud *cloud, const uint8_t *bits) {
-    size_t set = 0, same = 0;
-    for (size_t i = 0; i < cloud->count; i++) {
-        bool bit = bits[i / 8] >> i % 8 & 1;
-        set += bit;
-        same += bit == (cloud->moving[i] > 0);
-    }
-    return set > 0 && same == cloud->count;
-}
-
-// What a step takes from the cache is what an encoding without it finds, in turned worlds too, and nothing is computed
-// twice.
-static void the_cue_of_the_cache_is_that_of_the_scene(void **state) {
-    (void)state;
-    static Fixture f;
-    const double a = 0.7, turns[3][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
-                                         {cos(a), -sin(a), 0, sin(a), cos(a), 0, 0, 0, 1},
-                                         {cos(a), sin(a), 0, sin(a), -cos(a), 0, 0, 0, 1}};
-    const VideoFrame present = {.episode = 7, .frame = 11, .stride = 1};
-    Error err = {0};
-    setup(&f, PLAIN);
-    for (int i = 0; i < 4; i++) {
-        Observation history = movie_part(&f.movie, 0, T), other = movie_part(&f.movie, 2, T);
-        GnnFlow kept, again;
-        const uint8_t *moving[T], *others[T];
-        history.turn = other.turn = i > 0 ? turns[i - 1] : NULL;
-        encode(&f, history.turn);
-        const GnnFlow own = f.scene.cue;
-        size_t count = own.points.count;
-        assert_status_ok(flow_cue(&f.tape, f.model, &history, present, &f.cache, &kept, moving, &err), err);
-        assert_true(count > 30 && count <= 256 && kept.points.count == count && own.g && kept.g);
-        assert_int_equal(differing(own.points.c, kept.points.c, 3 * count, 0), 0);
-        if (i < 2) { // not turned
-            assert_int_equal(differing(own.points.x, kept.points.x, 3 * count, 0), 0);
-            assert_int_equal(differing(own.u, kept.u, 3 * count, 0) + differing(own.g, kept.g, 9 * count, 0), 0);
-        }
-        assert_int_equal(differing(own.points.x, kept.points.x, 3 * count, 1e-5), 0); // a few roundings of 2 m
-        // Registration takes other partners where two are equally near.
-        size_t wrong = differing(own.u, kept.u, 3 * count, 1e-4) + differing(own.g, kept.g, 9 * count, 1e-3);
-        assert_true(50 * wrong < 12 * count);
-        for (int t = 0; t < T; t++)
-            assert_true(i >= 2 ||
-                        flags_are(&f.workspace.cloud[t], moving[t])); // not turned: equally near voters are the same
-        // The same frame again, whatever its pictures: from the cache. Another frame is computed: the planted
-        // difference.
-        assert_status_ok(flow_cue(&f.tape, f.model, &other, present, &f.cache, &again, others, &err), err);
-        assert_true(again.points.count == count && differing(kept.u, again.u, 3 * count, 0) == 0);
-        assert_true(others[0] == moving[0] && others[T - 1] == moving[T - 1]);
-        VideoFrame later = present;
-        later.frame = 13 + i;
-        assert_status_ok(flow_cue(&f.tape, f.model, &other, later, &f.cache, &again, others, &err), err);
-        assert_true(again.points.count != count || differing(kept.points.x, again.points.x, 3 * count, 1e-3) > count);
-        // An encoding takes the cue that it is given.
-        EncodeOptions options = {.key = {3, 0, 0}, .no_latents = true, .cue = &kept};
-        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, options, &f.scene, &err), err);
-        assert_true(f.scene.cue.u == kept.u && f.scene.cue.points.count == count);
-        // And flags: here of nothing that moves.
-        static const uint8_t none[MOVIE_VIEWS * MOVIE_PIXELS / 8 + 1];
-        for (int t = 0; t < T; t++) options.moving[t] = none;
-        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, options, &f.scene, &err), err);
-        for (size_t n = 0; n < scene_present(&f.scene)->x->rows; n++) assert_true(f.scene.moving[n] == 0);
-        if (i != 1)
-            flow_cache_free(
-                &f.cache); // so the third world reads what the second made, and the mirrored one makes its own
-    }
     teardown(&f);
 }
 
@@ -456,11 +356,9 @@ static void motion_alone_is_learned(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_ball_is_sent_on_and_the_floor_stays),
-        cmocka_unit_test(the_flow_is_that_of_confirmed_points),
+        cmocka_unit_test(motion_is_that_of_confirmed_points),
         cmocka_unit_test(the_gradient_points_to_the_target),
-        cmocka_unit_test(the_cache_gives_the_same_bits),
         cmocka_unit_test(a_turned_world_has_the_turned_track),
-        cmocka_unit_test(the_cue_of_the_cache_is_that_of_the_scene),
         cmocka_unit_test(motion_alone_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,14 +19,14 @@ static double square_off(const real *a, const real *b, const real *c) {
     return sum;
 }
 
-double contacts_between(const FlowField *before, const FlowField *now) {
+double contacts_between(const MotionField *before, const MotionField *now) {
     double sum = 0;
     for (size_t i = 0; i < now->count; i++) {
-        const real *x = now->x + 3 * i, *u = now->u + 3 * i;
+        const real *x = now->position + 3 * i, *u = now->motion + 3 * i;
         double least = INFINITY, change = 0;
         for (size_t j = 0; moves(u) && j < before->count; j++) {
-            const real *was = before->u + 3 * j;
-            double far = moves(was) ? square_off(before->x + 3 * j, was, x) : INFINITY;
+            const real *was = before->motion + 3 * j;
+            double far = moves(was) ? square_off(before->position + 3 * j, was, x) : INFINITY;
             if (far >= least) continue;
             least = far;
             change = square_off(u, NULL, was);
@@ -40,31 +40,59 @@ typedef struct Measuring {
     TrainData *data;
     Tape *tape;
     const Vpd *model;
-    FlowCache *cache;
+    MotionCache *cache;
 } Measuring;
 
-// Weights of the presents among `count` frames read from `first` on, all but the first two and the last.
-static Status measure_chunk(const Measuring *m, TrainEpisode *episode, int first, int count, Error *err) {
-    int stride = (int)m->data->config->data.stride;
-    FrameRequest request = {.episode = episode->episode,
-                            .first = first,
-                            .count = count,
-                            .stride = stride,
-                            .views = episode->views,
-                            .view_count = episode->view_count};
-    Frames frames = {0};
-    const FlowField *before = NULL, *now = NULL;
-    Status status = dataset_read_frames(m->data->dataset, request, &frames, err);
-    Observation o = observation_of(m->data->dataset, &frames);
-    for (int i = 1; i + 1 < count && status == STATUS_OK; i++, before = now) {
-        FlowFrame frame = {&o, i, {episode->episode, first, stride}};
+// Some frames of an episode, read when a pixel of them is needed.
+typedef struct Chunk {
+    FrameRequest request;
+    Frames frames;
+    Observation observation;
+} Chunk;
+
+static Status read_chunk(const Measuring *m, Chunk *chunk, Error *err) {
+    if (chunk->frames.F) return STATUS_OK;
+    Status status = dataset_read_frames(m->data->dataset, chunk->request, &chunk->frames, err);
+    chunk->observation = observation_of(m->data->dataset, &chunk->frames);
+    return status;
+}
+
+// The motion from frame i of the chunk to the next.
+static Status next_motion(const Measuring *m, Chunk *chunk, int i, MotionField *out, Error *err) {
+    const FrameRequest *r = &chunk->request;
+    MotionFrame frame = {&chunk->observation, i, {r->episode, r->first, r->stride}};
+    VideoFrame of = {r->episode, r->first + i * r->stride, r->stride};
+    MotionField found;
+    Status status = STATUS_OK;
+    if (!motion_cache_find_next(m->cache, of, &found)) {
         tape_reset(m->tape);
         arena_reset(&m->tape->device->scratch);
-        status = flow_to_next(m->tape, m->model, &frame, m->cache, &now, err);
-        if (status == STATUS_OK && before && before != now)
-            episode->contacts[first + i * stride + 1] = contacts_between(before, now);
+        status = read_chunk(m, chunk, err);
+        if (status == STATUS_OK) status = motion_cache_next(m->cache, m->tape, m->model, &frame, &found, err);
     }
-    frames_free(&frames);
+    return status == STATUS_OK ? motion_field_copy(&found, out, err) : status; // the cache keeps one at a time
+}
+
+// Weights of the presents among `count` frames from `first` on, all but the first two and the last.
+static Status measure_chunk(const Measuring *m, TrainEpisode *episode, int first, int count, Error *err) {
+    int stride = (int)m->data->config->data.stride;
+    Chunk chunk = {.request = {.episode = episode->episode,
+                               .first = first,
+                               .count = count,
+                               .stride = stride,
+                               .views = episode->views,
+                               .view_count = episode->view_count}};
+    MotionField before = {0}, now = {0};
+    Status status = STATUS_OK;
+    for (int i = 1; i + 1 < count && status == STATUS_OK; i++) {
+        motion_field_free(&before);
+        before = now, now = (MotionField){0};
+        status = next_motion(m, &chunk, i, &now, err);
+        if (status == STATUS_OK && i > 1) episode->contacts[first + i * stride + 1] = contacts_between(&before, &now);
+    }
+    motion_field_free(&before);
+    motion_field_free(&now);
+    frames_free(&chunk.frames);
     return status;
 }
 
@@ -84,7 +112,7 @@ static Status measure_episode(const Measuring *m, TrainEpisode *episode, Error *
     return status;
 }
 
-Status contacts_measure(TrainData *data, Tape *tape, const Vpd *model, FlowCache *cache, const Log *log, Error *err) {
+Status contacts_measure(TrainData *data, Tape *tape, const Vpd *model, MotionCache *cache, const Log *log, Error *err) {
     Measuring m = {data, tape, model, cache};
     Status status = STATUS_OK;
     if (!(data->config->train.contact_starts > 0)) return STATUS_OK;

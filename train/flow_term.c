@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/flow_term.h"
 
-#include "base/check.h"
-#include "gnn/backend.h"
-#include "gnn/plan_ops.h"
 #include "nn/backend.h"
 #include "nn/reduce.h"
+#include "nn/row_ops.h"
 
 enum { TRACK_NEIGHBOURS = 4 };
 
@@ -16,17 +14,17 @@ static void start_track(Tape *tape, const Scene *scene, FlowTrack *track) {
     if (!tape->device->failed) tape->device->nn->copy(tape->device, track->y, x->value, 3 * x->rows * sizeof *track->y);
 }
 
-static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, const FlowField *field,
-                       FlowTrack *track) {
+static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames,
+                       const MotionField *field, FlowTrack *track) {
     Device *device = tape->device;
     ArenaMark mark = arena_mark(&device->scratch);
     const GnnSet *present = &scene->sets.set[scene->sets.count - 1];
     size_t N = present->x->rows;
-    GnnFlow flow = flow_field_upload(tape, frame->frames, field);
+    Flow flow = motion_upload(tape, frames, field);
     real *u = device_scratch(device, 3 * N + 1);
-    flow_at(device, &flow, &(GnnPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
+    flow_at(device, &flow, &(FlowPoints){N, track->y, present->c}, (real)model->config.gnn.colour_length,
             TRACK_NEIGHBOURS, u, NULL);
-    if (!device->failed) device->gnn->plan_add(device, &(PlanAddArgs){3 * N, track->y, u, 1, track->y});
+    if (!device->failed) device->nn->row_add(device, &(RowAddArgs){3 * N, track->y, u, 1, track->y});
     arena_release(&device->scratch, mark);
 }
 
@@ -40,16 +38,12 @@ static const real *weights_of(Tape *tape, const Vpd *model, const Scene *scene, 
     return tape_upload(tape, weight, N, sizeof *weight);
 }
 
-Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache,
+Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, const MotionField *field,
                  FlowTrack *track, Tensor **out, Error *err) {
     const Config *c = &model->config;
-    const FlowField *field;
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;
-    CHECK(frame->index > 0 && frame->index + 1 < frame->frames->F);
-    Status status = flow_to_next(tape, model, frame, cache, &field, err);
-    if (status != STATUS_OK) return status;
     if (!track->y) start_track(tape, scene, track);
-    move_track(tape, model, scene, frame, field, track);
+    move_track(tape, model, scene, frames, field, track);
     // The track goes on moving; the loss keeps what it is now.
     real *target = tape_memory(tape, 3 * x->rows, sizeof *target);
     if (!tape->device->failed) tape->device->nn->copy(tape->device, target, track->y, 3 * x->rows * sizeof *target);

@@ -5,17 +5,17 @@
 #ifndef VPD_TRAIN_FLOW_TERM_H
 #define VPD_TRAIN_FLOW_TERM_H
 
-#include "train/flow_field.h"
+#include "model/vpd.h"
 
 // Where the particles should be by now; starts as {0} before the first step of a rollout.
 typedef struct FlowTrack {
     real *y; // (N,3) device memory of the tape, or NULL
 } FlowTrack;
 
-// Behind a rollout step that predicted frame->index + 1: moves the track by the flow of frame->index, and gives the
-// pseudo-Huber distance to it in units of s, the mean over moving particles plus the mean over the others; *out is a
-// (1,1) tensor.
-Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const FlowFrame *frame, FlowCache *cache,
+// Behind a rollout step: moves the track by `field`, the motion from the frame that the step started from to the one
+// that it predicts, and gives the pseudo-Huber distance to it in units of s, the mean over moving particles plus the
+// mean over the others; *out is a (1,1) tensor. The field is turned as `frames` are.
+Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, const MotionField *field,
                  FlowTrack *track, Tensor **out, Error *err);
 
 #endif

@@ -17,7 +17,7 @@ void loss_workspace_free(LossWorkspace *workspace) {
     workspace_free(&workspace->scene);
     ray_batch_free(&workspace->rays);
     point_cloud_free(&workspace->cloud);
-    flow_cache_free(&workspace->flow);
+    motion_cache_close(&workspace->motion);
 }
 
 void loss_parts_add(LossParts *sum, const LossParts *one, double weight) {
@@ -189,9 +189,12 @@ static Status move_and_compare(Episode *e, int step, Error *err) {
         add_term(e, &e->nearest, term, train->nearest_term * share);
     }
     if (train->flow_term > 0) {
-        FlowFrame frame = {e->input->frames, e->T - 2 + step, e->input->first};
+        MotionFrame frame = {e->input->frames, e->T - 2 + step, e->input->first};
+        MotionField field;
         Tensor *term = NULL;
-        Status status = flow_term(e->tape, e->model, &e->scene, &frame, &e->workspace->flow, &e->track, &term, err);
+        Status status = motion_cache_next(&e->workspace->motion, e->tape, e->model, &frame, &field, err);
+        if (status == STATUS_OK)
+            status = flow_term(e->tape, e->model, &e->scene, frame.frames, &field, &e->track, &term, err);
         if (status != STATUS_OK) return status;
         add_term(e, &e->flow, term, train->flow_term * share);
     }
@@ -269,16 +272,13 @@ Status loss_backward(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
                              .position_noise = train->position_noise * model->config.gnn.displacement_scale,
                              .no_latents = input->motion_only,
                              .particles = input->motion_only ? (size_t)train->motion_particles : 0};
-    Status status = STATUS_OK;
-    GnnFlow cue;
-    if (gnn_has_node_velocity(&model->dynamics->config)) {
-        VideoFrame present = input->first;
-        present.frame += (e.T - 1) * present.stride;
-        status = flow_cue(tape, model, &history, present, &workspace->flow, &cue, options.moving, err);
-        options.cue = &cue;
-    }
+    VideoFrame present = input->first;
+    present.frame += (e.T - 1) * present.stride;
+    const MotionSeen *seen;
+    Status status = motion_cache_seen(&workspace->motion, tape, model, &history, present, &seen, err);
     // Encode, draw; then step, draw, step, draw, ...; without images only the steps.
-    if (status == STATUS_OK) status = vpd_encode(tape, model, &workspace->scene, &history, options, &e.scene, err);
+    if (status == STATUS_OK)
+        status = vpd_encode(tape, model, &workspace->scene, &history, seen, options, &e.scene, err);
     if (status == STATUS_OK) e.read = tape_memory(tape, PARTS + 3 * scene_present(&e.scene)->x->rows, sizeof *e.read);
     step_clock_part(input->clock, tape, PART_ENCODER);
     for (int step = 0; step <= input->rollout && status == STATUS_OK; step++) {

@@ -6,6 +6,7 @@
 
 #include "model/vpd.h"
 #include "train/flow_term.h"
+#include "train/motion_cache.h"
 #include "train/ray_batch.h"
 #include "train/step_clock.h"
 
@@ -28,7 +29,7 @@ typedef struct LossWorkspace {
     Workspace scene;
     RayBatch rays;
     PointCloud cloud; // of a later frame, for the nearest-point term
-    FlowCache flow;
+    MotionCache motion;
 } LossWorkspace;
 
 void loss_workspace_free(LossWorkspace *workspace);
@@ -40,7 +41,7 @@ typedef struct LossInput {
     int input_view_count;
     int rollout;      // steps
     bool motion_only; // without encoder and renderer
-    VideoFrame first; // what frames->F begins at, by which flow is kept
+    VideoFrame first; // what `frames` begin at, by which motion is kept
     SceneKey key;
     double scale;     // the loss is multiplied by this before backward (1 / batch)
     StepClock *clock; // NULL: nobody asks what takes how long

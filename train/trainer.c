@@ -211,9 +211,10 @@ static Status prepare(Trainer *t, Error *err) {
 // From a folder and data that are open to the first step.
 static Status begin(Trainer *t, const char *resumed, Error *err) {
     Status status = prepare(t, err);
+    if (status == STATUS_OK) status = trainer_open_motion(t, err);
     if (status == STATUS_OK) status = train_data_count_changes(&t->data, err);
     if (status == STATUS_OK)
-        status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.flow, t->options->log, err);
+        status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, err);
     if (status == STATUS_OK && resumed) status = trainer_resume_weights(t, resumed, err);
     if (status == STATUS_OK)
         status = run_log_open(&t->run_log, t->folder.path, resumed ? t->step : -1, t->evaluated, err);
@@ -249,6 +250,7 @@ static Status dry_run(Trainer *t, Error *err) {
     t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
     t->config.train.rollout_from = (RealList){1, {0}};
     if (status == STATUS_OK) status = prepare(t, err);
+    if (status == STATUS_OK) status = trainer_open_motion(t, err);
     // The same steps twice: the first time also measures scene flow, which is then kept.
     long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
     if (status == STATUS_OK) log_note(t->options->log, "measuring %ld steps; Ctrl-C ends it", 2 * steps);

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
 
 enum { LENGTH_SAMPLES = 8 };
 static const double ADAM_EPSILON = 1e-8;
@@ -92,4 +94,44 @@ Status trainer_build(Trainer *t, Error *err) {
     OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
                                  train->weight_decay, train->clip,  train->ema};
     return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
+}
+
+// ---- the motion in the data
+
+// Names, cameras and times, and which files hold them: their sizes, and when they were written.
+static uint64_t hash_of_data(const Trainer *t) {
+    const TrainData *data = &t->data;
+    DataRecord record;
+    data_record_make(data->dataset, &record);
+    uint64_t hash = XXH3_64bits(record.names, DATA_HASH_SIZE);
+    const char *pieces[] = {record.lengths, record.cameras, record.times, record.headers};
+    for (int i = 0; i < 4; i++) hash = XXH3_64bits_withSeed(pieces[i], DATA_HASH_SIZE, hash);
+    for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
+        struct stat info;
+        if (stat(dataset_episode(data->dataset, e)->file, &info) != 0) continue;
+        const int64_t of[] = {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+        hash = XXH3_64bits_withSeed(of, sizeof of, hash);
+    }
+    return hash;
+}
+
+Status trainer_open_motion(Trainer *t, Error *err) {
+    const TrainData *data = &t->data;
+    int episodes = dataset_episode_count(data->dataset);
+    int *frames = malloc(((size_t)episodes + 1) * sizeof *frames);
+    if (!frames) return error_set(err, STATUS_FAILED, "out of memory for %d episodes", episodes);
+    MotionSource source = {episodes, frames, 0, hash_of_data(t)};
+    for (int e = 0; e < episodes; e++) frames[e] = dataset_episode(data->dataset, e)->F;
+    for (int i = 0; i < data->episode_count; i++) {
+        const EpisodeInfo *info = dataset_episode(data->dataset, data->episodes[i].episode);
+        size_t pixels = (size_t)data->episodes[i].input_view_count * (size_t)info->H * (size_t)info->W;
+        if (pixels > source.pixels) source.pixels = pixels;
+    }
+    char path[FILE_PATH_SIZE];
+    bool kept = !t->options->dry_run;
+    Status status = kept ? file_join(path, sizeof path, t->folder.path, "motion.bin", err) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, &source, t->options->log, err);
+    free(frames);
+    return status;
 }

@@ -55,6 +55,9 @@ bool trainer_other_time_step(const Trainer *t, const CheckpointMeta *meta);
 Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const char *path, Error *err);
 Status trainer_resume_weights(Trainer *t, const char *path, Error *err);
 
+// Opens the cache of motion, in the run's folder; of a dry run in memory.
+Status trainer_open_motion(Trainer *t, Error *err);
+
 // ---- what a run leaves behind (trainer_save.c)
 
 double trainer_spent(const Trainer *t); // seconds, earlier sessions included

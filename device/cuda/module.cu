@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table that libvpd_cuda.so exports.
 #include "gnn/cuda/backend.h"
+#include "motion/cuda/backend.h"
 #include "nn/cuda/backend.h"
 #include "nn/cuda/device.h"
 #include "renderer/cuda/backend.h"
@@ -14,11 +15,13 @@ const CudaModule vpd_cuda_module = {
     .size = sizeof(CudaModule),
     .device_size = sizeof(Device),
     .nn_size = sizeof(NnBackend),
+    .motion_size = sizeof(MotionBackend),
     .gnn_size = sizeof(GnnBackend),
     .renderer_size = sizeof(RendererBackend),
     .version = version_number(),
     .commit = version_commit(),
     .nn = &nn_backend_cuda,
+    .motion = &motion_backend_cuda,
     .gnn = &gnn_backend_cuda,
     .renderer = &renderer_backend_cuda,
     .open = cuda_device_open,

@@ -6,38 +6,9 @@
 
 #include <omp.h>
 
-void CPU_FN(plan_gather)(Device *device, const PlanGatherArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 4096)
-    for (size_t i = 0; i < a->count; i++) {
-        const real *x = a->x + (a->index ? (size_t)a->index[i] : i) * a->width;
-        real *out = a->out + i * a->stride + a->column;
-        for (size_t c = 0; c < a->width; c++) out[c] = a->scale * x[c];
-    }
-}
-
 void CPU_FN(plan_scatter)(Device *device, const PlanScatterArgs *a) {
     (void)device;
     for (size_t i = 0; i < a->count; i++) memcpy(a->out + (size_t)a->list[i] * 3, a->x + i * 3, 3 * sizeof(real));
-}
-
-void CPU_FN(plan_add)(Device *device, const PlanAddArgs *a) {
-    (void)device;
-    for (size_t i = 0; i < a->count; i++) a->out[i] = a->a[i] + a->factor * a->b[i];
-}
-
-void CPU_FN(plan_mean)(Device *device, const PlanMeanArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 256)
-    for (size_t q = 0; q < a->queries; q++) plan_mean_row(a, q);
-}
-
-void CPU_FN(plan_pairs)(Device *device, const PlanPairsArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 16)
-    for (size_t q = 0; q < a->queries; q++)
-        for (size_t j = 0; j < a->pairs; j++) {
-            const real *value = a->value + 3 * (size_t)a->index[q * a->k + j * a->every];
-            real *out = a->out + 3 * (q * a->pairs + j);
-            for (size_t c = 0; c < 3; c++) out[c] = a->scale * value[c];
-        }
 }
 
 void CPU_FN(plan_mark)(Device *device, const PlanMarkArgs *a) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gnn/cuda/rows.h"
+#include "nn/cuda/each_row.h"
 
 #include "gnn/cuda/functions.h"
 #include "gnn/edge_elements.h"

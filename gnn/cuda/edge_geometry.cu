@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over the edges of a group and over those that end in an other end, each by one thread in their order.
 #include "gnn/cuda/by_other.h"
-#include "gnn/cuda/rows.h"
+#include "nn/cuda/each_row.h"
 
 #include "gnn/cuda/functions.h"
 #include "gnn/edge_elements.h"

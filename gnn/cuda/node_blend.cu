@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Particles by one thread each; nodes by one warp each, from the list of the edges that end in them.
 #include "gnn/cuda/by_other.h"
-#include "gnn/cuda/rows.h"
+#include "nn/cuda/each_row.h"
 
 #include "gnn/cuda/functions.h"
 #include "gnn/edge_elements.h"

@@ -3,24 +3,11 @@
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
-#include "gnn/cuda/rows.h"
 #include "gnn/plan_elements.h"
 #include "nn/cuda/device.h"
+#include "nn/cuda/each_row.h"
 
 // ---- copies
-
-static __global__ void gather(PlanGatherArgs a) {
-    GRID_LOOP(i, a.count * a.width) {
-        size_t row = cuda_quotient(i, a.width), c = i - row * a.width,
-               from = a.index ? static_cast<size_t>(a.index[row]) : row;
-        a.out[row * a.stride + a.column + c] = a.scale * a.x[from * a.width + c];
-    }
-}
-
-void plan_gather_cuda(Device *device, const PlanGatherArgs *a) {
-    if (!cuda_op(device, "plan gather", a->count, a->width)) return;
-    LAUNCH(device, cuda_blocks(a->count * a->width), CUDA_THREADS, 0, gather, *a);
-}
 
 static __global__ void scatter(PlanScatterArgs a) {
     GRID_LOOP(i, 3 * a.count) a.out[3 * static_cast<size_t>(a.list[i / 3]) + i % 3] = a.x[i];
@@ -29,25 +16,6 @@ static __global__ void scatter(PlanScatterArgs a) {
 void plan_scatter_cuda(Device *device, const PlanScatterArgs *a) {
     if (!cuda_op(device, "plan scatter", a->count)) return;
     LAUNCH(device, cuda_blocks(3 * a->count), CUDA_THREADS, 0, scatter, *a);
-}
-
-static __global__ void add(PlanAddArgs a) { GRID_LOOP(i, a.count) a.out[i] = a.a[i] + a.factor * a.b[i]; }
-
-void plan_add_cuda(Device *device, const PlanAddArgs *a) {
-    if (!cuda_op(device, "plan add", a->count)) return;
-    LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, add, *a);
-}
-
-static __global__ void pairs(PlanPairsArgs a) {
-    GRID_LOOP(i, 3 * a.queries * a.pairs) {
-        size_t row = i / 3, q = cuda_quotient(row, a.pairs), j = row - q * a.pairs;
-        a.out[i] = a.scale * a.value[3 * static_cast<size_t>(a.index[q * a.k + j * a.every]) + i % 3];
-    }
-}
-
-void plan_pairs_cuda(Device *device, const PlanPairsArgs *a) {
-    if (!cuda_op(device, "plan pairs", a->queries, a->pairs)) return;
-    LAUNCH(device, cuda_blocks(3 * a->queries * a->pairs), CUDA_THREADS, 0, pairs, *a);
 }
 
 static __global__ void mark(PlanMarkArgs a) {
@@ -108,10 +76,6 @@ void plan_logit_cuda(Device *device, const PlanLogitArgs *a) {
 }
 
 // ---- rows
-
-void plan_mean_cuda(Device *device, const PlanMeanArgs *a) {
-    cuda_each_row<PlanMeanArgs, plan_mean_row>(device, "plan mean", a, a->queries);
-}
 
 void plan_spin_cuda(Device *device, const PlanSpinArgs *a) {
     cuda_each_row<PlanSpinArgs, plan_spin_row>(device, "plan spin", a, a->count);

@@ -3,9 +3,9 @@
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
-#include "gnn/cuda/rows.h"
 #include "gnn/plan_elements.h"
 #include "nn/cuda/device.h"
+#include "nn/cuda/each_row.h"
 
 // ---- bodies: a forest in body[], each row's parent no larger than the row (ECL-CC, Jaiganesh and Burtscher 2018).
 // Roots alone are given parents, by compare-and-swap, so a parent that was read late is an ancestor all the same, and

@@ -8,6 +8,8 @@
 #include "nn/cuda/device.h"
 
 #include "gnn/cuda/backend.h"
+#include "motion/cuda/backend.h"
+#include "nn/cuda/backend.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
 extern "C" {
@@ -138,9 +140,10 @@ double run_both(const Both &both, void (*cpu)(Device *, const Args *), void (*gp
 }
 
 // 1e-5: the order of sums and the last bits of exp, log, sin and cos. Integers have no error.
-#define assert_both(both, op, make, ...)                                                                               \
+// `table` is nn, motion or gnn.
+#define assert_both(both, table, op, make, ...)                                                                        \
     do {                                                                                                               \
-        double off = run_both(both, (both).cpu->gnn->op, gnn_backend_cuda.op, make, {__VA_ARGS__});                    \
+        double off = run_both(both, (both).cpu->table->op, table##_backend_cuda.op, make, {__VA_ARGS__});              \
         if (!(off <= 1e-5)) fail_msg("%s is off by %g", #op, off);                                                     \
     } while (0)
 

@@ -2,8 +2,8 @@
 // The loops of scene flow as CUDA kernels, against the CPU's.
 #include "tests/cuda/both.h"
 
-#include "gnn/flow_ops.h"
-#include "gnn/rigid.h"
+#include "motion/flow_ops.h"
+#include "motion/rigid.h"
 
 static const size_t COUNTS[] = {0, 1, 33, 130};
 
@@ -30,7 +30,7 @@ static void normals(void **) {
         Floats x(both, floats(3 * 90, 1)), out(both, junk<float>(3 * n));
         Integers index(both, integers(n, 12, 90, 2, 9));
         auto make = [&](Device *d) { return FlowNormalsArgs{n, 10, 12, index.at(d), x.at(d), out.at(d)}; };
-        assert_both(both, flow_normals, make, &out);
+        assert_both(both, motion, flow_normals, make, &out);
     }
 }
 
@@ -46,14 +46,14 @@ static void motions_are_moved(void **) {
                 return FlowPlaceArgs{n,       3,          own ? nullptr : of.at(d), 2, motion.at(d), centre.at(d),
                                      x.at(d), place.at(d)};
             };
-            assert_both(both, flow_place, places, &place);
+            assert_both(both, motion, flow_place, places, &place);
         }
         auto adopt = [&](Device *d) { return FlowAdoptArgs{n, of.at(d), centre.at(d), motion.at(d), adopted.at(d)}; };
-        assert_both(both, flow_adopt, adopt, &adopted);
+        assert_both(both, motion, flow_adopt, adopt, &adopted);
         auto to_u = [&](Device *d) { return FlowMotionArgs{n, nullptr, motion.at(d), u.at(d), g.at(d)}; };
-        assert_both(both, flow_motion, to_u, &u, &g);
+        assert_both(both, motion, flow_motion, to_u, &u, &g);
         auto from_u = [&](Device *d) { return FlowMotionArgs{n, centre.at(d), adopted.at(d), nullptr, nullptr}; };
-        assert_both(both, flow_motion, from_u, &adopted);
+        assert_both(both, motion, flow_motion, from_u, &adopted);
     }
 }
 
@@ -70,9 +70,9 @@ static void registration(void **) {
             return FlowPairs{Q, s[1], place.at(d), match.at(d), distance2.at(d), target.at(d), normal.at(d), 0.3, 0.2};
         };
         auto step = [&](Device *d) { return FlowStepArgs{pairs(d), 0.02, 1e-4, centre.at(d), motion.at(d)}; };
-        assert_both(both, flow_step, step, &motion);
+        assert_both(both, motion, flow_step, step, &motion);
         auto vote = [&](Device *d) { return FlowVoteArgs{pairs(d), of.at(d) + 1, 4, best.at(d), chosen.at(d)}; };
-        assert_both(both, flow_vote, vote, &best, &chosen);
+        assert_both(both, motion, flow_vote, vote, &best, &chosen);
     }
 }
 
@@ -88,7 +88,7 @@ static void flow_is_read(void **) {
                                   x.at(d),     u.at(d),   kind ? g.at(d) : nullptr,
                                   query.at(d), out.at(d), kind < 2 ? out_g.at(d) : nullptr};
             };
-            assert_both(both, flow_at, make, &out, &out_g);
+            assert_both(both, motion, flow_at, make, &out, &out_g);
         }
     }
 }

@@ -5,9 +5,10 @@
 
 #include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
-#include "gnn/cuda/rows.h"
-#include "gnn/flow_elements.h"
 #include "gnn/plan_elements.h"
+#include "motion/cuda/functions.h"
+#include "motion/flow_elements.h"
+#include "nn/cuda/each_row.h"
 #include "nn/cuda/sums.h"
 
 #pragma push_macro("__syncthreads")
@@ -22,7 +23,7 @@ namespace no_barrier {
 #undef __syncwarp
 #define __syncwarp() ((void)0)
 namespace no_warp_barrier {
-#include "gnn/cuda/flow.cu"
+#include "motion/cuda/flow.cu"
 } // namespace no_warp_barrier
 #pragma pop_macro("__syncwarp")
 
@@ -46,10 +47,10 @@ namespace lost_update {
 #undef atomicMin
 } // namespace lost_update
 
-#define assert_caught(both, op, faulty, make, ...)                                                                     \
+#define assert_caught(both, table, op, faulty, make, ...)                                                              \
     do {                                                                                                               \
-        assert_both(both, op, make, __VA_ARGS__);                                                                      \
-        double off = run_both(both, (both).cpu->gnn->op, faulty, make, {__VA_ARGS__});                                 \
+        assert_both(both, table, op, make, __VA_ARGS__);                                                               \
+        double off = run_both(both, (both).cpu->table->op, faulty, make, {__VA_ARGS__});                               \
         if (off <= 1e-5) fail_msg("%s is not caught", #faulty);                                                        \
     } while (0)
 
@@ -70,8 +71,8 @@ static void barriers_and_atomics(void **) {
                             body.at(d), x.at(d), w.at(d),  nullptr,  target.at(d), normal.at(d), nullptr,
                             0.2f,       0.05f,   INFINITY, out.at(d)};
     };
-    assert_caught(both, plan_meet, no_barrier::plan_meet_cuda, meet, &out);
-    assert_caught(both, plan_meet, lost_update::plan_meet_cuda, meet, &out);
+    assert_caught(both, gnn, plan_meet, no_barrier::plan_meet_cuda, meet, &out);
+    assert_caught(both, gnn, plan_meet, lost_update::plan_meet_cuda, meet, &out);
 
     const size_t Q = 3, pairs = 40;
     Floats place(both, floats(3 * Q * pairs, 6)), distance2(both, std::vector<float>(Q * pairs, 0.01f)),
@@ -84,7 +85,7 @@ static void barriers_and_atomics(void **) {
                             centre.at(d),
                             motion.at(d)};
     };
-    assert_caught(both, flow_step, no_warp_barrier::flow_step_cuda, step, &motion);
+    assert_caught(both, motion, flow_step, no_warp_barrier::flow_step_cuda, step, &motion);
 }
 
 static void indices(void **) {
@@ -95,7 +96,7 @@ static void indices(void **) {
     auto contact = [&](Device *d) {
         return PlanContactArgs{n, looked, k, near.at(d), v.at(d), x.at(d), nullptr, 1, out.at(d)};
     };
-    assert_caught(both, plan_contact, wrong_index::plan_contact_cuda, contact, &out);
+    assert_caught(both, gnn, plan_contact, wrong_index::plan_contact_cuda, contact, &out);
 }
 
 static void sums(void **) {
@@ -108,14 +109,14 @@ static void sums(void **) {
         return PlanCarryArgs{
             {n, 1, 2, index.at(d), nullptr}, logit.at(d), x.at(d), past.at(d), node.at(d), 1e-2f, v.at(d), spin.at(d)};
     };
-    assert_caught(both, plan_carry, one_lane::plan_carry_cuda, carry, &v, &spin);
+    assert_caught(both, gnn, plan_carry, one_lane::plan_carry_cuda, carry, &v, &spin);
 
     Integers near(both, integers(n, 20, n, 6)), body(both, alternating(n)), other(both, junk<int32_t>(n)),
         own(both, junk<int32_t>(n * 10));
     auto sides = [&](Device *d) {
         return PlanSidesArgs{n, 20, 10, n / 2, 3, near.at(d), body.at(d), other.at(d), own.at(d)};
     };
-    assert_caught(both, plan_sides, lost_update::plan_sides_cuda, sides, &other);
+    assert_caught(both, gnn, plan_sides, lost_update::plan_sides_cuda, sides, &other);
 }
 
 int main() {

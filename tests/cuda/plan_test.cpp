@@ -3,6 +3,8 @@
 #include "tests/cuda/both.h"
 
 #include "gnn/plan_ops.h"
+#include "motion/flow_ops.h"
+#include "nn/row_ops.h"
 
 static const size_t COUNTS[] = {0, 1, 33, 257};
 
@@ -12,16 +14,16 @@ static void copies(void **) {
         Floats x(both, floats(40 * 3, 1)), out(both, junk<float>(n * 5)), own(both, floats(n * 3, 2));
         Floats placed(both, junk<float>(3 * 520)), sum(both, junk<float>(n * 3));
         Integers index(both, integers(n, 1, 40, 3)), list(both, some(n, 520));
-        auto gather = [&](Device *d) { return PlanGatherArgs{n, 3, 5, 2, x.at(d), index.at(d), 0.5f, out.at(d)}; };
-        assert_both(both, plan_gather, gather, &out);
-        auto in_place = [&](Device *d) { return PlanGatherArgs{n, 3, 3, 0, own.at(d), nullptr, -1, own.at(d)}; };
-        assert_both(both, plan_gather, in_place, &own);
+        auto gather = [&](Device *d) { return RowGatherArgs{n, 3, 5, 2, x.at(d), index.at(d), 0.5f, out.at(d)}; };
+        assert_both(both, nn, row_gather, gather, &out);
+        auto in_place = [&](Device *d) { return RowGatherArgs{n, 3, 3, 0, own.at(d), nullptr, -1, own.at(d)}; };
+        assert_both(both, nn, row_gather, in_place, &own);
         auto scatter = [&](Device *d) { return PlanScatterArgs{n, list.at(d), own.at(d), placed.at(d)}; };
-        assert_both(both, plan_scatter, scatter, &placed);
-        auto add = [&](Device *d) { return PlanAddArgs{3 * n, own.at(d), own.at(d), -0.3f, sum.at(d)}; };
-        assert_both(both, plan_add, add, &sum);
+        assert_both(both, gnn, plan_scatter, scatter, &placed);
+        auto add = [&](Device *d) { return RowAddArgs{3 * n, own.at(d), own.at(d), -0.3f, sum.at(d)}; };
+        assert_both(both, nn, row_add, add, &sum);
         auto logit = [&](Device *d) { return PlanLogitArgs{3 * n, own.at(d), 0.3f, sum.at(d)}; };
-        assert_both(both, plan_logit, logit, &sum);
+        assert_both(both, gnn, plan_logit, logit, &sum);
     }
 }
 
@@ -31,12 +33,12 @@ static void lists(void **) {
         Floats value(both, floats(3 * 50, 1)), mean(both, junk<float>(3 * n)), pairs(both, junk<float>(3 * n * 3));
         Integers holes(both, integers(n, 9, 50, 2, 9)), full(both, integers(n, 9, 50, 3)),
             few(both, integers(n, 4, 9, 4, 3)), list(both, some(9, 50)), joined(both, junk<int32_t>(n * 13));
-        auto mean_of = [&](Device *d) { return PlanMeanArgs{n, 9, holes.at(d), value.at(d), mean.at(d)}; };
-        assert_both(both, plan_mean, mean_of, &mean);
-        auto pair = [&](Device *d) { return PlanPairsArgs{n, 9, 4, 3, full.at(d), value.at(d), 2, pairs.at(d)}; };
-        assert_both(both, plan_pairs, pair, &pairs);
+        auto mean_of = [&](Device *d) { return RowMeanArgs{n, 9, holes.at(d), value.at(d), mean.at(d)}; };
+        assert_both(both, nn, row_mean, mean_of, &mean);
+        auto pair = [&](Device *d) { return FlowPairPointsArgs{n, 9, 4, 3, full.at(d), value.at(d), 2, pairs.at(d)}; };
+        assert_both(both, motion, flow_pair_points, pair, &pairs);
         auto join = [&](Device *d) { return PlanJoinArgs{n, 9, 4, holes.at(d), few.at(d), list.at(d), joined.at(d)}; };
-        assert_both(both, plan_join, join, &joined);
+        assert_both(both, gnn, plan_join, join, &joined);
     }
 }
 
@@ -50,12 +52,12 @@ static void marks_and_counts(void **) {
                 return PlanMarkArgs{n,        4,         flag ? size_t{2} : size_t{3}, flag == 2 ? m.at(d) : nullptr,
                                     flag > 0, mark.at(d)};
             };
-            assert_both(both, plan_mark, marks, &mark);
+            assert_both(both, gnn, plan_mark, marks, &mark);
         }
         auto counts = [&](Device *d) {
             return PlanCountArgs{{n, 5, 20, index.at(d), nullptr}, count.at(d), log_count.at(d), 3, 1};
         };
-        assert_both(both, plan_count, counts, &count, &log_count);
+        assert_both(both, gnn, plan_count, counts, &count, &log_count);
     }
 }
 
@@ -70,7 +72,7 @@ static void contacts(void **) {
                 return PlanContactArgs{s[0], s[1],     s[2], near.at(d), v.at(d), x.at(d), turns ? spin.at(d) : nullptr,
                                        1,    out.at(d)};
             };
-            assert_both(both, plan_contact, make, &out);
+            assert_both(both, gnn, plan_contact, make, &out);
         }
     }
 }
@@ -93,7 +95,7 @@ static void carry(void **) {
                                      v.at(d),
                                      turns ? spin.at(d) : nullptr};
             };
-            assert_both(both, plan_carry, make, &v, &spin);
+            assert_both(both, gnn, plan_carry, make, &v, &spin);
         }
     }
 }
@@ -108,19 +110,19 @@ static void velocities(void **) {
             place(both, floats(3 * n, 5)), m(both, floats(nodes, 6)), turn(both, junk<float>(3 * nodes));
         Integers list(both, some(n, nodes)), index(both, integers(n, 6, n, 7, 6)),
             to(both, integers(nodes, 6, nodes, 8, 6));
-        auto spins = [&](Device *d) { return PlanSpinArgs{n, list.at(d), g.at(d), -1, spin.at(d)}; };
-        assert_both(both, plan_spin, spins, &spin);
+        auto spins = [&](Device *d) { return PlanSpinArgs{n, list.at(d), g.at(d), spin.at(d)}; };
+        assert_both(both, gnn, plan_spin, spins, &spin);
         auto smooth = [&](Device *d) {
             return PlanSmoothArgs{n, 6, index.at(d), distance2.at(d), 0.1f, v.at(d), out.at(d)};
         };
-        assert_both(both, plan_smooth, smooth, &out);
+        assert_both(both, gnn, plan_smooth, smooth, &out);
         for (bool known : {false, true}) {
             auto extras = [&](Device *d) {
                 return PlanExtraArgs{
                     n,     list.at(d), known ? mean.at(d) : nullptr, x.at(d), known ? v.at(d) : nullptr, 1, 0.2f,
                     0.05f, extra.at(d)};
             };
-            assert_both(both, plan_extra, extras, &extra);
+            assert_both(both, gnn, plan_extra, extras, &extra);
         }
         auto motion = [&](Device *d) {
             return PlanMotionArgs{n,           list.at(d), {nodes, 6, nodes, to.at(d), nullptr},
@@ -128,7 +130,7 @@ static void velocities(void **) {
                                   v.at(d),     g.at(d),    out.at(d),
                                   turn.at(d)};
         };
-        if (n >= 200) assert_both(both, plan_motion, motion, &out, &turn); // g has a spin for every node
+        if (n >= 200) assert_both(both, gnn, plan_motion, motion, &out, &turn); // g has a spin for every node
     }
 }
 
@@ -153,7 +155,7 @@ static void bodies(void **) {
         auto make = [&](Device *d) {
             return PlanBodiesArgs{n, 2, list.at(d), where.at(d), moves.at(d), turn.at(d), 0.1f, body.at(d)};
         };
-        assert_both(both, plan_bodies, make, &body);
+        assert_both(both, gnn, plan_bodies, make, &body);
         std::vector<int32_t> got = body.fetch();
         size_t roots = 0;
         for (size_t i = 0; i < n; i++) roots += got[i] == static_cast<int32_t>(i);
@@ -179,7 +181,7 @@ static void sides(void **) {
             auto make = [&](Device *d) {
                 return PlanSidesArgs{n, looked, 10, fewest, 3, near.at(d), body.at(d), other.at(d), own.at(d)};
             };
-            assert_both(both, plan_sides, make, &other, &own);
+            assert_both(both, gnn, plan_sides, make, &other, &own);
         }
     }
 }
@@ -196,7 +198,7 @@ static void gaps(void **) {
         auto make = [&](Device *d) {
             return PlanGapArgs{s[0], s[1], list.at(d), nodes.at(d), near.at(d), x.at(d), target.at(d), 0.1f, out.at(d)};
         };
-        assert_both(both, plan_gap, make, &out);
+        assert_both(both, gnn, plan_gap, make, &out);
     }
 }
 
@@ -220,7 +222,7 @@ static void meetings(void **) {
                 if (kind > 2) a.target_w = target_w.at(d);
                 return a;
             };
-            assert_both(both, plan_meet, make, &out);
+            assert_both(both, gnn, plan_meet, make, &out);
         }
     }
 }
@@ -236,7 +238,7 @@ static void farthest(void **) {
         auto make = [&](Device *d) {
             return PlanFarthestArgs{s[0], s[1], static_cast<int32_t>(s[0] / 2), x.at(d), distance.at(d), chosen.at(d)};
         };
-        assert_both(both, plan_farthest, make, &chosen);
+        assert_both(both, gnn, plan_farthest, make, &chosen);
     }
 }
 
@@ -246,7 +248,7 @@ static void spread(void **) {
     for (auto &s : shapes) {
         Floats h(both, floats(s[0] * s[1], 1)), out(both, junk<float>(1));
         auto make = [&](Device *d) { return PlanSpreadArgs{s[0], s[1], h.at(d), out.at(d)}; };
-        assert_both(both, plan_spread, make, &out);
+        assert_both(both, gnn, plan_spread, make, &out);
     }
 }
 

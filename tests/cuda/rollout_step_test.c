@@ -55,10 +55,10 @@ static void upload_sets(Side *side, const Scene *s) {
 
 static void run_step(Side *side, const Scene *s, uint32_t step) {
     GnnPlanInput input = {.sets = side->sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = step};
-    input.cue = (GnnFlow){{SCENE_CUE, tape_upload(&side->tape, s->cue_x, 3 * SCENE_CUE, sizeof(real)),
-                           tape_upload(&side->tape, s->cue_c, 3 * SCENE_CUE, sizeof(real))},
-                          tape_upload(&side->tape, s->cue_u, 3 * SCENE_CUE, sizeof(real)),
-                          tape_upload(&side->tape, s->cue_g, 9 * SCENE_CUE, sizeof(real))};
+    input.motion = (Flow){{SCENE_SEEN, tape_upload(&side->tape, s->seen_x, 3 * SCENE_SEEN, sizeof(real)),
+                           tape_upload(&side->tape, s->seen_c, 3 * SCENE_SEEN, sizeof(real))},
+                          tape_upload(&side->tape, s->seen_u, 3 * SCENE_SEEN, sizeof(real)),
+                          tape_upload(&side->tape, s->seen_g, 9 * SCENE_SEEN, sizeof(real))};
     gnn_plan_make(&side->tape, &side->dynamics->config, &side->planner, &input, &side->plan);
     dynamics_step(&side->tape, side->dynamics, &side->plan, &side->sets, &side->out);
     Error err = {0};

@@ -72,6 +72,7 @@ Status cuda_on_cpu_open(Device **out, Error *err) {
     Device *device = static_cast<Device *>(calloc(1, sizeof *device));
     CHECK(device);
     device->nn = vpd_cuda_module.nn;
+    device->motion = vpd_cuda_module.motion;
     device->gnn = vpd_cuda_module.gnn;
     device->renderer = vpd_cuda_module.renderer;
     *out = device;

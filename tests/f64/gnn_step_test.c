@@ -220,7 +220,7 @@ static double largest(const real *a, const real *b, size_t count) {
 static void move_world(Scene *s, const double *shift) {
     for (size_t t = 0; t < s->T; t++)
         for (size_t i = 0; i < s->count[t] * 3; i++) s->x[t][i] += (real)shift[i % 3];
-    for (size_t i = 0; i < SCENE_CUE * 3; i++) s->cue_x[i] += (real)shift[i % 3];
+    for (size_t i = 0; i < SCENE_SEEN * 3; i++) s->seen_x[i] += (real)shift[i % 3];
 }
 
 static void translation_changes_nothing(void **state) {

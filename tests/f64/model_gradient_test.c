@@ -99,8 +99,8 @@ static Tensor *loss_of(Fixture *f) {
     Scene scene;
     Error err = {0};
     tape_reset(tape);
-    assert_status_ok(vpd_encode(tape, f->model, &f->workspace, &f->scene.observation, (EncodeOptions){.key = {3, 0, 0}},
-                                &scene, &err),
+    assert_status_ok(vpd_observe_and_encode(tape, f->model, &f->workspace, &f->scene.observation,
+                                            (EncodeOptions){.key = {3, 0, 0}}, &scene, &err),
                      err);
     Tensor *loss = draw(f, &scene, 0);
     const real *began = scene.sets.set[scene.sets.count - 1].x->value;

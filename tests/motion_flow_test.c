@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene flow without correspondences: it finds how a painted box moved and turned over a floor that stands, also when
 // its shading changed; its loops, and those of velocities and contacts of nodes, against naive ones.
-#include "gnn/flow.h"
+#include "motion/flow.h"
 
 #include "base/random.h"
 #include "gnn/backend.h"
-#include "gnn/flow_ops.h"
 #include "gnn/plan_ops.h"
-#include "gnn/rigid.h"
+#include "motion/backend.h"
+#include "motion/flow_ops.h"
+#include "motion/rigid.h"
 #include "tests/test.h"
 
 enum { BODY = 1500, FLOOR = 900, POINTS = BODY + FLOOR, QUERIES = 40 };
@@ -60,7 +61,7 @@ static void cloud_make(Cloud *cloud, uint32_t stream, bool moved, double shade) 
     }
 }
 
-static GnnPoints first_points(const Cloud *cloud, size_t count) { return (GnnPoints){count, cloud->x, cloud->c}; }
+static FlowPoints first_points(const Cloud *cloud, size_t count) { return (FlowPoints){count, cloud->x, cloud->c}; }
 
 static Device *open_device(int threads) {
     Error err = {0};
@@ -201,7 +202,7 @@ static void threads_agree_and_nothing_is_no_flow(void **state) {
     // Empty clouds: no flow.
     for (int empty = 0; empty < 2; empty++) {
         args = flow_args(&from, &to, BODY, true, &one);
-        *(empty ? &args.to : &args.from) = (GnnPoints){0};
+        *(empty ? &args.to : &args.from) = (FlowPoints){0};
         one.u[1] = one.g[4] = 1;
         flow_between(device, &args);
         for (size_t i = 0; i < 3 * QUERIES; i++) assert_true(one.u[i] == 0);
@@ -222,9 +223,9 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
     cloud_make(&cloud, 1, false, 0);
     for (size_t i = 0; i < 9 * K; i++) g[i] = (real)noise(8, i);
     for (size_t i = 0; i < 3 * K; i++) u[i] = (real)noise(9, i);
-    GnnPoints query = {1, cloud.x + 3 * K, cloud.c + 3 * K}; // beside the field's points
+    FlowPoints query = {1, cloud.x + 3 * K, cloud.c + 3 * K}; // beside the field's points
     for (int with = 0; with < 2; with++) {
-        GnnFlow flow = {first_points(&cloud, K), u, with ? g : NULL};
+        Flow flow = {first_points(&cloud, K), u, with ? g : NULL};
         flow_at(device, &flow, &query, (real)COLOUR_LENGTH, K, field, with ? gradient : NULL);
         for (size_t c = 0; with && c < 9; c++) {
             double mean = 0;
@@ -243,13 +244,13 @@ static void flow_at_points_is_that_of_the_nearest(void **state) {
     }
     // Of one point alone: the nearest. A field without gradients has none, and one without points no flow.
     query.x = cloud.x, query.c = cloud.c;
-    flow_at(device, &(GnnFlow){first_points(&cloud, K), u, g}, &query, (real)COLOUR_LENGTH, 1, field, gradient);
+    flow_at(device, &(Flow){first_points(&cloud, K), u, g}, &query, (real)COLOUR_LENGTH, 1, field, gradient);
     assert_memory_equal(field, u, sizeof field);
     assert_memory_equal(gradient, g, sizeof gradient);
-    flow_at(device, &(GnnFlow){first_points(&cloud, K), u, NULL}, &query, (real)COLOUR_LENGTH, K, field, gradient);
+    flow_at(device, &(Flow){first_points(&cloud, K), u, NULL}, &query, (real)COLOUR_LENGTH, K, field, gradient);
     for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
     gradient[4] = 1;
-    flow_at(device, &(GnnFlow){{0}, u, g}, &query, (real)COLOUR_LENGTH, K, field, gradient);
+    flow_at(device, &(Flow){{0}, u, g}, &query, (real)COLOUR_LENGTH, K, field, gradient);
     for (size_t c = 0; c < 3; c++) assert_true(field[c] == 0);
     for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
     device_close(device);
@@ -270,7 +271,7 @@ static void normals_of_a_plane_are_its_normal(void **state) {
                 (real)(noise(11, 2 * i) * across[0][c] + noise(11, 2 * i + 1) * across[1][c] + 3 * normal[c]);
     for (size_t i = 0; i < COUNT * K; i++) index[i] = (int32_t)((i / K + i % K * 7) % COUNT);
     Device *device = open_device(1);
-    device->gnn->flow_normals(device, &(FlowNormalsArgs){COUNT, K, K, index, x, out});
+    device->motion->flow_normals(device, &(FlowNormalsArgs){COUNT, K, K, index, x, out});
     for (size_t i = 0; i < COUNT; i++) {
         double along = 0;
         for (size_t c = 0; c < 3; c++) along += (double)out[3 * i + c] * normal[c];
@@ -304,8 +305,8 @@ static void steps_find_a_known_motion(void **state) {
     for (int i = 0; i < 8; i++) {
         FlowPlaceArgs to = {1, PAIRS, NULL, 0, motion, centre, x, place};
         FlowStepArgs step = {{1, PAIRS, place, match, distance2, target, normal, 1, 1}, 0.02, 1e-12, centre, motion};
-        device->gnn->flow_place(device, &to);
-        device->gnn->flow_step(device, &step);
+        device->motion->flow_place(device, &to);
+        device->motion->flow_step(device, &step);
     }
     for (size_t c = 0; c < RIGID_MOTION; c++)
         assert_close(motion[c], known[c], 1e-5, 0); // places of size 4 in single precision
@@ -336,7 +337,7 @@ static void votes_and_adoptions_are_the_naive_ones(void **state) {
         }
         FlowVoteArgs vote = {
             {Q, PAIRS, place, match, distance2, target, normal, 0.5, 2}, of + e, CANDIDATES, best, chosen};
-        device->gnn->flow_vote(device, &vote);
+        device->motion->flow_vote(device, &vote);
         for (size_t q = 0; q < Q; q++) {
             double fit = 0;
             for (size_t j = q * PAIRS; j < (q + 1) * PAIRS; j++) {
@@ -353,7 +354,7 @@ static void votes_and_adoptions_are_the_naive_ones(void **state) {
     for (size_t q = 0; q < Q; q++) assert_close(best[q], naive[q], 1e-6, 0); // roundings of single precision
     assert_memory_equal(chosen, wanted, sizeof wanted);
     // What a query adopts puts points where its owner put them.
-    device->gnn->flow_adopt(device, &(FlowAdoptArgs){Q, chosen, centre, motion, adopted});
+    device->motion->flow_adopt(device, &(FlowAdoptArgs){Q, chosen, centre, motion, adopted});
     for (size_t q = 0; q < Q; q++) {
         real own[3], other[3];
         size_t from = (size_t)chosen[q];

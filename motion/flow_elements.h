@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mathematics of the loops of scene flow (gnn/flow_ops.h), for one row. Compiles as C and as CUDA.
-#ifndef VPD_GNN_FLOW_ELEMENTS_H
-#define VPD_GNN_FLOW_ELEMENTS_H
+// The mathematics of the loops of scene flow (motion/flow_ops.h), for one row. Compiles as C and as CUDA.
+#ifndef VPD_MOTION_FLOW_ELEMENTS_H
+#define VPD_MOTION_FLOW_ELEMENTS_H
 
-#include "gnn/flow_ops.h"
-#include "gnn/rigid.h"
+#include "motion/flow_ops.h"
+#include "motion/rigid.h"
 
 ELEMENT void flow_normal_row(const FlowNormalsArgs *a, size_t p) {
     const int32_t *index = a->index + p * a->stride;

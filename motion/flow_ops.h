@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of scene flow (gnn/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre of
-// their query (gnn/rigid.h).
-#ifndef VPD_GNN_FLOW_OPS_H
-#define VPD_GNN_FLOW_OPS_H
+// The loops of scene flow (motion/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre
+// of their query (motion/rigid.h).
+#ifndef VPD_MOTION_FLOW_OPS_H
+#define VPD_MOTION_FLOW_OPS_H
 
 #include "nn/device.h"
 
@@ -26,6 +26,15 @@ typedef struct FlowPlaceArgs {
     const real *x;      // (queries * pairs, 3)
     real *out;          // (queries * pairs, 3)
 } FlowPlaceArgs;
+
+// out[q * pairs + j] = scale value[index[q * k + j * every]], rows of 3.
+typedef struct FlowPairPointsArgs {
+    size_t queries, k, every, pairs; // pairs <= (k + every - 1) / every
+    const int32_t *index;            // (queries, k), no entry of -1
+    const real *value;               // (.., 3)
+    real scale;
+    real *out; // (queries * pairs, 3)
+} FlowPairPointsArgs;
 
 // Points where a motion put them, and the points nearest to them of the surface they should lie on.
 typedef struct FlowPairs {

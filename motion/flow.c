@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gnn/flow.h"
+#include "motion/flow.h"
 
-#include "gnn/backend.h"
-#include "gnn/flow_ops.h"
-#include "gnn/plan_ops.h"
-#include "gnn/rigid.h"
+#include "motion/backend.h"
+#include "motion/flow_ops.h"
+#include "motion/rigid.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
+#include "nn/row_ops.h"
 
 enum { COLOUR = 3, NEIGHBOURS = 96, PASSES = 3, FEWEST_MOVING = 8 };
 // Registration: windows of every fourth of 256 points, normals from 10, two elections among 8 by the nearest 24 points
@@ -36,8 +36,8 @@ static int32_t *integers(Device *device, size_t count) {
 // rgb in metres.
 static real *colour_coordinates(Device *device, size_t count, const real *colour, real length) {
     real *out = device_scratch(device, 3 * count + 1);
-    PlanGatherArgs args = {count, COLOUR, COLOUR, 0, colour, NULL, length, out};
-    if (!device->failed) device->gnn->plan_gather(device, &args);
+    RowGatherArgs args = {count, COLOUR, COLOUR, 0, colour, NULL, length, out};
+    if (!device->failed) device->nn->row_gather(device, &args);
     return out;
 }
 
@@ -50,7 +50,7 @@ typedef struct Near {
     int32_t *found; // (queries, k)
 } Near;
 
-static Near near_open(Device *device, const GnnPoints *points, real colour_length, size_t k, size_t queries) {
+static Near near_open(Device *device, const FlowPoints *points, real colour_length, size_t k, size_t queries) {
     Near near = {.device = device, .x = points->x, .k = k < points->count ? k : points->count};
     KnnArgs args = {.points = points->count,
                     .point = points->x,
@@ -75,8 +75,8 @@ static void near_search(const Near *near, size_t queries, const real *x, const r
 static void near_mean(const Near *near, size_t queries, const real *x, const real *colour, const real *value,
                       real *out) {
     near_search(near, queries, x, colour, NULL);
-    PlanMeanArgs args = {queries, near->k, near->found, value, out};
-    if (!near->device->failed) near->device->gnn->plan_mean(near->device, &args);
+    RowMeanArgs args = {queries, near->k, near->found, value, out};
+    if (!near->device->failed) near->device->nn->row_mean(near->device, &args);
 }
 
 // A rigid motion around every query, fitted by point-to-plane registration (Chen and Medioni 1992) of the moving points
@@ -98,18 +98,18 @@ typedef struct Registration {
 
 static void gather_pairs(Device *device, size_t queries, const Near *near, size_t pairs, const real *value, real scale,
                          real *out) {
-    PlanPairsArgs args = {queries, near->k, EVERY, pairs, near->found, value, scale, out};
-    if (!device->failed) device->gnn->plan_pairs(device, &args);
+    FlowPairPointsArgs args = {queries, near->k, EVERY, pairs, near->found, value, scale, out};
+    if (!device->failed) device->motion->flow_pair_points(device, &args);
 }
 
 // Normals of the target, from its nearest points in position and colour.
-static const real *measure_normals(Device *device, const GnnPoints *points, real colour_length) {
+static const real *measure_normals(Device *device, const FlowPoints *points, real colour_length) {
     real *normal = device_scratch(device, 3 * points->count + 1);
     const real *colour = colour_coordinates(device, points->count, points->c, colour_length);
     Near near = near_open(device, points, colour_length, PLANE_NEIGHBOURS, points->count);
     near_search(&near, points->count, points->x, colour, NULL);
     FlowNormalsArgs args = {points->count, near.k, near.k, near.found, points->x, normal};
-    if (!device->failed) device->gnn->flow_normals(device, &args);
+    if (!device->failed) device->motion->flow_normals(device, &args);
     return normal;
 }
 
@@ -119,7 +119,7 @@ static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, 
                              size_t of_stride) {
     Device *device = r->device;
     FlowPlaceArgs place = {r->queries, pairs, of, of_stride, r->motion, r->args->queries.x, window, r->place};
-    if (!device->failed) device->gnn->flow_place(device, &place);
+    if (!device->failed) device->motion->flow_place(device, &place);
     near_search(&r->to, r->queries * pairs, r->place, look, r->distance2);
     double extent = (double)r->args->extent;
     return (FlowPairs){.queries = r->queries,
@@ -138,7 +138,7 @@ static void improve(Registration *r, int times) {
     for (int i = 0; i < times && !r->device->failed; i++) {
         FlowStepArgs step = {match_pairs(r, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever,
                              r->args->queries.x, r->motion};
-        if (!r->device->failed) r->device->gnn->flow_step(r->device, &step);
+        if (!r->device->failed) r->device->motion->flow_step(r->device, &step);
     }
 }
 
@@ -176,10 +176,10 @@ static void elect(Registration *r) {
         const int32_t *of = r->candidate + i;
         FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates,
                              best, chosen};
-        if (!device->failed) device->gnn->flow_vote(device, &vote);
+        if (!device->failed) device->motion->flow_vote(device, &vote);
     }
     FlowAdoptArgs adopt = {Q, chosen, r->args->queries.x, r->motion, motion};
-    if (!device->failed) device->gnn->flow_adopt(device, &adopt);
+    if (!device->failed) device->motion->flow_adopt(device, &adopt);
     if (!device->failed) device->nn->copy(device, r->motion, motion, RIGID_MOTION * Q * sizeof *motion);
     arena_release(&device->scratch, mark);
 }
@@ -202,14 +202,14 @@ static void register_rigidly(Device *device, const FlowArgs *a, const real *colo
     near_search(&from, Q, a->queries.x, colour, NULL);
     gather_pairs(device, Q, &from, r.pairs, from.x, 1, r.window);
     gather_pairs(device, Q, &from, r.pairs, a->from_moving.c, r.pair_length, r.look);
-    if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, a->u, r.motion, NULL, NULL});
+    if (!device->failed) device->motion->flow_motion(device, &(FlowMotionArgs){Q, a->u, r.motion, NULL, NULL});
     register_voters(&r, &from);
     improve(&r, FIRST_STEPS);
     for (int i = 0; i < ELECTIONS; i++) {
         elect(&r);
         improve(&r, MORE_STEPS);
     }
-    if (!device->failed) device->gnn->flow_motion(device, &(FlowMotionArgs){Q, NULL, r.motion, a->u, a->g});
+    if (!device->failed) device->motion->flow_motion(device, &(FlowMotionArgs){Q, NULL, r.motion, a->u, a->g});
 }
 
 void flow_between(Device *device, const FlowArgs *a) {
@@ -226,16 +226,16 @@ void flow_between(Device *device, const FlowArgs *a) {
     if (device->failed) return;
     near_mean(&from, Q, a->queries.x, colour, from.x, here);
     for (int pass = 0; pass < PASSES && !device->failed; pass++) {
-        PlanAddArgs add = {3 * Q, a->queries.x, a->u, 1, place}, subtract = {3 * Q, there, here, -1, a->u};
-        device->gnn->plan_add(device, &add);
+        RowAddArgs add = {3 * Q, a->queries.x, a->u, 1, place}, subtract = {3 * Q, there, here, -1, a->u};
+        device->nn->row_add(device, &add);
         near_mean(&to, Q, place, colour, to.x, there);
-        if (!device->failed) device->gnn->plan_add(device, &subtract);
+        if (!device->failed) device->nn->row_add(device, &subtract);
     }
     if (a->rigid && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING)
         register_rigidly(device, a, colour);
 }
 
-void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u,
+void flow_at(Device *device, const Flow *flow, const FlowPoints *queries, real colour_length, size_t k, real *u,
              real *g) {
     if (device->failed || queries->count == 0) return;
     device->nn->zero(device, u, 3 * queries->count * sizeof *u);
@@ -245,5 +245,5 @@ void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real
     near_search(&near, queries->count, queries->x,
                 colour_coordinates(device, queries->count, queries->c, colour_length), NULL);
     FlowAtArgs args = {queries->count, near.k, near.found, flow->points.x, flow->u, flow->g, queries->x, u, g};
-    if (!device->failed) device->gnn->flow_at(device, &args);
+    if (!device->failed) device->motion->flow_at(device, &args);
 }

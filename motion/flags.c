@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/moving.h"
+#include "motion/flags.h"
 
-#include "gnn/backend.h"
-#include "gnn/flow_ops.h"
-#include "gnn/plan_ops.h"
+#include "motion/backend.h"
+#include "motion/flow_ops.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
+#include "nn/row_ops.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 enum { PLANE = 10, PLANE_LEAST = 3 }; // points of a plane
@@ -53,14 +53,13 @@ static const real *upload_rows(Tape *tape, const Listed *listed, const real *row
     return out;
 }
 
-// Each listed point's flag becomes what most of the `gnn.moving_vote` points nearest in (position, lc rgb), itself
+// Each listed point's flag becomes what most of the `vote` points nearest in (position, lc rgb), itself
 // among them, had.
-static void vote(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour,
+static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
                  const Listed *listed, real *moving) {
     Device *device = tape->device;
-    size_t k = (size_t)model->config.gnn.moving_vote < count ? (size_t)model->config.gnn.moving_vote : count,
-           entries = listed->count * k;
-    real lc = (real)model->config.gnn.colour_length, *before = tape_context(tape, (count + 1) * sizeof *before);
+    size_t k = o->vote < count ? o->vote : count, entries = listed->count * k;
+    real lc = (real)o->colour_length, *before = tape_context(tape, (count + 1) * sizeof *before);
     Listed all = list_all(tape, count);
     int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found),
             *near = tape_context(tape, (entries + 1) * sizeof *near);
@@ -82,7 +81,7 @@ static void vote(Tape *tape, const Vpd *model, size_t count, const real *positio
 
 // Clears the flags of points within zm of the plane through the points nearest to them that stand, the mean of which is
 // within `reach` (metres): floor that no camera saw before.
-static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t count, const real *position,
+static void settle_on_planes(Tape *tape, const MotionOptions *o, double reach, size_t count, const real *position,
                              real *moving) {
     Device *device = tape->device;
     Listed movers = list_flagged(tape, count, moving, true), still = list_flagged(tape, count, moving, false);
@@ -94,8 +93,8 @@ static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t 
     const real *x = upload_rows(tape, &still, position, 1), *query = upload_rows(tape, &movers, position, 1);
     KnnArgs near = {.points = still.count, .queries = n, .point = x, .query = query, .k = (int)k, .index = found};
     if (!device->failed) knn(device, &near);
-    if (!device->failed) device->gnn->plan_mean(device, &(PlanMeanArgs){n, k, found, x, plane});
-    if (!device->failed) device->gnn->flow_normals(device, &(FlowNormalsArgs){n, k, k, found, x, plane + 3 * n});
+    if (!device->failed) device->nn->row_mean(device, &(RowMeanArgs){n, k, found, x, plane});
+    if (!device->failed) device->motion->flow_normals(device, &(FlowNormalsArgs){n, k, k, found, x, plane + 3 * n});
     if (device->failed) return;
     device->nn->download(device, host, plane, 6 * n * sizeof *host);
     for (size_t i = 0; i < n; i++) {
@@ -105,34 +104,34 @@ static void settle_on_planes(Tape *tape, const Vpd *model, double reach, size_t 
             off += d * (double)host[3 * (n + i) + c];
             square += d * d;
         }
-        if (fabs(off) < model->config.gnn.moving_threshold && square < reach * reach) moving[movers.index[i]] = 0;
+        if (fabs(off) < o->moving_threshold && square < reach * reach) moving[movers.index[i]] = 0;
     }
 }
 
-void moving_confirm(Tape *tape, const Vpd *model, PointCloud *cloud) {
-    if (model->config.gnn.moving_vote <= 1) return;
+void flags_confirm(Tape *tape, const MotionOptions *o, PointCloud *cloud) {
+    if (o->vote <= 1) return;
     Used used = begin(tape);
     Listed flagged = list_flagged(tape, cloud->count, cloud->moving, true);
-    if (flagged.count) vote(tape, model, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
+    if (flagged.count) vote(tape, o, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
     end(tape, used);
 }
 
-uint8_t *moving_pack(const PointCloud *cloud) {
-    uint8_t *bits = calloc(cloud->count / 8 + 1, 1);
-    for (size_t i = 0; bits && i < cloud->count; i++) bits[i / 8] |= (uint8_t)((cloud->moving[i] > 0) << i % 8);
-    return bits;
+void flags_pack(const PointCloud *cloud, uint8_t *bits) {
+    for (size_t i = 0; i < cloud->count; i++)
+        bits[cloud->pixel[i] / 8] |= (uint8_t)((cloud->moving[i] > 0) << cloud->pixel[i] % 8);
 }
 
-void moving_unpack(const uint8_t *bits, PointCloud *cloud) {
-    for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[i / 8] >> i % 8 & 1;
+void flags_unpack(const uint8_t *bits, PointCloud *cloud) {
+    for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[cloud->pixel[i] / 8] >> cloud->pixel[i] % 8 & 1;
 }
 
-void moving_settle(Tape *tape, const Vpd *model, size_t count, const real *position, const real *colour, real *moving) {
-    if (model->config.gnn.moving_vote <= 1 || count == 0) return;
+void flags_settle(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
+                  real *moving) {
+    if (o->vote <= 1 || count == 0) return;
     Used used = begin(tape);
-    settle_on_planes(tape, model, INFINITY, count, position, moving);
+    settle_on_planes(tape, o, INFINITY, count, position, moving);
     Listed all = list_all(tape, count);
-    if (!tape->device->failed) vote(tape, model, count, position, colour, &all, moving);
-    settle_on_planes(tape, model, model->config.gnn.length_scale, count, position, moving);
+    if (!tape->device->failed) vote(tape, o, count, position, colour, &all, moving);
+    settle_on_planes(tape, o, o->length_scale, count, position, moving);
     end(tape, used);
 }

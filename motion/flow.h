@@ -2,43 +2,43 @@
 // Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Scene flow"): means of the
 // nearest points, then rigid point-to-plane registration of the moving points around each query, in which queries learn
 // from their neighbours. The velocity cue at nodes is minus the flow from the present to the past.
-#ifndef VPD_GNN_FLOW_H
-#define VPD_GNN_FLOW_H
+#ifndef VPD_MOTION_FLOW_H
+#define VPD_MOTION_FLOW_H
 
 #include "nn/device.h"
 
 #include <stddef.h>
 
 // Points with colours, device memory.
-typedef struct GnnPoints {
+typedef struct FlowPoints {
     size_t count;
     const real *x; // (count, 3) metres
     const real *c; // (count, 3) rgb in [0,1]
-} GnnPoints;
+} FlowPoints;
 
 typedef struct FlowArgs {
-    GnnPoints queries, from, to;
-    GnnPoints from_moving, to_moving; // those that move; with fewer than 8 in either nothing is registered
-    real colour_length;               // metres per unit of rgb
-    real extent;                      // X, metres: what the scales of registration are shares of
-    bool rigid;                       // false: means alone
-    real *u;                          // (queries, 3) metres, device memory
-    real *g;                          // (queries, 9) du/dx row by row, device memory; NULL without `rigid`
+    FlowPoints queries, from, to;
+    FlowPoints from_moving, to_moving; // those that move; with fewer than 8 in either nothing is registered
+    real colour_length;                // metres per unit of rgb
+    real extent;                       // X, metres: what the scales of registration are shares of
+    bool rigid;                        // false: means alone
+    real *u;                           // (queries, 3) metres, device memory
+    real *g;                           // (queries, 9) du/dx row by row, device memory; NULL without `rigid`
 } FlowArgs;
 
 // Without memory the device is marked failed. Temporaries stay in device->scratch: callers mark and release it.
 void flow_between(Device *device, const FlowArgs *args);
 
 // Flow at points: around point j it is u_j + g_j (x - x_j).
-typedef struct GnnFlow {
-    GnnPoints points;
+typedef struct Flow {
+    FlowPoints points;
     const real *u; // (points.count, 3)
     const real *g; // (points.count, 9), or NULL: 0
-} GnnFlow;
+} Flow;
 
 // u_q (queries, 3) = mean of the flow at query q of the k points nearest to it in position and colour_length * rgb; g
 // (queries, 9), or NULL: the mean of their gradients; 0 without points. Temporaries as above.
-void flow_at(Device *device, const GnnFlow *flow, const GnnPoints *queries, real colour_length, size_t k, real *u,
+void flow_at(Device *device, const Flow *flow, const FlowPoints *queries, real colour_length, size_t k, real *u,
              real *g);
 
 #endif

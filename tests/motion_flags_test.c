@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points move (model/moving.h): a block above a floor of which a part was uncovered, with errors of single
+// Which points move (motion/flags.h): a block above a floor of which a part was uncovered, with errors of single
 // pixels, against a naive search.
 #include "base/random.h"
-#include "model/moving.h"
-#include "tests/model_scene.h"
+#include "motion/flags.h"
 #include "tests/naive_plane.h"
+#include "tests/test.h"
 
 enum { FLOOR = 300, BLOCK = 100, POINTS = FLOOR + BLOCK, PLANE = 10, VOTERS = 16 };
 
@@ -78,13 +78,12 @@ static size_t naive_nearest(const Points *p, double lc, size_t i, bool still_onl
 }
 
 // Returns how many flags change.
-static size_t naive_vote(const Config *c, Points *p, bool flagged_only) {
+static size_t naive_vote(const MotionOptions *c, Points *p, bool flagged_only) {
     Points *before = malloc(sizeof *before);
     size_t changes = 0;
     memcpy(before, p, sizeof *before);
     for (size_t i = 0; i < p->count; i++) {
-        size_t near[64], votes = 0,
-                         k = naive_nearest(before, c->gnn.colour_length, i, false, (size_t)c->gnn.moving_vote, near);
+        size_t near[64], votes = 0, k = naive_nearest(before, c->colour_length, i, false, c->vote, near);
         for (size_t e = 0; e < k; e++) votes += before->moving[near[e]] > 0;
         if (!flagged_only || before->moving[i] > 0) p->moving[i] = 2 * votes > k;
         changes += p->moving[i] != before->moving[i];
@@ -93,7 +92,7 @@ static size_t naive_vote(const Config *c, Points *p, bool flagged_only) {
     return changes;
 }
 
-static size_t naive_settle_on_planes(const Config *c, Points *p, double reach) {
+static size_t naive_settle_on_planes(const MotionOptions *c, Points *p, double reach) {
     Points *before = malloc(sizeof *before);
     size_t changes = 0;
     memcpy(before, p, sizeof *before);
@@ -106,8 +105,7 @@ static size_t naive_settle_on_planes(const Config *c, Points *p, double reach) {
         naive_mean(places, k, mean);
         naive_normal(places, k, normal);
         for (size_t e = 0; e < 3; e++) d[e] = (double)before->position[3 * i + e] - mean[e];
-        if (fabs(naive_dot(d, normal)) < c->gnn.moving_threshold && naive_length(d) < reach)
-            p->moving[i] = 0, changes++;
+        if (fabs(naive_dot(d, normal)) < c->moving_threshold && naive_length(d) < reach) p->moving[i] = 0, changes++;
     }
     free(before);
     return changes;
@@ -118,28 +116,25 @@ typedef struct Changes {
     size_t plane, vote, plane_again;
 } Changes;
 
-static Changes naive_settle(const Config *c, Points *p) {
+static Changes naive_settle(const MotionOptions *c, Points *p) {
     Changes changes = {.plane = naive_settle_on_planes(c, p, INFINITY)};
     changes.vote = naive_vote(c, p, false);
-    changes.plane_again = naive_settle_on_planes(c, p, c->gnn.length_scale);
+    changes.plane_again = naive_settle_on_planes(c, p, c->length_scale);
     return changes;
 }
 
-// ---- what the model says
+// ---- the filter
 
 typedef struct Fixture {
     Device *device;
-    Vpd *model;
     Tape tape;
+    MotionOptions options;
 } Fixture;
 
-static void setup(Fixture *f, const char *const *options) {
-    Config config;
+static void setup(Fixture *f) {
     Error err = {0};
-    *f = (Fixture){0};
-    scene_config(&config, options);
+    *f = (Fixture){.options = {.moving_threshold = 0.005, .vote = VOTERS, .colour_length = 1, .length_scale = 0.1}};
     assert_status_ok(device_open("cpu", 2, &f->device, &err), err);
-    assert_status_ok(vpd_create(&config, f->device, &f->model, &err), err);
     tape_init(&f->tape, f->device);
 }
 
@@ -150,17 +145,16 @@ static void teardown(Fixture *f) {
     assert_int_equal(f->tape.memory.used, 0);
     assert_int_equal(f->device->scratch.used, 0);
     tape_free(&f->tape);
-    vpd_free(f->model);
     device_close(f->device);
 }
 
 static void settle(Fixture *f, Points *p) {
-    moving_settle(&f->tape, f->model, p->count, p->position, p->colour, p->moving);
+    flags_settle(&f->tape, &f->options, p->count, p->position, p->colour, p->moving);
 }
 
 static void confirm(Fixture *f, Points *p) {
     PointCloud cloud = {.count = p->count, .position = p->position, .colour = p->colour, .moving = p->moving};
-    moving_confirm(&f->tape, f->model, &cloud);
+    flags_confirm(&f->tape, &f->options, &cloud);
 }
 
 static void assert_same_flags(const Points *a, const Points *b) {
@@ -171,7 +165,7 @@ static void assert_same_flags(const Points *a, const Points *b) {
 static Changes settle_both_ways(Fixture *f, Points *p) {
     Points *naive = malloc(sizeof *naive);
     memcpy(naive, p, sizeof *naive);
-    Changes changes = naive_settle(&f->model->config, naive);
+    Changes changes = naive_settle(&f->options, naive);
     settle(f, p);
     assert_same_flags(p, naive);
     free(naive);
@@ -182,13 +176,13 @@ static void uncovered_floor_stands(void **state) {
     (void)state;
     Fixture f;
     Points *p = make_points(0), *voted = make_points(0);
-    setup(&f, NULL);
+    setup(&f);
     assert_true(count_moving(p) > BLOCK + 2 * VOTERS);
     Changes changes = settle_both_ways(&f, p);
     assert_true(changes.plane > 2 * VOTERS);
     for (size_t i = 0; i < p->count; i++) assert_true((p->moving[i] > 0) == is_block(i));
     // The planted difference: by a vote alone so much floor goes on moving.
-    naive_vote(&f.model->config, voted, false);
+    naive_vote(&f.options, voted, false);
     assert_true(count_moving(voted) > BLOCK + VOTERS);
     free(p);
     free(voted);
@@ -201,7 +195,7 @@ static void the_flat_inside_of_a_body_moves(void **state) {
     Fixture f;
     Points *p = make_points(0);
     size_t inside = 0;
-    setup(&f, NULL);
+    setup(&f);
     for (size_t i = FLOOR; i < POINTS; i++)
         if (p->position[3 * i] * p->position[3 * i] + p->position[3 * i + 1] * p->position[3 * i + 1] <
             (real)(0.05 * 0.05))
@@ -217,16 +211,17 @@ static void the_flat_inside_of_a_body_moves(void **state) {
 static void each_rule_is_as_it_is_written(void **state) {
     (void)state;
     Fixture f;
-    setup(&f, NULL);
+    setup(&f);
     Points *p = make_points(0.2), *far = make_points(0.2);
     Changes changes = settle_both_ways(&f, p);
     assert_true(changes.plane > 0 && changes.vote > 0 && changes.plane_again > 0);
-    naive_settle_on_planes(&f.model->config, far, INFINITY);
-    naive_vote(&f.model->config, far, false);
-    assert_true(naive_settle_on_planes(&f.model->config, far, INFINITY) > changes.plane_again);
+    naive_settle_on_planes(&f.options, far, INFINITY);
+    naive_vote(&f.options, far, false);
+    assert_true(naive_settle_on_planes(&f.options, far, INFINITY) > changes.plane_again);
     teardown(&f);
     // The floor is as rough as the threshold.
-    setup(&f, (const char *[]){"gnn.moving_threshold=0.0015", NULL});
+    setup(&f);
+    f.options.moving_threshold = 0.0015;
     free(p);
     p = make_points(0.2);
     assert_true(settle_both_ways(&f, p).plane < changes.plane);
@@ -240,9 +235,9 @@ static void flags_of_a_cloud_are_confirmed_or_cleared(void **state) {
     Fixture f;
     Points *p = make_points(0.15), *naive = make_points(0.15), *before = make_points(0.15);
     size_t kept = 0, cleared = 0;
-    setup(&f, NULL);
+    setup(&f);
     confirm(&f, p);
-    naive_vote(&f.model->config, naive, true);
+    naive_vote(&f.options, naive, true);
     assert_same_flags(p, naive);
     for (size_t i = 0; i < p->count; i++) {
         assert_true(p->moving[i] <= before->moving[i]); // none is set
@@ -265,7 +260,7 @@ static void thin_cases(void **state) {
     (void)state;
     static const size_t counts[] = {0, 1, 2, 9, 60, POINTS}, still[] = {0, 1, 2, 3, 5, 9};
     Fixture f;
-    setup(&f, NULL);
+    setup(&f);
     Points *p = make_points(0);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         p->count = counts[i];
@@ -290,11 +285,11 @@ static void thin_cases(void **state) {
 
 static void without_voters_flags_stay(void **state) {
     (void)state;
-    static const char *const votes[] = {"gnn.moving_vote=0", "gnn.moving_vote=1"};
-    for (int i = 0; i < 3; i++) {
+    for (size_t vote = 0; vote < 2; vote++) {
         Fixture f;
         Points *p = make_points(0.15), *before = make_points(0.15);
-        setup(&f, (const char *[]){i < 2 ? votes[i] : "gnn.form=published", NULL});
+        setup(&f);
+        f.options.vote = vote;
         settle(&f, p);
         confirm(&f, p);
         assert_same_flags(p, before);
@@ -302,6 +297,22 @@ static void without_voters_flags_stay(void **state) {
         free(before);
         teardown(&f);
     }
+}
+
+static void flags_become_bits_of_pixels(void **state) {
+    (void)state;
+    enum { COUNT = 5, BYTES = 3 };
+    static int32_t pixel[COUNT] = {0, 7, 8, 19, 23};
+    static const real moving[COUNT] = {1, 0, 1, 1, 0};
+    real flags[COUNT], again[COUNT] = {0, 1, 0, 0, 1};
+    uint8_t bits[BYTES] = {0};
+    memcpy(flags, moving, sizeof flags);
+    PointCloud cloud = {.count = COUNT, .moving = flags, .pixel = pixel};
+    flags_pack(&cloud, bits);
+    assert_true(bits[0] == 1 && bits[1] == 1 && bits[2] == 1 << 3);
+    cloud.moving = again;
+    flags_unpack(bits, &cloud);
+    assert_memory_equal(again, moving, sizeof again);
 }
 
 int main(void) {
@@ -312,6 +323,7 @@ int main(void) {
         cmocka_unit_test(flags_of_a_cloud_are_confirmed_or_cleared),
         cmocka_unit_test(thin_cases),
         cmocka_unit_test(without_voters_flags_stay),
+        cmocka_unit_test(flags_become_bits_of_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

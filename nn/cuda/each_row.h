@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of plans and of flow share: a thread for each row, and lists that a warp makes.
-#ifndef VPD_GNN_CUDA_ROWS_H
-#define VPD_GNN_CUDA_ROWS_H
+// What loops over few rows share: a thread for each row, and lists that a warp makes.
+#ifndef VPD_NN_CUDA_EACH_ROW_H
+#define VPD_NN_CUDA_EACH_ROW_H
 
 #include "nn/cuda/launch.h"
 

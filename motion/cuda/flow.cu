@@ -2,9 +2,9 @@
 // The loops of scene flow: a thread for each row or point; a warp for each query whose pairs are added in their order.
 #include "nn/cuda/launch.h"
 
-#include "gnn/cuda/functions.h"
-#include "gnn/cuda/rows.h"
-#include "gnn/flow_elements.h"
+#include "motion/cuda/functions.h"
+#include "motion/flow_elements.h"
+#include "nn/cuda/each_row.h"
 
 void flow_normals_cuda(Device *device, const FlowNormalsArgs *a) {
     cuda_each_row<FlowNormalsArgs, flow_normal_row>(device, "flow normals", a, a->count);
@@ -20,6 +20,18 @@ void flow_motion_cuda(Device *device, const FlowMotionArgs *a) {
 
 void flow_at_cuda(Device *device, const FlowAtArgs *a) {
     cuda_each_row<FlowAtArgs, flow_at_row>(device, "flow at", a, a->queries);
+}
+
+static __global__ void pairs(FlowPairPointsArgs a) {
+    GRID_LOOP(i, 3 * a.queries * a.pairs) {
+        size_t row = i / 3, q = cuda_quotient(row, a.pairs), j = row - q * a.pairs;
+        a.out[i] = a.scale * a.value[3 * static_cast<size_t>(a.index[q * a.k + j * a.every]) + i % 3];
+    }
+}
+
+void flow_pair_points_cuda(Device *device, const FlowPairPointsArgs *a) {
+    if (!cuda_op(device, "flow pair points", a->queries, a->pairs)) return;
+    LAUNCH(device, cuda_blocks(3 * a->queries * a->pairs), CUDA_THREADS, 0, pairs, *a);
 }
 
 static __global__ void place(FlowPlaceArgs a) {

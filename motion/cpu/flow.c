@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of scene flow.
-#include "gnn/cpu/functions.h"
-#include "gnn/flow_elements.h"
+#include "motion/cpu/functions.h"
+#include "motion/flow_elements.h"
 
 #include <omp.h>
 
 void CPU_FN(flow_normals)(Device *device, const FlowNormalsArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 64)
     for (size_t p = 0; p < a->count; p++) flow_normal_row(a, p);
+}
+
+void CPU_FN(flow_pair_points)(Device *device, const FlowPairPointsArgs *a) {
+#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 16)
+    for (size_t q = 0; q < a->queries; q++)
+        for (size_t j = 0; j < a->pairs; j++) {
+            const real *value = a->value + 3 * (size_t)a->index[q * a->k + j * a->every];
+            real *out = a->out + 3 * (q * a->pairs + j);
+            for (size_t c = 0; c < 3; c++) out[c] = a->scale * value[c];
+        }
 }
 
 void CPU_FN(flow_place)(Device *device, const FlowPlaceArgs *a) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mathematics of rigid registration (gnn/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double:
+// Mathematics of rigid registration (motion/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double:
 // the motion of a small patch is what is left of large positions.
-#ifndef VPD_GNN_RIGID_H
-#define VPD_GNN_RIGID_H
+#ifndef VPD_MOTION_RIGID_H
+#define VPD_MOTION_RIGID_H
 
-#include "gnn/element.h"
+#include "nn/element.h"
 
 enum { RIGID_UNKNOWNS = 6, RIGID_MOTION = 12 };
 

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Motion that training keeps: the same bits from its file as from the frames, in turned worlds too, across runs; and
+// files that are damaged, or of other data or options.
+#include "tests/flow_movie.h"
+#include "train/motion_cache.h"
+
+#include <fcntl.h>
+
+enum { T = 2, EPISODES = 3, FRAMES = 12, EPISODE = 2 };
+static const int frames_of[EPISODES] = {FRAMES, FRAMES, FRAMES};
+static const VideoFrame present = {.episode = EPISODE, .frame = 6, .stride = 1};
+
+typedef struct Fixture {
+    Movie movie;
+    Device *device;
+    Vpd *model;
+    Tape tape;
+    Workspace workspace;
+    MotionCache cache;
+    MotionSource source;
+    char folder[64], path[96];
+    FILE *said;
+    Log log;
+} Fixture;
+
+static void open_model(Fixture *f, const char *const *options) {
+    Config config;
+    Error err = {0};
+    vpd_free(f->model);
+    scene_config(&config, options);
+    assert_status_ok(vpd_create(&config, f->device, &f->model, &err), err);
+}
+
+static void open_cache(Fixture *f) {
+    Error err = {0};
+    motion_cache_close(&f->cache);
+    assert_status_ok(motion_cache_open(&f->cache, f->path, f->model, &f->source, &f->log, &err), err);
+}
+
+static void setup(Fixture *f) {
+    Error err = {0};
+    memset(f, 0, sizeof *f);
+    movie_make(&f->movie);
+    assert_status_ok(device_open("cpu", 2, &f->device, &err), err);
+    open_model(f, NULL);
+    tape_init(&f->tape, f->device);
+    test_make_folder(f->folder);
+    snprintf(f->path, sizeof f->path, "%s/motion.bin", f->folder);
+    f->said = tmpfile();
+    f->log = log_open(f->said, false);
+    f->source = (MotionSource){EPISODES, frames_of, MOVIE_VIEWS * MOVIE_PIXELS, 17};
+    open_cache(f);
+}
+
+static void teardown(Fixture *f) {
+    motion_cache_close(&f->cache);
+    workspace_free(&f->workspace);
+    tape_free(&f->tape);
+    vpd_free(f->model);
+    device_close(f->device);
+    fclose(f->said);
+    test_remove_folder(f->folder);
+}
+
+// Whether the log holds the words; it is empty then.
+static bool said(Fixture *f, const char *words) {
+    char text[2000] = "";
+    rewind(f->said);
+    text[fread(text, 1, sizeof text - 1, f->said)] = 0;
+    rewind(f->said);
+    assert_int_equal(ftruncate(fileno(f->said), 0), 0);
+    return *words ? strstr(text, words) != NULL : !*text;
+}
+
+// What the cache has seen at a frame whose pictures are those of the movie from `first` on.
+static const MotionSeen *see(Fixture *f, int first, const double *turn, VideoFrame of) {
+    Observation history = movie_part(&f->movie, first, T);
+    const MotionSeen *seen;
+    Error err = {0};
+    history.turn = turn;
+    tape_reset(&f->tape);
+    assert_status_ok(motion_cache_seen(&f->cache, &f->tape, f->model, &history, of, &seen, &err), err);
+    return seen;
+}
+
+static MotionSeen copy_of(const MotionSeen *seen) {
+    MotionSeen out = *seen;
+    Error err = {0};
+    assert_status_ok(motion_field_copy(&seen->field, &out.field, &err), err);
+    out.moving = malloc(seen->frames * seen->flag_bytes);
+    memcpy(out.moving, seen->moving, seen->frames * seen->flag_bytes);
+    return out;
+}
+
+static bool same_field(const MotionField *a, const MotionField *b) {
+    return a->count == b->count && !memcmp(a->position, b->position, MOTION_FIELD_WIDTH * a->count * sizeof(real));
+}
+
+static bool same(const MotionSeen *a, const MotionSeen *b) {
+    return same_field(&a->field, &b->field) && a->frames == b->frames && a->flag_bytes == b->flag_bytes &&
+           !memcmp(a->moving, b->moving, a->frames * a->flag_bytes);
+}
+
+// What a step takes from the cache is what the frames show, whatever their pictures are and however they are turned.
+static void a_frame_is_seen_once(void **state) {
+    (void)state;
+    static Fixture f;
+    static const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+    Error err = {0};
+    MotionSeen own;
+    Observation history;
+    setup(&f);
+    history = movie_part(&f.movie, 0, T);
+    assert_status_ok(vpd_observe(&f.tape, f.model, &history, &own, &err), err);
+    assert_true(own.field.count > 30 && own.field.count <= 256 && own.moving && own.frames == T);
+    assert_true(same(&own, see(&f, 0, turn, present)));
+    assert_true(same(&own, see(&f, 0, NULL, present)) && same(&own, see(&f, 2, NULL, present)));
+    VideoFrame later = present;
+    later.frame++;
+    assert_false(same(&own, see(&f, 2, NULL, later))); // the planted difference
+    assert_true(same(&own, see(&f, 2, NULL, present)));
+    open_cache(&f); // the next run
+    assert_true(same(&own, see(&f, 2, NULL, present)));
+    assert_true(said(&f, ""));
+    motion_seen_free(&own);
+    teardown(&f);
+}
+
+static void an_encoding_takes_what_was_seen(void **state) {
+    (void)state;
+    static Fixture f;
+    const double a = 0.7, turns[2][9] = {{cos(a), -sin(a), 0, sin(a), cos(a), 0, 0, 0, 1},
+                                         {cos(a), sin(a), 0, sin(a), -cos(a), 0, 0, 0, 1}};
+    Error err = {0};
+    EncodeOptions options = {.key = {3, 0, 0}, .no_latents = true};
+    Scene scene;
+    setup(&f);
+    for (int i = 0; i < 2; i++) {
+        const MotionSeen *seen = see(&f, 0, turns[i], present);
+        Observation history = movie_part(&f.movie, 0, T);
+        size_t moving = 0;
+        history.turn = turns[i];
+        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, seen, options, &scene, &err), err);
+        const MotionField *field = &seen->field;
+        assert_int_equal(scene.motion.points.count, field->count);
+        for (size_t j = 0; j < 3 * field->count; j++) {
+            const double *row = turns[i] + 3 * (j % 3);
+            const real *x = field->position + j - j % 3, *u = field->motion + j - j % 3;
+            // a rounding of 2 m
+            assert_close(scene.motion.points.x[j],
+                         row[0] * (double)x[0] + row[1] * (double)x[1] + row[2] * (double)x[2], 1e-6, 0);
+            assert_close(scene.motion.u[j], row[0] * (double)u[0] + row[1] * (double)u[1] + row[2] * (double)u[2], 1e-6,
+                         0);
+        }
+        for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) moving += scene.moving[n] > 0;
+        assert_true(moving > 10);
+        // Of nothing that moves.
+        MotionSeen still = copy_of(seen);
+        memset(still.moving, 0, still.frames * still.flag_bytes);
+        assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, &still, options, &scene, &err), err);
+        for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) assert_true(scene.moving[n] == 0);
+        motion_seen_free(&still);
+    }
+    teardown(&f);
+}
+
+static void next_frames_are_kept_beside_them(void **state) {
+    (void)state;
+    static Fixture f;
+    Error err = {0};
+    MotionField field, own, again;
+    MotionFrame frame = {&f.movie.observation, 1, {.episode = EPISODE, .frame = 5, .stride = 1}};
+    setup(&f);
+    assert_false(motion_cache_find_next(&f.cache, present, &field));
+    assert_status_ok(motion_cache_next(&f.cache, &f.tape, f.model, &frame, &field, &err), err);
+    assert_status_ok(motion_field_copy(&field, &own, &err), err);
+    assert_true(own.count > 100 && own.count <= MOTION_NEXT_POINTS);
+    MotionSeen seen = copy_of(see(&f, 0, NULL, present));
+    assert_false(same_field(&own, &seen.field)); // of the same frame
+    open_cache(&f);
+    assert_true(motion_cache_find_next(&f.cache, present, &field) && same_field(&field, &own));
+    assert_true(same(&seen, see(&f, 2, NULL, present)));
+    // Without a file the last one alone is there.
+    motion_cache_close(&f.cache);
+    assert_false(motion_cache_find_next(&f.cache, present, &again));
+    assert_status_ok(motion_cache_next(&f.cache, &f.tape, f.model, &frame, &again, &err), err);
+    assert_true(same_field(&again, &own));
+    assert_true(said(&f, ""));
+    motion_field_free(&own);
+    motion_seen_free(&seen);
+    teardown(&f);
+}
+
+static void change_byte(const char *path, off_t at) {
+    int file = open(path, O_RDWR);
+    char byte;
+    assert_int_equal(pread(file, &byte, 1, at), 1);
+    byte ^= 4;
+    assert_int_equal(pwrite(file, &byte, 1, at), 1);
+    close(file);
+}
+
+static off_t size_of(const char *path) {
+    int file = open(path, O_RDONLY);
+    off_t size = lseek(file, 0, SEEK_END);
+    close(file);
+    return size;
+}
+
+static void a_damaged_record_is_measured_again(void **state) {
+    (void)state;
+    static Fixture f;
+    setup(&f);
+    MotionSeen own = copy_of(see(&f, 0, NULL, present));
+    off_t size = size_of(f.path);
+    size_t record =
+        sizeof(MotionRecord) + own.field.count * MOTION_FIELD_WIDTH * sizeof(real) + own.frames * own.flag_bytes;
+    const off_t begin = size - (off_t)record, wrong[] = {begin, begin + 8, begin + 20, begin + 60, size - 1};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        change_byte(f.path, wrong[i]);
+        assert_true(same(&own, see(&f, 0, NULL, present)));
+        assert_true(said(&f, "motion at episode 2, frame 6 is damaged; it is measured again"));
+        assert_true(same(&own, see(&f, 2, NULL, present)) && said(&f, ""));
+    }
+    assert_int_equal(truncate(f.path, size - 1), 0);
+    assert_true(same(&own, see(&f, 0, NULL, present)) && said(&f, "damaged"));
+    motion_seen_free(&own);
+    teardown(&f);
+}
+
+// Other pictures under the same name show that nothing was taken from the file.
+static void must_be_emptied(Fixture *f) {
+    MotionSeen own = copy_of(see(f, 0, NULL, present));
+    assert_true(said(f, ""));
+    open_cache(f);
+    assert_true(same(&own, see(f, 2, NULL, present)) && said(f, ""));
+    f->source.data++;
+    open_cache(f);
+    assert_true(said(f, "motion is measured anew"));
+    assert_false(same(&own, see(f, 2, NULL, present)));
+    motion_seen_free(&own);
+}
+
+static void a_foreign_file_is_emptied(void **state) {
+    (void)state;
+    static Fixture f;
+    static const int fewer[EPISODES] = {FRAMES, FRAMES, FRAMES - 1};
+    setup(&f);
+    must_be_emptied(&f);
+    f.source.frames = fewer;
+    open_cache(&f);
+    assert_true(said(&f, "motion is measured anew"));
+    open_model(&f, (const char *[]){"gnn.colour_length=0.5", NULL});
+    open_cache(&f);
+    assert_true(said(&f, "motion is measured anew"));
+    change_byte(f.path, 20);
+    open_cache(&f);
+    assert_true(said(&f, "motion is measured anew"));
+    open_cache(&f);
+    assert_true(said(&f, ""));
+    teardown(&f);
+}
+
+static void what_is_no_file_is_refused(void **state) {
+    (void)state;
+    static Fixture f;
+    Error err = {0};
+    MotionCache cache;
+    setup(&f);
+    assert_status_error(motion_cache_open(&cache, f.folder, f.model, &f.source, NULL, &err), STATUS_BAD_INPUT, err,
+                        f.folder);
+    assert_true(!cache.is_open && !cache.first_row);
+    teardown(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_is_seen_once),
+        cmocka_unit_test(an_encoding_takes_what_was_seen),
+        cmocka_unit_test(next_frames_are_kept_beside_them),
+        cmocka_unit_test(a_damaged_record_is_measured_again),
+        cmocka_unit_test(a_foreign_file_is_emptied),
+        cmocka_unit_test(what_is_no_file_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/motion_cache.h"
+
+#include "base/file.h"
+#include "base/version.h"
+#include "gnn/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { FORMAT = 1, HEADER_BYTES = 4096, SEEN_POINTS = 1024 };
+static const char MAGIC[8] = "VPDMOTN";
+
+// Of little-endian numbers, as everything in the file.
+typedef struct Header {
+    char magic[8];
+    uint64_t key, rows, slot[MOTION_KINDS], checksum;
+} Header;
+
+void motion_cache_close(MotionCache *cache) {
+    if (cache->is_open) close(cache->descriptor);
+    free(cache->path);
+    free(cache->first_row);
+    for (int k = 0; k < MOTION_KINDS; k++) free(cache->buffer[k].bytes);
+    *cache = (MotionCache){0};
+}
+
+// ---- the file
+
+static const char *name_of(const MotionCache *cache) { return cache->path ? cache->path : "motion in memory"; }
+
+// Everything that the numbers in it depend on.
+static uint64_t key_of(const Vpd *model, const MotionSource *source) {
+    MotionOptions o = vpd_motion_options(model);
+    char text[600];
+    int length = snprintf(text, sizeof text, "%d %d %d %d %d %a %zu %a %a %a %u %ld %ld %s %s %s", FORMAT, o.crop,
+                          o.flags, o.velocity, o.rigid, o.moving_threshold, o.vote, o.colour_length, o.extent,
+                          o.length_scale, o.seed, model->config.model.T, model->config.data.stride,
+                          model->device->gnn->name, version_number(), version_commit());
+    uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
+    const IntList *views = &model->config.data.input_views;
+    hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);
+    return XXH3_64bits_withSeed(source->frames, (size_t)source->episodes * sizeof *source->frames, hash);
+}
+
+static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+static size_t record_bytes(size_t points, size_t flags) {
+    return sizeof(MotionRecord) + points * MOTION_FIELD_WIDTH * sizeof(real) + flags;
+}
+
+static Status read_layout(MotionCache *cache, const Vpd *model, const MotionSource *source, Error *err) {
+    size_t rows = 0, flags = (size_t)model->config.model.T * ((source->pixels + 7) / 8);
+    cache->first_row = malloc(((size_t)source->episodes + 1) * sizeof *cache->first_row);
+    if (!cache->first_row) return error_set(err, STATUS_FAILED, "out of memory for scene flow");
+    cache->episodes = source->episodes;
+    for (int e = 0; e <= source->episodes; e++) {
+        cache->first_row[e] = rows;
+        if (e < source->episodes) rows += (size_t)source->frames[e];
+    }
+    cache->slot[MOTION_SEEN] = round_up(record_bytes(SEEN_POINTS, flags));
+    cache->slot[MOTION_NEXT] = round_up(record_bytes(MOTION_NEXT_POINTS, 0));
+    return STATUS_OK;
+}
+
+static Status open_file(MotionCache *cache, const char *path, Error *err) {
+    struct stat info;
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    if (path && !(cache->path = strdup(path))) return error_set(err, STATUS_FAILED, "out of memory for scene flow");
+    cache->descriptor = path ? open(path, flags, 0666) : memfd_create("motion", MFD_CLOEXEC);
+    if (cache->descriptor < 0) return file_error(err, name_of(cache), "open", errno);
+    cache->is_open = true;
+    if (fstat(cache->descriptor, &info) == 0 && S_ISREG(info.st_mode)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected a file; remove what is there", path);
+}
+
+// Keeps what is in the file if it begins with `wanted`, and empties it else.
+static Status take_or_empty(MotionCache *cache, const Header *wanted, Error *err) {
+    Header found = {0};
+    const char *path = name_of(cache);
+    ssize_t got = pread(cache->descriptor, &found, sizeof found, 0);
+    if (got < 0) return file_error(err, path, "read", errno);
+    if (got == sizeof found && !memcmp(&found, wanted, sizeof found)) return STATUS_OK;
+    if (got > 0)
+        log_note(cache->log, "%s: it is of other data, other options or another program; motion is measured anew",
+                 path);
+    if (ftruncate(cache->descriptor, 0) != 0 || ftruncate(cache->descriptor, HEADER_BYTES) != 0 ||
+        pwrite(cache->descriptor, wanted, sizeof *wanted, 0) != sizeof *wanted)
+        return file_error(err, path, "write", errno);
+    return STATUS_OK;
+}
+
+Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model, const MotionSource *source,
+                         const Log *log, Error *err) {
+    *cache = (MotionCache){.log = log};
+    Status status = read_layout(cache, model, source, err);
+    if (status == STATUS_OK) status = open_file(cache, path, err);
+    if (status == STATUS_OK) {
+        Header header = {.key = key_of(model, source), .rows = cache->first_row[source->episodes]};
+        memcpy(header.magic, MAGIC, sizeof MAGIC);
+        for (int k = 0; k < MOTION_KINDS; k++) header.slot[k] = cache->slot[k];
+        header.checksum = XXH3_64bits(&header, offsetof(Header, checksum));
+        status = take_or_empty(cache, &header, err);
+    }
+    if (status != STATUS_OK) motion_cache_close(cache);
+    return status;
+}
+
+// ---- records
+
+static off_t place_of(const MotionCache *cache, MotionKind kind, VideoFrame of) {
+    size_t row = cache->first_row[of.episode] + (size_t)of.frame,
+           pair = cache->slot[MOTION_SEEN] + cache->slot[MOTION_NEXT];
+    return (off_t)(HEADER_BYTES + row * pair + (kind == MOTION_NEXT ? cache->slot[MOTION_SEEN] : 0));
+}
+
+static char *reserve(MotionCache *cache, MotionKind kind, size_t bytes) {
+    struct MotionBuffer *buffer = &cache->buffer[kind];
+    if (bytes > buffer->capacity) {
+        free(buffer->bytes);
+        buffer->bytes = malloc(bytes);
+        buffer->capacity = buffer->bytes ? bytes : 0;
+    }
+    return buffer->bytes;
+}
+
+static uint64_t checksum_of(const char *record, size_t bytes) {
+    return XXH3_64bits(record + sizeof(uint64_t), bytes - sizeof(uint64_t));
+}
+
+// A field whose numbers stand behind a record.
+static MotionField field_in(char *bytes, size_t points) {
+    real *x = (real *)(bytes + sizeof(MotionRecord));
+    return (MotionField){points, x, x + 3 * points, x + 6 * points, x + 9 * points};
+}
+
+// Reads a record into its buffer; false where there is none, or none that is whole.
+static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, MotionRecord *out) {
+    size_t slot = cache->slot[kind];
+    char *bytes = cache->is_open ? reserve(cache, kind, slot) : NULL;
+    ssize_t got = bytes ? pread(cache->descriptor, bytes, slot, place_of(cache, kind, of)) : 0;
+    if (got < (ssize_t)sizeof *out) return false;
+    static const MotionRecord never;
+    memcpy(out, bytes, sizeof *out);
+    if (!memcmp(out, &never, sizeof never)) return false;
+    size_t size = record_bytes(out->points, (size_t)out->frames * out->flag_bytes);
+    bool whole = out->points <= SEEN_POINTS && out->frames <= GNN_MAX_SETS && size <= (size_t)got &&
+                 checksum_of(bytes, size) == out->checksum;
+    if (whole && out->kind == (int32_t)kind && out->episode == of.episode && out->frame == of.frame) return true;
+    log_note(cache->log, "%s: the motion at episode %d, frame %d is damaged; it is measured again", name_of(cache),
+             of.episode, of.frame);
+    return false;
+}
+
+// A field and flags as a record in the buffer of its kind, and in the file where there is one.
+static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, const MotionField *field,
+                          const MotionSeen *seen, MotionRecord *out, Error *err) {
+    *out = (MotionRecord){.kind = kind, .episode = of.episode, .frame = of.frame, .points = (uint32_t)field->count};
+    if (seen) out->frames = (uint32_t)seen->frames, out->flag_bytes = (uint32_t)seen->flag_bytes;
+    size_t flags = (size_t)out->frames * out->flag_bytes, numbers = field->count * MOTION_FIELD_WIDTH * sizeof(real),
+           size = record_bytes(field->count, flags);
+    char *bytes = reserve(cache, kind, size);
+    if (!bytes) return error_set(err, STATUS_FAILED, "out of memory for the motion of a frame");
+    memcpy(bytes, out, sizeof *out);
+    if (numbers) memcpy(bytes + sizeof *out, field->position, numbers); // one block
+    if (flags) memcpy(bytes + sizeof *out + numbers, seen->moving, flags);
+    out->checksum = checksum_of(bytes, size);
+    memcpy(bytes, out, sizeof *out);
+    if (!cache->is_open) return STATUS_OK;
+    if (pwrite(cache->descriptor, bytes, size, place_of(cache, kind, of)) == (ssize_t)size) return STATUS_OK;
+    return file_error(err, name_of(cache), "write", errno);
+}
+
+// ---- what was seen
+
+Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
+                         VideoFrame present, const MotionSeen **out, Error *err) {
+    MotionRecord record = {0};
+    Status status = STATUS_OK;
+    bool found = find_record(cache, MOTION_SEEN, present, &record);
+    if (found && record.flag_bytes && record.flag_bytes != motion_flag_bytes(history)) found = false;
+    if (!found) {
+        MotionSeen seen = {0};
+        status = vpd_observe(tape, model, history, &seen, err);
+        if (status == STATUS_OK) status = keep_record(cache, MOTION_SEEN, present, &seen.field, &seen, &record, err);
+        motion_seen_free(&seen);
+    }
+    if (status != STATUS_OK) return status;
+    char *bytes = cache->buffer[MOTION_SEEN].bytes;
+    cache->seen = (MotionSeen){.field = field_in(bytes, record.points),
+                               .frames = record.frames,
+                               .flag_bytes = record.flag_bytes,
+                               .moving = record.flag_bytes ? (uint8_t *)bytes + record_bytes(record.points, 0) : NULL};
+    *out = &cache->seen;
+    return STATUS_OK;
+}
+
+// ---- motion to the next frame
+
+bool motion_cache_find_next(MotionCache *cache, VideoFrame of, MotionField *out) {
+    MotionRecord record;
+    bool found = find_record(cache, MOTION_NEXT, of, &record);
+    if (found) *out = field_in(cache->buffer[MOTION_NEXT].bytes, record.points);
+    return found;
+}
+
+Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
+                         Error *err) {
+    VideoFrame first = frame->first, of = {first.episode, first.frame + frame->index * first.stride, first.stride};
+    MotionRecord record;
+    MotionField field;
+    if (motion_cache_find_next(cache, of, out)) return STATUS_OK;
+    MotionOptions options = vpd_motion_options(model);
+    RandomKey key = {options.seed, RANDOM_FLOW, (uint32_t)of.frame, (uint32_t)of.episode};
+    Status status = motion_to_next(tape, &options, frame->frames, frame->index, key, &field, err);
+    if (status == STATUS_OK) status = keep_record(cache, MOTION_NEXT, of, &field, NULL, &record, err);
+    motion_field_free(&field);
+    if (status == STATUS_OK) *out = field_in(cache->buffer[MOTION_NEXT].bytes, record.points);
+    return status;
+}
