@@ -13,6 +13,8 @@
 // those of a field to the next frame. Points that decide whether one changed in both directions of time.
 enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024, HALF_POINTS = MOTION_NEXT_POINTS / 2, BOTH_WAYS = 8 };
 
+size_t motion_seen_points(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
+
 void motion_seen_free(MotionSeen *seen) {
     motion_field_free(&seen->field);
     free(seen->moving);
@@ -110,7 +112,7 @@ static Status see_frame(Tape *tape, const MotionOptions *o, const Observation *o
 static Status choose_points(Tape *tape, const MotionOptions *o, const PointCloud *now, MotionField *out, Error *err) {
     RandomKey key = {o->seed, RANDOM_FLOW, 0, 0};
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
-    size_t count = 0, most = o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL;
+    size_t count = 0, most = motion_seen_points(o);
     if (!items) return device_status(tape->device, err);
     for (size_t i = 0; i < now->count; i++)
         if (!o->flags || now->moving[i] > 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};

@@ -38,6 +38,9 @@ void motion_seen_free(MotionSeen *seen); // accepts {0}
 // Bytes for the flags of a frame.
 size_t motion_flag_bytes(const Observation *observation);
 
+// Points of an observation's field, at most.
+size_t motion_seen_points(const MotionOptions *options);
+
 // *out is overwritten, not freed. It stays {0} where the options want neither flags nor velocities. The tape lends its
 // memory.
 Status motion_observe(Tape *tape, const MotionOptions *options, const Observation *observation, MotionSeen *out,

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { FORMAT = 1, HEADER_BYTES = 4096, SEEN_POINTS = 1024 };
+enum { FORMAT = 1, HEADER_BYTES = 4096 };
 static const char MAGIC[8] = "VPDMOTN";
 
 // Of little-endian numbers, as everything in the file.
@@ -64,7 +64,8 @@ static Status read_layout(MotionCache *cache, const Vpd *model, const MotionSour
         cache->first_row[e] = rows;
         if (e < source->episodes) rows += (size_t)source->frames[e];
     }
-    cache->slot[MOTION_SEEN] = round_up(record_bytes(SEEN_POINTS, flags));
+    MotionOptions options = vpd_motion_options(model);
+    cache->slot[MOTION_SEEN] = round_up(record_bytes(motion_seen_points(&options), flags));
     cache->slot[MOTION_NEXT] = round_up(record_bytes(MOTION_NEXT_POINTS, 0));
     return STATUS_OK;
 }
