@@ -151,8 +151,7 @@ static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, Moti
     memcpy(out, bytes, sizeof *out);
     if (!memcmp(out, &never, sizeof never)) return false;
     size_t size = record_bytes(out->points, (size_t)out->frames * out->flag_bytes);
-    bool whole = out->points <= SEEN_POINTS && out->frames <= GNN_MAX_SETS && size <= (size_t)got &&
-                 checksum_of(bytes, size) == out->checksum;
+    bool whole = out->frames <= GNN_MAX_SETS && size <= (size_t)got && checksum_of(bytes, size) == out->checksum;
     if (whole && out->kind == (int32_t)kind && out->episode == of.episode && out->frame == of.frame) return true;
     log_note(cache->log, "%s: the motion at episode %d, frame %d is damaged; it is measured again", name_of(cache),
              of.episode, of.frame);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training run: data and config in; a folder with the resolved config, metrics, sample pictures and checkpoints out.
 //   FOLDER/config.yaml  metrics.jsonl  events.out.tfevents.*  pictures/  checkpoints/step_00001000.h5 .. latest best
+//   FOLDER/motion.bin (train/motion_cache.h)
 // The same seed, config, machine and number of threads give the same losses bit for bit, also across a stop and a
 // resume.
 #ifndef VPD_TRAIN_TRAINER_H
