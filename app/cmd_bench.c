@@ -15,15 +15,17 @@
 
 static const Flag flags[] = {
     {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
-    {.name = "repeat", .value = "N", .help = "measurements, of which the median is given (default 5)"},
+    {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
     {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
-    {.name = "data", .value = "DATA", .help = "step: recording to train on (default: a made-up room)"},
+    {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
-    {.name = "whole", .help = "step: whole steps alone, as training takes them (clocks of parts wait for a GPU)"},
-    {.name = "cuda-graph", .help = "step: the same with train.cuda_graph"},
+    {.name = "whole", .help = "step: time whole steps only, as in training (timing each part makes a GPU wait)"},
+    {.name = "cuda-graph", .help = "step: time whole steps with train.cuda_graph"},
     {.name = "precision", .value = "NAME", .help = "model.precision: f32, bf16x6, bf16x3, bf16 or tf32 (default f32)"},
-    {.name = "from", .value = "N", .help = "doubling, neighbours: particles to begin with (default 4096)"},
-    {.name = "to", .value = "N", .help = "doubling: particles to end with, training at most 131072 (default 1048576)"},
+    {.name = "from", .value = "N", .help = "doubling, neighbours: smallest number of particles (default 4096)"},
+    {.name = "to",
+     .value = "N",
+     .help = "doubling: largest number of particles; training stops at 131072 (default 1048576)"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
     {.name = "json", .help = "one JSON object per measurement instead of tables"},
     {0},
@@ -187,7 +189,7 @@ const Command command_bench = {
     .max_arguments = 1,
     .flags = flags,
     .details =
-        "Without an argument: dynamics, renderer and step. frames: a rollout step and its picture. neighbours: 16 "
-        "nearest, 2^12 to 2^17 points. Medians of wall time; docs/performance.md says what is counted.",
+        "Without an argument: dynamics, renderer and step. frames: one rollout step and its picture. neighbours: the "
+        "16 nearest of 2^12 to 2^17 points. Times are medians of wall time; docs/performance.md says what is counted.",
     .run = run_bench,
 };

@@ -8,7 +8,7 @@ enum { FRAMES_AT_ONCE = 8 };
 
 static const Flag flags[] = {
     {.name = "json", .help = "one JSON object instead of a table"},
-    {.name = "speed", .help = "read all of it with --threads loader threads, and say how fast that goes"},
+    {.name = "speed", .help = "read everything with --threads loader threads and report the speed"},
     {0},
 };
 
@@ -130,7 +130,7 @@ static Status run_info(const CommandLine *line, Error *err) {
 
 const Command command_data_info = {
     .name = "data info",
-    .summary = "what is in a data set",
+    .summary = "show what a data set holds",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -10,7 +10,11 @@
 enum { PAIRS_SHOWN = 30, EXTREMES_SHOWN = 10, PAIR_POINTS_MIN = 200 };
 
 static const Flag flags[] = {
-    {.name = "output", .value = "PNG", .help = "draw camera frusta and merged points", .letter = 'o', .writes = "png"},
+    {.name = "output",
+     .value = "PNG",
+     .help = "draw the camera frusta and the merged points",
+     .letter = 'o',
+     .writes = "png"},
     {.name = "episode", .value = "N", .help = "number of the episode to draw (0)"},
     {.name = "frame", .value = "N", .help = "its frame (0)"},
     {.name = "json", .help = "one JSON object instead of tables"},
@@ -40,7 +44,7 @@ static int by_median(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Few pairs: all of them. Many: the best and the worst of those that share enough points.
+// Few pairs are all listed; of many, the best and the worst among those with enough common points.
 static void print_pairs(const CheckReport *report) {
     printf("Reprojection error per ordered pair of views, mm\n");
     printf("  %-9s %9s %9s %9s %9s %9s %10s %9s\n", "a->b", "points", "median", "90 %", "99 %", "agree", "occluded",
@@ -81,10 +85,10 @@ static void print_episodes(const Dataset *dataset, const CheckReport *report) {
     }
 }
 
-// When the error is large: what it would be if the data were something else.
+// When the error is large: the error under each hypothesis about the data.
 static void print_guesses(const CheckReport *report) {
     if (report->guess == GUESS_NONE && report->all.median <= report->pass) return;
-    printf("\nWhat the error would be if the data were\n  %-36s %10s %9s %9s %9s %10s\n", "", "number", "points",
+    printf("\nReprojection error if the data were\n  %-36s %10s %9s %9s %9s %10s\n", "", "number", "points",
            "median mm", "agree", "through");
     for (int g = 0; g < GUESS_COUNT; g++) {
         const PairStats *guess = &report->guesses[g];
@@ -134,7 +138,7 @@ static void picture_title(const CheckReport *report, char *out, size_t size) {
     if (instead) snprintf(out + used, size - (size_t)used, "; looks like \"%s\"", instead);
 }
 
-// What is drawn, looked at before the minutes of the check.
+// Checks the choice of the picture first, since the check takes minutes.
 typedef struct Drawing {
     const char *path; // NULL: nothing
     long episode, frame;
@@ -168,7 +172,7 @@ static Status run_check(const CommandLine *line, Error *err) {
         status = json_write_line(stdout, check_report_json(dataset, &report), err);
     else if (!status) print_report(dataset, &report);
     if (!status && !check_report_passes(&report))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: the check found what is wrong with it (above)",
+        status = error_set(err, STATUS_BAD_INPUT, "%s: the check found errors in the data; they are listed above",
                            dataset_info(dataset)->path);
     check_report_free(&report);
     dataset_close(dataset);
@@ -186,8 +190,8 @@ const Command command_data_check = {
         "Reads every image and compares all views: each sampled pixel of one view is projected into the others, and "
         "depth\n"
         "and colour are compared there. When common mistakes explain the data better, the best explanation is named:\n"
-        "wrong axes, units, scales, lens distortion, mirrored, turned or shuffled pictures, colour that is not "
-        "registered\n"
-        "to depth, clocks that are apart. docs/data.md lists them. Exit status 2 when something is wrong.",
+        "wrong axes, units, scales, lens distortion, mirrored, rotated or shuffled pictures, colour that is not "
+        "registered\nto depth, cameras that are not synchronised. docs/data.md lists them. Exit status 2 when "
+        "something is wrong.",
     .run = run_check,
 };

@@ -16,17 +16,19 @@ static const Flag flags[] = {
     {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o', .writes = "vpd-dataset"},
     {.name = "split",
      .value = "LIST",
-     .help = "how many episodes of each split, as train:16,val:2,test:2 (all of those named alone)"},
+     .help = "episodes of each split, such as train:16,val:2,test:2 (without a number: all of the split)"},
     {.name = "assign",
      .value = "LIST",
-     .help = "new splits of the episodes that are kept, in order, as train:16,val:2"},
+     .help = "new splits for the kept episodes, in their order, such as train:16,val:2"},
     {.name = "first", .value = "N", .help = "first frame of each episode (0)"},
-    {.name = "frames", .value = "N", .help = "how many frames (all)"},
+    {.name = "frames", .value = "N", .help = "number of frames of each episode (all)"},
     {.name = "stride", .value = "N", .help = "take every Nth frame (1)"},
-    {.name = "views", .value = "LIST", .help = "views to keep, as 0,1,4 (all)"},
+    {.name = "views", .value = "LIST", .help = "views to keep, such as 0,1,4 (all)"},
     {.name = "crop", .value = "LIST", .help = "x,y,width,height in pixels, before --size (whole pictures)"},
     {.name = "size", .value = "WxH", .help = "width x height to resample to, scaling the intrinsics (as stored)"},
-    {.name = "box", .value = "LIST", .help = "x,y,z,x,y,z: depth outside becomes unknown; written down as bounds"},
+    {.name = "box",
+     .value = "LIST",
+     .help = "x,y,z,x,y,z: depth outside this box becomes unknown; the box is stored as bounds"},
     {.name = "depth", .value = "KIND", .help = "u16 or f32 (as stored)"},
     {.name = "unit", .value = "M", .help = "metres per unit of u16 depth (as stored, else 0.001)"},
     {.name = "name", .value = "TEXT", .help = "name of the new data set (the first one's)"},
@@ -81,8 +83,8 @@ static Status parse_views(const char *text, int *views, ConvertOptions *options,
         bool rising = options->view_count == 0 || view > views[options->view_count - 1];
         if (end == item || (*end && *end != ',') || view < 0 || view > INT_MAX || !rising ||
             options->view_count == VIEWS_MAX)
-            return error_set(err, STATUS_BAD_INPUT, "--views: expected rising numbers such as 0,1,4, found \"%.100s\"",
-                             text);
+            return error_set(err, STATUS_BAD_INPUT,
+                             "--views: expected increasing numbers such as 0,1,4, found \"%.100s\"", text);
         views[options->view_count++] = (int)view;
         item = end;
         if (!*item) break;
@@ -129,7 +131,7 @@ static Status parse_pictures(const CommandLine *line, ConvertOptions *options, E
     if (!status) status = command_real(line, "unit", 1e-9, 1, &options->unit, err);
     options->depth = (ConvertDepth)(depth + 1);
     if (!status && options->unit > 0 && options->depth != DEPTH_AS_U16)
-        status = error_set(err, STATUS_BAD_INPUT, "--unit: expected --depth u16 beside it");
+        status = error_set(err, STATUS_BAD_INPUT, "--unit needs --depth u16");
     return status;
 }
 
@@ -170,9 +172,8 @@ const Command command_data_convert = {
     .min_arguments = 1,
     .max_arguments = FILES_MAX,
     .flags = flags,
-    .details = "Several files are merged, in their order. --split takes the first episodes of each split. Pictures "
-               "become one\n"
-               "chunk each, however they were stored. What it does not know under state/ is left out.",
+    .details = "Several files are merged in the order given. --split takes the first episodes of each split. Each "
+               "picture is\nstored as one chunk. Arrays under state/ that the format does not define are left out.",
     .run = run_convert,
 };
 

@@ -20,27 +20,29 @@ static const Flag flags[] = {
     {.name = "every", .value = "N", .help = "take every Nth picture (1)"},
     {.name = "as",
      .value = "KIND",
-     .help = "one moving camera: still (a view per picture) or video (a frame per picture)"},
-    {.name = "fps", .value = "N", .help = "frames a second, of recordings without times"},
+     .help = "for one moving camera: still (a view per picture) or video (a frame per picture)"},
+    {.name = "fps", .value = "N", .help = "frames per second, for recordings without times"},
     {.name = "time-unit",
      .value = "UNIT",
-     .help = "s, ms, us or ns: unit of the time stamps (tum, pgnd, nerfstudio; told from their steps)"},
+     .help = "s, ms, us or ns: unit of the time stamps (tum, pgnd, nerfstudio; guessed from their steps)"},
     {.name = "gap",
      .value = "S",
-     .help = "longest time between pictures taken for one moment, seconds (half a step; tum 0.02)"},
+     .help = "largest time between pictures of the same moment, seconds (half a step; tum 0.02)"},
     {.name = "intrinsics",
      .value = "LIST",
-     .help = "fx,fy,cx,cy[,k1,k2,p1,p2[,k3]] as OpenCV has them, of layouts without (tum, open3d)"},
-    {.name = "cameras", .value = "FILE", .help = "JSON with cameras, of layouts without (robot; docs/data.md)"},
-    {.name = "depth", .value = "FOLDER", .help = "depth pictures that lie elsewhere (robot, colmap)"},
+     .help = "fx,fy,cx,cy[,k1,k2,p1,p2[,k3]] as in OpenCV, for layouts without intrinsics (tum, open3d)"},
+    {.name = "cameras",
+     .value = "FILE",
+     .help = "JSON file of cameras, for layouts without cameras (robot; docs/data.md)"},
+    {.name = "depth", .value = "FOLDER", .help = "folder of depth pictures outside the recording (robot, colmap)"},
     {.name = "depth-unit", .value = "M", .help = "metres per unit of the depth pictures (the layout's)"},
     {.name = "holdout", .value = "N", .help = "hold out every Nth view (none)"},
-    {.name = "holdout-first", .value = "K", .help = "the first view that is held out, counted from 0 (0)"},
+    {.name = "holdout-first", .value = "K", .help = "with --holdout: the first held-out view, counted from 0 (0)"},
     {.name = "window",
      .value = "N",
-     .help = "an episode for each N consecutive pictures of a still scene (one of all)"},
-    {.name = "near", .value = "M", .help = "drop depth below, metres (0; apc 0.25, where the gripper is)"},
-    {.name = "far", .value = "M", .help = "drop depth beyond, metres"},
+     .help = "cut a still scene into episodes of N consecutive pictures (one episode of all)"},
+    {.name = "near", .value = "M", .help = "discard depth below this, metres (0; apc 0.25, which removes the gripper)"},
+    {.name = "far", .value = "M", .help = "discard depth beyond this, metres"},
     {.name = "bounds", .value = "LIST", .help = "x,y,z,x,y,z: lower and upper corner of the workspace, metres (none)"},
     {.name = "split", .value = "NAME", .help = "train, val or test (train)"},
     {.name = "name", .value = "TEXT", .help = "name of the data set (the folder's)"},
@@ -76,7 +78,7 @@ static Status take_intrinsics(const CommandLine *line, ImportOptions *options, E
                            text);
 }
 
-// What is only read by layouts that lack it.
+// Flags that only some layouts read.
 static Status take_recording(const CommandLine *line, ImportOptions *options, Error *err) {
     static const double SECONDS[] = {0, 1, 1e-3, 1e-6, 1e-9};
     int as = AS_RECORDED - 1, unit = -1;
@@ -118,7 +120,7 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (!status) status = command_int(line, "every", 1, INT_MAX, &every, err);
     if (!status) status = command_int(line, "holdout", 2, INT_MAX, &holdout, err);
     if (!status && !holdout && command_text(line, "holdout-first", NULL))
-        status = error_set(err, STATUS_BAD_INPUT, "--holdout-first: expected --holdout N beside it");
+        status = error_set(err, STATUS_BAD_INPUT, "--holdout-first needs --holdout N");
     if (!status && holdout) status = command_int(line, "holdout-first", 0, holdout - 1, &holdout_first, err);
     if (!status) status = command_int(line, "window", 1, INT_MAX, &window, err);
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
@@ -151,15 +153,15 @@ static Status run_import(const CommandLine *line, Error *err) {
 
 const Command command_data_import = {
     .name = "data import",
-    .summary = "turn a recording in another layout into a data set",
+    .summary = "convert a recording in another layout to a data set",
     .arguments = "PATH",
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
     .details =
-        "Lens distortion is taken out, cameras of different size become one size, depth becomes metres along z, poses\n"
-        "become camera to world with OpenCV axes. A static scene becomes one episode of one frame, with one view per\n"
-        "picture (--window: several such episodes, what is left over joins the last). Layouts:\n"
+        "Lens distortion is removed, all cameras are resampled to one size, depth becomes metres along z, and "
+        "poses\nbecome camera to world with OpenCV axes. A static scene becomes one episode of one frame, with one "
+        "view per\npicture (--window: several such episodes; remaining pictures join the last). Layouts:\n"
         "  hololens    K.txt, poses.txt (camera to world), images/, depth/ (mm), frames.txt (optional)\n"
         "  apc         cam.info.txt and frame-*.color.png, frame-*.depth.png, or scene-* folders of them\n"
         "  nerfstudio  transforms.json with depth_file_path; \"time\" and \"camera_id\" make a video (also "

@@ -14,15 +14,15 @@ enum { PATH_SIZE = 4096 };
 static const Flag flags[] = {
     {.name = "output",
      .value = "FILE",
-     .help = "a contact sheet (.png), or a film of each view (.gif; required)",
+     .help = "a contact sheet (.png), or an animation of each view (.gif; required)",
      .letter = 'o',
      .writes = "png gif"},
     {.name = "episode", .value = "N", .help = "number of the episode (0)"},
-    {.name = "view", .value = "N", .help = "this view alone (all)"},
+    {.name = "view", .value = "N", .help = "only this view (all)"},
     {.name = "columns", .value = "N", .help = "pictures in a row of the sheet (8)"},
-    {.name = "width", .value = "N", .help = "of a picture, pixels (160)"},
+    {.name = "width", .value = "N", .help = "width of a picture, pixels (160)"},
     {.name = "depth", .help = "depth below each picture: near is bright, unknown is red"},
-    {.name = "fps", .value = "N", .help = "frames a second of the film (as recorded)"},
+    {.name = "fps", .value = "N", .help = "frames per second of the animation (as recorded)"},
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -62,8 +62,9 @@ static Status run_show(const CommandLine *line, Error *err) {
     long episode = 0, view = -1, columns = 8, width = 160;
     Status status = command_required(line, "output", &path, err);
     if (!status && !name_ends(path, ".png") && !name_ends(path, ".gif"))
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "--output %s: expected a name that ends in .png (a sheet) or .gif (a film)", path);
+        status =
+            error_set(err, STATUS_BAD_INPUT,
+                      "--output %s: expected a name that ends in .png (a contact sheet) or .gif (an animation)", path);
     if (!status) status = command_check_writable(path, err);
     if (!status) status = command_int(line, "columns", 1, 64, &columns, err);
     if (!status) status = command_int(line, "width", 8, 2048, &width, err);
@@ -88,7 +89,7 @@ static Status run_show(const CommandLine *line, Error *err) {
 
 const Command command_data_show = {
     .name = "data show",
-    .summary = "pictures of an episode: contact sheet or films",
+    .summary = "draw an episode as a contact sheet or animations",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

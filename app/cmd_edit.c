@@ -28,14 +28,14 @@ static const Flag flags[] = {
      .value = "FILE",
      .help = "for a file of format 1.x: the checkpoint that made it (default: the one that it names)"},
     {.name = "show-history", .help = "print the edits that made FILE.h5 as a list, and do nothing else"},
-    {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result where there are edits"},
+    {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result if there are edits"},
     {.name = "time", .help = "say how long the edits took"},
     FLAG_FORCE,
     FLAG_JSON,
     {0},
 };
 
-// What the command tells; `json` collects it where that is asked for, else it is printed at once.
+// The command's output: collected in `json` with --json, else printed at once.
 typedef struct Told {
     const CommandLine *line;
     json_t *json;

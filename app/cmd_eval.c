@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd eval`: how near a model's predictions, or another system's pictures, come to the video.
+// `vpd eval`: compares a model's predictions, or another system's pictures, with the video.
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/output.h"
@@ -14,24 +14,26 @@
 enum { STEPS_MAX = 100000 };
 
 static const Flag flags[] = {
-    {.name = "split", .value = "LIST", .help = "which episodes: train, val, test (default: val,test)"},
-    {.name = "episode", .value = "E", .help = "these episodes instead, by name or number", .repeated = true},
+    {.name = "split", .value = "LIST", .help = "splits to evaluate: train, val, test (default: val,test)"},
+    {.name = "episode", .value = "E", .help = "evaluate these episodes instead, by name or number", .repeated = true},
     {.name = "starts", .value = "LIST", .help = "present frames (default: the earliest, and one halfway)"},
     {.name = "steps",
      .value = "N",
-     .help = "steps to predict, 0: reconstruction alone (default: 12, if there are so many)"},
+     .help = "steps to predict; 0: reconstruction only (default: 12, or as many as there are)"},
     {.name = "output",
      .value = "FILE.json",
-     .help = "write every number, with its count and spread, as JSON",
+     .help = "write every figure, with its count and spread, as JSON",
      .letter = 'o',
      .writes = "eval"},
     {.name = "json", .help = "print the same on stdout, instead of the table"},
-    {.name = "plot", .value = "FILE.svg", .help = "write curves over the steps", .writes = "svg"},
+    {.name = "plot", .value = "FILE.svg", .help = "write plots over the steps", .writes = "svg"},
     {.name = "all-steps", .help = "a column for every step"},
-    {.name = "pictures", .value = "FOLDER", .help = "write what was drawn, and sheets of it beside truth"},
-    {.name = "motion", .help = "motion of the particles alone: nothing is drawn, so it is quick"},
-    {.name = "seen", .help = "only pixels that an input view saw at step 0 (still scenes)"},
-    {.name = "frames", .value = "FOLDER", .help = "measure the pictures in there instead of a model's"},
+    {.name = "pictures",
+     .value = "FOLDER",
+     .help = "write the predicted pictures, and sheets of them beside the truth"},
+    {.name = "motion", .help = "measure only the motion of the particles: fast, since nothing is drawn"},
+    {.name = "seen", .help = "measure only pixels that an input view saw at step 0 (still scenes)"},
+    {.name = "frames", .value = "FOLDER", .help = "evaluate the pictures in this folder instead of a model"},
     {.name = "stride", .value = "N", .help = "with --frames: frames per step (default 1)"},
     FLAG_INPUT_VIEWS,
     FLAG_RAW,
@@ -93,12 +95,12 @@ static Status check_outputs(const CommandLine *line, Error *err) {
 
 // ---- a model
 
-// Pictures are not drawn with --motion.
+// Flags about pictures mean nothing with --motion.
 static Status check_motion_flags(const CommandLine *line, Error *err) {
     static const char *const of_pictures[] = {"pictures", "plot", "seen"};
     for (size_t i = 0; i < sizeof of_pictures / sizeof *of_pictures; i++)
         if (command_has(line, "motion") && command_has(line, of_pictures[i]))
-            return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --motion", of_pictures[i]);
+            return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --motion", of_pictures[i]);
     return STATUS_OK;
 }
 
@@ -113,7 +115,7 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
                            .pictures = command_text(line, "pictures", NULL),
                            .log = &line->log};
     if (command_has(line, "stride"))
-        return error_set(err, STATUS_BAD_INPUT, "--stride goes with --frames; a model knows its own");
+        return error_set(err, STATUS_BAD_INPUT, "--stride needs --frames; a model has its own stride");
     Status status = command_int_list(line, "input-views", 0, 65535, &request.views, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &session, err);
     if (status == STATUS_OK) status = eval_request_run(&session, dataset, &request, report, err);
@@ -134,7 +136,7 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
     static const char *const of_models[] = {"episode", "seen", "pictures", "motion", "input-views", "raw", "device"};
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (command_has(line, of_models[i]))
-            return error_set(err, STATUS_BAD_INPUT, "--%s does not go with --frames", of_models[i]);
+            return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --frames", of_models[i]);
     memcpy(options.splits, episodes->split, sizeof options.splits);
     Status status = command_int(line, "stride", 1, 100000, &stride, err);
     options.stride = (int)stride;
@@ -172,16 +174,14 @@ static Status run_eval(const CommandLine *line, Error *err) {
 
 const Command command_eval = {
     .name = "eval",
-    .summary = "measure a model's predictions against the video",
+    .summary = "compare a model's predictions with the video",
     .arguments = "CHECKPOINT DATA",
     .min_arguments = 1,
     .max_arguments = 2,
     .flags = flags,
-    .details = "PSNR, SSIM and depth error per step, on all pixels and on moving ones, input and held-out views apart, "
-               "beside copying the\n"
-               "last frame and standing still; and motion against state/object_position where the data have it.\n"
-               "\"vpd eval --frames FOLDER DATA --starts F\" measures FOLDER/EPISODE/view_V/frame_FFFF.png of any "
-               "other system, made from the\n"
-               "frames up to F.",
+    .details = "PSNR, SSIM and depth error per step, on all pixels and on moving ones, for input and held-out views, "
+               "with two baselines:\nthe last frame copied, and particles that do not move. The motion error needs "
+               "state/object_position in the data.\n\"vpd eval --frames FOLDER DATA --starts F\" evaluates "
+               "FOLDER/EPISODE/view_V/frame_FFFF.png of any other system, predicted\nfrom the frames up to F.",
     .run = run_eval,
 };

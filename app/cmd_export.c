@@ -13,7 +13,7 @@ static const Flag flags[] = {
      .writes = "safetensors"},
     {.name = "checkpoint",
      .value = "FILE",
-     .help = "of a checkpoint: one for publication, these weights alone",
+     .help = "of a checkpoint: a checkpoint for publication, with these weights only",
      .writes = "vpd-checkpoint"},
     {.name = "raw", .help = "of a checkpoint: the weights as the optimiser left them, not their moving average"},
     {.name = "half", .help = "of a checkpoint: in half precision (f16)"},
@@ -33,7 +33,7 @@ static bool given(const CommandLine *line, const char *flag) {
     return command_has(line, flag) || command_text(line, flag, NULL);
 }
 
-// Flags of the other kind of file.
+// Refuses flags that belong to the other kind of file.
 static Status refuse(const CommandLine *line, const char *const *others, const char *kind, Error *err) {
     for (; *others; others++)
         if (given(line, *others))

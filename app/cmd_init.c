@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd init`: a config to begin with. Every option stands in it with its default and what it does; those that were
-// chosen are set, all others are comments.
+// `vpd init`: writes a config that lists every option with its default and its help; chosen options are set, all others
+// are comments.
 #include "app/commands.h"
 #include "app/result.h"
 #include "base/file.h"
@@ -81,7 +81,7 @@ static Status write_config(const char *temporary, void *context, Error *err) {
     return good ? STATUS_OK : file_error(err, w->path, "write", errno ? errno : EIO);
 }
 
-// A config is to train as it stands, so its data are looked at here.
+// The config must train without changes, so its data are checked here.
 static Status check_data(const char *path, Error *err) {
     Dataset *dataset = NULL;
     Status status = path[0] ? dataset_open(path, &dataset, err) : STATUS_OK;
@@ -96,7 +96,7 @@ static Status run_init(const CommandLine *line, Error *err) {
     if (status == STATUS_OK && file_is_folder(wanted.path))
         status = error_set(err, STATUS_BAD_INPUT, "%s: is a folder; expected the name of a config file", wanted.path);
     if (status == STATUS_OK && file_exists(wanted.path) && !command_has(line, "force"))
-        status = error_set(err, STATUS_BAD_INPUT, "%s: is there already; --force replaces it", wanted.path);
+        status = error_set(err, STATUS_BAD_INPUT, "%s: already exists; --force replaces it", wanted.path);
     if (status == STATUS_OK) status = check_data(wanted.config.data.path, err);
     if (status == STATUS_OK) status = file_write_atomic(wanted.path, write_config, &wanted, err);
     if (status != STATUS_OK) return status;
@@ -108,13 +108,12 @@ static OptionTable options(void) { return config_options; }
 
 const Command command_init = {
     .name = "init",
-    .summary = "write a commented config to begin with",
+    .summary = "write a commented config to start from",
     .arguments = "[CONFIG.yaml]",
     .max_arguments = 1,
     .flags = flags,
     .options = options,
-    .details = "Without a name: config.yaml. Every option stands in it with what it does; those given here are set, "
-               "the others\n"
-               "are comments that show the value that holds (of the preset, else the default).",
+    .details = "Without a name, writes config.yaml. It lists every option with its help. Options given here are set; "
+               "the others are\ncomments that show the preset's value or else the default.",
     .run = run_init,
 };

@@ -19,7 +19,7 @@ static Status run_inspect(const CommandLine *line, Error *err) {
 
 const Command command_inspect = {
     .name = "inspect",
-    .summary = "what a file holds: data set, checkpoint, run, rollout, particles",
+    .summary = "show what a file holds: data set, checkpoint, run, rollout, particles",
     .arguments = "PATH",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd render`: draws a rollout file, beside the video it came from where that is at hand.
+// `vpd render`: draws a rollout file, beside its video where the data set is available.
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/output.h"
@@ -15,12 +15,10 @@ static const Flag flags[] = {
     {.name = "views",
      .value = "LIST",
      .help = "cameras of the data set (default: the first input view and the first held-out one)"},
-    {.name = "orbit", .value = "N", .help = "N cameras once around the scene instead, while time goes on"},
-    {.name = "cameras",
-     .value = "FILE",
-     .help = "cameras from a JSON file instead: one stands still, several are a path"},
+    {.name = "orbit", .value = "N", .help = "N cameras on a circle around the scene instead, while time goes on"},
+    {.name = "cameras", .value = "FILE", .help = "cameras from a JSON file instead; several are a path"},
     {.name = "ride", .value = "N", .help = "with --cameras: N frames from the first camera to the last"},
-    {.name = "step", .value = "J", .help = "this step alone, time stands still"},
+    {.name = "step", .value = "J", .help = "draw this step only, with time standing still"},
     {.name = "size", .value = "WxH", .help = "width x height of each picture (default: those of the cameras)"},
     {.name = "output",
      .value = "PATH",
@@ -30,10 +28,10 @@ static const Flag flags[] = {
     {.name = "fps", .value = "X", .help = "frames per second (default 8)"},
     {.name = "data",
      .value = "DATA",
-     .help = "data set for the truth beside (default: where the rollout came from, if it is there)"},
-    {.name = "no-truth", .help = "the prediction alone"},
-    {.name = "difference", .help = "a third picture: |truth - prediction|"},
-    {.name = "labels", .help = "colours of objects instead of their look"},
+     .help = "data set with the true pictures (default: the rollout's own, if it is found)"},
+    {.name = "no-truth", .help = "draw the prediction only"},
+    {.name = "difference", .help = "add a third picture: |truth - prediction|"},
+    {.name = "labels", .help = "draw each object in the colour of its label"},
     {.name = "checkpoint",
      .value = "PATH",
      .help = "the checkpoint that made the rollout (default: the path in the file)"},
@@ -43,12 +41,12 @@ static const Flag flags[] = {
     {0},
 };
 
-// What is drawn, from words to things.
+// What is drawn, read from the command line.
 typedef struct Rendering {
     const char *path; // of the rollout file
     RolloutFile rollout;
     Session session;
-    Dataset *truth; // NULL: none beside
+    Dataset *truth; // NULL: the prediction only
     int episode;
     Film film;
     Video video;
@@ -84,7 +82,7 @@ static Status choose_output(const CommandLine *line, Rendering *r, Error *err) {
 
 typedef struct FilmChoice {
     long step; // -1: all
-    int H, W;  // 0: those of the cameras
+    int H, W;  // 0: the size of the cameras
 } FilmChoice;
 
 static Status film_path(Rendering *r, const PathCamera *cameras, int count, FilmChoice choice, Error *err) {
@@ -102,7 +100,7 @@ static PathCamera path_camera(const RendererCamera *camera) {
     return out;
 }
 
-// Once around what the rollout's cameras look at.
+// A circle around the point that the rollout's cameras look at.
 static Status film_orbit(Rendering *r, long count, FilmChoice choice, Error *err) {
     const RolloutFile *rollout = &r->rollout;
     OrbitOptions orbit;
@@ -163,7 +161,7 @@ static Status choose_film(const CommandLine *line, Rendering *r, Error *err) {
     if (status != STATUS_OK) return status;
     if (cameras) return film_cameras(r, cameras, ride, choice, err);
     if (r->rollout.V == 0)
-        return error_set(err, STATUS_BAD_INPUT, "%s: has no cameras; give them with --cameras", r->path);
+        return error_set(err, STATUS_BAD_INPUT, "%s: the file has no cameras; give them with --cameras", r->path);
     if (orbit) return film_orbit(r, orbit, choice, err);
     return film_of_views(&r->rollout, views.v, views.count, choice.step, choice.H, choice.W, &r->film, err);
 }
@@ -174,9 +172,9 @@ static Status check_flags(const CommandLine *line, Error *err) {
     if (command_has(line, "ride") && !command_has(line, "cameras"))
         return error_set(err, STATUS_BAD_INPUT, "--ride needs --cameras FILE");
     if (command_has(line, "no-truth") && (command_has(line, "data") || command_has(line, "difference")))
-        return error_set(err, STATUS_BAD_INPUT, "--no-truth does not go with --data or --difference");
+        return error_set(err, STATUS_BAD_INPUT, "--no-truth cannot be combined with --data or --difference");
     if (command_has(line, "labels") && command_has(line, "difference"))
-        return error_set(err, STATUS_BAD_INPUT, "--difference does not go with --labels");
+        return error_set(err, STATUS_BAD_INPUT, "--difference cannot be combined with --labels");
     return STATUS_OK;
 }
 
@@ -191,15 +189,17 @@ static Status open_truth(Rendering *r, const char *path, Error *err) {
     return status;
 }
 
-// What --data names must be there; where the rollout came from may have gone.
+// A data set named with --data must exist; the one that the rollout came from may be gone.
 static Status choose_truth(const CommandLine *line, Rendering *r, Error *err) {
     const char *given = command_text(line, "data", NULL), *own = r->rollout.dataset;
     Error gone;
     if (given) return open_truth(r, given, err);
     if (command_has(line, "no-truth") || command_has(line, "orbit") || command_has(line, "cameras") || !*own)
         return STATUS_OK;
-    if (!file_exists(own)) log_note(&line->log, "%s is not there: no truth beside (--data says where)", own);
-    else if (open_truth(r, own, &gone) != STATUS_OK) log_warning(&line->log, "no truth beside: %s", gone.text);
+    if (!file_exists(own))
+        log_note(&line->log, "%s not found, so the true pictures are left out; give the data set with --data", own);
+    else if (open_truth(r, own, &gone) != STATUS_OK)
+        log_warning(&line->log, "the true pictures are left out: %s", gone.text);
     return STATUS_OK;
 }
 
@@ -244,13 +244,12 @@ static Status run_render(const CommandLine *line, Error *err) {
 
 const Command command_render = {
     .name = "render",
-    .summary = "draw a rollout from any camera, as pictures or a film",
+    .summary = "draw a rollout from any camera, as pictures or a video",
     .arguments = "FILE.h5",
     .min_arguments = 1,
     .max_arguments = 1,
     .flags = flags,
-    .details = "FILE.h5 is what \"vpd rollout\" wrote. Truth stands beside the prediction where the video goes on that "
-               "far. MP4 needs the\n"
-               "program ffmpeg. docs/rollouts.md describes a file of cameras.",
+    .details = "FILE.h5 is what \"vpd rollout\" wrote. The true video is shown beside the prediction for as long as it "
+               "lasts. MP4 needs the\nprogram ffmpeg. docs/rollouts.md describes a file of cameras.",
     .run = run_render,
 };

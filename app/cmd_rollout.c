@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd rollout`: what a model sees at the start of an episode, and how it thinks it goes on.
+// `vpd rollout`: encodes the start of an episode and predicts how it goes on.
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/output.h"
@@ -15,8 +15,7 @@ static const Flag flags[] = {
     {.name = "start", .value = "F", .help = "present frame, the last one the model sees (default: the earliest)"},
     {.name = "steps",
      .value = "N",
-     .help =
-         "steps to predict (default: to the end of the video; 0: the particles of the input alone), or to go on by"},
+     .help = "steps to predict (default: to the end of the video; 0: only the particles of the input)"},
     {.name = "output",
      .value = "FILE.h5",
      .help = "rollout file to write",
@@ -30,7 +29,7 @@ static const Flag flags[] = {
     {0},
 };
 
-// What was not given: the earliest start, and as many steps as there is video.
+// Defaults: the earliest start, and steps to the end of the video.
 static Status choose(const CommandLine *line, const Session *session, const Dataset *dataset, RolloutRequest *request,
                      Error *err) {
     HistoryRequest *history = &request->history;
@@ -77,7 +76,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     return status;
 }
 
-// From particles: on by --steps from the last step of a rollout file.
+// From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
     static const char *const of_data[] = {"episode", "start", "input-views", "raw"};
@@ -87,10 +86,11 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
     long steps = 0;
     for (size_t i = 0; i < sizeof of_data / sizeof *of_data; i++)
         if (command_has(line, of_data[i]) || command_text(line, of_data[i], NULL))
-            return error_set(err, STATUS_BAD_INPUT, "--%s: expected a data set with it, found the particles of %s",
-                             of_data[i], path);
+            return error_set(err, STATUS_BAD_INPUT, "--%s: needs a data set, found the particles of %s", of_data[i],
+                             path);
     if (!command_text(line, "steps", NULL))
-        return error_set(err, STATUS_BAD_INPUT, "--steps: say by how many steps the rollout %s is to go on", path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "--steps: give the number of steps by which the rollout %s is to be continued", path);
     Status status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
     if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
@@ -135,10 +135,8 @@ const Command command_rollout = {
     .max_arguments = 2,
     .flags = flags,
     .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint). The model sees the "
-               "frames up to F;\n"
-               "steps beyond the video are predicted all the same. A ROLLOUT, or particles without steps, goes on from "
-               "its last step\n"
-               "by --steps, exactly as if it had not stopped; with --steps 0 a file of format 1.x is converted alone. "
-               "\"vpd render FILE.h5\" draws what was written.",
+               "frames up to F\nand can predict beyond the end of the video. With a ROLLOUT or a particle file, "
+               "--steps more are predicted from its last\nstep, with the same result as one longer rollout; --steps 0 "
+               "only converts a file of format 1.x. \"vpd\nrender FILE.h5\" draws what was written.",
     .run = run_rollout,
 };

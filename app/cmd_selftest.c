@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd selftest`: does a device compute what the CPU's baseline code computes?
+// `vpd selftest`: compare a device's results with those of the CPU's baseline code
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "app/output.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {.name = "device", .value = "DEVICE", .help = "what is tested (default auto)"},
-    {.name = "reference", .value = "DEVICE", .help = "what it is compared with (default cpu:base)"},
+    {.name = "device", .value = "DEVICE", .help = "device to test (default auto)"},
+    {.name = "reference", .value = "DEVICE", .help = "reference device (default cpu:base)"},
     {.name = "steps", .value = "N", .help = "training steps of each model (default 10)"},
-    {.name = "large", .help = "also the sizes that vpd bench ops times, and models of the reference widths"},
+    {.name = "large", .help = "also test the sizes of \"vpd bench ops\", and models of full width"},
     {.name = "output", .value = "FILE.json", .help = "write the results as JSON", .letter = 'o', .writes = "selftest"},
     {.name = "json", .help = "print the same on stdout, instead of the table"},
     FLAG_FORCE,
@@ -67,7 +67,7 @@ static Status print_json(FILE *out, const SelfTest *test, json_t *rows, Error *e
     return json_write_line(out, all, err);
 }
 
-// After the tests, whatever came of them. `file` may be NULL.
+// Runs after the tests, also when some failed. `file` may be NULL.
 static Status give_results(const CommandLine *line, const SelfTest *test, json_t *rows, FILE *file, Error *err) {
     const char *path = command_text(line, "output", NULL);
     Status status = command_has(line, "json") ? print_json(stdout, test, rows, err) : STATUS_OK;
@@ -113,11 +113,11 @@ static Status run_selftest(const CommandLine *line, Error *err) {
 
 const Command command_selftest = {
     .name = "selftest",
-    .summary = "does a device compute what the CPU's baseline code computes?",
+    .summary = "compare a device's results with those of the CPU's baseline code",
     .arguments = "",
     .flags = flags,
-    .details = "Nearest neighbours entry by entry; every op forward and backward, the same bits again, and training "
-               "steps of small models, in each model.precision that the device has; on made-up data. Exit status 1 "
-               "when anything differs by more than is allowed.",
+    .details = "Compares nearest neighbours entry by entry, every op forward and backward (twice, for equal bits), and "
+               "training\nsteps of small models, in each model.precision of the device, on synthetic data.\nExit "
+               "status 1 when a difference exceeds its tolerance.",
     .run = run_selftest,
 };

@@ -16,12 +16,12 @@ static const Flag flags[] = {
     {.name = "output", .value = "FOLDER", .help = "folder of the run (train.out)", .letter = 'o'},
     {.name = "data", .value = "PATH", .help = "data set (data.path)", .letter = 'd'},
     FLAG_SET,
-    {.name = "resume", .help = "go on from the folder's latest checkpoint, with the config that the run has"},
+    {.name = "resume", .help = "continue from the folder's latest checkpoint, with the run's own config"},
     {.name = "init", .value = "CHECKPOINT", .help = "start from the weights of another run (train.init)"},
-    {.name = "dry-run", .help = "check data and memory, print options, time per step and ETA; leave nothing behind"},
+    {.name = "dry-run", .help = "check data and memory, print the options, time per step and ETA; write nothing"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
     FLAG_FORCE,
-    {.name = "json", .help = "each line of metrics.jsonl on stdout, too, and at the end what was done"},
+    {.name = "json", .help = "print each line of metrics.jsonl, and at the end what was done"},
     {0},
 };
 
@@ -42,14 +42,14 @@ static Status read_config(const CommandLine *line, Config *config, Error *err) {
     return status;
 }
 
-// Options that are not at their defaults, with where their values come from.
+// Options that differ from their defaults, with the source of each value.
 static void print_options(const Config *config) {
     ConfigChange change;
     for (size_t i = 0; config_each_change(config, &i, &change);)
         printf("%-26s %s%s%s  (%s)\n", change.key, change.value, *change.unit ? " " : "", change.unit, change.origin);
 }
 
-// A run keeps its config in its folder; that must not replace the one that it was started with, nor somebody else's.
+// A run writes its config into its folder; that must not replace the config it was started with, nor another one.
 static Status check_folder(const CommandLine *line, const Config *config, Error *err) {
     char path[FILE_PATH_SIZE];
     if (command_has(line, "resume") || command_has(line, "dry-run") || !config->train.out[0]) return STATUS_OK;
@@ -100,7 +100,7 @@ const Command command_train = {
     .max_arguments = 1,
     .flags = flags,
     .options = options,
-    .details = "A stopped run goes on with --resume, bit for bit. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 save a "
-               "checkpoint first, and so does a reader of --json that goes away.",
+    .details = "A stopped run continues with --resume, bit for bit. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop it after "
+               "a checkpoint; so does the end of the program that reads --json.",
     .run = run_train,
 };

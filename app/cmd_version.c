@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vpd version`, also `vpd --version`: the build, and the libraries as they are loaded now.
+// `vpd version`, also `vpd --version`: the build, and the libraries that are loaded.
 #include "app/commands.h"
 #include "base/file.h"
 #include "base/json.h"

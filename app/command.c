@@ -11,15 +11,15 @@
 
 // Flags that every command takes.
 const Flag command_common_flags[] = {
-    {.name = "threads", .value = "N", .help = "processors to use (default: what this machine and its quota offer)"},
-    {.name = "quiet", .help = "no messages or progress, warnings alone", .letter = 'q'},
+    {.name = "threads", .value = "N", .help = "processors to use (default: all that the machine and its quota allow)"},
+    {.name = "quiet", .help = "no messages or progress, only warnings", .letter = 'q'},
     {.name = "help", .help = "show this", .letter = 'h'},
     {0},
 };
 
 // ---- what a command asks for
 
-// The flag must be in the command's table: asking for another is a slip of the programmer.
+// The flag must be in the command's table: asking for another is a programmer error.
 static const Flag *flag_of(const Command *command, const char *name) {
     for (const Flag *flag = command->flags; flag && flag->name; flag++)
         if (strcmp(flag->name, name) == 0) return flag;
@@ -107,7 +107,7 @@ static Status unknown_flag(const Command *command, const char *word, Error *err)
     size_t count = 0, length = strcspn(word, "=");
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (strlen(renamed[i].old) == length && !strncmp(word, renamed[i].old, length) && flag_of(command, "output"))
-            return error_set(err, STATUS_BAD_INPUT, "%s is called %s now", renamed[i].old, renamed[i].new);
+            return error_set(err, STATUS_BAD_INPUT, "%s was renamed to %s", renamed[i].old, renamed[i].new);
     for (const Flag *flag = command->flags; flag && flag->name && count < 60; flag++) names[count++] = flag->name;
     for (const Flag *flag = command_common_flags; flag->name; flag++) names[count++] = flag->name;
     const char *near = options_nearest_word(word + strspn(word, "-"), names, count);
@@ -147,7 +147,7 @@ static Status parse_flag(CommandLine *line, int count, char **words, int *i, boo
         if (++*i == count) return error_set(err, STATUS_BAD_INPUT, "--%s needs a value: %s", flag->name, flag->value);
         value = words[*i];
     }
-    // An empty name or list is what a shell makes of an unset variable. A TEXT may be empty.
+    // An empty name or list usually comes from an unset shell variable. A TEXT may be empty.
     if (value && !*value && strcmp(flag->value, "TEXT") != 0)
         return error_set(err, STATUS_BAD_INPUT, "--%s is empty; expected %s", flag->name, flag->value);
     if (strcmp(flag->name, "help") == 0) *wants_help = true;
@@ -170,7 +170,7 @@ static void format_usage(const Command *command, char *out, size_t size) {
     snprintf(out, size, "usage: vpd %s%s%s [flags]", command->name, *command->arguments ? " " : "", command->arguments);
 }
 
-// "--json FILE" wrote a file once.
+// Earlier versions wrote a file for "--json FILE".
 static Status surplus_of_json(const CommandLine *line, const char *word, Error *err) {
     return error_set(err, STATUS_BAD_INPUT,
                      "unexpected argument \"%.200s\": --json takes no file, it prints the result on stdout; %s", word,
@@ -249,9 +249,8 @@ void command_print_help(const Command *command, bool all, FILE *out) {
     for (const Flag *flag = command_common_flags; flag->name; flag++) print_flag(flag, out);
     if (command->details) fprintf(out, "\n%s\n", command->details);
     if (!command->options) return;
-    fprintf(
-        out,
-        all ? "\nOptions, in a YAML file or by --set:\n\n"
-            : "\nThe options that are changed most, in a YAML file or by --set; \"--help all\" lists every one:\n\n");
+    fprintf(out, all ? "\nOptions, in a YAML file or by --set:\n\n"
+                     : "\nThe options that are changed most often, in a YAML file or by --set; \"--help all\" lists "
+                       "every one:\n\n");
     options_print_help(command->options(), all ? NULL : config_usual_keys, out);
 }

@@ -54,7 +54,7 @@ struct CommandLine {
     FlagValue *given;
     int given_count;
     double started; // clock_now()
-    int threads;    // in use: --threads N, else what the machine offers
+    int threads;    // threads in use: --threads N, else all that the machine offers
     Log log;        // messages and progress, on stderr
 };
 
@@ -62,7 +62,7 @@ struct CommandLine {
 
 // Positional argument i, or NULL when there are not so many.
 const char *command_argument(const CommandLine *line, int i);
-// Was the flag given? (switches)
+// Whether the flag was given (for switches).
 bool command_has(const CommandLine *line, const char *flag);
 // Its value, or `fallback`.
 const char *command_text(const CommandLine *line, const char *flag, const char *fallback);
@@ -75,17 +75,17 @@ Status command_real(const CommandLine *line, const char *flag, double min, doubl
 Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err);
 // A flag without which the command makes no sense.
 Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err);
-// Positional argument i is one too many.
+// The error for positional argument i being one too many.
 Status command_unexpected(const CommandLine *line, int i, Error *err);
 // Applies every --set, in order.
 Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err);
 
 // ---- used by main
 
-// `words` are what stands behind the command's name. *wants_help means that --help was there: nothing else was checked.
+// `words` follow the command's name. *wants_help: --help was given, and nothing else was checked.
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err);
 void command_line_free(CommandLine *line);
-// Behind wants_help: whether "all" stood there, too.
+// After wants_help: whether "all" was given too.
 bool command_wants_all(const CommandLine *line);
 // `all`: every option of the config, not the usual ones alone.
 void command_print_help(const Command *command, bool all, FILE *out);

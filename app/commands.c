@@ -13,7 +13,7 @@ const Command *const commands[] = {
     &command_train,        &command_version,     NULL,
 };
 
-// How many of `words` the name takes, 0 when they are not it.
+// How many of `words` the name takes; 0 when they do not match it.
 static int match(const char *name, int count, char **words) {
     const char *second = strchr(name, ' ');
     size_t first = second ? (size_t)(second - name) : strlen(name);

@@ -29,7 +29,7 @@ extern const Command command_version;
 // Ends with NULL; in the order of `vpd --help`.
 extern const Command *const commands[];
 
-// Finds the command that the first words name ("train", "data info") and how many words that took. An unknown one is
+// Finds the command that the first words name ("train", "data info") and how many words its name has. An unknown one is
 // an error that names the nearest; *out is NULL then.
 Status commands_find(int count, char **words, const Command **out, int *used, Error *err);
 

@@ -9,7 +9,7 @@
 
 enum { MAX_REPEAT = 64, NEIGHBOURS = 16, MOST_POINTS = 1 << 17 };
 
-// Rates of the device's peaks, measured before the ops.
+// Peak rates of the device, measured before the ops.
 typedef struct Peaks {
     double flops, bytes; // a second
 } Peaks;
@@ -57,7 +57,7 @@ static Status time_case(Device *device, const OpCase *c, int repeat, OpTime *out
     return status;
 }
 
-// The larger of its shares of the two peaks: the one that bounds it.
+// Fraction of the peak that limits the op: the larger of the two.
 static double share_of_peak(const OpCase *c, const OpTime *time, const Peaks *peaks) {
     double seconds = time->forward.wall + time->backward.wall;
     return fmax(c->flops / seconds / peaks->flops, time->bytes / seconds / peaks->bytes);
@@ -99,10 +99,9 @@ static Status report_peaks(const Peaks *peaks, bool json, Error *err) {
                                json_pack("{s:s s:f s:f}", "bench", "peaks", "gflops", 1e-9 * peaks->flops,
                                          "gbytes_per_second", 1e-9 * peaks->bytes),
                                err);
-    printf(
-        "\nops; peaks: products %.0f GFLOP/s, copies %.1f GB/s; share: of the nearer peak, each input and result moved "
-        "once\n%-44s %10s %10s %10s %7s %10s\n",
-        1e-9 * peaks->flops, 1e-9 * peaks->bytes, "case", "fwd ms", "bwd ms", "GB/s", "share", "GFLOP/s");
+    printf("\nops; peaks: products %.0f GFLOP/s, copies %.1f GB/s; share: fraction of the limiting peak, each input "
+           "and result moved once\n%-44s %10s %10s %10s %7s %10s\n",
+           1e-9 * peaks->flops, 1e-9 * peaks->bytes, "case", "fwd ms", "bwd ms", "GB/s", "share", "GFLOP/s");
     return STATUS_OK;
 }
 

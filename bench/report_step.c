@@ -12,7 +12,7 @@
 enum { T = 2, FIRST_FRAME = 3, MAX_VIEWS = 16 };
 static const double MIB = 1 << 20;
 
-// Video to train on: a recording or a made-up room.
+// Video to train on: a data set or a synthetic room.
 typedef struct Video {
     RoomVideo room;
     Dataset *dataset;
@@ -20,8 +20,8 @@ typedef struct Video {
     Observation observation;
 } Video;
 
-// The first test episode from frame 3 on, the first views that are not held out: what benchmarks/pytorch/bench.py
-// takes.
+// The first test episode from frame 3 on, with the first views that are not held out, as benchmarks/pytorch/bench.py
+// has it.
 static Status open_recording(Video *video, const StepShape *shape, const char *path, Error *err) {
     int episode = 0, views[MAX_VIEWS], count = 0;
     Status status = dataset_open(path, &video->dataset, err);
@@ -53,7 +53,7 @@ static void close_video(Video *video) {
 
 // ---- vpd bench step
 
-// Useful operations of a part a second, and of the peak.
+// Useful operations per second of a part, and as a fraction of the peak.
 static double rate_of(const StepBench *b, int part) {
     return b->work.flops[part] / (b->forward[part] + b->backward[part]);
 }
@@ -123,8 +123,9 @@ static Status report_whole(const BenchOptions *options, const StepShape *shape, 
         printf("%-20s %9.1f ms, cpu %.1f; %.1f times the floor", form, 1e3 * b->step.wall, 1e3 * b->step.cpu,
                b->step.wall / floor);
         if (options->graph)
-            printf("; graphs: %zu captured, %zu launched, %zu kernels changed, %zu parts came otherwise", r->captured,
-                   r->launched, r->changed, r->otherwise);
+            printf(
+                "; graphs: %zu captured, %zu launched, %zu kernels changed, %zu parts changed and ran without a graph",
+                r->captured, r->launched, r->changed, r->otherwise);
         printf("\n");
         return STATUS_OK;
     }
@@ -151,7 +152,7 @@ typedef Status MeasureStep(Device *device, const Config *config, const Observati
 typedef Status ReportStep(const BenchOptions *options, const StepShape *shape, const char *form, const StepBench *b,
                           Error *err);
 
-// Measures and reports the forms that are asked for, one after the other.
+// Measures and reports the requested forms, one after the other.
 static Status each_form(Device *device, const BenchOptions *options, const Observation *frames, MeasureStep *measure,
                         ReportStep *report, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
@@ -197,7 +198,7 @@ Status bench_step(Device *device, const BenchOptions *options, Error *err) {
 
 enum { DOUBLING_VIEWS = 2, PAPER_N = 16384, MAX_TRAINED = 1 << 17 };
 
-// N particles from two images of N / 2 pixels; reach falls with the spacing of the particles.
+// N particles from two images of N / 2 pixels; the radii shrink with the spacing of the particles.
 static StepShape doubled_shape(size_t N) {
     int bits = 0;
     while ((size_t)2 << bits <= N / DOUBLING_VIEWS) bits++;
@@ -219,7 +220,7 @@ static Status measure_doubled(Device *device, const BenchOptions *options, size_
     Config config;
     StepShape shape = doubled_shape(N);
     int form = options->form == STEP_FORMS ? STEP_PUBLISHED : options->form;
-    // Nothing is kept: a limit would bend the curve of the memory.
+    // No activations are kept, since the limit of train.keep_mib would bend the memory curve.
     Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
     if (status != STATUS_OK) return status;
     status = open_video(&video, &shape, NULL, err);
@@ -277,7 +278,9 @@ static Status double_up(Device *device, const BenchOptions *options, bool train,
 Status bench_doubling(Device *device, const BenchOptions *options, Error *err) {
     size_t to = (size_t)options->to, trained = to < MAX_TRAINED ? to : MAX_TRAINED;
     if (!options->json)
-        printf("\ndoubling: M = N/16, reach as N^-1/2, two images of N/2 pixels, %d rays each, nothing kept\n", 256);
+        printf("\ndoubling: M = N/16, radii proportional to N^-1/2, two images of N/2 pixels, %d rays each, "
+               "activations recomputed\n",
+               256);
     Status status = double_up(device, options, true, trained, err);
     return status == STATUS_OK ? double_up(device, options, false, to, err) : status;
 }

@@ -12,11 +12,11 @@ typedef struct BenchOptions {
     int preset;       // StepPreset
     int form;         // StepForm; STEP_FORMS: all
     int repeat;       // measurements
-    const char *data; // recording, or NULL: a made-up room
+    const char *data; // data set, or NULL: a synthetic room
     double keep_mib;
-    bool whole, graph; // `step`: no clocks within; captured graphs, too
+    bool whole, graph; // `step`: whole steps without timing the parts; also with captured CUDA graphs
     long from, to;     // particles of `doubling`
-    bool json;         // a JSON object per measurement instead of tables
+    bool json;         // one JSON object per measurement instead of tables
 } BenchOptions;
 
 Status bench_step(Device *device, const BenchOptions *options, Error *err);

@@ -11,7 +11,7 @@
 
 enum {
     FRAMES_COMPARED = 3,
-    FRAMES_OF_SINGLE = 8, // of a single moving camera
+    FRAMES_OF_SINGLE = 8, // frames, of a single moving camera
     NOISE_SAMPLES = 50,   // in each image
     PAIR_VIEWS_MAX = 100,
     POINTS_MIN = 256,
@@ -21,16 +21,16 @@ enum {
     OBJECTS_CHECKED_MAX = 256
 };
 #define POINTS_TOTAL 5e6
-#define OBJECT_DISTANCE_MAX 4.0 // spreads; a half sphere has 0.7
+#define OBJECT_DISTANCE_MAX 4.0 // in units of the points' spread; a half sphere has 0.7
 
 typedef struct Work {
     const Dataset *dataset;
     CheckReport *report;
     ErrorList *pairs; // (pair_views, pair_views)
-    ErrorList times;  // of single cameras against themselves
+    ErrorList times;  // of single cameras at different times
     Evidence evidence;
     WhereLists *where;
-    int pair_views; // views that take part in pairs: the first ones
+    int pair_views; // number of views in pairs: the first ones
     size_t points;  // per pair of images
     Frames frames;
     float *sample; // (SAMPLE_MAX) depths of the episode under way
@@ -41,7 +41,7 @@ typedef struct Work {
 
 // ---- every image on its own
 
-// Keeps a spread of depths for the percentiles: every valid one at first, thinner and thinner later.
+// Keeps a sample of the depths for percentiles: every valid one at first, a smaller and smaller fraction later.
 static void sample_depth(Work *work, float depth) {
     size_t seen = work->sample_seen++;
     if (work->sample_count < SAMPLE_MAX) work->sample[work->sample_count++] = depth;
@@ -128,8 +128,8 @@ static void judge_values(CheckReport *report, const EpisodeInfo *info, const Epi
                               info->name, v, K[0], K[4]);
     }
     if (info->V == 1 && !info->moving_cameras)
-        check_add_finding(report, false, "episode %s: one camera that stands still: nothing to compare it with",
-                          info->name);
+        check_add_finding(report, false,
+                          "episode %s: a single camera that stands still cannot be compared with anything", info->name);
 }
 
 // ---- views against each other
@@ -157,7 +157,7 @@ static Status compare_views(Work *work, ErrorList *episode, Error *err) {
     return status;
 }
 
-// A single moving camera is held against itself at other times: what moves in the scene adds error.
+// The frames of a single moving camera are compared with each other; moving objects add error.
 static Status compare_times(Work *work, ErrorList *episode, Error *err) {
     Status status = STATUS_OK;
     for (int a = 0; !status && a < work->frames.F; a++) {
@@ -225,7 +225,8 @@ static double object_distance(const Frames *frames, int k) {
     return sqrt(distance / fmax(square / (double)count, 1e-12));
 }
 
-// The first frame of an episode: a visible side's middle is off its object's by about the spread of the points on it.
+// For the first frame of an episode. The mean of the visible points differs from the object's centre by about their
+// spread.
 static Status check_objects(Work *work, int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(work->dataset, episode);
     int seen = 0, off = 0;
@@ -240,8 +241,8 @@ static Status check_objects(Work *work, int episode, Error *err) {
     }
     if (2 * off > seen)
         check_add_finding(work->report, true,
-                          "episode %s: %d of %d objects do not lie where state/object_position says (frame 0): is "
-                          "mask id k + 1 object k, are pictures mirrored or cameras wrong?",
+                          "episode %s: %d of %d objects are not at their state/object_position in frame 0; check that "
+                          "mask id k + 1 is object k, that no picture is mirrored, and the cameras",
                           info->name, off, seen);
     return STATUS_OK;
 }

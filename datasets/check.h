@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a data set what it says it is? Reads every image, and holds the cameras against each other: pixels of view a are
-// unprojected, moved into view b and compared with the depth there.
+// Checks a data set. Reads every image and compares the cameras with each other: pixels of view a are unprojected,
+// projected into view b and compared with the depth there.
 //   in: an open data set      out: findings in words, errors in metres per ordered pair of views, guesses at what is
 //   wrong
 // A point is tested when it lands inside b where the four pixels around it have depth, within 5 % of each other, and on
 // the same mask. Its error is |z - depth of b|, that depth interpolated linearly in 1/z (exact on a plane). Beyond 5 %
 // of z it counts as occluded (behind b's surface) or as seen through (in front of it: a view that agrees cannot have
 // many).
-// Then hypotheses are tried on a sample of images (datasets/check_evidence.h): about cameras and depth, colour against
-// depth, and clocks. One is named only when it clearly beats the data as they stand.
+// Then hypotheses about common mistakes are tested on a sample of images (datasets/check_evidence.h): cameras and
+// depth, colour against depth, and clocks. One is reported only when it explains the data clearly better than no
+// mistake.
 #ifndef VPD_DATASETS_CHECK_H
 #define VPD_DATASETS_CHECK_H
 
@@ -18,7 +19,7 @@
 #define CHECK_PASS_RELATIVE 0.01  // the median error may be 1 % of the median depth
 #define CHECK_PASS_ABSOLUTE 0.002 // plus 2 mm
 #define CHECK_PASS_NOISE 1.0      // plus the noise of depth from pixel to pixel,
-#define CHECK_NOISE_MAX 0.02      // of which at most 2 % of depth count
+#define CHECK_NOISE_MAX 0.02      // which counts up to 2 % of depth
 #define CHECK_PASS_THROUGH 0.2    // and at most a fifth of the points may be seen through
 
 typedef struct PairStats {
@@ -28,7 +29,7 @@ typedef struct PairStats {
     double agree;                     // share of tested points within 1 % of depth
 } PairStats;
 
-typedef enum Guess { // what cameras and depth may be instead; the first is as they stand
+typedef enum Guess { // hypotheses about cameras and depth; the first: no mistake
     GUESS_NONE,
     GUESS_RAY_LENGTH,
     GUESS_NOT_RAY_LENGTH,
@@ -48,7 +49,7 @@ typedef enum Guess { // what cameras and depth may be instead; the first is as t
     GUESS_W_LAST,
     GUESS_W_FIRST,
     GUESS_TEXT_ORDER,
-    GUESS_NEXT_CAMERA, // from here on with a number: views further
+    GUESS_NEXT_CAMERA, // from here on with a number: how many views further
     GUESS_EXCHANGED,   // first view * V + second view
     GUESS_LATE,        // frames of the evidence by which pictures come after poses
     GUESS_SCALE,       // of depth against poses
@@ -60,16 +61,16 @@ typedef enum Guess { // what cameras and depth may be instead; the first is as t
     GUESS_COUNT
 } Guess;
 
-typedef enum ColourGuess { // what colour may be against depth
+typedef enum ColourGuess { // hypotheses about colour against depth
     COLOUR_NONE,
-    COLOUR_DEPTH_ALONE, // colour as it stands, depth as the guess about cameras and depth says
+    COLOUR_DEPTH_ALONE, // no mistake in colour; depth corrected by the guess about cameras and depth
     COLOUR_MIRRORED,
     COLOUR_UPSIDE_DOWN,
     COLOUR_HALF_TURN,
     COLOUR_TURNED_LEFT,
     COLOUR_TURNED_RIGHT,
     COLOUR_TRANSPOSED,
-    COLOUR_NEXT_VIEW, // from here on with numbers: views further
+    COLOUR_NEXT_VIEW, // from here on with numbers: how many views further
     COLOUR_EXCHANGED, // first view * V + second view
     COLOUR_SHIFTED,   // x and y, of the width
     COLOUR_ZOOMED,    // factor about the middle
@@ -85,14 +86,14 @@ typedef struct ColourCheck {
     double moving;             // correlation where something moves, when other frames explain colour better
     bool told;                 // there is texture enough to tell
     ColourGuess guess;
-    double correlations[COLOUR_COUNT]; // across views under each guess; NaN when it was not tried
+    double correlations[COLOUR_COUNT]; // correlation across views under each guess; NaN when it was not tried
     double numbers[COLOUR_COUNT][2];
 } ColourCheck;
 
 enum { CHECK_CLOCKS_MAX = 24 };
-typedef struct ClockCheck { // a view that is behind (or ahead of, negative) the others
+typedef struct ClockCheck { // a view that lags behind the others (negative: is ahead of them)
     int view, frames;
-    double seconds, before, after; // mean error of what moves, of depth, without and with the offset
+    double seconds, before, after; // mean error of moving surfaces relative to depth, without and with the offset
 } ClockCheck;
 
 // Median error of depth, by where in the picture the point was.
@@ -121,7 +122,7 @@ typedef struct EpisodeCheck {
 } EpisodeCheck;
 
 typedef struct Finding {
-    bool wrong; // else only worth knowing
+    bool wrong; // else only information
     char text[600];
 } Finding;
 
@@ -139,27 +140,27 @@ typedef struct CheckReport {
     int clock_count;
     double where[WHERE_COUNT]; // NaN of too few points
     double noise;              // of depth, mean of the episodes
-    double pass;               // metres: the floor that `all.median` is held against
+    double pass;               // metres: `all.median` passes up to this
     Finding *findings;
 } CheckReport;
 
-// Damaged data are an error; what is merely wrong becomes a finding.
+// Damaged data are an error; wrong values become findings.
 Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, Error *err);
 void check_report_free(CheckReport *report);
 bool check_report_passes(const CheckReport *report);
 // The last line of the report: pass or FAIL, and why.
 void check_report_verdict(const CheckReport *report, char *out, size_t size);
 
-// What the words about a guess depend on.
+// What the text about a guess depends on.
 typedef struct GuessFacts {
     double number, depth, frame_seconds; // depth: median, metres
     int views;
-    bool depth_alone; // colour says that it is about the depth pictures alone
+    bool depth_alone; // colour shows that only the depth pictures are affected
 } GuessFacts;
 
 const char *guess_name(Guess guess);                                             // "ray length"
 void guess_advice(Guess guess, const GuessFacts *facts, char *out, size_t size); // what to do about it
-// A scale by which translations are to be divided, as depth is plausible as it stands and would not be then.
+// Whether translations are to be divided by the scale, since the depth is plausible without it and not with it.
 bool guess_scale_of_poses(double number, double depth);
 const char *colour_guess_name(ColourGuess guess);
 // Numbers in pixels and frames.

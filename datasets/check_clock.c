@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of the cameras against each other: each camera's frames are held against other frames of the others, on pixels
-// whose depth changes, and the offset at which they agree is its clock's.
+// Compares the clocks of the cameras: each camera's frames are compared with earlier and later frames of the other
+// cameras, on pixels whose depth changes. The offset at which they agree is the offset of its clock.
 #include "base/camera.h"
 #include "datasets/check_private.h"
 
@@ -11,8 +11,8 @@
 enum { OFFSET_MAX = 20, MOMENTS = 5, MOVING_PIXELS = 120, TESTED_MIN = 150, VIEWS_MAX = 24 };
 #define ERROR_CAP 0.05     // of depth
 #define CLEARLY_BETTER 0.6 // of the mean error without an offset
-#define MARGIN 0.003       // of depth, and by how much
-#define MOVES 0.03         // of depth, over all kept frames
+#define MARGIN 0.003       // and the smallest decrease, relative to depth
+#define MOVES 0.03         // smallest change over all kept frames, relative to depth
 
 typedef struct Clocks {
     const Evidence *evidence;
@@ -20,12 +20,12 @@ typedef struct Clocks {
     int slot;
     int *pixels;                           // (views, MOVING_PIXELS)
     int counts[VIEWS_MAX];                 // of them
-    int offset[VIEWS_MAX];                 // kept frames, found so far
+    int offset[VIEWS_MAX];                 // offset found so far, in kept frames
     int judged[VIEWS_MAX], off[VIEWS_MAX]; // episodes
     ClockCheck found[VIEWS_MAX];           // the last
 } Clocks;
 
-// Largest change of a pixel's depth over all kept frames, of its depth; 0 where it is never known twice.
+// Largest change of a pixel's depth over all kept frames, relative to its depth; 0 with fewer than two known depths.
 static float range_of(const Evidence *evidence, const KeptEpisode *kept, int view, size_t at) {
     float low = INFINITY, high = 0;
     for (int order = 0; order < kept->frames; order++) {
@@ -80,7 +80,7 @@ static void add_way(const Clocks *clocks, int a, int b, Mean *mean) {
     }
 }
 
-// One view's frame against another moment of all others.
+// Compares one frame of a view with another moment of all other views.
 static void add_moment(const Clocks *clocks, int view, int own, int others, Mean *mean) {
     const KeptEpisode *kept = &clocks->evidence->episodes[clocks->slot];
     int a = evidence_find(clocks->evidence, clocks->slot, own, view);
@@ -93,8 +93,8 @@ static void add_moment(const Clocks *clocks, int view, int own, int others, Mean
     }
 }
 
-// Mean error of a view against all others when its clock is off by so many kept frames, and of the same moments as they
-// stand: what moves may have come to rest in some.
+// Mean error of a view against all others when its clock is corrected by some kept frames, and without the correction
+// at the same moments: in some of them the objects may be at rest.
 static void error_at(const Clocks *clocks, int view, int offset, Mean *then, Mean *stands) {
     const KeptEpisode *kept = &clocks->evidence->episodes[clocks->slot];
     *then = *stands = (Mean){0};
@@ -134,13 +134,13 @@ static Offset best_offset(const Clocks *clocks, int view) {
     return best;
 }
 
-// The view whose offset explains most comes first, and the others are then held against it as mended.
+// The view whose offset explains most comes first; the others are then compared with the corrected view.
 static void fit_episode(Clocks *clocks) {
     const KeptEpisode *kept = &clocks->evidence->episodes[clocks->slot];
     for (int round = 0; round < kept->views / 2; round++) {
         Offset best = {.left = CLEARLY_BETTER};
         int view = -1;
-        // Of two cameras either may be off: the second is named.
+        // With two cameras either clock may be wrong: the second is reported.
         for (int v = kept->views == 2; v < kept->views; v++) {
             if (clocks->offset[v]) continue;
             Offset here = best_offset(clocks, v);
@@ -155,18 +155,18 @@ static void fit_episode(Clocks *clocks) {
     }
 }
 
-// A clock is off when it is so in most of the episodes in which something moves.
+// A clock is reported when it is wrong in most of the episodes with motion.
 static void judge(const Clocks *clocks, CheckReport *report) {
     for (int v = 0; v < VIEWS_MAX; v++) {
         const ClockCheck *clock = &clocks->found[v];
         if (2 * clocks->off[v] <= clocks->judged[v] || !clocks->off[v]) continue;
         report->clocks[report->clock_count++] = *clock;
-        check_add_finding(report, true,
-                          "view %d is %d frames (%.3g s) %s the other views: what moves agrees within %.1f %% of depth "
-                          "once its pictures are shifted by that, and within %.1f %% as they stand; synchronise the "
-                          "clocks of the cameras",
-                          v, abs(clock->frames), fabs(clock->seconds), clock->frames > 0 ? "behind" : "ahead of",
-                          100 * clock->after, 100 * clock->before);
+        check_add_finding(
+            report, true,
+            "view %d is %d frames (%.3g s) %s the other views: moving surfaces agree within %.1f %% of depth when its "
+            "pictures are shifted by that, and within %.1f %% otherwise; synchronise the clocks of the cameras",
+            v, abs(clock->frames), fabs(clock->seconds), clock->frames > 0 ? "behind" : "ahead of", 100 * clock->after,
+            100 * clock->before);
     }
 }
 

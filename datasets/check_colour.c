@@ -10,25 +10,25 @@
 
 enum {
     MATCHES_MAX = 16000,
-    MATCHES_MIN = 300, // fewer tell nothing
+    MATCHES_MIN = 300, // fewer decide nothing
     MATCHES_SHUFFLED = 500,
-    SEARCH_MATCHES = 800, // that a search looks at
+    SEARCH_MATCHES = 800, // used by a search
     FRAMES_OFF_MAX = 4,
     MOVING_MOMENTS = 6,
-    MOVING_PARTNERS = 3, // views that each view is held against there
+    MOVING_PARTNERS = 3, // views that each view is compared with there
     MOVING_POINTS = 800,
     VIEW_MATCHES_MIN = 100 // of one view
 };
-#define SAME_SURFACE 0.03  // of depth
-#define MOVED 0.05         // of depth, from one kept frame to the next
-#define CLEARLY_BETTER 0.5 // what is left of 1 - correlation
+#define SAME_SURFACE 0.03  // relative difference of depth
+#define MOVED 0.05         // relative change of depth from one kept frame to the next
+#define CLEARLY_BETTER 0.5 // largest ratio of 1 - correlation, after to before,
 #define MARGIN 0.04        // and how much the correlation must rise
-#define BELONGS 0.97       // nothing is tried against so high a correlation
-#define GOOD 0.5           // correlation of a hypothesis that is named
-#define NONE_AT_ALL 0.4    // correlation of pictures that show something else
+#define BELONGS 0.97       // no hypothesis is tried above this correlation
+#define GOOD 0.5           // smallest correlation of a reported hypothesis
+#define NONE_AT_ALL 0.4    // largest correlation of pictures that show something else
 #define TEXTURE_LEVELS 4   // grey levels against the surroundings
-#define TEXTURE_SHARE 0.2  // of points with so much
-#define COHERENT 0.6       // correlation of neighbouring pixels: texture, not noise
+#define TEXTURE_SHARE 0.2  // smallest fraction of points with that difference
+#define COHERENT 0.6       // smallest correlation of neighbouring pixels in texture; noise has less
 #define SHIFT_SHARE 0.1    // of the width: the largest shift that is searched
 
 typedef struct Match {
@@ -40,7 +40,7 @@ typedef struct Colours {
     const Evidence *evidence;
     StoredMap *base; // (images) from the grid of the camera to the colour picture, as geometry has it
     Match *matches;
-    int count, step; // every step-th is looked at
+    int count, step; // every step-th is used
     ColourGuess guess;
     double number[2];
 } Colours;
@@ -54,7 +54,7 @@ static void map_point(const StoredMap *map, double *x, double *y) {
     *y = map->m[3] * u + map->m[4] * v + map->m[5];
 }
 
-// Which image's colours stand in place of those of `image`; -1 when there are none.
+// The image whose colours replace those of `image` under the hypothesis; -1 when there is none.
 static int source_image(const Colours *colours, int image) {
     const KeptImage *kept = &colours->evidence->images[image];
     int views = colours->evidence->episodes[kept->slot].views, number = (int)colours->number[0];
@@ -84,7 +84,7 @@ static void move_colour(const Colours *colours, const KeptImage *image, double *
     }
 }
 
-// Between pixel centres; false outside.
+// Interpolated between pixel centres; false outside.
 static bool grey_at(const KeptImage *image, double x, double y, double *out) {
     double u = x - 0.5, v = y - 0.5;
     if (!(u > -0.5 && v > -0.5 && u < image->W - 0.5 && v < image->H - 0.5)) return false;
@@ -136,7 +136,7 @@ static double correlation_of(const Sums *all) {
     return all->aa > 0 && all->bb > 0 ? all->ab / sqrt(all->aa * all->bb) : 0;
 }
 
-// Of all matches, or of those with one view; 0 when too few have colour.
+// Correlation over all matches, or over those with one view; 0 when too few have colour.
 static double correlate_view(const Colours *colours, int view, int *points) {
     Sums sums = {0}, all = {0};
     int pair = -1;
@@ -227,7 +227,7 @@ static bool same_views(const Evidence *evidence) {
     return true;
 }
 
-// Sets the numbers of a hypothesis to those that explain the colours best; false when it cannot be tried here.
+// Fits the numbers of a hypothesis to the colours; false when it cannot be tried here.
 static bool fit(Colours *colours, ColourGuess guess, bool alone) {
     const Evidence *evidence = colours->evidence;
     const KeptEpisode *episode = &evidence->episodes[0];
@@ -280,7 +280,7 @@ static void collect(Colours *colours, const CheckReport *report) {
         collect_pair(colours, report, p, evidence->pairs[p].a, evidence->pairs[p].b, points, false);
 }
 
-// Where something moves, at more moments: there alone colours of another frame differ.
+// Also where something moves, at more moments: only there do the colours of another frame differ.
 static void collect_moving(Colours *colours, const CheckReport *report) {
     const Evidence *evidence = colours->evidence;
     int pair = 0;
@@ -296,7 +296,7 @@ static void collect_moving(Colours *colours, const CheckReport *report) {
     }
 }
 
-// What geometry says of the colour pictures: moved like depth, and (second half) left where they are.
+// Where the guess about geometry puts the colour pictures: moved like depth, and (second half) not moved.
 static bool set_maps(Colours *colours, const CheckReport *report) {
     const Evidence *evidence = colours->evidence;
     bool alone = false;
@@ -310,7 +310,7 @@ static bool set_maps(Colours *colours, const CheckReport *report) {
 
 // ---- is there anything to see?
 
-// Against the mean of four pixels a sixteenth of the width away: free of vignettes and shades.
+// Difference from the mean of four pixels a sixteenth of the width away, which removes vignetting and shading.
 static bool detail(const KeptImage *image, double x, double y, double *out) {
     double r = fmax(2, image->W / 16.0), sum = 0, value;
     int count = 0;
@@ -356,21 +356,21 @@ static bool explains(double correlation, double stands) {
 }
 
 static void try_guess(Colours *colours, ColourGuess guess, ColourCheck *check, double *best) {
-    // A shift or a zoom of less than two kept pixels is within what calibrations leave.
+    // A shift or zoom below two kept pixels is within the usual error of a calibration.
     double W = colours->evidence->images[0].W, *number = check->numbers[guess];
     memcpy(number, colours->number, sizeof colours->number);
     double correlation = correlate(colours, guess);
     if (guess == COLOUR_SHIFTED && hypot(number[0], number[1]) * W < 2) return;
     if (guess == COLOUR_ZOOMED && fabs(log(number[0])) * W < 4) return;
     check->correlations[guess] = correlation;
-    // A guess with a number must beat the others by more.
+    // A guess with a fitted number must beat the others by a larger margin.
     double margin = guess >= COLOUR_SHIFTED ? 0.02 : 0;
     if (!explains(correlation, check->correlations[COLOUR_NONE]) || correlation - margin <= *best) return;
     *best = correlation - margin;
     check->guess = guess;
 }
 
-// Colours of other frames, where something moves, unless the colours are wrong in another way.
+// Tries colours of other frames where something moves, unless the colours are wrong in another way.
 static void try_frames(Colours *colours, CheckReport *report) {
     ColourCheck *check = &report->colour;
     collect_moving(colours, report);
@@ -414,9 +414,10 @@ static void add_guess(const Evidence *evidence, CheckReport *report) {
     if (check->guess == COLOUR_SHIFTED) number[0] *= W, number[1] *= W;
     if (check->guess == COLOUR_OTHER_FRAME) number[0] *= episode->stride;
     colour_guess_advice(check->guess, number, episode->views, advice, sizeof advice);
-    check_add_finding(report, true,
-                      "the views agree far better in colour (correlation %.2f) as \"%s\" than as they stand (%.2f): %s",
-                      check->correlations[check->guess], colour_guess_name(check->guess), stands, advice);
+    check_add_finding(
+        report, true,
+        "the colours of the views agree far better under the hypothesis \"%s\" (correlation %.2f instead of %.2f): %s",
+        colour_guess_name(check->guess), check->correlations[check->guess], stands, advice);
 }
 
 static void judge(Colours *colours, CheckReport *report) {

@@ -19,13 +19,13 @@ enum {
     POINTS_MIN = 32,
     POINTS_MAX = 500
 };
-#define FRAME_SECONDS (1 / 30.0) // frames closer in time than this are left out
+#define FRAME_SECONDS (1 / 30.0) // frames closer in time are left out
 
 static int clamp(int value, int low, int high) { return value < low ? low : value > high ? high : value; }
 
 static void plan_episode(KeptEpisode *kept, const EpisodeInfo *info, int episode, int frames_max) {
     int stride = info->time_step > 0 ? (int)lround(FRAME_SECONDS / info->time_step) : 1;
-    // A camera that is held against itself wants all of its way.
+    // A single moving camera is compared over all of its path.
     if (info->V == 1) stride = (info->F - 1) / frames_max + 1;
     stride = clamp(stride, 1, info->F > 2 ? info->F / 3 : 1);
     int frames = clamp((info->F - 1) / stride + 1, 1, frames_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the check keeps of a data set to try hypotheses on: images of a few episodes, thinned to every n-th pixel (with
-// intrinsics to match, so the depths stay exact), and the pairs of them that should show the same places.
+// The sample of a data set on which the check tests hypotheses: images of a few episodes, with every n-th pixel only
+// (with intrinsics to match, so the depths stay exact), and the pairs of them that should show the same places.
 #ifndef VPD_DATASETS_CHECK_EVIDENCE_H
 #define VPD_DATASETS_CHECK_EVIDENCE_H
 
@@ -10,7 +10,7 @@ typedef struct KeptImage {
     int slot;  // of the episode, in Evidence.episodes
     int order; // of the frame among those kept of the episode
     int view;
-    int H, W, step;        // pixels kept, and every which pixel of the picture
+    int H, W, step;        // pixels kept; step between them in the picture
     double K[9], pose[16]; // of the thinned picture
     float *depth, *grey;   // (H,W) metres; 0..255, mean of the pixels that a kept one stands for
 } KeptImage;
@@ -36,7 +36,7 @@ typedef struct Evidence {
     size_t points; // per pair
 } Evidence;
 
-// Decides what to keep; the images are filled in as they are read.
+// Decides what to keep; images are added as they are read.
 Status evidence_plan(Evidence *evidence, const Dataset *dataset, Error *err);
 // Keeps the images of one frame that was read with all its views, when the plan wants them.
 Status evidence_take(Evidence *evidence, const Frames *frames, Error *err);
@@ -44,7 +44,7 @@ void evidence_free(Evidence *evidence);
 
 // Index of an image, -1 when there is none.
 int evidence_find(const Evidence *evidence, int slot, int order, int view);
-// As it stands.
+// Without a hypothesis.
 Shot evidence_shot(const KeptImage *image);
 
 #endif

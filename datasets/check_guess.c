@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hypotheses about cameras and depth. Each transforms the images of the evidence, many with a number that is searched,
-// and is tried on the same sampled points. It is named when the views then agree clearly better than as they stand.
+// Hypotheses about cameras and depth. Each transforms the images of the evidence, many with a fitted number, and is
+// tested on the same sampled points. It is reported when the views then agree clearly better than without it.
 #include "base/camera.h"
 #include "datasets/check_private.h"
 
@@ -20,17 +20,17 @@ enum {
     FINAL_POINTS = 2500,
     PAIR_POINTS = 24
 };
-#define COST_CAP 0.05         // of depth; an error beyond it counts as this
-#define COST_FLOOR 1e-4       // of depth; below it nothing is told apart
-#define CLEARLY_BETTER 0.6    // of the cost as it stands,
-#define BETTER 0.85           // or this much where noise hides the rest,
-#define BETTER_MARGIN 0.0015  // the cost falls by this much of depth
-#define BETTER_AGREES 0.03    // and this larger a share of points agrees (right recordings: below 0.02 of cost)
-#define PRICE_OF_NUMBER 1.3   // a fitted number must explain more than a fixed hypothesis
-#define NEXT_TO_NOTHING 0.005 // a factor, or a distortion, that no finding would be made of
-#define SCALE_PEAK 0.8        // cost at the best scale over that at ten times it
-#define THROUGH_EDGES 0.05    // share of points that are seen through at edges of right data
-#define ALONE_SUPPORT 0.02    // of the points, where none is tested as they stand
+#define COST_CAP 0.05        // relative to depth; larger errors count as this
+#define COST_FLOOR 1e-4      // relative to depth; smaller costs are not distinguished
+#define CLEARLY_BETTER 0.6   // largest ratio of costs with and without the hypothesis,
+#define BETTER 0.85          // or this one with noise, if
+#define BETTER_MARGIN 0.0015 // the cost falls by this much, relative to depth,
+#define BETTER_AGREES 0.03  // and the fraction of points that agree grows by this (correct recordings: cost below 0.02)
+#define PRICE_OF_NUMBER 1.3 // a fitted number must explain more than a fixed hypothesis
+#define NEXT_TO_NOTHING 0.005 // smallest relative change by a factor or a distortion that is reported
+#define SCALE_PEAK 0.8        // largest ratio of the costs at the best scale and at ten times it
+#define THROUGH_EDGES 0.05    // share of points seen through at edges of correct data
+#define ALONE_SUPPORT 0.02    // smallest fraction of points tested, if none are without the hypothesis
 #define ALONE_FITS 0.6
 
 // ---- what each does to one image
@@ -39,7 +39,7 @@ typedef struct Trial {
     const Evidence *evidence;
     Guess guess;
     double number;
-    size_t effort; // times the usual number of points: pictures with little depth or little in common need more
+    size_t effort; // factor on the number of points: pictures with little depth or overlap need more
 } Trial;
 
 static void swap(double *a, double *b) {
@@ -48,7 +48,7 @@ static void swap(double *a, double *b) {
     *b = kept;
 }
 
-// The rotation with the four numbers of its quaternion moved on by `places`.
+// The rotation with the four numbers of its quaternion rotated by `places`.
 static void rotate_quaternion(double pose[16], int places) {
     double R[9], q[4], moved[4], t[3] = {pose[3], pose[7], pose[11]};
     for (int i = 0; i < 9; i++) R[i] = pose[4 * (i / 3) + i % 3];
@@ -58,7 +58,7 @@ static void rotate_quaternion(double pose[16], int places) {
     pose_from_rotation(R, t, pose);
 }
 
-// The pictures show the middle of K's view, larger by `number` along one side (0: x, 1: y).
+// The pictures show the centre of the view of K, magnified by `number` along one axis (0: x, 1: y).
 static void stretch(Shot *shot, int side, double number) {
     int focal = side ? 4 : 0, centre = side ? 5 : 2;
     double middle = 0.5 * (side ? shot->H : shot->W);
@@ -143,7 +143,7 @@ typedef struct Score {
     double agree;   // share of the tested points within 1 % of depth
     double fit;     // the same of those that are not occluded
     double cost;    // mean error of the points that are not occluded, of depth, each at most COST_CAP
-    bool exact;     // next to no error but where edges are seen through
+    bool exact;     // almost no error except at edges that are seen through
     double support; // sum over points of 1 - error / COST_CAP, over points sampled
 } Score;
 
@@ -179,7 +179,7 @@ static Score score_of(const Tally *sum) {
                    .support = sum->sampled ? sum->support / (double)sum->sampled : 0};
 }
 
-// Some points of some pairs, as a search wants them.
+// Some points of some pairs, for a search.
 static Score score_quickly(const Trial *trial, size_t points_total) {
     const Evidence *evidence = trial->evidence;
     Tally sum = {0};
@@ -192,7 +192,7 @@ static Score score_quickly(const Trial *trial, size_t points_total) {
         for (size_t n = 0; a.H && b.H && n < points; n++) {
             int x, y;
             Landing landing;
-            // Another stretch of the sequence for every pair.
+            // Each pair uses another part of the sequence.
             sample_pixel(n + p * points, a.H, a.W, &x, &y);
             sum.sampled++;
             if (shot_land(&a, &b, x, y, &landing)) tally(&sum, &landing);
@@ -252,10 +252,10 @@ static double less_cost(void *context, double number) {
     return -score_quickly(&trial, trial.effort * FINAL_POINTS).cost;
 }
 
-// By what some of the points support, then to the end by the error of all.
+// First by the support of a sample of points, at the end by the error of all points.
 static double search_factor(Trial *trial, double low, double high, int count) {
     double rough = check_search(support_of, trial, low, high, count, true);
-    // Next to 1 nothing is left to explain.
+    // A factor near 1 explains nothing.
     if (fabs(log(rough)) < NEXT_TO_NOTHING) return NAN;
     return check_search(less_cost, trial, 0.98 * rough, 1.02 * rough, 5, true);
 }
@@ -279,7 +279,7 @@ static double search_exchanged(Trial *trial, int views) {
     return best;
 }
 
-// Likely scales are tried as they are, others to the next percent.
+// Likely scales are tried exactly, others are rounded to a percent.
 static double search_scale(Trial *trial) {
     static const double likely[] = {1e-3, 1e3, 0.2, 5, 2e-4, 5e3, 1e-2, 1e2, 0.1, 10, 1e-4, 1e4};
     double best = search_factor(trial, 1e-4, 1e4, 340), best_support = isfinite(best) ? support_of(trial, best) : 0;
@@ -329,7 +329,7 @@ static Status try_guess(const Trial *trial, CheckReport *report, Score *score, E
     return status;
 }
 
-// At ten times any scale, views of a camera that hardly moved agree about anything; the right scale is a peak.
+// Views of a camera that hardly moved agree at any large scale; the right scale must beat ten times itself.
 static bool is_peak(const Trial *trial, double cost) {
     Trial other = *trial;
     if (trial->guess != GUESS_SCALE) return true;
@@ -338,7 +338,7 @@ static bool is_peak(const Trial *trial, double cost) {
 }
 
 static bool explains(const Trial *trial, const Score *score, const Score *stands) {
-    // Where no views meet as they stand, a hypothesis must be good by itself, and colour must confirm it
+    // Where no views overlap without a hypothesis, it must fit well by itself, and colour must confirm it
     // (check_verdict).
     if (stands->tested < TESTED_MIN)
         return score->tested >= TESTED_MIN && score->support > ALONE_SUPPORT && score->fit > ALONE_FITS &&

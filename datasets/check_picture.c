@@ -13,7 +13,7 @@ enum { PANEL = 760, HEADER = 44, POINTS_MAX = 600000, LABELS_MAX = 24, SAMPLE_MA
 
 static const Colour BACKGROUND = {24, 26, 30}, TEXT = {225, 225, 225}, BOX = {120, 120, 120};
 
-// What one panel is seen through, and how large the scene is.
+// The camera of one panel and the size of the scene.
 typedef struct Panel {
     Canvas canvas;
     double K[9], camera_from_world[16];
@@ -43,7 +43,7 @@ static bool world_point(const Frames *frames, int v, size_t at, double point[3])
     return true;
 }
 
-// Middle and size from a sample of points and from the cameras, each by quantiles, so that strays do not matter.
+// Centre and size from quantiles of sampled points and of the cameras, so that outliers do not matter.
 static Status measure(Scene *scene, Error *err) {
     const Frames *frames = scene->frames;
     size_t pixels = (size_t)frames->H * (size_t)frames->W, total = pixels * (size_t)frames->V;
@@ -78,11 +78,11 @@ static void orient(Scene *scene) {
             offset[i] = pose[4 * i + 3] - scene->centre[i];
             away[i] += offset[i];
         }
-        // A far camera makes the picture wider, but not without limit.
+        // A distant camera widens the picture up to a limit.
         scene->extent = fmax(scene->extent, fmin(0.8 * sqrt(dot(offset, offset)), 3 * scene->extent + 1e-3));
     }
     if (!normalise(scene->up)) scene->up[2] = 1;
-    // A world axis close to it is the better guess.
+    // Prefers the world axis that is close to it.
     for (int i = 0; i < 3; i++) {
         if (fabs(scene->up[i]) < 0.75) continue;
         double sign = scene->up[i] < 0 ? -1 : 1;

@@ -11,13 +11,13 @@ void check_add_finding(CheckReport *report, bool wrong, const char *format, ...)
 
 // Tries every hypothesis on the points of the evidence and keeps the one that explains them, if any.
 Status check_guess(const Evidence *evidence, CheckReport *report, Error *err);
-// The shot of an image under the hypothesis that was kept; without one, as it stands.
+// The shot of an image under the chosen hypothesis, or without one.
 Shot check_guessed_shot(const Evidence *evidence, const CheckReport *report, int image);
 // Where a pixel of the depth picture lies in the colour picture if only the depth picture is as the hypothesis says;
 // false when the hypothesis is not about pictures.
 bool check_depth_alone(const Evidence *evidence, const CheckReport *report, int image, StoredMap *out);
-// Best argument of `value` (largest), on an even grid of `count` from low to high, then by golden sections between the
-// neighbours of the best. Of logarithms when `logarithmic`.
+// The argument with the largest `value`: on an even grid of `count` from low to high (in logarithms when
+// `logarithmic`), then by golden-section search between the neighbours of the best.
 typedef double Objective(void *context, double number);
 double check_search(Objective *value, void *context, double low, double high, int count, bool logarithmic);
 
@@ -34,7 +34,7 @@ void where_free(WhereLists *lists);
 PointSeen where_add; // context: WhereLists
 void where_judge(WhereLists *lists, CheckReport *report);
 
-// ---- what all of it comes to (check_verdict.c)
+// ---- the verdict (check_verdict.c)
 
 // After check_guess: colour, clocks, then the findings.
 Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereLists *where, CheckReport *report,

@@ -5,23 +5,23 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define DEPTH_FAR 100.0 // metres; a median beyond it is taken for another unit
+#define DEPTH_FAR 100.0 // metres; a larger median suggests another unit
 #define DEPTH_NEAR 0.005
-#define VIEW_MARGIN 0.18 // by so much fewer points than usual agree with a view that is off,
-#define VIEW_SPREADS 6   // by so many median deviations,
-#define VIEW_SHARE 0.8   // and at most this share of what is usual (right recordings: 0.13 and 0.79 at worst)
+#define VIEW_MARGIN 0.18 // the agreeing fraction of a wrong view is lower than usual by this,
+#define VIEW_SPREADS 6   // by this many median deviations,
+#define VIEW_SHARE 0.8   // and at most this ratio of the usual one (correct recordings: 0.13 and 0.79 at worst)
 #define CONFIRMED 0.5    // correlation of colour
-#define CAMERA_NEAR 0.1  // of depth: cameras no farther apart stand at about the same place
-#define FIELD_RATIO 1.3  // of the fields of view of about the same lens
-#define DEPTH_SHARE 0.8  // of the pixels with depth: an episode with fewer may miss the depth that would be compared
+#define CAMERA_NEAR 0.1  // relative to depth: cameras that are closer count as at the same place
+#define FIELD_RATIO 1.3  // largest ratio of the fields of view of similar lenses
+#define DEPTH_SHARE 0.8  // ratio of pixels with depth: an episode with fewer may lack the depth to compare
 enum { POINTS_MIN = 100, VIEW_POINTS_MIN = 200, EPISODE_POINTS_MIN = 300 };
 
 static bool depth_is_plausible(const EpisodeCheck *check) {
     return check->depth_median >= DEPTH_NEAR && check->depth_median <= DEPTH_FAR;
 }
 
-// Mean of `field`, a double of EpisodeCheck, over the episodes where it is known; 0 when it is known of none. Episodes
-// that no error comes from, or whose depth has another unit, do not count beside others.
+// Mean of `field`, a double of EpisodeCheck, over the episodes where it is known; 0 when there are none. Episodes
+// without an error, or with an implausible depth, count only when there are no others.
 static double mean_known(const CheckReport *report, size_t field) {
     double sum[2] = {0};
     int count[2] = {0};
@@ -41,7 +41,7 @@ static double floor_of(double depth, double noise) {
     return CHECK_PASS_ABSOLUTE + depth * (CHECK_PASS_RELATIVE + CHECK_PASS_NOISE * fmin(noise, CHECK_NOISE_MAX));
 }
 
-// Error of a guess in metres of the mended data: where poses are scaled, depth keeps its metres.
+// Error of a guess in millimetres of the corrected data: where poses are scaled, depth keeps its metres.
 static double guess_millimetres(const CheckReport *report, Guess guess, double depth) {
     double number = report->numbers[guess], median = 1e3 * report->guesses[guess].median;
     return guess == GUESS_SCALE && guess_scale_of_poses(number, depth) ? median / number : median;
@@ -58,11 +58,10 @@ static void judge_guess(const Evidence *evidence, double depth, CheckReport *rep
     char stands[64] = "no point agrees";
     if (isfinite(none->median))
         snprintf(stands, sizeof stands, "%.1f mm, %.0f %%", 1e3 * none->median, 100 * none->agree);
-    check_add_finding(report, true,
-                      "the views agree far better (%.1f mm median, %.0f %% of points) as \"%s\" than as they stand "
-                      "(%s): %s",
-                      guess_millimetres(report, report->guess, depth), 100 * guess->agree, guess_name(report->guess),
-                      stands, advice);
+    check_add_finding(
+        report, true,
+        "the views agree far better under the hypothesis \"%s\" (%.1f mm median, %.0f %% of points, instead of %s): %s",
+        guess_name(report->guess), guess_millimetres(report, report->guess, depth), 100 * guess->agree, stands, advice);
 }
 
 static double floor_of_episode(const EpisodeCheck *check) {
@@ -85,7 +84,7 @@ static bool same_cameras(const EpisodeInfo *a, const EpisodeInfo *b, double near
     return true;
 }
 
-// An episode with the cameras of this one whose views agree; -1 when there is none. It has about as much depth.
+// Another episode with about the same cameras and as much depth, whose views agree; -1 when there is none.
 static int same_cameras_agree(const Dataset *dataset, const CheckReport *report, int episode) {
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
@@ -99,13 +98,13 @@ static int same_cameras_agree(const Dataset *dataset, const CheckReport *report,
     return -1;
 }
 
-// Metres are believed when views of one scale agree; millimetres all over agree too, but no room is that large.
+// Agreeing views do not prove metres: depth and poses in millimetres agree too, but no room is that large.
 static void judge_depths(const Dataset *dataset, CheckReport *report) {
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
         bool far = check->depth_median > DEPTH_FAR;
         if (!isfinite(check->depth_median) || depth_is_plausible(check) || report->guess == GUESS_SCALE) continue;
-        // Far points of a bare floor agree at any scale, so poses that are right in another episode are right here.
+        // Far points of a bare floor agree at any scale, so poses that fit another episode count as right here too.
         bool agree = check->tested >= POINTS_MIN && check->median <= floor_of_episode(check) &&
                      same_cameras_agree(dataset, report, i) < 0;
         const char *cause = far ? "is its depth in millimetres?" : "was its depth in metres taken for millimetres?";
@@ -130,7 +129,7 @@ static double share_agreeing(const CheckReport *report, int view, bool with) {
     return seen < VIEW_POINTS_MIN ? NAN : agreeing / seen;
 }
 
-// A view that agrees far less with the others than views usually do in these data.
+// Reports a view that agrees far less with the others than views usually do in these data.
 static Status judge_views(CheckReport *report, int views, Error *err) {
     float *shares = calloc(3 * (size_t)views + 1, sizeof *shares), *sorted = shares + views, *off = sorted + views;
     size_t count = 0;
@@ -147,18 +146,16 @@ static Status judge_views(CheckReport *report, int views, Error *err) {
     for (int v = 0; count > 2 && v < views; v++) {
         double rest = share_agreeing(report, v, false);
         if (!(shares[v] < least) || !isfinite(rest)) continue;
-        check_add_finding(
-            report, true,
-            "view %d disagrees with the others (%.0f %% of its points agree, of the others' %.0f %%): its "
-            "pose or intrinsics are off",
-            v, 100 * shares[v], 100 * rest);
+        check_add_finding(report, true,
+                          "view %d disagrees with the others (%.0f %% of its points agree, %.0f %% among the others): "
+                          "its pose or intrinsics are wrong",
+                          v, 100 * shares[v], 100 * rest);
     }
     free(shares);
     return STATUS_OK;
 }
 
-// An episode of which nothing agrees, in a file of others that do. Cameras that stand elsewhere may rightly see
-// different places.
+// Reports an episode in which nothing agrees while others do. Cameras at other places may rightly see different things.
 static void judge_apart(const Dataset *dataset, int episode, CheckReport *report) {
     const EpisodeInfo *info = dataset_episode(dataset, episode);
     const EpisodeCheck *check = &report->episodes[episode];
@@ -199,16 +196,16 @@ static void judge_errors(CheckReport *report) {
     double through = (double)all->through / (double)all->tested;
     // Points that are all occluded or seen through have no median.
     if (!isfinite(all->median))
-        check_add_finding(report, true, "no point agrees within 5 %% of depth: cameras, depth or both are off");
+        check_add_finding(report, true, "no point agrees within 5 %% of depth: cameras, depth or both are wrong");
     else if (all->median > report->pass)
         check_add_finding(report, true,
                           "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
-                          "depth + 2 mm + noise): cameras, depth or both are off",
+                          "depth + 2 mm + noise): cameras, depth or both are wrong",
                           1e3 * all->median, 1e3 * report->pass);
     if (through > CHECK_PASS_THROUGH)
         check_add_finding(report, true,
                           "%.0f %% of the compared points lie more than 5 %% in front of what the other view sees: "
-                          "cameras, depth or both are off",
+                          "cameras, depth or both are wrong",
                           100 * through);
 }
 
@@ -219,7 +216,7 @@ Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereList
     report->noise = mean_known(report, offsetof(EpisodeCheck, noise));
     report->pass = floor_of(depth, report->noise);
     Status status = check_colour(evidence, report, err);
-    // Views that do not meet as they stand are no reason for a guess: colour must confirm it.
+    // A guess about views that do not overlap without it needs a confirmation by colour.
     double colour = report->colour.correlations[report->colour.guess];
     if (report->guesses[GUESS_NONE].tested < POINTS_MIN && !(report->colour.told && colour > CONFIRMED))
         report->guess = GUESS_NONE;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the picture errors lie. Errors that grow toward the corners come of the lens, errors on one side of a
-// resized or shifted picture, errors on objects alone of clocks, and errors all over of poses.
+// Where in the picture errors lie. Errors that grow toward the corners come from the lens, errors on one side from a
+// resized or shifted picture, errors only on objects from clocks, and errors everywhere from poses.
 #include "datasets/check_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { CELLS = 500, COUNT_MIN = 200 };
-#define ERROR_MAX 0.05 // of depth: the last cell
-#define TELLING 3.0    // times as large as elsewhere
+#define ERROR_MAX 0.05 // relative error of the last cell
+#define TELLING 3.0    // ratio to the error elsewhere
 #define RELEVANT 0.004 // of depth
-#define DAMAGED 0.03   // of depth: rows that no camera explains
+#define DAMAGED 0.03   // relative error of rows that no camera explains
 
 struct WhereLists {
     size_t cells[WHERE_COUNT][CELLS]; // histograms of error over depth
@@ -37,7 +37,8 @@ void where_add(void *context, const Shot *a, int x, int y, const Landing *landin
     WhereLists *lists = context;
     double error = fabs(landing->z - landing->there) / landing->z;
     if (landing->z - landing->there > REPROJECT_OCCLUSION * landing->z) return;
-    int cell = (int)fmin(error / ERROR_MAX * CELLS, CELLS - 1); // a point next to the lens can be off by any factor
+    int cell =
+        (int)fmin(error / ERROR_MAX * CELLS, CELLS - 1); // a point close to the camera can have any relative error
     double u = (x + 0.5) / a->W - 0.5, v = (y + 0.5) / a->H - 0.5, r = sqrt(2 * (u * u + v * v)); // 1 in a corner
     lists->cells[WHERE_CENTRE][cell] += r < 0.4;
     lists->cells[WHERE_CORNERS][cell] += r > 0.75;
@@ -81,7 +82,8 @@ void where_judge(WhereLists *lists, CheckReport *report) {
     const char *text = NULL;
     double high = 0, low = 0;
     if (far_above(m[WHERE_CORNERS], m[WHERE_CENTRE]))
-        text = "in the corners of the picture than in the middle: distortion, focal length or principal point are off",
+        text =
+            "in the corners of the picture than in the middle: distortion, focal length or principal point are wrong",
         high = m[WHERE_CORNERS], low = m[WHERE_CENTRE];
     else if (far_above(m[WHERE_OBJECTS], m[WHERE_BACKGROUND]))
         text = "on objects than elsewhere: the cameras may not show the same moment", high = m[WHERE_OBJECTS],
@@ -90,8 +92,8 @@ void where_judge(WhereLists *lists, CheckReport *report) {
         int other = side ^ 1;
         if (!far_above(m[side], m[other])) continue;
         text = side < WHERE_TOP
-                   ? "on one side of the picture (left or right) than on the other: the principal point or "
-                     "the width of the picture is off"
+                   ? "on one side of the picture (left or right) than on the other: the principal point or the width "
+                     "of the picture is wrong"
                    : "at one end of the picture (top or bottom) than at the other: the principal point, the "
                      "height of the picture or a rolling shutter is the cause",
         high = m[side], low = m[other];
@@ -106,6 +108,6 @@ void where_judge(WhereLists *lists, CheckReport *report) {
     else if (!check_report_passes(report) && !report->guess && m[WHERE_CENTRE] > RELEVANT &&
              m[WHERE_CORNERS] < 1.5 * m[WHERE_CENTRE])
         check_add_finding(report, false,
-                          "errors are as large in the middle of the picture as in the corners: poses are more likely "
-                          "off than the lens");
+                          "errors are as large in the middle of the picture as in the corners: the poses are more "
+                          "likely wrong than the lens");
 }

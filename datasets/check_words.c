@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the check calls each hypothesis, and what to do about it.
+// The name of each hypothesis of the check, and the remedy.
 #include "datasets/check.h"
 
 #include <math.h>
@@ -83,8 +83,8 @@ static void size_advice(Guess guess, double number, const char *pictures, char *
         snprintf(out, size, "%s were taken with another lens or cropped; multiply fx and fy by %.4g", pictures, number);
     else
         snprintf(out, size,
-                 "%s are stretched along %s, from another aspect: they show %.4g times the %s that the intrinsics say; "
-                 "crop or pad before resizing, or multiply %s by %.4g",
+                 "%s are stretched along %s: they show %.4g times the %s that the intrinsics give; crop or pad before "
+                 "resizing, or multiply %s by %.4g",
                  pictures, guess == GUESS_STRETCHED_X ? "x" : "y", 1 / number,
                  guess == GUESS_STRETCHED_X ? "width" : "height", guess == GUESS_STRETCHED_X ? "fx" : "fy", number);
 }
@@ -161,8 +161,8 @@ void colour_guess_advice(ColourGuess guess, const double number[2], int views, c
         break;
     case COLOUR_SHIFTED:
         snprintf(out, size,
-                 "colour and depth are not registered: what depth shows at (u, v) colour shows at "
-                 "(u %+.1f, v %+.1f) pixels; register depth to the colour camera",
+                 "colour and depth are not registered: the point at (u, v) in depth is at (u %+.1f, v %+.1f) pixels in "
+                 "colour; register depth to the colour camera",
                  number[0], number[1]);
         break;
     case COLOUR_ZOOMED:

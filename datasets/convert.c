@@ -72,7 +72,8 @@ static Status choose(Job *job, Dataset *const *datasets, int count, Error *err) 
             job->chosen[job->count++] = (Chosen){datasets[i], e, split};
         }
     }
-    return job->count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: no episode is left of it", job->place);
+    return job->count ? STATUS_OK
+                      : error_set(err, STATUS_BAD_INPUT, "%s: none of its episodes is selected", job->place);
 }
 
 static Status assign(Job *job, Error *err) {
@@ -81,8 +82,8 @@ static Status assign(Job *job, Error *err) {
     if (!job->options->assign) return STATUS_OK;
     if (assigned[0] + assigned[1] + assigned[2] != job->count)
         return error_set(err, STATUS_BAD_INPUT,
-                         "--assign: expected numbers that make %d episodes together, found %d + %d + %d", job->count,
-                         assigned[0], assigned[1], assigned[2]);
+                         "--assign: expected numbers that add up to the %d kept episodes, found %d + %d + %d",
+                         job->count, assigned[0], assigned[1], assigned[2]);
     for (int s = 0; s < SPLIT_COUNT; s++) {
         for (int i = 0; i < assigned[s]; i++) job->chosen[next++].split = (Split)s;
     }
@@ -133,13 +134,13 @@ static Status plan_views(Job *job, Error *err) {
         if (episode_view_is_heldout(job->from, job->views[v])) job->heldout[job->to.heldout_count++] = v;
     }
     if (job->to.heldout_count == V)
-        return error_set(err, STATUS_BAD_INPUT, "%s: every view that is kept is held out; keep another", job->place);
+        return error_set(err, STATUS_BAD_INPUT, "%s: all kept views are held out; keep another view", job->place);
     job->request.views = job->views;
     job->request.view_count = V;
     return STATUS_OK;
 }
 
-// Rows first, first + stride, ... of an array of frames; NULL stays NULL.
+// Rows first, first + stride, ... of an array of frames. NULL gives NULL.
 static void *take_rows(const Job *job, const void *rows, size_t bytes, bool *good) {
     if (!rows || bytes == 0) return NULL;
     char *out = malloc((size_t)job->to.F * bytes);
@@ -194,7 +195,7 @@ static Status describe(Job *job, const Chosen *chosen, Error *err) {
     return good ? STATUS_OK : no_memory(job, err);
 }
 
-// Pixels with depth.
+// The number of pixels with depth.
 static size_t count_depth(const Image *depth) {
     size_t pixels = (size_t)depth->H * (size_t)depth->W, count = 0;
     for (size_t i = 0; i < pixels; i++)
@@ -203,7 +204,7 @@ static size_t count_depth(const Image *depth) {
     return count;
 }
 
-// One frame read, changed and compressed: what the threads do. `kept` is added to.
+// Reads, changes and compresses one frame, on any thread. Adds to `kept`.
 static Status prepare(const Job *job, const Dataset *dataset, int frame, Frames *frames, PackedImage *out, size_t *kept,
                       Error *err) {
     FrameRequest request = job->request;
@@ -229,7 +230,7 @@ static Status put(Job *job, int frame, const PackedImage *packed, Error *err) {
     return status;
 }
 
-// All threads prepare frames; they are written in order. The first error in that order stands.
+// All threads prepare frames; they are written in order. The first error in that order is returned.
 static Status put_frames(Job *job, const Dataset *dataset, Error *err) {
     Status status = STATUS_OK;
     size_t kept = 0;
@@ -289,7 +290,7 @@ static Status open_writer(Job *job, Dataset *const *datasets, int count, const c
     WriterOptions writing = {.name = name[0] ? name : NULL,
                              .generator = generator,
                              .licence = one_licence ? info->licence : NULL,
-                             // Outside of the box is no sky.
+                             // Depth outside the box is not sky.
                              .missing_depth = job->options->has_box ? MISSING_UNKNOWN : info->missing_depth,
                              .deflate_level = job->options->deflate_level};
     return dataset_writer_open(path, &writing, &job->writer, err);

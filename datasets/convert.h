@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets into a new file: episodes, frames and views cut out, several merged, pictures cropped and resized, depth
-// cut to a box and stored as whole numbers, splits given anew. Every picture becomes a chunk of its own, whatever it
-// was before.
+// Writes data sets into a new file: selects episodes, frames and views, merges, crops and resizes pictures, cuts depth
+// to a box, stores it as whole numbers, and assigns splits. Every picture becomes one chunk.
 //   in: open data sets      out: one vpd-dataset file
 #ifndef VPD_DATASETS_CONVERT_H
 #define VPD_DATASETS_CONVERT_H
@@ -16,19 +15,19 @@ typedef struct ConvertOptions {
     int first, count, stride;  // frames of each episode; count 0 = all that are left, stride 0 = 1
     const int *views;          // (view_count) to keep, increasing; NULL = all
     int view_count;
-    bool assign;               // give the episodes that are kept new splits:
-    int assigned[SPLIT_COUNT]; // so many of each, in order; they must be all of them
+    bool assign;               // assign new splits to the kept episodes:
+    int assigned[SPLIT_COUNT]; // how many of each, in order; they must add up to all
     int crop[4];               // x, y, width, height in stored pixels; width 0 = whole pictures
     int H, W;                  // resample to this size, after cropping; 0 = as it is
     bool has_box;
-    double box[6]; // (2,3) metres: depth outside becomes unknown (so does sky); written down as bounds
+    double box[6]; // (2,3) metres: depth outside becomes unknown (so does sky); stored as bounds
     ConvertDepth depth;
     double unit;       // metres per unit of u16 depth; 0 = as stored, else 0.001
     const char *name;  // of the new data set; NULL = the first one's
     int deflate_level; // 1..9; 0 = 4
 } ConvertOptions;
 
-// All data sets must say the same of pixels without depth.
+// All data sets must have the same missing_depth.
 Status dataset_convert(Dataset *const *datasets, int count, const ConvertOptions *options, const char *path,
                        const Log *log, Error *err);
 

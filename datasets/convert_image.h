@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One picture of a data set cropped, resized, cut to a box, its depth in the units wanted: for convert.c alone.
+// One picture of a data set cropped, resized, cut to a box, with its depth in the requested units; for convert.c only.
 #ifndef VPD_DATASETS_CONVERT_IMAGE_H
 #define VPD_DATASETS_CONVERT_IMAGE_H
 
@@ -15,7 +15,7 @@ typedef struct ConvertPlan {
     const char *place; // of the episode, for errors
 } ConvertPlan;
 
-// What of the episode `info` goes where.
+// Which part of the episode `info` is written where.
 Status convert_plan(const ConvertOptions *options, const EpisodeInfo *info, const char *place, ConvertPlan *out,
                     Error *err);
 void convert_intrinsics(const ConvertPlan *plan, const double K[9], double out[9]);

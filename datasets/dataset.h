@@ -6,7 +6,7 @@
 //   time (F) seconds      actions (F,A)      object_position (F,O,3), object_quaternion (F,O,4) w first: never an input
 // F frames, V views, H rows, W columns, A action width, O objects; pixel centres at (u + 0.5, v + 0.5). V may be 1 or
 // hundreds; F may be 1 (a static scene). A Dataset is constant once open: any number of threads may read from it.
-// Everything in a file is checked before it is believed; what is wrong comes back as one sentence (STATUS_BAD_INPUT).
+// Everything in a file is checked before use; errors are STATUS_BAD_INPUT with one sentence.
 #ifndef VPD_DATASETS_DATASET_H
 #define VPD_DATASETS_DATASET_H
 
@@ -50,7 +50,7 @@ typedef struct EpisodeInfo {
     int property_count;
 } EpisodeInfo;
 
-// What the root of the file says; for a folder, of its first file.
+// Attributes of the root of the file; for a folder, of its first file.
 typedef struct DatasetInfo {
     const char *path, *name, *generator, *created, *licence; // "" when absent
     unsigned version_major, version_minor;

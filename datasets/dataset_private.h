@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the reader, the loader and the check alone.
+// Shared by the reader, the loader and the check only.
 #ifndef VPD_DATASETS_DATASET_PRIVATE_H
 #define VPD_DATASETS_DATASET_PRIVATE_H
 
@@ -7,7 +7,7 @@
 #include "datasets/dataset.h"
 #include "datasets/h5.h"
 
-// What the stored arrays may be.
+// The allowed forms of the stored arrays.
 enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX = 65536, OBJECTS_MAX = 65534 };
 
 typedef struct DataFile {
@@ -43,21 +43,21 @@ char *dataset_keep_text(Dataset *dataset, const char *text);
 // Reads and checks everything of an episode but its pixels; appends it to the dataset.
 Status dataset_add_episode(Dataset *dataset, int file, const H5Place *episodes, const char *name, Error *err);
 
-// Opens a file of the dataset for a read: the place that is kept, or a new one (*own tells to close it).
+// Opens a file of the dataset for a read: the one that is kept open, or a new one (*own: the caller closes it).
 Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err);
 
 // Opens the group of an episode.
 Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, bool *own, H5Place *group, Error *err);
 
-// Decoded images as they are stored (depth in u16 or f32), kept up to a bound and never given up before the end:
-// entries need no counting and may be read without a lock.
+// Decoded images in their stored form (depth in u16 or f32), kept up to a bound and never evicted: entries need no
+// reference counts and are read without a lock.
 typedef struct ImageCache ImageCache;
 ImageCache *image_cache_create(size_t image_count, size_t bytes_max);
 void image_cache_free(ImageCache *cache); // accepts NULL
 size_t image_cache_bytes(const ImageCache *cache);
 // Pixels of image `index` (rgb, then depth, then mask as stored) or NULL.
 const uint8_t *image_cache_get(const ImageCache *cache, size_t index);
-// Keeps a copy if there is room; harmless when another thread was first.
+// Keeps a copy if there is room; does nothing when another thread was first.
 void image_cache_put(ImageCache *cache, size_t index, const uint8_t *pixels, size_t bytes);
 
 // dataset_read_frames through a cache (NULL: none).

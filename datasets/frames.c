@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The arrays of one episode that hold pixels, open for the length of one read.
+// The pixel arrays of one episode, open during one read.
 typedef struct PixelArrays {
     H5Place file, group;
     bool own_file, open;

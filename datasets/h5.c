@@ -13,7 +13,7 @@
 #define FILE_BYTES_MAX ((size_t)1 << 46) // 64 TiB
 #define CHUNK_CACHE_BYTES ((size_t)32 << 20)
 
-// HDF5's state is the process's: so is its lock.
+// HDF5's state belongs to the process, and so does this lock.
 static pthread_mutex_t library_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int lock_depth; // from here on: guarded by library_lock
 static bool library_opened;
@@ -23,10 +23,10 @@ static void *saved_printer_owner;
 void h5_lock(void) {
     CHECK(pthread_mutex_lock(&library_lock) == 0);
     if (lock_depth++ > 0) return;
-    if (!library_opened) H5dont_atexit(); // a file that a full disk kept from closing would be tried again at exit
+    if (!library_opened) H5dont_atexit(); // else HDF5 tries again at exit to close a file that a full disk kept open
     library_opened = true;
     H5open();
-    H5PLset_loading_state(0); // a filter from a plug-in is code from a stranger
+    H5PLset_loading_state(0); // filter plug-ins would run untrusted code
     H5Eget_auto2(H5E_DEFAULT, &saved_printer, &saved_printer_owner);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -204,7 +204,7 @@ hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_
     if (link < 0) return -1;
     if (link == 0) {
         if (required)
-            error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found nothing of that name", text,
+            error_set(err, STATUS_BAD_INPUT, "%s: expected %s %s, found no object of that name", text,
                       type == H5I_GROUP ? "a" : "an", kind);
         return required ? -1 : 0;
     }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one guarded way to HDF5 files, for data sets, checkpoints and rollouts alike: nothing in a file is believed
-// before it is checked. Hard links only; layout compact, contiguous or chunked, never virtual or external; filters
-// shuffle, deflate and fletcher32 only, never a plug-in; types, signs, ranks and dimensions exact; declared bytes
-// against stored bytes. HDF5 has process-wide state, so one process-wide lock guards every call into it (the one
-// exception to "no globals"): hold h5_lock around every H5* call of your own. The functions here take it themselves; it
-// may be taken twice.
+// Guarded access to HDF5 files, for data sets, checkpoints and rollouts: everything in a file is checked before use.
+// Hard links only; layout compact, contiguous or chunked, never virtual or external; filters shuffle, deflate and
+// fletcher32 only, never a plug-in; types, signs, ranks and dimensions exact; declared bytes against stored bytes. HDF5
+// has process-wide state, so one process-wide lock guards every call into it (the one exception to "no globals"): hold
+// h5_lock around every H5* call of your own. The functions here take it themselves; it is recursive.
 #ifndef VPD_DATASETS_H5_H
 #define VPD_DATASETS_H5_H
 
 #include "base/error.h"
 
-#define H5_USE_110_API // later libraries keep these names
+#define H5_USE_110_API // names of the functions that later libraries keep
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,31 +22,32 @@ void h5_lock(void);
 void h5_unlock(void);
 void h5_cause(char *out, size_t size);
 
-// A file or group that is open, with the words for it in messages: "a.h5:/episodes/000003".
+// An open file or group, with its place for messages: "a.h5:/episodes/000003".
 typedef struct H5Place {
     hid_t id; // H5I_INVALID_HID (or 0) when closed
     size_t file_bytes;
     char text[H5_PLACE_SIZE];
 } H5Place;
 
-// What goes between a place and what is said of it: a root's place, "a.h5:", ends in a colon already.
+// The separator between a place and the message: a root's place, "a.h5:", already ends in a colon.
 static inline const char *h5_colon(const char *text) {
     size_t length = strlen(text);
     return length > 0 && text[length - 1] == ':' ? "" : ":";
 }
 
-// HDF5 crashes on some damaged files: a child process (fork) looks through the file first.
+// HDF5 crashes on some damaged files, so a child process (fork) reads through the file first.
 Status h5_open_file(const char *path, H5Place *file, Error *err);
-// Without that look, for a file that has passed it.
+// Without the child process, for a file that has passed it.
 Status h5_open_file_again(const char *path, H5Place *file, Error *err);
-// A file that lies in memory; `bytes` must stay until it is closed. Looked through first, too.
+// A file that lies in memory; `bytes` must stay until it is closed. Also read by a child process first.
 Status h5_open_memory(const void *bytes, size_t size, const char *name, H5Place *file, Error *err);
 void h5_close(H5Place *place); // accepts {0}
 
 // Child by one plain name. When it is absent: `required` makes that an error, else *found (may be NULL) says so.
 Status h5_open_group(const H5Place *parent, const char *name, bool required, H5Place *group, bool *found, Error *err);
 
-// Calls `visit` for the name of every link, by name; anything but a hard link, and too long a name, is an error.
+// Calls `visit` for the name of every link, in the order of names. Anything but a hard link is an error, and so is a
+// name that is too long.
 typedef Status H5Visit(void *owner, const char *name, Error *err);
 Status h5_each_child(const H5Place *group, size_t count_max, H5Visit *visit, void *owner, Error *err);
 Status h5_each_attribute(const H5Place *group, size_t count_max, H5Visit *visit, void *owner, Error *err);
@@ -96,7 +96,7 @@ typedef struct H5Array {
     hsize_t chunk[H5_RANK_MAX];
     int filter_count;
     H5Z_filter_t filters[8]; // in the order of writing
-    struct H5Look *look;     // what h5_chunk.c has seen of the chunks; NULL: nothing yet
+    struct H5Look *look;     // what h5_chunk.c knows of the chunks; NULL: nothing yet
     char text[H5_PLACE_SIZE];
 } H5Array;
 
@@ -114,7 +114,7 @@ Status h5_array_read_block(H5Array *array, const hsize_t *start, const hsize_t *
 // error.
 Status h5_attribute_text(const H5Place *place, const char *name, bool required, char *out, size_t size, bool *found,
                          Error *err);
-// The root's attribute format must be `wanted`, or `also` (may be NULL); the error says in words what the file is.
+// The root's attribute format must be `wanted`, or `also` (may be NULL); else the error says what kind of file it is.
 Status h5_check_format(const H5Place *file, const char *wanted, const char *also, Error *err);
 // The root's attribute format of the file at `path`; "" when it has none, and after an error.
 Status h5_read_format(const char *path, char *out, size_t size, Error *err);

@@ -110,7 +110,7 @@ static Status read_chunks(H5Array *array, hid_t plist, Error *err) {
     return read_filters(array, plist, err);
 }
 
-// A 4 TiB array of which nothing is stored opens happily, so what is declared is held against what is there.
+// HDF5 opens a 4 TiB array without any stored data, so the declared size is compared with the stored one.
 static Status check_storage(const H5Array *array, size_t file_bytes, Error *err) {
     size_t stored = (size_t)H5Dget_storage_size(array->id), reach = stored;
     for (int i = 0; i < array->filter_count; i++) {
@@ -123,7 +123,7 @@ static Status check_storage(const H5Array *array, size_t file_bytes, Error *err)
                      array->text, array->bytes, file_bytes, stored);
 }
 
-// First of all: the size of a virtual array would be looked up in other files.
+// Must be checked first: asking for the size of a virtual array would open other files.
 static Status check_layout(H5Array *array, hid_t plist, Error *err) {
     H5D_layout_t layout = H5Pget_layout(plist);
     if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
@@ -178,7 +178,7 @@ static bool read_block(const H5Array *array, const hsize_t *start, const hsize_t
     hid_t file = H5Dget_space(array->id), memory = H5Screate_simple(array->rank, count, NULL);
     bool good = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
                 H5Dread(array->id, h5_kind_memory_type(kind), memory, file, H5P_DEFAULT, out) >= 0;
-    hid_t causes = H5Eget_current_stack(); // every call clears them
+    hid_t causes = H5Eget_current_stack(); // every call clears the error stack
     if (file >= 0) H5Sclose(file);
     if (memory >= 0) H5Sclose(memory);
     H5Eset_current_stack(causes);

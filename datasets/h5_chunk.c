@@ -28,7 +28,7 @@ size_t h5_chunk_bytes(const H5Array *array) {
 
 Status chunk_decoder_reserve(ChunkDecoder *decoder, const H5Array *array, Error *err) {
     size_t bytes = h5_chunk_bytes(array);
-    bytes += bytes / 256 + SLACK; // room for what deflate adds to noise, and for checksums
+    bytes += bytes / 256 + SLACK; // room for what deflate adds to incompressible data, and for checksums
     if (decoder->capacity < bytes) {
         free(decoder->a);
         free(decoder->b);
@@ -46,7 +46,7 @@ uint32_t h5_fletcher32(const uint8_t *bytes, size_t size) {
     uint32_t sum1 = 0, sum2 = 0;
     size_t words = size / 2;
     while (words) {
-        // 360 words are the most that cannot overflow 32 bits.
+        // Up to 360 words cannot overflow 32 bits.
         size_t block = words > 360 ? 360 : words;
         words -= block;
         for (; block; block--, bytes += 2) {
@@ -79,8 +79,7 @@ static bool inflate_all(ChunkDecoder *decoder, const uint8_t *in, size_t size, u
     return true;
 }
 
-// Byte k of all elements, then byte k + 1 of all: back to whole elements. What is left over stands at the end as it
-// was.
+// Undoes the shuffle filter: byte k of all elements, then byte k + 1. Remaining bytes stand unchanged at the end.
 static void unshuffle(const uint8_t *in, size_t size, size_t width, uint8_t *out) {
     size_t count = size / width;
     for (size_t k = 0; k < width; k++) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// What the files of this program are, in words, and where they come from.
+// The formats of this program's files, described for messages, and the commands that write them.
 static const struct {
     const char *format, *words, *source;
 } kinds[] = {

@@ -58,7 +58,7 @@ static H5Kind integer_kind(hid_t type, size_t bytes) {
 H5Kind h5_kind_of(hid_t type) {
     size_t bytes = H5Tget_size(type);
     H5T_order_t order = H5Tget_order(type);
-    // Odd precisions, offsets and paddings are nobody's video.
+    // Unusual precisions, offsets and paddings are refused.
     if (bytes > 8 || H5Tget_precision(type) != 8 * bytes || H5Tget_offset(type) != 0) return 0;
     if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return 0;
     if (H5Tget_class(type) == H5T_INTEGER) return integer_kind(type, bytes);

@@ -12,8 +12,8 @@ hid_t h5_open_child(const H5Place *parent, const char *name, bool required, H5I_
 // "u8 or u16".
 void h5_kinds_text(unsigned kinds, char *out, size_t size);
 
-// Opens the file once more in a child process and walks through all of it there. STATUS_BAD_INPUT when the library does
-// not survive that. The lock is held by the caller; `open_again` runs in the child and gives the file's id.
+// Opens the file again in a child process and reads all of it there. STATUS_BAD_INPUT when the HDF5 library crashes on
+// it. The lock is held by the caller; `open_again` runs in the child and gives the file's id.
 Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, Error *err);
 
 #endif

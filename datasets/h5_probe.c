@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 itself stumbles over some damaged files (1.10 reads and writes out of bounds in its heaps and object headers).
-// So a child process looks at the file first, with the library alone; if that kills the child, the parent never opens
-// it.
+// HDF5 has memory errors on some damaged files (1.10 reads and writes out of bounds in its heaps and object headers).
+// So a child process reads the file first; if the child crashes, the parent never opens the file.
 #include "base/stop.h"
 #include "datasets/h5_private.h"
 
@@ -18,7 +17,7 @@
 
 enum { SECONDS_MIN = 2, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
 
-// Elements times bytes when that is little; 0 when it is much or unknown.
+// Elements times bytes; 0 when that is large or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
     hssize_t count = H5Sget_simple_extent_npoints(space);
     size_t width = H5Tget_size(type);
@@ -89,7 +88,7 @@ static herr_t probe_object(hid_t root, const char *name, const H5O_info_t *info,
 }
 
 static void walk(hid_t file) {
-    if (file < 0) return; // refused by the library: the parent will get the same answer
+    if (file < 0) return; // refused by the library: the parent gets the same error
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, probe_object, NULL, H5O_INFO_BASIC);
     H5Fclose(file);
 }
@@ -97,7 +96,7 @@ static void walk(hid_t file) {
 // No handler of the host runs in the child, and any signal ends it.
 static void be_deaf(void) {
     sigset_t none;
-    for (int number = 1; number <= SIGRTMAX; number++) signal(number, SIG_DFL); // fails where it must not be changed
+    for (int number = 1; number <= SIGRTMAX; number++) signal(number, SIG_DFL); // fails for SIGKILL and SIGSTOP
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
@@ -114,8 +113,8 @@ static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const
     _exit(write(done, "", 1) == 1 ? 0 : 1);
 }
 
-// The child's last word counts, not its status, which a program that ignores SIGCHLD never gets. A stop request ends
-// it.
+// The child reports by its last byte, since a program that ignores SIGCHLD never gets the exit status. A stop request
+// ends it.
 static bool hear(pid_t child, int end) {
     char byte;
     ssize_t got = -1;
@@ -126,7 +125,7 @@ static bool hear(pid_t child, int end) {
     return got == 1;
 }
 
-// A signal that neither a crash nor the limit on its time raises came from somebody who wants the whole job to end.
+// A signal that is neither a crash nor the time limit came from somebody who ends the whole job.
 static bool was_told_to_end(int state) {
     int number = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGUSR1;
@@ -135,22 +134,24 @@ static bool was_told_to_end(int state) {
 Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, Error *err) {
     int ends[2], state = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set(err, STATUS_FAILED, "%s: no pipe to look at it first (%s)", name, strerror(errno));
+        return error_set(err, STATUS_FAILED, "%s: cannot check the file in a child process: no pipe (%s)", name,
+                         strerror(errno));
     pid_t child = fork(), ended;
     if (child == 0) be_child(file_bytes, open_again, owner, ends[1]);
     close(ends[1]);
     bool done = child > 0 && hear(child, ends[0]);
     close(ends[0]);
     if (child < 0)
-        return error_set(err, STATUS_FAILED, "%s: no process to look at it first (%s)", name, strerror(errno));
+        return error_set(err, STATUS_FAILED, "%s: cannot check the file in a child process: fork failed (%s)", name,
+                         strerror(errno));
     do ended = waitpid(child, &state, 0);
     while (ended < 0 && errno == EINTR);
     if (done) return STATUS_OK;
     if (stop_requested()) return stop_error(err);
     if (ended == child && was_told_to_end(state))
-        return error_set(err, STATUS_INTERRUPTED, "%s: stopped by a signal while it was looked at", name);
+        return error_set(err, STATUS_INTERRUPTED, "%s: stopped by a signal while the file was checked", name);
     bool endless = ended == child && WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it", name,
-                     endless ? "finds no end" : "crashes");
+                     endless ? "does not finish" : "crashes");
 }

@@ -13,7 +13,7 @@ struct ImageCache {
 
 ImageCache *image_cache_create(size_t image_count, size_t bytes_max) {
     size_t table;
-    // The table itself counts: a data set of countless tiny images gets no cache.
+    // The table counts too: a data set with a huge number of tiny images gets no cache.
     if (__builtin_mul_overflow(image_count, sizeof(_Atomic(uint8_t *)), &table) || table > bytes_max) return NULL;
     ImageCache *cache = calloc(1, sizeof *cache + table);
     if (!cache) return NULL;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets and what was found out about them as JSON, for `--json` and for the library. docs/library.md names the
-// keys.
+// Data sets and reports about them as JSON, for `--json` and for the library. docs/library.md names the keys.
 #ifndef VPD_DATASETS_JSON_H
 #define VPD_DATASETS_JSON_H
 
@@ -15,7 +14,7 @@ json_t *check_report_json(const Dataset *dataset, const CheckReport *report);
 // this.
 Status dataset_written_json(const char *path, json_t **out, Error *err);
 
-// Puts what an import left out into `object`: "skipped", a list of sentences.
+// Adds the pictures that an import left out to `object`: "skipped", a list of sentences.
 Status import_skipped_json(const ImportReport *report, json_t *object, Error *err);
 
 #endif

@@ -12,7 +12,7 @@ typedef enum SlotState { SLOT_FREE, SLOT_READING, SLOT_READY } SlotState;
 // Item i lives in slot i % slot_count from the moment its request is made until the caller has moved on from it.
 typedef struct Slot {
     SlotState state;
-    bool end; // there is no such item
+    bool end; // past the last item
     Frames frames;
     Status status;
     Error err;
@@ -42,7 +42,7 @@ static void read_item(Loader *loader, Slot *slot, bool has_request, const FrameR
         slot->status = dataset_read_cached(loader->dataset, *request, loader->cache, &slot->frames, &slot->err);
 }
 
-// Under the lock: the request of the next item, so that the source is called in order and by one thread at a time.
+// Called under the lock, so that the source is called in order and by one thread at a time.
 static bool take_request(Loader *loader, FrameRequest *request, Slot **slot) {
     uint64_t index = loader->next_request++;
     *slot = &loader->slots[index % (uint64_t)loader->slot_count];
@@ -131,7 +131,7 @@ void loader_close(Loader *loader) {
     free(loader);
 }
 
-// Gives the slot of the item before back to the workers.
+// Returns the slot of the previous item to the workers.
 static void free_previous(Loader *loader) {
     if (loader->next_item == loader->options.first_index) return;
     loader->slots[(loader->next_item - 1) % (uint64_t)loader->slot_count].state = SLOT_FREE;

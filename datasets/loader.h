@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads frames ahead of their use: worker threads read, inflate and check; the caller takes items in the order of its
-// requests, whatever the number of threads. Decoded images stay in memory up to a bound, so a small data set is read
-// once.
+// requests, whatever the number of threads. Decoded images are kept in memory up to a bound, so a small data set is
+// read once.
 //   in:  request number i = 0, 1, 2, ... -> (episode, first frame, count, stride), from the caller's function
 //   out: Frames of request i, valid until the next call of loader_next
 // The function is called in order, from worker threads, one call at a time; make it depend on i (and a seed) alone, so
@@ -31,7 +31,7 @@ typedef struct Loader Loader;
 Status loader_open(const Dataset *dataset, LoaderOptions options, Loader **out, Error *err);
 void loader_close(Loader *loader); // accepts NULL; waits for the workers
 
-// The next item in order; *out is NULL at the end. Errors of item i come back when it is item i's turn.
+// The next item in order; *out is NULL at the end. An error of item i is returned when item i is due.
 Status loader_next(Loader *loader, const Frames **out, Error *err);
 
 size_t loader_cached_bytes(const Loader *loader);

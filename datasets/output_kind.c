@@ -9,8 +9,8 @@
 
 enum { HEAD_BYTES = 4096 };
 
-// A file is of a kind by its words from file_kind(), by the format of an HDF5 file, which is the kind's name, or by a
-// text within its first bytes.
+// The kind of a file follows from the description by file_kind(), from the format of an HDF5 file (the kind's name), or
+// from a text within its first bytes.
 static const struct {
     const char *kind, *words, *text;
 } kinds[] = {
@@ -47,7 +47,7 @@ bool output_is_of_kind(const char *path, const char *list) {
     FILE *file = fopen(path, "rb");
     size_t size = file ? fread(head, 1, sizeof head, file) : 0;
     if (file) fclose(file);
-    if (!file || size == 0) return true; // what cannot be read says so when it is written
+    if (!file || size == 0) return true; // an unreadable file fails when it is written
     const char *found = file_kind(path);
     h5_read_format(path, format, sizeof format, &ignored);
     for (int i = 0; i < KINDS; i++) {

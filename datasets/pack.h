@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One image as HDF5 would store its chunk: shuffle, deflate, fletcher32. Outside HDF5's lock, so that threads share it.
+// Packs one image as a chunk of HDF5 (shuffle, deflate, fletcher32) without HDF5's lock, so that threads run in
+// parallel.
 #ifndef VPD_DATASETS_PACK_H
 #define VPD_DATASETS_PACK_H
 

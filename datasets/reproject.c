@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPREAD 0.05 // of the four depths around a position: more is a torn surface
+#define SPREAD 0.05 // largest relative difference of the four depths around a position; more is a depth edge
 
 Shot shot_of(const Frames *frames, int frame, int view) {
     size_t pixels = (size_t)frames->H * (size_t)frames->W, image = (size_t)frame * (size_t)frames->V + (size_t)view;
@@ -33,7 +33,7 @@ static size_t pixel_index(const Shot *shot, int x, int y) {
     return (size_t)y * (size_t)shot->W + (size_t)x;
 }
 
-// Direction of a pixel at z = 1 without the lens; false beyond the radius at which the distortion folds back.
+// Undistorted direction of a pixel at z = 1; false beyond the radius at which the distortion folds back.
 static bool shot_ray(const Shot *shot, double x, double y, double ray[3]) {
     camera_unproject(shot->K, x, y, 1, ray);
     if (shot->k1 == 0) return true;
@@ -70,7 +70,7 @@ static double depth_of(const Shot *shot, int x, int y) {
     return shot->ray_power > 0 ? depth * length : depth / length;
 }
 
-// Depth of b at a position between pixel centres; 0 where it is unknown or torn.
+// Depth of b at a position between pixel centres; 0 where it is unknown or at a depth edge.
 static double depth_between(const Shot *b, const double xy[2]) {
     double u = xy[0] - 0.5, v = xy[1] - 0.5;
     if (!(u >= 0 && v >= 0 && u <= b->W - 1 && v <= b->H - 1)) return 0;

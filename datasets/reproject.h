@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One view held against another. The test itself is as datasets/check.h says.
+// Compares one view with another; datasets/check.h describes the test.
 #ifndef VPD_DATASETS_REPROJECT_H
 #define VPD_DATASETS_REPROJECT_H
 
@@ -12,7 +12,7 @@ typedef struct StoredMap {
     double m[6];
 } StoredMap;
 
-// An image with its camera, as it stands or under a hypothesis.
+// An image with its camera, without or under a hypothesis.
 typedef struct Shot {
     int H, W; // 0 when the hypothesis has no image here
     double K[9], pose[16], inverse[16];
@@ -31,14 +31,14 @@ typedef struct Landing {
     double z, there; // metres along b's axis: of the point, and what b has there
     double xy[2];    // where it lands in b
 } Landing;
-// false when depth is missing, or the point lands outside b, on a torn surface or on another mask.
+// false when depth is missing, or the point lands outside b, on a depth edge or on another mask.
 bool shot_land(const Shot *a, const Shot *b, int x, int y, Landing *out);
 
 // 5 % of depth is far more than the error of a sensor and less than most steps between surfaces.
 #define REPROJECT_OCCLUSION 0.05
 #define REPROJECT_AGREE 0.01
 
-// Pixel n of an endless sequence that is even over rows and columns at every length, the same one in every run.
+// Pixel n of a deterministic sequence that covers rows and columns evenly at every length.
 void sample_pixel(size_t n, int H, int W, int *x, int *y);
 
 // Errors gathered for one pair of views, or for all.
@@ -47,7 +47,7 @@ typedef struct ErrorList {
     size_t count, capacity, tested, occluded, through, agreeing;
 } ErrorList;
 
-// Told of each tested point: its pixel in a.
+// Called for each tested point with its pixel in a.
 typedef void PointSeen(void *context, const Shot *a, int x, int y, const Landing *landing);
 
 // Adds up to `points` pixels of a; `seen` may be NULL. STATUS_FAILED without memory.

@@ -38,13 +38,13 @@ static Status read_one(Sheet *sheet, int frame, int view, Error *err) {
     return dataset_read_frames(sheet->dataset, request, &sheet->frames, err);
 }
 
-// Small enough for the sheet; colour as it is.
+// The picture at the size of the sheet.
 static Status small_colour(Sheet *sheet, Image *out, Error *err) {
     Image stored = {sheet->info->H, sheet->info->W, 3, PIXEL_U8, sheet->frames.rgb};
     return image_resize(&stored, sheet->height, sheet->width, out, err);
 }
 
-// Near and far of the first image that is shown, without its strays.
+// Near and far depth of the first image shown, without outliers.
 static void find_range(Sheet *sheet) {
     static const double SHARE[2] = {0.02, 0.98};
     float sample[SAMPLE];
@@ -84,7 +84,7 @@ static Status draw_cell(Sheet *sheet, Canvas *canvas, int x, int y, Error *err) 
     return status;
 }
 
-// Number i of `count` things spread over `all`.
+// Index of number i of `count` items spread evenly over `all`.
 static int spread(int i, int count, int all) { return count > 1 ? (int)((long)i * (all - 1) / (count - 1)) : 0; }
 
 static Status draw_sheet(Sheet *sheet, Canvas *canvas, int rows, int columns, int views, int cell, Error *err) {

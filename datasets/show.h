@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An episode to look at: a contact sheet (PNG), or its views as moving pictures (GIF).
+// Draws an episode: a contact sheet (PNG), or an animation of a view (GIF).
 #ifndef VPD_DATASETS_SHOW_H
 #define VPD_DATASETS_SHOW_H
 
@@ -16,7 +16,7 @@ typedef struct ShowOptions {
 
 // Rows are views, columns frames; a still scene's views fill rows one after the other.
 Status dataset_show_sheet(const Dataset *dataset, const ShowOptions *options, const char *path, Error *err);
-// One view's frames.
+// The frames of one view as an animation.
 Status dataset_show_gif(const Dataset *dataset, const ShowOptions *options, int view, const char *path, Error *err);
 
 #endif

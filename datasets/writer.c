@@ -217,7 +217,7 @@ static Status close_file(DatasetWriter *writer, Error *err) {
     return good ? STATUS_OK : write_failed(writer, err);
 }
 
-// What was written must pass the rules that readers hold it to, before it takes its name.
+// The new file must open as a data set before it gets its name.
 static Status verify(const DatasetWriter *writer, Error *err) {
     Dataset *dataset;
     Status status = dataset_open(writer->draft.temporary, &dataset, err);

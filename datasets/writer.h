@@ -26,7 +26,7 @@ Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *in
 Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
                                 const uint16_t *mask, Error *err);
 
-// The same in two steps, so that threads share the work: any number of them pack, one puts.
+// The same in two steps for several threads: any number of them pack, one puts.
 typedef struct PackedImage {
     PackedBytes rgb, depth, mask;
 } PackedImage;

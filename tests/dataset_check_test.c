@@ -117,7 +117,7 @@ static void test_single_views(void **state) {
     CheckReport still = check_spoiled(2, 1, 0, NULL);
     assert_true(check_report_passes(&still) && still.all.tested == 0);
     assert_verdict(&still, "pass: no reprojection error (nothing to compare)");
-    assert_true(mentions(&still, "one camera that stands still"));
+    assert_true(mentions(&still, "a single camera that stands still cannot be compared"));
     check_report_free(&still);
 }
 
@@ -148,7 +148,7 @@ static void test_findings(void **state) {
         {no_depth, "no image has any depth", false},
         {some_without_depth, "1 of 6 images have no depth at all", true},
         {foreign_mask, "mask ids above the 1 objects of state/object_position in 1 images", false},
-        {moved_objects, "1 of 1 objects do not lie where state/object_position says", false},
+        {moved_objects, "1 of 1 objects are not at their state/object_position", false},
         {uneven_time, "uneven time steps", true},
         {one_camera_off, "above the floor", false},
         {turned_camera, "above the floor", false},
@@ -286,7 +286,7 @@ static void test_subset(void **state) {
                         "expected a first frame below 7");
     options = (ConvertOptions){.episodes = {1, 0, 0}, .views = views + 1, .view_count = 1};
     assert_status_error(dataset_convert(&dataset, 1, &options, out, NULL, &err), STATUS_BAD_INPUT, err,
-                        "every view that is kept is held out");
+                        "all kept views are held out");
     assert_status_ok(dataset_open(out, &part, &err), err); // the failures left the first result in place
     dataset_close(part);
     frames_free(&whole);

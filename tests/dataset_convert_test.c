@@ -147,7 +147,7 @@ static void test_merge_and_assign(void **state) {
     assert_true(dataset_episode(merged, 4)->split == SPLIT_TRAIN && dataset_episode(merged, 7)->split == SPLIT_TEST);
     assert_string_equal(dataset_info(merged)->licence, "CC0-1.0");
     dataset_close(merged);
-    refuse(options, "--assign: expected numbers that make 4 episodes together, found 5 + 2 + 1");
+    refuse(options, "--assign: expected numbers that add up to the 4 kept episodes, found 5 + 2 + 1");
     options = everything();
     options.count = 3;
     refuse(options, "expected at most 2 frames from 0 on in steps of 1, asked for 3");

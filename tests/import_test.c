@@ -75,7 +75,7 @@ static void test_hololens(void **state) {
     dataset_close(dataset);
 }
 
-// 9 views in windows of 4: what is left over joins the last; held-out views are counted through the whole recording.
+// 9 views in windows of 4: remaining views join the last; held-out views are counted through the whole recording.
 static void test_windows(void **state) {
     (void)state;
     Error err = {0};
@@ -106,7 +106,7 @@ static void test_windows(void **state) {
     dataset_close(dataset);
     options.window = 1; // every third episode would have no input
     assert_int_equal(dataset_import(source, &options, target, NULL, &err), STATUS_BAD_INPUT);
-    assert_non_null(strstr(err.text, "1 views are too few to hold any out"));
+    assert_non_null(strstr(err.text, "expected at least 2 views to hold some of them out, found 1"));
 }
 
 static void test_apc(void **state) {
@@ -222,7 +222,7 @@ static void test_skip_bad(void **state) {
     dataset_close(dataset);
     import_report_free(&report);
     for (int v = 0; v < 9; v++) replace_text(place("images/%05d.png", 99 - v, 0) + strlen(source) + 1, "");
-    refuse(options, "no picture is left of 9; the first: ");
+    refuse(options, "none of the 9 pictures is usable; the first: ");
     import_report_free(&report);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Amazon Picking Challenge (apc-vision-toolbox): scene-NNNN/cam.info.txt with the colour camera's K and one
 // camera-to-world matrix per picture (OpenCV axes), frame-NNNNNN.color.png, and frame-NNNNNN.depth.png registered to
-// it: u16 words rotated by three bits, in 0.1 mm. Nearer than 0.25 m is the gripper, which moves with the camera: that
-// depth is dropped.
+// it: u16 words rotated by three bits, in 0.1 mm. Depth below 0.25 m is the gripper, which moves with the camera, and
+// is discarded.
 #include "base/file.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/text.h"
@@ -15,7 +15,7 @@ static bool is_scene(const char *folder) {
     return file_join(path, sizeof path, folder, "cam.info.txt", NULL) == STATUS_OK && file_exists(path);
 }
 
-// The folder of scene number `wanted`, or how many there are when it is -1: the folder itself, or its scene-* folders.
+// The folder of scene number `wanted` (the folder itself, or its scene-* folders); -1: how many there are.
 static int find_scene(const char *folder, int wanted, char out[FILE_PATH_SIZE]) {
     FileList list = {0};
     int count = 0;
@@ -56,7 +56,7 @@ static Status add_picture(const char *scene, const char *frame, const double K[9
     return posed_set_add(out, &image, err);
 }
 
-// "frame-000003" out of a title; only letters, digits and dashes, so that it leads nowhere else.
+// "frame-000003" out of a title; only letters, digits and dashes, so that the path stays in the folder.
 static bool frame_of(const char *title, char out[32]) {
     const char *at = strstr(title, "for frame-");
     if (!at) return false;

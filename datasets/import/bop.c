@@ -27,9 +27,8 @@ static bool detect(const char *path) { return count_episodes(path) > 0; }
 static Status read_camera(const char *path, const json_t *camera, PosedImage *image, Error *err) {
     double K[9], R[9], t[3], scale = 1, camera_from_world[16];
     if (!json_object_get(camera, "cam_R_w2c"))
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "%s: expected cam_R_w2c and cam_t_w2c, found none: this set does not say where its cameras stood", path);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected cam_R_w2c and cam_t_w2c, found none; the poses of the cameras are needed", path);
     Status status = json_field_numbers(path, camera, "cam_K", K, 9, err);
     if (!status) status = json_field_numbers(path, camera, "cam_R_w2c", R, 9, err);
     if (!status) status = json_field_numbers(path, camera, "cam_t_w2c", t, 3, err);

@@ -12,7 +12,7 @@
 #define JSON_MAX ((size_t)1 << 28)
 enum { OBJECTS_MAX = 512 }; // of an image, and kinds of a scene
 
-// Objects of one obj_id: as many as any image has, labelled first, first + 1, ...
+// The objects of one obj_id: the largest number in an image; labels first, first + 1, ...
 typedef struct Kind {
     long id;
     size_t most, first;
@@ -99,7 +99,7 @@ static const json_t *objects_of(const Masks *masks, const PosedImage *image) {
     return json_object_get(masks->root, key);
 }
 
-// Where one object is seen, its label goes into `out`.
+// Writes the label of one object into `out` where the object is visible.
 static Status add_object(Masks *masks, const PosedImage *image, const json_t *list, size_t index, Image *out,
                          Error *err) {
     char name[96], path[FILE_PATH_SIZE];
@@ -120,7 +120,7 @@ static Status add_object(Masks *masks, const PosedImage *image, const json_t *li
     return status;
 }
 
-// Called from several threads: nothing changes in `owner`.
+// Called from several threads: `owner` is only read.
 static Status read_mask(const PosedSet *set, const PosedImage *image, Image *out, Error *err) {
     Masks *masks = set->owner;
     const json_t *list = objects_of(masks, image);

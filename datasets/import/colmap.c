@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // COLMAP: a workspace with images/, a model in sparse/0, sparse or the folder itself, and depth: COLMAP's own maps in
 // stereo/depth_maps (of the undistorted workspace, in the model's units) or pictures in depth/ or --depth (16-bit PNG
-// in millimetres, .npy in the model's units). The scale of a model is not metric by itself: that depth says what it is.
+// in millimetres, .npy in the model's units). A model has no metric scale by itself; the depth defines it.
 #include "datasets/import/colmap_model.h"
 
 #include "base/camera.h"
@@ -38,7 +38,7 @@ static bool detect(const char *path) {
     return find_workspace(path, &unused);
 }
 
-// Where depth of a picture may lie; `map` says that it is in the model's units.
+// Possible places of the depth of a picture; `map`: it is in the model's units.
 static const struct {
     const char *folder, *ending;
     bool whole_name, map;

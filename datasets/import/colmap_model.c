@@ -15,7 +15,7 @@ enum { PARAMETERS_MAX = 12, SIDE_MAX = 100000 };
 #define BINARY_MAX ((size_t)1 << 31)
 #define COUNT_MAX ((size_t)1 << 22)
 
-// What the parameters of each model are, in COLMAP's order and numbers. A model without a lens here is refused.
+// The parameters of each camera model, in COLMAP's order and numbering. A model without a lens here is refused.
 static const struct {
     const char *name;
     int parameters;
@@ -149,7 +149,7 @@ typedef struct Bytes {
     const char *path;
     char *bytes;
     size_t size, at;
-    bool short_of; // more was asked for than there is
+    bool short_of; // set when reads go beyond the end
 } Bytes;
 
 static void take(Bytes *in, void *out, size_t count) {
@@ -176,8 +176,8 @@ static uint32_t take_u32(Bytes *in) {
 
 static Status cut_short(const Bytes *in, Error *err) {
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected a COLMAP model, found %zu bytes that end too early or say too much", in->path,
-                     in->size);
+                     "%s: expected a COLMAP model, found %zu bytes that end too early or do not belong to one",
+                     in->path, in->size);
 }
 
 static Status take_camera(Bytes *in, ColmapModel *out, Error *err) {

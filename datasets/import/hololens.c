@@ -40,14 +40,14 @@ static Status read_intrinsics(const char *folder, double K[9], Error *err) {
     return status;
 }
 
-// A path below `folder`/`part`, wherever the name in the list would lead.
+// A path of a name in the list, refused unless it lies beneath `folder`/`part`.
 static Status resolve(const char *folder, const char *part, const char *name, char **out, Error *err) {
     char base[FILE_PATH_SIZE];
     Status status = file_join(base, sizeof base, folder, part, err);
     return status ? status : posed_path(base, name, out, err);
 }
 
-// One picture with the pose of its line.
+// Adds one picture with the pose of its line.
 static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
     PosedImage image = {0};
@@ -66,7 +66,7 @@ static Status add_picture(const char *folder, const char *name, const double K[9
     return status;
 }
 
-// Names from frames.txt, else what lies in images/.
+// Names from frames.txt, else all of images/.
 static Status read_names(const char *folder, FileList *names, Error *err) {
     char path[FILE_PATH_SIZE], *line;
     TextFile text = {0};

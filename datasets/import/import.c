@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Layouts that can be told apart by more come first.
+// More specific layouts come first.
 const Importer *const importers[] = {&import_hololens,
                                      &import_apc,
                                      &import_transforms,
@@ -78,17 +78,17 @@ static Status gather(ImportJob *job, Error *err) {
     for (size_t i = 0; i < cells; i++) {
         if (!job->pictures[i])
             return error_set(err, STATUS_BAD_INPUT,
-                             "%s: expected a picture of every view at every time, found none of view %zu at "
-                             "frame %zu",
+                             "%s: expected a picture of every view in every frame, found none of view %zu in frame %zu",
                              job->path, i % V + (size_t)job->first, i / V);
     }
     choose_heldout(job);
     if (info->heldout_count == info->V)
-        return error_set(err, STATUS_BAD_INPUT, "%s: %d views are too few to hold any out", job->path, info->V);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected at least 2 views to hold some of them out, found %d",
+                         job->path, info->V);
     return STATUS_OK;
 }
 
-// A view's grid is that of its first picture, scaled to the episode's size and without distortion.
+// The intrinsics of a view are those of its first picture, scaled to the episode's size, without distortion.
 static void choose_grids(ImportJob *job) {
     for (int v = 0; v < job->info.V; v++) {
         const Lens *lens = &job->pictures[v]->lens;
@@ -131,7 +131,7 @@ static void describe(ImportJob *job) {
     info->actions = set->actions;
 }
 
-// One picture decoded, resampled and compressed: what the threads do.
+// Decodes, resamples and compresses one picture, on any thread.
 static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, ImportKept *kept, Error *err) {
     const PosedImage *image = job->pictures[cell];
     const View *view = &job->views[cell % (size_t)job->info.V];
@@ -151,8 +151,7 @@ static Status prepare(const ImportJob *job, size_t cell, PackedImage *out, Impor
     return status;
 }
 
-// All threads prepare; pictures are written in their order, whoever prepared them. The first error in that order
-// stands.
+// All threads prepare pictures; they are written in order. The first error in that order is returned.
 static Status write_images(ImportJob *job, Progress *progress, Error *err) {
     size_t V = (size_t)job->info.V, cells = (size_t)job->info.F * V;
     Status status = STATUS_OK;
@@ -181,7 +180,7 @@ static Status write_images(ImportJob *job, Progress *progress, Error *err) {
     return status;
 }
 
-// The views [first, first + count) as one episode.
+// Writes the views [first, first + count) as one episode.
 static Status write_episode(ImportJob *job, int first, int count, Progress *progress, Error *err) {
     job->first = first;
     job->info.V = count;
@@ -196,15 +195,14 @@ static Status write_episode(ImportJob *job, int first, int count, Progress *prog
     return status;
 }
 
-// One episode of all views, or one for each window of consecutive ones; what is left over joins the last window.
+// One episode of all views, or one for each window of consecutive ones; remaining views join the last window.
 static Status write_windows(ImportJob *job, Error *err) {
     int V = job->set.V, window = job->options->window;
     int count = window && window < V ? V / window : 1;
     Status status = STATUS_OK;
     Progress progress;
     if (window && job->set.F > 1)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected a still scene to cut into windows of views, found %d frames", job->path,
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a still scene for --window, found %d frames", job->path,
                          job->set.F);
     progress_start(&progress, job->log, "import", "pictures", 0, job->set.count);
     for (int i = 0; i < count && !status; i++) {
@@ -237,10 +235,10 @@ static Status find_importer(const char *path, const char *format, const Importer
                              (*i)->layout);
     }
     if (format) return error_set(err, STATUS_BAD_INPUT, "--format: expected one of %s, found \"%.50s\"", known, format);
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import "
-                     "--help\" says what they hold",
-                     path, file_is_folder(path) ? "none of them" : file_kind(path), known);
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import --help\" describes them",
+        path, file_is_folder(path) ? "none of them" : file_kind(path), known);
 }
 
 // The folder's own name, without slashes at its end.

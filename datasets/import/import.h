@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings in other layouts to one vpd-dataset file. An importer only says which pictures there are, with which
-// cameras (PosedSet); reading, undistorting, resizing and writing is done here for all of them, on all threads. To add
-// a layout: write datasets/import/NAME.c with one `const Importer`, and name it in the table of
+// Converts recordings in other layouts to one vpd-dataset file. An importer only lists the pictures with their cameras
+// (PosedSet); reading, undistorting, resizing and writing are done here for all of them, on all threads. To add a
+// layout: write datasets/import/NAME.c with one `const Importer`, and name it in the table of
 // datasets/import/formats.c.
 //   in: folder or file      out: episodes of rgb and depth (F,V,H,W); a still scene is one frame with one view per
 //   picture
@@ -15,9 +15,9 @@ typedef enum ImportAs { AS_RECORDED, AS_STILL, AS_VIDEO } ImportAs;
 // Pictures that could not be read.
 typedef struct ImportReport {
     size_t pictures; // of the recording
-    size_t left_out; // of those: the ones that could not be read, and what other cameras saw at the same moments
+    size_t left_out; // of those: the unreadable ones, and pictures of other cameras at the same moments
     size_t bad;
-    char **why; // (bad) sentences that name the file
+    char **why; // (bad) one sentence each, which names the file
 } ImportReport;
 
 void import_report_free(ImportReport *report); // accepts {0}
@@ -28,23 +28,23 @@ typedef struct ImportOptions {
     int every;          // take every Nth picture; 0 counts as 1
     int holdout;        // of those taken, hold out every Nth view; 0: none
     int holdout_first;  // the first of them, 0 .. holdout - 1
-    int window;         // cut a still scene into episodes of so many consecutive views; 0: one episode of all
-    double near, far;   // depth outside is dropped, metres; NAN: the importer's own
+    int window;         // cut a still scene into episodes of this many consecutive views; 0: one episode of all
+    double near, far;   // depth outside is discarded, metres; NAN: the importer's own
     bool has_bounds;
-    double bounds[6]; // (2,3) box of the workspace, metres: written down with each episode, nothing is cut
+    double bounds[6]; // (2,3) workspace box, metres: stored with each episode, nothing is cut
     Split split;
-    const char *name;     // of the data set; NULL: the folder's
-    ImportAs as;          // one moving camera: views of a still scene or frames of a video
-    double fps;           // of recordings without times; 0: not given
-    double time_unit;     // seconds in a unit of time stamps, of layouts that do not say; 0: told from their steps
-    double gap;           // seconds between pictures that are taken for one moment; 0: the importer's own
+    const char *name; // of the data set; NULL: the folder's
+    ImportAs as;      // one moving camera: views of a still scene or frames of a video
+    double fps;       // of recordings without times; 0: not given
+    double time_unit; // seconds per unit of time stamps, for layouts that do not define it; 0: guessed from their steps
+    double gap;       // largest time between pictures of the same moment, seconds; 0: the importer's own
     double intrinsics[9]; // fx fy cx cy (whole-number centres) k1 k2 p1 p2 k3, of layouts that have none
     bool has_intrinsics;
     double depth_unit;   // metres per unit of the depth pictures; 0: the importer's own
     const char *cameras; // FILE and folder for layouts without cameras, without depth; NULL: not given
     const char *depth;
     int level; // of deflate, 1..9; 0 counts as 4
-    // Pictures that cannot be read are left out and added here; NULL: the first of them is an error.
+    // Unreadable pictures are left out and listed here; NULL: the first one is an error.
     ImportReport *report;
 } ImportOptions;
 
@@ -59,8 +59,8 @@ typedef struct Importer {
     const char *name, *layout; // "apc", "scene-*/cam.info.txt with ..."
     bool (*detect)(const char *path);
     int (*count)(const char *path); // episodes in it
-    // `out` starts as {0} with near 0, far infinite, depth_scale 1 and V = 0: a V of 0 stays one still scene, each
-    // picture a view of its own in their order.
+    // `out` starts as {0} with near 0, far infinite, depth_scale 1 and V = 0. V = 0 means one still scene with one view
+    // per picture, in order.
     Status (*run)(const ImportSource *source, PosedSet *out, Error *err);
 } Importer;
 

@@ -67,7 +67,7 @@ static Status size_of(const ImportJob *job, const PosedImage *image, int *H, int
     return status;
 }
 
-// K belongs to the picture as recorded, unless the importer knows better.
+// K belongs to the recorded picture, unless the importer gives its size.
 static Status complete_cameras(ImportJob *job, Error *err) {
     Status status = STATUS_OK;
     for (size_t i = 0; !status && i < job->set.count; i++) {
@@ -79,7 +79,7 @@ static Status complete_cameras(ImportJob *job, Error *err) {
     return status;
 }
 
-// The first pictures fix the size and the kind of depth.
+// The first pictures define the size and the type of depth.
 static Status look_at_first(ImportJob *job, Error *err) {
     const PosedSet *set = &job->set;
     const PosedImage *first = &set->images[0];

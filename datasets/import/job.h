@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The import under way: import.c writes, job.c completes and checks what an importer said.
+// The state of an import: import.c writes, job.c completes and checks the importer's PosedSet.
 #ifndef VPD_DATASETS_IMPORT_JOB_H
 #define VPD_DATASETS_IMPORT_JOB_H
 
@@ -16,7 +16,7 @@ typedef struct ImportJob {
     PosedSet set;
     bool is_f32;
     EpisodeInfo info;
-    int first;                   // of the views that go into the episode: those from here on, info.V of them
+    int first;                   // first of the info.V views of the episode
     View *views;                 // (V)
     double *K, *poses, still;    // (V,3,3), (F,V,4,4); the one time of a still scene
     int *heldout;                // (V)
@@ -25,9 +25,9 @@ typedef struct ImportJob {
     ImportKept kept;             // of all episodes so far
 } ImportJob;
 
-// Leaves out pictures that cannot be read, or says the first file that is missing.
+// Leaves out unreadable pictures, or reports the first missing file.
 Status job_drop_bad(ImportJob *job, Error *err);
-// Names --skip-bad behind an error of wrong input.
+// Adds a hint at --skip-bad to an error of wrong input.
 Status job_advise_skip(const ImportJob *job, Status status, Error *err);
 
 // Numbers the views of a still scene, applies --as, --every, --near, --far, finds sizes and the kind of depth, checks

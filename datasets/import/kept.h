@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an import keeps of the depth: --near, --far and --bounds that leave nothing are errors.
+// Counts the depth that an import keeps: --near, --far and --bounds that remove everything are errors.
 #ifndef VPD_DATASETS_IMPORT_KEPT_H
 #define VPD_DATASETS_IMPORT_KEPT_H
 
@@ -7,7 +7,7 @@
 #include "datasets/import/import.h"
 
 typedef struct ImportKept {
-    size_t depth, inside;   // pixels with depth; those of them within the bounds
+    size_t depth, inside;   // pixels with depth; of these, pixels within the bounds
     double low[3], high[3]; // box of their points, metres, world
 } ImportKept;
 

@@ -165,7 +165,7 @@ static Status add_camera(Camera *camera, int view, PosedSet *out, Error *err) {
     return status;
 }
 
-// ---- what is known of the objects: never an input
+// ---- ground truth of the objects: never an input
 
 // Row `number` of each object's list into out[f][o].
 static Status place_rows(const Camera *camera, const json_t *instances, const char *key, size_t row,
@@ -205,7 +205,7 @@ static Status read_objects(const Camera *camera, PosedSet *set, Error *err) {
     return status;
 }
 
-// One camera after the other; the first one's metadata tell of the objects.
+// One camera after the other; the first one's metadata describe the objects.
 static Status read_cameras(const ImportSource *source, const char *episode, const FileList *names, PosedSet *out,
                            Error *err) {
     Status status = STATUS_OK;
@@ -249,7 +249,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     if (!status) status = read_cameras(source, episode, single ? &(FileList){only, 1} : &names, out, err);
     file_list_free(&names);
     out->coding = DEPTH_RAY_LENGTH;
-    out->far = 1e4; // what lies behind everything has some huge number
+    out->far = 1e4; // the background has a huge depth
     const char *slash = strrchr(episode, '/');
     snprintf(out->scene, sizeof out->scene, "%.60s", slash ? slash + 1 : episode);
     snprintf(out->source, sizeof out->source, "Kubric");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in a folder, numbers in names in the order of their values: cam_2 before cam_10.
+// Lists folders in the order of the numbers in names: cam_2 before cam_10.
 #ifndef VPD_DATASETS_IMPORT_LISTING_H
 #define VPD_DATASETS_IMPORT_LISTING_H
 
@@ -7,7 +7,7 @@
 
 // Names with this beginning and ending (NULL: any). Endings compare without regard to case.
 Status list_names(const char *folder, const char *prefix, const char *suffix, FileList *out, Error *err);
-// Pictures alone: .png .jpg .jpeg .tif .tiff .npy .bin .webp .exr .npz
+// Only pictures: .png .jpg .jpeg .tif .tiff .npy .bin .webp .exr .npz
 Status list_pictures(const char *folder, FileList *out, Error *err);
 bool name_ends(const char *name, const char *suffix);
 // The last whole number in a name, -1 when there is none: 12 of "rgba_00012.png".
@@ -25,8 +25,8 @@ bool has_folder(const char *folder, const char *name);
 bool first_folder(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
 bool first_file(const char *folder, const char *const *names, char out[FILE_PATH_SIZE]);
 
-// Episodes: the folder itself when `is_one` says so, else those of its folders that are, in order. Returns how many
-// there are and writes the path of number `wanted` (-1: none).
+// Episodes: the folder itself if `is_one` accepts it, else its folders that `is_one` accepts, in order. Returns how
+// many there are and writes the path of number `wanted` (-1: none).
 int find_episode(const char *path, bool (*is_one)(const char *folder), int wanted, char out[FILE_PATH_SIZE]);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PGND: camera_i/rgb/%06d.jpg, camera_i/depth/%06d.png (millimetres), calibration/{intrinsics,rvecs,tvecs}.npy (world
-// to camera, rotation vectors), timestamps.txt with a line a frame whose last numbers are each camera's time: cameras
-// are not in step, the nearest pictures are taken. An episode, or a folder of episodes.
+// to camera, rotation vectors), timestamps.txt with a line a frame whose last numbers are each camera's time: the
+// cameras are not synchronised, so the pictures nearest in time are matched. An episode, or a folder of episodes.
 #include "base/camera.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/rig.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_PIXEL 1e-6 // intrinsics that differ by less, relative to the width, are the same
+#define SAME_PIXEL 1e-6 // intrinsics with a smaller difference, relative to the width, are equal
 
 static void turn_over(Image *image) {
     size_t row = (size_t)image->W * (size_t)image->channels * (size_t)image->type;
@@ -28,7 +28,7 @@ Status picture_read(const PosedSet *set, const PosedImage *image, bool depth, Im
     return status;
 }
 
-// The lens as it is for a picture of this size.
+// The lens for a picture of this size.
 static Lens lens_for(const PosedImage *image, bool depth, const Image *picture) {
     const Lens *lens = depth && image->depth_lens.K[0] != 0 ? &image->depth_lens : &image->lens;
     if (lens->H == picture->H && lens->W == picture->W) return *lens;
@@ -73,7 +73,7 @@ static void sample_nearest(const Image *in, double x, double y, void *out) {
     memcpy(out, (const char *)in->pixels + at * width, width);
 }
 
-// What lies outside of the recorded picture is black and unknown.
+// Pixels outside the recorded picture are black, without depth.
 static Status warp(const Image *in, const Lens *lens, const View *view, Sampler *sample, Image *out, Error *err) {
     Status status = image_create(view->H, view->W, in->channels, in->type, out, err);
     if (status) return status;
@@ -89,7 +89,7 @@ static Status warp(const Image *in, const Lens *lens, const View *view, Sampler 
     return STATUS_OK;
 }
 
-// Already the view's own grid?
+// Whether the picture already has the view's size and intrinsics.
 static bool is_view(const Image *picture, const Lens *lens, const View *view) {
     return picture->H == view->H && picture->W == view->W && lens_shows(lens, view);
 }
@@ -107,7 +107,7 @@ static Status bring_labels(Image *picture, Lens lens, const View *view, Error *e
     return status;
 }
 
-// `picture` becomes the view's: resized when that is all, else shrunk first when it is larger, and then warped.
+// Resamples `picture` for the view: resized if that is enough, else reduced first if it is larger, then warped.
 static Status bring_colour(Image *picture, Lens lens, const View *view, Error *err) {
     Lens resized = lens_resize(&lens, view->H, view->W);
     bool same = picture->H == view->H && picture->W == view->W;
@@ -162,7 +162,7 @@ static double metres_of(const PosedSet *set, double units, double scale) {
     return units < 1 ? n / (1 - units * (1 - n / f)) : 0;
 }
 
-// Along z of a distance from the camera's centre.
+// Converts a distance from the camera's centre to depth along z.
 static double along_z(const Lens *lens, int x, int y, double metres) {
     double ray[3];
     camera_unproject(lens->K, x + 0.5, y + 0.5, 1, ray);

@@ -48,7 +48,7 @@ void posed_set_free(PosedSet *set) {
 Status posed_path(const char *folder, const char *name, char **out, Error *err) {
     char path[FILE_PATH_SIZE];
     Status status = file_resolve_beneath(path, folder, name, err);
-    // A picture that is missing is told when it is looked for.
+    // A missing picture is reported when it is read.
     bool beneath = name[0] != '/' && !strstr(name, "..");
     if (status && beneath && file_join(path, sizeof path, folder, name, NULL) == STATUS_OK && !file_exists(path))
         status = STATUS_OK;
@@ -59,7 +59,7 @@ Status posed_path(const char *folder, const char *name, char **out, Error *err) 
 
 long nearest_time(const double *times, size_t count, double time, double gap) {
     size_t low = 0, high = count;
-    while (low < high) { // the first that is not before
+    while (low < high) { // the first that is not earlier
         size_t middle = low + (high - low) / 2;
         if (times[middle] < time) low = middle + 1;
         else high = middle;
@@ -92,7 +92,7 @@ Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Err
     return STATUS_OK;
 }
 
-// Row `from` becomes row `to` of what is known for each frame.
+// Copies row `from` of all arrays per frame to row `to`.
 static void move_frame(PosedSet *set, size_t from, size_t to) {
     size_t O = (size_t)set->O, A = (size_t)set->A;
     if (set->time) set->time[to] = set->time[from];
@@ -179,7 +179,7 @@ static bool choose_moment(const PosedSet *set, const Alignment *alignment, doubl
     return true;
 }
 
-// A picture that two moments share is copied, paths and all.
+// A picture of two moments is copied with its paths.
 static Status copy_image(const PosedImage *from, int frame, PosedSet *to, Error *err) {
     PosedImage image = *from;
     image.frame = frame;
@@ -215,7 +215,7 @@ static Status take_chosen(PosedSet *set, const Alignment *alignment, int frames,
     return STATUS_OK;
 }
 
-// Times that a data set can hold: each one once in a view, and finite.
+// Checks that times are finite and different within a view.
 static Status check_times(const PosedSet *set, const char *place, Error *err) {
     for (size_t i = 0; i < set->count; i++) {
         const PosedImage *image = &set->images[i];
@@ -272,8 +272,8 @@ Status posed_set_as_video(PosedSet *set, double fps, const char *place, Error *e
     bool timed = true;
     for (size_t i = 0; i < set->count; i++) timed = timed && isfinite(set->images[i].time);
     if (!timed && !(fps > 0))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected --fps N beside --as video, since the recording has no times", place);
+        return error_set(err, STATUS_BAD_INPUT, "%s: --as video needs --fps N, since the recording has no times",
+                         place);
     double *time = calloc(set->count, sizeof *time);
     if (!time) return error_set(err, STATUS_FAILED, "%s: no memory to import it", place);
     for (size_t i = 0; i < set->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer says of a recording: which pictures there are, with which cameras, when. Reading, undistorting,
+// The description of a recording by its importer: pictures, cameras and times. Reading, undistorting,
 // resampling and writing them is done in import.c and picture.c for all importers.
 #ifndef VPD_DATASETS_IMPORT_POSED_SET_H
 #define VPD_DATASETS_IMPORT_POSED_SET_H
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "datasets/dataset.h"
 
-// How a depth picture's numbers become metres along z; 0 = missing.
+// How the numbers of a depth picture are converted to metres along z; 0 = missing.
 typedef enum DepthCoding {
     DEPTH_PLAIN,      // u16 or float times depth_scale
     DEPTH_ROTATED,    // u16, rotated right by three bits first
@@ -22,14 +22,14 @@ typedef struct PosedImage {
     int frame, view;
     double time;                  // seconds; where frames come from times (posed_set_align)
     size_t number;                // for PosedSet.read
-    Lens lens, depth_lens;        // depth_lens.K[0] == 0: the colour's, whatever the depth picture's size
+    Lens lens, depth_lens;        // depth_lens.K[0] == 0: the colour's, for any size of the depth picture
     double depth_scale;           // metres per unit; 0: the set's
     double world_from_camera[16]; // OpenCV axes, metres
 } PosedImage;
 
 typedef struct PosedSet PosedSet;
 
-// For pictures that are no files of their own: called from several threads at once.
+// For pictures that are not separate files: called from several threads at once.
 typedef Status PictureReader(const PosedSet *set, const PosedImage *image, bool depth, Image *out, Error *err);
 typedef Status MaskReader(const PosedSet *set, const PosedImage *image, Image *out, Error *err); // labels, u8 or u16
 
@@ -41,7 +41,7 @@ struct PosedSet {
     double *time; // (F), malloc'ed; NULL for F = 1
     DepthCoding coding;
     double depth_scale, near, far; // metres per unit; metres
-    bool unit_is_said;             // depth_scale stands in the recording: it holds for EXR too, else metres do
+    bool unit_is_said; // depth_scale is given in the recording: it applies to EXR too, which otherwise is in metres
     double buffer_near, buffer_far;
     bool upside_down;                            // pictures, not cameras
     int O, A;                                    // objects, width of an action
@@ -55,26 +55,25 @@ struct PosedSet {
 };
 
 void posed_image_free(PosedImage *image); // its paths
-// Takes over the paths, also on failure.
+// Takes ownership of the paths, also on failure.
 Status posed_set_add(PosedSet *set, PosedImage *image, Error *err);
 void posed_set_free(PosedSet *set);
 
-// A picture beneath `folder`, wherever the name would lead; freed by posed_set_free once it is added.
+// The path of a picture, refused unless it lies beneath `folder`; freed by posed_set_free once it is added.
 Status posed_path(const char *folder, const char *name, char **out, Error *err);
 
-// Keeps the views of a still scene, or the frames of a video, for which `keep` (V or F) is true; they are numbered
-// anew.
+// Keeps the views of a still scene, or the frames of a video, for which `keep` (V or F) is true; they are renumbered.
 Status posed_set_keep(PosedSet *set, const bool *keep, Error *err);
 
 // Leaves out pictures whose pose is not finite (lost tracking), with a warning; all of them is an error.
 Status posed_set_drop_lost(PosedSet *set, const char *place, const Log *log, Error *err);
 
-// Frames out of times, lost pictures left out first: the view with the fewest pictures sets the moments (the first of
-// equals), of every other view the picture nearest in time is taken. A moment at which a view has none within `gap`
-// seconds (0: half the mean step) is left out; a note says how many.
+// Makes frames from times, after leaving out pictures without a finite pose. The first view with the fewest pictures
+// defines the moments; of every other view the picture nearest in time is taken. A moment at which a view has none
+// within `gap` seconds (0: half the mean step) is left out; a note tells how many.
 Status posed_set_align(PosedSet *set, double gap, const char *place, const Log *log, Error *err);
 
-// Each picture its own frame of one moving camera, or its own view of one still scene.
+// Makes each picture a frame of one moving camera, or a view of one still scene.
 Status posed_set_as_video(PosedSet *set, double fps, const char *place, Error *err);
 Status posed_set_as_still(PosedSet *set, const char *place, Error *err);
 

@@ -15,11 +15,12 @@ typedef struct RigCamera {
     double world_from_camera[16];
 } RigCamera;
 
-// Every picture of the camera that has depth, named by frame numbers; time_of gives each one's time, NAN leaves it out.
+// Adds every picture of the camera that has depth; names are frame numbers. time_of returns the time of a picture, NAN
+// to leave it out.
 Status rig_add_camera(const RigCamera *camera, double (*time_of)(const void *owner, int view, long number),
                       const void *owner, PosedSet *out, Error *err);
 
-// An array that must have these sides (0: any), trailing sides of 1 aside.
+// Reads an array of this shape (0: any length), ignoring trailing dimensions of 1.
 Status rig_read_array(const char *folder, const char *name, int rank, const size_t *dims, NpyArray *out, Error *err);
 
 #endif

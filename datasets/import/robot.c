@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // robomimic, LIBERO, ManiSkill and ALOHA HDF5 (robot_file.h has the layouts). All but ManiSkill's lack cameras, and
-// most lack depth: --cameras FILE gives cameras, and what the pictures' numbers mean:
+// most lack depth: --cameras FILE gives the cameras and the units of the pictures:
 //   {"agentview": {"intrinsics": [[fx, 0, cx], [0, fy, cy], [0, 0, 1]], "world_from_camera": 4x4 or one for each
 //   frame},
 //    "upside_down": true, "depth_near": 0.01, "depth_far": 50, "depth_unit": 0.001, "fps": 20}
@@ -75,7 +75,7 @@ static Status take_given(const Given *given, RobotCamera *camera, size_t frames,
     return status ? error_prefix(err, "camera \"%s\"", camera->name) : STATUS_OK;
 }
 
-// How the numbers of depth become metres; *external: pictures beneath --depth.
+// How depth is converted to metres; *external: pictures beneath --depth.
 static Status settle_depth(const ImportSource *source, const RobotEpisode *episode, const Given *given, PosedSet *out,
                            Error *err) {
     const H5Array *depth = &episode->cameras[0].depth;
@@ -148,7 +148,7 @@ static Status add_camera(const ImportSource *source, RobotEpisode *episode, cons
     return status;
 }
 
-// Of cameras that lack a calibration, only those named in --cameras are taken; without it the first one is asked for.
+// Of cameras without a calibration, those named in --cameras are used; without --cameras the first one is an error.
 static Status add_cameras(const ImportSource *source, RobotEpisode *episode, const Given *given, PosedSet *out,
                           Error *err) {
     Status status = settle_depth(source, episode, given, out, err);

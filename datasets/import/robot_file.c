@@ -140,7 +140,7 @@ static Status open_pictures(const H5Place *group, const char *name, RobotEpisode
     return STATUS_OK;
 }
 
-// (T,H,W,1) or (T,H,W) of what depth may be written as.
+// Depth as (T,H,W,1) or (T,H,W) of any type that is written.
 static Status open_depth(const H5Place *group, const char *name, const RobotEpisode *episode, H5Array *out,
                          Error *err) {
     unsigned kinds = H5_REALS | H5_U16 | H5_I16 | H5_I32;
@@ -278,7 +278,7 @@ static Status add_cameras(RobotEpisode *episode, const H5Place *group, Error *er
     return status;
 }
 
-// Actions of the steps; a last frame behind the last step has the last action once more.
+// Actions of the steps; an extra last frame repeats the last action.
 static Status read_actions(RobotEpisode *episode, const H5Place *group, const char *name, Error *err) {
     H5Expect expect = {.kinds = H5_REALS, .rank = 2, .dims_max = FRAMES_MAX, .letters = "T,A"};
     H5Array array = {0};
@@ -363,7 +363,7 @@ static Status read_frame(H5Array *array, size_t frame, H5Kind kind, void *out, E
                      frame);
 }
 
-// What stands behind the picture's own end is ignored: rows are as long as the longest one.
+// Bytes behind the picture's end are ignored: rows are as long as the longest picture.
 static Status read_compressed(H5Array *array, size_t frame, Image *out, Error *err) {
     size_t size = (size_t)array->dims[1];
     char name[H5_PLACE_SIZE + 32];

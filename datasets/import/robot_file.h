@@ -4,8 +4,8 @@
 //   - robomimic, LIBERO: data/demo_N/obs/NAME_image or NAME_rgb (T,H,W,3), NAME_depth (T,H,W[,1]), data/demo_N/actions
 //     (T,A)
 //   - ManiSkill: traj_N/obs/sensor_data/NAME/{rgb,depth}, traj_N/obs/sensor_param/NAME/{intrinsic_cv,extrinsic_cv}
-//   - ALOHA: observations/images/NAME (T,H,W,3), or (T,bytes) with a JPEG in each row, filled up with zeros; action; an
-//     episode is a file
+//   - ALOHA: observations/images/NAME (T,H,W,3), or (T,bytes) with a JPEG in each row, padded with zeros; action; one
+//   file per episode
 #ifndef VPD_DATASETS_IMPORT_ROBOT_FILE_H
 #define VPD_DATASETS_IMPORT_ROBOT_FILE_H
 

@@ -24,7 +24,7 @@ static Status read_matrix(const char *folder, const char *name, double out[16], 
     return status;
 }
 
-// Exports hold the same matrix twice, or the identity; anything else would ask for depth to be projected anew.
+// Exports hold the same matrix twice, or the identity; anything else would need depth to be reprojected.
 static Status check_extrinsics(const char *folder, Error *err) {
     double colour[16], depth[16];
     if (!has_file(folder, "intrinsic/extrinsic_color.txt") || !has_file(folder, "intrinsic/extrinsic_depth.txt"))
@@ -33,11 +33,10 @@ static Status check_extrinsics(const char *folder, Error *err) {
     if (!status) status = read_matrix(folder, "intrinsic/extrinsic_depth.txt", depth, err);
     for (int i = 0; !status && i < 16; i++) {
         if (fabs(colour[i] - depth[i]) < 0.01) continue;
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "%s: expected extrinsic_color.txt and extrinsic_depth.txt to be the same to 1 cm, found another "
-            "place of the depth camera; register depth to colour first",
-            folder);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected extrinsic_color.txt and extrinsic_depth.txt to be the same to 1 cm, found a "
+                         "depth camera at another place; register depth to colour first",
+                         folder);
     }
     return status;
 }

@@ -14,7 +14,7 @@ void import_report_free(ImportReport *report) {
     *report = (ImportReport){0};
 }
 
-// Adds a hint about --skip-bad to an error about a picture; a long sentence is cut to make room for it.
+// Adds a hint about --skip-bad to an error about a picture; a long sentence is shortened to make room for it.
 Status job_advise_skip(const ImportJob *job, Status status, Error *err) {
     if (status != STATUS_BAD_INPUT || job->options->report || !err || strstr(err->text, ADVICE)) return status;
     Error before = *err;
@@ -25,14 +25,14 @@ static Status find_file(const char *path, Error *err) {
     return !path || file_exists(path) ? STATUS_OK : file_check(path, IMAGE_FILE_MAX, err);
 }
 
-// Are the picture's files there? Cheap, so that a missing one is told before anything is written.
+// Whether the picture's files exist. Fast, so a missing file is reported before anything is written.
 static Status find_files(const PosedImage *image, Error *err) {
     Status status = find_file(image->colour, err);
     if (!status) status = find_file(image->depth, err);
     return status ? status : find_file(image->mask, err);
 }
 
-// Reads all pictures. why[i] becomes what is wrong with number i, NULL for nothing.
+// Reads all pictures. why[i] becomes the error of number i, or NULL.
 static Status probe_all(const PosedSet *set, char **why, Error *err) {
     Status status = STATUS_OK;
 #pragma omp parallel for schedule(dynamic, 1)
@@ -65,7 +65,7 @@ static Status add_to_report(ImportReport *report, char *why, Error *err) {
     return error_set(err, STATUS_FAILED, "no memory for a list of pictures");
 }
 
-// A bad picture takes its view of a still scene with it, or its moment with what the other cameras saw then.
+// A bad picture removes its view of a still scene, or its moment with the pictures of the other cameras.
 static Status drop(ImportJob *job, char **why, Error *err) {
     PosedSet *set = &job->set;
     ImportReport *report = job->options->report;
@@ -86,8 +86,8 @@ static Status drop(ImportJob *job, char **why, Error *err) {
     for (size_t i = 0; i < groups; i++) kept += keep[i];
     report->pictures += before;
     if (!status && kept == 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: no picture is left of %zu; the first: %s", job->path, before,
-                           first ? first : "none");
+        status = error_set(err, STATUS_BAD_INPUT, "%s: none of the %zu pictures is usable; the first: %s", job->path,
+                           before, first ? first : "none");
     else if (!status && kept < groups) status = posed_set_keep(set, keep, err);
     report->left_out += before - set->count;
     free(keep);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text files of recordings: numbers and lines, from a file that a stranger wrote.
+// Numbers and lines from untrusted text files.
 #ifndef VPD_DATASETS_IMPORT_TEXT_H
 #define VPD_DATASETS_IMPORT_TEXT_H
 

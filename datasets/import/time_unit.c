@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Pictures come 1 to 2000 ms apart. Two units fit a step of 1000 to 2000: the larger one is taken.
+// Pictures come 1 to 2000 ms apart. Two units fit a step of 1000 to 2000: the larger one is chosen.
 #define STEP_MIN 1e-3
 #define STEP_MAX 2.0
 
@@ -45,11 +45,10 @@ Status time_unit(const double *times, size_t count, const ImportSource *source, 
     for (size_t u = 1; u < sizeof UNITS / sizeof *UNITS; u++) {
         double seconds = step * UNITS[u].seconds;
         if (!(step > STEP_MAX) || seconds < STEP_MIN || seconds > STEP_MAX) continue;
-        log_warning(
-            source->log,
-            "%s: pictures come %.6g apart; these times are taken for %s (a step of %.4g s); give --time-unit s, "
-            "ms, us or ns if they are not",
-            place, step, UNITS[u].word, seconds);
+        log_warning(source->log,
+                    "%s: the times of pictures are %.6g apart and are assumed to be in %s (a step of %.4g s); give "
+                    "--time-unit s, ms, us or ns if that is wrong",
+                    place, step, UNITS[u].word, seconds);
         *out = UNITS[u].seconds;
         break;
     }

@@ -16,10 +16,10 @@ enum { CAMERAS_MAX = 4096 };
 
 typedef struct Transforms {
     const char *path;            // of the JSON file
-    char folder[FILE_PATH_SIZE]; // its folder: every path in it stays beneath
+    char folder[FILE_PATH_SIZE]; // its folder: every path must lie beneath it
     json_t *root;
     const char *cameras[CAMERAS_MAX]; // names of camera_id, in the order of their first pictures
-    long numbers[CAMERAS_MAX];        // where they are whole numbers
+    long numbers[CAMERAS_MAX];        // their values, if they are whole numbers
     int camera_count;
     size_t timed, without_depth;
 } Transforms;
@@ -45,7 +45,7 @@ static int count_episodes(const char *path) {
     return 1;
 }
 
-// The frame's own value, else that of the whole file.
+// The value of the frame, else of the file.
 static const json_t *holder_of(const Transforms *file, const json_t *frame, const char *key) {
     return json_object_get(frame, key) ? frame : file->root;
 }
@@ -78,7 +78,7 @@ static Status read_distortion(const Transforms *file, const json_t *frame, Lens 
     return status;
 }
 
-// Focal lengths in pixels, or the angle that the picture's width spans.
+// Focal lengths in pixels, or from the horizontal field of view.
 static Status read_lens(const Transforms *file, const json_t *frame, const char *colour, Lens *lens, Error *err) {
     double w = 0, h = 0, fx = 0, fy = 0, cx = NAN, cy = NAN, angle = 0, angle_y = 0;
     Status status = number_of(file, frame, "w", &w, err);
@@ -114,7 +114,7 @@ static Status read_pose(const Transforms *file, const json_t *frame, double pose
     return status;
 }
 
-// Blender leaves the ending of the name away.
+// Blender omits the ending of the name.
 static Status read_colour(const Transforms *file, const json_t *frame, char **out, Error *err) {
     static const char *const ENDINGS[] = {"", ".png", ".jpg", ".webp"};
     const char *name;

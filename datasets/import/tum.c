@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TUM RGB-D: rgb.txt and depth.txt ("time file"), groundtruth.txt ("time tx ty tz qx qy qz qw", camera to world, w
-// last). The three clocks do not tick together: each colour picture takes the nearest depth within 20 ms, and a pose
+// last). The three streams are not synchronised: each colour picture gets the nearest depth within 20 ms, and a pose
 // interpolated between the two around it when they are at most 40 ms apart; else it is left out. 16-bit PNG, 5000 a
 // metre, registered to colour. The intrinsics are not in the folder: by name for the Freiburg cameras, else
 // --intrinsics, else ROS's 525.
@@ -16,7 +16,7 @@
 
 #define GAP 0.02        // seconds: pictures come every 33 ms, poses every 10
 #define POSE_GAPS 2.001 // poses that many gaps apart are interpolated: at 5 m/s^2 that is off by 1 mm
-#define POSE_ITSELF 0.1 // a single pose so many gaps away stands for itself
+#define POSE_ITSELF 0.1 // a single pose within this many gaps is used as it is
 
 // Lines of a time and more, in the order of time.
 typedef struct Stream {
@@ -115,8 +115,8 @@ static Lens lens_by_name(const char *folder, const Log *log) {
     }
     if (!found)
         log_warning(log,
-                    "%s: no intrinsics in this layout and no freiburg1, 2 or 3 in the name: taking 525,525,319.5,239.5 "
-                    "(--intrinsics)",
+                    "%s: no freiburg1, 2 or 3 in the name, so the intrinsics are assumed to be 525,525,319.5,239.5; "
+                    "give them with --intrinsics",
                     folder);
     Lens lens = given_lens(&options);
     lens.H = 480;
@@ -146,7 +146,7 @@ static void interpolate(const double a[7], const double b[7], double t, double o
     quaternion_slerp(from, to, t, out + 3);
 }
 
-// The pose at a time; false when the recording does not know it.
+// The pose at a time; false when the recording has none.
 static bool pose_at(const Stream *poses, double time, double gap, double pose[16]) {
     const double *items = poses->items, *times = poses->times;
     size_t nearest = (size_t)nearest_time(times, poses->count, time, INFINITY);

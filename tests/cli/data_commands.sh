@@ -20,7 +20,7 @@ expect 2 "" "--episode: expected an integer from 0 to 2" "$VPD" data check "$par
 expect 2 "" "expected 9 val episodes, found 2" "$VPD" data subset "$sample" -o "$folder/x.h5" --split val:9
 expect 2 "" '--split: expected a list such as train:16,val:2,test:2, found "validation:3"' \
   "$VPD" data subset "$sample" -o "$folder/x.h5" --split validation:3
-expect 2 "" '--views: expected rising numbers' "$VPD" data subset "$sample" -o "$folder/x.h5" --views 3,1
+expect 2 "" '--views: expected increasing numbers' "$VPD" data subset "$sample" -o "$folder/x.h5" --views 3,1
 expect 2 "" "expected views within 0 to 4, asked for 7" "$VPD" data subset "$sample" -o "$folder/x.h5" --views 7
 expect 2 "" "nowhere" "$VPD" data subset "$sample" -o "$folder/nowhere/x.h5" --split test:1
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
@@ -35,7 +35,7 @@ expect 0 "" "*" "$VPD" data show "$folder/both.h5" -o "$folder/film.gif"
 head -c 3 "$folder/film_view4.gif" | grep -q GIF || fail "no film of the last view"
 expect 2 "" '--crop: expected x,y,width,height' "$VPD" data convert "$part" -o "$folder/x.h5" --crop 1,2,3
 expect 2 "" 'expected a crop within 64 x 64 pixels' "$VPD" data convert "$part" -o "$folder/x.h5" --crop 60,0,8,8 --quiet
-expect 2 "" '--unit: expected --depth u16 beside it' "$VPD" data convert "$part" -o "$folder/x.h5" --unit 0.01
+expect 2 "" '--unit needs --depth u16' "$VPD" data convert "$part" -o "$folder/x.h5" --unit 0.01
 expect 2 "" '--box: expected x,y,z,x,y,z' "$VPD" data convert "$part" -o "$folder/x.h5" --box 1,1,1,0,0,0
 expect 2 "" '--view: expected an integer from 0 to 4' "$VPD" data show "$part" -o "$folder/x.png" --view 5
 
@@ -60,7 +60,7 @@ expect 2 "" "expected a recording in one of these layouts, found none of them: h
   "$VPD" data import "$folder" -o "$folder/x.h5"
 expect 2 "" '--size: expected WIDTHxHEIGHT in pixels such as 128x96, found "270"' "$VPD" data import "$folder" -o "$folder/x.h5" --size 270
 expect 2 "" '--bounds: expected x,y,z,x,y,z' "$VPD" data import "$folder" -o "$folder/x.h5" --bounds 0,0,0,1,1,0
-expect 2 "" '--holdout-first: expected --holdout N beside it' "$VPD" data import "$folder" -o "$folder/x.h5" --holdout-first 4
+expect 2 "" '--holdout-first needs --holdout N' "$VPD" data import "$folder" -o "$folder/x.h5" --holdout-first 4
 expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o "$folder/x.h5" --intrinsics 525,525,319.5
 expect 2 "" '--intrinsics: expected fx,fy,cx,cy' "$VPD" data import "$folder" -o "$folder/x.h5" --intrinsics 525,-525,319.5,239.5
 expect 2 "" '--as: expected' "$VPD" data import "$folder" -o "$folder/x.h5" --as movie

@@ -58,10 +58,10 @@ wrong_eval "--json takes no value; it prints" "$run" "$data" --json=b.json
 wrong_eval "--json takes no file" --frames "$folder" "$data" --json b.json
 wrong_eval "found none" --frames "$folder" "$data"
 wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
-wrong_eval "--pictures does not go with --motion" "$run" "$data" --motion --pictures "$folder/none"
-wrong_eval "--seen does not go with --motion" "$run" "$data" --motion --seen
-wrong_eval "--motion does not go with --frames" --frames "$folder" "$data" --motion
-wrong_eval "--seen does not go with --frames" --frames "$folder" "$data" --seen
+wrong_eval "--pictures cannot be combined with --motion" "$run" "$data" --motion --pictures "$folder/none"
+wrong_eval "--seen cannot be combined with --motion" "$run" "$data" --motion --seen
+wrong_eval "--motion cannot be combined with --frames" --frames "$folder" "$data" --motion
+wrong_eval "--seen cannot be combined with --frames" --frames "$folder" "$data" --seen
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:1 --frames 4 -o "$folder/train.h5"
 wrong_eval "found 1 for train, 0 for val, 0 for test; choose another split" "$run" "$folder/train.h5"
 expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split test:1 --frames 1 -o "$folder/one.h5"

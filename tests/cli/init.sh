@@ -19,7 +19,7 @@ for config in config all; do
 done
 cmp -s config.out all.out || fail "the values behind # are not those that hold: $(cat config.out all.out)"
 
-expect 2 "" "config.yaml: is there already; --force replaces it" "$VPD" init
+expect 2 "" "config.yaml: already exists; --force replaces it" "$VPD" init
 expect 0 "" "" "$VPD" init -q --force
 grep -qx "model.preset: small" config.yaml || fail "the preset is not small"
 expect 2 "" 'unknown option "train.stepz"; did you mean "train.steps"?' "$VPD" init x.yaml --set train.stepz=3

@@ -46,9 +46,9 @@ expect 1 "" "out.mp4: MP4 needs the program ffmpeg" env PATH="$folder/empty" "$V
 
 # The data set has gone: drawn all the same, and said so. --data brings the truth back.
 mv "$data" "$folder/moved.h5"
-expect 0 "*" "no truth beside" "$VPD" render "$out" -o "$folder/alone"
+expect 0 "*" "the true pictures are left out" "$VPD" render "$out" -o "$folder/alone"
 expect 0 "*" "" "$VPD" render -q "$out" --data "$folder/moved.h5" -o "$folder/beside"
-cmp -s "$folder/beside/frame_0000.png" "$folder/alone/frame_0000.png" && fail "--data put no truth beside"
+cmp -s "$folder/beside/frame_0000.png" "$folder/alone/frame_0000.png" && fail "--data added no true pictures"
 expect 2 "" "data.h5: cannot open" "$VPD" render "$out" --data "$data" -o "$folder/x.gif"
 mv "$folder/moved.h5" "$data"
 

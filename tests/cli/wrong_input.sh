@@ -35,13 +35,13 @@ wrong_input "absent: cannot open" data import "$folder/absent" -o "$folder/x.h5"
 wrong_input "expected a recording in one of these layouts, found an HDF5 file" data import "$data" -o "$folder/x.h5"
 
 # Old flags name the new ones.
-wrong_input "--out is called --output (-o) now" rollout "$run" "$data" --out "$folder/x.h5"
-wrong_input "--out is called --output (-o) now" train --out="$folder/x"
+wrong_input "--out was renamed to --output (-o)" rollout "$run" "$data" --out "$folder/x.h5"
+wrong_input "--out was renamed to --output (-o)" train --out="$folder/x"
 
 # Values that leave nothing, and outputs that cannot be: said before the work.
 wrong_input "--near 5 --far 1: no depth lies between them" data import "$folder" -o "$folder/x.h5" --near 5 --far 1
 wrong_input "no pixel with depth lies in the box" data convert -q "$data" --box 50,50,50,51,51,51 -o "$folder/x.h5"
-wrong_input "no episode is left" data convert -q "$data" --split train:0 -o "$folder/x.h5"
+wrong_input "none of its episodes is selected" data convert -q "$data" --split train:0 -o "$folder/x.h5"
 wrong_input "is named twice" eval -q "$run" "$data" --episode 1 --episode 000001
 wrong_input "--episode: expected an integer from 0 to 2" data check "$data" --episode 9
 wrong_input "/nowhere/x.png: cannot write" data check "$data" -o /nowhere/x.png
