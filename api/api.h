@@ -58,14 +58,14 @@ Status api_check_step(const vpd_scene *scene, size_t step, Error *err);
 // Rows and columns of a picture.
 Status api_check_sides(int H, int W, const char *what, Error *err);
 
-// A file at `path` would be replaced: only one of these kinds may be (datasets/output_kind.h).
+// An existing file at `path` may only be replaced if it is of one of these kinds (datasets/output_kind.h).
 Status api_check_output(const char *path, const char *kinds, Error *err);
 
 // ---- reports as JSON
 
 enum { API_TEXTS_MAX = 65536 }; // texts in a list of the caller's
 
-// Keeps the warnings of a call, which the command would print.
+// Collects the warnings of a call, which the command would print.
 typedef struct ApiNotes {
     Log log;
     char *text;
@@ -75,7 +75,7 @@ typedef struct ApiNotes {
 Status api_notes_open(ApiNotes *notes, Error *err);
 void api_notes_free(ApiNotes *notes); // accepts {0}
 
-// `object` and the warnings as a text for the caller; `out` may be NULL. Gives up the reference to `object`; NULL
+// `object` and the warnings as a text for the caller; `out` may be NULL. Releases the reference to `object`; NULL
 // fails.
 Status api_report(json_t *object, ApiNotes *notes, char **out, Error *err);
 

@@ -11,7 +11,7 @@
 
 enum { NAME_BYTES = 128 }; // of a label
 
-// One of the three ways to change a file.
+// One of three ways to edit a scene.
 typedef struct Change {
     const EditList *list;     // edits; or
     const EditAppend *append; // `other` appended; or

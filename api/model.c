@@ -66,7 +66,7 @@ static Status open_model(const SessionOptions *wanted, vpd_model **out, Error *e
     return STATUS_OK;
 }
 
-// The device that is opened may try itself out, and sets the number of threads.
+// Opening a device may run a self-test, and sets the number of threads.
 static Status open_held(const char *path, const vpd_open_options *options, vpd_model **out, Error *err) {
     SessionOptions wanted = {.checkpoint = path};
     Status status = read_options(path, options, &wanted, err);

@@ -33,7 +33,7 @@ void vpd_scene_free(vpd_scene *scene) {
     vpd_model_close(model);
 }
 
-// What every function that makes a scene asks for.
+// Checks the arguments of all functions that make a scene.
 static Status check_new(const vpd_model *model, vpd_scene **out, Error *err) {
     Status status = api_check_pointer(model, "model", err);
     if (status == STATUS_OK) status = api_check_pointer(out, "out", err);
@@ -76,7 +76,7 @@ vpd_status vpd_scene_episode(vpd_model *model, const char *path, const char *epi
     return api_result(status, &e, err);
 }
 
-// Whether this model's weights made the file.
+// Checks that this model's weights made the file.
 static Status check_weights(const Session *session, const RolloutFile *file, const char *path, Error *err) {
     size_t D = (size_t)session->meta.config.model.D;
     Status status = session_check(session, file, path, err);

@@ -40,7 +40,7 @@ extern "C" {
 
 typedef enum vpd_status {
     VPD_OK = 0,
-    VPD_FAILED = 1,    // the machine let us down: no memory, a full disk
+    VPD_FAILED = 1,    // the machine failed: no memory, a full disk
     VPD_BAD_INPUT = 2, // a file, array or value is wrong
     VPD_STOPPED = 3    // a long call ended early because vpd_stop or a signal asked it to
 } vpd_status;
@@ -83,17 +83,17 @@ void vpd_model_close(vpd_model *model);
 typedef struct vpd_model_facts {
     size_t struct_size;
     int history;            // T: frames that it sees before a rollout
-    int features;           // D: numbers of each particle beside its place
+    int features;           // D: features of each particle beside its position
     int particles_max;      // N: particles per frame at most
-    int has_dynamics;       // 0: it draws, and moves nothing
+    int has_dynamics;       // 0: it draws, but cannot predict motion
     double time_step;       // seconds between two frames, and of one step; 0: it was trained on single frames
-    double radius;          // metres: how far a particle is seen
+    double radius;          // metres: support radius of a particle in the renderer
     int64_t train_step;     // optimiser steps of the weights
     const char *path;       // of the checkpoint's file, absolute
     const char *hash;       // of its content
     const char *device;     // "cpu avx512, 2 threads"
     const char *note;       // "" or a warning: which damaged file was passed over
-    const char *device_why; // "", or what spoke against the GPU where "auto" took the CPU
+    const char *device_why; // "", or why "auto" chose the CPU instead of the GPU
 } vpd_model_facts;
 
 vpd_status vpd_model_get_facts(const vpd_model *model, vpd_model_facts *out, vpd_error *err);
@@ -110,10 +110,10 @@ typedef struct vpd_frames {
     const float *depth;              // (F,V,H,W) metres along camera z, finite, 0 = missing
     const double *intrinsics;        // (V,3,3) [fx s cx; 0 fy cy; 0 0 1] pixels
     const double *world_from_camera; // (F,V,4,4) rigid poses
-    const double *time;              // (F) seconds, at the model's time step; NULL: taken to be so
+    const double *time;              // (F) seconds, spaced by the model's time step; NULL: assumed to be so
     const uint16_t *mask;            // (F,V,H,W) 0 = background, k+1 = object k: labels of the particles; or NULL
     const double *bounds;            // (2,3) workspace box, lower and upper corner; or NULL
-    const char *name; // with the model's seed it keys the random choices, as the name of an episode; NULL: ""
+    const char *name; // keys the random choices together with the model's seed, as an episode's name does; NULL: ""
 } vpd_frames;
 
 vpd_status vpd_scene_encode(vpd_model *model, const vpd_frames *frames, vpd_scene **out, vpd_error *err);
@@ -139,7 +139,7 @@ typedef struct vpd_scene_facts {
     double time_step;        // seconds
     int cameras;             // the recording's
     int height, width;       // of their pictures
-    float background[3];     // rgb in [0,1] of rays that meet nothing
+    float background[3];     // rgb in [0,1] of rays that meet no particle
     const char *name;        // of the episode
     const char *label_names; // one line per label; "" when there are no labels
 } vpd_scene_facts;
@@ -162,19 +162,18 @@ typedef struct vpd_particle_arrays {
 // `step` 0 is the present frame of the recording.
 vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_particle_arrays *out, vpd_error *err);
 
-// Moves on by `steps`. After an error the scene holds the steps that went well.
+// Moves on by `steps`. After an error the scene holds the steps before it.
 vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err);
 // Forgets the steps behind `step`.
 vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
 
-// Puts the particles of one step elsewhere: positions (N,3), finite. The next step of the model reads the last
-// `history` steps, so that moving particles at the one before the last gives them another velocity. Other steps stay as
-// they are.
+// Sets the particles' positions (N,3), finite, at one step. The next step of the model reads the last `history` steps,
+// so moving particles at the step before the last changes their velocity. Other steps do not change.
 vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *positions, size_t count, vpd_error *err);
 
 // ---- edits: docs/editing.md has every edit and selection
 
-// What was done; given to a function below it is filled when all went well. NULL where it is not wanted.
+// Result of the functions below, filled on success; NULL: not wanted.
 typedef struct vpd_edit_report {
     size_t struct_size;
     size_t before, after;    // present particles
@@ -186,21 +185,21 @@ typedef struct vpd_edit_report {
 // `edits` is YAML: one edit, a list of them, or such a list with its version:
 //     "remove: {label: object 0}"      "- cluster: {}\n- copy: {label: cluster 1, by: [0.5, 0, 0]}\n"
 // Files that it names lie in `folder` (NULL: the working folder). Each edit is noted in the scene's history, which
-// vpd_scene_write keeps. YAML that is no edit, a selection that takes nothing, a label that there is not and the like
-// are VPD_BAD_INPUT; after an error the scene is as it was. Pointers into the scene are no longer valid.
+// vpd_scene_write keeps. YAML that is not an edit, an empty selection, an unknown label and the like are VPD_BAD_INPUT;
+// after an error the scene is unchanged. Pointers into the scene are no longer valid.
 vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, const char *folder, vpd_edit_report *report,
                           vpd_error *err);
 
 // Appends all particles of another scene's state, of the same weights and time step, moved by `by` (3) metres (NULL:
-// left where they are). The scene's own state is taken from `step` as above. Labels keep their names and get new
-// numbers; `label` gives all that is new one label of this name instead (1 to 127 bytes; NULL: not). To append a part,
-// edit a copy of the other scene first. The other scene stays as it is, and may be the same one.
+// not moved). The scene's own state is taken from `step` as above. Labels keep their names and get new numbers; `label`
+// gives all new particles one label of this name instead (1 to 127 bytes; NULL: not). To append a part, edit a copy of
+// the other scene first. The other scene does not change, and may be the same one.
 vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *other, size_t other_step,
                             const double by[3], const char *label, vpd_edit_report *report, vpd_error *err);
 
 // Gives the particles labels (N) of the caller's, 0 = background; what the model has seen before them gets those of the
 // particles that it belongs to. `names` has one line per label, that of label 0 first ("background\ncup\n"); NULL: the
-// names stay. Steps stay. Labels that come from shape are an edit, "cluster: {}"; vpd_scene_get_particles and
+// names are kept. Steps are kept. Labels by clustering are an edit, "cluster: {}"; vpd_scene_get_particles and
 // vpd_scene_facts tell labels and names.
 vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t count, const char *names,
                                 vpd_error *err);
@@ -217,7 +216,7 @@ typedef struct vpd_view {
 // Camera `camera` of the recording at a step.
 vpd_status vpd_scene_camera(const vpd_scene *scene, size_t step, int camera, vpd_view *out, vpd_error *err);
 
-// The caller's arrays; NULL parts are left out, all NULL is an error.
+// The caller's arrays; parts that are NULL are not drawn; all NULL is an error.
 typedef struct vpd_picture {
     size_t struct_size;
     uint8_t *rgb;   // (H,W,3)
@@ -258,7 +257,7 @@ typedef struct vpd_train_options {
     const char *data;   // data set: data.path
     const char *out;    // folder of the run: train.out
     int resume;         // 1: continue from the folder's latest checkpoint
-    int dry_run;        // 1: a few steps that measure memory and time and leave nothing behind
+    int dry_run;        // 1: a few steps that measure memory and time and write nothing
     const char *device; // as in vpd_open_options
     int threads;
     // Called on the calling thread with each line of metrics.jsonl when it has been written. When it returns something
@@ -280,10 +279,10 @@ typedef struct vpd_evaluate_options {
     size_t start_count;
     const int *input_views; // (input_view_count <= 16) default: all that are not held out
     size_t input_view_count;
-    int steps;            // steps to predict; 0: 12, or as many as every episode has; -1: none, step 0 alone
+    int steps;            // steps to predict; 0: 12, or as many as every episode has; -1: none, only step 0
     int seen;             // 1: only pixels whose point an input view saw at step 0
-    int motion;           // 1: motion of the particles alone; no pictures are drawn
-    const char *pictures; // folder for what was drawn; NULL: none
+    int motion;           // 1: only the motion of the particles; no pictures are drawn
+    const char *pictures; // folder for the predicted pictures; NULL: none
 } vpd_evaluate_options;
 
 // Compares a model's predictions with a data set, as `vpd eval` does. `report` is what `vpd eval --json` writes: PSNR,
@@ -291,8 +290,8 @@ typedef struct vpd_evaluate_options {
 vpd_status vpd_model_evaluate(vpd_model *model, const char *dataset, const vpd_evaluate_options *options, char **report,
                               vpd_error *err);
 
-// Looks for wrong cameras, depth and values in a data set, as `vpd data check` does. A data set that is wrong is VPD_OK
-// with "pass": false and what is wrong in "findings".
+// Looks for wrong cameras, depth and values in a data set, as `vpd data check` does. Errors in the data are VPD_OK with
+// "pass": false and a list "findings".
 vpd_status vpd_data_check(const char *dataset, char **report, vpd_error *err);
 
 typedef struct vpd_import_options {
@@ -303,21 +302,21 @@ typedef struct vpd_import_options {
     int holdout;              // every Nth view is held out, 2 or more; 0: none
     int holdout_first;        // the first of them, below `holdout`
     int window;               // still scenes: an episode for each N consecutive pictures; 0: one episode
-    double near, far;         // metres: depth outside is dropped; 0: the layout's own
+    double near, far;         // metres: depth outside is discarded; 0: the layout's own
     const double *bounds;     // (2,3) metres: workspace box, lower and upper corner; or NULL
     const char *split;        // "train" (the default), "val", "test"
     const char *name;         // of the data set; NULL: the folder's
     const char *as;           // one moving camera: "still" or "video"; NULL: as recorded
-    double fps;               // frames a second, of recordings without times; 0: not given
+    double fps;               // frames per second, for recordings without times; 0: not given
     double gap;               // seconds between pictures that count as one moment; 0: the layout's own
-    const double *intrinsics; // (intrinsics_count) fx fy cx cy [k1 k2 p1 p2 [k3]], of layouts without; or NULL
+    const double *intrinsics; // (intrinsics_count) fx fy cx cy [k1 k2 p1 p2 [k3]], for layouts without them; or NULL
     size_t intrinsics_count;  // 4, 8 or 9
-    const char *cameras;      // JSON file with cameras, of layouts without; or NULL
+    const char *cameras;      // JSON file with cameras, for layouts without cameras; or NULL
     const char *depth;        // folder with the depth pictures when they are elsewhere; or NULL
     double depth_unit;        // metres for each unit of the depth pictures; 0: the layout's own
     int level;                // of deflate, 1 to 9; 0: 4
-    double time_unit;         // seconds in a unit of time stamps, of layouts that do not say; 0: told from their steps
-    int skip_bad;             // 1: pictures that cannot be read are left out and listed in the report as "skipped"
+    double time_unit; // seconds per unit of time stamps, for layouts that do not define it; 0: guessed from their steps
+    int skip_bad;     // 1: pictures that cannot be read are left out and listed in the report as "skipped"
 } vpd_import_options;
 
 // Turns a recording in another layout into the data set `out`, as `vpd data import` does. An existing file that is no

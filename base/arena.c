@@ -26,7 +26,8 @@ static void *host_allocate(void *owner, size_t bytes) {
     bytes = (bytes + alignment - 1) / alignment * alignment;
     void *memory = aligned_alloc(alignment, bytes);
 #ifdef MADV_HUGEPAGE
-    if (memory && alignment == HUGE_PAGE) (void)madvise(memory, bytes, MADV_HUGEPAGE); // a wish; refusal costs nothing
+    if (memory && alignment == HUGE_PAGE)
+        (void)madvise(memory, bytes, MADV_HUGEPAGE); // a hint that the kernel may refuse
 #endif
     return memory;
 }
@@ -37,7 +38,7 @@ static void host_release(void *owner, void *memory, size_t bytes) {
     free(memory);
 }
 
-// What a process may have: the machine's memory, or less (ulimit -v).
+// Memory that the process may use: the machine's, or less (ulimit -v).
 static void host_room(void *owner, size_t *left, size_t *total) {
     (void)owner;
     struct rlimit limit;
@@ -103,11 +104,11 @@ static ArenaBlock *block_with_room(Arena *arena, size_t bytes) {
         drop_chain(arena, kept);
         block->next = NULL;
     }
-    // Doubling keeps the number of blocks of a cold step small.
+    // Doubling keeps the number of blocks of a first step small.
     size_t size = block ? 2 * block->size : FIRST_BLOCK;
     if (size > (size_t)256 << 20) size = (size_t)256 << 20;
     block = size > bytes ? add_block(arena, size) : NULL;
-    return block ? block : add_block(arena, bytes); // where so much is not to be had, what is needed
+    return block ? block : add_block(arena, bytes); // if that fails, only what is needed
 }
 
 void *arena_alloc(Arena *arena, size_t bytes) {
@@ -132,8 +133,8 @@ void *arena_array(Arena *arena, size_t count, size_t size) {
 
 void arena_reset(Arena *arena) {
     ArenaBlock *first = first_block(arena);
-    // A cycle that needed several blocks gets one of its peak's size next time, and a little more: the next cycles'
-    // batches may need somewhat more, and a new block of this size costs its pages again.
+    // After a step that needed several blocks, the next one gets a single block of the peak's size and a little more:
+    // later batches may need somewhat more, and a new block costs its page faults again.
     if (first && first->next) {
         size_t size = (arena->cycle_peak + arena->cycle_peak / HEADROOM) / ALIGNMENT * ALIGNMENT;
         drop_chain(arena, first);

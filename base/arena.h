@@ -18,7 +18,7 @@ typedef struct ArenaSource {
     void *(*allocate)(void *owner, size_t bytes); // 64-byte aligned; NULL when there is no memory
     void (*release)(void *owner, void *memory, size_t bytes);
     void *owner;
-    // Bytes that there are in all, and how many are left (SIZE_MAX: nobody knows); NULL where neither is known.
+    // Total and free bytes (SIZE_MAX: unknown); NULL when neither is known.
     void (*room)(void *owner, size_t *left, size_t *total);
 } ArenaSource;
 
@@ -29,7 +29,7 @@ typedef struct Arena {
     size_t held;        // bytes of all blocks
     size_t peak;        // largest `used` since the arena was made
     size_t cycle_peak;  // largest `used` since the last reset
-    size_t allocations; // blocks asked from the source so far: constant over warm steps
+    size_t allocations; // blocks requested from the source so far: constant over warm steps
 } Arena;
 
 typedef struct ArenaMark {

@@ -34,7 +34,7 @@ void quaternion_slerp(const double a[4], const double b[4], double t, double out
 void pose_flip_opengl(const double pose[16], double out[16]);
 
 // Largest |R^T R - 1| and the determinant of R; false when the last row is not 0 0 0 1 or a value is not finite.
-// A recorded pose may be off by as much: rounding to 3 digits gives so much.
+// A recorded pose may deviate by this, as rounding to 3 digits does.
 #define POSE_TOLERANCE 5e-3
 bool pose_rotation_error(const double pose[16], double *orthonormality, double *determinant);
 

@@ -48,7 +48,7 @@ static void put_pixel(Canvas *canvas, int x, int y, double z, Colour colour) {
 }
 
 void draw_point(Canvas *canvas, double x, double y, double z, int size, Colour colour) {
-    // The negated form also drops NaN.
+    // The negated comparison also rejects NaN.
     if (!(x > -size && y > -size && x < canvas->W + size && y < canvas->H + size)) return;
     int x0 = (int)floor(x - 0.5 * (size - 1)), y0 = (int)floor(y - 0.5 * (size - 1));
     for (int j = 0; j < size; j++) {

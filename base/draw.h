@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simple raster drawing for pictures: points with a z-buffer, lines, rectangles, text in a tiny built-in font.
-// Canvas: rgb (H,W,3) u8 and z (H,W) f32, metres from the eye. Everything outside the canvas is cut off.
+// Canvas: rgb (H,W,3) u8 and z (H,W) f32, metres from the eye. Everything outside the canvas is clipped.
 #ifndef VPD_BASE_DRAW_H
 #define VPD_BASE_DRAW_H
 
@@ -24,7 +24,7 @@ Status canvas_create(int H, int W, Colour background, Canvas *out, Error *err);
 void canvas_free(Canvas *canvas);
 Status canvas_write_png(const Canvas *canvas, const char *path, Error *err);
 
-// A square of `size` pixels around (x, y), where z is nearer than what is there.
+// A square of `size` pixels around (x, y), drawn where z is nearer than the canvas.
 void draw_point(Canvas *canvas, double x, double y, double z, int size, Colour colour);
 // z runs linearly in 1/z between the ends; pass z = 0 to draw over everything.
 void draw_line(Canvas *canvas, const double a[3], const double b[3], int width, Colour colour);

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef enum Status {
     STATUS_OK = 0,
-    STATUS_FAILED = 1,     // the machine let us down: disk full, no memory, a child process died
+    STATUS_FAILED = 1,     // the machine failed: disk full, no memory, a child process died
     STATUS_BAD_INPUT = 2,  // the user's file, option or value is wrong
     STATUS_INTERRUPTED = 3 // a signal asked to stop; work up to here is saved (the program exits with 1)
 } Status;
@@ -20,12 +20,12 @@ typedef struct Error {
     char text[1024];
 } Error;
 
-// Control characters of a stranger's file become '?', but those in `keep`. error_fill and error_prefix do it: an error
-// is one line that is harmless for a terminal, whatever a name or a text in it holds.
+// Replaces control characters by '?', except those in `keep`. error_fill and error_prefix call it, so an error is
+// always one line that is harmless for a terminal, whatever names or texts of files it quotes.
 void error_clean(char *text, const char *keep);
 
 // Fills `err` (may be NULL) and returns `status`, so that callers write `return error_set(err, STATUS_FAILED, ...)`. A
-// macro, so that compilers see which status comes back (and that what an error leaves unset is not used).
+// macro, so that compilers see which status is returned (and do not warn about outputs that stay unset after an error).
 #define error_set(err, status, ...) (error_fill((err), (status), __VA_ARGS__), error_status(status))
 
 void error_fill(Error *err, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -47,7 +47,7 @@ Status file_check(const char *path, size_t max_bytes, Error *err) {
     return status;
 }
 
-// Until `size` bytes or the end of the file; the number read, or -1.
+// Reads `size` bytes or up to the end of the file; returns the number read, or -1.
 static ssize_t read_fully(int fd, char *out, size_t size) {
     size_t done = 0;
     while (done < size) {
@@ -72,7 +72,7 @@ Status file_read_all(const char *path, size_t max_bytes, char **text, size_t *le
         status = file_error(err, path, "read", memory ? errno : ENOMEM);
         free(memory);
     } else {
-        memory[got] = 0; // fewer than `size` when somebody shortens the file meanwhile
+        memory[got] = 0; // fewer than `size` if the file is shortened meanwhile
         *text = memory;
         *length = (size_t)got;
     }
@@ -90,7 +90,7 @@ static Status parent_folder(char *out, size_t size, const char *path, Error *err
     return n < (int)size ? STATUS_OK : file_error(err, path, "use this path", ENAMETOOLONG);
 }
 
-// A folder, device or pipe must not be renamed away, nor a file that its owner made read-only.
+// A folder, device or pipe must not be replaced, nor a read-only file.
 static Status check_target(const char *path, Error *err) {
     struct stat info;
     if (stat(path, &info)) return errno == ENOENT ? STATUS_OK : file_error(err, path, "write", errno);
@@ -105,7 +105,7 @@ Status file_draft_begin(FileDraft *draft, const char *path, Error *err) {
     Status status = check_target(path, err);
     if (status != STATUS_OK) return status;
     int code = EEXIST;
-    // A killed process may have left its temporary file, and process numbers come again.
+    // A killed process may have left its temporary file, and process numbers are reused.
     for (int i = 0; i < TRIES && code == EEXIST; i++) {
         int n = snprintf(draft->temporary, sizeof draft->temporary, "%s.%ld-%d.tmp", path, (long)getpid(), i);
         int fd = n < (int)sizeof draft->temporary

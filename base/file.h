@@ -44,7 +44,7 @@ Status file_draft_commit(FileDraft *draft, Error *err);
 void file_draft_abandon(FileDraft *draft);
 
 // `write` writes the whole file to the path `temporary` (by name: a FILE, H5Fcreate with H5F_ACC_TRUNC, ...) and closes
-// it; what it returns other than STATUS_OK is returned, and nothing has changed then.
+// it; a status other than STATUS_OK is returned, and the old file stays.
 typedef Status FileWriter(const char *temporary, void *context, Error *err);
 Status file_write_atomic(const char *path, FileWriter *write, void *context, Error *err);
 Status file_write_bytes(const char *path, const void *bytes, size_t count, Error *err);
@@ -54,8 +54,8 @@ Status file_write_bytes(const char *path, const void *bytes, size_t count, Error
 // folder/name into out[size]; an absolute `name` stands alone.
 Status file_join(char *out, size_t size, const char *folder, const char *name, Error *err);
 
-// The real path of folder/name, refused when it does not lie beneath `folder` (symbolic links followed): for paths that
-// a stranger's file names. The file must exist.
+// The real path of folder/name, refused when it does not lie beneath `folder` (symbolic links followed): for paths from
+// untrusted files. The file must exist.
 Status file_resolve_beneath(char out[FILE_PATH_SIZE], const char *folder, const char *name, Error *err);
 
 // Like mkdir -p.

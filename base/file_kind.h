@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is, for errors about a file of the wrong kind.
+// Recognises the kind of a file, for errors about a file of the wrong kind.
 #ifndef VPD_BASE_FILE_KIND_H
 #define VPD_BASE_FILE_KIND_H
 
@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-// "a PNG picture", "a text file", .. by the first bytes of the file; "a file of another format" where they tell
-// nothing. Of a folder "a folder", or "the folder of a training run".
+// "a PNG picture", "a text file", .. by the first bytes of the file; "a file of another format" if they match no known
+// kind. Of a folder "a folder", or "the folder of a training run".
 const char *file_kind(const char *path);
 
 // A folder that `vpd train` wrote: it holds a folder "checkpoints".

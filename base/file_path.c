@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The machine's fault rather than the user's?
+// Whether the machine failed rather than the user's input.
 static bool is_machine_error(int code) {
     static const int codes[] = {ENOSPC, EDQUOT, EIO, ENOMEM, EMFILE, ENFILE, EFBIG, EINTR, EAGAIN, EBUSY, ENOLCK};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -20,7 +20,7 @@ static bool is_machine_error(int code) {
 
 Status file_error(Error *err, const char *path, const char *what, int code) {
     Status status = is_machine_error(code) ? STATUS_FAILED : STATUS_BAD_INPUT;
-    size_t length = strlen(path), shown = 700; // the end of a long path, so that the reason fits behind it
+    size_t length = strlen(path), shown = 700; // the end of a long path, to leave room for the reason
     return error_set(err, status, "%s: cannot %s: %s", length > shown ? path + length - shown : path, what,
                      strerror(code));
 }

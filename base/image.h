@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures in memory and in files. Rows of pixels, channel-last: pixels (H,W,channels) of u8, u16 or f32.
-// image_read is the one guarded way to open a picture from a stranger: PNG (1-16 bit), JPEG (8 bit), TIFF (8/16 bit,
+// image_read is the guarded way to open an untrusted picture: PNG (1-16 bit), JPEG (8 bit), TIFF (8/16 bit,
 // float32), WebP, OpenEXR, NumPy arrays (.npy, .npz) and COLMAP's maps; regular files only, size and dimensions capped,
-// told apart by content and not by name. Palette and 1/2/4 bit become u8; no gamma or colour profile is applied; alpha
+// recognised by content, not by name. Palette and 1/2/4 bit become u8; no gamma or colour profile is applied; alpha
 // stays a channel.
 #ifndef VPD_BASE_IMAGE_H
 #define VPD_BASE_IMAGE_H
@@ -29,9 +29,9 @@ void image_free(Image *image);
 Status image_create(int H, int W, int channels, PixelType type, Image *out, Error *err);
 
 Status image_read(const char *path, Image *out, Error *err);
-// A picture of labels: the indices of a palette stay numbers.
+// A picture of labels: palette indices are kept.
 Status image_read_labels(const char *path, Image *out, Error *err);
-// Its size; of most PNGs and JPEGs without decoding them.
+// The size of a picture; for most PNGs and JPEGs without decoding them.
 Status image_read_size(const char *path, int *H, int *W, Error *err);
 Status image_decode(const void *bytes, size_t size, const char *name, Image *out, Error *err);
 
@@ -45,7 +45,7 @@ Status image_to_rgb8(const Image *image, Image *out, Error *err);
 
 // Colour: area average when smaller, bilinear when larger, with pixel centres at halves; any u8 image.
 Status image_resize(const Image *image, int H, int W, Image *out, Error *err);
-// Where a position in a new picture lies in the old one.
+// The position in the old picture of a position in the new one.
 typedef struct PixelMap {
     void (*at)(const void *owner, double x, double y, double out[2]);
     const void *owner;

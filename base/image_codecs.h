@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 size_t image_bytes(const Image *image);
-// `labels`: a palette's indices stay numbers instead of becoming colours.
+// `labels`: palette indices are kept instead of being converted to colours.
 Status image_decode_png(const unsigned char *bytes, size_t size, bool labels, Image *out, Error *err);
 Status image_decode_jpeg(const unsigned char *bytes, size_t size, Image *out, Error *err);
 Status image_decode_tiff(const unsigned char *bytes, size_t size, Image *out, Error *err);

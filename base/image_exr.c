@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenEXR by its C library. One channel (or the one called Z) is depth: floats as they stand. R, G and B are a colour
-// picture: scene-linear light, which becomes 8-bit sRGB. Scan lines without compression or with RLE, ZIPS or ZIP alone:
-// every other form is a larger surface than it is worth.
+// picture: scene-linear light, which becomes 8-bit sRGB. Only scan lines without compression or with RLE, ZIPS or ZIP:
+// other forms would enlarge the attack surface.
 #include "base/image_codecs.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ZIP archive with one NumPy array, as numpy.savez and savez_compressed write it. The directory at the archive's end
-// says where the array lies; what stands before it is believed for the length of its name alone.
+// gives the place of the array; of its local header only the length of the name is used.
 #include "base/image_codecs.h"
 
 #include <stdlib.h>

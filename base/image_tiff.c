@@ -80,7 +80,7 @@ static Status read_shape(TIFF *tiff, size_t size, Image *shape, Error *err) {
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     bool is_float = format == SAMPLEFORMAT_IEEEFP && bits == 32,
          is_uint = format == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
-    // Few codecs: every other one is a larger surface than it is worth.
+    // Few codecs: others would enlarge the attack surface.
     bool packed = compression == COMPRESSION_NONE || compression == COMPRESSION_LZW ||
                   compression == COMPRESSION_PACKBITS || compression == COMPRESSION_ADOBE_DEFLATE ||
                   compression == COMPRESSION_DEFLATE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A little above jansson: one compact object per line, as run logs and results are written, and a guarded read.
+// Helpers over jansson: one compact object per line, for run logs and results, and a guarded read.
 #ifndef VPD_BASE_JSON_H
 #define VPD_BASE_JSON_H
 
@@ -8,10 +8,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-// A number with 9 digits' worth when it is written (a float survives); null for NaN and infinities, which JSON lacks.
+// A number that is written with 9 digits (exact for a float); null for NaN and infinities, which JSON lacks.
 json_t *json_finite(double value);
 
-// Writes `object` on one line and gives up the reference to it, also on failure. NULL (no memory) fails.
+// Writes `object` on one line and releases the reference, also on failure. NULL (no memory) fails.
 Status json_write_line(FILE *out, json_t *object, Error *err);
 
 // Reads a regular file of at most `max_bytes`; no duplicate keys. Errors name line and column. json_decref the result.

@@ -53,7 +53,7 @@ Status json_field_numbers(const char *path, const json_t *object, const char *ke
     size_t found = 0;
     if (!json_is_array(value)) return wrong(path, key, "a list of numbers", value, err);
     if (!collect(value, out, count, &found, 0))
-        return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": expected finite numbers alone, found something else", path,
+        return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": expected only finite numbers, found something else", path,
                          key);
     if (found != count)
         return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": expected %zu numbers, found %zu", path, key, count, found);

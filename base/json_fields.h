@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values out of a stranger's JSON. Errors name the file and the key, what was expected and what was found. `object` may
-// be anything: what is no object has no keys.
+// Values from untrusted JSON. Errors name the file and the key, what was expected and what was found. `object` may be
+// any value: only objects have keys.
 #ifndef VPD_BASE_JSON_FIELDS_H
 #define VPD_BASE_JSON_FIELDS_H
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 typedef struct Lens {
-    int H, W;                        // of the picture that K belongs to; 0: of whatever picture it is used with
+    int H, W;                        // size of the picture that K belongs to; 0: of any picture it is used with
     double K[9];                     // 3x3 row-major, pixel centres at halves
     double radial[4], tangential[2]; // k1..k4, p1 p2
     bool fisheye;

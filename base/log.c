@@ -23,7 +23,7 @@ static void print_line(const Log *log, const char *before, const char *after, co
     char line[LINE_SIZE];
     vsnprintf(line, sizeof line, format, args);
     log_clean(line);
-    // On a terminal a progress line may stand there: it is overwritten and drawn again below.
+    // On a terminal there may be a progress line: it is overwritten and drawn again below.
     fprintf(log->out, "%s%s%s%s\n", log->terminal ? "\r\033[K" : "", before, line, after);
     fflush(log->out);
 }

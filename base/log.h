@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages for the person who watches. A library prints nothing by itself: it is given a Log (or NULL, which is silent)
+// Messages for the user. A library prints nothing by itself: it is given a Log (or NULL, which is silent)
 // by the program. Results go to stdout and never through here; errors are values (base/error.h).
 #ifndef VPD_BASE_LOG_H
 #define VPD_BASE_LOG_H
@@ -24,7 +24,7 @@ void log_warning(const Log *log, const char *format, ...) __attribute__((format(
 // The sentence that the program ends with: "vpd: ..."
 void log_error(const Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// Text that holds parts of a stranger's file, made harmless for a terminal: control characters become '?'.
+// Text with parts of untrusted files, made harmless for a terminal: control characters become '?'.
 void log_clean(char *text);
 
 #endif

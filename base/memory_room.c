@@ -30,7 +30,7 @@ static double number_of(const char *folder, const char *name) {
     return cgroup_read(folder, name, text, sizeof text) && text[0] >= '0' && text[0] <= '9' ? atof(text) : -1;
 }
 
-// What a group may still take; pages of files that it could give back count as free.
+// Memory that a group may still use; reclaimable pages of files count as free.
 static void visit_group(void *owner, const char *folder) {
     double *room = owner;
     bool two = number_of(folder, "memory.current") >= 0;

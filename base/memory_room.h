@@ -4,7 +4,7 @@
 #ifndef VPD_BASE_MEMORY_ROOM_H
 #define VPD_BASE_MEMORY_ROOM_H
 
-// Bytes; INFINITY when nothing is known. In `limit` (may be NULL) what sets it, in words.
+// Bytes; INFINITY when nothing is known. `limit` (may be NULL) describes what sets the limit.
 double memory_room(const char **limit);
 
 // The same for given files: "/proc" and "/sys/fs/cgroup".

@@ -23,7 +23,7 @@ static bool header_text(const unsigned char *b, size_t size, char text[TEXT_MAX 
     if (length > TEXT_MAX || length > size - start) return false;
     memcpy(text, b + start, length);
     text[length] = 0;
-    for (size_t i = 0; i < length; i++) { // parts of it stand in messages
+    for (size_t i = 0; i < length; i++) { // messages quote parts of it
         if (text[i] < ' ' || text[i] > '~') text[i] = ' ';
     }
     *offset = start + length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in NumPy's .npy format from strangers: little-endian numbers in C order, versions 1 to 3. Python objects
+// Untrusted arrays in NumPy's .npy format: little-endian numbers in C order, versions 1 to 3. Python objects
 // (pickle), records, big-endian and Fortran order are refused.
 #ifndef VPD_BASE_NPY_H
 #define VPD_BASE_NPY_H

@@ -78,7 +78,7 @@ size_t options_diff(OptionTable table, const void *a, const char *name_a, const 
 
 // keys: NULL, or those alone, NULL-terminated and in the table's order.
 void options_print_help(OptionTable table, const char *const *keys, FILE *out);
-// The known word nearest to `word` by edit distance, or NULL when none is near; also for subcommands.
+// The known word nearest to `word` by edit distance, or NULL when none is near; also used for subcommands.
 const char *options_nearest_word(const char *word, const char *const *words, size_t count);
 
 #endif

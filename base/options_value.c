@@ -183,7 +183,7 @@ static void format_real(double value, char *out, size_t size) {
     }
 }
 
-// Plain where every YAML reader takes it for text, else in double quotes.
+// Plain if every YAML reader takes it for text, else in double quotes.
 static void format_text(const char *text, char *out, size_t size) {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/.-";
     static const char *const reserved[] = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"};

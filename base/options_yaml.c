@@ -95,7 +95,7 @@ static Status read_map(Reader *reader, int depth);
 static Status open_section(Reader *reader, int depth) {
     if (option_find(reader->table, reader->path)) return fail_here(reader, "expected a value, found a section");
     const Option *first = section_find(reader->table, reader->path);
-    if (!first) { // let options_set say which name is near
+    if (!first) { // options_set suggests the nearest name
         Status status = options_set(reader->table, reader->config, reader->path, "", reader->err);
         return status == STATUS_OK ? status : error_prefix(reader->err, "%s:%zu", reader->name, reader->line);
     }

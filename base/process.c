@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-enum { WAIT_MILLISECONDS = 50 }; // between two looks at whether to stop
+enum { WAIT_MILLISECONDS = 50 }; // between two checks for a stop request
 
 bool process_find(const char *program) {
     if (strchr(program, '/')) return access(program, X_OK) == 0;
@@ -39,7 +39,7 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-// Signals as a fresh program expects them, whatever we ignore or block.
+// Default signal actions and mask for the new program.
 static int plain_signals(posix_spawnattr_t *attributes) {
     sigset_t defaults, none;
     sigemptyset(&none);
@@ -127,7 +127,7 @@ Status process_write(Process *process, const void *bytes, size_t count, Error *e
     return STATUS_OK;
 }
 
-// The last line that is not empty in what the child wrote to standard error.
+// The last non-empty line that the child wrote to standard error.
 static void last_message(const Process *process, char *out, size_t size) {
     char tail[1024];
     off_t end = lseek(process->messages, 0, SEEK_END);
@@ -149,7 +149,7 @@ static int reap(Process *process) {
     return result;
 }
 
-// Ends the child once somebody has asked to stop, else returns when it has ended by itself.
+// Ends the child at a stop request, else returns when it has ended by itself.
 static void wait_for_end(const Process *process) {
     for (siginfo_t info = {0}; !stop_requested();) {
         struct timespec pause = {.tv_nsec = 1000000L * WAIT_MILLISECONDS / 5};

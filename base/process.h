@@ -17,7 +17,7 @@ typedef struct Process {
     char program[64]; // argv[0], for errors
 } Process;
 
-// Is there such a program in PATH?
+// Whether there is such a program in PATH.
 bool process_find(const char *program);
 
 // argv ends with NULL; argv[0] is looked up in PATH. A missing program is STATUS_BAD_INPUT.

@@ -21,7 +21,7 @@ typedef struct Progress {
 
 void progress_start(Progress *progress, const Log *log, const char *what, const char *unit, size_t done, size_t total);
 
-// `detail` (may be NULL) stands behind the time left. Cheap: looks at the clock and mostly returns.
+// `detail` (may be NULL) stands behind the time left. Cheap: usually only reads the clock.
 void progress_update(Progress *progress, size_t done, const char *detail);
 
 // A last line with the time the job took.

@@ -13,7 +13,7 @@
 #define RANDOM_INLINE static inline
 #endif
 
-// What a stream of numbers is for; two purposes never share numbers.
+// The purpose of a stream of numbers; two purposes never share numbers.
 typedef enum RandomPurpose {
     RANDOM_INIT = 1,  // initial weights; index = position in the parameter
     RANDOM_EPISODE,   // choice of episode and start frame
@@ -26,8 +26,8 @@ typedef enum RandomPurpose {
     RANDOM_VIEWS,     // choice of input views
     RANDOM_NEAREST,   // pixels of the nearest-point term
     RANDOM_FLOW,      // pixels of the flow term
-    RANDOM_TURN,      // turns of the world in training
-    RANDOM_FLOOR      // planes that are tried for a floor
+    RANDOM_TURN,      // rotation of the world in training
+    RANDOM_FLOOR      // candidate planes of the floor
 } RandomPurpose;
 
 typedef struct RandomKey {

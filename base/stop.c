@@ -90,7 +90,7 @@ static _Thread_local struct {
     double looked; // when sigpending was asked last
 } watch;
 
-// At most 50 times a second: a system call is dearer than a variable.
+// At most 50 times a second: a system call costs more than reading a variable.
 static int look_at_pending(void) {
     enum { NUMBERS = sizeof names / sizeof *names };
     struct timespec now;
@@ -134,7 +134,7 @@ int stop_requested(void) {
 
 void stop_request(int reason) {
     int none = 0;
-    atomic_compare_exchange_strong(&requested, &none, reason); // the first reason is the one that is told
+    atomic_compare_exchange_strong(&requested, &none, reason); // the first reason is reported
 }
 
 Status stop_error(Error *err) {

@@ -8,7 +8,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-// At least 1. VPD_THREADS in the environment overrides it; what is no number there counts as not set, see below.
+// At least 1. VPD_THREADS in the environment overrides it; an invalid value counts as not set, see below.
 int threads_available(void);
 // STATUS_BAD_INPUT when VPD_THREADS is set and is not a number from 1 to THREADS_MAX.
 Status threads_check_environment(Error *err);

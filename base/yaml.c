@@ -89,7 +89,7 @@ static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNo
     return status;
 }
 
-// From after the start of a list or map to its end. What was read before an error hangs in the tree.
+// From after the start of a list or map to its end. After an error the tree holds what was read before.
 static Status read_entries(Reader *reader, YamlNode *parent, int depth) {
     YamlNode **tail = &parent->child;
     for (;;) {

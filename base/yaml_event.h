@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every reader of YAML here asks of libyaml's events; for base/*.c alone.
+// Shared by the readers of YAML, for base/*.c only.
 #ifndef VPD_BASE_YAML_EVENT_H
 #define VPD_BASE_YAML_EVENT_H
 
@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <yaml.h>
 
-// The next event, which the caller deletes (also after an error, which leaves it empty). *line follows it, from 1. Text
-// that is no YAML is an error; *refused becomes NULL, or says why the event may not stand in a file of data: a tag, an
-// anchor or an alias.
+// The next event, which the caller deletes (also after an error, which leaves it empty). *line follows it, from 1.
+// Invalid YAML is an error; *refused becomes NULL, or the reason why the event is not allowed in data: a tag, an anchor
+// or an alias.
 Status yaml_event_next(yaml_parser_t *parser, const char *name, size_t *line, yaml_event_t *event, const char **refused,
                        Error *err);
 // The scalar's text, or NULL when it holds a NUL byte.

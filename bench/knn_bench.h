@@ -5,7 +5,7 @@
 
 #include "bench/time.h"
 
-// Made-up points near the faces of a box of 1 m: point i is keyed by (stream, i), x (count, 3).
+// Synthetic points near the faces of a box of 1 m: point i is keyed by (stream, i), x (count, 3).
 void knn_bench_points(uint32_t stream, size_t count, real *x);
 
 // Medians of index and search together, each point's k nearest others.

@@ -16,9 +16,9 @@ BenchTime bench_since(Device *device, BenchTime start);
 // Medians of both of times[0], times[stride], ..; `room` holds `count` values.
 BenchTime bench_median(const BenchTime *times, int count, int stride, double *room);
 
-// What figures are compared with, measured in the same run. Products: on a CPU of the shape that messages use (512 x
-// 128 x 128) on every thread in f32, elsewhere one as large as takes a millisecond, in the device's precision. Copies:
-// of so much memory that no cache holds it.
+// Peak rates to compare figures with, measured in the same run. Products: on a CPU of the shape that messages use (512
+// x 128 x 128) on every thread in f32, elsewhere one that takes a millisecond, in the device's precision. Copies: of
+// more memory than any cache holds.
 typedef struct BenchPeak {
     Device *device;
     Arena memory;

@@ -32,7 +32,7 @@ void encoder_create(Encoder *encoder, Parameters *set, const EncoderConfig *conf
         create_block(&encoder->up[l][0], set, widths[l] + widths[l + 1], widths[l], "up", l, 0);
         create_block(&encoder->up[l][1], set, widths[l], widths[l], "up", l, 1);
     }
-    // Latents begin at zero: motion can be trained without them first.
+    // Latents begin at zero, so that motion can be trained without them first.
     encoder->out_weight =
         parameters_add(set, INIT_ZERO, 0, 2, (size_t[]){widths[0], config->latent}, "encoder.out.weight");
     encoder->out_bias = parameters_add(set, INIT_ZERO, 0, 1, &config->latent, "encoder.out.bias");
@@ -58,7 +58,7 @@ static Tensor *block_forward(Tape *tape, const Encoder *encoder, const EncoderBl
     return group_norm(tape, x, shape, block->gain, block->offset, encoder->config.activation);
 }
 
-// The device's layout for convolutions, where it fits every level and leaves the input as it is.
+// The device's layout for convolutions, if it suits every level and the input.
 static size_t choose_block(const Device *device, const EncoderConfig *config) {
     size_t block = device->nn->image_block;
     if (!block || input_channels(config) % block == 0) return 0;
@@ -84,7 +84,7 @@ Tensor *encoder_pixels(Tape *tape, const Encoder *encoder, Tensor *images, Image
         for (int i = 0; i < 2; i++) x = block_forward(tape, encoder, &encoder->down[l][i], x, now);
         skip[l] = x;
     }
-    // Up: join what the way down saw at the same size.
+    // Up: join the features of the same size from the way down.
     for (int l = levels - 2; l >= 0; l--) {
         x = upsample_concat(tape, skip[l], x, now);
         now = (ImageShape){now.n, 2 * now.h, 2 * now.w};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model sees of the world: posed RGB-D frames of several cameras. Pointers only; the caller owns the arrays.
+// The model's input: posed RGB-D frames of several cameras. Pointers only; the caller owns the arrays.
 #ifndef VPD_ENCODER_OBSERVATION_H
 #define VPD_ENCODER_OBSERVATION_H
 
@@ -15,7 +15,7 @@ typedef struct Observation {
     const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (F,V,4,4)
     const double *bounds;            // (2,3) workspace box in metres, lower then upper corner; NULL when there is none
-    // (3,3) orthogonal: points and rays are turned by it, behind the workspace box; NULL: they stay
+    // (3,3) orthogonal: rotates points and rays after the workspace box was applied; NULL: no rotation
     const double *turn;
 } Observation;
 

@@ -36,7 +36,8 @@ static size_t split(const PointCloud *cloud, PointTest *passes, Keyed *items, si
     return front;
 }
 
-// Points inside and outside the box; what one part cannot fill goes to the other. Without a box all points are inside.
+// Points inside and outside the box; either part fills the places that the other cannot. Without a box all points are
+// inside.
 static Status sample_by_box(const PointCloud *cloud, const SampleOptions *options, Keyed *items, size_t count, size_t N,
                             Keyed *scratch, Selection *out, size_t *chosen, Error *err) {
     size_t inside = split(cloud, point_is_inside, items, count, scratch), outside = count - inside;
@@ -53,7 +54,7 @@ static Status sample_by_box(const PointCloud *cloud, const SampleOptions *option
     return status;
 }
 
-// Points that move first; what either part cannot fill goes to the other.
+// Moving points first; either part fills the places that the other cannot.
 static Status sample_voxel(const PointCloud *cloud, const SampleOptions *options, Selection *out, Error *err) {
     Keyed *items = out->items, *scratch = out->items + out->capacity / 2;
     size_t share = (size_t)llrint(options->moving_share * (double)options->N), first = 0, rest = 0, moving = 0;

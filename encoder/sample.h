@@ -11,8 +11,8 @@ typedef enum Sampling { SAMPLING_UNIFORM, SAMPLING_VOXEL } Sampling;
 typedef struct SampleOptions {
     Sampling sampling;
     size_t N;            // at most
-    double moving_share; // of N, first, on points that move (voxel)
-    double inside_share; // of the rest, inside the workspace box (voxel)
+    double moving_share; // fraction of N that is chosen first, among moving points (voxel)
+    double inside_share; // fraction of the rest inside the workspace box (voxel)
     double extent;       // X, metres
     uint32_t seed, step, episode;
 } SampleOptions;

@@ -34,7 +34,7 @@ static Status reserve(PointCloud *cloud, size_t count, Error *err) {
 
 static bool is_depth(float z) { return isfinite(z) && z > 0; }
 
-// One view of the frame, and of the frame that motion is judged against.
+// One view of the frame, and of the frame used to detect motion.
 typedef struct View {
     const double *K, *pose, *bounds;
     const float *depth;
@@ -45,7 +45,7 @@ typedef struct View {
     int H, W;
 } View;
 
-// Does the other frame's depth disagree at the place where the point falls?
+// Whether the other frame's depth disagrees at the projected point.
 static bool point_moves(const View *v, const double point[3], int pixel, double threshold) {
     double q[3], xy[2];
     pose_apply(v->other_from_world, point, q);

@@ -14,9 +14,9 @@
 typedef uint16_t Bf16;
 
 enum { SIDE = 16, DEPTH = 32, TILE = SIDE * DEPTH, SQUARE = 2 * SIDE, ROW_BYTES = 64, MAX_PIECES = 3 };
-enum { BLOCK_DEPTH = 4 * DEPTH }; // of k, that a panel of A holds: it stays in the L1 cache
+enum { BLOCK_DEPTH = 4 * DEPTH }; // terms of k in a panel of A, which stays in the L1 cache
 
-#define AMX_INLINE static inline __attribute__((always_inline)) // made anew for each number of pieces
+#define AMX_INLINE static inline __attribute__((always_inline)) // compiled once for each number of pieces
 
 bool amx_ready(void) {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18, FEATURES = 7 };
@@ -191,7 +191,7 @@ AMX_INLINE void store_square(real *c, size_t ldc) {
     _tile_stored(3, c + SIDE * ldc + SIDE, stride);
 }
 
-// The same where fewer than 32 rows or columns are C's.
+// The same at the edge of C, with fewer than 32 rows or columns.
 static void store_part(size_t rows, size_t cols, bool add, real *c, size_t ldc) {
     real square[SQUARE * SQUARE] __attribute__((aligned(64)));
     store_square(square, SQUARE);
@@ -246,7 +246,7 @@ void amx_multiply(int pieces, Transpose ta, size_t m, size_t n, size_t k, const 
     else multiply(3, ta, m, n, k, a, lda, packed, add, c, ldc);
 }
 
-#else // other processors, and double: no product comes here once amx_ready has said no
+#else // other processors, and double: amx_ready returned false, so nothing calls these
 
 #include "base/check.h"
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products on the tiles of AMX (Intel 64 manual, volume 2, TDPBF16PS): factors in bfloat16, sums in float.
 //
-// A float has three bfloat16 pieces of 8 bits each, x = x0 + x1 + x2, each the nearest to what the ones before leave.
-// With p pieces a product takes those x_i y_j with i + j < p, smallest first:
+// A float has three bfloat16 pieces of 8 bits each, x = x0 + x1 + x2, each rounded from the remainder of the previous
+// ones. With p pieces a product takes those x_i y_j with i + j < p, smallest first:
 //
 //     pieces   tile products   relative error of a sum, random numbers
 //     1        1               2e-3
 //     2        3               4e-6    (bf16x3)
 //     3        6               1e-7    (bf16x6), float's own
 //
-// Denormal numbers count as 0; where a factor is infinite or not a number, or beyond 3.39e38, so is the sum (nan or
-// inf).
+// Denormal numbers count as 0; a factor that is not finite or beyond 3.39e38 makes the sum nan or inf.
 #ifndef VPD_NN_AMX_H
 #define VPD_NN_AMX_H
 

@@ -28,10 +28,10 @@ struct SumSquaresArgs;
 
 typedef struct NnBackend {
     void (*close)(Device *); // frees device->state; NULL where there is none
-    size_t image_block;      // layout of images that convolutions are fastest on (Tensor.block); 0: knows NHWC alone
+    size_t image_block;      // image layout for the fastest convolutions (Tensor.block); 0: supports only NHWC
 
     // memory; `host` is ordinary memory
-    void (*wait)(Device *); // until all work is done, for clocks alone; NULL where calls come back when it is
+    void (*wait)(Device *); // waits until all work is done, for timing only; NULL when calls are synchronous
     void (*step_begin)(Device *), (*flush)(Device *), (*step_end)(Device *); // nn/device.h; NULL: nothing to do
     void (*zero)(Device *, void *memory, size_t bytes);
     void (*copy)(Device *, void *to, const void *from, size_t bytes);

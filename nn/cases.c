@@ -15,7 +15,7 @@ size_t case_input_count(const OpCase *c) {
     return count;
 }
 
-// FNV-1a, so that a case keeps its numbers when others are added.
+// FNV-1a of the name, so that a case keeps its numbers when others are added.
 static RandomKey case_key(const OpCase *c, uint32_t stream) {
     uint32_t hash = 2166136261u;
     for (const char *p = c->name; *p; p++) hash = (hash ^ (uint8_t)*p) * 16777619u;

@@ -26,7 +26,7 @@ struct OpCase {
     long sizes[CASE_SIZES]; // the op's own
     double flops;           // useful work forward + backward; 0 = bound by memory
     bool bench;             // a size worth timing; left out of finite differences
-    bool kinked;            // gradients jump where a product changes its sign (relu): not for rounded products
+    bool kinked;            // gradients jump where a product changes its sign (relu): skipped for rounded products
 };
 
 typedef struct OpCases {
@@ -51,7 +51,7 @@ typedef struct CaseRun {
 // none), runs forward and, when `backward`, backward from the keyed upstream gradient.
 Status case_run(Device *device, const OpCase *c, int moved, const real *direction, real step, bool backward,
                 CaseRun *run, Error *err);
-// The same again, backward too, in the memory of before.
+// Runs it again, backward too, in the same memory.
 Status case_run_again(CaseRun *run, const OpCase *c, Error *err);
 void case_run_free(CaseRun *run);
 

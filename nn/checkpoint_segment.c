@@ -34,7 +34,7 @@ static void segment_backward(Tape *tape, void *context) {
     tape_part(again, tape->device->part);
     again->recording = true;
     node->segment(again, node->context, node->inputs, outputs);
-    // Added, not copied: a segment may hand an input through as an output.
+    // Added, not copied: an output of a segment may be one of its inputs.
     for (size_t i = 0; i < node->output_count; i++) {
         Tensor *output = outputs[i];
         real *grad = node->outputs[i]->grad ? tape_grad(again, output) : NULL;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { FIRST_LEVEL = -8, LAST_LEVEL = 64, LEVELS = LAST_LEVEL - FIRST_LEVEL + 1, NESTING = 4, CELL_BITS = 21 };
-#define EMPTY UINT64_MAX // no cell: they have 63 bits
+#define EMPTY UINT64_MAX // not a cell: cells have 63 bits
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, FEW = 32, AHEAD = 32 };
 
 static bool before(Keyed a, Keyed b) { return a.key < b.key || (a.key == b.key && a.index < b.index); }
@@ -105,9 +105,8 @@ static bool take_cell(VoxelTable *table, uint64_t cell) {
     return is_new;
 }
 
-// How many voxels the items occupy, counted up to `enough`. With `keep` the first item of each voxel is moved to the
-// front: items are sorted, so these have the smallest keys. Cells are computed some way ahead, so that their slots have
-// come from memory when they are asked for.
+// The number of voxels that the items occupy, counted up to `enough`. With `keep` the first item of each voxel is moved
+// to the front: items are sorted, so these have the smallest keys. Cells are computed ahead, to prefetch their slots.
 static size_t count_voxels(VoxelTable *table, Keyed *items, size_t count, const real *position, double edge,
                            size_t enough, bool keep) {
     size_t occupied = 0;
@@ -149,7 +148,7 @@ static bool level_is_enough(LevelSearch *s, int level) {
     return *known == 2;
 }
 
-// The first level with enough voxels, looked for from `level`. Every fourth level nests in the one before, so it has no
+// The first level with enough voxels, searched from `level`. Every fourth level nests in the one before, so it has no
 // fewer voxels: when none of the four levels below is enough, none further down is.
 static int find_level(LevelSearch *s, int level) {
     while (level < LAST_LEVEL && !level_is_enough(s, level)) level++;

@@ -26,7 +26,7 @@ void choose_sort(Keyed *items, size_t count);
 typedef struct VoxelTable {
     uint64_t *slots; // (capacity) packed coordinates, hashed
     size_t capacity;
-    int level; // that the last call came to: where the next one looks first
+    int level; // level of the last call, where the next one starts
 } VoxelTable;
 
 void voxel_table_free(VoxelTable *table); // accepts {0}

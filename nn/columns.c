@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// y and the windows of it, or of x, that belong together.
+// y and the matching windows of it, or of x.
 typedef struct ColumnsNode {
     Tensor *y;
     size_t first; // column of x where y begins (slice)

@@ -22,8 +22,8 @@ struct RendererBackend;
 struct Tape;
 struct TapePart;
 
-// How factors of matrix products are rounded; sums are in float. What the device lacks it does in f32: a CPU with AMX
-// has the three of bfloat16, a GPU from compute capability 8.0 on has tf32 and bf16.
+// How factors of matrix products are rounded; sums are in float. A device computes precisions that it lacks in f32: a
+// CPU with AMX has the three of bfloat16, a GPU from compute capability 8.0 on has tf32 and bf16.
 typedef enum Precision {
     PRECISION_F32,
     PRECISION_BF16X6, // three bfloat16 pieces of each number, six products: as exact as f32
@@ -32,10 +32,10 @@ typedef enum Precision {
     PRECISION_TF32    // tensor cores: 2^-11
 } Precision;
 
-// Of steps that come again and again (device_step_begin): what a device that captures their commands did.
+// Counts of a device that captures the commands of repeated steps (device_step_begin).
 typedef struct DeviceReplay {
     size_t captured, launched; // parts of steps
-    size_t changed, otherwise; // kernels within them that got other arguments; parts that came otherwise than captured
+    size_t changed, otherwise; // kernels with new arguments; parts that changed and ran without a graph
 } DeviceReplay;
 
 typedef struct Device {
@@ -51,10 +51,10 @@ typedef struct Device {
     Precision precision;
     bool failed;
     Error error;
-    char note[160]; // what it does in another way than it was asked to; "": nothing
+    char note[160]; // a note when the device works differently from the request; ""
     void *state;    // the back end's own
     DeviceReplay replay;
-    // ---- what its memory is used for (nn/device_memory.h)
+    // ---- uses of its memory (nn/device_memory.h)
     size_t parameter_bytes, optimizer_bytes; // values and gradients; moments and average
     size_t library_bytes;                    // workspaces of libraries
     struct Tape *tapes;                      // all that are open
@@ -68,8 +68,8 @@ void device_close(Device *device); // accepts NULL
 
 void device_set_precision(Device *device, Precision precision);
 
-// What lies between is a step like the steps before. replay: the device may keep their commands and launch them again.
-// device_flush: from here on the host goes on with other things; let what is under way begin.
+// Mark the begin and end of a repeated step. replay: the device may capture its commands and launch them again.
+// device_flush: starts the queued work, since the host goes on with other things.
 void device_step_begin(Device *device, bool replay);
 void device_flush(Device *device);
 void device_step_end(Device *device);
@@ -79,8 +79,8 @@ double device_seconds(Device *device);
 
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-// Has the device failed? It also fails, with STATUS_INTERRUPTED, once somebody has asked to stop (base/stop.h): so a
-// step or a picture ends between two ops, or within a long one. The tape asks for every tensor and every node.
+// Whether the device has failed. It also fails, with STATUS_INTERRUPTED, after a stop request (base/stop.h): so a
+// step or a picture ends between two ops, or within a long one. The tape calls it for every tensor and every node.
 bool device_stopped(Device *device);
 // Reports and clears the failure.
 Status device_status(Device *device, Error *err);

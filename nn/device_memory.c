@@ -8,7 +8,7 @@
 
 enum { HINTS = 3, SIZE_TEXT = 32 };
 
-// Sections lie one behind the other; what the backward pass has released is no longer theirs.
+// Sections are consecutive; memory released by the backward pass no longer belongs to them.
 void tape_part_bytes(const Tape *tape, size_t bytes[TAPE_PARTS]) {
     size_t end = tape->memory.used;
     memset(bytes, 0, TAPE_PARTS * sizeof *bytes);

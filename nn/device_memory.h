@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device's memory is used for, part by part: for `vpd bench`, and for the sentence of a device that has no more.
+// Account of a device's memory by part: for `vpd bench`, and for the error when memory runs out.
 #ifndef VPD_NN_DEVICE_MEMORY_H
 #define VPD_NN_DEVICE_MEMORY_H
 
@@ -15,18 +15,17 @@ typedef struct MemoryUse {
     size_t now, peak;   // bytes
 } MemoryUse;
 
-// Parameters, optimiser, libraries, temporaries, what arenas hold without using it now, and the parts of tapes.
+// Parameters, optimiser, libraries, temporaries, unused memory of arenas, and the parts of tapes.
 enum { MEMORY_USES = 5 + 2 * TAPE_PARTS };
 
-// The uses that hold or held something, parts of several tapes together; returns how many.
+// Lists the uses that hold or held memory, summed over tapes; returns how many.
 size_t device_memory_uses(const Device *device, MemoryUse out[MEMORY_USES]);
 
 // Bytes that each of tape->parts holds now.
 void tape_part_bytes(const Tape *tape, size_t bytes[TAPE_PARTS]);
 
-// Fails the device: `bytes` (0: nobody counted) for `what` were not to be had from `source`. One sentence says in which
-// part of the step, how much the source has, what holds how much of it, and which options make the largest uses
-// smaller.
+// Fails the device: `source` has no `bytes` (0: unknown) for `what`. One sentence names the part of the step, the
+// source's total and free memory, the largest uses, and the options that make them smaller.
 void device_no_memory(Device *device, const ArenaSource *source, size_t bytes, const char *what);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     return group_norm(tape, in[0], shape, in[1], in[2], (Activation)c->sizes[3]);
 }
 
-// A tensor that another op reads too: its gradient is added to.
+// A tensor that another op reads too: its gradient accumulates.
 static Tensor *run_twice(Tape *tape, Tensor *const *in, const OpCase *c) {
     Tensor *once = run(tape, in, c), *again[] = {once, in[1], in[2]};
     return tensor_add(tape, once, run(tape, again, c));

@@ -17,7 +17,7 @@ typedef struct ImageOpArgs {
     ImageOpKind kind;
     ImageShape from, to;
     size_t channels, block;            // of x
-    size_t first, y_channels, y_block; // x's channels go to channels first .. of y
+    size_t first, y_channels, y_block; // x's channels become channels first .. of y
     const real *x;                     // (from, channels)
     real *y;                           // (to, y_channels): x's channels are overwritten
     const real *dy;                    // as y
@@ -32,7 +32,7 @@ Tensor *average_pool_2x2(Tape *tape, Tensor *x, ImageShape shape);
 Tensor *upsample_concat(Tape *tape, Tensor *skip, Tensor *x, ImageShape shape);
 Tensor *image_pad(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
 Tensor *image_crop(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
-// The same, and NHWC whatever x is.
+// The same, in NHWC for any layout of x.
 Tensor *image_crop_to_rows(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct ImageShape {
 
 static inline size_t image_pixels(ImageShape shape) { return shape.n * shape.h * shape.w; }
 
-// Channels that lie beside each other. block 0, or one that does not divide the channels, is NHWC.
+// The number of adjacent channels. block 0, or one that does not divide the channels, is NHWC.
 static inline size_t image_run(size_t block, size_t channels) {
     return block && channels % block == 0 ? block : channels;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact k nearest neighbours. Points are halved across their longest side until eight are left: a leaf; boxes around
-// eight leaves, eight such groups, and so on, tell what a query may skip. Unlike a grid this needs no cell size, so
-// dense and thin parts of a surface, far outliers and coincident points cost the same, and further coordinates prune
+// eight leaves, eight such groups, and so on, let a query skip distant points. Unlike a grid this needs no cell size,
+// so dense and sparse parts of a surface, far outliers and coincident points cost the same, and extra coordinates prune
 // too. The number of points looked at by a query does not grow with their number (test: tests/nn_knn_test.c); sorting
 // them adds N log N cheap steps.
 //

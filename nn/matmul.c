@@ -34,7 +34,7 @@ static bool multiply_reals(Transpose ta, Transpose tb, size_t m, size_t n, size_
 #endif
 }
 
-// Products with a transposed second factor are a fifth slower (oneDNN, AVX-512, 128 columns): it is turned once.
+// Products with a transposed second factor are a fifth slower (oneDNN, AVX-512, 128 columns), so it is transposed once.
 static void pack_reals(Transpose tb, size_t k, size_t n, const real *b, size_t ldb, real *packed) {
     for (size_t l = 0; l < k; l++)
         for (size_t j = 0; j < n; j++) packed[l * n + j] = tb == TRANSPOSED ? b[j * ldb + l] : b[l * ldb + j];

@@ -34,8 +34,8 @@ static void desc_free(Desc d) { (void)d; }
 typedef enum Kind { FORWARD, BACKWARD_DATA, BACKWARD_WEIGHTS, KIND_COUNT } Kind;
 typedef enum Operand { X, WEIGHT, Y, BIAS, OPERAND_COUNT } Operand;
 
-// One operand: as the caller lays it out and as oneDNN wants it, which is faster than NHWC by more than the way there
-// costs.
+// One operand in the caller's layout and in the one that oneDNN prefers, which is faster than NHWC including the
+// conversion.
 typedef struct Slot {
     dnnl_memory_t given, wanted;
     dnnl_primitive_t reorder; // NULL: both are the same
@@ -66,7 +66,7 @@ typedef struct State {
     size_t count, capacity;
 } State;
 
-// The operand that a direction writes.
+// The output operand of a direction.
 static Operand output_of(Kind kind) { return kind == FORWARD ? Y : kind == BACKWARD_DATA ? X : WEIGHT; }
 
 // ---- making primitives
@@ -248,7 +248,8 @@ static Primitive *get_primitive(Device *device, const Conv2dArgs *a, Kind kind) 
     if (!s) return NULL;
     Convolution *c = find(s, a, device->precision == PRECISION_BF16);
     dnnl_status_t status = c ? dnnl_success : dnnl_out_of_memory;
-    if (c && !c->made[FORWARD]) status = make_primitive(s, c, FORWARD); // the others' hint
+    if (c && !c->made[FORWARD])
+        status = make_primitive(s, c, FORWARD); // the scratchpad mode of the other library version
     if (!status && !c->made[kind]) status = make_primitive(s, c, kind);
     report(device, a, kind, status);
     return status ? NULL : &c->kinds[kind];

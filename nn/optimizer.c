@@ -67,7 +67,7 @@ void optimizer_restart(Optimizer *optimizer) {
     optimizer_restart_ema(optimizer);
 }
 
-// The parameters that are not frozen.
+// The number of parameters that are not frozen.
 static size_t list_arrays(const Optimizer *optimizer) {
     const Parameters *set = optimizer->set;
     size_t arrays = 0;
@@ -106,7 +106,7 @@ void optimizer_start(Optimizer *optimizer, double rate) {
     if (!set->device->failed) set->device->nn->adam(set->device, &args);
 }
 
-// NaN or infinite gradients are traced to the first parameter that has one.
+// Names the first parameter with a NaN or infinite gradient.
 Status optimizer_finish(Optimizer *optimizer, double *norm, Error *err) {
     const Parameters *set = optimizer->set;
     double sum = 0;

@@ -37,20 +37,20 @@ Status optimizer_create(Optimizer *optimizer, Parameters *set, OptimizerConfig c
 void optimizer_free(Optimizer *optimizer); // accepts {0}
 
 // The decay of update t is min(ema, (1 + t) / (10 + t)), so that a short run does not average over its beginning.
-// The average starts as the weights are now (after loading a checkpoint to start from).
+// The average starts at the current weights (after loading the checkpoint to start from).
 void optimizer_restart_ema(Optimizer *optimizer);
-// As if the run began with the weights as they are now: moments and average anew.
+// Resets moments and average, as if the run began with the current weights.
 void optimizer_restart(Optimizer *optimizer);
 
 // One update with learning rate `rate` from the gradients in the set, which are left as they are. *norm is the
 // gradient's norm before clipping. A gradient that is not finite changes nothing: STATUS_FAILED names the parameter.
 Status optimizer_step(Optimizer *optimizer, double rate, double *norm, Error *err);
-// The same in two parts: start asks the device for the update, finish waits for it. Between them nothing may look at
+// The same in two parts: start asks the device for the update, finish waits for it. Between them nothing may check for
 // stop requests: an update that has begun is finished.
 void optimizer_start(Optimizer *optimizer, double rate);
 Status optimizer_finish(Optimizer *optimizer, double *norm, Error *err);
 
-// Exchanges weights and average, for evaluation; call it again to go back. Does nothing without an EMA.
+// Exchanges weights and average, for evaluation; call it again to undo. Does nothing without an EMA.
 void optimizer_swap_ema(Optimizer *optimizer);
 
 // ---- back ends
@@ -77,7 +77,7 @@ typedef struct AdamArgs {
     double ema_decay;
 } AdamArgs;
 
-// The factor that clipping leaves of gradients with this sum of squares; NaN where that is not finite.
+// The factor by which clipping scales gradients with this sum of squares; NaN when that is not finite.
 #ifdef __CUDACC__
 __host__ __device__
 #endif

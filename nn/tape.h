@@ -14,7 +14,7 @@
 // A matrix; images are (n*h*w, channels) with an ImageShape beside them (nn/image_shape.h).
 typedef struct Tensor {
     real *value; // (rows, cols), device memory
-    real *grad;  // (rows, cols), or NULL while nothing has flowed into it
+    real *grad;  // (rows, cols), or NULL before the first contribution
     size_t rows, cols;
     bool wants_grad;
     uint32_t stage; // of the tape in which it was made
@@ -30,13 +30,13 @@ typedef struct TapePart {
     const char *shrink; // options that make it smaller, or NULL
 } TapePart;
 
-// What follows in `memory` belongs to the part, up to the next section.
+// The start of a part's section of `memory`, up to the next section.
 typedef struct TapeSection {
     size_t part, begin; // slot, bytes of `memory` then in use
     struct TapeSection *previous;
 } TapeSection;
 
-enum { TAPE_OTHER, TAPE_GRADIENTS, TAPE_PARTS = 8 }; // what comes before the first part; and at most so many
+enum { TAPE_OTHER, TAPE_GRADIENTS, TAPE_PARTS = 8 }; // name of what precedes the first part; largest number of parts
 
 typedef struct TapeNode {
     TapeBackward backward;
@@ -51,22 +51,22 @@ struct Tape {
     Arena early;  // gradients of tensors that are older than the stage which asks for them
     TapeNode *last;
     bool recording;    // false: values only
-    uint32_t stage;    // begun so far; in the backward pass the one that is under way
-    size_t keep_limit; // bytes a step may spend on what could be computed again (tape_keep); SIZE_MAX to begin with
+    uint32_t stage;    // stages begun; in the backward pass the current one
+    size_t keep_limit; // bytes a step may spend on values that could be recomputed (tape_keep); SIZE_MAX at first
     size_t kept;       // bytes spent
     Tape *segment;     // where tape_checkpoint runs its segment (made at first use)
     const TapePart *parts[TAPE_PARTS];
-    size_t part_peak[TAPE_PARTS], part_count; // most bytes that each held
+    size_t part_peak[TAPE_PARTS], part_count; // peak bytes of each
     TapeSection *section;                     // newest
     Tape *next;                               // of the device's tapes
-    Tensor dead;                              // handed out when there is no memory left
+    Tensor dead;                              // returned when there is no memory left
 };
 
-// The device knows its tapes, so a tape stays where it was made.
+// The device keeps a pointer to the tape, so a tape must not be moved.
 void tape_init(Tape *tape, Device *device);
 void tape_free(Tape *tape);
 void tape_reset(Tape *tape);
-// Blocks asked from the system so far (tape and segment): constant over warm steps.
+// Blocks requested from the system so far (tape and segment): constant over warm steps.
 size_t tape_allocations(const Tape *tape);
 size_t tape_peak_bytes(const Tape *tape);
 
@@ -79,15 +79,15 @@ Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host);
 void *tape_context(Tape *tape, size_t bytes);
 // Device memory that lives as long as the tape's tensors; NULL once the device has failed. Not initialised.
 void *tape_memory(Tape *tape, size_t count, size_t size);
-// The same for what an op's backward could compute again: NULL also when the step has spent its keep_limit.
+// The same for values that an op's backward could recompute: NULL also when the step has used up its keep_limit.
 void *tape_keep(Tape *tape, size_t count, size_t size);
 // The same as tape_memory, filled from host memory; NULL also when `host` is.
 void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
-// Begins a stage: a part of the step that only tensors lead out of. Once the backward pass is through with it, all
-// memory handed out since is used again for the gradients of the stages before it, so values must be read before the
-// backward pass. A tape without stages is one stage.
+// Begins a stage: a part of the step whose only results are tensors. After its backward pass all memory handed out
+// since its start is reused for the gradients of earlier stages, so values must be read before the backward pass. A
+// tape without stages is one stage.
 void tape_stage(Tape *tape);
-// What is handed out from now on belongs to `part`. Not between a mark and a release of tape->host.
+// Memory handed out from now on belongs to `part`. Not between a mark and a release of tape->host.
 void tape_part(Tape *tape, const TapePart *part);
 // True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
 bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
@@ -95,21 +95,21 @@ bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
 void tape_record(Tape *tape, TapeBackward backward, void *context);
 // The gradient to add into; NULL when `tensor` is NULL or wants none.
 real *tape_grad(Tape *tape, Tensor *tensor);
-// The same without the zeroing: *is_new says that nothing is there yet and that the caller must overwrite all of it.
+// The same without zeroing: *is_new says that the gradient is uninitialised and the caller must overwrite all of it.
 real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new);
 // d loss = 1 for a (1,1) loss, then every recorded op backwards; the list of ops is empty afterwards.
 void tape_backward(Tape *tape, Tensor *loss);
-// The same from gradients that are already in place.
+// The same from gradients that are already set.
 void tape_backward_from_grads(Tape *tape);
 
-// Runs `segment` keeping only its inputs and outputs, and again in the backward pass. The function must be repeatable:
-// the same inputs give the same outputs. It fills outputs[0..output_count). Gradients reach `inputs` and parameters,
-// not other tensors from outside.
+// Runs `segment`, keeps only its inputs and outputs, and runs it again in the backward pass (gradient checkpointing).
+// The function must be repeatable: the same inputs give the same outputs. It fills outputs[0..output_count). Gradients
+// reach `inputs` and parameters, not other tensors from outside.
 typedef void (*TapeSegment)(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs);
 void tape_checkpoint(Tape *tape, TapeSegment segment, void *context, size_t input_count, Tensor *const *inputs,
                      size_t output_count, Tensor **outputs);
 
-// Shape checks that keep quiet once the device has failed.
+// Shape checks that do nothing once the device has failed.
 #define TAPE_CHECK_EQ(tape, a, b)                                                                                      \
     do {                                                                                                               \
         if (!(tape)->device->failed) CHECK_EQ(a, b);                                                                   \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Case tables of the renderer's ops (see nn/cases.h), and the made-up rays and lists that they share.
+// Case tables of the renderer's ops (see nn/cases.h), and the synthetic rays and lists that they share.
 #ifndef VPD_RENDERER_CASES_H
 #define VPD_RENDERER_CASES_H
 

@@ -10,12 +10,12 @@
 
 enum { INDEX_LEVELS = 7 };
 
-// What the particles come to.
+// Summary of the particles.
 typedef struct IndexFound {
     real low[3], high[3]; // box around every particle's reach; low > high when there is none
     int32_t levels;       // coarser levels in use; cells of level l are 4^l cells wide
-    uint64_t entries;     // in the lists
-    uint64_t left_out;    // particles: not finite, without reach, or too far away (a diverged model shows here)
+    uint64_t entries;     // entries in the lists
+    uint64_t left_out;    // particles that are not finite, without radius, or too far away (a sign of a diverged model)
 } IndexFound;
 
 typedef struct RendererIndex {
@@ -25,13 +25,13 @@ typedef struct RendererIndex {
     real *packed;            // (N,4) x, y, z, 1/R^2
     uint32_t mask;           // buckets - 1
     int32_t *start;          // (buckets + 1)
-    size_t room;             // of `entry`: what the lists need, or a bound where the host does not wait to know
+    size_t room;             // size of `entry`: needed entries, or a bound when the host does not wait for the number
     int32_t *entry;          // (room) particles by bucket, ascending, perhaps twice in a row
     uint32_t level_mask[INDEX_LEVELS + 1];
     uint8_t *level[INDEX_LEVELS + 1];
 } RendererIndex;
 
-// Two calls, since the room that the lists need is known only after the first. Particles without a finite position and
+// Two calls, since the size of the lists is known only after the first. Particles without a finite position and
 // a positive radius up to `reach`, or beyond INDEX_CELL_LIMIT cells from the origin, are left out.
 typedef struct IndexArgs {
     size_t count;

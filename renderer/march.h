@@ -37,7 +37,7 @@ typedef struct CellBox {
     int32_t low[3], high[3];
 } CellBox;
 
-// Half the width of the box that holds every float position which can come out with u < 1.
+// Half the width of the box with every float position that can have u < 1 after rounding.
 ELEMENT real march_safe_reach(real x, real R) { return R * (real)1.00001 + real_fabs(x) * (real)2.4e-7; }
 
 // Finite, with a radius up to `reach`, and within INDEX_CELL_LIMIT cells from the origin; false for NaN.

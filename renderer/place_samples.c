@@ -15,7 +15,7 @@ RendererSamples *renderer_place_samples(Tape *tape, const Renderer *renderer, co
                     rays->count, config->samples);
     RendererSamples *samples = tape_context(tape, sizeof *samples);
     if (!samples) return (RendererSamples *)&nothing; // the device has failed: nobody reads it
-    // Room for every ray to keep S samples; what they do not use is never touched.
+    // Room for every ray to keep S samples; unused room is never touched.
     *samples = (RendererSamples){.rays = rays->count,
                                  .neighbours = config->neighbours,
                                  .start = tape_memory(tape, rays->count + 1, sizeof(int32_t)),

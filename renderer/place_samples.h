@@ -6,14 +6,14 @@
 
 #include "renderer/index.h"
 
-// What finding them cost, for tests.
+// Cost of the search, for tests.
 typedef struct SamplesFound {
     uint64_t candidates; // particles tested against a sample
     uint64_t cells;      // cells of any level looked at
 } SamplesFound;
 
-// Packed: ray i has samples [start[i], start[i+1]), near to far. Device memory. `count` rows are at least the start[R]
-// that there are: more where the host does not wait to know; those have no neighbours.
+// Packed: ray i has samples [start[i], start[i+1]), near to far. Device memory. `count` is at least start[R]: larger
+// when the host does not wait for the number; extra rows have no neighbours.
 typedef struct RendererSamples {
     size_t rays, count;
     int neighbours;     // K

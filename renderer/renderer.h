@@ -64,11 +64,11 @@ typedef struct RendererRays {
 typedef struct RendererOutput {
     Tensor *colour;  // (R,3)
     Tensor *opacity; // (R,1)
-    Tensor *depth;   // (R,1) metres along the camera's z; 0 where nothing is hit
+    Tensor *depth;   // (R,1) metres along the camera's z; 0 where no particle is hit
     Tensor *shaded;  // (samples,4) density in 1/m and colour of each sample
 } RendererOutput;
 
-// False with a sentence when a value of the config is out of range.
+// False, with an error, when a value of the config is out of range.
 Status renderer_config_check(const RendererConfig *config, Error *err);
 
 // Declares the parameters (names renderer.*).
@@ -82,7 +82,7 @@ RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const 
 // xi of each ray by Philox (seed, JITTER, step, episode), index = ray.
 void renderer_jitter(RandomKey key, size_t count, real *out);
 
-// The largest radius that is a number, of `count` in host memory; 0 when there is none.
+// The largest finite radius of `count` in host memory; 0 when there is none.
 real renderer_reach(size_t count, const real *radius);
 
 RendererIndex *renderer_index_build(Tape *tape, const Renderer *renderer, const RendererParticles *particles);
@@ -92,7 +92,7 @@ RendererOutput renderer_forward(Tape *tape, const Renderer *renderer, const Rend
                                 const RendererRays *rays, const RendererSamples *samples);
 
 // Share of each label in each pixel (R,labels), without gradient: sum_j T_j alpha_j of the neighbours' labels, weighted
-// by cut(u). Rows sum to the opacity. label (N) device memory, 0 <= label < labels; others count for none.
+// by cut(u). Rows sum to the opacity. label (N) device memory, 0 <= label < labels; other values are ignored.
 Tensor *renderer_blend_labels(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
                               const RendererRays *rays, const RendererSamples *samples, const RendererOutput *output,
                               const int32_t *label, int labels);
@@ -118,7 +118,7 @@ typedef struct RendererFrame {
 } RendererFrame;
 
 // Draws any camera at any resolution in tiles: memory beyond the index does not grow with the frame. The tape must not
-// record; what stands on it stays, what drawing needs is released.
+// record; its existing contents are kept, and temporary memory is released.
 Status renderer_draw_image(Tape *tape, const Renderer *renderer, const RendererParticles *particles,
                            const real background[3], const RendererCamera *camera, const RendererFrame *frame,
                            Error *err);

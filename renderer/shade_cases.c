@@ -19,7 +19,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 }
 
 #define INPUTS(D, view) (4 * (D) + 4 + 3 * (view))
-// Reaches so large that most neighbours are within them, positions so close to samples that no weight vanishes.
+// Radii so large that most neighbours are inside, and positions so close to samples that no weight vanishes.
 #define SHADE_CASE(label, rays, n, K, N, D, H0, H1, view, rgb, kind, moving, is_bench)                                 \
     {                                                                                                                  \
         .name = "shade " label,                                                                                        \

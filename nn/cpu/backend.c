@@ -19,7 +19,7 @@ static void cpu_copy(Device *device, void *to, const void *from, size_t bytes) {
                chunk_size(bytes, MEMORY_CHUNK, c));
 }
 
-// What oneDNN asks for with AVX-512, and with what comes before it; elsewhere and in double NHWC.
+// The blocks that oneDNN prefers with AVX-512 and with AVX2; elsewhere and in double NHWC.
 #if defined(VPD_DOUBLE) || !defined(__x86_64__)
 #define IMAGE_BLOCK 0
 #elif defined(__AVX512F__)

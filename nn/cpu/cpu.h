@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU back end's files share. They are compiled once per instruction set (VPD_ISA = base, avx2, avx512; f64
+// Shared by the CPU back end's files. They are compiled once per instruction set (VPD_ISA = base, avx2, avx512; f64
 // for the tests), so each function that other files see is named through CPU_FN.
 #ifndef VPD_NN_CPU_CPU_H
 #define VPD_NN_CPU_CPU_H
@@ -13,7 +13,7 @@
 #define CPU_JOIN(a, b) CPU_JOIN_(a, b)
 #define CPU_FN(name) CPU_JOIN(name, VPD_ISA)
 
-// A loop that is made anew for each caller's constants.
+// A loop that is specialised for each caller's constants.
 #define CPU_INLINE static inline __attribute__((always_inline))
 
 // Rows of a matrix that one task of a parallel loop works on: the task's share stays in the L2 cache.

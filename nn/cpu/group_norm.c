@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels are taken in chunks of fixed size, and what chunks give is added in their order: the result does not depend on
-// the number of threads. Enough images: a thread takes one after the other, which then stays in its cache between the
-// passes. Few images: the threads share the chunks of one.
+// Pixels are taken in chunks of fixed size, and the results of chunks are added in order: they do not depend on the
+// number of threads. With enough images, each thread takes whole images, which stay in its cache between the passes.
+// With few, the threads share the chunks of an image.
 #include "nn/group_norm.h"
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
@@ -151,7 +151,7 @@ CPU_INLINE void add_dx(size_t run, Activation act, bool is_new, const Work *w, C
         }
 }
 
-// What is done with every chunk. The loops above are made once for each length of run and activation that matters.
+// Processes every chunk. The loops above are specialised for each common run length and activation.
 typedef enum Pass { PASS_MOMENTS, PASS_APPLY, PASS_SLOPES, PASS_DX } Pass;
 
 CPU_INLINE void run_pass(size_t run, Activation act, Pass pass, const Work *w, Chunk k) {
@@ -177,7 +177,7 @@ static void chunk_pass(Pass pass, const Work *w, size_t index) {
     else run_act(w->run, pass, w, k);
 }
 
-// Adds the chunks up into the image's row of parameter gradients (2, channels), and finds lean and tilt.
+// Sums the chunks into the image's row of parameter gradients (2, channels), and computes lean and tilt.
 static void join_slopes(const Work *w, real *total) {
     const GroupNormArgs *a = w->a;
     size_t channels = a->channels, width = channels / a->groups;

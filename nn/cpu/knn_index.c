@@ -72,7 +72,7 @@ static void select_items(Item *items, size_t count, size_t middle, size_t side) 
 static size_t longest_side(const Item *items, size_t count, size_t dims) {
     Lanes low = lanes_load(items[0].x), high = low;
     for (size_t i = 1; i < count; i++) {
-        Lanes x = lanes_load(items[i].x); // the last lane is the index: of no meaning here
+        Lanes x = lanes_load(items[i].x); // the last lane is the index, unused here
         low = lanes_min(low, x);
         high = lanes_max(high, x);
     }

@@ -12,7 +12,7 @@
 
 enum { CHUNK = 256, STACK = (LANES - 1) * (KNN_MAX_LEVELS + 1) + 1 };
 
-// The k nearest so far, sorted by (d2, id), in whole vectors: what lies beyond the k-th does no harm.
+// The k nearest so far, sorted by (d2, id), in whole vectors: entries beyond the k-th are ignored.
 typedef struct Nearest {
     int k, vectors;
     real *d2;
@@ -28,7 +28,7 @@ typedef struct Branch {
 
 // Queries that walk together, one a lane.
 typedef struct Packet {
-    int count, listed; // listed: neighbours wanted, one more than k where a query may meet itself
+    int count, listed; // listed: neighbours wanted, one more than k if a query may find itself
     Lanes q[KNN_MAX_DIMS];
     real low[KNN_MAX_DIMS], high[KNN_MAX_DIMS];
     real limit[LANES]; // distance of the last listed; -1 in empty lanes
@@ -197,8 +197,8 @@ static size_t search_dims(const KnnTree *tree, Packet *p) {
     }
 }
 
-// The k-th neighbour of query i is no further than that of the packet's former last query, `far2`, plus the way between
-// them. The margin covers rounding.
+// The k-th neighbour of query i is no further than that of the packet's previous last query, `far2`, plus the distance
+// between the two queries. The margin covers rounding.
 static real limit_from(const real *last, real far2, int dims, const Packet *p, int i) {
     real way2 = 0;
     for (int d = 0; d < dims; d++) way2 += (p->q[d][i] - last[d]) * (p->q[d][i] - last[d]);

@@ -11,7 +11,7 @@
 #define NAME_OF_LT_(number) "libcublasLt.so." #number
 #define NAME_OF_LT(number) NAME_OF_LT_(number)
 
-// What products may use beside their factors (cuBLAS's own would be allocated within captured graphs).
+// Workspace of products (cuBLAS's own would be allocated within captured graphs).
 constexpr size_t WORKSPACE = size_t{32} << 20;
 
 struct CudaBlas {
@@ -77,7 +77,7 @@ static CudaBlas *blas_of(Device *device) {
     return nullptr;
 }
 
-// What factors are rounded to on the way into the tensor cores; CUBLAS_COMPUTE_32F rounds nothing.
+// The type to which tensor cores round the factors; CUBLAS_COMPUTE_32F does not round.
 static cublasComputeType_t compute_type(Precision precision) {
     switch (precision) {
     case PRECISION_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;

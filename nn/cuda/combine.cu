@@ -24,7 +24,7 @@ void combine_forward_cuda(Device *device, const CombineArgs *a) {
     LAUNCH(device, cuda_blocks(a->rows * a->cols), CUDA_THREADS, 0, forward, *a);
 }
 
-// One after the other: da and db may be the same gradient.
+// Not in parallel: da and db may be the same gradient.
 void combine_backward_cuda(Device *device, const CombineArgs *a) {
     if (!cuda_op(device, "combine backward", a->rows, a->cols, a->width)) return;
     if (a->da) LAUNCH(device, cuda_blocks(a->rows * a->cols), CUDA_THREADS, 0, backward_to_a, *a);

@@ -14,7 +14,7 @@ bool cuda_ok(Device *device, cudaError_t error, const char *what) {
                            state->sizes[i]);
     device_fail(device, STATUS_FAILED, "CUDA: %s (%s), %s: %s", state->op ? state->op : "start", sizes, what,
                 cudaGetErrorString(error));
-    cudaGetLastError(); // so that the next call does not find it again
+    cudaGetLastError(); // clears CUDA's error for the next call
     return false;
 }
 

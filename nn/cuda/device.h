@@ -13,7 +13,7 @@ void cuda_device_close(Device *device);
 
 void cuda_zero(Device *device, void *memory, size_t bytes);
 void cuda_copy(Device *device, void *to, const void *from, size_t bytes);
-// The host's memory may be used again when the call is back.
+// The host's memory may be reused after the call.
 void cuda_upload(Device *device, void *to, const void *host, size_t bytes);
 // Waits for all work of the device: beside cuda_wait the only call that does.
 void cuda_download(Device *device, void *host, const void *from, size_t bytes);

@@ -129,8 +129,8 @@ static Plan *plan_for(Device *device, CudaConv conv, Precision precision) {
     return describe(device, dnn, plan) ? plan : nullptr;
 }
 
-// FMA_MATH is fp32 alone; the default would be TF32 from compute capability 8.0 on. TENSOR_OP_MATH permits TF32; what
-// would convert images by itself goes to fp16.
+// FMA_MATH is fp32 alone; the default would be TF32 from compute capability 8.0 on. TENSOR_OP_MATH permits TF32; the
+// variant that converts images itself would use fp16.
 static bool set_math(Device *device, const CudaDnn *dnn, CudaConv c, cudnnMathType_t math) {
     return ok(device, dnn, dnn->cudnnSetConvolutionMathType(dnn->convolution, math), c, "its instructions");
 }
@@ -148,8 +148,8 @@ static void choose(const Plan *plan, const Result *results, int count, Choice<Al
     }
 }
 
-// Chooses once: of what `list` (results, their number) names. Where tensor cores have nothing for the shape (channels
-// that are no multiple of 4 or 8), of what f32 has.
+// Chooses once among the algorithms of `list` (results, their number). When tensor cores do not support the shape
+// (channels that are no multiple of 4 or 8), among those of f32.
 template <class Result, class Algorithm, class List>
 static bool find_algorithm(Device *device, const CudaDnn *dnn, const Plan *plan, Choice<Algorithm> *choice, List list) {
     CudaConv c = plan->conv;

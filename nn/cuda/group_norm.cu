@@ -33,7 +33,7 @@ static __device__ real sum_warps(real value) {
 // A block's task: some pixels of an image and 32 channels, one to a lane; warps share the pixels.
 struct Task {
     size_t image, part, first, last, channel; // pixels first .. last, the warp's first; this lane's channel
-    bool there;                               // is there such a channel?
+    bool there;                               // whether the channel exists
 };
 
 static __device__ Task task_at(const Work &w, size_t index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every file of the CUDA back end is written with: launches, checked statuses, loops, sums. The files compile with
+// Tools for all files of the CUDA back end: launches, checked statuses, loops, sums. The files compile with
 // nvcc, and as plain C++ for the tests, where tests/cuda_on_cpu/ has a cuda_runtime.h that runs blocks on the CPU.
 //
 // Launches have one dimension. Sums have one order, fixed by sizes alone; there are no float atomics: two runs agree
@@ -18,7 +18,7 @@
 #include <tuple>
 
 constexpr unsigned CUDA_WARP = 32,
-                   CUDA_THREADS = 256; // threads of a warp, and of a block where nothing asks for another number
+                   CUDA_THREADS = 256; // threads of a warp, and default threads of a block
 constexpr size_t CUDA_MAX_BLOCKS = 1 << 16, CUDA_USUAL_SHARED = 48 << 10, CUDA_OP_SIZES = 8;
 
 struct CudaBlas;
@@ -39,7 +39,7 @@ struct CudaState {
 
 static inline CudaState *cuda_state(const Device *device) { return static_cast<CudaState *>(device->state); }
 
-// Fails the device with the op that is under way, its sizes and `what`, unless `error` is cudaSuccess, which it tells.
+// Fails the device with the current op, its sizes and `what`, unless `error` is cudaSuccess; returns whether it is.
 bool cuda_ok(Device *device, cudaError_t error, const char *what);
 
 // Each op begins with `if (!cuda_op(device, "linear forward", rows, in, out)) return;`: false once the device has
@@ -69,7 +69,7 @@ template <class... Parameters> struct CudaKernelCall {
     size_t shared;
     std::tuple<Parameters...> arguments;
 
-    // Bytes between fields may differ where all fields are equal: then the kernel is changed to what it was.
+    // Padding bytes may differ between equal structs: then the kernel is updated to the same arguments.
     bool operator==(const CudaKernelCall &other) const {
         return kernel == other.kernel && blocks == other.blocks && threads == other.threads && shared == other.shared &&
                memcmp(&arguments, &other.arguments, sizeof arguments) == 0;
@@ -104,7 +104,7 @@ template <class... Parameters> struct CudaKernelCall {
         parameters.sharedMemBytes = static_cast<unsigned>(shared);
         parameters.kernelParams = addresses.data();
         bool changed = cudaGraphExecKernelNodeSetParams(graph, node, &parameters) == cudaSuccess;
-        if (!changed) cudaGetLastError(); // so that the next call does not find it
+        if (!changed) cudaGetLastError(); // clears CUDA's error for the next call
         return changed;
     }
 };

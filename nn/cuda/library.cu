@@ -5,7 +5,7 @@
 #include <glob.h>
 #include <string.h>
 
-// RTLD_GLOBAL: cuDNN looks for cuBLAS among what is loaded.
+// RTLD_GLOBAL: cuDNN looks for cuBLAS among the loaded libraries.
 static void *open_at(const char *pattern) {
     glob_t found;
     void *library = nullptr;

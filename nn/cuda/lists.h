@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists that stand one after another, made by sorting, so that sums over a list need no atomics: of the particles of a
+// Consecutive lists, made by sorting, so that sums over a list need no atomics: of the particles of a
 // bucket, of the samples near a particle, of the edges that share an end, of the rows that were gathered from one.
 #ifndef VPD_NN_CUDA_LISTS_H
 #define VPD_NN_CUDA_LISTS_H

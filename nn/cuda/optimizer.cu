@@ -27,7 +27,7 @@ template <class Launch> static void each_launch(size_t count, const OptimizerArr
     }
 }
 
-// A block an array: they are the parameters of a network, some hundred thousand numbers at most.
+// One block per array: parameters of a network have some hundred thousand numbers at most.
 static __global__ void sum_arrays(const __grid_constant__ Arrays arrays, const real *grad, double *sums) {
     const OptimizerArray &a = arrays.array[blockIdx.x];
     double sum = 0;
@@ -46,7 +46,7 @@ void sum_squares_cuda(Device *device, const SumSquaresArgs *a) {
     });
 }
 
-// What an update multiplies by.
+// The factors of an update.
 struct Factors {
     real beta1, beta2, epsilon, rate, root, keep, keep_decaying, average;
     double clip;

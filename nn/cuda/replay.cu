@@ -4,15 +4,15 @@
 #include "nn/cuda/device.h"
 #include "nn/cuda/launch.h"
 
-// Times that a part comes as it is before it is captured: memory has its places from the second step on. And doublings
-// of that number when it then comes otherwise.
+// How often a part must repeat unchanged before it is captured (memory is at fixed places from the second step on), and
+// how often that number is doubled when a captured part changes.
 constexpr int FIRST = 2, DOUBLINGS = 10;
 
 struct CudaCommand {
     CudaCommand *next;
     const CudaCommandType *type;
     void *call;
-    cudaGraphNode_t node; // NULL: it put nothing into the stream
+    cudaGraphNode_t node; // NULL: it added nothing to the stream
 };
 
 struct CudaPart {
@@ -21,19 +21,19 @@ struct CudaPart {
     CudaCommand *first, **end;
     cudaGraph_t captured; // NULL: none; its nodes name those of the next
     cudaGraphExec_t graph;
-    int wait;      // times that it still comes as it is
-    int otherwise; // times that it came otherwise than its graph
+    int wait;      // repeats before the next capture
+    int otherwise; // how often it differed from its graph
 };
 
-// How the commands of a part are dealt with.
+// What happens to the commands of a part.
 enum class PartMode { none, direct, capture, compare };
 
 struct CudaReplay {
     bool on; // within a step
     PartMode mode;
-    CudaPart *parts, *part; // all, and the one under way or last done; NULL before the first
+    CudaPart *parts, *part; // all parts, and the current or last one; NULL before the first
     CudaCommand *at;        // the next to compare with
-    cudaGraphNode_t last;   // of the capture so far
+    cudaGraphNode_t last;   // last node of the capture so far
     Arena staging;          // page-locked
 };
 
@@ -105,7 +105,7 @@ static void begin_part(Device *device, CudaReplay *replay) {
     }
 }
 
-// The part is not what was captured: its commands so far go to the stream one by one.
+// The part differs from its capture: its commands so far go to the stream one by one.
 static void come_otherwise(Device *device, CudaReplay *replay) {
     CudaPart *part = replay->part;
     for (CudaCommand *c = part->first; c != replay->at; c = c->next) c->type->run(device, c->call);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that come again and again. All that the back end asks of its stream is a command: a kernel, a copy, a call of a
-// library. Between cuda_step_begin and cuda_step_end commands form parts, which end where the host waits or flushes. A
-// part that came often enough is captured as a CUDA graph. From then on its commands are only compared with those of
-// the graph, which is launched when the part ends: the host's share of a command is a comparison.
+// Captures repeated steps as CUDA graphs. Everything that the back end puts into its stream is a command: a kernel, a
+// copy, a library call. Between cuda_step_begin and cuda_step_end commands form parts, which end where the host waits
+// or flushes. A part that repeats often enough is captured as a CUDA graph. From then on its commands are only compared
+// with those of the graph, which is launched when the part ends: the host's share of a command is a comparison.
 //
-// Kernels that come with other arguments or sizes are changed in the graph. Where anything else differs, the commands
-// that were compared so far are given to the stream one by one, as are the rest, and the part is captured anew some
-// steps later, ever later the more often that happens. Results are the same bits in every case.
+// Kernels with new arguments or sizes are updated in the graph. If anything else differs, all commands of the part go
+// to the stream one by one, and the part is captured again some steps later (later each time). Results have the same
+// bits in every case.
 #ifndef VPD_NN_CUDA_REPLAY_H
 #define VPD_NN_CUDA_REPLAY_H
 
@@ -22,19 +22,19 @@ void cuda_step_end(Device *device);
 void cuda_flush(Device *device);
 void cuda_replay_close(Device *device);
 
-// What is known of all calls of a type.
+// The functions of a type of calls.
 struct CudaCommandType {
     size_t bytes;
     void (*copy)(void *to, const void *call);
     bool (*same)(const void *call, const void *other);
     void (*run)(Device *, const void *call); // gives it to the stream
-    // Makes the node of `old` one of `call`; false where it cannot become that. NULL: none of the type can.
+    // Updates the node of `old` to `call`; false when it cannot. NULL: no call of the type can.
     bool (*change)(cudaGraphExec_t, cudaGraphNode_t, const void *old, const void *call);
 };
 
 void cuda_submit(Device *device, const CudaCommandType *type, const void *call);
 
-// Call: run(device) and ==, which together say all that the command depends on, and perhaps change(graph, node, old).
+// Call: run(device) and ==, which together define the command completely, and perhaps change(graph, node, old).
 template <class Call> void cuda_submit(Device *device, const Call &call) {
     static_assert(std::is_trivially_destructible_v<Call>);
     static constexpr CudaCommandType type = {
@@ -56,8 +56,8 @@ template <class Call> void cuda_submit(Device *device, const Call &call) {
     cuda_submit(device, &type, &call);
 }
 
-// Host memory that stays as it is until the step's end, for copies to the device; NULL, with the device failed, when
-// there is none. Outside of steps NULL: nothing needs to stay.
+// Host memory that keeps its contents until the step's end, for copies to the device; NULL, with the device failed,
+// when there is none. NULL outside of steps, where no copy needs it.
 void *cuda_staged(Device *device, const void *host, size_t bytes);
 
 #endif

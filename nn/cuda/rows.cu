@@ -16,7 +16,7 @@ void gather_forward_cuda(Device *device, const GatherArgs *a) {
     LAUNCH(device, cuda_blocks(a->rows * a->cols), CUDA_THREADS, 0, gather, *a);
 }
 
-// A warp owns a row of x and adds what names it, in the list's order.
+// A warp owns a row of x and adds the rows that were gathered from it, in the list's order.
 static __global__ void add_named(GatherArgs a, CudaLists places) {
     WARP_LOOP(row, a.from_rows) {
         int32_t first = places.start[row], last = places.start[row + 1];

@@ -94,7 +94,7 @@ static __device__ inline bool window_holds(size_t w, size_t p) {
     return row < SSIM_BLOCK && column < SSIM_BLOCK; // wraps above and left of it
 }
 
-// What the windows of a patch say about element i, pixel p of the patch.
+// Gradient of element i, pixel p of the patch, over the windows of the patch.
 static __device__ double pixel_slope(const SsimLossArgs &a, const Slope *slope, size_t patch, size_t p, size_t channel,
                                      size_t i) {
     double sum = 0, x = static_cast<double>(a.x[i]), y = static_cast<double>(a.target[i]);

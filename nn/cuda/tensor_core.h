@@ -3,8 +3,8 @@
 // rounded to TF32 (10 bits behind the point) or bfloat16 (7), to the nearest; sums are in float.
 //
 // The one place that knows which lane holds what: the fragments of mma.m16n8k8 (.tf32) and mma.m16n8k16 (.bf16) in
-// NVIDIA's PTX ISA. From compute capability 8.0 on; code for less has TENSOR_CORES 0 and must not use what is here. The
-// tests' build multiplies what it finds in the lanes' registers, in tests/cuda_on_cpu/tensor_core.cpp.
+// NVIDIA's PTX ISA. From compute capability 8.0 on; code for older GPUs has TENSOR_CORES 0 and must not use these
+// functions. The tests' build multiplies the values of the lanes' registers, in tests/cuda_on_cpu/tensor_core.cpp.
 #ifndef VPD_NN_CUDA_TENSOR_CORE_H
 #define VPD_NN_CUDA_TENSOR_CORE_H
 

@@ -16,12 +16,12 @@ struct TensorFactor {
     unsigned tiles; // of eight columns, a multiple of TENSOR_TILES
 };
 
-// So many at most are one warp's; whole groups of them need no test.
+// The most tiles of one warp; whole groups of them need no test.
 constexpr unsigned TENSOR_TILES = 8;
 
 constexpr unsigned TENSOR_PIECES = 12; // MESSAGE_MAX_TERMS
 
-// What becomes a factor: weights (rows, width) one below the other; `turned`: the transpose of that.
+// The source of a factor: weights (rows, width) one below the other; `turned`: their transpose.
 struct TensorSource {
     bool turned;
     unsigned width, rows, pieces;

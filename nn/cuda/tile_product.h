@@ -71,7 +71,7 @@ __device__ __forceinline__ void tile_outer(unsigned rows, const SharedTile &x, c
         UNROLL(4)
         for (unsigned r = 0; r < rows; r++) {
             float a[R], b[C];
-            if (R == 4) { // behind the width there is room, if no number
+            if (R == 4) { // memory behind the width may be read, but holds no number
                 float4 four = read_four(&x.at(r, line));
                 a[0] = four.x, a[1 % R] = four.y, a[2 % R] = four.z, a[3 % R] = four.w;
             } else a[0] = x.at(r, line);

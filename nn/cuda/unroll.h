@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over a thread's registers are unrolled; the host compiler of the tests does not know the word.
+// Unrolls loops over a thread's registers; the host compiler of the tests does not know nvcc's pragma.
 #ifndef VPD_NN_CUDA_UNROLL_H
 #define VPD_NN_CUDA_UNROLL_H
 

@@ -169,7 +169,7 @@ class Model(_Handle):
         self.hash: str = facts.hash.decode()
         self.device: str = facts.device.decode()
         self.note: str = facts.note.decode(errors="replace")  #: "" or a warning: which damaged file was passed over
-        self.device_why: str = facts.device_why.decode(errors="replace")  #: "", or what spoke against the GPU where "auto" took the CPU
+        self.device_why: str = facts.device_why.decode(errors="replace")  #: "", or why "auto" chose the CPU instead of the GPU
 
     def __repr__(self) -> str:
         return f"<vpd.Model {self.path!r}, {self.device}>"

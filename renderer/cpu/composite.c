@@ -11,8 +11,7 @@ static void background_colour(const CompositeArgs *a, size_t ray, real out[3]) {
     for (int c = 0; c < 3; c++) out[c] = !b ? 0 : a->background_logits ? element_sigmoid(b[c]) : b[c];
 }
 
-// What a ray's samples add up to. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is
-// small.
+// Sums over a ray's samples. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is small.
 typedef struct RaySums {
     real colour[3], depth, opacity, T_end, mean_depth;
 } RaySums;
@@ -44,7 +43,7 @@ void CPU_FN(composite_forward)(Device *device, const CompositeArgs *a) {
     }
 }
 
-// Once for the sums, then front to back with what is left behind each sample. Adds dL/dbackground to dback.
+// One pass for the sums, then front to back with the sums over the samples behind. Adds dL/dbackground to dback.
 static void ray_backward(const CompositeArgs *a, size_t ray, real dback[3]) {
     RaySums sums = march(a, ray);
     real background[3], dcolour[3] = {0}, dopacity = a->dopacity ? a->dopacity[ray] : 0,

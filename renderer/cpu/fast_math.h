@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-// Before a loop that is to become vector code. (clang does so by itself, and warns about the request where it may not,
-// at -O1.)
+// Precedes a loop to be vectorised. (clang does so by itself, and warns about the request at -O1.)
 #ifdef __clang__
 #define VECTOR_LOOP
 #else

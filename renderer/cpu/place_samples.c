@@ -8,7 +8,7 @@
 
 enum { RAY_CHUNK = 32, BLOCK = 256 };
 
-// The particles of one bucket, copied so that tests run on vectors.
+// The particles of one bucket, copied so that tests are vectorised.
 typedef struct Candidates {
     const RendererIndex *index;
     int64_t bucket; // whose list is loaded; -1 none
@@ -27,8 +27,8 @@ typedef struct Nearest {
     int32_t particle[RENDERER_MAX_NEIGHBOURS];
 } Nearest;
 
-// Lists ascend by index: an equal u2 goes behind. A particle that two cells of one bucket list is offered twice in a
-// row.
+// Lists ascend by index: an equal u2 goes behind. A particle that is listed for two cells of one bucket is offered
+// twice in a row.
 static void offer(Nearest *near, real u2, int32_t particle) {
     if (particle == near->last || (near->count == near->room && u2 >= near->u2[near->room - 1])) return;
     near->last = particle;
@@ -42,7 +42,7 @@ static void offer(Nearest *near, real u2, int32_t particle) {
     if (near->count == near->room) near->limit = near->u2[near->room - 1];
 }
 
-// Copies entries [first, last), with particles that nothing reaches up to a multiple of LANES.
+// Copies entries [first, last), padded to a multiple of LANES with particles that reach no sample.
 static void load(Candidates *c, int32_t first, int32_t last) {
     const int32_t *entry = c->index->entry + first;
     int count = last - first;

@@ -8,7 +8,7 @@
 #include "renderer/elements.h" // after fast_math.h, which chooses the exp
 #include "renderer/shade.h"
 
-// What the neighbours of a sample give, kept for its derivative. Entries from `count` to the next multiple of LANES
+// Ring features of a sample, kept for the derivative. Entries from `count` to the next multiple of LANES
 // have u = 1.
 typedef struct Rings {
     int count; // neighbours
@@ -89,7 +89,7 @@ static inline void ring_weights(Rings *r) {
             sum[k] += lanes_load(r->w[k] + b);
         }
     }
-    r->cuts = sum_lanes(cuts); // what stands behind `count` has no cut
+    r->cuts = sum_lanes(cuts); // entries behind `count` have no cut
     for (int k = 0; k < RENDERER_RINGS; k++) r->sum[k] = sum_lanes(sum[k]);
 }
 
@@ -125,7 +125,7 @@ static inline void feature_products(const ShadeArgs *a, int32_t p, const real *g
 static inline void ring_backward(const ShadeArgs *a, const Rings *r, const real *g, const real *means, const real *dlog,
                                  real dcuts, real *w, real *dx) {
     size_t D = a->features;
-    real own[RENDERER_RINGS]; // what a weight changes beside its own feature
+    real own[RENDERER_RINGS]; // effect of a weight beside its own feature
     for (int k = 0; k < RENDERER_RINGS; k++) {
         own[k] = dlog[k] / (1 + r->sum[k]);
         for (size_t d = 0; d < D; d++) own[k] -= g[(size_t)k * D + d] * means[(size_t)k * D + d];

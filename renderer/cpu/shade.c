@@ -18,7 +18,7 @@ typedef struct Layout {
     Precision precision;
 } Layout;
 
-// One chunk of samples. The first part is what the backward pass needs again: it is kept when the tape records.
+// One chunk of samples. The backward pass needs the first part again: it is kept when the tape records.
 typedef struct Chunk {
     size_t first, n;       // its samples
     real *in;              // (ROWS, width[0])
@@ -176,7 +176,7 @@ void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
     size_t size = forward_reals(&layout, a->saved), chunks = chunk_count(a->samples, ROWS);
     real *memory = a->saved ? a->saved : device_scratch(device, size * (size_t)device->threads);
     if (!memory) return;
-    // Rows that no sample fills must hold numbers: any will do.
+    // Rows without a sample must hold finite numbers; any will do.
     memset(a->saved ? memory + size * (chunks - 1) : memory, 0,
            size * (a->saved ? 1 : (size_t)device->threads) * sizeof *memory);
     bool ok = true;
@@ -198,7 +198,7 @@ void CPU_FN(shade_forward)(Device *device, const ShadeArgs *a) {
     arena_release(&device->scratch, mark);
 }
 
-// What the backward pass keeps for all samples between its two parts.
+// Values of all samples that the backward pass keeps between its two parts.
 typedef struct Pairs {
     real *g;        // (n, 4 D) (dL/da_k) / (0.01 + sum w_k)
     real *w;        // (n, K, 4) ring weights
@@ -326,7 +326,7 @@ static bool make_pairs(Device *device, const ShadeArgs *a, Pairs *pairs) {
     return !device->failed;
 }
 
-// One group of chunks: their weight gradients go to `partial`, what particles get to `pairs`.
+// One group of chunks: their weight gradients go to `partial`, the particles' gradients to `pairs`.
 static bool group_backward(const ShadeArgs *a, const Layout *l, size_t first, size_t last, Chunk *chunk, real *partial,
                            const Pairs *pairs) {
     bool ok = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp blends a ray, sample after sample: lanes are neighbours where cuts are computed, labels where they are added.
+// A warp blends a ray, sample after sample: lanes stand for neighbours when cuts are computed, for labels when they are
+// added.
 #include "nn/cuda/launch.h"
 #include "renderer/blend_labels.h"
 

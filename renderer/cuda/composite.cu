@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp composites a ray, 32 samples at a time: what stands before a sample comes of a scan over the lanes.
+// A warp composites a ray, 32 samples at a time: the transmittance before a sample comes from a scan over the lanes.
 #include "nn/cuda/sums.h"
 #include "renderer/composite.h"
 
@@ -49,8 +49,7 @@ static __device__ RaySample read_sample(const CompositeArgs &a, int32_t first, i
     return sample;
 }
 
-// What a ray's samples add up to. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is
-// small.
+// Sums over a ray's samples. The opacity is the sum of the weights: equal to 1 - T_end, and precise when it is small.
 struct RaySums {
     real colour[3], depth, opacity, T_end, mean_depth;
 };
@@ -91,8 +90,8 @@ void composite_forward_cuda(Device *device, const CompositeArgs *a) {
     LAUNCH(device, cuda_blocks(a->rays, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, composite_rays, *a);
 }
 
-// Once for the sums, then front to back with what is left behind each sample. dback (R,3): dL/dbackground of each ray,
-// added to when rays have their own.
+// One pass for the sums, then front to back with the sums over the samples behind. dback (R,3): dL/dbackground of each
+// ray, added to when rays have their own.
 static __global__ void composite_rays_backward(CompositeArgs a, real *dback) {
     WARP_LOOP(ray, a.rays) {
         RaySums sums = march(a, ray);

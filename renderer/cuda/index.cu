@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of particles by bucket come of a sort that keeps their order: the same as the CPU's, entry by entry.
+// Lists of particles by bucket are made by a stable sort: equal to the CPU's, entry by entry.
 #include "nn/cuda/device.h"
 #include "nn/cuda/lists.h"
 #include "nn/cuda/sort_scan.h"
 #include "renderer/cuda/functions.h"
 #include "renderer/march.h"
 
-// What all particles give together. Zero is the start of each: floats as keys, which integers compare as floats do.
+// Reductions over all particles. Each starts at zero: floats as keys, which integers compare as floats do.
 struct IndexTotals {
     unsigned bound[6]; // keys of the largest -low and high
     unsigned long long entries, left_out;
@@ -93,7 +93,7 @@ static __device__ void mark_level(const RendererIndex &index, const CellBox &box
                 index.level[level][march_hash(i, j, k) & index.level_mask[level]] = 1;
 }
 
-// Behind all buckets, until they are known.
+// Set to the place behind all buckets until they are known.
 static __global__ void clear_buckets(size_t count, uint64_t behind, uint64_t *bucket) {
     GRID_LOOP(i, count) bucket[i] = behind;
 }

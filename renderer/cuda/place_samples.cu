@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A warp marches a ray (renderer/march.h). Its lanes test 32 particles of a cell at a time, and hold the K nearest so
-// far in order. Rays keep their samples at places of their own, which are then moved together.
+// far in order. Each ray writes its samples to its own places; they are then packed.
 #include "nn/cuda/device.h"
 #include "renderer/place_samples.h"
 
@@ -25,7 +25,7 @@ struct KeptSamples {
 
 // The nearest so far by (u^2, index): lane l has number l, and l + 32 with two SLOTS.
 template <int SLOTS> struct Nearest {
-    real u2[SLOTS], limit; // what is not below the limit cannot enter
+    real u2[SLOTS], limit; // candidates at or above the limit cannot enter
     int32_t particle[SLOTS];
 };
 

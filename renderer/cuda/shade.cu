@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block takes tiles of samples from neighbours to colour in shared memory, and on the way back computes them again:
-// what a sample would keep for it (1.3 KB) takes longer to write and read. Eight lanes share the neighbours, then the
-// features, of a sample. Each block sums the weights' gradients of a range of tiles; these are added in order.
+// A block takes tiles of samples from neighbours to colour in shared memory, and recomputes them in the backward pass:
+// writing and reading the 1.3 KB per sample would take longer. Eight lanes share the neighbours, then the features, of
+// a sample. Each block sums the weights' gradients of a range of tiles; these are added in order.
 #include "nn/cuda/activation.h"
 #include "nn/cuda/tensor_product.h"
 #include "nn/cuda/tile_product.h"
@@ -37,7 +37,7 @@ static ShadeShape make_shape(const ShadeArgs *a) {
     return shape;
 }
 
-// What the rings give a sample beside its inputs.
+// Results of the rings beside the MLP's inputs.
 struct SampleSums {
     real ring[RENDERER_RINGS]; // sum of w_ik
     real cuts, colour[3];      // sum of cut(u_i); mean colour of the rings
@@ -83,7 +83,7 @@ struct ShadeFactors {
     TensorFactor plain[2], turned[2];
 };
 
-// A block's work: all that its functions share. Tiles are made where they are used, so that a layer's number may vary.
+// The state of a block, shared by its functions. Tiles are made where they are used, so that a layer's number may vary.
 struct ShadeBlock {
     const ShadeArgs &a;
     const ShadeShape &shape;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shading's backward pass keeps of pairs of a sample and a particle, and the particles' gradients from that.
+// Values per pair of a sample and a particle that shading's backward pass keeps, and the particles' gradients from
+// them.
 #ifndef VPD_RENDERER_CUDA_SHADE_PARTICLES_H
 #define VPD_RENDERER_CUDA_SHADE_PARTICLES_H
 

@@ -57,7 +57,7 @@ wrong_eval "--json takes no file" "$run" "$data" --json -
 wrong_eval "--json takes no value; it prints" "$run" "$data" --json=b.json
 wrong_eval "--json takes no file" --frames "$folder" "$data" --json b.json
 wrong_eval "found none" --frames "$folder" "$data"
-wrong_eval "--stride goes with --frames" "$run" "$data" --stride 2
+wrong_eval "--stride needs --frames" "$run" "$data" --stride 2
 wrong_eval "--pictures cannot be combined with --motion" "$run" "$data" --motion --pictures "$folder/none"
 wrong_eval "--seen cannot be combined with --motion" "$run" "$data" --motion --seen
 wrong_eval "--motion cannot be combined with --frames" --frames "$folder" "$data" --motion

@@ -71,8 +71,8 @@ wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$fol
 wrong_rollout '--steps: expected an integer from 0 to 100000, found "-1"' "$run" "$data" --steps -1 -o "$folder/x.h5"
 wrong_rollout "input view 5; expected different views from 0 to 4" "$run" "$data" --input-views 0,5 -o "$folder/x.h5"
 wrong_rollout "/nowhere/x.h5" "$run" "$data" -o /nowhere/x.h5
-wrong_rollout "--steps: say by how many steps the rollout $out is to go on" "$run" "$out" -o "$folder/x.h5"
-wrong_rollout "--start: expected a data set with it, found the particles of $out" "$run" "$out" --steps 2 --start 3 -o "$folder/x.h5"
+wrong_rollout "--steps: give the number of steps by which the rollout $out is to be continued" "$run" "$out" -o "$folder/x.h5"
+wrong_rollout "--start: needs a data set, found the particles of $out" "$run" "$out" --steps 2 --start 3 -o "$folder/x.h5"
 wrong_rollout "expected the checkpoint" "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5" "$out" --steps 2 -o "$folder/x.h5"
 # A file of another kind in the place of each.
 wrong_rollout 'data.h5: expected a checkpoint (format "vpd-checkpoint"), found a data set (format "vpd-dataset"); "vpd train" makes one' \

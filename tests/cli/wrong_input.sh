@@ -45,7 +45,7 @@ wrong_input "none of its episodes is selected" data convert -q "$data" --split t
 wrong_input "is named twice" eval -q "$run" "$data" --episode 1 --episode 000001
 wrong_input "--episode: expected an integer from 0 to 2" data check "$data" --episode 9
 wrong_input "/nowhere/x.png: cannot write" data check "$data" -o /nowhere/x.png
-wrong_input "expected a name that ends in .png (a sheet) or .gif" data show "$data" -o "$folder/x.txt"
+wrong_input "expected a name that ends in .png (a contact sheet) or .gif" data show "$data" -o "$folder/x.txt"
 wrong_input "--level: expected an integer from 1 to 9" data convert "$data" --level 10 -o "$folder/x.h5"
 wrong_input "is a folder; expected the name of a config file" init "$folder"
 [ ! -e "$folder/x.h5" ] || fail "a file was left behind"
