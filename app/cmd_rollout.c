@@ -137,6 +137,6 @@ const Command command_rollout = {
     .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint). The model sees the "
                "frames up to F\nand can predict beyond the end of the video. With a ROLLOUT or a particle file, "
                "--steps more are predicted from its last\nstep, with the same result as one longer rollout; --steps 0 "
-               "only converts a file of format 1.x. \"vpd\nrender FILE.h5\" draws what was written.",
+               "only converts a file of format 1.x. \"vpd render\nFILE.h5\" draws what was written.",
     .run = run_rollout,
 };
