@@ -3,7 +3,7 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
-#include "datasets/import/listing.h"
+#include "base/file.h"
 #include "datasets/show.h"
 
 #include <stdio.h>

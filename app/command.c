@@ -82,15 +82,6 @@ Status command_required(const CommandLine *line, const char *flag, const char **
     return error_set(err, STATUS_BAD_INPUT, "%s needs --%s %s", line->command->name, flag, known->value);
 }
 
-Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err) {
-    const char *pair;
-    for (int i = 0; (pair = command_repeated(line, "set", i)); i++) {
-        Status status = options_set_pair(table, config, pair, err);
-        if (status != STATUS_OK) return error_prefix(err, "--set");
-    }
-    return STATUS_OK;
-}
-
 // ---- parsing
 
 static const Flag *flag_by_letter(const Command *command, char letter) {

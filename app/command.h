@@ -77,8 +77,6 @@ Status command_choice(const CommandLine *line, const char *flag, const char *cho
 Status command_required(const CommandLine *line, const char *flag, const char **out, Error *err);
 // The error for positional argument i being one too many.
 Status command_unexpected(const CommandLine *line, int i, Error *err);
-// Applies every --set, in order.
-Status command_set_options(const CommandLine *line, OptionTable table, void *config, Error *err);
 
 // ---- used by main
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/inspect.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "datasets/dataset.h"
 #include "datasets/h5.h"
@@ -228,14 +229,9 @@ static Status inspect_folder(const char *path, json_t **out, Error *err) {
     return file_is_folder(checkpoints) ? inspect_run(path, checkpoints, out, err) : inspect_dataset(path, out, err);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 static Status inspect_file(const char *path, json_t **out, Error *err) {
     char format[64];
-    if (ends_with(path, ".safetensors")) return inspect_safetensors(path, out, err);
+    if (name_ends(path, ".safetensors")) return inspect_safetensors(path, out, err);
     Status status = h5_read_format(path, format, sizeof format, err);
     if (status != STATUS_OK) return status;
     if (!strcmp(format, "vpd-dataset")) return inspect_dataset(path, out, err);

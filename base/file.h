@@ -51,6 +51,9 @@ Status file_write_bytes(const char *path, const void *bytes, size_t count, Error
 
 // ---- paths and folders
 
+// Without regard to case: "a.PNG" ends in ".png".
+bool name_ends(const char *name, const char *suffix);
+
 // folder/name into out[size]; an absolute `name` stands alone.
 Status file_join(char *out, size_t size, const char *folder, const char *name, Error *err);
 

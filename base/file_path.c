@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,11 @@ bool file_exists(const char *path) { return access(path, F_OK) == 0; }
 bool file_is_folder(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool name_ends(const char *name, const char *suffix) {
+    size_t length = strlen(name), end = strlen(suffix);
+    return length >= end && strcasecmp(name + length - end, suffix) == 0;
 }
 
 Status file_join(char *out, size_t size, const char *folder, const char *name, Error *err) {

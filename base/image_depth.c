@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 #include "base/image.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -57,11 +58,6 @@ static double sample(const Image *in, double x, double y) {
     return one && sum > 0 ? 1 / sum : nearest_depth(in, x, y);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double mapped_sample(const Image *in, PixelMap map, double x, double y) {
     double at[2];
     map.at(map.owner, x, y, at);
@@ -80,7 +76,7 @@ static double pixel_depth(const Image *in, int y, int x, PixelMap map, const int
         if (depth > 0) inverse[known++] = 1 / depth;
     }
     if (2 * known < all || known == 0) return 0;
-    qsort(inverse, (size_t)known, sizeof *inverse, compare_doubles);
+    sort_doubles(inverse, (size_t)known);
     double low = inverse[(known - 1) / 2], high = inverse[known / 2];
     if (high <= ONE_SURFACE * low) return 2 / (low + high);
     double centre = mapped_sample(in, map, x + 0.5, y + 0.5);

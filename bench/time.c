@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/time.h"
 
+#include "base/sort.h"
 #include "nn/backend.h"
 #include "nn/device_memory.h"
 #include "nn/linear.h"
@@ -27,18 +28,13 @@ BenchTime bench_since(Device *device, BenchTime start) {
     return (BenchTime){end.wall - start.wall, end.cpu - start.cpu};
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 BenchTime bench_median(const BenchTime *times, int count, int stride, double *room) {
     BenchTime m;
     for (int i = 0; i < count; i++) room[i] = times[i * stride].wall;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
+    sort_doubles(room, (size_t)count);
     m.wall = room[count / 2];
     for (int i = 0; i < count; i++) room[i] = times[i * stride].cpu;
-    qsort(room, (size_t)count, sizeof *room, compare_doubles);
+    sort_doubles(room, (size_t)count);
     m.cpu = room[count / 2];
     return m;
 }

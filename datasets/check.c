@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/progress.h"
+#include "base/sort.h"
 #include "datasets/check_private.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 // Compares the clocks of the cameras: each camera's frames are compared with earlier and later frames of the other
 // cameras, on pixels whose depth changes. The offset at which they agree is the offset of its clock.
 #include "base/camera.h"
+#include "base/sort.h"
 #include "datasets/check_private.h"
 
 #include <math.h>

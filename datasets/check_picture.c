@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/draw.h"
+#include "base/sort.h"
 #include "datasets/reproject.h"
 
 #include <math.h>

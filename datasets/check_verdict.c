@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/check_private.h"
 
+#include "base/sort.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

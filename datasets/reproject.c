@@ -2,6 +2,7 @@
 #include "datasets/reproject.h"
 
 #include "base/camera.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -162,15 +163,6 @@ Status error_list_append(ErrorList *to, const ErrorList *from, Error *err) {
 void error_list_free(ErrorList *list) {
     free(list->errors);
     *list = (ErrorList){0};
-}
-
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-void sort_floats(float *values, size_t count) {
-    if (count) qsort(values, count, sizeof *values, compare_floats);
 }
 
 double sorted_quantile(const float *sorted, size_t count, double q) {

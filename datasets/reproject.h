@@ -61,6 +61,5 @@ PairStats error_list_stats(ErrorList *list, int a, int b);
 
 // Value at share q of a sorted array; NaN when it is empty.
 double sorted_quantile(const float *sorted, size_t count, double q);
-void sort_floats(float *values, size_t count);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/draw.h"
 #include "base/gif.h"
 #include "base/image.h"
+#include "base/sort.h"
 #include "datasets/reproject.h"
 
 #include <math.h>

@@ -177,13 +177,6 @@ Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, cons
     return status;
 }
 
-Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,
-                                const float *values, Error *err) {
-    CHECK(writer->group > 0 && rank >= 1 && rank <= H5_RANK_MAX);
-    bool good = open_state(writer) && h5_write_array(writer->state, name, H5_F32, rank, dims, values);
-    return good ? STATUS_OK : write_failed(writer, err);
-}
-
 static bool close_episode(DatasetWriter *writer) {
     bool good = h5_close_id(writer->rgb);
     good = h5_close_id(writer->depth) && good;

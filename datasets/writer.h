@@ -36,10 +36,6 @@ Status dataset_writer_pack(const DatasetWriter *writer, const uint8_t *rgb, cons
 Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, const PackedImage *image, Error *err);
 void packed_image_free(PackedImage *image); // accepts {0}
 
-// Extra ground truth under state/: `rank` dimensions of float.
-Status dataset_writer_put_state(DatasetWriter *writer, const char *name, int rank, const size_t *dims,
-                                const float *values, Error *err);
-
 // Every image must have been put.
 Status dataset_writer_end_episode(DatasetWriter *writer, Error *err);
 

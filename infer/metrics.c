@@ -64,13 +64,6 @@ bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, si
     return true;
 }
 
-void metrics_to_u8(const float *colour, size_t count, uint8_t *out) {
-    for (size_t i = 0; i < count; i++) {
-        float v = colour[i] * 255 + 0.5f;
-        out[i] = v >= 255 ? 255 : v > 0 ? (uint8_t)v : 0; // NaN fails both comparisons
-    }
-}
-
 // ---- SSIM
 
 enum { SSIM_RADIUS = SSIM_WINDOW / 2, SSIM_MOMENTS = 5 }; // a, b, a^2, b^2, ab

@@ -44,9 +44,6 @@ bool metrics_ssim(const float *map, const uint8_t *mask, size_t pixels, double *
 // Mean |a - b| in metres over pixels of the mask where both are valid (finite and > 0).
 bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, size_t pixels, double *out);
 
-// [0,1] to 8 bit, rounded to nearest; what is not finite becomes 0.
-void metrics_to_u8(const float *colour, size_t count, uint8_t *out);
-
 // ---- masks; each function returns how many pixels are set
 
 // Largest channel difference from the last input frame that still counts as unchanged, in [0,1].

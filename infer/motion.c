@@ -17,15 +17,6 @@ void line_fit_add(LineFit *fit, double x, double y) {
     fit->count++;
 }
 
-void line_fit_merge(LineFit *into, const LineFit *from) {
-    into->x += from->x;
-    into->y += from->y;
-    into->xx += from->xx;
-    into->xy += from->xy;
-    into->yy += from->yy;
-    into->count += from->count;
-}
-
 double line_fit_slope(const LineFit *fit) { return fit->xx > 0 ? fit->xy / fit->xx : NAN; }
 
 // Centred sums; false when a spread is nothing but rounding.
@@ -252,18 +243,4 @@ bool motion_add(MotionTally *tally, const MotionStep *step) {
     for (int k = 0; k < step->objects; k++) add_object(tally, step, k, axes);
     add_floor(tally, step);
     return true;
-}
-
-void motion_merge(MotionTally *into, const MotionTally *from) {
-    mean_merge(&into->error, &from->error);
-    mean_merge(&into->centre_error, &from->centre_error);
-    mean_merge(&into->point_error, &from->point_error);
-    mean_merge(&into->true_motion, &from->true_motion);
-    mean_merge(&into->spread, &from->spread);
-    mean_merge(&into->floor_drift, &from->floor_drift);
-    line_fit_merge(&into->horizontal, &from->horizontal);
-    line_fit_merge(&into->vertical, &from->vertical);
-    into->unseen += from->unseen;
-    into->ignored += from->ignored;
-    into->rejected += from->rejected;
 }

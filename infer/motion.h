@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well particles follow the true motion of the objects that they lie on. In go the particles' places at step 0 and
 // at a later step, the object of each (mask id at step 0) and the objects' true poses at both times; out come sums for
-// error, slope, correlation, spread and drift that can be merged over steps, episodes and threads. Lengths in metres,
-// world axes.
+// error, slope, correlation, spread and drift over steps and episodes. Lengths in metres, world axes.
 //
 // For object k with particles i: where its rigid motion takes particle i:  y_i = R1 R0^T (x0_i - c0) + c1.
 //   error        |mean(x1_i - x0_i) - mean(y_i - x0_i)|        centre_error   |mean(x1_i - x0_i) - (c1 - c0)|
@@ -22,7 +21,6 @@ typedef struct LineFit {
 } LineFit;
 
 void line_fit_add(LineFit *fit, double x, double y);
-void line_fit_merge(LineFit *into, const LineFit *from);
 // NaN when the samples do not determine them.
 double line_fit_slope(const LineFit *fit);         // through the origin: sum xy / sum xx
 double line_fit_slope_centred(const LineFit *fit); // with an intercept
@@ -48,7 +46,6 @@ typedef struct MotionStep {
 
 // false, and only `rejected` counted, when a place or a pose is not finite.
 bool motion_add(MotionTally *tally, const MotionStep *step);
-void motion_merge(MotionTally *into, const MotionTally *from);
 
 // Root mean square distance between `after` and the best rigid motion of `before`, over the particles with `object` =
 // id. No value (false) when there are fewer than 4.

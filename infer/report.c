@@ -101,18 +101,6 @@ MotionTally *report_motion(Report *report, ReportMethod method, int step) {
     return report->motion + (size_t)method * ((size_t)report->steps + 1) + (size_t)step;
 }
 
-void report_merge(Report *into, const Report *from) {
-    CHECK_EQ(into->steps, from->steps);
-    CHECK_EQ(into->views, from->views);
-    size_t rows = METHOD_COUNT * ((size_t)into->steps + 1);
-    for (size_t i = 0; i < rows * GROUP_COUNT * (size_t)into->views; i++)
-        for (int k = 0; k < REGION_COUNT * METRIC_COUNT; k++)
-            mean_merge(&into->cells[i].value[0][0] + k, &from->cells[i].value[0][0] + k);
-    for (size_t i = 0; i < rows; i++) motion_merge(into->motion + i, from->motion + i);
-    into->episodes += from->episodes;
-    into->rollouts += from->rollouts;
-}
-
 // ---- reading
 
 Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,

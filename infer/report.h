@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `vpd eval` found out. The evaluation adds one picture after the other and one motion step after the other; the
-// report keeps sums, can be merged with another one, and is printed as table, JSON and SVG plots.
+// report keeps sums and is printed as table, JSON and SVG plots.
 //   report_init; { report_add_image per method, step and view; motion_add(report_motion(..), ..) } ...; report_write_*
 // Step 0 is the last input frame (reconstruction); steps 1.. are predicted.
 #ifndef VPD_INFER_REPORT_H
@@ -68,8 +68,6 @@ typedef struct ReportImage {
 
 Status report_add_image(Report *report, const ReportImage *image, Error *err);
 MotionTally *report_motion(Report *report, ReportMethod method, int step);
-// Adds all that `from` holds; both have the same steps and views.
-void report_merge(Report *into, const Report *from);
 
 // Mean over the views of a group (or of one view, when view >= 0) of one metric.
 Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,

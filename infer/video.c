@@ -117,14 +117,6 @@ void video_difference(const uint8_t *a, const uint8_t *b, size_t pixels, uint8_t
     }
 }
 
-void video_depth(const float *depth, size_t pixels, double near, double far, uint8_t *out) {
-    for (size_t i = 0; i < pixels; i++) {
-        double z = (double)depth[i], t = (far - z) / (far - near);
-        int grey = z > 0 && isfinite(z) && far > near ? (int)(40 + 200 * fmin(fmax(t, 0), 1)) : 0;
-        memset(out + 3 * i, grey, 3);
-    }
-}
-
 // ---- frames
 
 void video_free(Video *video) {

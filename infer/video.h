@@ -19,8 +19,6 @@ int video_scale_for(int H, int W, int side);
 Status video_enlarge(const uint8_t *rgb, int H, int W, int factor, VideoScaling scaling, uint8_t **out, Error *err);
 // |a - b| averaged over channels, from dark (equal) to bright (half the range or more).
 void video_difference(const uint8_t *a, const uint8_t *b, size_t pixels, uint8_t *out);
-// Depth in metres to shades of grey, near = bright; 0 = black.
-void video_depth(const float *depth, size_t pixels, double near, double far, uint8_t *out);
 
 typedef struct VideoPanel {
     const uint8_t *rgb;  // (H,W,3); NULL leaves the place empty

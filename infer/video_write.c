@@ -110,11 +110,6 @@ Status video_write_mp4(const Video *video, const char *path, Error *err) {
 
 // ---- by name
 
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 Status video_check_path(const char *path, Error *err) {
     static const char *const others[] = {".jpg", ".jpeg", ".png",  ".bmp", ".webp", ".tif", ".tiff", ".exr",
                                          ".avi", ".mov",  ".webm", ".mkv", ".m4v",  ".mpg", ".mpeg"};
@@ -126,11 +121,11 @@ Status video_check_path(const char *path, Error *err) {
                              "found %s",
                              path, others[i]);
     }
-    return ends_with(path, ".mp4") ? find_ffmpeg(path, err) : STATUS_OK;
+    return name_ends(path, ".mp4") ? find_ffmpeg(path, err) : STATUS_OK;
 }
 
 Status video_write(const Video *video, const char *path, Error *err) {
-    if (ends_with(path, ".gif")) return video_write_gif(video, path, err);
-    if (ends_with(path, ".mp4")) return video_write_mp4(video, path, err);
+    if (name_ends(path, ".gif")) return video_write_gif(video, path, err);
+    if (name_ends(path, ".mp4")) return video_write_mp4(video, path, err);
     return video_write_png(video, path, err);
 }

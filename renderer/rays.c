@@ -38,11 +38,6 @@ RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const 
     return rays;
 }
 
-void renderer_jitter(RandomKey key, size_t count, real *out) {
-    key.purpose = RANDOM_JITTER;
-    for (size_t i = 0; i < count; i++) out[i] = random_uniform(key, i);
-}
-
 void renderer_camera_rays(const RendererCamera *camera, size_t first, size_t count, real *origin, real *direction) {
     const double *pose = camera->world_from_camera;
     size_t W = (size_t)camera->W;

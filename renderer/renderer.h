@@ -79,8 +79,6 @@ void renderer_set_background(const Renderer *renderer, Device *device, const dou
 // Rays from host arrays; jitter and background (3) may be NULL.
 RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const real *direction, const real *jitter,
                             const real *background);
-// xi of each ray by Philox (seed, JITTER, step, episode), index = ray.
-void renderer_jitter(RandomKey key, size_t count, real *out);
 
 // The largest finite radius of `count` in host memory; 0 when there is none.
 real renderer_reach(size_t count, const real *radius);

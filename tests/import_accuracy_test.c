@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One plane and one ball through every format that "data import" knows and through several sizes: depth is held
 // against the analytic surfaces, and "data check" must pass what came out.
+#include "base/sort.h"
 #include "datasets/convert.h"
 #include "tests/import_codecs.h"
 #include "tests/import_layouts.h"
@@ -70,11 +71,6 @@ static void add_errors(const Frames *frames, size_t cell, const double *ball, Er
     free(exact);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void check_surface(const Dataset *dataset, const char *format, const Size *size) {
     Error err = {0};
     Frames frames = {0};
@@ -85,7 +81,7 @@ static void check_surface(const Dataset *dataset, const char *format, const Size
     assert_non_null(errors.values);
     for (size_t c = 0; c < cells; c++) add_errors(&frames, c, scene.position + 3 * (c / (size_t)info->V), &errors);
     assert_true(errors.count > cells * pixels / 4);
-    qsort(errors.values, errors.count, sizeof *errors.values, compare_doubles);
+    sort_doubles(errors.values, errors.count);
     double median = errors.values[errors.count / 2], p99 = errors.values[errors.count * 99 / 100];
     printf("%-11s %-30s median %.3f mm, p99 %.3f mm\n", format, size->name, 1e3 * median, 1e3 * p99);
     if (!(median <= MEDIAN_MAX && p99 <= P99_MAX) || errors.missing)

@@ -306,26 +306,6 @@ static void test_svg(void **state) {
     report_free(&report);
 }
 
-static void test_merge(void **state) {
-    (void)state;
-    Report a, b;
-    fill(&a);
-    fill(&b);
-    char *before = written(&a, 't');
-    report_merge(&a, &b);
-    a.episodes = 1;
-    a.rollouts = 2;
-    char *after = written(&a, 't');
-    assert_string_equal(before, after); // the same numbers twice: the same means
-    Mean mean = report_mean(&a, METHOD_MODEL, GROUP_INPUT, REGION_WHOLE, METRIC_PSNR, 0, -1);
-    assert_int_equal(mean.count, 4);
-    assert_int_equal(report_motion(&a, METHOD_MODEL, 1)->error.count, 2);
-    free(before);
-    free(after);
-    report_free(&a);
-    report_free(&b);
-}
-
 static void test_chosen_steps(void **state) {
     (void)state;
     int steps[64];
@@ -342,9 +322,9 @@ static void test_chosen_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places), cmocka_unit_test(test_shapes),       cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_table),  cmocka_unit_test(test_json),         cmocka_unit_test(test_svg),
-        cmocka_unit_test(test_merge),  cmocka_unit_test(test_chosen_steps), cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_places),       cmocka_unit_test(test_shapes),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_json),    cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_chosen_steps), cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,14 +81,6 @@ static void test_panels(void **state) {
     video_free(&video);
 }
 
-static void test_depth(void **state) {
-    (void)state;
-    const float depth[4] = {0, 1, 3, NAN};
-    uint8_t out[12];
-    video_depth(depth, 4, 1, 3, out);
-    assert_true(out[0] == 0 && out[3] == 240 && out[6] == 40 && out[9] == 0);
-}
-
 static void test_png(void **state) {
     (void)state;
     char folder[64], path[128];
@@ -188,8 +180,8 @@ static void test_without_ffmpeg(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enlarge), cmocka_unit_test(test_panels), cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_png),     cmocka_unit_test(test_mp4),    cmocka_unit_test(test_without_ffmpeg),
+        cmocka_unit_test(test_enlarge), cmocka_unit_test(test_panels),         cmocka_unit_test(test_png),
+        cmocka_unit_test(test_mp4),     cmocka_unit_test(test_without_ffmpeg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

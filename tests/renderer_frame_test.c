@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole frames: tiles, memory, labels, and a picture of a known room. VPD_PICTURE=file.png keeps it.
 #include "base/draw.h"
+#include "base/sort.h"
 #include "tests/renderer_scene.h"
 
 typedef struct Frame {
@@ -134,10 +135,6 @@ typedef struct Quality {
     double psnr, depth, label; // dB; median error in units of r; share of right labels
 } Quality;
 
-static int compare_doubles(const void *a, const void *b) {
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
 static Quality judge(const Scene *s, const RendererCamera *camera, const Frame *f, uint8_t *truth) {
     size_t pixels = (size_t)f->H * (size_t)f->W, seen = 0, right = 0;
     double square = 0, *errors = calloc(pixels, sizeof *errors);
@@ -159,7 +156,7 @@ static Quality judge(const Scene *s, const RendererCamera *camera, const Frame *
         }
         errors[seen++] = fabs((double)f->depth[i] - z) / s->renderer.config.radius;
     }
-    qsort(errors, seen, sizeof *errors, compare_doubles);
+    sort_doubles(errors, seen);
     Quality q = {-10 * log10(square / (3.0 * (double)seen)), errors[seen / 2], (double)right / (double)seen};
     free(errors);
     return q;

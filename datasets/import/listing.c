@@ -11,11 +11,6 @@ static int by_number(const void *a, const void *b) {
     return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool name_ends(const char *name, const char *suffix) {
-    size_t length = strlen(name), end = strlen(suffix);
-    return length >= end && strcasecmp(name + length - end, suffix) == 0;
-}
-
 // Keeps the names that pass, sorted.
 static void keep(FileList *list, const char *prefix, const char *suffix, bool pictures) {
     static const char *const ENDINGS[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff",

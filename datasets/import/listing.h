@@ -9,7 +9,6 @@
 Status list_names(const char *folder, const char *prefix, const char *suffix, FileList *out, Error *err);
 // Only pictures: .png .jpg .jpeg .tif .tiff .npy .bin .webp .exr .npz
 Status list_pictures(const char *folder, FileList *out, Error *err);
-bool name_ends(const char *name, const char *suffix);
 // The last whole number in a name, -1 when there is none: 12 of "rgba_00012.png".
 long name_number(const char *name);
 // A name without its ending: "rgba_00012".

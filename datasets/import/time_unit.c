@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/import/formats.h"
 
+#include "base/sort.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,21 +10,16 @@
 #define STEP_MIN 1e-3
 #define STEP_MAX 2.0
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // Median of the steps between the finite times, 0 when there is none.
 static double median_step(double *sorted, size_t count) {
-    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    sort_doubles(sorted, count);
     size_t steps = 0;
     for (size_t i = 0; i + 1 < count; i++) {
         double step = sorted[i + 1] - sorted[i];
         if (step > 0) sorted[steps++] = step;
     }
     if (steps == 0) return 0;
-    qsort(sorted, steps, sizeof *sorted, compare_doubles);
+    sort_doubles(sorted, steps);
     return sorted[steps / 2];
 }
 
