@@ -78,7 +78,9 @@ static bool append_motion(MotionField *field, const uint32_t *index, size_t coun
     MotionField out;
     Error err;
     if (motion_field_create(kept + times * count, &out, &err) != STATUS_OK) return false;
-    for (size_t r = 0; r < out.count; r++) scene_copy_motion(&out, r, field, r < kept ? r : index[(r - kept) % count]);
+    for (size_t r = 0; r < kept; r++) scene_copy_motion(&out, r, field, r);
+    for (size_t n = 0; n < times; n++)
+        for (size_t r = 0; r < count; r++) scene_copy_motion(&out, kept + n * count + r, field, index[r]);
     motion_field_free(field);
     *field = out;
     return true;

@@ -420,7 +420,7 @@ static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *er
     void *background = NULL, *bounds = NULL;
     H5Expect expect = {.kinds = H5_F32, .rank = 1, .dims = {3}, .letters = "3"};
     Status status = take_array(file, "background", true, &expect, H5_F32, NULL, &background, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && background) {
         memcpy(out->background, background, sizeof out->background);
         if (!floats_finite(out->background, 3)) status = not_finite(file, "background", err);
     }

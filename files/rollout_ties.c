@@ -74,9 +74,9 @@ static Lengths lengths_between(const RolloutFile *file, const Points *now, const
 // Colour, and moving flag and label in one coordinate; (count, EXTRA).
 static void fill_extra(const Points *p, Lengths l, real *out) {
     for (size_t i = 0; i < p->count; i++, out += EXTRA) {
-        for (size_t c = 0; c < 3; c++) out[c] = l.colour > 0 ? (real)p->colour[3 * i + c] * l.colour : 0;
-        out[3] = l.moving > 0 ? (real)p->moving[i] * l.moving : 0;
-        out[3] += l.label > 0 ? (real)p->label[i] * l.label : 0;
+        for (size_t c = 0; c < 3; c++) out[c] = p->colour ? (real)p->colour[3 * i + c] * l.colour : 0;
+        out[3] = p->moving ? (real)p->moving[i] * l.moving : 0;
+        out[3] += p->label ? (real)p->label[i] * l.label : 0;
     }
 }
 
@@ -106,10 +106,11 @@ static Status search(Device *device, const Points *now, const Points *points, Le
                     .index = arena_array(&device->scratch, points->count, sizeof(int32_t))};
     bool good = args.point && args.query && args.point_extra && args.query_extra && args.index;
     if (good) knn(device, &args);
-    if (good && !device->failed) device->nn->download(device, owner, args.index, points->count * sizeof *owner);
+    bool found = good && !device->failed;
+    if (found) device->nn->download(device, owner, args.index, points->count * sizeof *owner);
     arena_release(&device->scratch, mark);
     free(extra);
-    for (size_t i = 0; good && i < points->count; i++) // too far away for squares: any will do
+    for (size_t i = 0; found && i < points->count; i++) // too far away for squares: any will do
         if (owner[i] >= now->count) owner[i] = 0;
     return good ? device_status(device, err) : no_memory(err);
 }
