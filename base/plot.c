@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/plot.h"
 
-#include "base/file.h"
-
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 480, HEIGHT = 300, TICKS_MAX = 24, LEGEND_LINE = 18, TEXT_SIZE = 12 };
@@ -297,18 +294,4 @@ void plot_write_grid(const Plot *plots, int count, int columns, FILE *out) {
         fputs("</g>\n", out);
     }
     fputs("</svg>\n", out);
-}
-
-Status plot_save_svg(const Plot *plot, const char *path, Error *err) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) return error_set(err, STATUS_FAILED, "%s: no memory for a plot", path);
-    plot_write_svg(plot, true, out);
-    bool good = !ferror(out);
-    good = fclose(out) == 0 && good;
-    Status status = good ? file_write_bytes(path, text, length, err)
-                         : error_set(err, STATUS_FAILED, "%s: no memory for a plot", path);
-    free(text);
-    return status;
 }

@@ -4,8 +4,6 @@
 #ifndef VPD_BASE_PLOT_H
 #define VPD_BASE_PLOT_H
 
-#include "base/error.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -31,7 +29,6 @@ typedef struct Plot {
 // `standalone`: a picture of its own, which follows the reader's light or dark preference by itself; else a part of an
 // HTML page, whose text colour it takes.
 void plot_write_svg(const Plot *plot, bool standalone, FILE *out);
-Status plot_save_svg(const Plot *plot, const char *path, Error *err);
 
 // Several plots in one stand-alone picture, `columns` side by side.
 void plot_write_grid(const Plot *plots, int count, int columns, FILE *out);

@@ -89,25 +89,10 @@ static void test_escaping(void **state) {
     free(text);
 }
 
-static void test_files(void **state) {
-    (void)state;
-    char folder[64], path[128];
-    Error err;
-    const double x[] = {0, 1}, y[] = {0, 1};
-    const PlotSeries series[] = {{.name = "a", .x = x, .y = y, .count = 2, .colour = -1}};
-    Plot plot = {.title = "t", .series = series, .series_count = 1};
-    test_make_folder(folder);
-    snprintf(path, sizeof path, "%s/a.svg", folder);
-    assert_status_ok(plot_save_svg(&plot, path, &err), err);
-    assert_int_equal(access(path, R_OK), 0);
-    assert_status_error(plot_save_svg(&plot, "/nowhere/a.svg", &err), STATUS_BAD_INPUT, err, "/nowhere/a.svg");
-    test_remove_folder(folder);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ticks),           cmocka_unit_test(test_series),   cmocka_unit_test(test_log_axis),
-        cmocka_unit_test(test_nothing_and_one), cmocka_unit_test(test_escaping), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_nothing_and_one), cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
