@@ -16,7 +16,7 @@
 static const Flag flags[] = {
     {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
     {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
-    {.name = "form", .value = "FORM", .help = "step: published, velocity, full or all (default all)"},
+    {.name = "form", .value = "FORM", .help = "step: paper, velocity, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "whole", .help = "step: time whole steps only, as in training (timing each part makes a GPU wait)"},
@@ -67,9 +67,8 @@ static void print_dynamics_head(const StepShape *shape) {
 
 static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
-    static const Form forms[] = {{"published", false, VELOCITY_NONE},
-                                 {"published, velocity", false, VELOCITY_PARTICLE},
-                                 {"full", true, VELOCITY_NODE}};
+    static const Form forms[] = {
+        {"paper", false, VELOCITY_NONE}, {"paper, velocity", false, VELOCITY_PARTICLE}, {"full", true, VELOCITY_NODE}};
     if (!options->json) print_dynamics_head(shape);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         DynamicsBench b;
@@ -124,7 +123,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
                           .from = 1 << 12,
                           .to = 1 << 20};
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
-    if (status == STATUS_OK) status = command_choice(line, "form", "published|velocity|full|all", &out->form, err);
+    if (status == STATUS_OK) status = command_choice(line, "form", "paper|velocity|full|all", &out->form, err);
     if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);

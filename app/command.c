@@ -59,7 +59,7 @@ static Status read_as_option(const CommandLine *line, Option option, void *out, 
     char key[80];
     snprintf(key, sizeof key, "--%s", option.key);
     option.key = key;
-    return options_set((OptionTable){&option, 1}, out, key, value, err);
+    return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 
 Status command_int(const CommandLine *line, const char *flag, long min, long max, long *out, Error *err) {

@@ -16,7 +16,7 @@ Status command_int_list(const CommandLine *line, const char *flag, long min, lon
     if (!value) return STATUS_OK;
     snprintf(key, sizeof key, "--%s", flag);
     Option option = {.key = key, .type = OPTION_INT_LIST, .min = (double)min, .max = (double)max};
-    return options_set((OptionTable){&option, 1}, out, key, value, err);
+    return options_set((OptionTable){.options = &option, .count = 1}, out, key, value, err);
 }
 
 Status command_size(const CommandLine *line, const char *flag, int *H, int *W, Error *err) {

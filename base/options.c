@@ -2,6 +2,7 @@
 #include "base/options_internal.h"
 
 #include "base/check.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,26 @@ static Status unknown_key(OptionTable table, const char *key, Error *err) {
     return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; \"--help all\" lists all options", key);
 }
 
+// The entry for an option that is gone, or for the old name of a value.
+static const OptionOld *find_old(OptionTable table, const char *key, const char *value) {
+    for (const OptionOld *old = table.old; old && old->key; old++)
+        if (!strcmp(old->key, key) && (!old->renamed || !strcmp(old->value, value))) return old;
+    return NULL;
+}
+
+static bool same_value(const char *a, const char *b) {
+    double x, y;
+    return !strcmp(a, b) || (text_number(a, &x) && text_number(b, &y) && x == y);
+}
+
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err) {
     const Option *option = option_find(table, key);
+    const OptionOld *old = find_old(table, key, value);
+    if (old && old->renamed) value = old->renamed;
+    else if (old && same_value(value, old->value)) return STATUS_OK;
+    else if (old)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"; this option is gone: %s", key,
+                         old->value, value, old->reason);
     return option ? option_parse(option, config, value, err) : unknown_key(table, key, err);
 }
 

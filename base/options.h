@@ -42,15 +42,24 @@ typedef struct Option {
     const char *help;         // one sentence
 } Option;
 
+// What older files and command lines may still say: an option that is gone, or a value that has another name.
+typedef struct OptionOld {
+    const char *key, *value; // of an option that is gone: the one value that is accepted, as it is what happens now
+    const char *renamed;     // the value's name now; NULL: the option is gone
+    const char *reason;      // of an option that is gone, for the error that another value gets
+} OptionOld;
+
 typedef struct OptionTable {
     const Option *options;
     size_t count;
+    const OptionOld *old; // ended by a key of NULL; NULL: none
 } OptionTable;
 
 // Fills the whole config from the defaults of the table.
 void options_defaults(OptionTable table, void *config);
 
-// An unknown key names the nearest known one; a value out of range names the range and what was found.
+// An unknown key names the nearest known one; a value out of range names the range and what was found; an option that
+// is gone is accepted with the value that it stands for today, and the error for another one says what replaced it.
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err);
 
 // "key=value", as given to --set.

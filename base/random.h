@@ -21,8 +21,7 @@ typedef enum RandomPurpose {
     RANDOM_NODES,     // choice of abstract nodes
     RANDOM_RAYS,      // choice of training rays
     RANDOM_JITTER,    // stratified position of samples on a ray
-    RANDOM_NOISE,     // position noise
-    RANDOM_TEST,      // inputs of tests and benchmarks
+    RANDOM_TEST = 8,  // inputs of tests and benchmarks
     RANDOM_VIEWS,     // choice of input views
     RANDOM_NEAREST,   // pixels of the nearest-point term
     RANDOM_FLOW,      // pixels of the flow term

@@ -22,7 +22,7 @@ typedef struct SelfTest {
     Device *reference, *device;
     bool large;          // also the sizes that `vpd bench ops` times, and models of the reference widths
     int steps;           // training steps of each model
-    const char *model;   // that one alone ("published", "published, velocity", "full"); NULL: all
+    const char *model;   // that one alone ("paper", "paper, velocity", "full"); NULL: all
     Precision precision; // of the device, one that it has; the reference is in f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;

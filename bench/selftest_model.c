@@ -12,7 +12,7 @@ Status selftest_open_model(SelfTestModel *model, Device *device, const Config *c
     *model = (SelfTestModel){0};
     tape_init(&model->tape, device);
     Status status = vpd_create(config, device, &model->model, err);
-    OptimizerConfig options = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
+    OptimizerConfig options = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&model->optimizer, &model->model->parameters, options, err) : status;
 }
 
@@ -29,14 +29,14 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
     int views[SELFTEST_VIEWS];
     CHECK_EQ(frames->V, SELFTEST_VIEWS);
     for (int v = 0; v < frames->V; v++) views[v] = v;
-    LossInput input = {.frames = frames,
-                       .input_views = views,
-                       .input_view_count = frames->V,
-                       .rollout = frames->F - (int)model->model->config.model.T,
-                       .key = {1, (uint32_t)step, 0},
-                       .scale = 1};
+    EpisodeInput input = {.frames = frames,
+                          .input_views = views,
+                          .input_view_count = frames->V,
+                          .rollout = frames->F - (int)model->model->config.model.T,
+                          .key = {1, (uint32_t)step, 0},
+                          .scale = 1};
     parameters_zero_grad(&model->model->parameters);
-    Status status = loss_backward(&model->tape, model->model, &model->workspace, &input, &values, err);
+    Status status = train_episode(&model->tape, model->model, &model->workspace, &input, &values, err);
     if (status == STATUS_OK) status = loss_read(&model->tape, &values, &parts, err);
     *loss = parts.total;
     return status;

@@ -6,7 +6,7 @@
 #include "bench/selftest.h"
 #include "bench/step_bench.h"
 #include "nn/optimizer.h"
-#include "train/loss.h"
+#include "train/episode.h"
 
 enum { SELFTEST_VIEWS = 2 };
 

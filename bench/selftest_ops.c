@@ -9,7 +9,7 @@
 #include <string.h>
 
 // f32: only the order of sums may differ. Else factors are rounded by up to 2^-24, 2^-16, 2^-8 and 2^-11, in up to five
-// products one behind the other, and errors of ops grow through a model. Gradients as a whole: published forms
+// products one behind the other, and errors of ops grow through a model. Gradients as a whole: paper forms
 // were 1.3e-4 off in tf32.
 const SelfTestPrecision selftest_precisions[] = {
     [PRECISION_F32] = {1e-5, 1e-3, 0, "ops", "again", "models", "gradients"},

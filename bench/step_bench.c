@@ -2,7 +2,7 @@
 #include "bench/step_bench.h"
 
 #include "nn/optimizer.h"
-#include "train/loss.h"
+#include "train/episode.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 1
                                              {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
                                              {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
                                              {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
-const char *const step_form_names[STEP_FORMS] = {"published", "published, velocity", "full"};
+const char *const step_form_names[STEP_FORMS] = {"paper", "paper, velocity", "full"};
 
 Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
     static const char *const fixed[] = {"model.T=2",
@@ -37,7 +37,6 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "renderer.radius_per_particle=false",
                                         "train.rollout_from=[0]",
                                         "train.moving_rays=0",
-                                        "train.displacement_penalty=0",
                                         "train.nearest_term=0",
                                         "train.flow_term=0",
                                         "data.extent=2",
@@ -48,8 +47,8 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "gnn.decode_width=0.1",
                                         "gnn.smooth_width=0.15",
                                         "gnn.moving_threshold=0.005"};
-    static const char *const forms[STEP_FORMS][2] = {{"gnn.form=published", "gnn.velocity=none"},
-                                                     {"gnn.form=published", "gnn.velocity=particle"},
+    static const char *const forms[STEP_FORMS][2] = {{"gnn.form=paper", "gnn.velocity=none"},
+                                                     {"gnn.form=paper", "gnn.velocity=particle"},
                                                      {"gnn.form=full", "gnn.velocity=auto"}};
     char text[7][OPTION_LENGTH];
     snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
@@ -95,7 +94,7 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
         status =
             motion_cache_open(&b->workspace.motion, NULL, b->model, &source, NULL, err); // as after the first epoch
     if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err);            // in the model's precision
-    OptimizerConfig optimizer = {t->beta1, t->beta2, 1e-8, t->weight_decay, t->clip, t->ema};
+    OptimizerConfig optimizer = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&b->optimizer, &b->model->parameters, optimizer, err) : status;
 }
 
@@ -113,15 +112,15 @@ static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error 
     LossParts parts;
     LossValues values;
     double norm;
-    LossInput input = {.frames = b->frames,
-                       .input_views = b->input_views,
-                       .input_view_count = b->frames->V,
-                       .rollout = b->frames->F - (int)b->config->model.T,
-                       .key = {1, (uint32_t)b->step, 0},
-                       .scale = 1,
-                       .clock = clock};
+    EpisodeInput input = {.frames = b->frames,
+                          .input_views = b->input_views,
+                          .input_view_count = b->frames->V,
+                          .rollout = b->frames->F - (int)b->config->model.T,
+                          .key = {1, (uint32_t)b->step, 0},
+                          .scale = 1,
+                          .clock = clock};
     parameters_zero_grad(&b->model->parameters);
-    Status status = loss_backward(&b->tape, b->model, &b->workspace, &input, &values, err);
+    Status status = train_episode(&b->tape, b->model, &b->workspace, &input, &values, err);
     if (status != STATUS_OK) return status;
     BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
     optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));
@@ -166,7 +165,7 @@ static Status draw_rays(Bench *b, Scene *scene, Error *err) {
     const TrainConfig *t = &b->config->train;
     RayBatch *rays = &b->workspace.rays;
     int present = (int)b->config->model.T - 1;
-    RayBatchOptions options = {b->input_views, b->frames->V, t->rays, 0, 0, 1, 0, 0};
+    RayBatchOptions options = {t->rays, 0, 0, 1, 0, 0};
     Status status = ray_batch_draw(rays, b->frames, present, present, 0, &options, err);
     if (status == STATUS_OK)
         vpd_render(&b->tape, b->model, scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);

@@ -26,7 +26,7 @@ typedef enum StepForm {
     STEP_VELOCITY,
     STEP_FULL,
     STEP_FORMS
-} StepForm; // VELOCITY: published beside a velocity path
+} StepForm; // VELOCITY: paper beside a velocity path
 
 extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
 extern const char *const step_form_names[STEP_FORMS];

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole training steps of vpd and of PyTorch in turns: the same recording, views, image size, N, M, rays, rollout and form.
 
-    benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms published,velocity]
+    benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms paper,velocity]
                           [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
                           [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
@@ -27,7 +27,7 @@ def command_line():
     parser.add_argument("--vpd", default="build/release/vpd")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch, numpy, scipy and h5py")
     parser.add_argument("--presets", default="tiny,small,paper")
-    parser.add_argument("--forms", default="published,velocity")
+    parser.add_argument("--forms", default="paper,velocity")
     parser.add_argument("--rivals", default="eager,compile")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
@@ -70,7 +70,7 @@ def run_torch(args, preset, form, rival):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
     command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data,
                "--device", args.device.split(":")[0]]
-    command += {"published": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
+    command += {"paper": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
     command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"]}[rival]
     text = run(command)
 

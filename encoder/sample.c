@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of the particles beside the moving ones, those inside the workspace box (voxel).
+#define INSIDE_SHARE 0.7
+
 void selection_free(Selection *selection) {
     free(selection->items);
     voxel_table_free(&selection->voxels);
@@ -41,7 +44,7 @@ static size_t split(const PointCloud *cloud, PointTest *passes, Keyed *items, si
 static Status sample_by_box(const PointCloud *cloud, const SampleOptions *options, Keyed *items, size_t count, size_t N,
                             Keyed *scratch, Selection *out, size_t *chosen, Error *err) {
     size_t inside = split(cloud, point_is_inside, items, count, scratch), outside = count - inside;
-    size_t want_in = (size_t)llrint(options->inside_share * (double)N), want_out = N - want_in;
+    size_t want_in = (size_t)llrint(INSIDE_SHARE * (double)N), want_out = N - want_in;
     size_t spare_in = inside < want_in ? want_in - inside : 0, spare_out = outside < want_out ? want_out - outside : 0;
     size_t chosen_in = 0, chosen_out = 0;
     Status status = choose_voxel(&out->voxels, items, inside, want_in + spare_out, cloud->position, options->extent,

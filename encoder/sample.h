@@ -12,7 +12,6 @@ typedef struct SampleOptions {
     Sampling sampling;
     size_t N;            // at most
     double moving_share; // fraction of N that is chosen first, among moving points (voxel)
-    double inside_share; // fraction of the rest inside the workspace box (voxel)
     double extent;       // X, metres
     uint32_t seed, step, episode;
 } SampleOptions;

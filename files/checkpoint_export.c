@@ -34,10 +34,10 @@ Status checkpoint_export_publication(const char *path, CheckpointWeights which, 
 // Every option as a text of its own, for readers without YAML. `values` has room for VALUE_SIZE bytes an option.
 static size_t describe_options(const Config *config, char *values, SafetensorsText *texts) {
     size_t count = 0;
-    for (size_t i = 0; i < config_options.count; i++) {
+    for (size_t i = 0; i < config_record.count; i++) {
         char *value = values + i * VALUE_SIZE;
-        if (options_format(&config_options.options[i], config, value, VALUE_SIZE))
-            texts[count++] = (SafetensorsText){config_options.options[i].key, value};
+        if (options_format(&config_record.options[i], config, value, VALUE_SIZE))
+            texts[count++] = (SafetensorsText){config_record.options[i].key, value};
     }
     return count;
 }
@@ -70,9 +70,9 @@ static Status write_arrays(const char *path, HostArrays *arrays, bool half, cons
 static Status write_with_meta(const char *path, HostArrays *arrays, const CheckpointMeta *meta, bool raw, bool half,
                               Error *err) {
     char step[32], time_step[32];
-    char *config = options_to_yaml(config_options, &meta->config, false);
-    char *values = calloc(config_options.count, VALUE_SIZE);
-    SafetensorsText *texts = calloc(config_options.count + 8, sizeof *texts);
+    char *config = options_to_yaml(config_record, &meta->config, false);
+    char *values = calloc(config_record.count, VALUE_SIZE);
+    SafetensorsText *texts = calloc(config_record.count + 8, sizeof *texts);
     Status status = STATUS_FAILED;
     if (config && values && texts) {
         snprintf(step, sizeof step, "%ld", meta->step);

@@ -247,7 +247,7 @@ static Status write_bytes(const char *temporary, void *context, Error *err) {
 Status checkpoint_write_file(const char *path, const CheckpointMeta *meta,
                              const HostArrays groups[CHECKPOINT_GROUP_COUNT], Error *err) {
     Bytes image = {.path = path};
-    char *config = options_to_yaml(config_options, &meta->config, false);
+    char *config = options_to_yaml(config_record, &meta->config, false);
     Status status = STATUS_FAILED;
     if (config && make_image(meta, groups, config, &image)) status = file_write_atomic(path, write_bytes, &image, err);
     else error_set(err, STATUS_FAILED, "%s: not saved: out of memory", path);

@@ -7,12 +7,20 @@
 #include "nn/activation.h"
 
 typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
-typedef enum GnnNodes { NODES_RANDOM, NODES_FARTHEST, NODES_VOXEL, NODES_MOVING } GnnNodes;
-typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE } GnnDistance;
-typedef enum GnnVelocity { VELOCITY_NONE, VELOCITY_PARTICLE, VELOCITY_NODE } GnnVelocity; // flat: NODE means PARTICLE
-typedef enum GnnDecode { DECODE_PARTICLE, DECODE_NODE } GnnDecode;
+// The choices of the options, in their order; AUTO is resolved before it comes here.
+typedef enum GnnNodes { NODES_RANDOM, NODES_FARTHEST, NODES_VOXEL, NODES_MOVING, NODES_AUTO } GnnNodes;
+typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE, DISTANCE_AUTO } GnnDistance;
+typedef enum GnnVelocity {
+    VELOCITY_NONE,
+    VELOCITY_PARTICLE,
+    VELOCITY_NODE, // of a flat graph: PARTICLE
+    VELOCITY_AUTO
+} GnnVelocity;
+typedef enum GnnDecode { DECODE_PARTICLE, DECODE_NODE, DECODE_AUTO } GnnDecode;
 
 enum { GNN_MAX_SETS = 8 };
+// Neighbours that a model looks for; tests take fewer.
+enum { GNN_PARTICLE_TO_NODE = 3, GNN_NODE_TO_NODE = 10, GNN_NODE_TO_PARTICLE = 4 };
 
 typedef struct GnnConfig {
     size_t T, D, C, L, M;

@@ -27,17 +27,11 @@ static Status find_checkpoint(Session *session, const SessionOptions *options, E
 
 // A checkpoint that was made by hand may leave lengths at 0, "from the data"; there are none here.
 static Status check_lengths(const Session *session, Error *err) {
-    const Config *c = &session->meta.config;
-    const double lengths[] = {c->data.extent,       c->gnn.length_scale,     c->gnn.displacement_scale,
-                              c->gnn.colour_length, c->gnn.moving_length,    c->gnn.decode_width,
-                              c->gnn.smooth_width,  c->gnn.moving_threshold, c->renderer.radius};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        if (!(lengths[i] > 0))
+    for (int i = 0; i < CONFIG_LENGTHS; i++)
+        if (!(config_length_of(&session->meta.config, i) > 0))
             return error_set(err, STATUS_BAD_INPUT,
-                             "%s: expected every length of the config to be known (data.extent, gnn.*_scale, .., "
-                             "renderer.radius), found 0; "
-                             "was it written by \"vpd train\"?",
-                             session->path);
+                             "%s: %s: expected a length above 0 m, found 0; was it written by \"vpd train\"?",
+                             session->path, config_lengths[i].key);
     return STATUS_OK;
 }
 

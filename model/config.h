@@ -6,13 +6,19 @@
 #define VPD_MODEL_CONFIG_H
 
 #include "base/options.h"
+#include "gnn/config.h"
+#include "model/loss_terms.h"
 
+// Choices of options, in the order of the table in model/config.c.
 typedef enum Preset { PRESET_NONE, PRESET_TINY, PRESET_SMALL, PRESET_PAPER, PRESET_LARGE } Preset;
+typedef enum GnnForm { FORM_FULL, FORM_PAPER, FORM_COUNT } GnnForm;
+typedef enum Switch { SWITCH_OFF, SWITCH_ON, SWITCH_AUTO } Switch;
+typedef enum TurnAxis { TURN_NONE, TURN_X, TURN_Y, TURN_Z } TurnAxis;
 
 typedef struct DataConfig {
     char path[OPTION_TEXT_SIZE];
     IntList input_views; // views given to the encoder; empty = all but the held-out ones
-    bool crop;           // points outside the workspace box give no particle
+    bool crop;           // points outside the workspace box are ignored
     double extent;       // X, metres
     double time_step;    // seconds between frames that the model sees; 0 = the data's
     long stride;         // take every stride-th frame
@@ -21,12 +27,11 @@ typedef struct DataConfig {
 } DataConfig;
 
 typedef struct ModelConfig {
-    int preset;     // Preset
-    long T;         // input time steps
-    long D;         // features of a particle
-    long C;         // hidden width of the dynamics
-    int activation; // Activation
-    int precision;  // Precision
+    int preset;    // Preset
+    long T;        // input time steps
+    long D;        // features of a particle
+    long C;        // hidden width of the dynamics
+    int precision; // Precision
 } ModelConfig;
 
 typedef struct EncoderOptions {
@@ -34,24 +39,25 @@ typedef struct EncoderOptions {
     IntList widths;
     bool carry_rgb, depth_input;
     int sampling; // uniform|voxel
-    double moving_share, inside_share;
+    double moving_share;
 } EncoderOptions;
 
+// What is left at AUTO (-1 for numbers) becomes what the form says.
 typedef struct GnnOptions {
-    int form;  // full|published: sets what is left at "auto"
-    int graph; // hierarchical|flat|none
+    int form;  // GnnForm
+    int graph; // GnnGraph
     long M, L;
-    long k_particle_to_node, k_node_to_node, k_node_to_particle;
-    int nodes;                                            // auto|random|farthest|voxel|moving
-    int distance;                                         // auto|position|appearance
-    int velocity;                                         // auto|none|particle|node
-    int decode;                                           // auto|particle|node
-    int moving_flag, node_extras, gap, smooth, rigid_cue; // auto|off|on
-    long cross_edges, contact_edges, moving_vote;         // -1 = auto
+    int velocity;       // GnnVelocity
+    int gap, rigid_cue; // Switch
+    long cross_edges, contact_edges, moving_vote;
     bool rotation;
     double feature_change;
-    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width,
-        moving_threshold; // metres
+    double moving_threshold; // metres
+    // Set by the form alone; model/config.c writes them beside a run as a record.
+    int nodes, distance, decode;          // GnnNodes, GnnDistance, GnnDecode
+    int moving_flag, node_extras, smooth; // Switch
+    // Shares of data.extent, metres; a record, too.
+    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width;
 } GnnOptions;
 
 typedef struct RendererOptions {
@@ -73,16 +79,16 @@ typedef struct TrainConfig {
     double busy_starts;    // share of the others that are drawn by how much moves after them
     long rays;             // rays per image and step
     double moving_rays;    // share of the rays on pixels that change
-    RealList step_weights; // empty = equal
-    double rate, rate_end, weight_decay, beta1, beta2;
+    double rate, rate_end, weight_decay;
     long warmup;
-    double clip;           // largest gradient norm; 0 = off
-    double ema;            // decay of the moving average of weights; 0 = off
-    double position_noise; // in units of s
-    double displacement_penalty, nearest_term, flow_term, depth_term, ssim_term;
-    long motion_particles; // per time step meanwhile; 0: encoder.N
-    long motion_steps;     // of the steps, first: the dynamics alone, without encoder and renderer
-    int turn;              // none|x|y|z: axis that episodes are turned about
+    double clip; // largest gradient norm; 0 = off
+    double ema;  // decay of the moving average of weights; 0 = off
+#define CONFIG_WEIGHT(NAME, name, ...) double name##_term;
+    LOSS_TERMS(CONFIG_WEIGHT) // weights: nearest_term, flow_term, ..
+#undef CONFIG_WEIGHT
+    long motion_particles; // per time step in those steps; 0: encoder.N
+    long motion_steps;     // initial steps that train the dynamics only, without encoder and renderer
+    int turn;              // TurnAxis: episodes are rotated about it
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
     bool cuda_graph;       // a GPU gets the parts of a step that come again as captured graphs
@@ -116,18 +122,22 @@ typedef struct Config {
 } Config;
 
 extern const OptionTable config_options;
+// The options, then values that follow from them (what only the form sets, lengths that are shares of data.extent):
+// what stands in checkpoints and in a run's config.yaml. A file may name these values, but not change them.
+extern const OptionTable config_record;
 extern const char *const config_usual_keys[]; // what a training changes most; NULL-terminated
 
 void config_defaults(Config *config);
-// What stands for options that a checkpoint does not name: it is older than they are, and was trained without.
+// Defaults for options that older checkpoints lack: what they were trained with.
 void config_defaults_of_checkpoint(Config *config);
-// A preset (model.preset) stands for options that neither a file nor config_set names, whatever the order.
+// A preset (model.preset) sets the options that neither a file nor config_set names, whatever the order.
 // A YAML file; path NULL: nothing.
 Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err);
 // A checkpoint's config: its preset has been applied.
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);
 // "key=value" pairs in order.
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);
+bool config_is_option(const char *key); // false for values that follow from options
 // `field` lies within the config.
 void config_set_origin(Config *config, const void *field, ConfigOrigin origin);
 
@@ -141,9 +151,27 @@ bool config_each_change(const Config *config, size_t *i, ConfigChange *out);
 
 // Resolves every "auto" from gnn.form and checks options against one another.
 Status config_resolve(Config *config, Error *err);
-// Takes every derived length of `from` that `config` leaves at 0.
+
+// The lengths of a model. Those that a config leaves at 0 are derived from the data (model/lengths.h).
+typedef struct ConfigLength {
+    const char *key;
+    size_t offset;
+    double share; // of data.extent; 0: measured
+} ConfigLength;
+enum { CONFIG_LENGTHS = 9 };
+extern const ConfigLength config_lengths[CONFIG_LENGTHS]; // data.extent first
+
+static inline double *config_length(Config *config, int i) {
+    return (double *)((char *)config + config_lengths[i].offset);
+}
+static inline double config_length_of(const Config *config, int i) {
+    return *(const double *)((const char *)config + config_lengths[i].offset);
+}
+
+// Takes every length of `from` that `config` leaves at 0. The renderer's radius belongs to a number of particles: it is
+// taken only where encoder.N is the same.
 void config_take_lengths(Config *config, const Config *from);
-// Takes how many particles, nodes and samples there are, and of which kind: weights do not depend on it.
+// Takes how many particles, nodes and samples there are, and how particles are shared out: the weights fit any.
 void config_take_amounts(Config *config, const Config *from);
 // Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all
 // differences at once.

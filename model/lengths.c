@@ -6,6 +6,7 @@
 #include "nn/backend.h"
 #include "nn/knn.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,6 @@ static Status append_spacing(const Config *config, Device *device, const Observa
     Status status = unproject_frame(o, o->F - 1, (UnprojectOptions){.crop = config->data.crop}, cloud, err);
     SampleOptions options = {.sampling = (Sampling)config->encoder.sampling,
                              .N = (size_t)config->encoder.N,
-                             .inside_share = config->encoder.inside_share,
                              .extent = config->data.extent,
                              .seed = (uint32_t)config->train.seed,
                              .episode = episode};
@@ -142,29 +142,30 @@ static Status derive_radius(Config *config, Device *device, size_t count, const 
     return status;
 }
 
+// Shares of data.extent. Only a length that is an option may be another.
+static Status derive_shares(Config *config, Error *err) {
+    for (int i = 0; i < CONFIG_LENGTHS; i++) {
+        const ConfigLength *l = &config_lengths[i];
+        double *length = config_length(config, i), share = l->share * config->data.extent;
+        if (l->share == 0) continue;
+        fill_length(config, length, share);
+        if (fabs(*length - share) > 1e-6 * share && !config_is_option(l->key))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected %.6g m, %g of data.extent, found %.6g m; it follows from data.extent and is "
+                             "no option, so leave it out",
+                             l->key, share, l->share, *length);
+    }
+    return STATUS_OK;
+}
+
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err) {
     Status status = config->data.extent > 0 ? STATUS_OK : derive_extent(config, count, observations, err);
-    if (status != STATUS_OK) return status;
-    double X = config->data.extent;
-    fill_length(config, &config->gnn.length_scale, 0.05 * X);
-    fill_length(config, &config->gnn.displacement_scale, 0.025 * X);
-    fill_length(config, &config->gnn.colour_length, 0.5 * X);
-    fill_length(config, &config->gnn.moving_length, 0.15 * X);
-    fill_length(config, &config->gnn.decode_width, 0.05 * X);
-    fill_length(config, &config->gnn.smooth_width, 0.075 * X);
-    fill_length(config, &config->gnn.moving_threshold, 0.0025 * X);
-    return config->renderer.radius > 0 ? STATUS_OK : derive_radius(config, device, count, observations, err);
+    if (status == STATUS_OK) status = derive_shares(config, err);
+    if (status != STATUS_OK || config->renderer.radius > 0) return status;
+    return derive_radius(config, device, count, observations, err);
 }
 
 void lengths_print(const Config *config, FILE *out) {
-    static const char *const keys[] = {"data.extent",       "gnn.length_scale",     "gnn.displacement_scale",
-                                       "gnn.colour_length", "gnn.moving_length",    "gnn.decode_width",
-                                       "gnn.smooth_width",  "gnn.moving_threshold", "renderer.radius"};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        for (size_t i = 0; i < config_options.count; i++) {
-            char text[64];
-            const Option *option = &config_options.options[i];
-            if (strcmp(option->key, keys[k]) || !options_format(option, config, text, sizeof text)) continue;
-            fprintf(out, "%-26s %s m\n", option->key, text);
-        }
+    for (int i = 0; i < CONFIG_LENGTHS; i++)
+        fprintf(out, "%-26s %.6g m\n", config_lengths[i].key, config_length_of(config, i));
 }

@@ -9,7 +9,8 @@
 #include "nn/device.h"
 
 // Observations of some training episodes: the last frame of each is looked at. Fills every length of `config` that is
-// 0. STATUS_BAD_INPUT when there is no valid depth in any of them.
+// 0. STATUS_BAD_INPUT when there is no valid depth in any of them, and when a length that follows from data.extent is
+// another.
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err);
 
 // One line for each length: "gnn.length_scale  0.1 m".

@@ -53,9 +53,9 @@ static GraphSize graph_size(const Config *c, double N) {
     bool flat = g->graph == GRAPH_FLAT;
     GraphSize s = {.N = N, .M = flat ? N : fmin((double)g->M, N), .C = (double)c->model.C};
     double extra = flat ? 0 : (double)(g->cross_edges + g->contact_edges);
-    s.to_node = N * fmin((double)g->k_particle_to_node, s.M);
-    s.among = s.M * fmin((double)g->k_node_to_node + extra, s.M);
-    s.to_particle = N * fmin((double)g->k_node_to_particle, s.M);
+    s.to_node = N * fmin(GNN_PARTICLE_TO_NODE, s.M);
+    s.among = s.M * fmin(GNN_NODE_TO_NODE + extra, s.M);
+    s.to_particle = N * fmin(GNN_NODE_TO_PARTICLE, s.M);
     return s;
 }
 
@@ -69,7 +69,7 @@ static void add_rounds(const Config *c, const GraphSize *s, StepNumbers *n) {
 }
 
 static void add_decode(const Config *c, const GraphSize *s, StepNumbers *n) {
-    bool at_particles = c->gnn.decode == 1 + DECODE_PARTICLE;
+    bool at_particles = c->gnn.decode == DECODE_PARTICLE;
     double edges = s->to_particle, nodes = s->M * s->C;
     n->values += edges * (GEOMETRY + 2) + (at_particles ? nodes + s->N * (s->C + 4) : s->M * WEIGHT_HIDDEN + edges);
     n->kept += at_particles ? 2 * edges * s->C + 2 * s->N * s->C : nodes;

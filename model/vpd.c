@@ -17,12 +17,12 @@ static EncoderConfig encoder_config(const Config *c) {
                          .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)),
                          .depth_input = c->encoder.depth_input,
                          .extent = c->data.extent,
-                         .activation = (Activation)c->model.activation};
+                         .activation = ACTIVATION_SILU};
     for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
     return out;
 }
 
-// Options of three states (auto, off, on) and enums with a leading auto are resolved before they come here.
+// Every "auto" is resolved before it comes here.
 static GnnConfig gnn_config(const Config *c) {
     const GnnOptions *g = &c->gnn;
     return (GnnConfig){.T = (size_t)c->model.T,
@@ -30,23 +30,23 @@ static GnnConfig gnn_config(const Config *c) {
                        .C = (size_t)c->model.C,
                        .L = (size_t)g->L,
                        .M = (size_t)g->M,
-                       .activation = (Activation)c->model.activation,
+                       .activation = ACTIVATION_SILU,
                        .graph = (GnnGraph)g->graph,
-                       .nodes = (GnnNodes)(g->nodes - 1),
-                       .distance = (GnnDistance)(g->distance - 1),
-                       .velocity = (GnnVelocity)(g->velocity - 1),
-                       .decode = (GnnDecode)(g->decode - 1),
-                       .moving_flag = g->moving_flag == 2,
-                       .node_extras = g->node_extras == 2,
-                       .gap = g->gap == 2,
-                       .rigid_cue = g->rigid_cue == 2,
-                       .smooth = g->smooth == 2,
+                       .nodes = (GnnNodes)g->nodes,
+                       .distance = (GnnDistance)g->distance,
+                       .velocity = (GnnVelocity)g->velocity,
+                       .decode = (GnnDecode)g->decode,
+                       .moving_flag = g->moving_flag == SWITCH_ON,
+                       .node_extras = g->node_extras == SWITCH_ON,
+                       .gap = g->gap == SWITCH_ON,
+                       .rigid_cue = g->rigid_cue == SWITCH_ON,
+                       .smooth = g->smooth == SWITCH_ON,
                        .rotation = g->rotation,
                        .carry_rgb = c->encoder.carry_rgb,
                        .feature_change = g->feature_change,
-                       .k_particle_to_node = (size_t)g->k_particle_to_node,
-                       .k_node_to_node = (size_t)g->k_node_to_node,
-                       .k_node_to_particle = (size_t)g->k_node_to_particle,
+                       .k_particle_to_node = GNN_PARTICLE_TO_NODE,
+                       .k_node_to_node = GNN_NODE_TO_NODE,
+                       .k_node_to_particle = GNN_NODE_TO_PARTICLE,
                        .cross_edges = (size_t)g->cross_edges,
                        .contact_edges = (size_t)g->contact_edges,
                        .extent = c->data.extent,
@@ -71,7 +71,7 @@ static RendererConfig renderer_config(const Config *c) {
                             .view_direction = r->view_direction,
                             .carry_rgb = c->encoder.carry_rgb,
                             .background = (RendererBackground)r->background,
-                            .activation = (Activation)c->model.activation};
+                            .activation = ACTIVATION_SILU};
 }
 
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
@@ -170,15 +170,6 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *se
     }
 }
 
-// A pixel has the same noise at every input time, so that what stands still goes on standing still.
-static void add_noise(const Chosen *chosen, EncodeOptions options) {
-    RandomKey key = {options.key.seed, RANDOM_NOISE, options.key.step, options.key.episode};
-    for (size_t i = 0; options.position_noise > 0 && i < chosen->count; i++)
-        for (size_t c = 0; c < 3; c++)
-            chosen->position[3 * i + c] +=
-                (real)(options.position_noise * random_normal(key, 3 * (uint64_t)chosen->pixel[i] + c));
-}
-
 static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
                            const MotionSeen *seen, EncodeOptions options, Chosen *out, Error *err) {
     const Config *c = &model->config;
@@ -187,7 +178,6 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
                             .N = options.particles ? options.particles : (size_t)c->encoder.N,
                             .moving_share =
                                 options.particles ? fmax(0.5, c->encoder.moving_share) : c->encoder.moving_share,
-                            .inside_share = c->encoder.inside_share,
                             .extent = c->data.extent,
                             .seed = options.key.seed,
                             .step = options.key.step,
@@ -199,7 +189,6 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
     if (!tape->device->failed) flags_settle(tape, &motion, out->count, out->position, out->colour, out->moving);
-    if (!tape->device->failed) add_noise(out, options);
     return STATUS_OK;
 }
 

@@ -71,7 +71,6 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 
 typedef struct EncodeOptions {
     SceneKey key;
-    double position_noise; // standard deviation in metres, added to input positions; 0 = none
     bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
     size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as
                            // encoder.moving_share says

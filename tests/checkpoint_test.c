@@ -80,8 +80,8 @@ static void meta_comes_back(void **state) {
     Setting *s = *state;
     CheckpointMeta meta;
     assert_status_ok(checkpoint_read_meta(s->path, &meta, &s->err), s->err);
-    char *before = options_to_yaml(config_options, &s->meta.config, false);
-    char *after = options_to_yaml(config_options, &meta.config, false);
+    char *before = options_to_yaml(config_record, &s->meta.config, false);
+    char *after = options_to_yaml(config_record, &meta.config, false);
     assert_string_equal(before, after);
     assert_true(meta.config.renderer.radius == 1.0 / 3);
     assert_string_equal(meta.config.data.path, s->meta.config.data.path);
@@ -120,10 +120,13 @@ static void options_that_came_later_are_off(void **state) {
     assert_status_ok(config_parse(&old, text, strlen(text), "old", &s->err), s->err);
     assert_status_ok(config_resolve(&now, &s->err), s->err);
     assert_status_ok(config_resolve(&old, &s->err), s->err);
-    assert_true(now.gnn.gap == 2 && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0 && now.gnn.rigid_cue == 2);
-    assert_true(old.gnn.gap == 1 && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0 && old.gnn.rigid_cue == 1);
+    assert_true(now.gnn.gap == SWITCH_ON && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0 &&
+                now.gnn.rigid_cue == SWITCH_ON);
+    assert_true(old.gnn.gap == SWITCH_OFF && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0 &&
+                old.gnn.rigid_cue == SWITCH_OFF);
     assert_true(old.encoder.moving_share == 0 && now.encoder.moving_share > 0);
-    assert_true(old.gnn.cross_edges == 3 && old.gnn.smooth == 2); // what it names it has, and what that stands for
+    assert_true(old.gnn.cross_edges == 3 &&
+                old.gnn.smooth == SWITCH_ON); // what it names it has, and what that stands for
 }
 
 // Numbers of particles, nodes and samples are no part of the weights; widths are.

@@ -163,11 +163,6 @@ static void huber(const double *in, double *out) {
     tape_free(&tape);
 }
 
-static void step_weights(const double *in, double *out) {
-    TrainConfig train = {.step_weights = {2, {in[0], in[1]}}};
-    schedule_step_weights(&train, 3, out);
-}
-
 static void learning_rate(const double *in, double *out) {
     TrainConfig train = {
         .rate = in[0], .rate_end = in[1], .warmup = (long)in[2], .motion_steps = (long)in[3], .steps = (long)in[4]};
@@ -213,7 +208,6 @@ static const Example examples[] = {
     {"Compositing", 11, 3, compositing},
     {"SSIM term", 4, 1, ssim},
     {"Pseudo-Huber", 4, 4, huber},
-    {"Rollout-step weights", 2, 4, step_weights},
     {"Learning rate", 9, 4, learning_rate},
     {"Adam", 12, 8, adam},
 };

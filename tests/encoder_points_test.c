@@ -86,11 +86,9 @@ static void missing_depth_gives_no_point(void **state) {
     assert_status_ok(unproject_frame(&s.o, 1, (UnprojectOptions){0}, &cloud, &err), err);
     assert_int_equal(cloud.count, 0);
     Selection chosen = {0};
-    assert_status_ok(
-        sample_particles(&s.o, &cloud,
-                         &(SampleOptions){.sampling = SAMPLING_VOXEL, .N = 10, .inside_share = 0.7, .extent = 1},
-                         &chosen, &err),
-        err);
+    assert_status_ok(sample_particles(&s.o, &cloud, &(SampleOptions){.sampling = SAMPLING_VOXEL, .N = 10, .extent = 1},
+                                      &chosen, &err),
+                     err);
     assert_int_equal(chosen.count, 0);
     selection_free(&chosen);
     point_cloud_free(&cloud);
@@ -245,7 +243,7 @@ static void voxels_share_between_box_and_rest(void **state) {
     PointCloud cloud = unproject(&s, 0, (UnprojectOptions){0});
     size_t inside = 0;
     for (size_t i = 0; i < cloud.count; i++) inside += cloud.inside[i];
-    SampleOptions options = {.sampling = SAMPLING_VOXEL, .N = 60, .inside_share = 0.7, .extent = 1};
+    SampleOptions options = {.sampling = SAMPLING_VOXEL, .N = 60, .extent = 1};
     Selection chosen = choose(&s, &cloud, options);
     assert_int_equal(chosen.count, 60);
     assert_int_equal(count_inside(&cloud, &chosen), 42);
@@ -289,9 +287,7 @@ static void voxels_spread_particles(void **state) {
     for (uint32_t seed = 0; seed < 20; seed++)
         for (int sampling = 0; sampling < 2; sampling++) {
             Selection chosen =
-                choose(&s, &cloud,
-                       (SampleOptions){
-                           .sampling = (Sampling)sampling, .N = 40, .inside_share = 0.7, .extent = 1, .seed = seed});
+                choose(&s, &cloud, (SampleOptions){.sampling = (Sampling)sampling, .N = 40, .extent = 1, .seed = seed});
             mean[sampling] += mean_gap(&cloud, &chosen) / 20;
             selection_free(&chosen);
         }

@@ -43,7 +43,6 @@ static bool same_choice(const Reference *file, const PointCloud *cloud, Selectio
     SampleOptions options = {.sampling = reference_is(file, "sampling", "voxel") ? SAMPLING_VOXEL : SAMPLING_UNIFORM,
                              .N = (size_t)reference_number(file, "N"),
                              .moving_share = moving_share,
-                             .inside_share = reference_number(file, "inside_share"),
                              .extent = reference_number(file, "X"),
                              .seed = (uint32_t)reference_number(file, "seed"),
                              .step = (uint32_t)reference_number(file, "step"),

@@ -47,8 +47,8 @@ static const char *const *form(int i) {
                                            {"gnn.feature_change=0.1", NULL},
                                            {"model.T=1", NULL},
                                            {"model.T=3", "gnn.rotation=true", NULL},
-                                           {"gnn.form=published", NULL},
-                                           {"gnn.form=published", "gnn.velocity=particle", NULL},
+                                           {"gnn.form=paper", NULL},
+                                           {"gnn.form=paper", "gnn.velocity=particle", NULL},
                                            {"gnn.graph=flat", NULL},
                                            {"gnn.graph=none", NULL}};
     return i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
@@ -294,7 +294,7 @@ static void sessions(void **state) {
     assert_status_ok(checkpoint_save(path, &world.model->parameters, &blocks, &meta, &err), err);
     options = (SessionOptions){.checkpoint = path};
     assert_status_error(session_open(&session, &options, &err), STATUS_BAD_INPUT, err,
-                        "expected every length of the config to be known");
+                        "gnn.length_scale: expected a length above 0 m");
     free(blocks.ema);
     rollout_file_free(&r);
     world_close(&world);

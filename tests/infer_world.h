@@ -50,7 +50,6 @@ static inline void world_config(Config *config, const char *const *pairs) {
                                         "encoder.widths=[4,6]",
                                         "gnn.M=16",
                                         "gnn.L=1",
-                                        "gnn.k_node_to_node=4",
                                         "renderer.widths=[8,8]",
                                         "renderer.S=8",
                                         "data.extent=2",

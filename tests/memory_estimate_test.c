@@ -9,7 +9,8 @@
 #include "nn/optimizer.h"
 
 #include "bench/step_bench.h"
-#include "train/loss.h"
+#include "train/episode.h"
+#include "train/schedule.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,18 +68,18 @@ static void take_step(Device *device, const Config *config, const Observation *f
     Tape tape;
     Error err = {0};
     assert_status_ok(vpd_create(config, device, &model, &err), err);
-    OptimizerConfig options = {train->beta1, train->beta2, 1e-8, 0, train->clip, train->ema};
+    OptimizerConfig options = schedule_optimizer(train);
     assert_status_ok(optimizer_create(&optimizer, &model->parameters, options, &err), err);
     tape_init(&tape, device);
     tape.keep_limit = (size_t)(train->keep_mib * (1 << 20));
-    LossInput input = {.frames = frames,
-                       .input_views = views,
-                       .input_view_count = frames->V,
-                       .rollout = frames->F - (int)config->model.T,
-                       .key = {1, 0, 0},
-                       .scale = 1};
+    EpisodeInput input = {.frames = frames,
+                          .input_views = views,
+                          .input_view_count = frames->V,
+                          .rollout = frames->F - (int)config->model.T,
+                          .key = {1, 0, 0},
+                          .scale = 1};
     parameters_zero_grad(&model->parameters);
-    assert_status_ok(loss_backward(&tape, model, &workspace, &input, &values, &err), err);
+    assert_status_ok(train_episode(&tape, model, &workspace, &input, &values, &err), err);
     out->count = device_memory_uses(device, out->use);
     out->tape = (double)tape_peak_bytes(&tape);
     loss_workspace_free(&workspace);

@@ -84,7 +84,6 @@ static inline void scene_config(Config *config, const char *const *pairs) {
                                         "encoder.widths=[4,6]",
                                         "gnn.M=12",
                                         "gnn.L=2",
-                                        "gnn.k_node_to_node=4",
                                         "renderer.widths=[8,8]",
                                         "renderer.S=6",
                                         "data.extent=2",

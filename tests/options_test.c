@@ -30,7 +30,7 @@ static const Option options[] = {
      "Channels per level."},
     {"model.box", OPTION_REAL_LIST, offsetof(Config, box), -100, 100, "m", "[]", NULL, "Workspace."},
 };
-static const OptionTable table = {options, sizeof options / sizeof *options};
+static const OptionTable table = {.options = options, .count = sizeof options / sizeof *options};
 
 static Config fresh(void) {
     Config config;

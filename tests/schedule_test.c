@@ -64,21 +64,6 @@ static void each_phase_has_its_whole_schedule(void **state) {
     assert_false(schedule_has_images(&two, 100));
 }
 
-static void step_weights_add_up_to_one(void **state) {
-    (void)state;
-    double w[5];
-    TrainConfig some = config;
-    schedule_step_weights(&some, 3, w);
-    for (int i = 0; i < 4; i++) assert_close(w[i], 0.25, 1e-15, 0);
-    some.step_weights = (RealList){2, {3, 1}};
-    schedule_step_weights(&some, 4, w);
-    assert_close(w[0], 3.0 / 7, 1e-15, 0);
-    for (int i = 1; i < 5; i++) assert_close(w[i], 1.0 / 7, 1e-15, 0);
-    some.step_weights = (RealList){2, {0, 0}};
-    schedule_step_weights(&some, 1, w);
-    assert_close(w[0] + w[1], 1, 1e-15, 0);
-}
-
 static void half_known_values(void **state) {
     (void)state;
     static const struct {
@@ -134,7 +119,6 @@ int main(void) {
         cmocka_unit_test(rate_of_odd_schedules),
         cmocka_unit_test(rollout_grows),
         cmocka_unit_test(each_phase_has_its_whole_schedule),
-        cmocka_unit_test(step_weights_add_up_to_one),
         cmocka_unit_test(half_known_values),
         cmocka_unit_test(half_keeps_every_half),
         cmocka_unit_test(half_rounds_to_the_nearest),

@@ -3,7 +3,7 @@
 #include "motion/flags.h"
 #include "nn/optimizer.h"
 #include "tests/flow_movie.h"
-#include "train/loss.h"
+#include "train/episode.h"
 
 enum { T = 2 };
 
@@ -302,16 +302,16 @@ static void train_once(Fixture *f, LossWorkspace *workspace, Optimizer *optimize
     static const int input_views[] = {0, 1};
     Error err = {0};
     double norm;
-    LossInput input = {.frames = &f->movie.observation,
-                       .input_views = input_views,
-                       .input_view_count = MOVIE_VIEWS,
-                       .rollout = MOVIE_FRAMES - T,
-                       .motion_only = true,
-                       .key = {1, step, 0},
-                       .scale = 1};
+    EpisodeInput input = {.frames = &f->movie.observation,
+                          .input_views = input_views,
+                          .input_view_count = MOVIE_VIEWS,
+                          .rollout = MOVIE_FRAMES - T,
+                          .motion_only = true,
+                          .key = {1, step, 0},
+                          .scale = 1};
     parameters_zero_grad(&f->model->parameters);
     LossValues values;
-    assert_status_ok(loss_backward(&f->tape, f->model, workspace, &input, &values, &err), err);
+    assert_status_ok(train_episode(&f->tape, f->model, workspace, &input, &values, &err), err);
     assert_status_ok(loss_read(&f->tape, &values, parts, &err), err);
     assert_status_ok(optimizer_step(optimizer, 5e-3, &norm, &err), err);
 }
@@ -329,14 +329,14 @@ static void motion_alone_is_learned(void **state) {
     memcpy(before, set->values, set->size * sizeof *before);
     assert_status_ok(optimizer_create(&optimizer, set, (OptimizerConfig){0.9, 0.99, 1e-8, 0, 1, 0}, &err), err);
     train_once(&f, &workspace, &optimizer, 0, &parts);
-    double first = parts.flow;
+    double first = parts.term[LOSS_FLOW];
     size_t warm = 0;
     for (uint32_t step = 1; step < 40; step++) {
         train_once(&f, &workspace, &optimizer, step, &parts);
         if (step == 5) warm = tape_allocations(&f.tape) + f.device->scratch.allocations;
     }
-    assert_true(parts.pixels == 0 && parts.step0 == 0 && parts.last == 0);
-    assert_close(parts.total, parts.flow + parts.displacement, 1e-12, 1e-12);
+    assert_true(parts.term[LOSS_PIXELS] == 0 && parts.step0 == 0 && parts.last == 0);
+    assert_close(parts.total, parts.term[LOSS_FLOW], 1e-12, 1e-12);
     assert_true(largest_gradient(f.model, "encoder.") == 0 && largest_gradient(f.model, "renderer.") == 0);
     assert_true(largest_gradient(f.model, "gnn.") > 0);
     for (size_t i = 0; i < set->count; i++) {
@@ -345,8 +345,8 @@ static void motion_alone_is_learned(void **state) {
         assert_memory_equal(p->tensor.value, before + p->offset, p->tensor.rows * p->tensor.cols * sizeof(real));
     }
     assert_int_equal(tape_allocations(&f.tape) + f.device->scratch.allocations, warm);
-    print_message("flow term %.3f before, %.3f after 40 steps\n", first, parts.flow);
-    assert_true(parts.flow < 0.7 * first);
+    print_message("flow term %.3f before, %.3f after 40 steps\n", first, parts.term[LOSS_FLOW]);
+    assert_true(parts.term[LOSS_FLOW] < 0.7 * first);
     optimizer_free(&optimizer);
     loss_workspace_free(&workspace);
     free(before);

@@ -3,7 +3,7 @@
 // learns.
 #include "nn/optimizer.h"
 #include "tests/model_scene.h"
-#include "train/loss.h"
+#include "train/episode.h"
 
 typedef struct Fixture {
     ModelScene scene;
@@ -39,14 +39,14 @@ static void teardown(Fixture *f) {
 static void run(Fixture *f, uint32_t step, double scale) {
     Error err = {0};
     int T = (int)f->model->config.model.T;
-    LossInput input = {.frames = &f->scene.observation,
-                       .input_views = input_views,
-                       .input_view_count = SCENE_VIEWS,
-                       .rollout = SCENE_FRAMES - T,
-                       .key = {1, step, 0},
-                       .scale = scale};
+    EpisodeInput input = {.frames = &f->scene.observation,
+                          .input_views = input_views,
+                          .input_view_count = SCENE_VIEWS,
+                          .rollout = SCENE_FRAMES - T,
+                          .key = {1, step, 0},
+                          .scale = scale};
     LossValues values;
-    assert_status_ok(loss_backward(&f->tape, f->model, &f->workspace, &input, &values, &err), err);
+    assert_status_ok(train_episode(&f->tape, f->model, &f->workspace, &input, &values, &err), err);
     assert_status_ok(loss_read(&f->tape, &values, &f->parts, &err), err);
 }
 
@@ -104,14 +104,14 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
         twice.rgb = rgb;
         twice.depth = depth;
         twice.world_from_camera = pose;
-        LossInput input = {.frames = &twice,
-                           .input_views = input_views,
-                           .input_view_count = SCENE_VIEWS,
-                           .rollout = 2,
-                           .key = {1, 7, 0},
-                           .scale = 1};
+        EpisodeInput input = {.frames = &twice,
+                              .input_views = input_views,
+                              .input_view_count = SCENE_VIEWS,
+                              .rollout = 2,
+                              .key = {1, 7, 0},
+                              .scale = 1};
         LossValues values;
-        assert_status_ok(loss_backward(&f[i].tape, f[i].model, &f[i].workspace, &input, &values, &err), err);
+        assert_status_ok(train_episode(&f[i].tape, f[i].model, &f[i].workspace, &input, &values, &err), err);
         assert_status_ok(loss_read(&f[i].tape, &values, &f[i].parts, &err), err);
         used[i] = f[i].tape.kept;
         assert_true(used[i] <= limits[i]);
@@ -123,6 +123,36 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
         assert_memory_equal(f[0].model->parameters.grads, f[i].model->parameters.grads,
                             f[0].model->parameters.size * sizeof(real));
     for (int i = 0; i < 3; i++) teardown(&f[i]);
+}
+
+// Every view is rendered, however many there are.
+static void all_views_are_drawn(void **state) {
+    (void)state;
+    enum { VIEWS = 300 };
+    RayBatch rays = {0};
+    Error err = {0};
+    uint8_t rgb[VIEWS * 3] = {0};
+    float depth[VIEWS];
+    double intrinsics[VIEWS * 9], pose[VIEWS * 16];
+    int views[VIEWS];
+    for (int v = 0; v < VIEWS; v++) {
+        memcpy(intrinsics + 9 * v, (double[]){1, 0, 0.5, 0, 1, 0.5, 0, 0, 1}, 9 * sizeof *intrinsics);
+        memcpy(pose + 16 * v, (double[]){1, 0, 0, v, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, 16 * sizeof *pose);
+        views[v] = v, depth[v] = 1;
+    }
+    Observation many = {.F = 1,
+                        .V = VIEWS,
+                        .H = 1,
+                        .W = 1,
+                        .views = views,
+                        .rgb = rgb,
+                        .depth = depth,
+                        .intrinsics = intrinsics,
+                        .world_from_camera = pose};
+    assert_status_ok(ray_batch_draw(&rays, &many, 0, 0, 0, &(RayBatchOptions){.rays = 2}, &err), err);
+    assert_int_equal(rays.count, 2 * VIEWS);
+    for (size_t r = 0; r < rays.count; r++) assert_true(rays.origin[3 * r] == (real)(r / 2));
+    ray_batch_free(&rays);
 }
 
 static void gradients_of_a_split_batch_add_up(void **state) {
@@ -157,26 +187,24 @@ static void it_learns_one_episode(void **state) {
     assert_status_ok(
         optimizer_create(&optimizer, &f.model->parameters, (OptimizerConfig){0.9, 0.99, 1e-8, 0, 1, 0}, &err), err);
     run(&f, 0, 1);
-    double first = f.parts.pixels;
+    double first = f.parts.term[LOSS_PIXELS];
     for (uint32_t i = 0; i < 250; i++) {
         parameters_zero_grad(&f.model->parameters);
         run(&f, i, 1);
         assert_status_ok(optimizer_step(&optimizer, 5e-3, &norm, &err), err);
     }
-    print_message("squared error %.4f before, %.4f after 250 steps (%.1f dB)\n", first, f.parts.pixels,
-                  -10 * log10(f.parts.pixels));
-    assert_true(f.parts.pixels < 0.01); // 20 dB: far above the best constant colour's 13 dB
+    print_message("squared error %.4f before, %.4f after 250 steps (%.1f dB)\n", first, f.parts.term[LOSS_PIXELS],
+                  -10 * log10(f.parts.term[LOSS_PIXELS]));
+    assert_true(f.parts.term[LOSS_PIXELS] < 0.01); // 20 dB: far above the best constant colour's 13 dB
     optimizer_free(&optimizer);
     teardown(&f);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_warm_step_allocates_nothing),
-        cmocka_unit_test(two_runs_give_the_same_bits),
-        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit),
-        cmocka_unit_test(gradients_of_a_split_batch_add_up),
-        cmocka_unit_test(it_learns_one_episode),
+        cmocka_unit_test(a_warm_step_allocates_nothing),          cmocka_unit_test(two_runs_give_the_same_bits),
+        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit), cmocka_unit_test(all_views_are_drawn),
+        cmocka_unit_test(gradients_of_a_split_batch_add_up),      cmocka_unit_test(it_learns_one_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

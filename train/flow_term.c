@@ -32,7 +32,7 @@ static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const O
 static const real *weights_of(Tape *tape, const Vpd *model, const Scene *scene, size_t N) {
     real *weight = tape_context(tape, (N + 1) * sizeof *weight);
     size_t count[2] = {0};
-    bool flags = model->config.gnn.moving_flag == 2;
+    bool flags = model->config.gnn.moving_flag == SWITCH_ON;
     for (size_t i = 0; i < N; i++) count[!flags || scene->moving[i] > 0]++;
     for (size_t i = 0; weight && i < N; i++) weight[i] = 1 / (real)count[!flags || scene->moving[i] > 0];
     return tape_upload(tape, weight, N, sizeof *weight);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/nearest_term.h"
+// The nearest-point term of the loss: predicted particles against the depth of a later frame (docs/model.md, "Losses").
+// It teaches contact: an object that sinks into another is hidden, and no pixel gives it a gradient.
+//   (a) moving particles to the nearest point of the later frame,
+//   (b) up to NEAREST_PIXELS pixels that came closer to the nearest moving particle,
+// in metres over s.
+#include "train/loss.h"
 
 #include "base/random.h"
 #include "nn/backend.h"
@@ -10,6 +15,7 @@
 
 #include <string.h>
 
+enum { NEAREST_PIXELS = 200 };
 enum { COLOUR = 3, APPEARANCE = 4 }; // extra coordinates: colour; colour and the moving flag
 
 typedef struct NearestTerm {
@@ -23,7 +29,7 @@ typedef struct NearestTerm {
 } NearestTerm;
 
 static bool particle_moves(const NearestTerm *t, size_t i) {
-    return t->model->config.gnn.moving_flag != 2 || t->scene->moving[i] > 0;
+    return t->model->config.gnn.moving_flag != SWITCH_ON || t->scene->moving[i] > 0;
 }
 
 // Colours in metres, and in a fourth column (with `flags`) how far a particle that stands still is out of reach.
@@ -112,21 +118,24 @@ static Tensor *points_to_particles(const NearestTerm *t, const Observation *o, i
     return reduce_huber(t->tape, gather_rows(t->tape, t->x, count, index), query, NULL, t->huber, scale);
 }
 
-Tensor *nearest_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, int frame,
-                     int last_input, PointCloud *cloud, Error *err) {
-    const Config *c = &model->config;
-    NearestTerm t = {tape,
-                     model,
-                     scene,
-                     scene->sets.set[scene->sets.count - 1].x,
+Status loss_nearest(LossEpisode *e, Tensor **out, Error *err) {
+    const Config *c = &e->model->config;
+    PointCloud *cloud = &e->workspace->cloud;
+    int frame = e->last_input + e->step;
+    NearestTerm t = {e->tape,
+                     e->model,
+                     &e->scene,
+                     scene_present(&e->scene)->x,
                      0,
                      cloud,
                      c->data.extent,
                      c->gnn.colour_length,
                      0.01 * c->data.extent};
-    if (unproject_frame(frames, frame, (UnprojectOptions){.crop = c->data.crop}, cloud, err) != STATUS_OK) return NULL;
+    Status status = unproject_frame(e->frames, frame, (UnprojectOptions){.crop = c->data.crop}, cloud, err);
+    if (status != STATUS_OK) return status;
     for (size_t i = 0; i < t.x->rows; i++) t.moving_count += particle_moves(&t, i);
-    if (cloud->count == 0 || t.moving_count == 0) return NULL;
-    Tensor *a = particles_to_points(&t), *b = points_to_particles(&t, frames, frame, last_input);
-    return a && b ? tensor_add(tape, a, b) : a;
+    if (cloud->count == 0 || t.moving_count == 0) return STATUS_OK;
+    Tensor *a = particles_to_points(&t), *b = points_to_particles(&t, e->frames, frame, e->last_input);
+    *out = a && b ? tensor_add(e->tape, a, b) : a;
+    return STATUS_OK;
 }

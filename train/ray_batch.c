@@ -98,13 +98,12 @@ Status ray_batch_draw(RayBatch *batch, const Observation *o, int frame, int refe
                       const RayBatchOptions *options, Error *err) {
     int pixels = o->H * o->W, patches = o->H < SSIM_SIDE || o->W < SSIM_SIDE ? 0 : options->patches;
     size_t per_view = (size_t)options->rays + (size_t)patches * SSIM_SIDE * SSIM_SIDE;
-    Status status = reserve(batch, per_view * (size_t)options->view_count, (size_t)pixels, err);
+    Status status = reserve(batch, per_view * (size_t)o->V, (size_t)pixels, err);
     if (status != STATUS_OK) return status;
     RandomKey key = {options->seed, RANDOM_RAYS, options->step * ROLLOUT_KEYS + (uint32_t)rollout_step,
                      options->episode};
     batch->count = 0;
-    for (int i = 0; i < options->view_count; i++) {
-        int view = options->views[i];
+    for (int view = 0; view < o->V; view++) {
         uint64_t first = (uint64_t)o->views[view] * VIEW_KEYS;
         size_t changes = find_changes(o, frame, reference, view, batch->candidates);
         for (long r = 0; r < options->rays + patches; r++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training rays of one rollout step: random pixels of the training views, a share of them on pixels that change, and
+// Training rays of one rollout step: random pixels of each view, a share of them on pixels that change, and
 // square patches of pixels for the SSIM term. Keyed by (seed, step, episode, rollout step, view): the same on every
 // machine.
 #ifndef VPD_TRAIN_RAY_BATCH_H
@@ -15,8 +15,6 @@
 enum { CHANGE_THRESHOLD = 8 }; // levels of 255 that count as a change of a channel
 
 typedef struct RayBatchOptions {
-    const int *views; // (view_count) positions in the observation's views that are rendered
-    int view_count;
     long rays;           // single rays per view
     int patches;         // patches per view
     double moving_share; // of the single rays
@@ -37,8 +35,8 @@ typedef struct RayBatch {
     size_t candidate_capacity;
 } RayBatch;
 
-// Rays of frame `frame` of the observation; `reference` is the frame that changes are counted against, `rollout_step`
-// keys the choice.
+// Rays of all views of frame `frame` of the observation; `reference` is the frame that changes are counted against,
+// `rollout_step` keys the choice.
 Status ray_batch_draw(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
                       const RayBatchOptions *options, Error *err);
 void ray_batch_free(RayBatch *batch);

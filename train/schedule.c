@@ -40,13 +40,11 @@ long schedule_longest_rollout(const TrainConfig *train) {
     return longest;
 }
 
-static double listed_weight(const RealList *list, long step) {
-    if (list->count == 0) return 1;
-    return list->v[step < list->count ? step : list->count - 1];
-}
-
-void schedule_step_weights(const TrainConfig *train, long rollout, double *out) {
-    double sum = 0;
-    for (long i = 0; i <= rollout; i++) sum += out[i] = listed_weight(&train->step_weights, i);
-    for (long i = 0; i <= rollout; i++) out[i] = sum > 0 ? out[i] / sum : 1.0 / (double)(rollout + 1);
+OptimizerConfig schedule_optimizer(const TrainConfig *train) {
+    return (OptimizerConfig){.beta1 = 0.9,
+                             .beta2 = 0.99,
+                             .epsilon = 1e-8,
+                             .weight_decay = train->weight_decay,
+                             .clip = train->clip,
+                             .ema = train->ema};
 }

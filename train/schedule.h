@@ -6,6 +6,7 @@
 #define VPD_TRAIN_SCHEDULE_H
 
 #include "model/config.h"
+#include "nn/optimizer.h"
 
 bool schedule_has_images(const TrainConfig *train, long step);
 // Steps of the phase that `step` lies in, before it.
@@ -22,8 +23,7 @@ long schedule_rollout(const TrainConfig *train, long step);
 // The longest rollout of the whole run: how many frames after the history an episode must have.
 long schedule_longest_rollout(const TrainConfig *train);
 
-// Weights of the pixel loss at rollout steps 0..rollout into out[rollout + 1], with sum 1: train.step_weights, equal
-// when that is empty, its last entry for steps beyond it. Equal, too, when all of them are 0.
-void schedule_step_weights(const TrainConfig *train, long rollout, double *out);
+// What the optimiser of a run is made with.
+OptimizerConfig schedule_optimizer(const TrainConfig *train);
 
 #endif

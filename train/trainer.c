@@ -23,7 +23,7 @@ static void random_turn(const Trainer *t, int episode, long in_batch, double tur
         random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
                 (uint64_t)in_batch);
     double angle = 6.283185307179586 * (double)random_to_unit(random.v[0]), sign = random.v[1] & 1 ? -1 : 1;
-    int axis = t->config.train.turn - 1, a = (axis + 1) % 3, b = (axis + 2) % 3;
+    int axis = t->config.train.turn - TURN_X, a = (axis + 1) % 3, b = (axis + 2) % 3;
     memset(turn, 0, 9 * sizeof *turn);
     turn[4 * axis] = 1;
     turn[3 * a + a] = cos(angle), turn[3 * a + b] = -sign * sin(angle);
@@ -39,11 +39,11 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
     if (status != STATUS_OK) return status;
     Observation observation = observation_of(t->data.dataset, frames);
     double turn[9];
-    if (train->turn) {
+    if (train->turn != TURN_NONE) {
         random_turn(t, frames->episode, b, turn);
         observation.turn = turn;
     }
-    LossInput input = {
+    EpisodeInput input = {
         .frames = &observation,
         .first = {frames->episode, frames->first, frames->stride},
         .input_views = episode->input_views,
@@ -52,7 +52,7 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
         .rollout = frames->F - (int)t->config.model.T,
         .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
         .scale = 1.0 / (double)train->batch};
-    return loss_backward(&t->tape, t->model, &t->workspace, &input, values, err);
+    return train_episode(&t->tape, t->model, &t->workspace, &input, values, err);
 }
 
 // Waits for the device.
@@ -164,7 +164,7 @@ static Status write_config(const Trainer *t, Error *err) {
     if (status != STATUS_OK) return status;
     FILE *out = open_memstream(&text, &length);
     if (out) fprintf(out, "# Every option of this run, as written by vpd train. --resume reads it.\n");
-    bool good = out && options_write_yaml(config_options, &t->config, true, out) == STATUS_OK;
+    bool good = out && options_write_yaml(config_record, &t->config, true, out) == STATUS_OK;
     good = out && fclose(out) == 0 && good;
     status = good ? file_write_bytes(path, text, length, err)
                   : error_set(err, STATUS_FAILED, "out of memory for the config");

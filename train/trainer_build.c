@@ -4,6 +4,7 @@
 
 #include "model/lengths.h"
 #include "nn/backend.h"
+#include "train/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include <xxhash.h>
 
 enum { LENGTH_SAMPLES = 8 };
-static const double ADAM_EPSILON = 1e-8;
 
 static Status observe_data(Trainer *t, double background[3], Error *err) {
     Frames frames[LENGTH_SAMPLES] = {{0}};
@@ -31,8 +31,9 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Finds a checkpoint to start from: it must be the same model but for amounts; its lengths are taken over where there
-// are none yet. Of one that gives dynamics alone only what is theirs must fit.
+// Finds a checkpoint to start from: it must be the same model but for amounts. Its lengths are taken where the config
+// has none; the renderer's radius, which belongs to a number of particles, only where that is the same. Of a checkpoint
+// that gives the dynamics alone only the options of the dynamics must match.
 static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
     CheckpointMeta meta;
     if (!text[0]) return STATUS_OK;
@@ -45,6 +46,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
                     "knows of motion does not hold",
                     found->path, meta.time_step, t->data.time_step);
     Config wanted = t->config;
+    if (dynamics_alone) meta.config.renderer.radius = 0; // another model draws
     config_take_lengths(&wanted, &meta.config);
     config_take_amounts(&meta.config, &wanted);
     if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
@@ -91,9 +93,8 @@ Status trainer_build(Trainer *t, Error *err) {
     if (init.path[0]) status = checkpoint_load(init.path, &t->model->parameters, CHECKPOINT_EMA, NULL, err);
     if (status == STATUS_OK && motion.path[0]) status = load_motion(t, motion.path, err);
     freeze(t);
-    OptimizerConfig optimizer = {train->beta1,        train->beta2, ADAM_EPSILON,
-                                 train->weight_decay, train->clip,  train->ema};
-    return status == STATUS_OK ? optimizer_create(&t->optimizer, &t->model->parameters, optimizer, err) : status;
+    if (status != STATUS_OK) return status;
+    return optimizer_create(&t->optimizer, &t->model->parameters, schedule_optimizer(train), err);
 }
 
 // ---- the motion in the data

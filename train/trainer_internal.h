@@ -6,7 +6,7 @@
 #include "files/checkpoint.h"
 #include "model/memory.h"
 #include "nn/optimizer.h"
-#include "train/loss.h"
+#include "train/episode.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
 

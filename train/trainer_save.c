@@ -21,16 +21,13 @@ static Status write_log(Trainer *t, double norm, double rate, Error *err) {
     RunLog *log = &t->run_log;
     run_log_begin(log, "train", t->step);
     run_log_number(log, "loss", parts->total);
-    if (schedule_has_images(&t->config.train, t->step - 1)) {
-        run_log_number(log, "pixels", parts->pixels);
+    bool images = schedule_has_images(&t->config.train, t->step - 1);
+    for (LossTermId i = 0; i < LOSS_TERM_COUNT; i++)
+        if (images || i != LOSS_PIXELS) run_log_number(log, loss_term_name(i), parts->term[i]);
+    if (images) {
         run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
         run_log_number(log, "psnr_last", -10 * log10(parts->last));
     }
-    run_log_number(log, "displacement", parts->displacement);
-    run_log_number(log, "nearest", parts->nearest);
-    run_log_number(log, "flow", parts->flow);
-    run_log_number(log, "depth", parts->depth);
-    run_log_number(log, "ssim", parts->ssim);
     run_log_number(log, "rate", schedule_rate(&t->config.train, t->step - 1));
     run_log_integer(log, "rollout", schedule_rollout(&t->config.train, t->step - 1));
     run_log_number(log, "gradient_norm", norm);

@@ -380,13 +380,13 @@ def step_case(w, name, c, rollout_step):
 
 
 def dynamics(w):
-    step_case(w, "published", config.published(**SMALL), 0)
-    step_case(w, "published_velocity", config.published(velocity="particle", **SMALL), 0)
-    step_case(w, "published_velocity_later", config.published(velocity="particle", feature_change=0.1, **SMALL), 1)
+    step_case(w, "published", config.paper(**SMALL), 0)
+    step_case(w, "published_velocity", config.paper(velocity="particle", **SMALL), 0)
+    step_case(w, "published_velocity_later", config.paper(velocity="particle", feature_change=0.1, **SMALL), 1)
     step_case(w, "full", config.full(cross_edges=2, contact_edges=2, **{**SMALL, "L": 2}), 0)
     step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **SMALL), 1)
     step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **SMALL), 1)
-    step_case(w, "flat", config.published(graph="flat", velocity="particle", **{**SMALL, "k_node_to_node": 3}), 0)
+    step_case(w, "flat", config.paper(graph="flat", velocity="particle", **{**SMALL, "k_node_to_node": 3}), 0)
     velocities(w)
     gaps(w, ("still_only", dict(rigid_cue=False), 2, 60, 0), ("both", {}, 2, 60, 0), ("among_still", dict(lm=0.01, M=40), 2, 60, 0),
          ("nothing_else_moves", {}, 1, 60, 0), ("nothing_stands", {}, 2, 0, 0))

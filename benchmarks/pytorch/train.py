@@ -42,8 +42,6 @@ class Opt:
     reach: float = 0.15           # of X: how far transport looks
     still: float = 0.0            # on displacements of particles that are not foreground, over s
     rigid: float = 0.0            # change of distance between neighbouring moving particles, over s
-    penalty: float = 0.003
-    noise: float = 0.0            # metres, on positions of the input particles
     yaw: int = 0                  # rotate (and mirror) the world about its vertical at random
     busy: int = 0                 # start frames by how much of the depth pictures changes after them
     drop: float = 0.0             # share of moving flags set wrong
@@ -233,8 +231,6 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
         state.cue = state.cue and turned(state.cue, Q)
-    if opt.noise:
-        state.x = [x + opt.noise * torch.randn_like(x) for x in state.x]
     if opt.drop:
         state.m = [torch.where(torch.rand_like(m) < opt.drop, 1 - m, m) for m in state.m]
     background = episode.background(frames) if opt.pixels else None
@@ -271,8 +267,6 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
 def add_terms(p, c, episode, start, j, state, info, Q, number, pairs, sums, steps, own=None):
     def add(key, value):
         sums[key] = sums.get(key, 0) + value
-    if opt.penalty:
-        add("penalty", opt.penalty / steps * loss.displacement_penalty(c, info["dx"]))
     if opt.nearest:
         closer, cloud = loss.closer_pixels(c, episode, start + j, start, c.seed, number)
         cloud = Turned(cloud, Q)

@@ -76,6 +76,12 @@ expect 0 "seconds_per_step" "*" train --dry-run
 expect 0 "seconds_per_step" "measuring 6 steps; Ctrl-C ends it" "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
+# The renderer's radius belongs to a number of particles.
+radius_from() { # PARTICLES
+  "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 --init "$folder/whole" --set encoder.N="$1" --dry-run | sed -n 's/^renderer.radius .*(\(.*\))$/\1/p'
+}
+[ "$(radius_from 300)" = checkpoint ] || fail "the radius for as many particles is not the checkpoint's: $(radius_from 300)"
+[ "$(radius_from 100)" = data ] || fail "the radius for fewer particles is not measured: $(radius_from 100)"
 # Dynamics of one run and the rest of another, both ways; nothing is trained.
 started() {
   expect 0 "" "*" train -o "$folder/$1" --init "$folder/$2" --set train.steps=1 --set train.freeze=encoder,gnn,renderer --set train.init_motion="$3"
@@ -90,7 +96,7 @@ cmp -s "$folder/mixed.weights" "$folder/from_whole.weights" && fail "train.init_
 cmp -s "$folder/mixed.weights" "$folder/from_other.weights" && fail "train.init_motion changes everything"
 cmp "$folder/mixed_back.weights" "$folder/from_whole.weights" || fail "train.init_motion changes more than dynamics"
 cmp "$folder/dynamics_alone.weights" "$folder/from_other.weights" || fail "train.init_motion does not change all of the dynamics"
-expect 0 "" "*" train -o "$folder/shorter" --set train.steps=1 --set gnn.length_scale=0.05
+expect 0 "" "*" train -o "$folder/shorter" --set train.steps=1 --set data.extent=1
 expect 2 "" "gnn.length_scale" train -o "$folder/x" --init "$folder/whole" --set train.init_motion="$folder/shorter"
 
 # A run goes on with its own config; what is given goes over it, and what may not change is named.

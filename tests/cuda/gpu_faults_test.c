@@ -64,7 +64,7 @@ static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
                                  length,
                                  graph,
                                  "encoder.N=48",
-                                 "gnn.form=published",
+                                 "gnn.form=paper",
                                  "gnn.velocity=none",
                                  "train.flow_term=0",
                                  "train.rollout=[1]",

@@ -31,7 +31,7 @@ static DeviceReplay check_form(const char *form, Precision precision) {
 // Every part of the steps without lists that the host makes is captured once and then launched.
 static void forms_without_lists_of_the_host(void **state) {
     (void)state;
-    static const char *const forms[] = {"published", "published, velocity"};
+    static const char *const forms[] = {"paper", "paper, velocity"};
     static const Precision precisions[] = {PRECISION_F32, PRECISION_BF16};
     for (size_t i = 0; i < 2; i++) {
         DeviceReplay r = check_form(forms[i], precisions[i]);

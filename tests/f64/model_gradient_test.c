@@ -196,7 +196,7 @@ static void the_full_form(void **state) {
 
 static void the_published_form(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=published", "encoder.sampling=uniform", "encoder.carry_rgb=false",
+    check_modules((const char *[]){"gnn.form=paper", "encoder.sampling=uniform", "encoder.carry_rgb=false",
                                    "encoder.depth_input=true", "renderer.background=learned",
                                    "renderer.view_direction=true", "gnn.feature_change=0.1", NULL},
                   (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.decode.edge",
@@ -205,9 +205,8 @@ static void the_published_form(void **state) {
 
 static void the_published_form_with_velocity(void **state) {
     (void)state;
-    check_modules(
-        (const char *[]){"gnn.form=published", "gnn.velocity=particle", "renderer.background=direction", NULL},
-        (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
+    check_modules((const char *[]){"gnn.form=paper", "gnn.velocity=particle", "renderer.background=direction", NULL},
+                  (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
 }
 
 static void the_flat_graph(void **state) {

@@ -83,7 +83,7 @@ static void a_shifted_world_gives_the_same_picture(void **state) {
     // Voxels are fixed to the world: particles and nodes are chosen without them.
     const char *const *forms[] = {
         (const char *[]){"encoder.sampling=uniform", "gnn.rotation=true", NULL},
-        (const char *[]){"encoder.sampling=uniform", "gnn.form=published", "gnn.velocity=particle", NULL}};
+        (const char *[]){"encoder.sampling=uniform", "gnn.form=paper", "gnn.velocity=particle", NULL}};
     scene_make(&here, none);
     scene_make(&there, shift);
     for (int i = 0; i < 2; i++) {
@@ -104,9 +104,8 @@ static void an_untrained_model_moves_nothing(void **state) {
     static ModelScene s;
     static Outcome out;
     const double none[3] = {0, 0, 0};
-    const char *const *forms[] = {(const char *[]){"gnn.rigid_cue=off", NULL},
-                                  (const char *[]){"gnn.form=published", NULL},
-                                  (const char *[]){"gnn.form=published", "gnn.velocity=particle", NULL},
+    const char *const *forms[] = {(const char *[]){"gnn.rigid_cue=off", NULL}, (const char *[]){"gnn.form=paper", NULL},
+                                  (const char *[]){"gnn.form=paper", "gnn.velocity=particle", NULL},
                                   (const char *[]){"gnn.graph=flat", NULL}};
     scene_make(&s, none);
     for (int i = 0; i < 4; i++) {

@@ -26,7 +26,7 @@ static const Option options[] = {
     {"model.box", OPTION_REAL_LIST, offsetof(Config, box), -100, 100, "m", "[]", NULL, "box"},
     {"out", OPTION_TEXT, offsetof(Config, out), 0, 0, "", "runs/a", NULL, "folder"},
 };
-static const OptionTable table = {options, sizeof options / sizeof *options};
+static const OptionTable table = {.options = options, .count = sizeof options / sizeof *options};
 
 static void check_round_trip(const Config *config) {
     Config back;

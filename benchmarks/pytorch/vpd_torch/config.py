@@ -22,7 +22,7 @@ class Config:
     inside_share: float = 0.7        # of the rest
     crop: bool = False
     # gnn
-    form: str = "full"               # published | full; the fields below are what it stands for
+    form: str = "full"               # paper | full; the fields below are what it stands for
     graph: str = "hierarchical"      # hierarchical | flat | none
     nodes: str = "moving"            # random | farthest | voxel | moving
     distance: str = "appearance"     # position | appearance
@@ -107,9 +107,9 @@ class Config:
         return (self.D - 3 if self.carry_rgb else self.D) if self.feature_change > 0 else 0
 
 
-def published(**options):
-    """The published form: random nodes, distances in position, decode at particles."""
-    base = dict(form="published", nodes="random", distance="position", moving_flag=False, node_extras=False,
+def paper(**options):
+    """The paper form: random nodes, distances in position, decode at particles."""
+    base = dict(form="paper", nodes="random", distance="position", moving_flag=False, node_extras=False,
                 velocity="none", smooth=False, decode="particle", cross_edges=0, contact_edges=0, moving_vote=0, rigid_cue=False,
                 gap=False)
     return Config(**{**base, **options})

@@ -12,10 +12,6 @@ def huber(e, h):
     return torch.sqrt((e * e).sum(-1) + h * h) - h
 
 
-def displacement_penalty(c, dx):
-    return dx.abs().sum(1).mean() / c.s
-
-
 def nearest_term(c, state, cloud, cloud_embedding, closer=None):
     """Between the moving particles and the point cloud of the target frame, both ways; metres over s."""
     h, w = 0.01 * c.X, c.lc

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terms of the loss that an option weighs (docs/model.md, "Losses"), in the order in which they are added:
+//   ROW(NAME, name, MOTION or PICTURES, what an error calls it, default weight, help)
+// A row gives the weight TrainConfig.name_term, its option train.name_term, the function loss_name and the constant
+// LOSS_NAME (train/loss.h), and the metric "name". A new term is its file, its test and its row.
+#ifndef VPD_MODEL_LOSS_TERMS_H
+#define VPD_MODEL_LOSS_TERMS_H
+
+#define LOSS_TERMS(ROW)                                                                                                \
+    ROW(NEAREST, nearest, MOTION, "nearest-point", "0",                                                                \
+        "Weight of the distance between moving particles and the nearest depth points of later frames.")               \
+    ROW(FLOW, flow, MOTION, "flow", "0.1",                                                                             \
+        "Weight of the distance between particles and where scene flow takes them.")                                   \
+    ROW(DEPTH, depth, PICTURES, "depth", "0", "Weight of the error of rendered depth.")                                \
+    ROW(SSIM, ssim, PICTURES, "SSIM", "0", "Weight of 1 - SSIM on patches of rays.")
+
+#endif
