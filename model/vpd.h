@@ -71,9 +71,9 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 
 typedef struct EncodeOptions {
     SceneKey key;
-    bool no_latents;       // the encoder stays out: latent features are 0 (training of motion alone)
-    size_t particles;      // at most, at least half of them moving if there are so many; 0: encoder.N, as
-                           // encoder.moving_share says
+    bool no_latents;  // the encoder stays out: latent features are 0 (training of motion alone)
+    size_t particles; // at most, at least half of them moving if there are so many; 0: encoder.N, as
+                      // encoder.moving_share says
 } EncodeOptions;
 
 // What the model needs to know of motion: motion_observe with its options and lengths.

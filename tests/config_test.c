@@ -108,10 +108,8 @@ static void a_preset_of_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forms_by_name),
-        cmocka_unit_test(what_the_form_sets_is_no_option),
-        cmocka_unit_test(options_that_are_gone),
-        cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
+        cmocka_unit_test(the_forms_by_name),     cmocka_unit_test(what_the_form_sets_is_no_option),
+        cmocka_unit_test(options_that_are_gone), cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
         cmocka_unit_test(a_preset_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
