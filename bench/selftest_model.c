@@ -7,11 +7,15 @@
 
 #include <string.h>
 
-Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, Error *err) {
+Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, const Observation *frames,
+                           Error *err) {
     const TrainConfig *t = &config->train;
     *model = (SelfTestModel){0};
     tape_init(&model->tape, device);
     Status status = vpd_create(config, device, &model->model, err);
+    MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
+    if (status == STATUS_OK)
+        status = motion_cache_open(&model->workspace.motion, NULL, model->model, &source, NULL, err);
     OptimizerConfig options = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&model->optimizer, &model->model->parameters, options, err) : status;
 }

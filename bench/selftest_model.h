@@ -17,8 +17,10 @@ typedef struct SelfTestModel {
     LossWorkspace workspace;
 } SelfTestModel;
 
-// `model` stays where it is. After a failure, too, it is closed.
-Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, Error *err);
+// A model that is trained on `frames`, which the calls below get; their motion is measured once. `model` stays where it
+// is. After a failure, too, it is closed.
+Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, const Observation *frames,
+                           Error *err);
 void selftest_close_model(SelfTestModel *model); // accepts {0}
 // Loss and gradients of training step `step`: all views of `frames` are input and drawn.
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);

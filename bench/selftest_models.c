@@ -94,9 +94,9 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
     Error failure = {0};
     Status status = small_config(test, form, &config, err);
     if (status != STATUS_OK) return status;
-    status = selftest_open_model(&expected, test->reference, &config, err);
+    status = selftest_open_model(&expected, test->reference, &config, frames, err);
     config.model.precision = (int)test->precision;
-    if (status == STATUS_OK && selftest_open_model(&found, test->device, &config, &failure) != STATUS_OK)
+    if (status == STATUS_OK && selftest_open_model(&found, test->device, &config, frames, &failure) != STATUS_OK)
         selftest_note_failure(&result, "creation", failure.text);
     else if (status == STATUS_OK) status = compare_steps(test, &expected, &found, frames, &result, &gradient, err);
     selftest_close_model(&expected);

@@ -65,8 +65,8 @@ static Status compare_form(SelfTest *test, StepForm form, const Observation *fra
     if (status == STATUS_OK) status = config_set(&config, sizeof narrow / sizeof *narrow, narrow, err);
     if (status != STATUS_OK) return status;
     config.model.precision = (int)test->precision;
-    if (selftest_open_model(&plain, test->device, &config, err) != STATUS_OK ||
-        selftest_open_model(&replayed, test->device, &config, err) != STATUS_OK)
+    if (selftest_open_model(&plain, test->device, &config, frames, err) != STATUS_OK ||
+        selftest_open_model(&replayed, test->device, &config, frames, err) != STATUS_OK)
         selftest_note_failure(&result, "creation", err->text);
     else status = compare_steps(test, &plain, &replayed, frames, &result, err);
     selftest_close_model(&plain);

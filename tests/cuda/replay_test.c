@@ -60,7 +60,7 @@ static void a_step_waits_at_its_end(void **state) {
     assert_status_ok(step_bench_config(&shape, STEP_PUBLISHED, 1024, &config, &err), err);
     assert_status_ok(config_set(&config, 4, narrow, &err), err);
     assert_status_ok(cuda_on_cpu_open(&device, &err), err);
-    assert_status_ok(selftest_open_model(&model, device, &config, &err), err);
+    assert_status_ok(selftest_open_model(&model, device, &config, &room.observation, &err), err);
     for (int step = 0; step < STEPS; step++) {
         double loss;
         long before = cuda_on_cpu_waits();
