@@ -86,8 +86,8 @@ typedef struct TrainConfig {
 #define CONFIG_WEIGHT(NAME, name, ...) double name##_term;
     LOSS_TERMS(CONFIG_WEIGHT) // weights: nearest_term, flow_term, ..
 #undef CONFIG_WEIGHT
-    long motion_particles; // per time step in those steps; 0: encoder.N
     long motion_steps;     // initial steps that train the dynamics only, without encoder and renderer
+    long motion_particles; // per time step in those steps; 0: encoder.N
     int turn;              // TurnAxis: episodes are rotated about it
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may spend on products that the backward pass would compute again

@@ -14,7 +14,7 @@ typedef struct EpisodeInput {
     int input_view_count;
     int rollout;      // steps
     bool motion_only; // without encoder and renderer
-    VideoFrame first; // what frames->F begins at, by which flow is kept
+    VideoFrame first; // the first of the frames, by which their motion is kept
     SceneKey key;
     double scale;     // the loss is multiplied by this before backward (1 / batch)
     StepClock *clock; // NULL: nobody asks what takes how long
@@ -29,7 +29,7 @@ typedef struct LossValues {
 // Records on the tape and runs backward into the parameters' gradients. The tape is reset first.
 Status train_episode(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeInput *input,
                      LossValues *values, Error *err);
-// Waits for them.
+// Waits for the device and reads them.
 Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *err);
 
 #endif

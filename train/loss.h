@@ -47,7 +47,7 @@ typedef struct LossEpisode {
     const Vpd *model;
     LossWorkspace *workspace;
     const Observation *frames;                   // the whole episode
-    VideoFrame first;                            // what frames->F begins at
+    VideoFrame first;                            // the first of the frames
     int last_input;                              // frame of the last input
     int step;                                    // rollout step; it predicts frame last_input + step
     Scene scene;                                 // behind that step
