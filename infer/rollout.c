@@ -315,7 +315,9 @@ Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     Status status = STATUS_OK;
     if (!rollout_lacks_motion(r)) return STATUS_OK;
     tape_reset(&w->tape);
-    if (gnn_has_node_velocity(&w->model->dynamics->config)) {
+    // Without the cloud of past particles nothing is known, which is not the same as that nothing moved.
+    bool known = r->clouds[1].count > 0 || (r->set_count > 1 && r->sets[1].N == 0);
+    if (known && gnn_has_node_velocity(&w->model->dynamics->config)) {
         PointCloud now = load_cloud(&w->tape, &r->clouds[0]), past = load_cloud(&w->tape, &r->clouds[1]);
         MotionOptions options = vpd_motion_options(w->model);
         status = motion_from_clouds(&w->tape, &options, &now, &past, &r->motion, err);

@@ -141,6 +141,17 @@ static void wrong_clouds(void **state) {
     assert_status_ok(rollout_file_read(path, &file, &err), err);
     assert_true(file.clouds[0].count == 1479 && !file.clouds[0].moving);
     rollout_file_free(&file);
+    // Without the points of the frame before there is no motion, and so no first step.
+    World world;
+    open_world(&world);
+    spoil(path, "past/cloud_positions", H5T_NATIVE_FLOAT, 0, NULL);
+    assert_status_ok(rollout_file_read(path, &file, &err), err);
+    file.steps = 0;
+    assert_status_error(rollout_simulate(&world.workspace, &file, 1, NULL, &err), STATUS_BAD_INPUT, err,
+                        "lacks the motion that was seen");
+    assert_false(file.has_motion);
+    rollout_file_free(&file);
+    close_world(&world);
     test_remove_folder(folder);
 }
 
