@@ -261,6 +261,30 @@ static void a_foreign_file_is_emptied(void **state) {
     teardown(&f);
 }
 
+// A process that still has the file open writes to it after another one has emptied it for other data.
+static void records_of_another_process(void **state) {
+    (void)state;
+    static Fixture f;
+    setup(&f);
+    MotionSeen own = copy_of(see(&f, 0, NULL, present));
+    MotionCache first = f.cache;
+    f.cache = (MotionCache){0};
+    f.source.data++;
+    open_cache(&f);
+    assert_true(said(&f, "motion is measured anew"));
+    MotionCache second = f.cache;
+    f.cache = first;
+    assert_true(same(&own, see(&f, 0, NULL, present))); // it is written once more
+    assert_true(same(&own, see(&f, 2, NULL, present)) && said(&f, ""));
+    first = f.cache;
+    f.cache = second;
+    assert_false(same(&own, see(&f, 2, NULL, present)));
+    assert_true(said(&f, "it is measured again"));
+    motion_cache_close(&first);
+    motion_seen_free(&own);
+    teardown(&f);
+}
+
 static void what_is_no_file_is_refused(void **state) {
     (void)state;
     static Fixture f;
@@ -280,6 +304,7 @@ int main(void) {
         cmocka_unit_test(next_frames_are_kept_beside_them),
         cmocka_unit_test(a_damaged_record_is_measured_again),
         cmocka_unit_test(a_foreign_file_is_emptied),
+        cmocka_unit_test(records_of_another_process),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,8 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
     Status status = read_layout(cache, model, source, err);
     if (status == STATUS_OK) status = open_file(cache, path, err);
     if (status == STATUS_OK) {
-        Header header = {.key = key_of(model, source), .rows = cache->first_row[source->episodes]};
+        cache->key = key_of(model, source);
+        Header header = {.key = cache->key, .rows = cache->first_row[source->episodes]};
         memcpy(header.magic, MAGIC, sizeof MAGIC);
         for (int k = 0; k < MOTION_KINDS; k++) header.slot[k] = cache->slot[k];
         header.checksum = XXH3_64bits(&header, offsetof(Header, checksum));
@@ -131,8 +132,9 @@ static char *reserve(MotionCache *cache, MotionKind kind, size_t bytes) {
     return buffer->bytes;
 }
 
-static uint64_t checksum_of(const char *record, size_t bytes) {
-    return XXH3_64bits(record + sizeof(uint64_t), bytes - sizeof(uint64_t));
+// Of what the numbers depend on, too: a process that goes on writing to a file that another emptied does no harm.
+static uint64_t checksum_of(const MotionCache *cache, const char *record, size_t bytes) {
+    return XXH3_64bits_withSeed(record + sizeof(uint64_t), bytes - sizeof(uint64_t), cache->key);
 }
 
 // A field whose numbers stand behind a record.
@@ -151,7 +153,7 @@ static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, Moti
     memcpy(out, bytes, sizeof *out);
     if (!memcmp(out, &never, sizeof never)) return false;
     size_t size = record_bytes(out->points, (size_t)out->frames * out->flag_bytes);
-    bool whole = out->frames <= GNN_MAX_SETS && size <= (size_t)got && checksum_of(bytes, size) == out->checksum;
+    bool whole = out->frames <= GNN_MAX_SETS && size <= (size_t)got && checksum_of(cache, bytes, size) == out->checksum;
     if (whole && out->kind == (int32_t)kind && out->episode == of.episode && out->frame == of.frame) return true;
     log_note(cache->log, "%s: the motion at episode %d, frame %d is damaged; it is measured again", name_of(cache),
              of.episode, of.frame);
@@ -170,11 +172,12 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
     memcpy(bytes, out, sizeof *out);
     if (numbers) memcpy(bytes + sizeof *out, field->position, numbers); // one block
     if (flags) memcpy(bytes + sizeof *out + numbers, seen->moving, flags);
-    out->checksum = checksum_of(bytes, size);
+    out->checksum = checksum_of(cache, bytes, size);
     memcpy(bytes, out, sizeof *out);
     if (!cache->is_open) return STATUS_OK;
-    if (pwrite(cache->descriptor, bytes, size, place_of(cache, kind, of)) == (ssize_t)size) return STATUS_OK;
-    return file_error(err, name_of(cache), "write", errno);
+    ssize_t put = pwrite(cache->descriptor, bytes, size, place_of(cache, kind, of));
+    if (put == (ssize_t)size) return STATUS_OK;
+    return file_error(err, name_of(cache), "write", put < 0 ? errno : ENOSPC);
 }
 
 // ---- what was seen

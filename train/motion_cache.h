@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The motion in a data set's frames (motion/observe.h), measured when it is first asked for and then kept: in a file of
-// the run, so that a run that goes on, and the next one with the same data and options, starts at once.
+// the run, so that a run that goes on starts at once, and so does another with the same data and options to which the
+// file is copied.
 //
 // The file: a header of one page, then a pair of slots of fixed size for each frame of each episode in turn, for
 // MOTION_SEEN and for MOTION_NEXT. A slot is a MotionRecord and what follows it; one that was never written holds
@@ -21,7 +22,7 @@ typedef enum MotionKind { MOTION_SEEN, MOTION_NEXT, MOTION_KINDS } MotionKind;
 
 // What a slot begins with; then positions, colours, motion (points, 3) and gradients (points, 9) as f32, and the flags.
 typedef struct MotionRecord {
-    uint64_t checksum; // of all that follows it
+    uint64_t checksum; // of all that follows it and of what its numbers depend on
     int32_t kind, episode, frame;
     uint32_t points, frames, flag_bytes;
 } MotionRecord;
@@ -38,7 +39,8 @@ typedef struct MotionSource {
 typedef struct MotionCache {
     bool is_open; // there is a file
     int descriptor;
-    char *path; // for messages; NULL: the file has no name
+    char *path;   // for messages; NULL: the file has no name
+    uint64_t key; // hash of what the numbers depend on
     const Log *log;
     size_t *first_row; // (episodes + 1) rows of the episodes before each
     int episodes;
