@@ -4,7 +4,6 @@
 #ifndef VPD_BASE_RANDOM_H
 #define VPD_BASE_RANDOM_H
 
-#include <math.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -15,18 +14,17 @@
 
 // The purpose of a stream of numbers; two purposes never share numbers.
 typedef enum RandomPurpose {
-    RANDOM_INIT = 1,  // initial weights; index = position in the parameter
-    RANDOM_EPISODE,   // choice of episode and start frame
-    RANDOM_PARTICLES, // choice of particles from pixels
-    RANDOM_NODES,     // choice of abstract nodes
-    RANDOM_RAYS,      // choice of training rays
-    RANDOM_JITTER,    // stratified position of samples on a ray
-    RANDOM_TEST = 8,  // inputs of tests and benchmarks
-    RANDOM_VIEWS,     // choice of input views
-    RANDOM_NEAREST,   // pixels of the nearest-point term
-    RANDOM_FLOW,      // pixels of the flow term
-    RANDOM_TURN,      // rotation of the world in training
-    RANDOM_FLOOR      // candidate planes of the floor
+    RANDOM_INIT = 1,     // initial weights; index = position in the parameter
+    RANDOM_EPISODE,      // choice of episode and start frame
+    RANDOM_PARTICLES,    // choice of particles from pixels
+    RANDOM_NODES,        // choice of abstract nodes
+    RANDOM_RAYS,         // choice of training rays
+    RANDOM_JITTER,       // stratified position of samples on a ray
+    RANDOM_TEST = 8,     // inputs of tests and benchmarks
+    RANDOM_NEAREST = 10, // pixels of the nearest-point term
+    RANDOM_FLOW,         // points of motion fields
+    RANDOM_TURN,         // rotation of the world in training
+    RANDOM_FLOOR         // candidate planes of the floor
 } RandomPurpose;
 
 typedef struct RandomKey {
@@ -63,13 +61,6 @@ RANDOM_INLINE float random_uniform(RandomKey key, uint64_t index) { return rando
 // Uniform integer in [0, n) by multiply-shift; n > 0.
 RANDOM_INLINE uint32_t random_below(RandomKey key, uint64_t index, uint32_t n) {
     return (uint32_t)(((uint64_t)random4(key, index).v[0] * n) >> 32);
-}
-
-// Standard normal by Box-Muller (host only: libm's bits).
-static inline double random_normal(RandomKey key, uint64_t index) {
-    Random4 r = random4(key, index);
-    double u = (r.v[0] + 0.5) * 0x1p-32, v = r.v[1] * 0x1p-32;
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
 #endif

@@ -86,7 +86,7 @@ static Tensor *pull(Fixture *f, Tape *tape, const Scene *scene, const real *bega
     real *place = tape_context(tape, 3 * x->rows * sizeof *place),
          *weight = tape_context(tape, x->rows * sizeof *weight);
     RandomKey key = {.seed = 6, .purpose = RANDOM_TEST};
-    for (size_t i = 0; i < 3 * x->rows; i++) place[i] = (real)((double)began[i] + 0.1 * random_normal(key, i));
+    for (size_t i = 0; i < 3 * x->rows; i++) place[i] = began[i] + (real)(0.4 * random_uniform(key, i) - 0.2);
     for (size_t i = 0; i < x->rows; i++) weight[i] = 1 / (real)x->rows;
     return reduce_huber(tape, x, tape_upload(tape, place, 3 * x->rows, sizeof *place),
                         tape_upload(tape, weight, x->rows, sizeof *weight), 0.01 * c->data.extent,
