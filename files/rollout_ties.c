@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/rollout_ties.h"
 
+#include "base/sort.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
 
@@ -18,17 +19,12 @@ enum { EXTRA = 4, SAMPLE = 4096 };
 
 static Status no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for owners of particles"); }
 
-static int by_value(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 double rollout_median_radius(const RolloutFile *file) {
     const RolloutSet *now = &file->sets[0];
     float sample[SAMPLE];
     size_t stride = now->N / SAMPLE + 1, count = 0;
     for (size_t i = 0; now->radius && i < now->N; i += stride) sample[count++] = now->radius[i];
-    qsort(sample, count, sizeof *sample, by_value);
+    sort_floats(sample, count);
     return count ? (double)sample[count / 2] : 0;
 }
 
