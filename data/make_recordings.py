@@ -45,6 +45,8 @@ def write_recording(folder, episode):
     (folder / "transforms.json").write_text(json.dumps({"frames": frames}, indent=1))
 
 
+if len(sys.argv) != 2:
+    sys.exit("expected a folder to write to: make_recordings.py FOLDER")
 with h5py.File(pathlib.Path(__file__).resolve().parent / "mujoco_blocks_sample.h5") as sample:
     for name, episode in sample["episodes"].items():
         write_recording(pathlib.Path(sys.argv[1]) / name, episode)

@@ -100,12 +100,11 @@ static const Option options[] = {
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
      "Share of train.steps at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
-     "Share of the other start frames drawn with a probability proportional to the pixels that change depth after "
-     "them; the rest are uniform."},
+     "Share of the start frames, of those that train.contact_starts leaves, drawn with a probability proportional to "
+     "the pixels that change depth after them; the rest are uniform."},
     {"train.contact_starts", OPTION_REAL, AT(train.contact_starts), 0, 1, "", "0", NULL,
      "Share of the start frames drawn with a probability proportional to the change of motion there; measured from "
-     "scene flow when a "
-     "run begins."},
+     "scene flow when a run begins."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels whose colour changes."},
