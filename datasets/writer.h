@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes "vpd-dataset" files (docs/data.md), crash-safe: under a temporary name, synced, renamed at the end. In goes
 // one episode after the other, image by image; no more than one image is held in memory.
-//   writer_open; { episode_begin; put_image for every (frame, view); episode_end } ...; finish or discard
+//   open; { begin_episode; put_image or put_packed for every (frame, view); end_episode } ...; finish or discard
 // Shapes as in datasets/dataset.h. Chunk = one image; filters shuffle + deflate + fletcher32.
 #ifndef VPD_DATASETS_WRITER_H
 #define VPD_DATASETS_WRITER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One self-contained HTML page: no other file, no network. Calls append in the order in which they are read; the first
 // failure is kept and returned by page_finish. All text is escaped here, none is taken as HTML.
-//   page_create; { page_section; page_text | page_moving | page_plot | page_table | page_command ... } ...; page_finish
+//   page_create; { page_section; page_text | page_moving | page_plots | page_table | page_command .. } ..; page_finish
 #ifndef VPD_INFER_PAGE_H
 #define VPD_INFER_PAGE_H
 
