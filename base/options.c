@@ -64,7 +64,7 @@ Status options_set(OptionTable table, void *config, const char *key, const char 
     const Option *option = option_find(table, key);
     const OptionOld *old = find_old(table, key, value);
     if (old && old->renamed) value = old->renamed;
-    else if (old && same_value(value, old->value)) return STATUS_OK;
+    else if (old && (!old->value || same_value(value, old->value))) return STATUS_OK;
     else if (old)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"; this option is gone: %s", key,
                          old->value, value, old->reason);

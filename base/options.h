@@ -44,9 +44,10 @@ typedef struct Option {
 
 // What older files and command lines may still say: an option that is gone, or a value that has another name.
 typedef struct OptionOld {
-    const char *key, *value; // of an option that is gone: the one value that is accepted, as it is what happens now
-    const char *renamed;     // the value's name now; NULL: the option is gone
-    const char *reason;      // of an option that is gone, for the error that another value gets
+    const char *key;
+    const char *value;   // of an option that is gone: the one that is accepted, as it holds today; NULL: any
+    const char *renamed; // the value's name now; NULL: the option is gone
+    const char *reason;  // of an option that is gone, for the error that another value gets
 } OptionOld;
 
 typedef struct OptionTable {

@@ -133,7 +133,8 @@ void config_defaults_of_checkpoint(Config *config);
 // A preset (model.preset) sets the options that neither a file nor config_set names, whatever the order.
 // A YAML file; path NULL: nothing.
 Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err);
-// A checkpoint's config: its preset has been applied.
+// A checkpoint's config: its preset has been applied. Of options of training that are gone any value is accepted, as
+// the weights are what they are.
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);
 // "key=value" pairs in order.
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);

@@ -2,6 +2,8 @@
 // Where the value of each option comes from.
 #include "model/config_internal.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 // ---- what sets options
@@ -20,9 +22,24 @@ Status config_load(Config *config, const char *path, ConfigOrigin origin, Error 
     return config_apply_preset(config, err);
 }
 
+enum { GONE_MAX = 32 };
+
+static void accept_training(OptionOld gone[GONE_MAX]) {
+    size_t i = 0;
+    for (; config_record.old[i].key; i++) {
+        CHECK(i + 1 < GONE_MAX);
+        gone[i] = config_record.old[i];
+        if (!strncmp(gone[i].key, "train.", 6) && !gone[i].renamed) gone[i].value = NULL;
+    }
+    gone[i] = (OptionOld){0};
+}
+
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err) {
     bool given[CONFIG_OPTIONS_MAX] = {false};
-    Status status = options_parse_yaml(config_record, config, yaml, length, name, given, err);
+    OptionOld gone[GONE_MAX];
+    accept_training(gone);
+    const OptionTable table = {config_record.options, config_record.count, gone};
+    Status status = options_parse_yaml(table, config, yaml, length, name, given, err);
     if (status == STATUS_OK) mark(config, given, ORIGIN_CHECKPOINT);
     return status;
 }

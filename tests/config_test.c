@@ -76,9 +76,21 @@ static void options_that_are_gone(void **state) {
     assert_string_equal(found, none);
     free(found);
     free(none);
-    const char *noisy = "train:\n  position_noise: 0.1\n";
-    assert_status_error(config_parse(&config, noisy, strlen(noisy), "noisy.yaml", &err), STATUS_BAD_INPUT, err,
+    // Weights of another training are as good as any; another activation would give other numbers.
+    parse(&config, "train: {position_noise: 0.1, beta2: 0.95, step_weights: [1, 2], rate: 0.001}");
+    assert_true(config.train.rate == 0.001);
+    const char *relu = "model:\n  activation: relu\n";
+    assert_status_error(config_parse(&config, relu, strlen(relu), "old.h5", &err), STATUS_BAD_INPUT, err,
+                        "old.h5:2: model.activation: expected silu");
+    char folder[64], path[96];
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/noisy.yaml", folder);
+    FILE *file = fopen(path, "w");
+    fputs("train:\n  position_noise: 0.1\n", file);
+    fclose(file);
+    assert_status_error(config_load(&config, path, ORIGIN_FILE, &err), STATUS_BAD_INPUT, err,
                         "noisy.yaml:2: train.position_noise: expected 0");
+    test_remove_folder(folder);
 }
 
 static void lengths_are_taken_but_a_radius_of_other_particles(void **state) {
