@@ -68,7 +68,7 @@ static Status next_motion(const Measuring *m, Chunk *chunk, int i, MotionField *
         tape_reset(m->tape);
         arena_reset(&m->tape->device->scratch);
         status = read_chunk(m, chunk, err);
-        if (status == STATUS_OK) status = motion_cache_next(m->cache, m->tape, m->model, &frame, &found, err);
+        if (status == STATUS_OK) status = motion_cache_measure_next(m->cache, m->tape, m->model, &frame, &found, err);
     }
     return status == STATUS_OK ? motion_field_copy(&found, out, err) : status; // the cache keeps one at a time
 }

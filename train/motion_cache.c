@@ -213,12 +213,16 @@ bool motion_cache_find_next(MotionCache *cache, VideoFrame of, MotionField *out)
     return found;
 }
 
-Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
-                         Error *err) {
-    VideoFrame first = frame->first, of = {first.episode, first.frame + frame->index * first.stride, first.stride};
+static VideoFrame frame_of(const MotionFrame *frame) {
+    VideoFrame first = frame->first;
+    return (VideoFrame){first.episode, first.frame + frame->index * first.stride, first.stride};
+}
+
+Status motion_cache_measure_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame,
+                                 MotionField *out, Error *err) {
+    VideoFrame of = frame_of(frame);
     MotionRecord record;
     MotionField field;
-    if (motion_cache_find_next(cache, of, out)) return STATUS_OK;
     MotionOptions options = vpd_motion_options(model);
     RandomKey key = {options.seed, RANDOM_FLOW, (uint32_t)of.frame, (uint32_t)of.episode};
     Status status = motion_to_next(tape, &options, frame->frames, frame->index, key, &field, err);
@@ -226,4 +230,10 @@ Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const
     motion_field_free(&field);
     if (status == STATUS_OK) *out = field_in(cache->buffer[MOTION_NEXT].bytes, record.points);
     return status;
+}
+
+Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
+                         Error *err) {
+    if (motion_cache_find_next(cache, frame_of(frame), out)) return STATUS_OK;
+    return motion_cache_measure_next(cache, tape, model, frame, out, err);
 }

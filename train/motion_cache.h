@@ -70,7 +70,10 @@ typedef struct MotionFrame {
 
 Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
                          Error *err);
-// Whether that is kept, and so *out is filled without pixels.
+// Its two halves, for callers that read pixels only when they are needed: whether the motion is kept, and so *out is
+// filled without pixels; and measuring and keeping it.
 bool motion_cache_find_next(MotionCache *cache, VideoFrame of, MotionField *out);
+Status motion_cache_measure_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame,
+                                 MotionField *out, Error *err);
 
 #endif
