@@ -4,6 +4,7 @@
 //   cmake --build BUILD --target bench_edit && BUILD/bench_edit FILE.h5 REPEAT NOISE EDIT..
 // NOISE: metres that each past particle is moved by at most, as sensors do, before owners are found anew.
 #include "base/clock.h"
+#include "base/sort.h"
 #include "edit/edit.h"
 #include "files/rollout_ties.h"
 
@@ -16,13 +17,8 @@ static int fail(const Error *err) {
     return 1;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *seconds, int count) {
-    qsort(seconds, (size_t)count, sizeof *seconds, by_size);
+    sort_doubles(seconds, (size_t)count);
     return seconds[count / 2];
 }
 

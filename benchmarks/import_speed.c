@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/image.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "datasets/import/import.h"
 
@@ -125,11 +126,6 @@ static Status time_import(Time *out, Error *err) {
     return status;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void print_line(const char *what, const double *plain, const double *import, int repeat) {
     double p = plain[repeat / 2], m = import[repeat / 2];
     printf("%-15s plain loop %.2f s (%.2f to %.2f), import %.2f s (%.2f to %.2f): %.2f of its speed\n", what, p,
@@ -150,8 +146,8 @@ int main(int argc, char **argv) {
     }
     printf("%d frames of %dx%d, %d threads\n", frames, W, H, threads);
     for (int k = 0; k < 2; k++) {
-        qsort(plain[k], (size_t)repeat, sizeof(double), by_size);
-        qsort(import[k], (size_t)repeat, sizeof(double), by_size);
+        sort_doubles(plain[k], (size_t)repeat);
+        sort_doubles(import[k], (size_t)repeat);
         print_line(k ? "processor time" : "wall time", plain[k], import[k], repeat);
     }
     char command[64];

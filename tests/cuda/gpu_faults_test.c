@@ -94,6 +94,14 @@ static Status train(const World *world, const char *folder, long steps, bool res
     return train_run_to(&run, steps, resume, err);
 }
 
+enum { FOLDER_SIZE = 128 };
+
+// A world, and the folder that a run in it gets.
+static void open_world(World *world, char folder[FOLDER_SIZE]) {
+    world_open(world, WORLD_PLAIN);
+    snprintf(folder, FOLDER_SIZE, "%s/run", world->folder);
+}
+
 static long newest_step(const char *folder) {
     char checkpoints[256];
     CheckpointFound found;
@@ -109,9 +117,8 @@ static void a_lost_gpu_loses_a_step(void **state) {
     (void)state;
     World world;
     Error err = {0};
-    char folder[128];
-    world_open(&world, WORLD_PLAIN);
-    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    char folder[FOLDER_SIZE];
+    open_world(&world, folder);
     assert_status_ok(train(&world, folder, 1, false, &err), err);
     long before = cuda_on_cpu_launches();
     assert_status_ok(train(&world, folder, 2, true, &err), err);
@@ -188,9 +195,8 @@ static void memory_that_ends_ends_the_run(void **state) {
     (void)state;
     World world;
     Error err = {0};
-    char folder[128];
-    world_open(&world, WORLD_PLAIN);
-    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    char folder[FOLDER_SIZE];
+    open_world(&world, folder);
     assert_status_ok(train(&world, folder, 1, false, &err), err);
     enum { PARTS = 4, KIB = 1024 };
     static const char *const parts[PARTS] = {"(encoder)", "(dynamics)", "(renderer)", "(gradients)"};
@@ -215,9 +221,8 @@ static void too_little_memory_is_refused_before_the_run(void **state) {
     (void)state;
     World world;
     Error err = {0};
-    char folder[128];
-    world_open(&world, WORLD_PLAIN);
-    snprintf(folder, sizeof folder, "%s/run", world.folder);
+    char folder[FOLDER_SIZE];
+    open_world(&world, folder);
     long before = cuda_on_cpu_launches();
     cuda_on_cpu_limit(640 << 10);
     assert_status_error(train(&world, folder, 1, false, &err), STATUS_BAD_INPUT, err, "this training needs about");
