@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that lie in the caller's memory become the History that a rollout begins from.
+// Frames that lie in the caller's memory become the history that a rollout begins from.
 #include "api/api.h"
 #include "base/check.h"
 
@@ -99,19 +99,19 @@ static Status begin(vpd_model *model, const vpd_frames *f, int *views, double *t
                         .time = time,
                         .time_step = step,
                         .bounds = f->bounds};
-    History history = {.start = f->F - 1, .stride = 1};
-    history.frames = (Frames){.F = f->F, .V = f->V, .H = f->H, .W = f->W, .views = views, .O = count_objects(f)};
-    history.frames.mask = (uint16_t *)f->mask; // only read
-    history.observation = (Observation){.F = f->F,
-                                        .V = f->V,
-                                        .H = f->H,
-                                        .W = f->W,
-                                        .views = views,
-                                        .rgb = f->rgb,
-                                        .depth = f->depth,
-                                        .intrinsics = f->intrinsics,
-                                        .world_from_camera = f->world_from_camera,
-                                        .bounds = f->bounds};
+    Frames history = {.F = f->F,
+                      .V = f->V,
+                      .H = f->H,
+                      .W = f->W,
+                      .O = count_objects(f),
+                      .stride = 1,
+                      .views = views,
+                      .rgb = (uint8_t *)f->rgb, // the caller's arrays are only read
+                      .depth = (float *)f->depth,
+                      .mask = (uint16_t *)f->mask,
+                      .intrinsics = (double *)f->intrinsics,
+                      .world_from_camera = (double *)f->world_from_camera,
+                      .bounds = f->bounds};
     return rollout_begin(&model->workspace, &info, &history, out, err);
 }
 

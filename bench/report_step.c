@@ -33,7 +33,7 @@ static Status open_recording(Video *video, const StepShape *shape, const char *p
     FrameRequest request = {
         .episode = episode, .first = FIRST_FRAME, .count = T + shape->rollout, .views = views, .view_count = count};
     status = dataset_read_frames(video->dataset, request, &video->frames, err);
-    if (status == STATUS_OK) video->observation = observation_of(video->dataset, &video->frames);
+    if (status == STATUS_OK) video->observation = frames_observation(&video->frames);
     return status;
 }
 

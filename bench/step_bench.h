@@ -4,9 +4,9 @@
 #ifndef VPD_BENCH_STEP_BENCH_H
 #define VPD_BENCH_STEP_BENCH_H
 
+#include "base/observation.h"
 #include "bench/step_work.h"
 #include "bench/time.h"
-#include "encoder/observation.h"
 #include "model/config.h"
 #include "nn/device_memory.h"
 

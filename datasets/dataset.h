@@ -11,6 +11,7 @@
 #define VPD_DATASETS_DATASET_H
 
 #include "base/error.h"
+#include "base/observation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,6 +93,7 @@ typedef struct Frames {
     float *actions;            // (F,A) or NULL
     double *object_position;   // (F,O,3) or NULL
     double *object_quaternion; // (F,O,4) or NULL
+    const double *bounds;      // the episode's workspace box, or NULL; lives as long as the Dataset
     struct FramesPrivate *private_;
 } Frames;
 
@@ -104,6 +106,8 @@ typedef struct FrameRequest {
 
 // Reads pixels and everything that belongs to them. Frames outside the episode are STATUS_BAD_INPUT.
 Status dataset_read_frames(const Dataset *dataset, FrameRequest request, Frames *out, Error *err);
+// Points into `frames`.
+Observation frames_observation(const Frames *frames);
 void frames_free(Frames *frames);
 
 #endif

@@ -246,9 +246,23 @@ Status dataset_read_cached(const Dataset *dataset, FrameRequest request, ImageCa
     out->W = info->W;
     out->A = info->A;
     out->O = info->O;
+    out->bounds = info->bounds;
     for (int v = 0; v < out->V; v++) out->views[v] = request.views ? request.views[v] : v;
     copy_small(info, out);
     return read_images(dataset, cache, image_bytes, out, err);
+}
+
+Observation frames_observation(const Frames *frames) {
+    return (Observation){.F = frames->F,
+                         .V = frames->V,
+                         .H = frames->H,
+                         .W = frames->W,
+                         .views = frames->views,
+                         .rgb = frames->rgb,
+                         .depth = frames->depth,
+                         .intrinsics = frames->intrinsics,
+                         .world_from_camera = frames->world_from_camera,
+                         .bounds = frames->bounds};
 }
 
 Status dataset_read_frames(const Dataset *dataset, FrameRequest request, Frames *out, Error *err) {

@@ -5,7 +5,7 @@
 #define VPD_DEVICE_ROOM_VIDEO_H
 
 #include "base/error.h"
-#include "encoder/observation.h"
+#include "base/observation.h"
 
 typedef struct RoomVideo {
     Observation observation;

@@ -4,7 +4,7 @@
 #ifndef VPD_ENCODER_ENCODER_H
 #define VPD_ENCODER_ENCODER_H
 
-#include "encoder/observation.h"
+#include "base/observation.h"
 #include "nn/activation.h"
 #include "nn/image_shape.h"
 #include "nn/parameters.h"

@@ -5,7 +5,7 @@
 #define VPD_ENCODER_UNPROJECT_H
 
 #include "base/error.h"
-#include "encoder/observation.h"
+#include "base/observation.h"
 #include "nn/real.h"
 
 #include <stddef.h>

@@ -9,11 +9,6 @@
 #define STEP_TOLERANCE 0.01
 #define INTERVAL_TOLERANCE 0.2
 
-void history_free(History *history) {
-    frames_free(&history->frames);
-    *history = (History){0};
-}
-
 // ---- which episode
 
 static int default_episode(const Dataset *dataset) {
@@ -134,7 +129,7 @@ static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const F
     return STATUS_OK;
 }
 
-Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, History *out, Error *err) {
+Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, Frames *out, Error *err) {
     const EpisodeInfo *info = dataset_episode(dataset, request->episode);
     int *views = NULL, count = 0, stride = 1;
     Status status = history_stride(model, request->time_step, info, &stride, err);
@@ -148,23 +143,7 @@ Status history_read(const Vpd *model, const Dataset *dataset, const HistoryReque
                            .stride = stride,
                            .views = views,
                            .view_count = count};
-    status = dataset_read_frames(dataset, frames, &out->frames, err);
+    status = dataset_read_frames(dataset, frames, out, err);
     free(views);
-    if (status == STATUS_OK) status = check_intervals(model, info, &out->frames, request->time_step, err);
-    if (status != STATUS_OK) return status;
-    const Frames *f = &out->frames;
-    out->observation = (Observation){.F = f->F,
-                                     .V = f->V,
-                                     .H = f->H,
-                                     .W = f->W,
-                                     .views = f->views,
-                                     .rgb = f->rgb,
-                                     .depth = f->depth,
-                                     .intrinsics = f->intrinsics,
-                                     .world_from_camera = f->world_from_camera,
-                                     .bounds = info->bounds};
-    out->episode = request->episode;
-    out->start = request->start;
-    out->stride = stride;
-    return STATUS_OK;
+    return status == STATUS_OK ? check_intervals(model, info, out, request->time_step, err) : status;
 }

@@ -15,13 +15,6 @@ typedef struct HistoryRequest {
         *views; // input views; NULL or empty: those of the config, and if it has none all that are not held out
 } HistoryRequest;
 
-// Starts as {0}; may be read into again.
-typedef struct History {
-    Frames frames; // (T,V,H,W) of the input views
-    Observation observation;
-    int episode, start, stride; // stride: frames of the episode per step of the model
-} History;
-
 // An episode by its name, FILE:NAME or number in the data set; NULL: the first test episode, else the first for
 // validation, else the first. Unknown or ambiguous ones are STATUS_BAD_INPUT.
 Status history_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);
@@ -36,7 +29,7 @@ int history_first_start(const Vpd *model, int stride);
 Status history_views(const Vpd *model, const IntList *wanted, const EpisodeInfo *info, int **views, int *count,
                      Error *err);
 
-Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, History *out, Error *err);
-void history_free(History *history); // accepts {0}
+// (T,V,H,W) of the input views; the last is the present one. The stride is that of history_stride.
+Status history_read(const Vpd *model, const Dataset *dataset, const HistoryRequest *request, Frames *out, Error *err);
 
 #endif

@@ -131,13 +131,15 @@ static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *e
     return STATUS_OK;
 }
 
-static Status keep_source(const EpisodeInfo *info, const History *history, RolloutFile *out, Error *err) {
+static int present_frame(const Frames *history) { return history->first + (history->F - 1) * history->stride; }
+
+static Status keep_source(const EpisodeInfo *info, const Frames *history, RolloutFile *out, Error *err) {
     size_t V = (size_t)info->V;
     char *absolute = *info->file ? realpath(info->file, NULL) : NULL;
     snprintf(out->dataset, sizeof out->dataset, "%s", absolute ? absolute : info->file);
     free(absolute);
     snprintf(out->episode, sizeof out->episode, "%s", info->name);
-    out->first_frame = history->start;
+    out->first_frame = present_frame(history);
     out->frame_stride = history->stride;
     out->time_step = info->time_step * history->stride;
     out->has_bounds = info->bounds;
@@ -148,17 +150,18 @@ static Status keep_source(const EpisodeInfo *info, const History *history, Rollo
     if (!out->intrinsics || !out->heldout) return no_memory(out->sets[0].N, err);
     memcpy(out->intrinsics, info->intrinsics, 9 * V * sizeof *out->intrinsics);
     memset(out->heldout, 1, V);
-    for (int i = 0; i < history->frames.V; i++) out->heldout[history->frames.views[i]] = 0;
+    for (int i = 0; i < history->V; i++) out->heldout[history->views[i]] = 0;
     return set_surroundings(info, out, err);
 }
 
 // The input frames on the tape. What motion they show is kept in the rollout.
-static Status encode(RolloutWorkspace *w, const Observation *history, SceneKey key, RolloutFile *out, Scene *scene,
+static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, RolloutFile *out, Scene *scene,
                      Error *err) {
+    Observation o = frames_observation(history);
     MotionSeen seen;
-    Status status = vpd_observe(&w->tape, w->model, history, &seen, err);
+    Status status = vpd_observe(&w->tape, w->model, &o, &seen, err);
     if (status == STATUS_OK)
-        status = vpd_encode(&w->tape, w->model, &w->scene, history, &seen, (EncodeOptions){.key = key}, scene, err);
+        status = vpd_encode(&w->tape, w->model, &w->scene, &o, &seen, (EncodeOptions){.key = key}, scene, err);
     out->has_motion = gnn_has_node_velocity(&w->model->dynamics->config);
     out->motion = seen.field;
     seen.field = (MotionField){0};
@@ -166,19 +169,18 @@ static Status encode(RolloutWorkspace *w, const Observation *history, SceneKey k
     return status;
 }
 
-Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const History *history, RolloutFile *out,
+Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames *history, RolloutFile *out,
                      Error *err) {
     Scene scene;
     *out = (RolloutFile){0};
     tape_reset(&w->tape);
-    Status status = encode(w, &history->observation, key_of(w->model, info->name), out, &scene, err);
+    Status status = encode(w, history, key_of(w->model, info->name), out, &scene, err);
     if (status != STATUS_OK) {
         rollout_file_free(out);
-        if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, history->start);
+        if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, present_frame(history));
         return status;
     }
-    if (!keep_sets(w, &scene, out) || !keep_labels(&history->frames, scene.pixel, out))
-        status = no_memory(out->sets[0].N, err);
+    if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.pixel, out)) status = no_memory(out->sets[0].N, err);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
     if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);
     if (status == STATUS_OK) status = keep_source(info, history, out, err);
@@ -350,7 +352,7 @@ Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const
 
 Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
                    Error *err) {
-    History history = {0};
+    Frames history = {0};
     *out = (RolloutFile){0};
     Status status = history_read(w->model, dataset, &request->history, &history, err);
     if (status == STATUS_OK)
@@ -358,6 +360,6 @@ Status rollout_run(RolloutWorkspace *w, const Dataset *dataset, const RolloutReq
     if (status == STATUS_OK) status = rollout_simulate(w, out, (size_t)request->steps, request->log, err);
     if (status == STATUS_OK) status = set_surroundings(dataset_episode(dataset, request->history.episode), out, err);
     if (status != STATUS_OK) rollout_file_free(out);
-    history_free(&history);
+    frames_free(&history);
     return status;
 }

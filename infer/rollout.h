@@ -23,10 +23,10 @@ typedef struct RolloutWorkspace {
 void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model);
 void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
 
-// The input frames as particle sets: *out gets sets, background, bounds, time and cameras of step 0, and what it came
-// from. Labels of the present particles are the ids that the mask, if there is one, has at their pixels. `info` is the
-// episode of the history; its file is "" for frames that come from none.
-Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const History *history, RolloutFile *out,
+// The input frames, of which the last is the present one, as particle sets: *out gets sets, background, bounds, time
+// and cameras of step 0, and what it came from. Labels of the present particles are the ids that the mask, if there is
+// one, has at their pixels. `info` is the episode of the history; its file is "" for frames that come from none.
+Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const Frames *history, RolloutFile *out,
                      Error *err);
 
 // For a file of format 1.x: finds the motion that was seen from its clouds, which it takes out, and owners

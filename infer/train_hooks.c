@@ -80,11 +80,11 @@ static Status check_start(const Vpd *model, const TrainData *data, const EvalRol
     HistoryRequest request = {.episode = rollout->episode, .start = rollout->start, .time_step = data->time_step};
     const EpisodeInfo *info = dataset_episode(data->dataset, rollout->episode);
     UnprojectOptions options = {.crop = model->config.data.crop};
-    History history = {0};
+    Frames history = {0};
     PointCloud cloud = {0};
     Status status = history_read(model, data->dataset, &request, &history, err);
-    if (status == STATUS_OK)
-        status = unproject_frame(&history.observation, history.observation.F - 1, options, &cloud, err);
+    Observation observation = frames_observation(&history);
+    if (status == STATUS_OK) status = unproject_frame(&observation, observation.F - 1, options, &cloud, err);
     if (status == STATUS_OK && cloud.count == 0)
         status = error_set(err, STATUS_BAD_INPUT,
                            "%s:/episodes/%s/depth: no valid depth in any input view at frame %d%s; \"vpd data check\" "
@@ -92,7 +92,7 @@ static Status check_start(const Vpd *model, const TrainData *data, const EvalRol
                            info->file, info->name, rollout->start,
                            options.crop ? " within the workspace box (data.crop)" : "");
     point_cloud_free(&cloud);
-    history_free(&history);
+    frames_free(&history);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #ifndef VPD_MODEL_LENGTHS_H
 #define VPD_MODEL_LENGTHS_H
 
-#include "encoder/observation.h"
+#include "base/observation.h"
 #include "model/config.h"
 #include "nn/device.h"
 

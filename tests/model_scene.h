@@ -5,7 +5,7 @@
 #define VPD_TESTS_MODEL_SCENE_H
 
 #include "base/camera.h"
-#include "encoder/observation.h"
+#include "base/observation.h"
 #include "model/config.h"
 #include "tests/test.h"
 

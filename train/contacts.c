@@ -53,7 +53,7 @@ typedef struct Chunk {
 static Status read_chunk(const Measuring *m, Chunk *chunk, Error *err) {
     if (chunk->frames.F) return STATUS_OK;
     Status status = dataset_read_frames(m->data->dataset, chunk->request, &chunk->frames, err);
-    chunk->observation = observation_of(m->data->dataset, &chunk->frames);
+    chunk->observation = frames_observation(&chunk->frames);
     return status;
 }
 

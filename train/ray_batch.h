@@ -6,7 +6,7 @@
 #define VPD_TRAIN_RAY_BATCH_H
 
 #include "base/error.h"
-#include "encoder/observation.h"
+#include "base/observation.h"
 #include "nn/real.h"
 #include "nn/ssim_loss.h"
 

@@ -259,16 +259,3 @@ Status train_data_samples(const TrainData *data, int count, Frames *out, Error *
     }
     return status;
 }
-
-Observation observation_of(const Dataset *dataset, const Frames *frames) {
-    return (Observation){.F = frames->F,
-                         .V = frames->V,
-                         .H = frames->H,
-                         .W = frames->W,
-                         .views = frames->views,
-                         .rgb = frames->rgb,
-                         .depth = frames->depth,
-                         .intrinsics = frames->intrinsics,
-                         .world_from_camera = frames->world_from_camera,
-                         .bounds = dataset_episode(dataset, frames->episode)->bounds};
-}

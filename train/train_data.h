@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "datasets/loader.h"
-#include "encoder/observation.h"
 #include "model/config.h"
 
 // Views of one episode: the training views (all but the held-out ones) and which of them the encoder sees.
@@ -45,8 +44,5 @@ Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisod
 
 // History frames of up to `count` training episodes, for lengths_derive and the mean background; caller frees each.
 Status train_data_samples(const TrainData *data, int count, Frames *out, Error *err);
-
-// Pointers into `frames`; `bounds` from the episode.
-Observation observation_of(const Dataset *dataset, const Frames *frames);
 
 #endif

@@ -37,7 +37,7 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
     const TrainEpisode *episode;
     Status status = train_data_next(&t->data, &frames, &episode, err);
     if (status != STATUS_OK) return status;
-    Observation observation = observation_of(t->data.dataset, frames);
+    Observation observation = frames_observation(frames);
     double turn[9];
     if (train->turn != TURN_NONE) {
         random_turn(t, frames->episode, b, turn);

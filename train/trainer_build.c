@@ -18,8 +18,7 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     Observation observations[LENGTH_SAMPLES];
     int count = t->data.episode_count < LENGTH_SAMPLES ? t->data.episode_count : LENGTH_SAMPLES;
     Status status = train_data_samples(&t->data, count, frames, err);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        observations[i] = observation_of(t->data.dataset, &frames[i]);
+    for (int i = 0; i < count && status == STATUS_OK; i++) observations[i] = frames_observation(&frames[i]);
     if (status == STATUS_OK) status = lengths_derive(&t->config, t->device, (size_t)count, observations, err);
     for (int c = 0; c < 3; c++) background[c] = 0;
     for (int i = 0; i < count && status == STATUS_OK; i++) {

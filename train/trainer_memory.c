@@ -16,7 +16,7 @@ static Status count_points(const TrainData *data, MemoryShape *shape, Error *err
     int count = data->episode_count < SAMPLES ? data->episode_count : SAMPLES;
     Status status = train_data_samples(data, count, frames, err);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
-        Observation observation = observation_of(data->dataset, &frames[i]);
+        Observation observation = frames_observation(&frames[i]);
         for (int f = 0; f < observation.F && status == STATUS_OK; f++) {
             status = unproject_frame(&observation, f, options, &cloud, err);
             shape->points = fmax(shape->points, (double)cloud.count / observation.V * shape->input_views);

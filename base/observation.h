@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model's input: posed RGB-D frames of several cameras. Pointers only; the caller owns the arrays.
-#ifndef VPD_ENCODER_OBSERVATION_H
-#define VPD_ENCODER_OBSERVATION_H
+#ifndef VPD_BASE_OBSERVATION_H
+#define VPD_BASE_OBSERVATION_H
 
 #include <stddef.h>
 #include <stdint.h>
