@@ -3,45 +3,13 @@
 // camera-to-world matrix per picture (OpenCV axes), frame-NNNNNN.color.png, and frame-NNNNNN.depth.png registered to
 // it: u16 words rotated by three bits, in 0.1 mm. Depth below 0.25 m is the gripper, which moves with the camera, and
 // is discarded.
-#include "base/file.h"
 #include "datasets/import/formats.h"
+#include "datasets/import/listing.h"
 #include "datasets/import/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static bool is_scene(const char *folder) {
-    char path[FILE_PATH_SIZE];
-    return file_join(path, sizeof path, folder, "cam.info.txt", NULL) == STATUS_OK && file_exists(path);
-}
-
-// The folder of scene number `wanted` (the folder itself, or its scene-* folders); -1: how many there are.
-static int find_scene(const char *folder, int wanted, char out[FILE_PATH_SIZE]) {
-    FileList list = {0};
-    int count = 0;
-    if (is_scene(folder)) {
-        if (wanted == 0) snprintf(out, FILE_PATH_SIZE, "%s", folder);
-        return 1;
-    }
-    if (!file_is_folder(folder) || file_list(folder, &list, NULL) != STATUS_OK) return 0;
-    for (size_t i = 0; i < list.count; i++) {
-        char path[FILE_PATH_SIZE];
-        if (strncmp(list.names[i], "scene-", 6) != 0 ||
-            file_join(path, sizeof path, folder, list.names[i], NULL) != STATUS_OK)
-            continue;
-        if (!is_scene(path)) continue;
-        if (count++ == wanted) memcpy(out, path, sizeof path);
-    }
-    file_list_free(&list);
-    return count;
-}
-
-static int count_episodes(const char *folder) {
-    char unused[FILE_PATH_SIZE];
-    return find_scene(folder, -1, unused);
-}
-
-static bool detect(const char *folder) { return count_episodes(folder) > 0; }
+static bool is_scene(const char *folder) { return has_file(folder, "cam.info.txt"); }
 
 static Status add_picture(const char *scene, const char *frame, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
@@ -51,9 +19,7 @@ static Status add_picture(const char *scene, const char *frame, const double K[9
     snprintf(depth, sizeof depth, "%.20s.depth.png", frame);
     memcpy(image.lens.K, K, sizeof image.lens.K);
     memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
-    image.colour = text_join(scene, colour);
-    image.depth = text_join(scene, depth);
-    return posed_set_add(out, &image, err);
+    return add_named_picture(scene, colour, scene, depth, &image, out, err);
 }
 
 // "frame-000003" out of a title; only letters, digits and dashes, so that the path stays in the folder.
@@ -90,12 +56,11 @@ static Status read_matrices(TextFile *text, const char *scene, PosedSet *out, Er
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    char scene[FILE_PATH_SIZE] = "", path[FILE_PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     TextFile text = {0};
-    find_scene(source->path, source->episode, scene);
-    Status status = file_join(path, sizeof path, scene, "cam.info.txt", err);
+    Status status = file_join(path, sizeof path, source->path, "cam.info.txt", err);
     if (!status) status = text_open(path, &text, err);
-    if (!status) status = read_matrices(&text, scene, out, err);
+    if (!status) status = read_matrices(&text, source->path, out, err);
     text_close(&text);
     out->coding = DEPTH_ROTATED;
     out->depth_scale = 1e-4;
@@ -107,7 +72,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_apc = {
     .name = "apc",
     .layout = "cam.info.txt and frame-*.color.png, or scene-* folders of them",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_scene,
+    .in_folders = true,
     .run = run,
 };

@@ -20,10 +20,6 @@ static bool is_scene(const char *folder) {
            (has_folder(folder, "rgb") || has_folder(folder, "gray"));
 }
 
-static int count_episodes(const char *path) { return find_episode(path, is_scene, -1, NULL); }
-
-static bool detect(const char *path) { return count_episodes(path) > 0; }
-
 static Status read_camera(const char *path, const json_t *camera, PosedImage *image, Error *err) {
     double K[9], R[9], t[3], scale = 1, camera_from_world[16];
     if (!json_object_get(camera, "cam_R_w2c"))
@@ -60,10 +56,10 @@ static Status add_frame(const char *path, const json_t *cameras, const char *fol
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    char scene[FILE_PATH_SIZE] = "", path[FILE_PATH_SIZE], colour[FILE_PATH_SIZE], depth[FILE_PATH_SIZE];
+    const char *scene = source->path;
+    char path[FILE_PATH_SIZE], colour[FILE_PATH_SIZE], depth[FILE_PATH_SIZE];
     FileList names = {0};
     json_t *cameras = NULL;
-    find_episode(source->path, is_scene, source->episode, scene);
     first_folder(scene, COLOUR, colour);
     Status status = file_join(path, sizeof path, scene, "scene_camera.json", err);
     if (!status) status = file_join(depth, sizeof depth, scene, "depth", err);
@@ -74,8 +70,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
         status = add_frame(path, cameras, colour, depth, names.names[i], out, err);
     file_list_free(&names);
     json_decref(cameras);
-    const char *slash = strrchr(scene, '/');
-    snprintf(out->scene, sizeof out->scene, "%.60s", slash ? slash + 1 : scene);
     snprintf(out->source, sizeof out->source, "BOP");
     return status;
 }
@@ -83,7 +77,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_bop = {
     .name = "bop",
     .layout = "scene_camera.json, rgb/, depth/, or folders of such scenes",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_scene,
+    .in_folders = true,
     .run = run,
 };

@@ -33,7 +33,7 @@ static bool find_workspace(const char *path, Workspace *out) {
     return false;
 }
 
-static bool detect(const char *path) {
+static bool is_episode(const char *path) {
     Workspace unused;
     return find_workspace(path, &unused);
 }
@@ -87,7 +87,7 @@ static Status add_image(const ImportSource *source, const Workspace *workspace, 
     image.lens = camera->lens;
     if (out->count == 0) out->depth_scale = image.depth_scale;
     if (!status) return posed_set_add(out, &image, err);
-    free(image.depth);
+    posed_image_free(&image);
     return status;
 }
 
@@ -115,7 +115,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_colmap = {
     .name = "colmap",
     .layout = "images/, sparse/0/{cameras,images}.{bin,txt}, stereo/depth_maps/ or depth/",
-    .detect = detect,
-    .count = one_episode,
+    .is_episode = is_episode,
     .run = run,
 };

@@ -16,11 +16,6 @@ Lens lens_of_matrix(const double *K, int columns) {
     return lens_of(K[0], K[columns + 1], K[2] + 0.5, K[columns + 2] + 0.5);
 }
 
-int one_episode(const char *path) {
-    (void)path;
-    return 1;
-}
-
 Status add_named_picture(const char *colour_folder, const char *colour, const char *depth_folder, const char *depth,
                          PosedImage *image, PosedSet *out, Error *err) {
     image->colour = image->depth = NULL;

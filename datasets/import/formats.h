@@ -12,7 +12,6 @@ extern const Importer import_hololens, import_apc, import_transforms, import_kub
 Lens given_lens(const ImportOptions *options);
 // [fx s cx; 0 fy cy; 0 0 1], row by row with `columns` numbers each, and whole-number pixel centres.
 Lens lens_of_matrix(const double *K, int columns);
-int one_episode(const char *path); // for Importer.count
 // Seconds per unit of time stamps, for layouts that do not define it: --time-unit, else the one of s, ms, us and ns
 // with a median step of 1 ms to 2 s, with a warning unless that is s. `times` may stand in any order.
 Status time_unit(const double *times, size_t count, const ImportSource *source, const char *place, double *out,

@@ -2,8 +2,6 @@
 // K.txt (3x3), poses.txt (one camera-to-world 4x4 a line, OpenCV axes), images/NAME.png, depth/NAME.png (u16
 // millimetres, registered, 0 = missing), and frames.txt with the names in the order of the poses (else all of images/,
 // by name). Static scene, one moving camera. Pixel centres of K are whole numbers.
-#include "base/camera.h"
-#include "base/file.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/listing.h"
 #include "datasets/import/text.h"
@@ -11,59 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has(const char *folder, const char *name, bool want_folder) {
-    char path[FILE_PATH_SIZE];
-    if (file_join(path, sizeof path, folder, name, NULL) != STATUS_OK) return false;
-    return want_folder ? file_is_folder(path) : file_exists(path);
+static bool is_episode(const char *folder) {
+    return has_file(folder, "K.txt") && has_file(folder, "poses.txt") && has_folder(folder, "images") &&
+           has_folder(folder, "depth");
 }
 
-static bool detect(const char *folder) {
-    return has(folder, "K.txt", false) && has(folder, "poses.txt", false) && has(folder, "images", true) &&
-           has(folder, "depth", true);
-}
-
-static int count_episodes(const char *folder) {
-    (void)folder;
-    return 1;
-}
-
-static Status read_intrinsics(const char *folder, double K[9], Error *err) {
-    char path[FILE_PATH_SIZE];
-    TextFile text;
-    Status status = file_join(path, sizeof path, folder, "K.txt", err);
-    if (!status) status = text_open(path, &text, err);
-    if (status) return status;
-    status = text_matrix(&text, 3, 3, K, err);
-    K[2] += 0.5;
-    K[5] += 0.5;
-    text_close(&text);
-    return status;
-}
-
-// A path of a name in the list, refused unless it lies beneath `folder`/`part`.
-static Status resolve(const char *folder, const char *part, const char *name, char **out, Error *err) {
-    char base[FILE_PATH_SIZE];
-    Status status = file_join(base, sizeof base, folder, part, err);
-    return status ? status : posed_path(base, name, out, err);
-}
-
-// Adds one picture with the pose of its line.
+// Adds one picture with the pose of its line. The name comes from a list: its path must lie beneath images/.
 static Status add_picture(const char *folder, const char *name, const double K[9], const double pose[16], PosedSet *out,
                           Error *err) {
     PosedImage image = {0};
+    char images[FILE_PATH_SIZE], depths[FILE_PATH_SIZE], stem[FILE_PATH_SIZE], depth[FILE_PATH_SIZE + 16];
+    const char *dot = strrchr(name, '.');
     memcpy(image.lens.K, K, sizeof image.lens.K);
     memcpy(image.world_from_camera, pose, sizeof image.world_from_camera);
-    char stem[FILE_PATH_SIZE], same[FILE_PATH_SIZE + 16], depth[FILE_PATH_SIZE];
-    const char *dot = strrchr(name, '.');
-    Status status = resolve(folder, "images", name, &image.colour, err);
+    Status status = file_join(images, sizeof images, folder, "images", err);
+    if (!status) status = file_join(depths, sizeof depths, folder, "depth", err);
+    if (status) return status;
     name_stem(name, stem, sizeof stem);
-    if (!status) status = file_join(depth, sizeof depth, folder, "depth", err);
-    if (!status) find_depth_picture(depth, stem, dot ? dot : "", same, sizeof same);
-    if (!status) status = resolve(folder, "depth", same, &image.depth, err);
-    if (!status) return posed_set_add(out, &image, err);
-    free(image.colour);
-    free(image.depth);
-    return status;
+    find_depth_picture(depths, stem, dot ? dot : "", depth, sizeof depth);
+    return add_named_picture(images, name, depths, depth, &image, out, err);
 }
 
 // Names from frames.txt, else all of images/.
@@ -71,7 +35,7 @@ static Status read_names(const char *folder, FileList *names, Error *err) {
     char path[FILE_PATH_SIZE], *line;
     TextFile text = {0};
     *names = (FileList){0};
-    if (!has(folder, "frames.txt", false)) {
+    if (!has_file(folder, "frames.txt")) {
         Status status = file_join(path, sizeof path, folder, "images", err);
         return status ? status : file_list(path, names, err);
     }
@@ -109,9 +73,11 @@ static Status read_poses(const char *folder, const FileList *names, const double
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    double K[9];
+    double K[9] = {0};
     FileList names = {0};
-    Status status = read_intrinsics(source->path, K, err);
+    Status status = text_read_matrix(source->path, "K.txt", 3, 3, K, err);
+    K[2] += 0.5;
+    K[5] += 0.5;
     if (!status) status = read_names(source->path, &names, err);
     if (!status) status = read_poses(source->path, &names, K, out, err);
     file_list_free(&names);
@@ -123,7 +89,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_hololens = {
     .name = "hololens",
     .layout = "K.txt, poses.txt, images/, depth/ in millimetres",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_episode,
     .run = run,
 };

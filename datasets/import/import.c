@@ -10,6 +10,7 @@
 #include "datasets/dataset_private.h"
 #include "datasets/import/formats.h"
 #include "datasets/import/job.h"
+#include "datasets/import/listing.h"
 #include "datasets/writer.h"
 
 #include <math.h>
@@ -212,11 +213,31 @@ static Status write_windows(ImportJob *job, Error *err) {
     return status;
 }
 
+// The folder's own name, without slashes at its end.
+static void folder_name(const char *folder, char *out, size_t size) {
+    size_t end = strlen(folder);
+    while (end > 1 && folder[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && folder[begin - 1] != '/') begin--;
+    snprintf(out, size, "%.*s", (int)(end - begin), folder + begin);
+}
+
+static int count_episodes(const Importer *importer, const char *path) {
+    if (importer->count) return importer->count(path);
+    return importer->in_folders ? find_episode(path, importer->is_episode, -1, NULL) : importer->is_episode(path);
+}
+
 static Status import_episode(ImportJob *job, const Importer *importer, int episode, Error *err) {
-    const ImportSource source = {job->path, episode, job->options, job->log};
+    char folder[FILE_PATH_SIZE] = "";
+    ImportSource source = {job->path, episode, job->options, job->log};
     job->info = (EpisodeInfo){0};
     job->written = 0;
     job->set = (PosedSet){.depth_scale = 1, .far = INFINITY};
+    if (importer->in_folders) {
+        find_episode(job->path, importer->is_episode, episode, folder);
+        folder_name(folder, job->set.scene, sizeof job->set.scene);
+        source.path = folder;
+    }
     Status status = importer->run(&source, &job->set, err);
     if (!status) status = job_complete(job, err);
     return status ? status : write_windows(job, err);
@@ -226,9 +247,9 @@ static Status find_importer(const char *path, const char *format, const Importer
     char known[900] = "";
     for (const Importer *const *i = importers; *i; i++) {
         size_t used = strlen(known);
-        bool wanted = format ? strcmp(format, (*i)->name) == 0 : (*i)->detect(path);
+        bool wanted = format ? strcmp(format, (*i)->name) == 0 : count_episodes(*i, path) > 0;
         if (wanted) *out = *i;
-        if (wanted && (*i)->detect(path)) return STATUS_OK;
+        if (wanted && count_episodes(*i, path) > 0) return STATUS_OK;
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*i)->name);
         if (wanted)
             return error_set(err, STATUS_BAD_INPUT, "%s: expected the layout of %s: %s", path, (*i)->name,
@@ -239,15 +260,6 @@ static Status find_importer(const char *path, const char *format, const Importer
         err, STATUS_BAD_INPUT,
         "%s: expected a recording in one of these layouts, found %s: %s; \"vpd data import --help\" describes them",
         path, file_is_folder(path) ? "none of them" : file_kind(path), known);
-}
-
-// The folder's own name, without slashes at its end.
-static void folder_name(const char *folder, char *out, size_t size) {
-    size_t end = strlen(folder);
-    while (end > 1 && folder[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && folder[begin - 1] != '/') begin--;
-    snprintf(out, size, "%.*s", (int)(end - begin), folder + begin);
 }
 
 Status dataset_import(const char *path, const ImportOptions *options, const char *target, const Log *log, Error *err) {
@@ -261,7 +273,7 @@ Status dataset_import(const char *path, const ImportOptions *options, const char
     WriterOptions writing = {
         .name = options->name ? options->name : name, .generator = generator, .deflate_level = options->level};
     status = dataset_writer_open(target, &writing, &job.writer, err);
-    int count = importer->count(path);
+    int count = count_episodes(importer, path);
     for (int i = 0; !status && i < count; i++) {
         status = import_episode(&job, importer, i, err);
         job_free(&job);

@@ -56,11 +56,13 @@ typedef struct ImportSource {
 } ImportSource;
 
 typedef struct Importer {
-    const char *name, *layout; // "apc", "scene-*/cam.info.txt with ..."
-    bool (*detect)(const char *path);
-    int (*count)(const char *path); // episodes in it
-    // `out` starts as {0} with near 0, far infinite, depth_scale 1 and V = 0. V = 0 means one still scene with one view
-    // per picture, in order.
+    const char *name, *layout;            // "apc", "scene-*/cam.info.txt with ..."
+    bool (*is_episode)(const char *path); // whether a folder or file holds one recording in this layout
+    bool in_folders;                      // a folder of such folders is a recording of several episodes, too
+    int (*count)(const char *path);       // instead of is_episode, for files that hold several
+    // `source->path` is the episode's own folder, but of layouts with `count` the whole recording. `out` starts as {0}
+    // with near 0, far infinite, depth_scale 1 and V = 0. V = 0 means one still scene with one view per picture, in
+    // order.
     Status (*run)(const ImportSource *source, PosedSet *out, Error *err);
 } Importer;
 

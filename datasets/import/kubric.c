@@ -34,10 +34,6 @@ static bool is_episode(const char *folder) {
     return found;
 }
 
-static int count_episodes(const char *path) { return find_episode(path, is_episode, -1, NULL); }
-
-static bool detect(const char *path) { return count_episodes(path) > 0; }
-
 typedef struct Camera {
     const char *path; // of metadata.json
     const char *folder;
@@ -139,14 +135,8 @@ static Status add_picture(Camera *camera, const char *name, int view, PosedSet *
     find_depth_picture(camera->depth, file, ".tiff", depth, sizeof depth);
     snprintf(mask, sizeof mask, "segmentation_%s.png", stem);
     image.lens = camera->lens;
-    Status status = posed_path(camera->colour, name, &image.colour, err);
-    if (!status) status = posed_path(camera->depth, depth, &image.depth, err);
-    if (!status && camera->has_mask) status = posed_path(camera->mask, mask, &image.mask, err);
-    if (!status) return posed_set_add(out, &image, err);
-    free(image.colour);
-    free(image.depth);
-    free(image.mask);
-    return status;
+    Status status = camera->has_mask ? posed_path(camera->mask, mask, &image.mask, err) : STATUS_OK;
+    return status ? status : add_named_picture(camera->colour, name, camera->depth, depth, &image, out, err);
 }
 
 static Status add_camera(Camera *camera, int view, PosedSet *out, Error *err) {
@@ -206,8 +196,8 @@ static Status read_objects(const Camera *camera, PosedSet *set, Error *err) {
 }
 
 // One camera after the other; the first one's metadata describe the objects.
-static Status read_cameras(const ImportSource *source, const char *episode, const FileList *names, PosedSet *out,
-                           Error *err) {
+static Status read_cameras(const ImportSource *source, const FileList *names, PosedSet *out, Error *err) {
+    const char *episode = source->path;
     Status status = STATUS_OK;
     Camera first = {0};
     char first_path[FILE_PATH_SIZE];
@@ -239,19 +229,16 @@ static Status read_cameras(const ImportSource *source, const char *episode, cons
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    char episode[FILE_PATH_SIZE] = "";
+    const char *episode = source->path;
     FileList names = {0};
     static char here[] = ".";
     char *only[1] = {here};
-    find_episode(source->path, is_episode, source->episode, episode);
     bool single = is_camera(episode);
     Status status = single ? STATUS_OK : list_names(episode, "cam", NULL, &names, err);
-    if (!status) status = read_cameras(source, episode, single ? &(FileList){only, 1} : &names, out, err);
+    if (!status) status = read_cameras(source, single ? &(FileList){only, 1} : &names, out, err);
     file_list_free(&names);
     out->coding = DEPTH_RAY_LENGTH;
     out->far = 1e4; // the background has a huge depth
-    const char *slash = strrchr(episode, '/');
-    snprintf(out->scene, sizeof out->scene, "%.60s", slash ? slash + 1 : episode);
     snprintf(out->source, sizeof out->source, "Kubric");
     return status;
 }
@@ -261,7 +248,7 @@ const Importer import_kubric = {
     .layout =
         "metadata.json with rgba_*.png, depth_*.tiff, segmentation_*.png; also cam_*/ of them (3DGSim), and folders of "
         "such episodes",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_episode,
+    .in_folders = true,
     .run = run,
 };

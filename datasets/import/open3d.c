@@ -16,7 +16,7 @@ static const char *const COLOUR[] = {"color", "image", "rgb", "images", NULL}, *
                          *const POSES[] = {"odometry.log", "trajectory.log", "scene/trajectory.log", NULL},
                          *const LENSES[] = {"camera_intrinsic.json", "intrinsic.json", "camera.json", NULL};
 
-static bool detect(const char *path) {
+static bool is_episode(const char *path) {
     char unused[FILE_PATH_SIZE];
     return first_folder(path, COLOUR, unused) && first_folder(path, DEPTH, unused) && first_file(path, POSES, unused);
 }
@@ -102,7 +102,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_open3d = {
     .name = "open3d",
     .layout = "color/, depth/, odometry.log or trajectory.log, camera_intrinsic.json",
-    .detect = detect,
-    .count = one_episode,
+    .is_episode = is_episode,
     .run = run,
 };

@@ -18,10 +18,6 @@ static bool is_episode(const char *folder) {
            has_folder(folder, "camera_0/rgb") && has_folder(folder, "camera_0/depth");
 }
 
-static int count_episodes(const char *path) { return find_episode(path, is_episode, -1, NULL); }
-
-static bool detect(const char *path) { return count_episodes(path) > 0; }
-
 typedef struct Rig {
     const char *folder;
     NpyArray K, rotation, translation; // (V,3,3), (V,3), (V,3)
@@ -113,22 +109,18 @@ static Status read_clock(Rig *rig, const ImportOptions *options, Error *err) {
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    char folder[FILE_PATH_SIZE] = "";
-    Rig rig = {.folder = folder};
-    find_episode(source->path, is_episode, source->episode, folder);
+    Rig rig = {.folder = source->path};
     Status status = read_calibration(&rig, err);
     if (!status) status = read_clock(&rig, source->options, err);
     for (int v = 0; !status && v < rig.V; v++) status = add_camera(&rig, v, out, err);
     out->V = rig.V;
-    if (!status && rig.times) status = times_to_seconds(out, source, folder, err);
-    if (!status) status = posed_set_align(out, source->options->gap, folder, source->log, err);
+    if (!status && rig.times) status = times_to_seconds(out, source, source->path, err);
+    if (!status) status = posed_set_align(out, source->options->gap, source->path, source->log, err);
     npy_free(&rig.K);
     npy_free(&rig.rotation);
     npy_free(&rig.translation);
     free(rig.times);
     out->depth_scale = 0.001;
-    const char *slash = strrchr(folder, '/');
-    snprintf(out->scene, sizeof out->scene, "%.60s", slash ? slash + 1 : folder);
     snprintf(out->source, sizeof out->source, "PGND");
     return status;
 }
@@ -136,7 +128,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_pgnd = {
     .name = "pgnd",
     .layout = "camera_*/rgb, camera_*/depth, calibration/{intrinsics,rvecs,tvecs}.npy, timestamps.txt",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_episode,
+    .in_folders = true,
     .run = run,
 };

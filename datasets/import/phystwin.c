@@ -17,10 +17,6 @@ static bool is_episode(const char *folder) {
            (has_file(folder, "calibrate.pkl") || has_file(folder, "calibrate.npy"));
 }
 
-static int count_episodes(const char *path) { return find_episode(path, is_episode, -1, NULL); }
-
-static bool detect(const char *path) { return count_episodes(path) > 0; }
-
 static double time_of(const void *owner, int view, long number) {
     (void)view;
     return number < 0 ? NAN : (double)number / *(const double *)owner;
@@ -67,11 +63,10 @@ static Status add_camera(const char *folder, size_t v, const double *K, const do
 }
 
 static Status run(const ImportSource *source, PosedSet *out, Error *err) {
-    char folder[FILE_PATH_SIZE] = "";
+    const char *folder = source->path;
     double K[9 * CAMERAS_MAX], fps = source->options->fps;
     size_t V;
     NpyArray poses = {0};
-    find_episode(source->path, is_episode, source->episode, folder);
     Status status = read_metadata(folder, &fps, K, &V, err);
     if (!status) status = read_poses(folder, V, &poses, err);
     for (size_t v = 0; !status && v < V; v++)
@@ -80,8 +75,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     if (!status) status = posed_set_align(out, source->options->gap, folder, source->log, err);
     npy_free(&poses);
     out->depth_scale = 0.001;
-    const char *slash = strrchr(folder, '/');
-    snprintf(out->scene, sizeof out->scene, "%.60s", slash ? slash + 1 : folder);
     snprintf(out->source, sizeof out->source, "PhysTwin");
     return status;
 }
@@ -89,7 +82,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_phystwin = {
     .name = "phystwin",
     .layout = "color/CAMERA/FRAME.png, depth/CAMERA/FRAME.npy, metadata.json, calibrate.npy",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_episode,
+    .in_folders = true,
     .run = run,
 };

@@ -20,9 +20,9 @@
 #define JSON_MAX ((size_t)1 << 28)
 #define ADVICE "give --cameras FILE with their intrinsics and poses (\"vpd data import --help\", docs/data.md)"
 
-static bool detect(const char *path) {
+static int count_episodes(const char *path) {
     bool named = name_ends(path, ".hdf5") || name_ends(path, ".h5");
-    return (named || file_is_folder(path)) && robot_count(path) > 0;
+    return named || file_is_folder(path) ? robot_count(path) : 0;
 }
 
 typedef struct Given {
@@ -199,7 +199,6 @@ const Importer import_robot = {
     .name = "robot",
     .layout = "an HDF5 file with data/demo_N/obs (robomimic, LIBERO), traj_N/obs/sensor_data (ManiSkill) or "
               "observations/images (ALOHA), or a folder of them",
-    .detect = detect,
-    .count = robot_count,
+    .count = count_episodes,
     .run = run,
 };

@@ -9,19 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-static bool detect(const char *path) {
+static bool is_episode(const char *path) {
     return has_folder(path, "color") && has_folder(path, "depth") && has_folder(path, "pose") &&
            has_file(path, "intrinsic/intrinsic_color.txt");
-}
-
-static Status read_matrix(const char *folder, const char *name, double out[16], Error *err) {
-    char path[FILE_PATH_SIZE];
-    TextFile text = {0};
-    Status status = file_join(path, sizeof path, folder, name, err);
-    if (!status) status = text_open(path, &text, err);
-    if (!status) status = text_matrix(&text, 4, 4, out, err);
-    text_close(&text);
-    return status;
 }
 
 // Exports hold the same matrix twice, or the identity; anything else would need depth to be reprojected.
@@ -29,8 +19,8 @@ static Status check_extrinsics(const char *folder, Error *err) {
     double colour[16], depth[16];
     if (!has_file(folder, "intrinsic/extrinsic_color.txt") || !has_file(folder, "intrinsic/extrinsic_depth.txt"))
         return STATUS_OK;
-    Status status = read_matrix(folder, "intrinsic/extrinsic_color.txt", colour, err);
-    if (!status) status = read_matrix(folder, "intrinsic/extrinsic_depth.txt", depth, err);
+    Status status = text_read_matrix(folder, "intrinsic/extrinsic_color.txt", 4, 4, colour, err);
+    if (!status) status = text_read_matrix(folder, "intrinsic/extrinsic_depth.txt", 4, 4, depth, err);
     for (int i = 0; !status && i < 16; i++) {
         if (fabs(colour[i] - depth[i]) < 0.01) continue;
         return error_set(err, STATUS_BAD_INPUT,
@@ -47,7 +37,7 @@ static Status add_frame(const char *folder, const char *colour, const PosedImage
     name_stem(colour, stem, sizeof stem);
     snprintf(name, sizeof name, "pose/%s.txt", stem);
     if (!has_file(folder, name)) return STATUS_OK; // as good as lost
-    Status status = read_matrix(folder, name, image.world_from_camera, err);
+    Status status = text_read_matrix(folder, name, 4, 4, image.world_from_camera, err);
     snprintf(file, sizeof file, "depth/%s", stem);
     find_depth_picture(folder, file, ".png", name, sizeof name);
     if (!status) status = file_join(base, sizeof base, folder, "color", err);
@@ -59,8 +49,8 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
     double colour[16], depth[16];
     FileList names = {0};
     PosedImage lenses = {.time = NAN};
-    Status status = read_matrix(source->path, "intrinsic/intrinsic_color.txt", colour, err);
-    if (!status) status = read_matrix(source->path, "intrinsic/intrinsic_depth.txt", depth, err);
+    Status status = text_read_matrix(source->path, "intrinsic/intrinsic_color.txt", 4, 4, colour, err);
+    if (!status) status = text_read_matrix(source->path, "intrinsic/intrinsic_depth.txt", 4, 4, depth, err);
     if (!status) status = check_extrinsics(source->path, err);
     if (!status) status = file_join(base, sizeof base, source->path, "color", err);
     if (!status) status = list_pictures(base, &names, err);
@@ -82,7 +72,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_scannet = {
     .name = "scannet",
     .layout = "color/, depth/, pose/, intrinsic/intrinsic_color.txt, intrinsic/intrinsic_depth.txt",
-    .detect = detect,
-    .count = one_episode,
+    .is_episode = is_episode,
     .run = run,
 };

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,9 +69,12 @@ Status text_matrix(TextFile *file, int rows, int columns, double *out, Error *er
     return STATUS_OK;
 }
 
-char *text_join(const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *joined = malloc(size);
-    if (joined) snprintf(joined, size, "%s/%s", folder, name);
-    return joined;
+Status text_read_matrix(const char *folder, const char *name, int rows, int columns, double *out, Error *err) {
+    char path[FILE_PATH_SIZE];
+    TextFile text = {0};
+    Status status = file_join(path, sizeof path, folder, name, err);
+    if (!status) status = text_open(path, &text, err);
+    if (!status) status = text_matrix(&text, rows, columns, out, err);
+    text_close(&text);
+    return status;
 }

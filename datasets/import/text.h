@@ -29,7 +29,7 @@ Status text_numbers(const TextFile *file, const char *line, double *out, int cou
 
 // Reads rows of numbers, one row a line.
 Status text_matrix(TextFile *file, int rows, int columns, double *out, Error *err);
-
-char *text_join(const char *folder, const char *name); // malloc'ed "folder/name", NULL without memory
+// The matrix at the beginning of the file folder/name.
+Status text_read_matrix(const char *folder, const char *name, int rows, int columns, double *out, Error *err);
 
 #endif

@@ -35,14 +35,9 @@ static bool find_file(const char *path, char out[FILE_PATH_SIZE]) {
     return false;
 }
 
-static bool detect(const char *path) {
+static bool is_episode(const char *path) {
     char unused[FILE_PATH_SIZE];
     return find_file(path, unused);
-}
-
-static int count_episodes(const char *path) {
-    (void)path;
-    return 1;
 }
 
 // The value of the frame, else of the file.
@@ -170,8 +165,7 @@ static Status read_frame(Transforms *file, const json_t *frame, PosedSet *out, E
     if (!status) status = read_camera(file, frame, &image.view, err);
     file->timed += isfinite(image.time);
     if (!status) return posed_set_add(out, &image, err);
-    free(image.colour);
-    free(image.depth);
+    posed_image_free(&image);
     return status;
 }
 
@@ -233,7 +227,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_transforms = {
     .name = "nerfstudio",
     .layout = "transforms.json with file_path, depth_file_path and transform_matrix of each frame",
-    .detect = detect,
-    .count = count_episodes,
+    .is_episode = is_episode,
     .run = run,
 };

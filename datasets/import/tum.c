@@ -25,7 +25,7 @@ typedef struct Stream {
     size_t count;
 } Stream;
 
-static bool detect(const char *path) {
+static bool is_episode(const char *path) {
     return has_file(path, "rgb.txt") && has_file(path, "depth.txt") && has_file(path, "groundtruth.txt");
 }
 
@@ -220,7 +220,6 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 const Importer import_tum = {
     .name = "tum",
     .layout = "rgb.txt, depth.txt, groundtruth.txt and the pictures that they name",
-    .detect = detect,
-    .count = one_episode,
+    .is_episode = is_episode,
     .run = run,
 };

@@ -176,8 +176,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ImportOptions options = {.near = NAN, .far = NAN};
     ImportSource source = {.path = folder, .options = &options};
     ImportJob job = {.options = &options, .path = folder, .set = {.depth_scale = 1, .far = INFINITY}};
-    Status status = layout->importer->detect(folder) ? layout->importer->run(&source, &job.set, &err)
-                                                     : error_set(&err, STATUS_BAD_INPUT, "another layout");
+    Status status = layout->importer->is_episode(folder) ? layout->importer->run(&source, &job.set, &err)
+                                                         : error_set(&err, STATUS_BAD_INPUT, "another layout");
     if (!status) status = job_complete(&job, &err);
     CHECK(status == STATUS_OK || (err.text[0] && !strchr(err.text, '\n')));
     if (!status) take_pictures(&job);
