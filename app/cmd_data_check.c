@@ -119,6 +119,7 @@ static void print_report(const Dataset *dataset, const CheckReport *report) {
     printf("\n");
     for (int i = 0; i < report->finding_count; i++)
         printf("%s %s\n", report->findings[i].wrong ? "WRONG" : "note ", report->findings[i].text);
+    if (check_report_unlisted(report)) printf("note  %d more findings are not listed\n", check_report_unlisted(report));
     char verdict[300];
     check_report_verdict(report, verdict, sizeof verdict);
     printf("%s\n", verdict);

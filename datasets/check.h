@@ -128,13 +128,15 @@ typedef struct Finding {
 
 typedef struct CheckReport {
     int pair_views; // the first views of each episode take part in pairs
-    int episode_count, pair_count, finding_count, finding_capacity;
-    EpisodeCheck *episodes;         // (episode_count)
-    PairStats *pairs;               // (pair_count), over all episodes
-    PairStats all;                  // a = b = -1
-    PairStats guesses[GUESS_COUNT]; // a sample of pairs under each guess; no points when it was not tried
-    double numbers[GUESS_COUNT];    // the number that fits best
-    Guess guess;                    // the one that explains the data clearly better, or GUESS_NONE
+    int episode_count, pair_count;
+    int wrong_count, note_count;         // findings, those that are not listed too
+    int finding_count, finding_capacity; // listed
+    EpisodeCheck *episodes;              // (episode_count)
+    PairStats *pairs;                    // (pair_count), over all episodes
+    PairStats all;                       // a = b = -1
+    PairStats guesses[GUESS_COUNT];      // a sample of pairs under each guess; no points when it was not tried
+    double numbers[GUESS_COUNT];         // the number that fits best
+    Guess guess;                         // the one that explains the data clearly better, or GUESS_NONE
     ColourCheck colour;
     ClockCheck clocks[CHECK_CLOCKS_MAX];
     int clock_count;
@@ -148,6 +150,8 @@ typedef struct CheckReport {
 Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, Error *err);
 void check_report_free(CheckReport *report);
 bool check_report_passes(const CheckReport *report);
+// The number of findings that are not listed, since there are too many.
+int check_report_unlisted(const CheckReport *report);
 // The last line of the report: pass or FAIL, and why.
 void check_report_verdict(const CheckReport *report, char *out, size_t size);
 

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINDINGS_MAX = 200 };
+enum { FINDINGS_MAX = 200 }; // listed of errors, and of notes
 
 void check_add_finding(CheckReport *report, bool wrong, const char *format, ...) {
-    if (report->finding_count >= FINDINGS_MAX) return;
+    int *count = wrong ? &report->wrong_count : &report->note_count;
+    if (++*count > FINDINGS_MAX) return;
     if (report->finding_count == report->finding_capacity) {
         int capacity = 2 * report->finding_capacity + 8;
         Finding *grown = realloc(report->findings, (size_t)capacity * sizeof *grown);
@@ -24,11 +25,10 @@ void check_add_finding(CheckReport *report, bool wrong, const char *format, ...)
     finding->wrong = wrong;
 }
 
-bool check_report_passes(const CheckReport *report) {
-    for (int i = 0; i < report->finding_count; i++) {
-        if (report->findings[i].wrong) return false;
-    }
-    return true;
+bool check_report_passes(const CheckReport *report) { return report->wrong_count == 0; }
+
+int check_report_unlisted(const CheckReport *report) {
+    return report->wrong_count + report->note_count - report->finding_count;
 }
 
 void check_report_free(CheckReport *report) {

@@ -195,8 +195,7 @@ static void verdict_of_pass(const CheckReport *report, char *out, size_t size) {
 }
 
 void check_report_verdict(const CheckReport *report, char *out, size_t size) {
-    int wrong = 0;
-    for (int i = 0; i < report->finding_count; i++) wrong += report->findings[i].wrong;
+    int wrong = report->wrong_count;
     if (wrong) snprintf(out, size, "FAIL: %d finding%s wrong (above)", wrong, wrong > 1 ? "s are" : " is");
     else verdict_of_pass(report, out, size);
 }

@@ -245,6 +245,25 @@ static void test_picture(void **state) {
     scene_free(&scene);
 }
 
+// Of too many findings some are not listed, and the report says so; an error among them counts.
+static void test_many_findings(void **state) {
+    (void)state;
+    CheckReport report = {0};
+    char verdict[300];
+    for (int i = 0; i < 250; i++) check_add_finding(&report, false, "note %d", i);
+    assert_true(check_report_passes(&report) && mentions(&report, "note 199") && !mentions(&report, "note 200"));
+    assert_int_equal(check_report_unlisted(&report), 50);
+    check_add_finding(&report, true, "an error behind them");
+    assert_false(check_report_passes(&report));
+    assert_true(mentions(&report, "an error behind them"));
+    assert_verdict(&report, "FAIL: 1 finding is wrong (above)");
+    for (int i = 1; i < 300; i++) check_add_finding(&report, true, "error %d", i);
+    assert_int_equal(check_report_unlisted(&report), 150);
+    check_report_verdict(&report, verdict, sizeof verdict);
+    assert_string_equal(verdict, "FAIL: 300 findings are wrong (above)");
+    check_report_free(&report);
+}
+
 // ---- subsets
 
 static void test_subset(void **state) {
@@ -301,7 +320,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_even_samples), TEST(test_error_of_any_size), TEST(test_exact_scene),
         TEST(test_single_views), TEST(test_findings),          TEST(test_one_in_millimetres),
-        TEST(test_one_apart),    TEST(test_picture),           TEST(test_subset),
+        TEST(test_one_apart),    TEST(test_picture),           TEST(test_many_findings),
+        TEST(test_subset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
