@@ -14,6 +14,10 @@
 #include "motion/motion_field.h"
 #include "nn/tape.h"
 
+// Raised with every change by which the same frames and options give other motion, so that motion that training kept
+// in a file is measured anew.
+enum { MOTION_VERSION = 1 };
+
 typedef struct MotionOptions {
     bool crop;               // points outside the workspace box are left out
     bool flags;              // inputs have moving flags; without them every point may move

@@ -5,6 +5,8 @@
 #include "train/motion_cache.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 enum { T = 2, EPISODES = 3, FRAMES = 12, EPISODE = 2 };
 static const int frames_of[EPISODES] = {FRAMES, FRAMES, FRAMES};
@@ -285,6 +287,68 @@ static void records_of_another_process(void **state) {
     teardown(&f);
 }
 
+// Sums over a field: motion, and the absolute values of its gradient.
+static void sums_of(const MotionField *field, double sum[4]) {
+    for (int c = 0; c < 4; c++) sum[c] = 0;
+    for (size_t i = 0; i < 3 * field->count; i++) sum[i % 3] += (double)field->motion[i];
+    for (size_t i = 0; i < 9 * field->count; i++) sum[3] += fabs((double)field->gradient[i]);
+}
+
+// Files are kept as long as MOTION_VERSION is the same. Whoever changes these numbers raises it.
+static void these_are_the_numbers_of_version_1(void **state) {
+    (void)state;
+    static Fixture f;
+    Error err = {0};
+    MotionField field;
+    MotionFrame frame = {&f.movie.observation, 1, {.episode = EPISODE, .frame = 5, .stride = 1}};
+    const double seen_sum[4] = {24.8174625, 10.9545183, -7.97404132, 57.4871938},
+                 next_sum[4] = {19.6947974, 8.05720844, -5.76780247, 34.5055252};
+    double seen[4], next[4];
+    setup(&f);
+    sums_of(&see(&f, 0, NULL, present)->field, seen);
+    assert_status_ok(motion_cache_next(&f.cache, &f.tape, f.model, &frame, &field, &err), err);
+    sums_of(&field, next);
+    assert_int_equal(MOTION_VERSION, 1);
+    for (int c = 0; c < 4; c++) { // instruction sets agree to all digits; 1e-5: roundings of other compilers
+        assert_close(seen[c], seen_sum[c], 0, 1e-5);
+        assert_close(next[c], next_sum[c], 0, 1e-5);
+    }
+    teardown(&f);
+}
+
+// A file that may not grow stands for a full disk: of a new file the header fits, or nothing does.
+static void a_full_disk_is_no_end(void **state) {
+    (void)state;
+    static Fixture f;
+    static const rlim_t most[] = {4096, 3000};
+    struct rlimit before;
+    VideoFrame later = present;
+    later.frame++;
+    setup(&f);
+    MotionSeen own = copy_of(see(&f, 0, NULL, present));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < 2; i++) {
+        struct rlimit small = {most[i], before.rlim_max};
+        f.source.data++;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        open_cache(&f);
+        bool same_as_own = same(&own, see(&f, 0, NULL, present)), more = see(&f, 0, NULL, later)->field.count > 30;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_true(same_as_own && more);
+        char text[2000] = "";
+        rewind(f.said);
+        text[fread(text, 1, sizeof text - 1, f.said)] = 0;
+        const char *first = strstr(text, "cannot write (File too large)");
+        assert_true(first && !strstr(first + 1, "cannot write")); // once
+        assert_true(said(&f, "motion.bin"));
+        open_cache(&f); // nothing that was cut short is taken
+        assert_false(same(&own, see(&f, 2, NULL, present)));
+    }
+    motion_seen_free(&own);
+    teardown(&f);
+}
+
 static void what_is_no_file_is_refused(void **state) {
     (void)state;
     static Fixture f;
@@ -305,6 +369,8 @@ int main(void) {
         cmocka_unit_test(a_damaged_record_is_measured_again),
         cmocka_unit_test(a_foreign_file_is_emptied),
         cmocka_unit_test(records_of_another_process),
+        cmocka_unit_test(these_are_the_numbers_of_version_1),
+        cmocka_unit_test(a_full_disk_is_no_end),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/version.h"
-#include "gnn/backend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +22,13 @@ typedef struct Header {
     uint64_t key, rows, slot[MOTION_KINDS], checksum;
 } Header;
 
-void motion_cache_close(MotionCache *cache) {
+static void close_file(MotionCache *cache) {
     if (cache->is_open) close(cache->descriptor);
+    cache->is_open = false;
+}
+
+void motion_cache_close(MotionCache *cache) {
+    close_file(cache);
     free(cache->path);
     free(cache->first_row);
     for (int k = 0; k < MOTION_KINDS; k++) free(cache->buffer[k].bytes);
@@ -35,14 +39,22 @@ void motion_cache_close(MotionCache *cache) {
 
 static const char *name_of(const MotionCache *cache) { return cache->path ? cache->path : "motion in memory"; }
 
+// After a write that failed, as on a full disk.
+static void stop_keeping(MotionCache *cache, int error) {
+    log_warning(cache->log,
+                "%s: cannot write (%s); training goes on without it and measures motion whenever it needs it",
+                name_of(cache), strerror(error));
+    close_file(cache);
+}
+
 // Everything that the numbers in it depend on.
 static uint64_t key_of(const Vpd *model, const MotionSource *source) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
-    int length = snprintf(text, sizeof text, "%d %d %d %d %d %a %zu %a %a %a %u %ld %ld %s %s %s", FORMAT, o.crop,
-                          o.flags, o.velocity, o.rigid, o.moving_threshold, o.vote, o.colour_length, o.extent,
-                          o.length_scale, o.seed, model->config.model.T, model->config.data.stride,
-                          model->device->gnn->name, version_number(), version_commit());
+    int length =
+        snprintf(text, sizeof text, "%d %d %s %d %d %d %d %a %zu %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
+                 version_number(), o.crop, o.flags, o.velocity, o.rigid, o.moving_threshold, o.vote, o.colour_length,
+                 o.extent, o.length_scale, o.seed, model->config.model.T, model->config.data.stride);
     uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
     const IntList *views = &model->config.data.input_views;
     hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);
@@ -89,11 +101,12 @@ static Status take_or_empty(MotionCache *cache, const Header *wanted, Error *err
     if (got < 0) return file_error(err, path, "read", errno);
     if (got == sizeof found && !memcmp(&found, wanted, sizeof found)) return STATUS_OK;
     if (got > 0)
-        log_note(cache->log, "%s: it is of other data, other options or another program; motion is measured anew",
+        log_note(cache->log, "%s: it is of other data, other options or another version; motion is measured anew",
                  path);
+    errno = ENOSPC; // of a write that is cut short
     if (ftruncate(cache->descriptor, 0) != 0 || ftruncate(cache->descriptor, HEADER_BYTES) != 0 ||
         pwrite(cache->descriptor, wanted, sizeof *wanted, 0) != sizeof *wanted)
-        return file_error(err, path, "write", errno);
+        stop_keeping(cache, errno);
     return STATUS_OK;
 }
 
@@ -176,8 +189,8 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
     memcpy(bytes, out, sizeof *out);
     if (!cache->is_open) return STATUS_OK;
     ssize_t put = pwrite(cache->descriptor, bytes, size, place_of(cache, kind, of));
-    if (put == (ssize_t)size) return STATUS_OK;
-    return file_error(err, name_of(cache), "write", put < 0 ? errno : ENOSPC);
+    if (put != (ssize_t)size) stop_keeping(cache, put < 0 ? errno : ENOSPC);
+    return STATUS_OK;
 }
 
 // ---- what was seen

@@ -6,7 +6,10 @@
 // The file: a header of one page, then a pair of slots of fixed size for each frame of each episode in turn, for
 // MOTION_SEEN and for MOTION_NEXT. A slot is a MotionRecord and what follows it; one that was never written holds
 // zeros, or lies behind the end. Every record has a checksum. A damaged record is measured again; a file of other data,
-// options or another program is emptied; the log says so.
+// options or another version is emptied; the log says so. The version is the program's and MOTION_VERSION, not the
+// commit: a change of the program that leaves motion as it is leaves the file as it is. Nor is it the device: what one
+// has measured is as good as what another measures.
+// A write that fails, as on a full disk, does not end training: a warning gives the reason, and nothing more is kept.
 #ifndef VPD_TRAIN_MOTION_CACHE_H
 #define VPD_TRAIN_MOTION_CACHE_H
 
