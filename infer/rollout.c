@@ -312,6 +312,13 @@ static PointCloud load_cloud(Tape *tape, const RolloutCloud *from) {
     return cloud;
 }
 
+static void forget_motion(RolloutFile *r) {
+    motion_field_free(&r->motion);
+    free(r->motion_owner);
+    r->motion_owner = NULL;
+    r->has_motion = false;
+}
+
 Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     Device *device = w->model->device;
     Status status = STATUS_OK;
@@ -327,6 +334,7 @@ Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     }
     if (status == STATUS_OK) status = rollout_tie(r, device, err);
     if (status == STATUS_OK) rollout_free_clouds(r);
+    else forget_motion(r); // the clouds stay, so that it can be found again
     return status;
 }
 

@@ -30,7 +30,7 @@ Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const
                      Error *err);
 
 // For a file of format 1.x: finds the motion that was seen from its clouds, which it takes out, and owners
-// (files/rollout_ties.h). Any other stays as it is.
+// (files/rollout_ties.h). After an error it has its clouds still. Any other file stays as it is.
 Status rollout_find_motion(RolloutWorkspace *workspace, RolloutFile *rollout, Error *err);
 
 // Moves on by `steps` more, after rollout_find_motion. Particles that are no longer finite are STATUS_FAILED; a signal

@@ -106,6 +106,24 @@ static void are_edited(void **state) {
     close_world(&world);
 }
 
+// Motion is found, and then its owners are not; nothing of it stays, and it is found again.
+static void are_tried_again(void **state) {
+    (void)state;
+    World world;
+    Error err;
+    open_world(&world);
+    RolloutFile file = read_old(0);
+    size_t N = file.sets[1].N;
+    file.sets[1].N = (size_t)INT32_MAX + 1;
+    assert_status_error(rollout_find_motion(&world.workspace, &file, &err), STATUS_BAD_INPUT, err, "too many");
+    assert_true(rollout_lacks_motion(&file) && !file.has_motion && !file.motion.position && !file.motion_owner);
+    file.sets[1].N = N;
+    assert_status_ok(rollout_find_motion(&world.workspace, &file, &err), err);
+    assert_true(!rollout_lacks_motion(&file) && file.has_motion && file.motion.count > 8 && file.motion_owner);
+    rollout_file_free(&file);
+    close_world(&world);
+}
+
 // A copy of the file in which an array of a cloud is gone or has other rows.
 static void spoil(const char *path, const char *name, hid_t type, int rank, const hsize_t *dims) {
     char from[512], command[1200];
@@ -157,6 +175,6 @@ static void wrong_clouds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(go_on), cmocka_unit_test(are_edited),
-                                       cmocka_unit_test(wrong_clouds)};
+                                       cmocka_unit_test(are_tried_again), cmocka_unit_test(wrong_clouds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
