@@ -42,6 +42,7 @@ FAR = 15.0  # metres; what is farther is sky
 BOUNDS = np.array([[-1.0, -1.0, -0.05], [1.0, 1.0, 1.2]])  # workspace; centres of objects stay within 0.8 of it
 DEPTH_SCALE = 1 / 4096  # metres per unit of the stored depth
 ATTEMPTS = 50
+SPLITS = ("train", "val", "test")
 RED = (0.85, 0.1, 0.1)
 GEOM, FLEX = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_FLEX
 
@@ -489,8 +490,13 @@ def image_size(argument):
 
 def splits(argument):
     """train:40,val:6 as the split of each episode."""
-    found = [part.split(":") for part in argument.split(",")]
-    return [name for name, count in found for _ in range(int(count))]
+    found = []
+    for part in argument.split(","):
+        name, _, count = part.partition(":")
+        if name not in SPLITS or not count.isdecimal():
+            raise argparse.ArgumentTypeError(f"expected NAME:COUNT with a name of {', '.join(SPLITS)}; found {part}")
+        found += [name] * int(count)
+    return found
 
 
 def command_line():

@@ -29,7 +29,10 @@ def write_png(path, picture):
 
 
 def write_recording(folder, episode):
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        sys.exit(f"{folder}: cannot make this folder ({error.strerror}); give a new one, or remove what is there")
     rgb, depth = episode["rgb"][:], episode["depth"][:] * episode["depth"].attrs.get("scale", 1.0)
     lenses, poses, times = episode["intrinsics"][:], episode["world_from_camera"][:], episode["time"][:]
     frames = []
