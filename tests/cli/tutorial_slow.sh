@@ -1,6 +1,6 @@
 # Every command of docs/tutorial.md in its order, as it stands there; the training alone is cut to a few steps.
 . "$VPD_SOURCE/tests/cli/common"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "python3 has no h5py (python3-h5py), with which the tutorial makes its recordings"
+python3 -c 'import h5py, numpy' 2>/dev/null || skip "python3 has no h5py, with which the tutorial makes its recordings (scripts/packages test)"
 
 mkdir "$folder/repository" && cd "$folder/repository" || exit 1
 ln -s "$VPD_SOURCE/data" data
