@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene flow between two clouds of coloured points, without correspondences (docs/model.md, "Scene flow"): means of the
 // nearest points, then rigid point-to-plane registration of the moving points around each query, in which queries learn
-// from their neighbours. The velocity cue at nodes is minus the flow from the present to the past.
+// from their neighbours. The motion that led to a frame is minus the flow back (motion/observe.c).
 #ifndef VPD_MOTION_FLOW_H
 #define VPD_MOTION_FLOW_H
 
