@@ -319,8 +319,8 @@ typedef struct vpd_import_options {
     int skip_bad;     // 1: pictures that cannot be read are left out and listed in the report as "skipped"
 } vpd_import_options;
 
-// Turns a recording in another layout into the data set `out`, as `vpd data import` does. An existing file that is no
-// data set is not replaced. The report has how many episodes, frames and images were written.
+// Turns a recording in another layout into the data set `out`, as `vpd data import` does. An existing file is not
+// replaced, unless it is empty. The report has how many episodes, frames and images were written.
 vpd_status vpd_data_import(const char *path, const char *out, const vpd_import_options *options, char **report,
                            vpd_error *err);
 

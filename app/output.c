@@ -48,7 +48,11 @@ Status output_check(const CommandLine *line, const char *path, const char *kinds
     }
     bool forced = false;
     for (int i = 0; i < line->given_count; i++) forced = forced || strcmp(line->given[i].flag->name, "force") == 0;
-    if (own || forced) return STATUS_OK;
+    bool recorded = dataset && info.st_size > 0;
+    if (forced || (own && !recorded)) return STATUS_OK;
+    if (recorded)
+        return error_set(err, STATUS_BAD_INPUT, "%s: this data set exists; give another name, or --force to replace it",
+                         path);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: this file exists and is not %s; give another name, or --force to replace it", path,
                      output_kind_words(kinds_written));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which existing files a command may replace. It never replaces a file that it reads. It replaces a file of the kind
-// that it writes, which an earlier run may have left there, and any other file with --force alone.
+// that it writes, which an earlier run may have left there. A data set, which may be the only copy of a recording, and
+// any file of another kind it replaces with --force alone.
 #ifndef VPD_APP_OUTPUT_H
 #define VPD_APP_OUTPUT_H
 
@@ -8,7 +9,7 @@
 
 // For the flags of each command that has a flag with `writes`.
 #define FLAG_FORCE                                                                                                     \
-    { .name = "force", .help = "replace an existing file of another kind (never one that the command reads)" }
+    { .name = "force", .help = "replace an existing data set, or file of another kind (never one that is read)" }
 
 // `kinds` as in Flag.writes. A path that does not exist, or is a folder, is good.
 Status output_check(const CommandLine *line, const char *path, const char *kinds, Error *err);

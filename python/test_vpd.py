@@ -308,6 +308,9 @@ class Work(unittest.TestCase):
         vpd.import_data(self.recording(second=1900), self.place / "wrong.h5")
         found = vpd.check_data(self.place / "wrong.h5")
         self.assertFalse(found["pass"])
+        with self.assertRaisesRegex(vpd.InputError, "this data set exists"):
+            vpd.import_data(folder, out)
+        out = self.place / "none_yet.h5"
         for wrong, words in ((lambda: vpd.import_data(folder, out, format="vhs"), "expected one of hololens"),
                              (lambda: vpd.import_data(folder, out, every=-1), "every: expected"),
                              (lambda: vpd.import_data(folder, out, near=5, far=1), "near: expected less than far"),

@@ -68,6 +68,8 @@ static void a_recording_becomes_data_that_pass(void **state) {
     GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"episodes\":1,\"frames\":1,\"images\":3");
     GOOD(vpd_data_check(out, &report, &err), "\"pass\":true");
     GOOD(vpd_data_import(recording, world_place("guessed.h5"), NULL, &report, &err), "\"train\":1");
+    WRONG(vpd_data_import(recording, out, &options, &report, &err), "imported.h5: this data set exists; remove it");
+    assert_int_equal(remove(out), 0);
     options.skip_bad = 1; // all are good
     GOOD(vpd_data_import(recording, out, &options, &report, &err), "\"skipped\":[]");
     assert_int_equal(vpd_data_check(out, NULL, NULL), VPD_OK); // neither is wanted

@@ -77,6 +77,6 @@ printf '{"camera_angle_x": 1, "w": 32, "h": 32, "depth_unit_scale_factor": 1, "f
 expect 2 "" "gone.png: cannot open: No such file or directory; --skip-bad leaves such pictures out" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5"
 expect 0 "" "1 of 2 pictures cannot be read; 1 left out" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5" --skip-bad
 grep -q "warning: .*gone.png: cannot open" "$folder/stderr" || fail "the picture that is left out is not named"
-expect 0 'gone.png: cannot open: No such file or directory"]' "*" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5" --skip-bad --json
+expect 0 'gone.png: cannot open: No such file or directory"]' "*" "$VPD" data import "$folder/recording" -o "$folder/skipped.h5" --force --skip-bad --json
 [ -e "$folder/x.h5" ] && fail "a command that failed left a file"
 finish

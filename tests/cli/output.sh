@@ -14,7 +14,7 @@ if [ -e /dev/full ]; then
   expect_words "cannot write results to stdout: No space left" "$folder/stderr" "vpd --version >/dev/full"
 fi
 
-# A command never replaces a file that it reads, and one of another kind with --force alone.
+# A command never replaces a file that it reads, and a data set or a file of another kind with --force alone.
 data=$folder/data.h5
 cp "$VPD_SOURCE/data/mujoco_blocks_sample.h5" "$data"
 mkdir "$folder/recording"
@@ -40,7 +40,13 @@ cp "$folder/calibration.json" "$folder/config.yaml"
 expect 2 "" "$kind a config that vpd wrote" "$VPD" train --data "$data" -o "$folder"
 "$VPD" init "$folder/config.yaml" --force --quiet
 expect 2 "" "$reads" "$VPD" train "$folder/config.yaml" --data "$data" -o "$folder"
-for i in 1 2; do expect 0 "" "written" "$VPD" data convert "$data" -o "$folder/new.h5" --split train:1 --frames 2; done
+touch "$folder/new.h5" # nothing is lost with an empty file
+expect 0 "" "written" "$VPD" data convert "$data" -o "$folder/new.h5" --split train:1 --frames 2
+cp "$folder/new.h5" "$folder/kept.h5"
+expect 2 "" "new.h5: this data set exists; give another name, or --force to replace it" "$VPD" data convert "$data" -o "$folder/new.h5" --split train:1
+expect 2 "" "new.h5: this data set exists" "$VPD" data import "$folder/recording" -o "$folder/new.h5"
+cmp -s "$folder/new.h5" "$folder/kept.h5" || fail "a data set was replaced"
+expect 0 "" "written" "$VPD" data convert "$data" -o "$folder/new.h5" --split train:1 --frames 2 --force
 cp "$folder/calibration.json" "$folder/sheet.png"
 expect 2 "" "$kind a PNG picture" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png"
 expect 0 "" "written" "$VPD" data show "$folder/new.h5" -o "$folder/sheet.png" --force

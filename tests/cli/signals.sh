@@ -51,7 +51,7 @@ expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --steps 2 -o "$folder/rollout.
 each "eval" 600 "$VPD" eval -q "$run" "$data" --split train,val,test
 each "rollout" 300 "$VPD" rollout -q "$run" "$data" --steps 100000 -o "$folder/out/r.h5"
 each "render" 2000 "$VPD" render -q "$folder/rollout.h5" --size 16384x16384 --step 1 --no-truth -o "$folder/out/film"
-each "convert" 500 "$VPD" data convert -q "$data" --size 1024x1024 -o "$folder/out/c.h5"
+each "convert" 500 "$VPD" data convert -q "$data" --size 1024x1024 --force -o "$folder/out/c.h5"
 each "dry run" 1000 "$VPD" train -q -d "$data" --dry-run --set model.preset=paper
 each "bench" 1000 "$VPD" bench -q step --preset paper
 
