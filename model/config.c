@@ -275,6 +275,13 @@ void config_take_lengths(Config *config, const Config *from) {
     }
 }
 
+void config_drop_lengths(Config *config) {
+    for (int i = 0; i < CONFIG_LENGTHS; i++) {
+        unsigned char origin = config->origin[config_index(config_lengths[i].key)];
+        if (origin == ORIGIN_DATA || origin == ORIGIN_CHECKPOINT) *config_length(config, i) = 0;
+    }
+}
+
 void config_take_amounts(Config *config, const Config *from) {
     config->encoder.N = from->encoder.N;
     config->encoder.moving_share = from->encoder.moving_share;

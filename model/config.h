@@ -172,6 +172,8 @@ static inline double config_length_of(const Config *config, int i) {
 // Takes every length of `from` that `config` leaves at 0. The renderer's radius belongs to a number of particles: it is
 // taken only where encoder.N is the same.
 void config_take_lengths(Config *config, const Config *from);
+// Sets the lengths that came from data or from a checkpoint back to 0; those that somebody gave stay.
+void config_drop_lengths(Config *config);
 // Takes how many particles, nodes and samples there are, and how particles are shared out: the weights fit any.
 void config_take_amounts(Config *config, const Config *from);
 // Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all

@@ -165,7 +165,7 @@ Status lengths_derive(Config *config, Device *device, size_t count, const Observ
     return derive_radius(config, device, count, observations, err);
 }
 
-void lengths_print(const Config *config, FILE *out) {
+void lengths_print(const Config *config, const char *before, FILE *out) {
     for (int i = 0; i < CONFIG_LENGTHS; i++)
-        fprintf(out, "%-26s %.6g m\n", config_lengths[i].key, config_length_of(config, i));
+        fprintf(out, "%s%-26s %.6g m\n", before, config_lengths[i].key, config_length_of(config, i));
 }

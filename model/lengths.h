@@ -13,7 +13,7 @@
 // another.
 Status lengths_derive(Config *config, Device *device, size_t count, const Observation *observations, Error *err);
 
-// One line for each length: "gnn.length_scale  0.1 m".
-void lengths_print(const Config *config, FILE *out);
+// One line for each length, after the text `before`: "gnn.length_scale  0.1 m".
+void lengths_print(const Config *config, const char *before, FILE *out);
 
 #endif

@@ -105,6 +105,20 @@ static void lengths_are_taken_but_a_radius_of_other_particles(void **state) {
     assert_true(more.data.extent == 2 && more.gnn.length_scale == 0.1 && more.renderer.radius == 0);
 }
 
+static void lengths_that_nobody_gave_are_dropped(void **state) {
+    (void)state;
+    Config config;
+    assert_status_ok(set(&config, "renderer.radius=0.09"), err);
+    config.data.extent = config.gnn.length_scale = 2;
+    config_set_origin(&config, &config.data.extent, ORIGIN_DATA);
+    config_set_origin(&config, &config.gnn.length_scale, ORIGIN_CHECKPOINT);
+    config_drop_lengths(&config);
+    assert_true(config.data.extent == 0 && config.gnn.length_scale == 0 && config.renderer.radius == 0.09);
+    config_set_origin(&config, &config.renderer.radius, ORIGIN_DATA);
+    config_drop_lengths(&config);
+    assert_true(config.renderer.radius == 0);
+}
+
 static void a_preset_of_rows(void **state) {
     (void)state;
     Config large, tiny;
@@ -120,8 +134,11 @@ static void a_preset_of_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forms_by_name),     cmocka_unit_test(what_the_form_sets_is_no_option),
-        cmocka_unit_test(options_that_are_gone), cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
+        cmocka_unit_test(the_forms_by_name),
+        cmocka_unit_test(what_the_form_sets_is_no_option),
+        cmocka_unit_test(options_that_are_gone),
+        cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
+        cmocka_unit_test(lengths_that_nobody_gave_are_dropped),
         cmocka_unit_test(a_preset_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

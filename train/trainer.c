@@ -156,15 +156,20 @@ static Status loop(Trainer *t, Error *err) {
 
 // ---- a run
 
-// The first line says whose file it is: a new run replaces no other.
+// The first line says whose file it is: a new run replaces no other. Lengths that were measured are comments, so that a
+// run that begins with this file measures its own.
 static Status write_config(const Trainer *t, Error *err) {
     char path[FILE_PATH_SIZE], *text = NULL;
     size_t length = 0;
     Status status = file_join(path, sizeof path, t->folder.path, "config.yaml", err);
     if (status != STATUS_OK) return status;
     FILE *out = open_memstream(&text, &length);
+    Config asked = t->config;
+    config_drop_lengths(&asked);
     if (out) fprintf(out, "# Every option of this run, as written by vpd train. --resume reads it.\n");
-    bool good = out && options_write_yaml(config_record, &t->config, true, out) == STATUS_OK;
+    bool good = out && options_write_yaml(config_record, &asked, true, out) == STATUS_OK;
+    if (out) fprintf(out, "# The lengths of this run, of which those at 0 above were measured in the data:\n");
+    if (out) lengths_print(&t->config, "#   ", out);
     good = out && fclose(out) == 0 && good;
     status = good ? file_write_bytes(path, text, length, err)
                   : error_set(err, STATUS_FAILED, "out of memory for the config");
@@ -196,7 +201,7 @@ static void print_model(const Trainer *t) {
     const Log *log = t->options->log;
     log_note(log, "%zu weights on %s; %d training episodes", parameters_element_count(&t->model->parameters),
              t->device->name, t->data.episode_count);
-    if (log && !log->quiet) lengths_print(&t->config, log->out);
+    if (log && !log->quiet) lengths_print(&t->config, "", log->out);
 }
 
 // Data, model and what validation needs, before anything that takes long.

@@ -82,6 +82,12 @@ radius_from() { # PARTICLES
 }
 [ "$(radius_from 300)" = checkpoint ] || fail "the radius for as many particles is not the checkpoint's: $(radius_from 300)"
 [ "$(radius_from 100)" = data ] || fail "the radius for fewer particles is not measured: $(radius_from 100)"
+# A run's config.yaml as the config of another: what was measured is measured again, what was given stays.
+template() { "$VPD" train "$folder/$1/config.yaml" -q -d "$data" --threads 2 --set encoder.N=100 --dry-run | grep '^\(renderer.radius\|data.extent\) '; }
+grep -q '^#   renderer.radius *0\.[0-9]* m$' "$folder/whole/config.yaml" || fail "config.yaml does not tell the radius"
+[ "$(template whole | grep -c '(data)$')" = 2 ] || fail "lengths of a run's config are not measured again: $(template whole)"
+expect 0 "" "*" train -o "$folder/given" --set train.steps=1 --set renderer.radius=0.25
+template given | grep -q '^renderer.radius  *0\.25 .*(config file)$' || fail "a radius that was given does not stay: $(template given)"
 # Dynamics of one run and the rest of another, both ways; nothing is trained.
 started() {
   expect 0 "" "*" train -o "$folder/$1" --init "$folder/$2" --set train.steps=1 --set train.freeze=encoder,gnn,renderer --set train.init_motion="$3"
