@@ -51,18 +51,6 @@ void pose_inverse(const double pose[16], double out[16]) {
     pose_from_rotation(Rt, moved, out);
 }
 
-void pose_multiply(const double a[16], const double b[16], double out[16]) {
-    double product[16];
-    for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < 4; j++) {
-            double sum = 0;
-            for (int k = 0; k < 4; k++) sum += a[4 * i + k] * b[4 * k + j];
-            product[4 * i + j] = sum;
-        }
-    }
-    memcpy(out, product, sizeof product);
-}
-
 void pose_apply(const double pose[16], const double point[3], double out[3]) {
     double p[3];
     for (int i = 0; i < 3; i++)

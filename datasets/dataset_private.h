@@ -54,7 +54,6 @@ Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, 
 typedef struct ImageCache ImageCache;
 ImageCache *image_cache_create(size_t image_count, size_t bytes_max);
 void image_cache_free(ImageCache *cache); // accepts NULL
-size_t image_cache_bytes(const ImageCache *cache);
 // Pixels of image `index` (rgb, then depth, then mask as stored) or NULL.
 const uint8_t *image_cache_get(const ImageCache *cache, size_t index);
 // Keeps a copy if there is room; does nothing when another thread was first.

@@ -29,8 +29,6 @@ void image_cache_free(ImageCache *cache) {
     free(cache);
 }
 
-size_t image_cache_bytes(const ImageCache *cache) { return atomic_load(&cache->bytes); }
-
 const uint8_t *image_cache_get(const ImageCache *cache, size_t index) {
     return atomic_load_explicit(&cache->images[index], memory_order_acquire);
 }

@@ -167,5 +167,3 @@ Status loader_next(Loader *loader, const Frames **out, Error *err) {
     if (!slot->end) *out = &slot->frames;
     return STATUS_OK;
 }
-
-size_t loader_cached_bytes(const Loader *loader) { return loader->cache ? image_cache_bytes(loader->cache) : 0; }

@@ -34,6 +34,4 @@ void loader_close(Loader *loader); // accepts NULL; waits for the workers
 // The next item in order; *out is NULL at the end. An error of item i is returned when item i is due.
 Status loader_next(Loader *loader, const Frames **out, Error *err);
 
-size_t loader_cached_bytes(const Loader *loader);
-
 #endif

@@ -168,15 +168,6 @@ Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, con
     return STATUS_OK;
 }
 
-Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
-                                const uint16_t *mask, Error *err) {
-    PackedImage packed;
-    Status status = dataset_writer_pack(writer, rgb, depth, mask, &packed, err);
-    if (!status) status = dataset_writer_put_packed(writer, frame, view, &packed, err);
-    packed_image_free(&packed);
-    return status;
-}
-
 static bool close_episode(DatasetWriter *writer) {
     bool good = h5_close_id(writer->rgb);
     good = h5_close_id(writer->depth) && good;

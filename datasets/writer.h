@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes "vpd-dataset" files (docs/data.md), crash-safe: under a temporary name, synced, renamed at the end. In goes
 // one episode after the other, image by image; no more than one image is held in memory.
-//   open; { begin_episode; put_image or put_packed for every (frame, view); end_episode } ...; finish or discard
+//   open; { begin_episode; pack and put_packed for every (frame, view); end_episode } ...; finish or discard
 // Shapes as in datasets/dataset.h. Chunk = one image; filters shuffle + deflate + fletcher32.
 #ifndef VPD_DATASETS_WRITER_H
 #define VPD_DATASETS_WRITER_H
@@ -22,11 +22,8 @@ typedef struct WriterOptions {
 Status dataset_writer_open(const char *path, const WriterOptions *options, DatasetWriter **out, Error *err);
 Status dataset_writer_begin_episode(DatasetWriter *writer, const EpisodeInfo *info, Error *err);
 
+// An image is written in two steps: any number of threads pack, one puts.
 // rgb (H,W,3); depth (H,W): u16 in units of depth_scale when depth_is_u16, else f32 metres; mask (H,W) or NULL.
-Status dataset_writer_put_image(DatasetWriter *writer, int frame, int view, const uint8_t *rgb, const void *depth,
-                                const uint16_t *mask, Error *err);
-
-// The same in two steps for several threads: any number of them pack, one puts.
 typedef struct PackedImage {
     PackedBytes rgb, depth, mask;
 } PackedImage;

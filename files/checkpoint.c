@@ -50,13 +50,6 @@ Status checkpoint_write_publication(const char *path, HostArrays *arrays, bool h
     return status;
 }
 
-Status checkpoint_save_publication(const char *path, const Parameters *set, const real *averaged, bool half,
-                                   const CheckpointMeta *meta, Error *err) {
-    HostArrays arrays;
-    Status status = host_arrays_from_block(set, averaged ? averaged : set->values, path, &arrays, err);
-    return status == STATUS_OK ? checkpoint_write_publication(path, &arrays, half, meta, err) : status;
-}
-
 // ---- loading
 
 Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err) {

@@ -65,11 +65,6 @@ typedef enum CheckpointWeights {
 Status checkpoint_save(const char *path, const Parameters *set, const CheckpointBlocks *blocks,
                        const CheckpointMeta *meta, Error *err);
 
-// `averaged` (a block; NULL = set->values) alone, as f16 or f32. A value that f16 cannot hold is an error. The config
-// keeps no path of this machine.
-Status checkpoint_save_publication(const char *path, const Parameters *set, const real *averaged, bool half,
-                                   const CheckpointMeta *meta, Error *err);
-
 // Everything but the weights, checked against the root's checksum.
 Status checkpoint_read_meta(const char *path, CheckpointMeta *meta, Error *err);
 
@@ -90,7 +85,8 @@ Status checkpoint_verify(const char *path, Error *err);
 // ("gnn.length_scale": "0.1").
 Status checkpoint_export_safetensors(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
 
-// The file's averaged weights as checkpoint_save_publication would have written them.
+// A checkpoint of the file's averaged weights alone, as f16 or f32. A value that f16 cannot hold is an error. The
+// config keeps no path of this machine.
 Status checkpoint_export_publication(const char *path, CheckpointWeights which, bool half, const char *out, Error *err);
 
 // ---- a run's folder of checkpoints: step_00001000.h5 .., and the small files `latest` and `best` that each name one

@@ -27,12 +27,6 @@ void safetensors_free(SafetensorsFile *file) {
     *file = (SafetensorsFile){0};
 }
 
-const SafetensorsArray *safetensors_find(const SafetensorsFile *file, const char *name) {
-    for (size_t i = 0; i < file->count; i++)
-        if (!strcmp(file->arrays[i].name, name)) return &file->arrays[i];
-    return NULL;
-}
-
 static size_t array_bytes(const SafetensorsArray *array) {
     size_t bytes = types[array->type].bytes;
     for (int i = 0; i < array->rank; i++) bytes *= array->dims[i];

@@ -45,7 +45,6 @@ Status safetensors_read(const char *path, SafetensorsFile *out, Error *err);
 Status safetensors_parse(const void *bytes, size_t size, const char *name, SafetensorsFile *out, Error *err);
 void safetensors_free(SafetensorsFile *file); // accepts {0}
 
-const SafetensorsArray *safetensors_find(const SafetensorsFile *file, const char *name); // NULL when absent
 size_t safetensors_type_bytes(SafetensorsType type);
 
 #endif

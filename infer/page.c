@@ -117,12 +117,6 @@ void page_section(Page *page, const char *title) {
     fputs("</h2>\n", page->body);
 }
 
-void page_heading(Page *page, const char *title) {
-    fputs("<h3>", page->body);
-    page_put_escaped(page->body, title);
-    fputs("</h3>\n", page->body);
-}
-
 void page_text(Page *page, const char *text) { put_paragraphs(page->body, text, ""); }
 
 void page_note(Page *page, const char *text) { put_paragraphs(page->body, text, "note"); }

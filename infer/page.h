@@ -16,9 +16,8 @@ Status page_create(const char *title, const char *subtitle, Page **out, Error *e
 
 // Starts a section with a heading and an entry in the list of contents.
 void page_section(Page *page, const char *title);
-void page_heading(Page *page, const char *title); // within a section
-void page_text(Page *page, const char *text);     // a blank line starts a paragraph; `code` in backquotes
-void page_note(Page *page, const char *text);     // set apart, small
+void page_text(Page *page, const char *text); // a blank line starts a paragraph; `code` in backquotes
+void page_note(Page *page, const char *text); // set apart, small
 // Commands to copy, one a line; `caption` may be NULL.
 void page_command(Page *page, const char *caption, const char *commands);
 // A few large figures in a row: "27.5 dB" over "whole image, step 1".
@@ -31,9 +30,6 @@ void page_figures(Page *page, const PageFigure *figures, int count);
 void page_table(Page *page, const char *caption, const char *const *cells, int rows, int columns);
 
 void page_plots(Page *page, const Plot *plots, int count, const char *caption); // side by side where there is room
-
-// A still picture (H,W,3).
-void page_picture(Page *page, const uint8_t *rgb, int H, int W, const char *alt, const char *caption);
 
 // Pictures that move together, with play, pause and a slider: rows such as truth and prediction, columns such as views.
 typedef struct PageMoving {

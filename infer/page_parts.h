@@ -28,7 +28,5 @@ void page_fail(Page *page, Status status, const char *what);
 void page_put_escaped(FILE *out, const char *text);
 void page_put_inline(FILE *out, const char *text);
 void page_put_base64(FILE *out, const unsigned char *bytes, size_t size);
-// data:image/png;base64,... of (H,W,3) pixels.
-void page_put_png(Page *page, const uint8_t *rgb, int H, int W);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures on the page: plots, stills, and pictures that move together.
+// Pictures on the page: plots, and pictures that move together.
 #include "infer/page.h"
 
 #include "base/image.h"
@@ -11,7 +11,7 @@
 
 enum { SHEET_SIDE_MAX = 8192 }; // telephones decode no larger pictures
 
-void page_put_png(Page *page, const uint8_t *rgb, int H, int W) {
+static void put_png(Page *page, const uint8_t *rgb, int H, int W) {
     unsigned char *bytes = NULL;
     size_t size = 0;
     Error err;
@@ -34,16 +34,6 @@ void page_plots(Page *page, const Plot *plots, int count, const char *caption) {
     fputs("<figure><div class=\"plots\">\n", page->body);
     for (int i = 0; i < count; i++) plot_write_svg(plots + i, false, page->body);
     fputs("</div>\n", page->body);
-    put_caption(page, caption);
-    fputs("</figure>\n", page->body);
-}
-
-void page_picture(Page *page, const uint8_t *rgb, int H, int W, const char *alt, const char *caption) {
-    fprintf(page->body, "<figure><img class=\"still\" width=\"%d\" height=\"%d\" alt=\"", W, H);
-    page_put_escaped(page->body, alt);
-    fputs("\" src=\"", page->body);
-    page_put_png(page, rgb, H, W);
-    fputs("\">\n", page->body);
     put_caption(page, caption);
     fputs("</figure>\n", page->body);
 }
@@ -104,7 +94,7 @@ static void put_view(Page *page, const PageMoving *moving, const Sheet *sheet, i
     fputs(row_name && column_name ? ", " : "", page->body);
     page_put_escaped(page->body, column_name ? column_name : "");
     fprintf(page->body, "\"><img alt=\"\" style=\"width:%d%%\" src=\"", 100 * sheet->across);
-    page_put_png(page, sheet->rgb, sheet->H, sheet->W);
+    put_png(page, sheet->rgb, sheet->H, sheet->W);
     fputs("\"><canvas></canvas></div>\n", page->body);
 }
 

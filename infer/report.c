@@ -119,12 +119,6 @@ static bool step_has_pictures(const Report *report, ReportMethod method, int ste
     return false;
 }
 
-bool report_has(const Report *report, ReportMethod method) {
-    for (int step = 0; step <= report->steps; step++)
-        if (step_has_pictures(report, method, step)) return true;
-    return false;
-}
-
 int report_last_step(const Report *report) {
     for (int step = report->steps; step > 0; step--) {
         for (int m = 0; m < METHOD_COUNT; m++) {

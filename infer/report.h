@@ -72,8 +72,7 @@ MotionTally *report_motion(Report *report, ReportMethod method, int step);
 // Mean over the views of a group (or of one view, when view >= 0) of one metric.
 Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,
                  int step, int view);
-bool report_has(const Report *report, ReportMethod method); // anything added for it
-int report_last_step(const Report *report);                 // the last one that anything was added for; 0 when none
+int report_last_step(const Report *report); // the last one that anything was added for; 0 when none
 
 // Three sentences: pictures compared with copying the last frame, motion compared with predicting none, and the weakest
 // point with what to do about it.

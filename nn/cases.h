@@ -6,6 +6,7 @@
 #ifndef VPD_NN_CASES_H
 #define VPD_NN_CASES_H
 
+#include "base/random.h"
 #include "nn/tape.h"
 
 enum { CASE_INPUTS = 16, CASE_SIZES = 12 };
@@ -37,6 +38,11 @@ typedef struct OpCases {
 
 size_t case_input_count(const OpCase *c);
 
+// Key of a case's random numbers: of input 0, 1, .., then of these streams. It comes of the name, so that a case keeps
+// its numbers when others are added.
+enum { CASE_UPSTREAM = CASE_INPUTS, CASE_DIRECTION };
+RandomKey case_key(const OpCase *c, uint32_t stream);
+
 // One run of a case on a tape: inputs keyed by the case's name, upstream gradient keyed too.
 typedef struct CaseRun {
     Tape tape;
@@ -54,12 +60,5 @@ Status case_run(Device *device, const OpCase *c, int moved, const real *directio
 // Runs it again, backward too, in the same memory.
 Status case_run_again(CaseRun *run, const OpCase *c, Error *err);
 void case_run_free(CaseRun *run);
-
-// The scalar that finite differences are taken of: sum of output * upstream gradient, summed in double.
-double case_objective(const CaseRun *run, const OpCase *c);
-
-// Largest relative error of the directional derivatives of a case over all inputs that want a gradient, against central
-// differences; meant for the double build.
-Status case_gradient_error(Device *device, const OpCase *c, double *error, const char **worst, Error *err);
 
 #endif

@@ -44,9 +44,7 @@ Tensor *reduce_huber(Tape *tape, Tensor *x, const real *target, const real *weig
     return reduce_rows(tape, x, REDUCE_HUBER, target, weight, huber, scale);
 }
 
-static double mean_scale(const Tensor *x) { return x->rows && x->cols ? 1 / ((double)x->rows * (double)x->cols) : 0; }
-
-Tensor *reduce_mean(Tape *tape, Tensor *x) { return reduce(tape, x, REDUCE_VALUE, NULL, NULL, mean_scale(x)); }
-Tensor *mean_squared_error(Tape *tape, Tensor *x, const real *target) {
-    return reduce(tape, x, REDUCE_SQUARE, target, NULL, mean_scale(x));
+Tensor *reduce_mean(Tape *tape, Tensor *x) {
+    double count = (double)x->rows * (double)x->cols;
+    return reduce(tape, x, REDUCE_VALUE, NULL, NULL, count > 0 ? 1 / count : 0);
 }

@@ -29,8 +29,7 @@ typedef struct ReduceArgs {
 Tensor *reduce(Tape *tape, Tensor *x, ReduceKind kind, const real *target, const real *weight, double scale);
 // Pseudo-Huber distance of rows from their targets, summed with the weights.
 Tensor *reduce_huber(Tape *tape, Tensor *x, const real *target, const real *weight, double huber, double scale);
-// Means over all elements; 0 when there are none.
+// The mean over all elements; 0 when there are none.
 Tensor *reduce_mean(Tape *tape, Tensor *x);
-Tensor *mean_squared_error(Tape *tape, Tensor *x, const real *target);
 
 #endif

@@ -37,13 +37,16 @@ static void test_project_unproject(void **state) {
 
 static void test_poses(void **state) {
     (void)state;
-    double identity[16], pose[16], inverse[16], product[16], flipped[16], error, determinant;
-    pose_identity(identity);
+    static const double points[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double pose[16], inverse[16], moved[3], flipped[16], error, determinant;
     for (uint64_t i = 0; i < 20; i++) {
         random_pose(i, pose);
         pose_inverse(pose, inverse);
-        pose_multiply(pose, inverse, product);
-        assert_same(product, identity, 16);
+        for (int p = 0; p < 4; p++) { // four points that span space
+            pose_apply(pose, points[p], moved);
+            pose_apply(inverse, moved, moved);
+            assert_same(moved, points[p], 3);
+        }
         assert_true(pose_rotation_error(pose, &error, &determinant));
         assert_close(error, 0, 1e-12, 0);
         assert_close(determinant, 1, 1e-12, 0);

@@ -141,9 +141,12 @@ static inline Status scene_put(DatasetWriter *writer, const Scene *scene, Error 
         const float *depth = scene->depth + i * pixels;
         for (size_t p = 0; p < pixels && info->depth_is_u16; p++)
             units[p] = (uint16_t)(depth[p] / info->depth_scale + 0.5);
-        status = dataset_writer_put_image(writer, (int)i / info->V, (int)i % info->V, scene->rgb + 3 * i * pixels,
-                                          info->depth_is_u16 ? (const void *)units : depth,
-                                          info->has_mask ? scene->mask + i * pixels : NULL, err);
+        PackedImage packed;
+        status =
+            dataset_writer_pack(writer, scene->rgb + 3 * i * pixels, info->depth_is_u16 ? (const void *)units : depth,
+                                info->has_mask ? scene->mask + i * pixels : NULL, &packed, err);
+        if (!status) status = dataset_writer_put_packed(writer, (int)i / info->V, (int)i % info->V, &packed, err);
+        packed_image_free(&packed);
     }
     if (!status) status = dataset_writer_end_episode(writer, err);
     free(units);

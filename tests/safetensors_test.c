@@ -44,13 +44,19 @@ static int tear_down(void **state) {
     return 0;
 }
 
+static const SafetensorsArray *find_array(const SafetensorsFile *file, const char *name) {
+    for (size_t i = 0; i < file->count; i++)
+        if (!strcmp(file->arrays[i].name, name)) return &file->arrays[i];
+    return NULL;
+}
+
 static void what_is_written_is_read(void **state) {
     Setting *s = *state;
     SafetensorsFile file;
     assert_status_ok(safetensors_read(s->path, &file, &s->err), s->err);
     assert_int_equal(file.count, ARRAYS);
     for (int i = 0; i < ARRAYS; i++) {
-        const SafetensorsArray *wanted = &arrays[i], *found = safetensors_find(&file, wanted->name);
+        const SafetensorsArray *wanted = &arrays[i], *found = find_array(&file, wanted->name);
         assert_non_null(found);
         assert_int_equal(found->type, wanted->type);
         assert_int_equal(found->rank, wanted->rank);
@@ -61,7 +67,6 @@ static void what_is_written_is_read(void **state) {
         }
         assert_memory_equal(found->data, wanted->data, bytes);
     }
-    assert_null(safetensors_find(&file, "absent"));
     assert_int_equal(file.text_count, 2);
     assert_string_equal(file.texts[1].key, "config");
     assert_string_equal(file.texts[1].value, texts[1].value);

@@ -19,7 +19,7 @@ planted() {
 sed "s/'use strict';/'use strict'; undefined_name();/" "$folder/page.html" >"$folder/bad.html"
 planted "an error in the script" "undefined_name"
 sed '0,/<div class="view"/!b; s/base64,iVBORw0KGgo/base64,AAAAAAAAAAA/' "$folder/page.html" >"$folder/bad.html"
-planted "a damaged picture" "expected 13 pictures, found 0 decoded"
+planted "a damaged picture" "expected 12 pictures, found 0 decoded"
 sed 's/play(!still && frames > 1);/play(false);/' "$folder/page.html" >"$folder/bad.html"
 planted "pictures that stand still" "stand still"
 sed 's/<main id="main">/<main id="main"><img src="https:\/\/example.com\/a.png">/' "$folder/page.html" >"$folder/bad.html"

@@ -3,11 +3,77 @@
 #ifndef VPD_TESTS_F64_CASES_CHECK_H
 #define VPD_TESTS_F64_CASES_CHECK_H
 
+#include "base/random.h"
 #include "nn/cases.h"
 #include "tests/test.h"
 
 // Truncation and rounding of a central difference with step 1e-5 stay below 1e-9; kinks and clamps do not pass unseen.
 static const double TOLERANCE = 1e-6;
+
+// The scalar that finite differences are taken of: sum of output * upstream gradient, summed in double.
+static inline double case_objective(const CaseRun *run, const OpCase *c) {
+    const Tensor *y = run->output;
+    RandomKey key = case_key(c, CASE_UPSTREAM);
+    double sum = 0;
+    for (size_t i = 0; i < y->rows * y->cols; i++)
+        sum += (double)y->value[i] * (2 * (double)random_uniform(key, i) - 1);
+    return sum;
+}
+
+static inline Status objective_at(Device *device, const OpCase *c, int moved, const real *direction, real step,
+                                  double *out, Error *err) {
+    CaseRun run;
+    Status status = case_run(device, c, moved, direction, step, false, &run, err);
+    if (status == STATUS_OK) *out = case_objective(&run, c);
+    case_run_free(&run);
+    return status;
+}
+
+// |analytic - central difference| relative to the larger of them and to the size of the gradient.
+static inline Status input_gradient_error(Device *device, const OpCase *c, const CaseRun *base, int i, double *error,
+                                          Error *err) {
+    const double step = 1e-5; // truncation ~1e-10, rounding ~1e-11 in double
+    size_t count = c->inputs[i].rows * c->inputs[i].cols;
+    real *direction = calloc(count + 1, sizeof *direction);
+    if (!direction) return error_set(err, STATUS_FAILED, "out of memory for a direction");
+    for (size_t j = 0; j < count; j++)
+        direction[j] = (real)(2 * (double)random_uniform(case_key(c, CASE_DIRECTION + (uint32_t)i), j) - 1);
+    double analytic = 0, scale = 0, ahead = 0, behind = 0;
+    const real *grad = base->inputs[i]->grad;
+    for (size_t j = 0; j < count && grad; j++) {
+        analytic += (double)grad[j] * (double)direction[j];
+        scale += fabs((double)grad[j] * (double)direction[j]);
+    }
+    Status status = objective_at(device, c, i, direction, (real)step, &ahead, err);
+    if (status == STATUS_OK) status = objective_at(device, c, i, direction, (real)-step, &behind, err);
+    double numeric = (ahead - behind) / (2 * step);
+    double size = fmax(fmax(fabs(numeric), fabs(analytic)), fmax(scale * 1e-3, 1e-6));
+    *error = fabs(numeric - analytic) / size;
+    if (isnan(*error)) *error = INFINITY;
+    free(direction);
+    return status;
+}
+
+// Largest relative error of the directional derivatives of a case over all inputs that want a gradient, against central
+// differences.
+static inline Status case_gradient_error(Device *device, const OpCase *c, double *error, const char **worst,
+                                         Error *err) {
+    CaseRun base;
+    Status status = case_run(device, c, -1, NULL, 0, true, &base, err);
+    *error = 0;
+    *worst = "";
+    for (size_t i = 0; status == STATUS_OK && i < base.input_count; i++) {
+        double one = 0;
+        if (!c->inputs[i].wants_grad) continue;
+        status = input_gradient_error(device, c, &base, (int)i, &one, err);
+        if (one > *error) {
+            *error = one;
+            *worst = c->inputs[i].name;
+        }
+    }
+    case_run_free(&base);
+    return status;
+}
 
 static inline int cases_check_tables(Device *device, const OpCases *const *tables, size_t count) {
     int wrong = 0;

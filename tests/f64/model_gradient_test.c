@@ -76,7 +76,7 @@ static void teardown(Fixture *f) {
 static Tensor *draw(Fixture *f, const Scene *scene, int step) {
     RendererOutput output = vpd_render(f->frozen ? &f->tape : &f->kept, f->model, scene, RAYS, f->origin, f->direction,
                                        NULL, &f->samples[step]);
-    return mean_squared_error(f->frozen ? &f->tape : &f->kept, output.colour, f->colour);
+    return reduce(f->frozen ? &f->tape : &f->kept, output.colour, REDUCE_SQUARE, f->colour, NULL, 1.0 / (3 * RAYS));
 }
 
 // The flow term's distance (train/flow_term.c) to places 10 cm or so from where each particle began.

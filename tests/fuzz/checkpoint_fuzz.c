@@ -128,8 +128,8 @@ static HostileBase *make_base(int which) {
     Model *model = &target->model;
     if (!fuzz_folder[0]) fuzz_make_folder();
     snprintf(path, sizeof path, "%s/good.h5", fuzz_folder);
-    Status status = which ? checkpoint_save_publication(path, &model->set, model->blocks.ema, true, &meta, &err)
-                          : checkpoint_save(path, &model->set, &model->blocks, &meta, &err);
+    Status status = checkpoint_save(path, &model->set, &model->blocks, &meta, &err);
+    if (status == STATUS_OK && which) status = checkpoint_export_publication(path, CHECKPOINT_EMA, true, path, &err);
     CHECK(status == STATUS_OK);
     shorten_config(path);
     return hostile_base_of_file(path);
