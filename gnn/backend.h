@@ -14,7 +14,6 @@ struct PlanCarryArgs;
 struct PlanContactArgs;
 struct PlanCountArgs;
 struct PlanExtraArgs;
-struct PlanFarthestArgs;
 struct PlanGapArgs;
 struct PlanJoinArgs;
 struct PlanLogitArgs;
@@ -45,7 +44,6 @@ typedef struct GnnBackend {
     void (*plan_contact)(Device *, const struct PlanContactArgs *);
     void (*plan_count)(Device *, const struct PlanCountArgs *);
     void (*plan_extra)(Device *, const struct PlanExtraArgs *);
-    void (*plan_farthest)(Device *, const struct PlanFarthestArgs *);
     void (*plan_gap)(Device *, const struct PlanGapArgs *);
     void (*plan_join)(Device *, const struct PlanJoinArgs *);
     void (*plan_logit)(Device *, const struct PlanLogitArgs *);

@@ -8,7 +8,7 @@
 
 typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
 // The choices of the options, in their order; AUTO is resolved before it comes here.
-typedef enum GnnNodes { NODES_RANDOM, NODES_FARTHEST, NODES_VOXEL, NODES_MOVING, NODES_AUTO } GnnNodes;
+typedef enum GnnNodes { NODES_RANDOM, NODES_MOVING, NODES_AUTO } GnnNodes;
 typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE, DISTANCE_AUTO } GnnDistance;
 typedef enum GnnVelocity {
     VELOCITY_NONE,

@@ -128,7 +128,6 @@ void vpd_free(Vpd *model) {
 void workspace_free(Workspace *workspace) {
     point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
-    gnn_planner_free(&workspace->planner);
     free(workspace->floats);
     *workspace = (Workspace){0};
 }
@@ -340,14 +339,14 @@ Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace
 
 // ---- one step
 
-void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
+void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
                           .motion = scene->motion,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
                           .rollout_step = scene->rollout_step};
-    gnn_plan_make(tape, &model->dynamics->config, &workspace->planner, &input, plan);
+    gnn_plan_make(tape, &model->dynamics->config, &input, plan);
 }
 
 // What tape_checkpoint runs: a step whose tensors come as x0, f0, x1, f1, ..
@@ -408,11 +407,11 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     return step;
 }
 
-StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene) {
+StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
     vpd_part(tape, VPD_DYNAMICS);
     GnnPlan *plan = tape_context(tape, sizeof *plan);
     if (!plan) return (StepOutput){0};
-    if (vpd_has_dynamics(model)) vpd_plan(tape, model, workspace, scene, plan);
+    if (vpd_has_dynamics(model)) vpd_plan(tape, model, scene, plan);
     return vpd_move(tape, model, scene, plan);
 }
 

@@ -165,9 +165,8 @@ static void check_step(Reference *file, void *context) {
                                      read_values(b, name[2]), read_values(b, name[3]), NULL};
     }
     input.motion = read_seen(b);
-    GnnPlanner planner = {0};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
+    gnn_plan_make(&b->tape, &config, &input, &plan);
     if (config.graph == GRAPH_HIERARCHICAL) { // the choice of nodes is part of the case
         size_t count;
         int32_t *node = read_list(b, "node", &count);
@@ -193,7 +192,6 @@ static void check_step(Reference *file, void *context) {
         compare_grad(b, parameters.items[i]->name, &parameters.items[i]->tensor);
     dynamics_free(dynamics);
     parameters_free(&parameters);
-    gnn_planner_free(&planner);
     tape_reset(&b->tape);
 }
 

@@ -234,7 +234,7 @@ def integers(w):
                 particles.choose_particles(c, x, keys, inside, flags), N=n, X=2.0, moving_share=0.25, inside_share=0.7, sampling="voxel",
                 seed=2, step=4, episode=6)
     m = (np.arange(120) % 9 == 0).astype(np.float32)
-    for name, nodes, M, flags in (("random", "random", 12, m), ("farthest", "farthest", 12, m), ("voxel", "voxel", 12, m),
+    for name, nodes, M, flags in (("random", "random", 12, m),
                                   ("moving", "moving", 12, m), ("moving_few", "moving", 60, m), ("moving_many", "moving", 60, 1 - m),
                                   ("moving_all", "moving", 200, m)):
         c = config.full(nodes=nodes, M=M, seed=5)

@@ -23,7 +23,6 @@ const GnnBackend CPU_FN(gnn_backend) = {
     .plan_contact = CPU_FN(plan_contact),
     .plan_count = CPU_FN(plan_count),
     .plan_extra = CPU_FN(plan_extra),
-    .plan_farthest = CPU_FN(plan_farthest),
     .plan_gap = CPU_FN(plan_gap),
     .plan_join = CPU_FN(plan_join),
     .plan_logit = CPU_FN(plan_logit),

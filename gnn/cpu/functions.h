@@ -19,7 +19,6 @@ void CPU_FN(plan_carry)(Device *, const struct PlanCarryArgs *);
 void CPU_FN(plan_contact)(Device *, const struct PlanContactArgs *);
 void CPU_FN(plan_count)(Device *, const struct PlanCountArgs *);
 void CPU_FN(plan_extra)(Device *, const struct PlanExtraArgs *);
-void CPU_FN(plan_farthest)(Device *, const struct PlanFarthestArgs *);
 void CPU_FN(plan_gap)(Device *, const struct PlanGapArgs *);
 void CPU_FN(plan_join)(Device *, const struct PlanJoinArgs *);
 void CPU_FN(plan_logit)(Device *, const struct PlanLogitArgs *);

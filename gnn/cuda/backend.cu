@@ -19,7 +19,6 @@ const GnnBackend gnn_backend_cuda = {
     .plan_contact = plan_contact_cuda,
     .plan_count = plan_count_cuda,
     .plan_extra = plan_extra_cuda,
-    .plan_farthest = plan_farthest_cuda,
     .plan_gap = plan_gap_cuda,
     .plan_join = plan_join_cuda,
     .plan_logit = plan_logit_cuda,

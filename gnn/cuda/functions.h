@@ -18,7 +18,6 @@ void plan_carry_cuda(Device *, const PlanCarryArgs *);
 void plan_contact_cuda(Device *, const PlanContactArgs *);
 void plan_count_cuda(Device *, const PlanCountArgs *);
 void plan_extra_cuda(Device *, const PlanExtraArgs *);
-void plan_farthest_cuda(Device *, const PlanFarthestArgs *);
 void plan_gap_cuda(Device *, const PlanGapArgs *);
 void plan_join_cuda(Device *, const PlanJoinArgs *);
 void plan_logit_cuda(Device *, const PlanLogitArgs *);
