@@ -15,7 +15,6 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .C = 128,
                        .L = 10,
                        .M = M,
-                       .activation = ACTIVATION_SILU,
                        .nodes = full ? NODES_MOVING : NODES_RANDOM,
                        .distance = full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
                        .velocity = velocity,

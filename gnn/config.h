@@ -4,7 +4,8 @@
 #ifndef VPD_GNN_CONFIG_H
 #define VPD_GNN_CONFIG_H
 
-#include "nn/activation.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
 // The choices of the options, in their order; AUTO is resolved before it comes here.
@@ -24,7 +25,6 @@ enum { GNN_PARTICLE_TO_NODE = 3, GNN_NODE_TO_NODE = 10, GNN_NODE_TO_PARTICLE = 4
 
 typedef struct GnnConfig {
     size_t T, D, C, L, M;
-    Activation activation;
     GnnGraph graph;
     GnnNodes nodes;
     GnnDistance distance;

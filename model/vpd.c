@@ -16,8 +16,7 @@ static EncoderConfig encoder_config(const Config *c) {
     EncoderConfig out = {.levels = c->encoder.widths.count,
                          .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)),
                          .depth_input = c->encoder.depth_input,
-                         .extent = c->data.extent,
-                         .activation = ACTIVATION_SILU};
+                         .extent = c->data.extent};
     for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
     return out;
 }
@@ -30,7 +29,6 @@ static GnnConfig gnn_config(const Config *c) {
                        .C = (size_t)c->model.C,
                        .L = (size_t)g->L,
                        .M = (size_t)g->M,
-                       .activation = ACTIVATION_SILU,
                        .graph = (GnnGraph)g->graph,
                        .nodes = (GnnNodes)g->nodes,
                        .distance = (GnnDistance)g->distance,
@@ -70,8 +68,7 @@ static RendererConfig renderer_config(const Config *c) {
                             .far = r->far,
                             .view_direction = r->view_direction,
                             .carry_rgb = c->encoder.carry_rgb,
-                            .background = (RendererBackground)r->background,
-                            .activation = ACTIVATION_SILU};
+                            .background = (RendererBackground)r->background};
 }
 
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }

@@ -6,7 +6,7 @@
 
 #include "nn/device.h"
 
-struct ActivationArgs;
+struct SiluArgs;
 struct AdamArgs;
 struct Conv2dArgs;
 struct CombineArgs;
@@ -40,8 +40,8 @@ typedef struct NnBackend {
 
     void (*adam)(Device *, const struct AdamArgs *);
     void (*sum_squares)(Device *, const struct SumSquaresArgs *);
-    void (*activation_forward)(Device *, const struct ActivationArgs *);
-    void (*activation_backward)(Device *, const struct ActivationArgs *);
+    void (*silu_forward)(Device *, const struct SiluArgs *);
+    void (*silu_backward)(Device *, const struct SiluArgs *);
     void (*conv2d_forward)(Device *, const struct Conv2dArgs *);
     void (*conv2d_backward)(Device *, const struct Conv2dArgs *);
     void (*group_norm_forward)(Device *, const struct GroupNormArgs *);

@@ -27,7 +27,6 @@ struct OpCase {
     long sizes[CASE_SIZES]; // the op's own
     double flops;           // useful work forward + backward; 0 = bound by memory
     bool bench;             // a size worth timing; left out of finite differences
-    bool kinked;            // gradients jump where a product changes its sign (relu): skipped for rounded products
 };
 
 typedef struct OpCases {

@@ -50,7 +50,6 @@ static void compare_network(Bench *b, const char *prefix, const NetworkParameter
 
 static MessageCall call_with(const NetworkParameters *p, GnnEdges edges, MessageKeep keep) {
     return (MessageCall){.edges = edges,
-                         .act = ACTIVATION_SILU,
                          .layers = {p->bias0, p->weight1, p->bias1, p->weight2, p->bias2, p->gain, p->offset},
                          .wants_rows = true,
                          .keep = keep};
@@ -105,7 +104,6 @@ static GnnConfig read_config(const Reference *r) {
         .C = (size_t)reference_number(r, "C"),
         .L = (size_t)reference_number(r, "L"),
         .M = (size_t)reference_number(r, "M"),
-        .activation = reference_is(r, "activation", "silu") ? ACTIVATION_SILU : ACTIVATION_RELU,
         .graph = flat ? GRAPH_FLAT : GRAPH_HIERARCHICAL,
         .nodes = reference_is(r, "nodes", "moving") ? NODES_MOVING : NODES_RANDOM,
         .distance = reference_is(r, "distance", "appearance") ? DISTANCE_APPEARANCE : DISTANCE_POSITION,

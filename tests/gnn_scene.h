@@ -42,7 +42,6 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .C = 9,
                        .L = 2,
                        .M = 12,
-                       .activation = ACTIVATION_SILU,
                        .graph = form->graph,
                        .nodes = form->nodes,
                        .distance = form->full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,

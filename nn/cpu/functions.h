@@ -8,8 +8,8 @@
 
 void CPU_FN(adam)(Device *, const struct AdamArgs *);
 void CPU_FN(sum_squares)(Device *, const struct SumSquaresArgs *);
-void CPU_FN(activation_forward)(Device *, const struct ActivationArgs *);
-void CPU_FN(activation_backward)(Device *, const struct ActivationArgs *);
+void CPU_FN(silu_forward)(Device *, const struct SiluArgs *);
+void CPU_FN(silu_backward)(Device *, const struct SiluArgs *);
 void CPU_FN(conv2d_close)(Device *);
 void CPU_FN(conv2d_forward)(Device *, const struct Conv2dArgs *);
 void CPU_FN(conv2d_backward)(Device *, const struct Conv2dArgs *);

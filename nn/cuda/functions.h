@@ -9,8 +9,8 @@
 
 void adam_cuda(Device *, const struct AdamArgs *);
 void sum_squares_cuda(Device *, const struct SumSquaresArgs *);
-void activation_forward_cuda(Device *, const struct ActivationArgs *);
-void activation_backward_cuda(Device *, const struct ActivationArgs *);
+void silu_forward_cuda(Device *, const struct SiluArgs *);
+void silu_backward_cuda(Device *, const struct SiluArgs *);
 void conv2d_forward_cuda(Device *, const struct Conv2dArgs *);
 void conv2d_backward_cuda(Device *, const struct Conv2dArgs *);
 void group_norm_forward_cuda(Device *, const struct GroupNormArgs *);
