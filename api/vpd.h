@@ -92,7 +92,7 @@ typedef struct vpd_model_facts {
     const char *path;       // of the checkpoint's file, absolute
     const char *hash;       // of its content
     const char *device;     // "cpu avx512, 2 threads"
-    const char *note;       // "" or a warning: which damaged file was passed over
+    const char *note;       // "" or a warning about a damaged file that was skipped
     const char *device_why; // "", or why "auto" chose the CPU instead of the GPU
 } vpd_model_facts;
 

@@ -15,6 +15,7 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .C = 128,
                        .L = 10,
                        .M = M,
+                       .activation = ACTIVATION_SILU,
                        .nodes = full ? NODES_MOVING : NODES_RANDOM,
                        .distance = full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
                        .velocity = velocity,
@@ -69,7 +70,7 @@ double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
     return 6 * work;
 }
 
-// Particles of a floor and a few boxes, moved a little between the sets.
+// Particles on a floor and a few boxes, displaced slightly between the sets.
 typedef struct BenchScene {
     size_t N, T;
     real *x[GNN_MAX_SETS], *f, *m, *c;
@@ -84,7 +85,7 @@ static void fill_scene(BenchScene *s, size_t D) {
         bool box = i % 3 == 0;
         size_t number = i % 5, side = i % 2;
         double p[3] = {2 * uniform(0, i) - 1, 2 * uniform(1, i) - 1, 0};
-        if (box) { // one of five boxes of 0.3 m: two of its sides
+        if (box) { // one of five boxes of 0.3 m, of which two sides have particles
             p[0] = -0.8 + 0.35 * (double)number + 0.3 * uniform(0, i);
             p[1] = side ? 0.1 : 0.1 + 0.3 * uniform(1, i);
             p[2] = 0.3 + (side ? 0.3 * uniform(2, i) : 0.3);
@@ -122,6 +123,7 @@ typedef struct Bench {
     const GnnConfig *config;
     Parameters parameters;
     Dynamics *dynamics;
+    GnnPlanner planner;
     Tape tape;
     BenchScene scene;
     BenchPeak peak;
@@ -151,7 +153,7 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
     GnnPlan plan;
     DynamicsOutput out = {0};
     BenchTime start = bench_now(b->device);
-    gnn_plan_make(&b->tape, b->config, &input, &plan);
+    gnn_plan_make(&b->tape, b->config, &b->planner, &input, &plan);
     times[0] = bench_since(b->device, start);
     start = bench_now(b->device);
     dynamics_step(&b->tape, b->dynamics, &plan, &input.sets, &out);
@@ -178,6 +180,7 @@ static void bench_close(Bench *b) {
     tape_free(&b->tape);
     dynamics_free(b->dynamics);
     parameters_free(&b->parameters);
+    gnn_planner_free(&b->planner);
     free_scene(&b->scene);
     bench_peak_close(&b->peak);
 }

@@ -36,7 +36,7 @@ static Status measure(Device *device, const KnnArgs *args, int repetitions, Benc
         BenchTime start = bench_now(device);
         knn(device, args);
         if (i >= 0) times[i] = bench_since(device, start);
-        arena_reset(&device->scratch); // joins its blocks
+        arena_reset(&device->scratch); // merges its blocks
     }
     *out = bench_median(times, repetitions, 1, room);
     return device_status(device, err);

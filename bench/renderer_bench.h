@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of the renderer's parts at the reference shapes (docs/performance.md).
+// Times the renderer's parts at the reference shapes (docs/performance.md).
 #ifndef VPD_BENCH_RENDERER_BENCH_H
 #define VPD_BENCH_RENDERER_BENCH_H
 
@@ -8,20 +8,20 @@
 
 typedef struct RendererBench {
     size_t particles, rays, samples;
-    double neighbours;                         // per sample
+    double neighbours;                         // particles per sample
     size_t candidates;                         // particles tested against samples
-    BenchTime index, place, forward, backward; // of one step: these rays against one particle set; medians
+    BenchTime index, place, forward, backward; // of one step: these rays and one particle set; medians
     double forward_flops; // products of the MLP, 2 per multiply-add; the backward pass has twice as many
-    BenchTime frame;      // drawing side x side pixels, index included
+    BenchTime frame;      // drawing side x side pixels, including the index
     int side;
     size_t tape_bytes; // peak of one step
 } RendererBench;
 
-// D 16, K 8, S 16, hidden 64-64, one radius for all.
+// D 16, K 8, S 16, hidden 64-64, one support radius for all.
 RendererConfig renderer_bench_config(void);
 
-// N particles on a floor of 2 x 2 m and three balls, r = 2.1 x the median distance to the nearest (config->radius is
-// overwritten), `rays` random pixels of four cameras around it, a frame of a fifth.
+// N particles on a floor of 2 x 2 m and three balls, with r = 2.1 x the median distance to the nearest particle
+// (config->radius is overwritten), `rays` random pixels of four cameras, and a frame of a fifth camera.
 Status renderer_bench(Device *device, const RendererConfig *config, size_t N, size_t rays, int side, int repetitions,
                       RendererBench *out, Error *err);
 

@@ -11,7 +11,7 @@ enum { MAX_REPEAT = 64, NEIGHBOURS = 16, MOST_POINTS = 1 << 17 };
 
 // Peak rates of the device, measured before the ops.
 typedef struct Peaks {
-    double flops, bytes; // a second
+    double flops, bytes; // per second
 } Peaks;
 
 static Status measure_peaks(Device *device, int repeat, Peaks *out, Error *err) {
@@ -38,7 +38,7 @@ typedef struct OpTime {
     double bytes;
 } OpTime;
 
-// The first two runs ask for memory and open libraries.
+// The first two runs allocate memory and open libraries.
 static Status time_case(Device *device, const OpCase *c, int repeat, OpTime *out, Error *err) {
     BenchTime forward[MAX_REPEAT], backward[MAX_REPEAT];
     double room[MAX_REPEAT];
@@ -57,7 +57,7 @@ static Status time_case(Device *device, const OpCase *c, int repeat, OpTime *out
     return status;
 }
 
-// Fraction of the peak that limits the op: the larger of the two.
+// Share of the peak rate that limits the op: the larger of the two shares.
 static double share_of_peak(const OpCase *c, const OpTime *time, const Peaks *peaks) {
     double seconds = time->forward.wall + time->backward.wall;
     return fmax(c->flops / seconds / peaks->flops, time->bytes / seconds / peaks->bytes);

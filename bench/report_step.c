@@ -20,8 +20,8 @@ typedef struct Video {
     Observation observation;
 } Video;
 
-// The first test episode from frame 3 on, with the first views that are not held out, as benchmarks/pytorch/bench.py
-// has it.
+// The first test episode from frame 3 on, with its first views that are not held out, as in
+// benchmarks/pytorch/bench.py.
 static Status open_recording(Video *video, const StepShape *shape, const char *path, Error *err) {
     int episode = 0, views[MAX_VIEWS], count = 0;
     Status status = dataset_open(path, &video->dataset, err);
@@ -220,7 +220,7 @@ static Status measure_doubled(Device *device, const BenchOptions *options, size_
     Config config;
     StepShape shape = doubled_shape(N);
     int form = options->form == STEP_FORMS ? STEP_PUBLISHED : options->form;
-    // No activations are kept, since the limit of train.keep_mib would bend the memory curve.
+    // Activations are not kept, because the limit of train.keep_mib would distort the memory curve.
     Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
     if (status != STATUS_OK) return status;
     status = open_video(&video, &shape, NULL, err);
@@ -301,7 +301,7 @@ static Status report_frames(const BenchOptions *options, const StepShape *shape,
     return STATUS_OK;
 }
 
-// One rollout step and its picture (the preset's size).
+// Times one rollout step and its picture (at the preset's size).
 Status bench_frames(Device *device, const BenchOptions *options, Error *err) {
     Video video;
     Status status = open_video(&video, &step_shapes[options->preset], options->data, err);

@@ -1,61 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a device compute what another one does? Every case of every op forward and backward, the same bits when it is
-// done again, nearest neighbours entry by entry, and training steps of whole models. Inputs are made up, so that a
-// program alone is enough (`vpd selftest`).
+// Compares a device with a reference device: every case of every op, forward and backward; whether a repetition gives
+// the same bits; nearest neighbours entry by entry; and training steps of whole models. Inputs are synthetic, so `vpd
+// selftest` needs no files.
 #ifndef VPD_BENCH_SELFTEST_H
 #define VPD_BENCH_SELFTEST_H
 
 #include "nn/device.h"
 
-// What one op, or one model, came to. An error of a tensor is the largest difference of an element over the largest
-// magnitude of an element of the reference; infinity where one of the two is not finite and the other is something
-// else.
+// Result of one op or model. The error of a tensor is its largest absolute difference over the largest magnitude in the
+// reference, or infinity if exactly one of the two is not finite.
 typedef struct SelfTestResult {
-    const char *part;       // "ops", "again", "neighbours", "models", "graphs", and "ops bf16" and so on
+    const char *part;       // "ops", "again", "neighbours", "models", "graphs", or with a precision "ops bf16", ..
     const char *name;       // of the op or form
     size_t checked, failed; // cases
     double worst, allowed;  // error
-    char where[256];        // the case of `worst`, or what went wrong in the first that failed
+    char where[256];        // the case of `worst`, or the error of the first case that failed
 } SelfTestResult;
 
 typedef struct SelfTest {
     Device *reference, *device;
-    bool large;          // also the sizes that `vpd bench ops` times, and models of the reference widths
+    bool large;          // include the sizes of `vpd bench ops`, and models of the reference widths
     int steps;           // training steps of each model
-    const char *model;   // that one alone ("paper", "paper, velocity", "full"); NULL: all
-    Precision precision; // of the device, one that it has; the reference is in f32
+    const char *model;   // test only this one ("paper", "paper, velocity", "full"); NULL: all
+    Precision precision; // of the device; the reference uses f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;
-    size_t failed; // results with a failure so far
+    size_t failed; // number of results with a failure so far
 } SelfTest;
 
-// STATUS_OK also when something differs: that is in `failed`. Errors are those of the reference, and of memory. In
-// another precision than f32 ops whose gradients jump are left out, and gradients of models are compared as a whole.
+// Returns STATUS_OK even if results differ; `failed` counts those. Errors are those of the reference, and of memory. In
+// precisions other than f32, ops with discontinuous gradients are skipped, and gradients of models are compared as a
+// whole.
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);
-// Whether test->device comes to the same bits with train.cuda_graph as without.
+// Whether test->device gives the same bits with train.cuda_graph as without.
 Status selftest_replays(SelfTest *test, Error *err);
 
-// ---- for these three
+// ---- shared by these three
 
-// What precisions may cost, and the names of parts in them.
+// Errors allowed in each precision, and the names of its parts.
 typedef struct SelfTestPrecision {
-    double op_error, model_error, gradient_error; // the last: of the whole gradient, by its length
+    double op_error, model_error, gradient_error; // gradient_error: of the whole gradient, by its length
     const char *ops, *again, *models, *gradients;
 } SelfTestPrecision;
 extern const SelfTestPrecision selftest_precisions[]; // by Precision
 
-// Counts a case that has this error.
+// Records the error of a case.
 void selftest_note(SelfTestResult *result, const char *where, double error);
-// Counts a case that could not be computed.
+// Records a case that could not be computed.
 void selftest_note_failure(SelfTestResult *result, const char *where, const char *why);
 void selftest_report(SelfTest *test, const SelfTestResult *result);
-// The error of `count` reals of test->device against those of test->reference, which count as no smaller than `least`;
-// NULLs are 0. False without memory.
+// The error of `count` reals of test->device relative to test->reference, whose magnitude counts as at least `least`.
+// NULL arrays count as 0. False if memory is short.
 bool selftest_difference(const SelfTest *test, const real *expected, const real *found, size_t count, double least,
                          double *error);
-// The largest magnitude. False without memory.
+// The largest magnitude. False if memory is short.
 bool selftest_largest(Device *device, const real *values, size_t count, double *out);
 
 #endif

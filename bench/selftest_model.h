@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model under training on one device, for self-tests.
+// A model in training on one device, for self-tests.
 #ifndef VPD_BENCH_SELFTEST_MODEL_H
 #define VPD_BENCH_SELFTEST_MODEL_H
 
@@ -17,17 +17,18 @@ typedef struct SelfTestModel {
     LossWorkspace workspace;
 } SelfTestModel;
 
-// A model that is trained on `frames`, which the calls below get; their motion is measured once. `model` stays where it
-// is. After a failure, too, it is closed.
+// Opens a model that is trained on `frames`, whose motion is measured once. `model` must not move in memory. Close it
+// after a failure, too.
 Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, const Observation *frames,
                            Error *err);
 void selftest_close_model(SelfTestModel *model); // accepts {0}
-// Loss and gradients of training step `step`: all views of `frames` are input and drawn.
+// Loss and gradients of training step `step`; all views of `frames` are input and rendered.
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
 Status selftest_update(SelfTestModel *model, int step, Error *err);
 
 typedef Status SelfTestForm(SelfTest *test, StepForm form, const Observation *frames, Error *err);
-// Calls `compare` for each form that the test asks for, with so many frames of SELFTEST_VIEWS views of a made-up room.
+// Calls `compare` for each form that the test selects, with this number of frames of SELFTEST_VIEWS views of a
+// synthetic room.
 Status selftest_each_form(SelfTest *test, int frames, int side, SelfTestForm *compare, Error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Share of the largest gradient below which a gradient is rounding alone, as that of a bias in front of a group norm.
+// Gradients below this share of the largest one are rounding errors, such as that of a bias before a group norm.
 static const double ROUNDING = 1e-3;
 enum { SIDE = 32, ROLLOUT = 2, T = 2 };
 
@@ -28,7 +28,7 @@ static Status compare_gradients(const SelfTest *test, const SelfTestModel *expec
     return held ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a self-test");
 }
 
-// The length of the difference of the two gradients over that of the reference's.
+// Length of the difference of the two gradients over the length of the reference's.
 static Status compare_whole_gradient(const SelfTest *test, const SelfTestModel *expected, const SelfTestModel *found,
                                      SelfTestResult *result, Error *err) {
     const Parameters *a = &expected->model->parameters, *b = &found->model->parameters;
@@ -49,7 +49,7 @@ static Status compare_whole_gradient(const SelfTest *test, const SelfTestModel *
     return status;
 }
 
-// Both take the same steps. The device's failures are noted; the reference's end the test.
+// Runs the same steps on both devices. Failures of the device are recorded; those of the reference end the test.
 static Status compare_steps(const SelfTest *test, SelfTestModel *expected, SelfTestModel *found,
                             const Observation *frames, SelfTestResult *result, SelfTestResult *gradient, Error *err) {
     for (int step = 0; step < test->steps; step++) {

@@ -18,17 +18,17 @@ typedef struct Search {
 
 static const Search searches[] = {
     {"10,000 points on a surface, k 16", 10000, 3000, 0, 16, false, false},
-    {"themselves left out, colour and flag, k 8", 3000, 3000, 4, 8, true, false},
-    {"one further coordinate, k 1", 777, 1001, 1, 1, false, false},
+    {"points among themselves, colour and flag, k 8", 3000, 3000, 4, 8, true, false},
+    {"one extra coordinate, k 1", 777, 1001, 1, 1, false, false},
     {"fewer points than neighbours", 5, 33, 3, 16, false, false},
     {"one point", 1, 1, 0, 3, false, false},
     {"no point", 0, 7, 0, 2, false, false},
     {"no query", 100, 0, 0, 2, false, false},
-    {"all in one place: ties", 1000, 100, 0, 12, false, true},
+    {"all points at one place: ties", 1000, 100, 0, 12, false, true},
 };
 static const Search large_search = {"131,072 points on a surface, k 16", 131072, 131072, 0, 16, true, false};
 
-// Points on surfaces, or all in one place; further coordinates in 0..1.
+// Points on surfaces or all at one place, and extra coordinates in 0..1.
 static void make_points(const Search *s, uint32_t stream, size_t count, real *x, real *extra) {
     RandomKey key = {.seed = 5, .purpose = RANDOM_TEST, .step = stream};
     knn_bench_points(stream, count, x);
@@ -67,7 +67,7 @@ static Status search(Device *device, const Search *s, const real *point, const r
     return status;
 }
 
-// The number of entries that differ, of lists and of squared distances, over their number.
+// Share of entries that differ, in lists and squared distances.
 static double share_of_others(const Found *a, const Found *b, size_t count) {
     size_t others = 0;
     for (size_t i = 0; i < count; i++)

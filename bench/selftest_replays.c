@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that a device captures and launches again (train.cuda_graph) against the same steps as they come.
+// Compares steps that a device captures and replays as graphs (train.cuda_graph) with the same steps without graphs.
 #include "bench/selftest_model.h"
 #include "nn/backend.h"
 

@@ -92,8 +92,9 @@ static Status bench_open(Bench *b, Device *device, const Config *config, const O
     MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
     if (status == STATUS_OK)
         status =
-            motion_cache_open(&b->workspace.motion, NULL, b->model, &source, NULL, err); // as after the first epoch
-    if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err);            // in the model's precision
+            // as in a run after its first epoch
+            motion_cache_open(&b->workspace.motion, NULL, b->model, &source, NULL, err);
+    if (status == STATUS_OK) status = bench_peak_open(&b->peak, device, err); // in the model's precision
     OptimizerConfig optimizer = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&b->optimizer, &b->model->parameters, optimizer, err) : status;
 }
@@ -107,7 +108,7 @@ static void bench_close(Bench *b) {
     bench_peak_close(&b->peak);
 }
 
-// What train_step (train/trainer.c) does with a batch of one. clock: NULL, or of its parts.
+// As train_step (train/trainer.c) with a batch of one. `clock`: NULL, or times its parts.
 static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error *err) {
     LossParts parts;
     LossValues values;
@@ -160,7 +161,7 @@ static Status one_whole_step(Bench *b, BenchTime row[ROWS], Error *err) {
     return status;
 }
 
-// The first views of the present frame, every so many-th pixel: about as many rays as a training step draws.
+// Rays of the first views of the present frame, at evenly spaced pixels: about as many as in a training step.
 static Status draw_rays(Bench *b, Scene *scene, Error *err) {
     const TrainConfig *t = &b->config->train;
     RayBatch *rays = &b->workspace.rays;
@@ -186,7 +187,7 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     if (status != STATUS_OK) return status;
     b->particles = scene_present(&scene)->x->rows;
     step_clock_part(&clock, &b->tape, PART_ENCODER);
-    vpd_step(&b->tape, b->model, &scene);
+    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
     step_clock_part(&clock, &b->tape, PART_DYNAMICS);
     status = draw_rays(b, &scene, err);
     step_clock_part(&clock, &b->tape, PART_RENDERER);
@@ -208,7 +209,7 @@ static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
     if (status != STATUS_OK) return status;
     uint8_t *rgb = tape_context(&b->tape, (size_t)camera.H * (size_t)camera.W * 3);
     BenchTime start = bench_now(b->device);
-    vpd_step(&b->tape, b->model, &scene);
+    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
     RendererParticles particles = vpd_particles(&scene);
     b->particles = particles.x->rows;
     vpd_part(&b->tape, VPD_RENDERER);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time and memory of whole training steps (encode, roll out and draw at every step, loss, backward, update) by the
-// functions that training calls, at shapes that stay what they are whatever the defaults become.
+// Time and memory of whole training steps (encode, roll out and render at every step, loss, backward, update), with the
+// functions of training, at shapes that do not depend on the defaults of options.
 #ifndef VPD_BENCH_STEP_BENCH_H
 #define VPD_BENCH_STEP_BENCH_H
 
@@ -17,7 +17,7 @@ typedef struct StepShape {
     int rollout;     // steps
     int rays;        // per image and step
     double radius;   // of a particle, metres
-    bool checkpoint; // rollout steps run again in the backward pass (train.checkpoint_steps)
+    bool checkpoint; // recompute rollout steps in the backward pass (train.checkpoint_steps)
 } StepShape;
 
 typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_LARGE, STEP_PRESETS } StepPreset;
@@ -26,36 +26,37 @@ typedef enum StepForm {
     STEP_VELOCITY,
     STEP_FULL,
     STEP_FORMS
-} StepForm; // VELOCITY: paper beside a velocity path
+} StepForm; // VELOCITY: paper with a velocity path
 
 extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
 extern const char *const step_form_names[STEP_FORMS];
 
-// The reference model (C 128, L 10, D 16, UNet 32-64-128-256, neighbours 3/10/4, renderer K 8, S 16, 64-64) of a shape.
+// The reference model (C 128, L 10, D 16, UNet 32-64-128-256, neighbours 3/10/4, renderer K 8, S 16, 64-64) at a shape.
 Status step_bench_config(const StepShape *shape, StepForm form, double keep_mib, Config *out, Error *err);
 
 typedef struct StepBench {
     BenchTime step, update;                           // medians
     double forward[PART_COUNT], backward[PART_COUNT]; // medians of wall time, seconds
     BenchTime product, copy;                          // medians of the peaks' measurements
-    double product_flops, copy_bytes;                 // of one of them
+    double product_flops, copy_bytes;                 // of one measurement
     StepWork work;
-    MemoryUse memory[MEMORY_USES]; // most that each part held
+    MemoryUse memory[MEMORY_USES]; // peak of each part
     size_t memory_count;
     size_t particles, tape_bytes, scratch_bytes;
     DeviceReplay replay; // of all steps, with config->train.cuda_graph
 } StepBench;
 
-// `frames` holds T + rollout frames; all views are input and are drawn.
+// `frames` holds T + rollout frames; all views are input and rendered.
 Status step_bench(Device *device, const Config *config, const Observation *frames, int repetitions, StepBench *out,
                   Error *err);
-// Whole steps, within which nobody waits for a clock; as train.cuda_graph says. Fills step, work, memory, replay.
+// Times whole steps without timing their parts, with train.cuda_graph as configured. Fills step, work, memory, replay.
 Status step_bench_whole(Device *device, const Config *config, const Observation *frames, int repetitions,
                         StepBench *out, Error *err);
-// Frames: one rollout step and the picture of a view, H x W of the input, on the host. Fills step, particles.
+// Times one rollout step and the rendering of a view (H x W of the input), including the copy to the host. Fills step,
+// particles.
 Status step_bench_frames(Device *device, const Config *config, const Observation *frames, int repetitions,
                          StepBench *out, Error *err);
-// The same without a gradient: encode, one rollout step, rays. Fills step, forward, tape_bytes, scratch_bytes,
+// The same without gradients: encode, one rollout step, rays. Fills step, forward, tape_bytes, scratch_bytes,
 // particles.
 Status step_bench_inference(Device *device, const Config *config, const Observation *frames, int repetitions,
                             StepBench *out, Error *err);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// A convolution reads and writes images, so does the norm behind it; the backward pass does twice as much.
+// A convolution reads and writes images, and so does its norm; the backward pass does twice as much.
 static void add_block(StepWork *work, double pixels, size_t in, size_t out) {
     work->flops[PART_ENCODER] += 3 * 2 * 9 * pixels * (double)(in * out);
     work->bytes[PART_ENCODER] += 3 * sizeof(real) * pixels * (double)(in + 3 * out);
@@ -29,7 +29,7 @@ StepWork step_work(const Vpd *model, ImageShape images, size_t count, int rollou
     for (int t = 0; t < GNN_MAX_SETS; t++) particles[t] = count;
     add_encoder(&work, &model->encoder.config, images);
     work.flops[PART_DYNAMICS] = rollout * dynamics_useful_flops(&model->dynamics->config, particles);
-    // Gradients are cleared, summed and read; values, two moments and the average are read and written.
+    // Gradients are cleared, added to and read; values, two moments and the average are read and written.
     work.update_bytes = 11.0 * sizeof(real) * (double)model->parameters.size;
     return work;
 }

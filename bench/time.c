@@ -41,7 +41,7 @@ BenchTime bench_median(const BenchTime *times, int count, int stride, double *ro
 
 // ---- peaks
 
-// a, c (threads * ROWS, WIDTH) in turns, then b (WIDTH, WIDTH)
+// a, c (threads * ROWS, WIDTH) alternate, then b (WIDTH, WIDTH)
 static size_t cpu_reals(const Device *device) { return ((size_t)device->threads * 2 * ROWS + WIDTH) * WIDTH; }
 
 static void cpu_products(const BenchPeak *peak) {
@@ -96,7 +96,7 @@ static real *reals_of(BenchPeak *peak, size_t count) {
     return memory;
 }
 
-// Twice the side until a product takes a millisecond.
+// Doubles the side until a product takes a millisecond.
 static void find_side(BenchPeak *peak) {
     for (peak->side = FIRST_SIDE; !peak->device->failed; peak->side *= 2) {
         ArenaMark mark = arena_mark(&peak->memory);

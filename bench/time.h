@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of benchmarks, and the machine's matrix-product peak that figures are compared with (docs/performance.md).
+// Clocks of benchmarks, and peak rates of the machine to compare with (docs/performance.md).
 #ifndef VPD_BENCH_TIME_H
 #define VPD_BENCH_TIME_H
 
 #include "nn/device.h"
 
-// Seconds; `cpu` is processor time over threads, which other programs on the same cores disturb less.
+// Seconds; `cpu` is processor time over threads, which other programs disturb less.
 typedef struct BenchTime {
     double wall, cpu;
 } BenchTime;
@@ -13,12 +13,11 @@ typedef struct BenchTime {
 // Waits for the device first.
 BenchTime bench_now(Device *device);
 BenchTime bench_since(Device *device, BenchTime start);
-// Medians of both of times[0], times[stride], ..; `room` holds `count` values.
+// Medians of wall and cpu time of times[0], times[stride], ..; `room` holds `count` values.
 BenchTime bench_median(const BenchTime *times, int count, int stride, double *room);
 
-// Peak rates to compare figures with, measured in the same run. Products: on a CPU of the shape that messages use (512
-// x 128 x 128) on every thread in f32, elsewhere one that takes a millisecond, in the device's precision. Copies: of
-// more memory than any cache holds.
+// Peak rates for comparison, measured in the same run. Products: on a CPU 512 x 128 x 128 in f32 on every thread, as
+// messages use; elsewhere one of a millisecond, in the device's precision. Copies: of more memory than any cache holds.
 typedef struct BenchPeak {
     Device *device;
     Arena memory;

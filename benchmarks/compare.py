@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole training steps of vpd and of PyTorch in turns: the same recording, views, image size, N, M, rays, rollout and form.
+"""Whole training steps of vpd and of PyTorch, alternating: the same recording, views, image size, N, M, rays, rollout and form.
 
     benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms paper,velocity]
                           [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
                           [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
-Each round runs one process of each kind, one after the other. Printed: medians over the rounds of the median step, wall and
+Each round runs one process of each kind, one after the other. The output has medians over the rounds of the median step, wall and
 processor time over threads (which other work on the same cores disturbs less), and the largest resident set (on a GPU: of its memory); then
-ratios. FOLDER (default: data) holds mujoco_blocks_64.h5 and mujoco_blocks_128.h5; data/SOURCE.md says how to make them. Ours does
-more in a step: it unprojects the pixels anew, clips gradients and averages weights.
+ratios. FOLDER (default: data) holds mujoco_blocks_64.h5 and mujoco_blocks_128.h5; data/SOURCE.md says how to make them. A step of
+vpd does more: it unprojects the pixels again, clips gradients and averages weights.
 """
 import argparse
 import json
@@ -33,10 +33,10 @@ def command_line():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", default="data", metavar="FOLDER")
-    parser.add_argument("--precision", default="f32", help="model.precision of ours: one or several")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:NUMBER, of both")
-    parser.add_argument("--json", default=None, metavar="FILE", help="write the medians there, too")
-    parser.add_argument("--keep", default=None, help="train.keep_mib of ours")
+    parser.add_argument("--precision", default="f32", help="model.precision of vpd: one or several")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:NUMBER, for both")
+    parser.add_argument("--json", default=None, metavar="FILE", help="also write the medians to this file")
+    parser.add_argument("--keep", default=None, help="train.keep_mib of vpd")
     return parser.parse_args()
 
 
@@ -96,7 +96,7 @@ def main():
                       for kind in kinds}
             rows += [{"preset": preset, "form": form, "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
                       **middle[kind]} for kind in kinds]
-            print(f"\n{preset}, {form}: {args.rounds} rounds of {args.steps} steps in turns, {args.threads} threads")
+            print(f"\n{preset}, {form}: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
             print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
                   f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
             for kind in kinds:

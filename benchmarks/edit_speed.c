@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a file takes to read, and edits of it, reading and writing apart: medians in seconds of reading, of finding
-// the owners of past particles and of motion for a file that does not tell, and of each edit.
+// Times edits of a file: medians in seconds of reading, of finding the owners of past particles and motion points for a
+// file without them, and of each edit.
 //   cmake --build BUILD --target bench_edit && BUILD/bench_edit FILE.h5 REPEAT NOISE EDIT..
-// NOISE: metres that each past particle is moved by at most, as sensors do, before owners are found anew.
+// NOISE: largest random displacement of past particles in metres, as a sensor has, before owners are found.
 #include "base/clock.h"
 #include "base/sort.h"
 #include "edit/edit.h"
@@ -39,8 +39,8 @@ static void shake(float *x, size_t count, float noise) {
     }
 }
 
-// Makes the file one that does not tell what is tied; past labels would tell some of it.
-static void make_untied(RolloutFile *file, float noise) {
+// Removes owners and past labels from the file, and adds noise.
+static void remove_owners(RolloutFile *file, float noise) {
     forget_ties(file);
     for (int k = 1; k < file->set_count; k++) {
         RolloutSet *set = &file->sets[k];
@@ -54,7 +54,7 @@ static Status time_ties(const RolloutFile *file, float noise, Device *device, in
     double seconds[REPEAT_MAX];
     RolloutFile copy;
     Status status = rollout_file_copy(file, &copy, err);
-    if (status == STATUS_OK) make_untied(&copy, noise);
+    if (status == STATUS_OK) remove_owners(&copy, noise);
     for (int r = 0; r < repeat && status == STATUS_OK; r++) {
         double start = clock_now();
         status = rollout_tie(&copy, device, err);

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The figures to reach on a GPU, asked and found, from the result.json of a bundle (scripts/bundle).
+"""Compares measured figures on a GPU with their targets, from the result.json of a bundle (scripts/bundle).
 
     benchmarks/figures.py build/bundle/result.json
 
-What was not run is left out. Also written into the file, as "figures". Exit status 1: a figure is not reached.
+Parts that were not run are left out. The table is also written to the file, as "figures". Exit status 1: a target is missed.
 """
 import json
 import sys
 
 
 def rows(result, part, **wanted):
-    """Objects that the parts with this beginning of a name printed, with these values."""
+    """Rows with these values, of the parts whose name begins with `part`."""
     return [row for p in result["parts"] if p["part"].startswith(part) for row in p["rows"]
             if all(row.get(key) == value for key, value in wanted.items())]
 
@@ -71,7 +71,7 @@ def main():
     for f in figures:
         print(f"{f['figure']:78s} {f['found']:10.4g}  at {f['at']:5s} {f['asked']:8.4g}  {'' if f['reached'] else 'NOT REACHED'}")
     head = {key: value for key, value in result.items() if key != "parts"} | {"figures": figures}
-    with open(sys.argv[1], "w") as file:  # one line for a part, as `run merge` reads them
+    with open(sys.argv[1], "w") as file: # one line per part, as `run merge` expects
         file.write(json.dumps(head, separators=(",", ":"))[:-1] + ',"parts":[\n')
         file.write(",\n".join(json.dumps(part, separators=(",", ":"), allow_nan=False) for part in result["parts"]) + "\n]}\n")
     return 0 if all(f["reached"] for f in figures) else 1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How close vpd data import comes to a plain loop that decodes the same PNGs and deflates the same bytes on as many
-// threads.
-// Wall time and processor time: on a machine that others use, the second is the one to compare.
+// Compares vpd data import with a plain loop that decodes the same PNGs and compresses the same bytes on as many
+// threads. Prints wall time and processor time; on a shared machine compare processor time.
 //   cmake --build BUILD --target bench_import && BUILD/bench_import [FRAMES] [REPEAT]      (200, 5)
 #include "base/clock.h"
 #include "base/file.h"
@@ -31,7 +30,8 @@ static void path_of(char out[FILE_PATH_SIZE], const char *kind, int frame) {
     snprintf(out, FILE_PATH_SIZE, "%s/%s/%06d.png", folder, kind, frame);
 }
 
-// Something like a camera's picture: smooth shading with some noise in both, so that neither shrinks to nothing.
+// Resembles a camera's picture: smooth shading with some noise in colour and depth, so that neither compresses to
+// nothing.
 static Status write_frame(int frame, Error *err) {
     char path[FILE_PATH_SIZE];
     Image colour = {0}, depth = {0};
@@ -71,7 +71,7 @@ static Status write_recording(int frames, Error *err) {
     return status;
 }
 
-// The plain loop for one frame; both bytes of depth apart, as in the file.
+// The plain loop for one frame; the two bytes of depth values are stored separately, as in the file.
 static bool plain_frame(int frame) {
     char path[FILE_PATH_SIZE];
     Image colour = {0}, depth = {0};
@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
     Error err = {0};
     if (frames < 1 || repeat < 1 || repeat > REPEAT_MAX || !mkdtemp(folder)) return 2;
     if (write_recording(frames, &err)) return fail(&err);
-    for (int i = 0; i < repeat; i++) { // in turns, so that a busy machine slows both
+    for (int i = 0; i < repeat; i++) { // alternate, so that a busy machine slows both
         Time a, b;
         if (!time_plain(frames, &a) || time_import(&b, &err)) return fail(&err);
         plain[0][i] = a.wall, plain[1][i] = a.cpu;

@@ -4,7 +4,7 @@
 
     benchmarks/knn.py [build/release/libvpd_internals.so] [--points 131072] [--k 16] [--threads 2] [--repeat 7]
 
-    cmake --build build/release --target vpd_internals      # the library, first
+    cmake --build build/release --target vpd_internals      # builds the library
 
 Points lie on surfaces (floor, spheres, far wall) unprojected from two depth images, in random order. Results are compared too."""
 import argparse
@@ -26,7 +26,7 @@ class KnnArgs(ctypes.Structure):
 
 
 def surfaces(count, seed=0):
-    """Points of two pinhole cameras that look at a floor with spheres before a far wall."""
+    """Points seen by two pinhole cameras: a floor with spheres, and a wall behind them."""
     rng = np.random.default_rng(seed)
     h = int(np.sqrt(count / 2))
     w = -(-count // (2 * h))
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--k", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--extra", type=int, default=0, help="further coordinates (uniform in +-0.25)")
+    parser.add_argument("--extra", type=int, default=0, help="number of extra coordinates (uniform in +-0.25)")
     o = parser.parse_args()
     x = surfaces(o.points)
     extra = np.random.default_rng(1).uniform(-0.25, 0.25, (len(x), o.extra)).astype(np.float32) if o.extra else None

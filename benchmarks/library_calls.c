@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// library_calls CHECKPOINT DATA COUNT: milliseconds of COUNT calls of vpd_scene_step and of vpd_scene_render, one a
-// line each, for benchmarks/library_calls.py.
+// library_calls CHECKPOINT DATA COUNT: prints milliseconds of COUNT calls of vpd_scene_step and of vpd_scene_render,
+// one line per pair, for benchmarks/library_calls.py.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

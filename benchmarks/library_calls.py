@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python package adds to the C library: one step and one picture, the same calls from C and from Python.
+"""The overhead of the Python package over the C library: one step and one picture, the same calls from C and from Python.
 
     cmake --build build/release --target library_calls
     PYTHONPATH=python VPD_LIBRARY=build/release/libvpd.so benchmarks/library_calls.py build/release/library_calls [--rounds 8]
 
-Two measures. "C and Python": processes by turns, median over all calls of each; on a shared machine it scatters by more than what is
-sought. "added": in one process, the time of Scene.step and Scene.render less that of the foreign call inside them."""
+Two measurements. "C" and "Python": alternating processes, median over all calls of each; on a shared machine their scatter exceeds
+the overhead. "added": in one process, the time of Scene.step and Scene.render minus that of the C call inside them."""
 import argparse
 import statistics
 import subprocess
@@ -30,7 +30,7 @@ def by_python(checkpoint, data):
         return run
 
     class Timed:
-        """The library, whose two functions note how long they took."""
+        """The library, with its two functions timed."""
 
         def __getattr__(self, name):
             return getattr(library, name)
@@ -68,7 +68,7 @@ def main():
                              ("Python", [sys.executable, __file__, "-", "--python", "--checkpoint", given.checkpoint,
                                          "--data", given.data])):
             lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-            rows[who] += [[float(word) for word in line.split()] for line in lines[2:]]  # the first are warming up
+            rows[who] += [[float(word) for word in line.split()] for line in lines[2:]] # the first ones warm up
     for i, what in enumerate(("step", "render")):
         c = statistics.median(row[i] for row in rows["C"])
         python = statistics.median(row[i] for row in rows["Python"])

@@ -1,5 +1,6 @@
-# Writes OUT, a header with the git commit of SOURCE; touches it only when the commit changed, so that one file rebuilds.
-# Without a repository (an image's build) it is what the environment's VPD_COMMIT says.
+# Writes OUT, a header with the git commit of SOURCE. It is written only if the commit changed, so that one file
+# rebuilds.
+# Without a repository (in a container build) the commit is VPD_COMMIT of the environment.
 find_program(GIT git)
 set(commit "unknown")
 if("$ENV{VPD_COMMIT}" MATCHES "^[0-9a-f]+$")
@@ -11,7 +12,7 @@ if(GIT AND EXISTS ${SOURCE}/.git)
   if(failed)
     set(commit "unknown")
   else()
-    # "+" marks a build from files that no commit holds.
+    # "+" marks a build with uncommitted changes.
     execute_process(COMMAND ${GIT} -C ${SOURCE} diff --quiet HEAD -- RESULT_VARIABLE changed ERROR_QUIET)
     if(changed)
       string(APPEND commit "+")

@@ -1,15 +1,15 @@
-# libvpd_cuda.so: the CUDA back end, which the program opens when asked for. It needs the toolkit's compiler and headers;
-# it links CUDA's runtime into itself and opens cuBLAS and cuDNN when it runs.
-set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO, that is where everything it needs is found and gcc makes a release")
-# code of 8.0 runs on 8.6 and 8.9
+# libvpd_cuda.so: the CUDA back end, which the program opens on demand. Building it needs the toolkit's compiler and
+# headers. CUDA's runtime is linked statically; cuBLAS and cuDNN are opened at run time.
+set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO: built if everything it needs is found, in release builds with gcc")
+# code for 8.0 also runs on 8.6 and 8.9
 set(VPD_CUDA_ARCHITECTURES "75;80;90;100;120" CACHE STRING
-  "compute capabilities, the last also as PTX for later ones; or native: those of this machine's GPUs")
+  "compute capabilities, the last also as PTX for newer GPUs; or native: those of this machine's GPUs")
 set(VPD_CUDA_BACKENDS nn/cuda motion/cuda gnn/cuda renderer/cuda device/cuda) # folders of .cu files
-# without fused multiply-add: neighbour lists, bodies, votes and cells equal the CPU's, and the gradient of a
-# layer norm of one column is exactly 0
-set(VPD_CUDA_EXACT nn/cuda/layer_norm.cu nn/cuda/knn_search.cu nn/cuda/row_ops.cu motion/cuda/flow.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_spread.cu)
+# Without fused multiply-add, so that neighbour lists, bodies, majority filters, farthest points and cells equal the
+# CPU's, and the gradient of a layer norm of one column is exactly 0.
+set(VPD_CUDA_EXACT nn/cuda/layer_norm.cu nn/cuda/knn_search.cu nn/cuda/row_ops.cu motion/cuda/flow.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/plan.cu gnn/cuda/plan_bodies.cu gnn/cuda/plan_farthest.cu)
 
-# Compute capabilities of this machine's GPUs as nvidia-smi tells them, 9.0 as 90; empty without a GPU.
+# Compute capabilities of this machine's GPUs according to nvidia-smi, 9.0 as 90; empty without a GPU.
 function(vpd_native_architectures out)
   find_program(VPD_NVIDIA_SMI nvidia-smi)
   set(found)
@@ -26,7 +26,7 @@ function(vpd_native_architectures out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Those of `wanted` that this nvcc compiles for.
+# Those of `wanted` that this nvcc can compile for.
 function(vpd_known_architectures out wanted)
   execute_process(COMMAND ${VPD_NVCC} --list-gpu-arch OUTPUT_VARIABLE said ERROR_QUIET)
   set(known)
@@ -40,7 +40,7 @@ function(vpd_known_architectures out wanted)
   set(${out} "${known}" PARENT_SCOPE)
 endfunction()
 
-# Sets vpd_cuda_lacks to what is missing for the module (empty: nothing), and vpd_architectures.
+# Sets vpd_architectures, and vpd_cuda_lacks to what the module lacks (empty: nothing).
 macro(vpd_find_cuda)
   find_program(VPD_NVCC nvcc HINTS $ENV{CUDA_PATH}/bin /usr/local/cuda/bin)
   find_path(VPD_CUDNN_INCLUDE cudnn.h HINTS $ENV{CUDA_PATH}/include /usr/local/cuda/include)
@@ -62,7 +62,7 @@ macro(vpd_find_cuda)
     set(ENV{CUDACXX} ${VPD_NVCC})
     check_language(CUDA)
     if(NOT vpd_architectures)
-      set(vpd_cuda_lacks "${VPD_NVCC} compiles for none of the compute capabilities wanted; install a newer CUDA toolkit")
+      set(vpd_cuda_lacks "${VPD_NVCC} compiles for none of the requested compute capabilities; install a newer CUDA toolkit")
     elseif(NOT CMAKE_CUDA_COMPILER)
       set(vpd_cuda_lacks "${VPD_NVCC} does not compile here; the log in CMakeFiles of the build folder says why")
     endif()
@@ -93,7 +93,7 @@ if(VPD_WITH_CUDA)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cu)
     list(APPEND cuda_sources ${found})
   endforeach()
-  # The module has its own copy of what it needs of base/ and nn/ (docs/architecture.md).
+  # The module has its own copy of the parts of base/ and nn/ that it needs (docs/architecture.md).
   add_library(vpd_cuda MODULE ${cuda_sources} base/arena.c base/clock.c base/error.c base/version.c nn/device.c nn/device_memory.c)
   add_dependencies(vpd_cuda vpd_commit)
   add_dependencies(vpd_library vpd_cuda)

@@ -1,4 +1,4 @@
-# Libraries as Debian packages them (scripts/packages lists the packages).
+# Libraries as in Debian's packages (scripts/packages lists them).
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
@@ -12,11 +12,11 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
-# The C library alone: OpenEXR's package file asks for its C++ libraries too.
+# Only the C library: OpenEXR's package file requires its C++ libraries too.
 find_path(OPENEXR_INCLUDE OpenEXR/openexr.h REQUIRED)
 find_library(OPENEXR_LIBRARY NAMES OpenEXRCore OpenEXRCore-3_1 OpenEXRCore-3_2 OpenEXRCore-3_3 REQUIRED)
 
-# oneDNN by hand: Debian's package file asks for OpenCL, which nothing here needs.
+# oneDNN without pkg-config: Debian's package file requires OpenCL, which is not needed.
 find_path(DNNL_INCLUDE dnnl.h REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(vpd_dnnl INTERFACE)
@@ -28,6 +28,6 @@ target_include_directories(vpd_dependencies INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(vpd_dependencies INTERFACE OpenMP::OpenMP_C PkgConfig::HDF5 ZLIB::ZLIB PNG::PNG JPEG::JPEG
   TIFF::TIFF GIF::GIF PkgConfig::WEBP ${OPENEXR_LIBRARY} PkgConfig::YAML PkgConfig::JANSSON PkgConfig::XXHASH vpd_dnnl m)
 
-# tests alone
+# for tests only
 find_library(CMOCKA_LIBRARY cmocka)
 find_path(CMOCKA_INCLUDE cmocka.h)

@@ -1,10 +1,10 @@
-# Warnings, optimisation and the instruction sets that the CPU back end is compiled for.
+# Warnings, optimisation, and the instruction sets of the CPU back end.
 add_library(vpd_flags INTERFACE)
 target_compile_definitions(vpd_flags INTERFACE _GNU_SOURCE)
 target_compile_options(vpd_flags INTERFACE -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>
   -Wpointer-arith -Wvla -Wno-psabi -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  # "omp simd" is a wish: a loop that clang leaves scalar is no error (gcc builds are the ones to time)
+  # clang may leave an "omp simd" loop scalar; that is not an error (timings use gcc builds)
   target_compile_options(vpd_flags INTERFACE -Wno-pass-failed)
 endif()
 if(VPD_WERROR)
@@ -28,16 +28,16 @@ if(VPD_SANITIZE)
 else()
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1")  # of the tests' CUDA files: built more often than they are run
+set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1") # for the tests' CUDA files, which are built more often than run
 
 if(VPD_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(VPD_ISAS base)  # under sanitizers one copy is enough to look for errors
+  set(VPD_ISAS base) # under sanitizers one instruction set is enough
 else()
   set(VPD_ISAS base avx2 avx512)
   target_compile_definitions(vpd_flags INTERFACE VPD_HAS_X86_ISAS)
 endif()
 
-# Matrix products on AMX tiles: one file, which asks the processor before it runs them.
+# Matrix products on AMX tiles: one file, used only if the processor supports them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   include(CheckCCompilerFlag)
   set(amx_flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mamx-tile -mamx-bf16 -mprefer-vector-width=512)

@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum { T = 2, VIEWS = 2, SIDE = 24, RAYS = SIDE * SIDE };
-// Largest difference over the largest magnitude: a hundred times what another order of sums comes to.
+// Largest allowed difference relative to the largest magnitude; a hundred times the effect of another summation order.
 static const double ALLOWED = 1e-3;
 
-// What one step comes to, on the host.
+// Result of one step, on the host.
 typedef struct Outcome {
     real colour[3 * RAYS], depth[RAYS];
     real *gradients; // of all parameters
@@ -46,7 +46,7 @@ static Status small_config(Config *config, Error *err) {
     return status == STATUS_OK ? config_resolve(config, err) : status;
 }
 
-// The first camera's view of what comes next.
+// Renders the first camera's view of the predicted frame.
 static RendererOutput draw(Tape *tape, const Vpd *model, const Observation *frames, const Scene *scene) {
     real origin[3 * RAYS], direction[3 * RAYS];
     RendererCamera camera = observation_camera(frames, 0, 0);
@@ -62,7 +62,7 @@ static Status step_model(Tape *tape, Vpd *model, Workspace *workspace, const Obs
     Status status =
         vpd_observe_and_encode(tape, model, workspace, frames, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
     if (status != STATUS_OK) return status;
-    vpd_step(tape, model, &scene);
+    vpd_step(tape, model, workspace, &scene);
     RendererOutput seen = draw(tape, model, frames, &scene);
     if (device->failed) return device_status(device, err);
     device->nn->download(device, out->colour, seen.colour->value, sizeof out->colour);
@@ -130,7 +130,7 @@ Status device_prove(Device *device, Device *reference, Error *err) {
     return status;
 }
 
-// The GPU takes *cpu's place where nothing speaks against it.
+// Replaces *cpu by the GPU if its check succeeds.
 static void prefer_gpu(Device **cpu, char *why) {
     Device *gpu = NULL;
     Error against = {0};

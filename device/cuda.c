@@ -11,17 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-// Both sides must mean the same by every struct: commits differ when the sources do, sizes also between changed files
-// of one commit.
+// Both sides must use the same structs. Commits differ between versions; sizes can differ between uncommitted changes.
 static Status check_module(const CudaModule *module, const char *path, Error *err) {
     if (module->size != sizeof *module || module->device_size != sizeof(Device) ||
         module->nn_size != sizeof(NnBackend) || module->motion_size != sizeof(MotionBackend) ||
         module->gnn_size != sizeof(GnnBackend) || module->renderer_size != sizeof(RendererBackend))
-        return error_set(err, STATUS_FAILED, "%s: its tables have other sizes than this program's; build both together",
-                         path);
+        return error_set(err, STATUS_FAILED,
+                         "%s: expected structs as in this program, found other sizes; build both together", path);
     if (strcmp(module->version, version_number()) != 0 || strcmp(module->commit, version_commit()) != 0)
         return error_set(err, STATUS_FAILED,
-                         "%s: it is of another build: expected %s (%s), found %s (%s); build both together", path,
+                         "%s: expected the module of version %s (%s), found that of %s (%s); build both together", path,
                          version_number(), version_commit(), module->version, module->commit);
     return STATUS_OK;
 }
@@ -65,20 +64,19 @@ Status device_open_cuda(int index, Device **out, Error *err) {
 
 #else
 
-// The folder of the file that this code was loaded from: the program's, or that of libvpd.so.
+// The folder of the file that contains this code: the program or libvpd.so.
 static bool own_folder(char folder[PATH_MAX]) {
     Dl_info info;
     struct link_map *map = NULL;
     if (!dladdr1((void *)(uintptr_t)own_folder, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return false;
     if (!realpath(map->l_name[0] ? map->l_name : "/proc/self/exe", folder))
-        return false; // the program has no name there
+        return false; // the program's path is unknown
     char *slash = strrchr(folder, '/');
     if (slash) *slash = 0;
     return slash;
 }
 
-// The module beside this code, or where an installation has libraries of a program in bin/. `folder` is that of this
-// code.
+// Looks for the module in the folder of this code, or in lib/ beside bin/ as installed.
 static bool find_module(char folder[PATH_MAX], char path[PATH_MAX + 64]) {
     static const char *const places[] = {"", "/../" VPD_LIBRARY_FOLDER};
     if (!own_folder(folder)) snprintf(folder, PATH_MAX, "?");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libvpd_cuda.so exports: one table under one name. The module brings its own copy of base/ and needs no symbol of
-// whoever loads it; the sizes and the commit tell whether both sides were built from the same sources.
+// The one symbol that libvpd_cuda.so exports is this table. The module has its own copy of base/ and needs no symbol of
+// the process that loads it. Sizes and commit show whether both sides were built from the same sources.
 #ifndef VPD_DEVICE_CUDA_MODULE_H
 #define VPD_DEVICE_CUDA_MODULE_H
 
@@ -13,20 +13,20 @@
 #define CUDA_MODULE_SYMBOL "vpd_cuda_module"
 
 typedef struct CudaModule {
-    size_t size; // of this struct; first, so that every version can read it
-    size_t device_size, nn_size, motion_size, gnn_size, renderer_size; // of the structs that both sides use
+    size_t size; // of this struct; comes first, so that every version can read it
+    size_t device_size, nn_size, motion_size, gnn_size, renderer_size; // of structs that both sides use
     const char *version, *commit;                                      // base/version.h
     const NnBackend *nn;
     const MotionBackend *motion;
     const GnnBackend *gnn;
     const RendererBackend *renderer;
-    // Fills an empty Device (all but its tables). Whatever comes back, nn->close then frees what it holds.
+    // Fills an empty Device except its tables. Also after an error, nn->close frees what it holds.
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;
 
-// Opens GPU `index` with the module at `path`. Each failure is a sentence of its own.
+// Opens GPU `index` with the module at `path`.
 Status device_open_module(const char *path, int index, Device **out, Error *err);
-// The same with the module beside this program or library; whether there is one.
+// The same with the module beside this program or library.
 Status device_open_cuda(int index, Device **out, Error *err);
 bool device_has_cuda(void);
 

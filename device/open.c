@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a device together from the back ends of nn, motion, gnn and renderer.
+// Opens a device with the back ends of nn, motion, gnn and renderer.
 #include "base/threads.h"
 #include "device/cuda_module.h"
 #include "nn/amx.h"
@@ -33,8 +33,9 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(f64)};
 DECLARE_CPU_TABLE(base)
 DECLARE_CPU_TABLE(avx2)
 DECLARE_CPU_TABLE(avx512)
-static const CpuTable cpu_tables[] = {CPU_TABLE_AS("amx", avx512), // the same, with products on tiles (nn/amx.h)
-                                      CPU_TABLE(avx512), CPU_TABLE(avx2), CPU_TABLE(base)}; // best first
+// avx512 with matrix products on AMX tiles (nn/amx.h)
+static const CpuTable cpu_tables[] = {CPU_TABLE_AS("amx", avx512), CPU_TABLE(avx512), CPU_TABLE(avx2),
+                                      CPU_TABLE(base)}; // best first
 #else
 DECLARE_CPU_TABLE(base)
 static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
@@ -52,7 +53,7 @@ static bool cpu_runs(const char *isa) {
     return true;
 }
 
-// The table of that instruction set, or the best that this processor runs when `wanted` is NULL.
+// The table of instruction set `wanted`, or the best one of this processor if it is NULL.
 static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Error *err) {
     for (size_t i = 0; i < sizeof cpu_tables / sizeof *cpu_tables; i++) {
         const CpuTable *table = &cpu_tables[i];
@@ -63,7 +64,7 @@ static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Err
     return NULL;
 }
 
-// `isa` NULL: what VPD_ISA says.
+// If `isa` is NULL, VPD_ISA decides.
 static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     const CpuTable *table =
         isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
@@ -77,7 +78,7 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     device->threads = threads > 0 ? threads : threads_available();
     if (!strcmp(table->isa, "amx"))
         device->precisions = 1 << PRECISION_BF16X6 | 1 << PRECISION_BF16X3 | 1 << PRECISION_BF16;
-    omp_set_num_threads(device->threads); // oneDNN's own loops
+    omp_set_num_threads(device->threads); // for oneDNN's own loops
     device->source = arena_host_source();
     arena_init(&device->scratch, device->source);
     snprintf(device->name, sizeof device->name, "cpu %s, %d thread%s", table->isa, device->threads,
@@ -86,7 +87,7 @@ static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
     return STATUS_OK;
 }
 
-// The number behind "cuda:", 0 for "cuda", -1 for anything else.
+// The number in "cuda:NUMBER", 0 for "cuda", -1 for anything else.
 static int cuda_index(const char *spec) {
     if (!strcmp(spec, "cuda")) return 0;
     bool digits =

@@ -29,7 +29,7 @@ static void cross_box(const double eye[3], const double d[3], const double low[3
     }
 }
 
-// Depth of what a ray meets first, and which box it is (-1: the room).
+// Depth of the first surface on a ray, and its box (-1: the room).
 static double trace(const double eye[3], const double d[3], int frame, int *box) {
     double enter, leave, nearest;
     cross_box(eye, d, room_low, room_high, &enter, &nearest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up video for benchmarks and checks: a room of 3 m with five boxes of 0.3 m that slide over its floor, seen by
-// cameras that stand around. Every pixel meets something, so every pixel can become a particle.
+// Synthetic video for benchmarks and checks: a 3 m room with five 0.3 m boxes that slide over its floor, with cameras
+// around it. Every pixel has depth, so every pixel can become a particle.
 #ifndef VPD_DEVICE_ROOM_VIDEO_H
 #define VPD_DEVICE_ROOM_VIDEO_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of edits on particles, one after the other.
+// Applies a list of edits to the particles, in order.
 #include "edit/scene.h"
 
 #include "base/clock.h"
@@ -26,21 +26,23 @@ static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool
     return STATUS_OK;
 }
 
-// What the edit means. Whatever hinders a selection that may be empty counts as empty: a label that is not there, too.
-static Status find_meant(const EditScene *scene, const Edit *edit, Mask *mask, bool *skipped, Error *err) {
+// Sets the mask of selected particles. With `if_empty: skip`, any wrong selection counts as empty, such as an unknown
+// label.
+static Status find_selected(const EditScene *scene, const Edit *edit, Mask *mask, bool *skipped, Error *err) {
     size_t N = scene_now(scene)->N;
     memset(mask, 1, N);
     if (!edit->select || edit->op == EDIT_COMPOSE) return STATUS_OK;
     Status status = select_evaluate(scene, edit->select, mask, err);
     if (status == STATUS_OK && mask_count(mask, N) == 0)
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "the selection takes none of the %zu particles; `if_empty: skip` lets that be", N);
+        status = error_set(
+            err, STATUS_BAD_INPUT,
+            "the selection takes none of the %zu particles; with `if_empty: skip` the edit is left out instead", N);
     *skipped = status == STATUS_BAD_INPUT && edit->if_empty;
     return *skipped ? STATUS_OK : status;
 }
 
-// "remove: 192 particles of 2 labels": a selection may take more, or less, than was thought.
-static void say_what_is_meant(const EditScene *scene, const Edit *edit, const Mask *mask) {
+// Logs "remove: 192 particles of 2 labels", because a selection may match more or fewer particles than expected.
+static void log_selection(const EditScene *scene, const Edit *edit, const Mask *mask) {
     size_t particles = mask_count(mask, scene_now(scene)->N), labels = scene_labels_in(scene, mask);
     char text[60] = "";
     if (!scene->log || !edit->select || edit->op == EDIT_COMPOSE) return;
@@ -51,7 +53,7 @@ static void say_what_is_meant(const EditScene *scene, const Edit *edit, const Ma
 static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err) {
     char *line = NULL;
     if (skipped && scene->log)
-        log_note(scene->log, "%s:%zu: %s is left out: it selects nothing", edit->source, edit->line, edit->word);
+        log_note(scene->log, "%s:%zu: %s is left out: its selection is empty", edit->source, edit->line, edit->word);
     if (asprintf(&line, "%s%s", skipped ? "# left out, it selected nothing: " : "- ", edit->text) < 0)
         return scene_no_memory(err);
     Status status = rollout_file_note(scene->file, line, err);
@@ -62,8 +64,8 @@ static Status note(EditScene *scene, const Edit *edit, bool skipped, Error *err)
 static Status apply_edit(EditScene *scene, const Edit *edit, EditReport *report, Error *err) {
     bool skipped = false;
     Mask *mask = malloc(scene_now(scene)->N + 1);
-    Status status = mask ? find_meant(scene, edit, mask, &skipped, err) : scene_no_memory(err);
-    if (status == STATUS_OK && !skipped) say_what_is_meant(scene, edit, mask);
+    Status status = mask ? find_selected(scene, edit, mask, &skipped, err) : scene_no_memory(err);
+    if (status == STATUS_OK && !skipped) log_selection(scene, edit, mask);
     if (status == STATUS_OK && !skipped) status = run_one(scene, edit, mask, &skipped, err);
     free(mask);
     *(skipped ? &report->skipped : &report->applied) += 1;
@@ -78,7 +80,7 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
     return rollout_file_note(file, line, err);
 }
 
-// The state at `step`, ready for edits.
+// Makes the state at `step` the present and finds all owners, before the first edit.
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
     double start = clock_now();
     *report = (EditReport){.before = scene_now(scene)->N};
@@ -89,7 +91,7 @@ static Status begin(EditScene *scene, size_t step, EditReport *report, Error *er
     return status;
 }
 
-// `start`: when the edits began.
+// `start`: time at which the edits began.
 static Status end(EditScene *scene, Status status, double start, EditReport *report, Error *err) {
     if (status == STATUS_OK) status = scene_spread_labels(scene, err);
     report->edit_seconds = clock_now() - start;
@@ -97,16 +99,16 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
     return status;
 }
 
-static bool something_stands(const RolloutSet *now) {
+static bool has_static(const RolloutSet *now) {
     for (size_t i = 0; now->moving && i < now->N; i++)
         if (!now->moving[i]) return true;
     return !now->moving;
 }
 
-// A model that has always seen a floor has learned a part of gravity from the particles that stand still.
-static void warn_nothing_stands(const EditScene *scene, bool stood) {
-    if (scene->log && stood && !something_stands(scene_now(scene)))
-        log_warning(scene->log, "no particle is left that stands still; a model that was trained with a floor then "
+// A model that was trained with a floor has learned part of gravity from the static particles.
+static void warn_nothing_static(const EditScene *scene, bool had_static) {
+    if (scene->log && had_static && !has_static(scene_now(scene)))
+        log_warning(scene->log, "no static particle is left; a model that was trained with a floor then "
                                 "predicts falls that are too slow. Move the floor far away instead of removing it: "
                                 "move: {floor: true, by: [0, 0, -100]}");
 }
@@ -116,10 +118,10 @@ Status edit_apply(const EditList *list, Device *device, const Log *log, size_t s
     EditScene scene = {file, device, log};
     Status status = begin(&scene, step, report, err);
     double start = clock_now();
-    bool stood = something_stands(scene_now(&scene));
+    bool had_static = has_static(scene_now(&scene));
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
-    if (status == STATUS_OK) warn_nothing_stands(&scene, stood);
+    if (status == STATUS_OK) warn_nothing_static(&scene, had_static);
     return end(&scene, status, start, report, err);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One entry of a map into a field of a structure.
+// Reads one entry of a YAML map into a field of a structure.
 #include "edit/list.h"
 
 #include "base/file.h"
@@ -51,7 +51,7 @@ static Status wrong_number(const ListReader *reader, const Argument *argument, c
     return list_wrong(reader, node, expected);
 }
 
-// The list is as long as it should be.
+// An entry of a list of the right length has a wrong value.
 static Status wrong_entry(const ListReader *reader, const Argument *argument, const YamlNode *list,
                           const YamlNode *entry) {
     const char *key = list->key ? list->key : "the list";
@@ -119,13 +119,13 @@ static Status read_path(const ListReader *reader, const YamlNode *node, char *ou
     if (node->kind != YAML_TEXT || !*node->text) return list_wrong(reader, node, "the path of a file");
     Status status = file_join(joined, sizeof joined, reader->folder, node->text, reader->err);
     if (status != STATUS_OK) return error_prefix(reader->err, "%s:%zu", reader->name, node->line);
-    char *absolute = realpath(joined, NULL); // a missing file is said when it is read
+    char *absolute = realpath(joined, NULL); // if the file is missing, the error comes when it is opened
     snprintf(out, EDIT_PATH_SIZE, "%.*s", EDIT_PATH_SIZE - 1, absolute ? absolute : joined);
     free(absolute);
     return STATUS_OK;
 }
 
-// "plane", "none", or the height below which all is floor.
+// "plane", "none", or a height below which everything is floor.
 static Status read_floor(const ListReader *reader, const YamlNode *node, ClusterOptions *out) {
     out->has_height = yaml_tree_number(node, &out->height);
     bool plane = node->kind == YAML_TEXT && !strcmp(node->text, "plane");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected parts of the particles: those in one cell of a grid, or in cells that touch, hang together.
+// Connected components of the particles. Two particles are connected if their grid cells are the same or touch.
 #include "edit/scene.h"
 
 #include <math.h>
@@ -9,13 +9,13 @@
 #define EMPTY UINT64_MAX
 enum { AXIS_BITS = 21, AXIS_CELLS = 1 << AXIS_BITS };
 
-// Occupied cells in a hash table.
+// Hash table of the occupied cells.
 typedef struct Cells {
     size_t slots, count; // slots: a power of two, at least twice the cells
     uint64_t *key;       // (slots)
     uint32_t *number;    // (slots) of the cell
-    uint64_t *place;     // (count) key of each cell
-    uint32_t *parent;    // (count) of the union-find forest
+    uint64_t *place;     // (count) key of each cell, in order of insertion
+    uint32_t *parent;    // (count) parent in the union-find forest
     uint32_t *of;        // (N) cell of each particle; UINT32_MAX: none
 } Cells;
 
@@ -65,10 +65,11 @@ static Status fill_cells(const RolloutSet *now, const Mask *mask, double edge, C
         uint64_t key = 0;
         cells->of[i] = UINT32_MAX;
         for (size_t c = 0; mask[i] && c < 3; c++) {
-            double cell = floor((now->positions[3 * i + c] - low[c]) / edge) + 1; // one is left free at each end
+            // one free cell at each end, so that neighbours exist
+            double cell = floor((now->positions[3 * i + c] - low[c]) / edge) + 1;
             if (!(cell < AXIS_CELLS - 1))
                 return error_set(err, STATUS_BAD_INPUT,
-                                 "link: %g m is too short for a scene this wide: expected at least %g m", edge,
+                                 "link: %g m is too short for a scene of this size: expected at least %g m", edge,
                                  (now->positions[3 * i + c] - low[c]) / (AXIS_CELLS - 4));
             key = key << AXIS_BITS | (uint64_t)cell;
         }
@@ -85,7 +86,7 @@ static Status fill_cells(const RolloutSet *now, const Mask *mask, double edge, C
     return STATUS_OK;
 }
 
-// Half of the 26 cells around each suffice.
+// 13 of the 26 neighbours are enough, because connections are symmetric.
 static void connect(Cells *cells) {
     for (size_t i = 0; i < cells->count; i++)
         for (int n = 14; n < 27; n++) {
@@ -103,11 +104,11 @@ typedef struct Part {
 static int by_size(const void *a, const void *b) {
     const Part *x = a, *y = b;
     if (x->particles != y->particles) return x->particles < y->particles ? 1 : -1;
-    return (x->root > y->root) - (x->root < y->root); // roots are numbered as their first particles come
+    return (x->root > y->root) - (x->root < y->root); // ties: the component whose first particle comes first
 }
 
-// Numbers the parts by size, 1 first; those below `least` get 0.
-static Status number_parts(Cells *cells, size_t N, size_t least, uint32_t *out, uint32_t *count, Error *err) {
+// Numbers the components by size, 1 being the largest. Components of fewer than `least` particles get 0.
+static Status number_components(Cells *cells, size_t N, size_t least, uint32_t *out, uint32_t *count, Error *err) {
     Part *parts = calloc(cells->count + 1, sizeof *parts);
     uint32_t *rank = calloc(cells->count + 1, sizeof *rank);
     *count = 0;
@@ -128,8 +129,9 @@ static Status number_parts(Cells *cells, size_t N, size_t least, uint32_t *out, 
     return parts && rank ? STATUS_OK : scene_no_memory(err);
 }
 
-// What stands on the floor, or all.
-static Status leave_floor(const EditScene *scene, const ClusterOptions *o, const Mask *among, Mask *mask, Error *err) {
+// Selects the particles above the floor, or all of them.
+static Status exclude_floor(const EditScene *scene, const ClusterOptions *o, const Mask *among, Mask *mask,
+                            Error *err) {
     const RolloutSet *now = scene_now(scene);
     double normal[3] = {0, 0, 1}, offset = o->height, within = 0;
     Status status = STATUS_OK;
@@ -150,12 +152,12 @@ Status scene_clusters(const EditScene *scene, const ClusterOptions *options, con
     Mask *mask = malloc(now->N + 1);
     *out = malloc((now->N + 1) * sizeof **out);
     Status status = mask && *out && cells_create(&cells, now->N) ? STATUS_OK : scene_no_memory(err);
-    if (status == STATUS_OK && !(edge > 0)) status = scene_reach(scene, &edge, err);
-    if (status == STATUS_OK) status = leave_floor(scene, options, among, mask, err);
+    if (status == STATUS_OK && !(edge > 0)) status = scene_median_radius(scene, &edge, err);
+    if (status == STATUS_OK) status = exclude_floor(scene, options, among, mask, err);
     if (status == STATUS_OK) status = fill_cells(now, mask, edge, &cells, err);
     if (status == STATUS_OK) {
         connect(&cells);
-        status = number_parts(&cells, now->N, (size_t)options->least, *out, count, err);
+        status = number_components(&cells, now->N, (size_t)options->least, *out, count, err);
     }
     cells_free(&cells);
     free(mask);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Particles of another file beside those that are there.
+// Adds the particles of another file.
 #include "edit/scene.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Another model's features mean something else.
+// Features can only be combined if the same model made them.
 static Status check_model(const RolloutFile *a, const RolloutFile *b, Error *err) {
     size_t D = a->sets[0].D, E = b->sets[0].D;
     if (D != E || a->set_count != b->set_count)
@@ -24,7 +24,7 @@ static Status check_model(const RolloutFile *a, const RolloutFile *b, Error *err
     return STATUS_OK;
 }
 
-// Its labels but the background's get numbers that are free here, and keep their names.
+// Labels of the other file, except the background, get numbers that are free here. They keep their names.
 static Status renumber(EditScene *scene, EditScene *other, const char *as, Error *err) {
     RolloutSet *from = scene_now(other);
     if (!from->labels && !*as) return STATUS_OK;
@@ -71,7 +71,7 @@ static Status narrow(EditScene *other, const Edit *edit, bool *skipped, Error *e
     return *skipped ? STATUS_OK : status;
 }
 
-// All of `file` at the edit's step; it is changed.
+// Joins all of `file`, at the edit's step, with the scene. `file` is changed.
 static Status join_file(EditScene *scene, RolloutFile *file, const Edit *edit, bool *skipped, Error *err) {
     EditScene other = {file, scene->device, scene->log};
     Status status = check_model(scene->file, file, err);

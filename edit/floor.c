@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor: the plane that most particles lie on, of those through three of them (RANSAC), then fitted to all that lie
-// on it.
+// The floor is the largest plane: the best of many planes through three particles (RANSAC), then fitted to all
+// particles near it.
 #include "edit/scene.h"
 
 #include "base/random.h"
@@ -10,13 +10,14 @@
 #include <string.h>
 
 enum { TRIES = 1024, SAMPLE = 4096, FITS = 3 };
-#define WITHIN_SHARE 0.25 // of the particles' reach
+#define WITHIN_SHARE 0.25 // of the median support radius
 
-Status scene_reach(const EditScene *scene, double *out, Error *err) {
+Status scene_median_radius(const EditScene *scene, double *out, Error *err) {
     *out = rollout_median_radius(scene->file);
     if (*out > 0) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT,
-                     "the particles have no radii to take lengths from; give \"link\" and \"within\" in metres");
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "the particles have no radii, from which the default lengths follow; give \"link\" and \"within\" in metres");
 }
 
 typedef struct Plane {
@@ -31,7 +32,7 @@ static void cross(const double a[3], const double b[3], double out[3]) {
     for (int i = 0; i < 3; i++) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
 
-// Through three points; false when they lie on a line.
+// The plane through three points; false if they are collinear.
 static bool through(const float *a, const float *b, const float *c, Plane *out) {
     double u[3], v[3], *n = out->normal;
     for (int i = 0; i < 3; i++) {
@@ -62,7 +63,7 @@ bool scene_solve3(const double m[6], const double r[3], double out[3]) {
     return true;
 }
 
-// Least squares of the points on the plane: heights over it as a linear function of two axes within it.
+// Least-squares fit to the points near the plane: height above it as a linear function of two axes in it.
 static void fit(Plane *plane, const float *x, size_t count, double within) {
     const double *n = plane->normal;
     int least = fabs(n[0]) < fabs(n[1]) ? 0 : 1;
@@ -82,14 +83,14 @@ static void fit(Plane *plane, const float *x, size_t count, double within) {
         r[0] += a * h, r[1] += b * h, r[2] += h;
     }
     if (!(m[5] >= 3) || !scene_solve3(m, r, s)) return;
-    // height = s0 a + s1 b + s2 is where the points are
+    // the fitted plane is height = s0 a + s1 b + s2
     double tilted[3], norm = sqrt(1 + s[0] * s[0] + s[1] * s[1]);
     for (int i = 0; i < 3; i++) tilted[i] = (n[i] - s[0] * u[i] - s[1] * v[i]) / norm;
     plane->offset = (plane->offset + s[2]) / norm;
     memcpy(plane->normal, tilted, sizeof tilted);
 }
 
-// The normal points to where the cameras are on average; up without cameras.
+// Turns the normal towards the mean position of the cameras, or up if there are none.
 static void turn_up(const RolloutFile *file, Plane *plane) {
     double side = 0;
     for (int v = 0; v < file->V; v++) {
@@ -102,7 +103,7 @@ static void turn_up(const RolloutFile *file, Plane *plane) {
     if (side < 0) plane->offset = -plane->offset;
 }
 
-// A share of the particles, the same for the same seed.
+// Draws a subset of the particles that depends on the seed alone.
 static size_t draw_sample(const RolloutSet *now, RandomKey key, float *out) {
     size_t count = now->N < SAMPLE ? now->N : SAMPLE;
     for (size_t i = 0; i < count; i++) {
@@ -122,7 +123,7 @@ Status scene_floor(const EditScene *scene, const FloorOptions *options, double n
     Status status = sample ? STATUS_OK : scene_no_memory(err);
     *within = options->within;
     if (status == STATUS_OK && !(*within > 0)) {
-        status = scene_reach(scene, within, err);
+        status = scene_median_radius(scene, within, err);
         *within *= WITHIN_SHARE;
     }
     size_t count = status == STATUS_OK ? draw_sample(now, key, sample) : 0;
@@ -138,7 +139,7 @@ Status scene_floor(const EditScene *scene, const FloorOptions *options, double n
         }
     }
     if (status == STATUS_OK && most < 3)
-        status = error_set(err, STATUS_BAD_INPUT, "no floor: expected particles that lie on a plane");
+        status = error_set(err, STATUS_BAD_INPUT, "found no floor: expected particles that lie on a plane");
     for (int i = 0; i < FITS && status == STATUS_OK; i++) fit(&best, now->positions, now->N, *within);
     turn_up(scene->file, &best);
     memcpy(normal, best.normal, sizeof best.normal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and names of labels. Line i of the file's names is that of label i.
+// Numbers and names of labels. Line i of the file's names is the name of label i.
 #include "edit/scene.h"
 
 #include "base/text.h"
@@ -25,7 +25,7 @@ Status scene_spread_labels(EditScene *scene, Error *err) {
     return STATUS_OK;
 }
 
-// Line `label` of the names; its length 0 where there is none.
+// Line `label` of the names; *length is 0 if there is none.
 static const char *name_line(const RolloutFile *file, long label, size_t *length) {
     const char *line = file->label_names ? file->label_names : "";
     for (long i = 0; i < label && *line; i++) {
@@ -49,7 +49,7 @@ void scene_label_name(const EditScene *scene, long label, char *out) {
     else snprintf(out, EDIT_NAME_SIZE, "%.*s", (int)(length < EDIT_NAME_SIZE ? length : EDIT_NAME_SIZE - 1), line);
 }
 
-// Particles of each label, (LABELS) malloc'ed.
+// Number of particles with each label, (LABELS), malloc'ed.
 static size_t *tally(const RolloutSet *now) {
     size_t *out = calloc(LABELS, sizeof *out);
     for (size_t i = 0; out && now->labels && i < now->N; i++) out[now->labels[i]]++;
@@ -69,7 +69,7 @@ size_t scene_labels_in(const EditScene *scene, const Mask *mask) {
     return count;
 }
 
-// "0 (background), 1 (object 0)": those that particles have.
+// Lists the labels that particles have: "0 (background), 1 (object 0)".
 static void list_labels(const EditScene *scene, const size_t *particles, char *out, size_t size) {
     size_t used = 0;
     out[0] = 0;
@@ -87,7 +87,7 @@ static void list_labels(const EditScene *scene, const size_t *particles, char *o
 
 static bool is_number(const char *name) { return strlen(name) <= 5 && !name[strspn(name, "0123456789")]; }
 
-// Marks the labels of this name (NULL: none is marked); the first of them, or -1.
+// Marks all labels with this name and returns the first, or -1. `mark` may be NULL.
 static long find_name(const RolloutFile *file, const char *name, uint8_t *mark) {
     const char *line = file->label_names ? file->label_names : "";
     long first = -1;
@@ -120,7 +120,7 @@ Status scene_find_labels(const EditScene *scene, const char *name, uint8_t *mark
                  : error_set(err, STATUS_BAD_INPUT, "there is no label \"%s\"; the particles have %s", name, list);
 }
 
-// The old names with new ones from line `first` on; lines before that have none get one.
+// Writes the old names with the new ones from line `first` on. Labels before that without a name get a default one.
 static void put_names(FILE *out, const char *line, long first, long count, const EditName *names) {
     for (long l = 0; *line || l < first + count; l++) {
         size_t length = strcspn(line, "\n");
@@ -147,12 +147,12 @@ Status scene_name_labels(EditScene *scene, long first, long count, const EditNam
     return STATUS_OK;
 }
 
-// Lines of plain text, with a line end behind the last too; malloc'ed, after an error as well.
+// A copy of the names that ends with a newline, malloc'ed; set even if they are rejected.
 static Status own_names(const char *names, char **out, Error *err) {
     size_t length = strlen(names), lines = 0;
     *out = length <= EDIT_LIST_BYTES_MAX ? malloc(length + 2) : NULL;
     if (length > EDIT_LIST_BYTES_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "names of labels: expected at most %d bytes, found %zu",
+        return error_set(err, STATUS_BAD_INPUT, "label names: expected at most %d bytes, found %zu",
                          EDIT_LIST_BYTES_MAX, length);
     if (!*out) return scene_no_memory(err);
     for (size_t i = 0; i <= length; i++) {
@@ -163,10 +163,9 @@ static Status own_names(const char *names, char **out, Error *err) {
     memcpy(*out, names, length + 1);
     if (length > 0 && names[length - 1] != '\n') memcpy(*out + length, "\n", 2);
     if (plain && lines <= LABELS) return STATUS_OK;
-    return plain ? error_set(err, STATUS_BAD_INPUT, "names of labels: expected at most %d lines, found %zu", LABELS,
-                             lines)
+    return plain ? error_set(err, STATUS_BAD_INPUT, "label names: expected at most %d lines, found %zu", LABELS, lines)
                  : error_set(err, STATUS_BAD_INPUT,
-                             "names of labels: expected UTF-8 without control characters, one line each");
+                             "label names: expected UTF-8 text without control characters, one name per line");
 }
 
 Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *names, Error *err) {
@@ -178,7 +177,7 @@ Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *na
         free(text);
         return status;
     }
-    memmove(now->labels, labels, now->N * sizeof *labels); // they may be its own
+    memmove(now->labels, labels, now->N * sizeof *labels); // the source may be the file's own array
     if (!names) return STATUS_OK;
     free(scene->file->label_names);
     scene->file->label_names = text;
@@ -192,8 +191,8 @@ Status scene_new_labels(EditScene *scene, long count, long *first, Error *err) {
     for (size_t i = 0; now->labels && i < now->N; i++)
         if (now->labels[i] >= label) label = (long)now->labels[i] + 1;
     if (label + count > LABELS)
-        return error_set(err, STATUS_BAD_INPUT, "%ld more labels behind %ld: expected at most %d in all", count,
-                         label - 1, LABELS - 1);
+        return error_set(err, STATUS_BAD_INPUT, "cannot add %ld labels after label %ld: expected at most %d in all",
+                         count, label - 1, LABELS - 1);
     *first = label;
     return STATUS_OK;
 }
@@ -205,7 +204,7 @@ bool scene_label_named(const EditScene *scene, const char *name, long *out) {
 
 Status edit_labels(const RolloutFile *file, EditLabel **out, size_t *count, Error *err) {
     const RolloutSet *now = &file->sets[0];
-    const EditScene scene = {.file = (RolloutFile *)file}; // read alone
+    const EditScene scene = {.file = (RolloutFile *)file}; // only read
     EditLabel *all = calloc(LABELS, sizeof *all);
     *count = 0;
     *out = all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of edits from YAML, and back from a file's history.
+// Reads lists of edits from YAML, and makes them from a file's history.
 #include "edit/list.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR 1e6 // metres
+#define FAR 1e6 // metres; a larger number is taken for a mistake
 #define AT(field) offsetof(Edit, field)
 #define VECTOR(word, field, needed)                                                                                    \
     { .key = word, .type = ARG_NUMBERS, .offset = AT(field), .min = -FAR, .max = FAR, .numbers = 3, .required = needed }
@@ -54,7 +54,7 @@ typedef struct Op {
     EditOp op;
     const Argument *table;
     size_t count;
-    bool all; // takes all where nothing is selected
+    bool all; // without a selection, all particles are taken
 } Op;
 
 #define TABLE(t) t, sizeof t / sizeof *t
@@ -104,20 +104,21 @@ static Status unknown_op(const ListReader *reader, const YamlNode *node) {
 }
 
 static Status read_arguments(const ListReader *reader, const YamlNode *node, const Op *op, Edit *out) {
-    const ArgumentGroup groups[] = {{common, 1, out}, // every edit's
+    const ArgumentGroup groups[] = {{common, 1, out}, // arguments of every edit
                                     {op->table, op->count, out},
                                     {CLUSTER_ARGUMENTS, CLUSTER_ARGUMENT_COUNT, &out->cluster}};
     *out = (Edit){.op = op->op, .line = node->line, .count = 1, .cluster = cluster_defaults()};
     Status status = arguments_read(reader, node, groups, op->op == EDIT_CLUSTER ? 3 : 2, &out->select);
     if (status == STATUS_OK && !out->select && !op->all)
-        status = list_error(reader, node, "%s: say which particles (`all: true` takes every one)", op->word);
+        status =
+            list_error(reader, node, "%s: expected a selection of particles (`all: true` takes every one)", op->word);
     double length = out->axis[0] * out->axis[0] + out->axis[1] * out->axis[1] + out->axis[2] * out->axis[2];
     if (status == STATUS_OK && op->op == EDIT_ROTATE && !(length > 0))
-        status = list_error(reader, node, "rotate: expected an axis that is not 0");
+        status = list_error(reader, node, "rotate: expected an axis of non-zero length");
     return status;
 }
 
-// `file` as the path it was resolved to: the history must be good from any folder.
+// `file` is written as an absolute path, so that the history is valid in any folder.
 static char *one_line(const YamlNode *node, const Edit *edit) {
     YamlNode *file = (YamlNode *)(edit->op == EDIT_COMPOSE ? yaml_tree_find(node, "file") : NULL);
     char *given = file ? file->text : NULL;
@@ -146,16 +147,16 @@ static Status read_edit(const ListReader *reader, const YamlNode *node, Edit *ou
                                     : error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
 }
 
-// {remove: {..}}: a map of one entry, which is an edit.
+// An edit is a map with one entry: {remove: {..}}.
 static Status add_item(EditList *list, const ListReader *reader, const YamlNode *item) {
     if (item->kind != YAML_MAP || item->count != 1)
         return list_error(reader, item, "expected one edit such as \"remove: {label: 2}\", found %s",
-                          item->kind != YAML_MAP ? "no map"
-                          : item->count          ? "several in one item"
+                          item->kind != YAML_MAP ? "something else than a map"
+                          : item->count          ? "a map of several entries"
                                                  : "an empty map");
     Edit *edit = calloc(1, sizeof *edit);
     if (!edit) return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
-    *list->tail = edit; // the list frees it, also when it could not be read
+    *list->tail = edit; // added before it is checked, so that the list frees it in any case
     list->tail = &edit->next;
     list->count++;
     return read_edit(reader, item->child, edit);
@@ -167,14 +168,13 @@ static Status check_version(const ListReader *reader, const YamlNode *root) {
     const YamlNode *version = yaml_tree_find(root, "version");
     double number;
     if (!version)
-        return list_error(reader, root, "\"version: %d\" is missing: is this a list of edits?", EDIT_LIST_VERSION);
+        return list_error(reader, root, "\"version: %d\" is missing: expected a list of edits", EDIT_LIST_VERSION);
     if (!yaml_tree_number(version, &number) || number < 1)
         return list_error(reader, version, "version: expected a number such as %d", EDIT_LIST_VERSION);
     if (number > EDIT_LIST_VERSION)
-        return list_error(
-            reader, version,
-            "this list of edits is of version %.32s, this program reads version %d: a newer vpd is needed",
-            version->text, EDIT_LIST_VERSION);
+        return list_error(reader, version,
+                          "this list of edits has version %.32s, but this program reads version %d; use a newer vpd",
+                          version->text, EDIT_LIST_VERSION);
     return STATUS_OK;
 }
 
@@ -228,7 +228,7 @@ Status edit_list_add(EditList *list, const char *text, Error *err) {
     return status;
 }
 
-// A map of one entry that is no part of a list, such as {remove: {..}}.
+// Whether this is a single edit, such as {remove: {..}}, and not a list.
 static bool is_edit(const YamlNode *root) {
     return root->kind == YAML_MAP && root->count == 1 && !yaml_tree_find(root, "version") &&
            !yaml_tree_find(root, "edits");
@@ -257,7 +257,7 @@ Status edit_history_script(const RolloutFile *file, char **out, Error *err) {
     char *text = NULL;
     size_t length;
     FILE *stream = open_memstream(&text, &length);
-    if (!stream) return error_set(err, STATUS_FAILED, "no memory for the edit history");
+    if (!stream) return error_set(err, STATUS_FAILED, "out of memory for the edit history");
     fprintf(stream, "version: %d\nedits:%s\n", EDIT_LIST_VERSION, strstr(history, "- ") ? "" : " []");
     while (*history) {
         int line = (int)strcspn(history, "\n");
@@ -268,5 +268,5 @@ Status edit_history_script(const RolloutFile *file, char **out, Error *err) {
     *out = fclose(stream) == 0 && good ? text : NULL;
     if (*out) return STATUS_OK;
     free(text);
-    return error_set(err, STATUS_FAILED, "no memory for the edit history");
+    return error_set(err, STATUS_FAILED, "out of memory for the edit history");
 }

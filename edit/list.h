@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list of edits says, from YAML (edit/list.c) into structures; shared by edit/*.c alone.
+// Lists of edits as structures, read from YAML by edit/list.c. Shared by edit/*.c alone.
 #ifndef VPD_EDIT_LIST_H
 #define VPD_EDIT_LIST_H
 
@@ -8,19 +8,19 @@
 
 enum { EDIT_NAME_SIZE = 128, EDIT_PATH_SIZE = 4096, EDIT_COPIES_MAX = 1000 };
 
-// A flat surface that things stand on.
+// How the floor plane is found.
 typedef struct FloorOptions {
-    double within; // metres from the plane that still count as floor; 0: the reach of the particles
+    double within; // metres from the plane that count as floor; 0: a default from the support radii
     long seed;     // of the random planes that are tried
 } FloorOptions;
 
-// Connected parts of what is no floor.
+// How connected components of the particles above the floor are found.
 typedef struct ClusterOptions {
-    bool floor;    // whether a floor is looked for and left out
-    double height; // with has_height: what lies below this z is floor
+    bool floor;    // find the floor plane and exclude it
+    double height; // with has_height: everything below this z is floor
     bool has_height;
     FloorOptions plane;
-    double link; // metres, edge of the cells that connect; 0: the reach of the particles
+    double link; // metres, edge of the grid cells; 0: the median support radius
     long least;  // particles of the smallest cluster
 } ClusterOptions;
 
@@ -47,15 +47,15 @@ typedef struct Select {
     SelectKind kind;
     char name[EDIT_NAME_SIZE]; // of a label
     double a[3], b[3];         // box: corners; sphere: centre; plane: point, normal; colour: rgb 0..255; cluster: point
-    double size;               // sphere: radius; plane, colour: distance
+    double size;               // sphere: radius; plane, colour: largest distance
     double low, high;          // height
-    bool yes;                  // moving
+    bool yes;                  // moving: the flag that is selected
     long id, view;             // cluster; pixel
-    double pixel[2];           // u, v with halves at centres
+    double pixel[2];           // u, v; pixel centres lie at halves
     bool has_near, has_size, has_take;
     int take;
     ClusterOptions cluster;
-    struct Select *child, *next; // of and, or, not
+    struct Select *child, *next; // operands of and, or, not
 } Select;
 
 typedef enum EditOp {
@@ -74,14 +74,14 @@ typedef enum EditOp {
 
 typedef struct Edit {
     EditOp op;
-    const char *word; // its name
+    const char *word; // its name in YAML
     size_t line;
-    char *source; // where it was read, for messages
+    char *source; // file or option that it was read from, for messages
     char *text;   // one line of YAML, for the history
     Select *select, *like;
     double by[3], axis[3], about[3], velocity[3], gravity[3], angle, factor; // metres, m/s, m/s^2, degrees
     bool has_about, has_id, has_gravity, replace;
-    int if_empty; // 0: an error, 1: left out
+    int if_empty; // 0: an empty selection is an error, 1: the edit is left out
     long count, id, step;
     char as[EDIT_NAME_SIZE], file[EDIT_PATH_SIZE];
     ClusterOptions cluster;
@@ -93,7 +93,7 @@ struct EditList {
     size_t count;
 };
 
-// Where a list is read from.
+// Source of a list, for relative paths and messages.
 typedef struct ListReader {
     const char *name, *folder;
     Error *err;
@@ -116,45 +116,45 @@ typedef enum ArgumentType {
 typedef struct Argument {
     const char *key;
     ArgumentType type;
-    size_t offset;     // of the field
-    double min, max;   // of every number
-    int numbers;       // ARG_NUMBERS
-    const char *words; // ARG_WORD: "a|b"; the field is an int
-    size_t given;      // offset of a bool that says whether it was given; 0: none
+    size_t offset;     // of the field in its structure
+    double min, max;   // bounds of every number
+    int numbers;       // how many, for ARG_NUMBERS
+    const char *words; // of ARG_WORD: "a|b"; the field is an int, the word's index
+    size_t given;      // offset of a bool that is set if the argument is given; 0: none
     bool required;
 } Argument;
 
-// A table and where its fields are.
+// A table of arguments and the structure that holds their fields.
 typedef struct ArgumentGroup {
     const Argument *table;
     size_t count;
     void *fields;
 } ArgumentGroup;
 
-// Reads one entry, which is no selection, into its field.
+// Reads one entry that is not a selection into its field.
 Status argument_read(const ListReader *reader, const Argument *argument, const YamlNode *node, void *fields);
 
-// "list.yaml:3: words"
+// Error "list.yaml:3: text".
 Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// "list.yaml:3: KEY: expected EXPECTED, found .."
+// Error "list.yaml:3: KEY: expected EXPECTED, found ..".
 Status list_wrong(const ListReader *reader, const YamlNode *node, const char *expected);
-// "unknown WHAT "remov"; did you mean "remove"?"
+// Error "unknown WHAT "remov"; did you mean "remove"?".
 Status list_unknown(const ListReader *reader, const YamlNode *node, const char *what, const char *const *words,
                     size_t count);
 
 // ---- maps and selections (edit/select_read.c)
 
-// Reads every entry of a map by some groups; what they lack goes into *select where it selects (NULL: nothing does),
-// else it is an error that names the nearest key. What is required must be there.
+// Reads every entry of a map. Keys that no group has are read as selections into *select; if `select` is NULL, they are
+// errors that suggest the nearest key. A missing required argument is an error.
 Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
                       Select **select);
 
-// The selection of a whole map, all of whose entries must hold.
+// Reads a whole map as one selection: the intersection of all its entries.
 Status select_read(const ListReader *reader, const YamlNode *map, Select **out);
 void select_free(Select *select); // accepts NULL
 
-// Arguments that clusters take, wherever they stand; offsets are within ClusterOptions.
+// Arguments of every edit and selection that finds clusters; offsets are within ClusterOptions.
 extern const Argument CLUSTER_ARGUMENTS[];
 extern const size_t CLUSTER_ARGUMENT_COUNT;
 ClusterOptions cluster_defaults(void);

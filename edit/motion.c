@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seen motion under edit: its points go the way of the present particles that own them.
+// Edits of the motion field: each point follows the present particle that owns it.
 #include "edit/scene.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// A body that gets motion gets it at some of its particles, and so do the particles of a rollout's step; without moving
-// flags those are all particles, and more are taken.
+// Number of new points for an object without motion and for a step of a rollout, placed at some of its particles.
+// Without moving flags all particles count, so more points are used.
 enum { POINTS = 256, POINTS_OF_ALL = 1024 };
 
-// Neighbours that the gradient at a point is fitted to, and particles that they are looked for among.
+// Neighbours that the gradient at a point is fitted to, and particles among which they are searched.
 enum { NEIGHBOURS = 32, CANDIDATES = 16384 };
 
 void scene_transform_motion(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor) {
@@ -22,7 +22,7 @@ void scene_transform_motion(EditScene *scene, const Mask *mask, const double A[9
             q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
             w[r] = A[3 * r] * v[0] + A[3 * r + 1] * v[1] + A[3 * r + 2] * v[2];
         }
-        // A g A^-1, where A^-1 = A^T / factor^2
+        // G' = A G A^-1, where A^-1 = A^T / factor^2
         for (int k = 0; k < 81; k++) {
             int r = k / 27, c = k / 9 % 3, a = k / 3 % 3, b = k % 3;
             h[3 * r + c] += A[3 * r + a] * (double)g[3 * a + b] * A[3 * c + b] / (factor * factor);
@@ -42,7 +42,7 @@ void scene_recolour_motion(EditScene *scene, const Mask *mask) {
     }
 }
 
-// Behind the points come new ones, which stay still, at the particles `index`.
+// Appends points with zero motion at the particles `index`.
 static Status add_points(RolloutFile *file, const uint32_t *index, size_t count, Error *err) {
     const RolloutSet *now = &file->sets[0];
     MotionField *old = &file->motion, larger;
@@ -64,7 +64,7 @@ static Status add_points(RolloutFile *file, const uint32_t *index, size_t count,
     return STATUS_OK;
 }
 
-// At most `most` of the meant particles, evenly by index; malloc'ed, NULL without memory.
+// At most `most` of the selected particles, evenly spaced by index; malloc'ed, NULL if memory is short.
 static uint32_t *thin(const Mask *mask, size_t N, size_t most, size_t *count) {
     size_t all = mask_count(mask, N), seen = 0, taken = 0;
     uint32_t *index = malloc((most + 1) * sizeof *index);
@@ -78,9 +78,9 @@ static uint32_t *thin(const Mask *mask, size_t N, size_t most, size_t *count) {
     return index;
 }
 
-// Which of the meant particles have no motion yet: those whose label has no point; without labels those that stand
-// still, or all where nothing that is meant has a point.
-static Status find_unseen(const RolloutFile *file, const Mask *mask, Mask *out, Error *err) {
+// Selects the selected particles that need new points: those whose label owns no point. Without labels these are the
+// static particles, or all if no selected particle owns a point.
+static Status find_without_points(const RolloutFile *file, const Mask *mask, Mask *out, Error *err) {
     const RolloutSet *now = &file->sets[0];
     uint8_t *seen = calloc(LABELS, 1);
     bool any = false;
@@ -103,26 +103,26 @@ Status scene_add_motion(EditScene *scene, const Mask *mask, const double more[3]
     RolloutFile *file = scene->file;
     size_t N = scene_now(scene)->N, count = 0, K = file->motion.count;
     if (!file->has_motion) return STATUS_OK;
-    Mask *unseen = calloc(N + 1, 1);
+    Mask *without_points = calloc(N + 1, 1);
     uint32_t *index = NULL;
-    Status status = unseen ? find_unseen(file, mask, unseen, err) : scene_no_memory(err);
-    if (status == STATUS_OK && !(index = thin(unseen, N, POINTS, &count))) status = scene_no_memory(err);
+    Status status = without_points ? find_without_points(file, mask, without_points, err) : scene_no_memory(err);
+    if (status == STATUS_OK && !(index = thin(without_points, N, POINTS, &count))) status = scene_no_memory(err);
     if (status == STATUS_OK && count > 0) status = add_points(file, index, count, err);
     for (size_t i = 0; status == STATUS_OK && i < K + count; i++)
         for (size_t c = 0; c < 3 && mask[file->motion_owner[i]]; c++) file->motion.motion[3 * i + c] += (real)more[c];
     free(index);
-    free(unseen);
+    free(without_points);
     return status;
 }
 
 // ---- from particles
 
-typedef struct Moved {
+typedef struct Displaced {
     const float *before, *after; // (N,3)
     const uint16_t *labels;      // (N) or NULL
-    const uint32_t *among;       // particles that neighbours are looked for among
+    const uint32_t *candidates;  // particles among which neighbours are searched
     size_t count;
-} Moved;
+} Displaced;
 
 typedef struct Neighbour {
     double distance2;
@@ -135,11 +135,12 @@ static double distance2(const float *a, const float *b) {
     return sum;
 }
 
-// The nearest of the same label, in no order; their number.
-static size_t find_neighbours(const Moved *m, size_t particle, Neighbour *near) {
+// Finds the nearest neighbours of the same label, in no order. Returns their number.
+static size_t find_neighbours(const Displaced *m, size_t particle, Neighbour *near) {
     size_t count = 0, farthest = 0;
     for (size_t i = 0; i < m->count; i++) {
-        Neighbour other = {distance2(m->after + 3 * particle, m->after + 3 * (size_t)m->among[i]), m->among[i]};
+        Neighbour other = {distance2(m->after + 3 * particle, m->after + 3 * (size_t)m->candidates[i]),
+                           m->candidates[i]};
         if (m->labels && m->labels[particle] != m->labels[other.particle]) continue;
         if (count == NEIGHBOURS && other.distance2 >= near[farthest].distance2) continue;
         near[count < NEIGHBOURS ? count++ : farthest] = other;
@@ -150,9 +151,10 @@ static size_t find_neighbours(const Moved *m, size_t particle, Neighbour *near) 
     return count;
 }
 
-// The turn s that makes sum |s x r - e|^2 smallest, r and e from their means: (sum |r|^2 - r r^T) s = sum r x e. Its
-// gradient is that of s x r. A thin row of particles tells nothing of a turn about itself: the matrix is damped.
-static void fit_turn(const Moved *m, const Neighbour *near, size_t count, real g[9]) {
+// Fits the rotation vector s that minimises sum |s x r - e|^2, where r are positions and e displacements, both relative
+// to their means: (sum |r|^2 - r r^T) s = sum r x e. The gradient is that of s x r. The matrix is damped, because
+// particles on a line do not determine the rotation about that line.
+static void fit_rotation(const Displaced *m, const Neighbour *near, size_t count, real g[9]) {
     double mean[6] = {0}, a[6] = {0}, b[3] = {0}, s[3];
     for (size_t k = 0; k < 6 * count; k++) {
         size_t i = 3 * near[k / 6].particle, c = k % 6;
@@ -173,8 +175,8 @@ static void fit_turn(const Moved *m, const Neighbour *near, size_t count, real g
     double damping = 0.001 * (a[0] + a[3] + a[5]);
     a[0] += damping, a[3] += damping, a[5] += damping;
     if (!scene_solve3(a, b, s)) return;
-    const double spin[9] = {0, -s[2], s[1], s[2], 0, -s[0], -s[1], s[0], 0};
-    for (int k = 0; k < 9; k++) g[k] = (real)spin[k];
+    const double cross[9] = {0, -s[2], s[1], s[2], 0, -s[0], -s[1], s[0], 0};
+    for (int k = 0; k < 9; k++) g[k] = (real)cross[k];
 }
 
 Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *err) {
@@ -183,22 +185,22 @@ Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *
     if (!movers) return scene_no_memory(err);
     memset(movers, 1, now->N);
     if (now->moving) memcpy(movers, now->moving, now->N);
-    Moved moved = {.before = before, .after = now->positions, .labels = now->labels};
+    Displaced moved = {.before = before, .after = now->positions, .labels = now->labels};
     size_t count;
     uint32_t *index = thin(movers, now->N, now->moving ? POINTS : POINTS_OF_ALL, &count),
-             *among = thin(movers, now->N, CANDIDATES, &moved.count);
-    moved.among = among;
+             *candidates = thin(movers, now->N, CANDIDATES, &moved.count);
+    moved.candidates = candidates;
     motion_field_free(&file->motion);
-    Status status = index && among ? add_points(file, index, count, err) : scene_no_memory(err);
+    Status status = index && candidates ? add_points(file, index, count, err) : scene_no_memory(err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         Neighbour near[NEIGHBOURS];
         size_t particle = index[i], found = find_neighbours(&moved, particle, near);
         for (size_t c = 0; c < 3; c++)
             file->motion.motion[3 * i + c] = now->positions[3 * particle + c] - before[3 * particle + c];
-        fit_turn(&moved, near, found, file->motion.gradient + 9 * i);
+        fit_rotation(&moved, near, found, file->motion.gradient + 9 * i);
     }
     free(movers);
     free(index);
-    free(among);
+    free(candidates);
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of what is there and what it is called.
+// Edits that remove, copy, recolour or label particles.
 #include "edit/scene.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ Status edit_leave(EditScene *scene, const Mask *mask, bool keep, Error *err) {
     return status;
 }
 
-// Ranks of the labels of what is meant, from 1, in rank[LABELS]; their number.
+// Numbers the labels of the selected particles from 1, in rank[LABELS]. Returns how many there are.
 static long rank_labels(const RolloutSet *now, const Mask *mask, uint16_t *rank) {
     long count = 0;
     for (size_t i = 0; i < now->N; i++)
@@ -28,7 +28,7 @@ static long rank_labels(const RolloutSet *now, const Mask *mask, uint16_t *rank)
     return count;
 }
 
-// Names of all copies' labels, `kinds` for each copy: "crate", "crate 2", or "object 0 copy".
+// Names of the labels of all copies, `kinds` per copy: "crate", "crate 2", or "object 0 copy".
 static EditName *copy_names(const EditScene *scene, const Edit *edit, const uint16_t *rank, long kinds) {
     EditName *names = calloc((size_t)(edit->count * kinds), sizeof *names);
     for (long l = 0; names && l < LABELS; l++) {
@@ -45,7 +45,7 @@ static EditName *copy_names(const EditScene *scene, const Edit *edit, const uint
     return names;
 }
 
-// Labels of the copies from `first` on, `kinds` for each.
+// Labels the copies from `first` on, `kinds` labels per copy.
 static void label_copies(RolloutSet *now, const Edit *edit, size_t N, size_t more, const uint16_t *rank, long first,
                          long kinds) {
     for (size_t i = N; i < now->N; i++) {
@@ -62,7 +62,7 @@ Status edit_copy(EditScene *scene, const Edit *edit, const Mask *mask, Error *er
     long first = 0, kinds = 1;
     Status status = rank ? scene_need_labels(scene, err) : scene_no_memory(err);
     if (status == STATUS_OK) {
-        if (*edit->as) rank[0] = 1; // one for all of a copy
+        if (*edit->as) rank[0] = 1; // one label per copy
         else kinds = rank_labels(now, mask, rank);
         status = scene_new_labels(scene, kinds * edit->count, &first, err);
     }
@@ -103,7 +103,7 @@ Status edit_label(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
     return status;
 }
 
-// All that is meant is labelled anew: 0 the floor and what is too small, 1 the largest cluster, ..
+// Labels all selected particles anew: 0 for the floor and small clusters, 1 for the largest cluster, ..
 Status edit_cluster(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     RolloutSet *now = scene_now(scene);
     uint32_t *cluster = NULL, count = 0;
@@ -114,7 +114,7 @@ Status edit_cluster(EditScene *scene, const Edit *edit, const Mask *mask, Error 
     if (status == STATUS_OK) status = scene_need_labels(scene, err);
     for (size_t i = 0; status == STATUS_OK && i < now->N; i++)
         if (mask[i]) now->labels[i] = 0;
-    if (status == STATUS_OK && mask_count(mask, now->N) == now->N) { // nothing is left of the old ones
+    if (status == STATUS_OK && mask_count(mask, now->N) == now->N) { // no old label is left
         free(scene->file->label_names);
         scene->file->label_names = NULL;
     }

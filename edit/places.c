@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of where things are and how they move.
+// Edits that move, rotate, scale and throw particles.
 #include "edit/scene.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void transform_about(EditScene *scene, const Mask *mask, const double A[9
     scene_transform(scene, mask, A, t, factor);
 }
 
-// Rodrigues' formula.
+// Rodrigues' formula for the rotation matrix.
 static void rotation(const double axis[3], double degrees, double R[9]) {
     double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), c = cos(degrees * PI / 180),
            s = sin(degrees * PI / 180), n[3];
@@ -47,20 +47,20 @@ void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {
     transform_about(scene, mask, A, centre, edit->factor);
 }
 
-// Whether there is a past to show a velocity in.
+// A velocity is stored as a displacement of the past set, so the selection needs particles there.
 static Status check_past(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const RolloutFile *file = scene->file;
     size_t past = 0;
     if (file->set_count < 2 || !(file->time_step > 0))
         return error_set(
             err, STATUS_BAD_INPUT,
-            "a velocity is what past sets show: expected 2 input sets or more and a time step, found %d and "
+            "a velocity needs a past set: expected at least 2 input sets and a time step, found %d sets and "
             "%g s",
             file->set_count, file->time_step);
     for (size_t i = 0; i < file->sets[1].N; i++) past += mask[file->sets[1].ties[i]];
     if (past > 0 || edit->replace) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
-                     "the past set holds nothing of the selection; say `replace: true` to give it a past");
+                     "the past set has no particles of the selection; `replace: true` adds them");
 }
 
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
@@ -69,15 +69,17 @@ Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
     double by[3], bend[3], more[3];
     Status status = check_past(scene, edit, mask, err);
     if (status == STATUS_OK && edit->has_gravity && !edit->replace)
-        status = error_set(err, STATUS_BAD_INPUT,
-                           "gravity goes with `replace: true`: the motion that is kept otherwise has it already");
+        status = error_set(
+            err, STATUS_BAD_INPUT,
+            "gravity is allowed only with `replace: true`; the motion that is kept otherwise already includes it");
     if (status == STATUS_OK && edit->replace) status = scene_replace_past(scene, mask, err);
     if (status != STATUS_OK) return status;
     for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
     for (int c = 0; c < 3; c++) more[c] = -by[c] - bend[c];
     scene_shift_past(scene, mask, by, bend);
     if (moves || edit->replace) status = scene_add_motion(scene, mask, more, err);
-    // A body at rest is no obstacle: with its flag cleared a model takes it for a part of the floor, also in the air.
+    // A thrown body at rest is flagged as moving too: a model takes static particles for part of the floor, even in the
+    // air.
     if (moves || edit->replace) scene_set_moving(scene, mask, 1);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The look of one object for another: each point gets features and colours of the source's particle that lies nearest
-// to its place, after the centres of both were laid upon each other.
+// Gives one object the look of another. With the centres of both aligned, each point takes features and colour from the
+// nearest particle of the source.
 #include "edit/scene.h"
 
 #include "nn/knn.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Copies of the particles that look is taken from: edits of the present must not be read while they are made.
+// Copies of the source particles, because the present particles change while they are read.
 typedef struct Look {
     size_t count, D;
     float *x, *f;
@@ -23,7 +23,7 @@ static void look_free(Look *look) {
     free(look->colour);
 }
 
-static Status take_look(const EditScene *scene, const Mask *source, Look *out, Error *err) {
+static Status copy_look(const EditScene *scene, const Mask *source, Look *out, Error *err) {
     const RolloutSet *now = scene_now(scene);
     size_t count = mask_count(source, now->N), n = 0;
     *out = (Look){.count = count, .D = now->D, .device = scene->device};
@@ -42,7 +42,7 @@ static Status take_look(const EditScene *scene, const Mask *source, Look *out, E
     return STATUS_OK;
 }
 
-// The meant rows of a set: which they are, and where their centre would put them in the source.
+// Finds the selected rows of a set, and their positions after their centre is moved to the source's.
 static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, const Mask *mask, const double to[3],
                          uint32_t *index, float *place) {
     double centre[3] = {0};
@@ -59,8 +59,8 @@ static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, con
 }
 
 // `features` and `colour` may be NULL.
-static Status give_look(const Look *look, const float *x, size_t rows, const uint32_t *owner, const Mask *mask,
-                        float *features, uint8_t *colour, Error *err) {
+static Status apply_look(const Look *look, const float *x, size_t rows, const uint32_t *owner, const Mask *mask,
+                         float *features, uint8_t *colour, Error *err) {
     uint32_t *index = malloc((rows + 1) * sizeof *index);
     int32_t *nearest = malloc((rows + 1) * sizeof *nearest);
     float *place = malloc((3 * rows + 1) * sizeof *place);
@@ -85,10 +85,10 @@ static Status give_look(const Look *look, const float *x, size_t rows, const uin
 
 Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err) {
     Look look;
-    Status status = take_look(scene, source, &look, err);
+    Status status = copy_look(scene, source, &look, err);
     for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        status = give_look(&look, set->positions, set->N, set->ties, mask, set->features, set->colour, err);
+        status = apply_look(&look, set->positions, set->N, set->ties, mask, set->features, set->colour, err);
     }
     if (status == STATUS_OK) scene_recolour_motion(scene, mask);
     look_free(&look);

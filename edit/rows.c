@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the arrays of all sets and of the motion field: kept, copied, joined.
+// Selects, copies and joins rows of the arrays of all sets and of the motion field.
 #include "edit/scene.h"
 
 #include "base/check.h"
@@ -8,9 +8,9 @@
 #include <string.h>
 
 typedef struct Field {
-    size_t pointer, bytes; // of the array in a RolloutSet; of one number
+    size_t pointer, bytes; // offset of the array in a RolloutSet; bytes of one number
     size_t width;          // numbers per row; 0: D
-    bool zero;             // what is missing in one of two joined sets counts as 0
+    bool zero;             // if only one of two joined sets has the array, the other counts as 0
     const char *name;
 } Field;
 
@@ -41,7 +41,7 @@ uint32_t *scene_count_up(size_t count) {
 
 // ---- rows of one set
 
-// Rows `index`, which rise, to `to`: runs of neighbours at once. `to` may be where they come from.
+// Copies rows `index`, in rising order, to `to`, consecutive rows at once. `to` may be `from`.
 static char *copy_rows(char *to, const char *from, const uint32_t *index, size_t count, size_t bytes) {
     for (size_t r = 0, end; r < count; r = end) {
         for (end = r + 1; end < count && index[end] == index[end - 1] + 1;) end++;
@@ -51,13 +51,13 @@ static char *copy_rows(char *to, const char *from, const uint32_t *index, size_t
     return to;
 }
 
-// Puts rows `index`, `times` over, behind the first `kept` ones of every array.
+// Keeps the first `kept` rows of every array and appends `times` copies of rows `index`.
 static bool append_rows(RolloutSet *set, const uint32_t *index, size_t count, size_t times, size_t kept) {
     for (int i = 0; i < FIELDS; i++) {
         void **array = array_of(set, fields + i);
         size_t bytes = row_bytes(set, fields + i);
         if (!*array) continue;
-        if (kept == 0 && times == 1) { // in place: new memory costs more than the copy
+        if (kept == 0 && times == 1) { // in place, because allocation costs more than the copy
             copy_rows(*array, *array, index, count, bytes);
             continue;
         }
@@ -73,7 +73,7 @@ static bool append_rows(RolloutSet *set, const uint32_t *index, size_t count, si
     return true;
 }
 
-// The same of the motion field.
+// The same for the motion field.
 static bool append_motion(MotionField *field, const uint32_t *index, size_t count, size_t times, size_t kept) {
     MotionField out;
     Error err;
@@ -86,7 +86,7 @@ static bool append_motion(MotionField *field, const uint32_t *index, size_t coun
     return true;
 }
 
-// Rows whose owner is meant, in order.
+// Rows whose owner is selected, in order.
 static uint32_t *find_rows(const uint32_t *owner, size_t rows, const Mask *mask, size_t *count) {
     uint32_t *index = malloc((rows + 1) * sizeof *index);
     *count = 0;
@@ -95,7 +95,7 @@ static uint32_t *find_rows(const uint32_t *owner, size_t rows, const Mask *mask,
     return index;
 }
 
-// Where each meant particle will be, counted from `first`.
+// New index of each selected particle, counted from `first`.
 static uint32_t *number(const Mask *mask, size_t N, size_t first) {
     uint32_t *map = malloc((N + 1) * sizeof *map);
     for (size_t i = 0; map && i < N; i++) {
@@ -105,16 +105,16 @@ static uint32_t *number(const Mask *mask, size_t N, size_t first) {
     return map;
 }
 
-// What take_all does: the rows of meant particles go behind the present ones, `times` over, or they alone are left.
+// Arguments of take_all: selected rows are appended `times` over, or kept while all others are removed.
 typedef struct Taking {
     const Mask *mask;
-    uint32_t *map; // (N) where a meant particle will be, the first time over
-    size_t meant;  // particles
+    uint32_t *map;   // (N) new index of a selected particle, in the first copy
+    size_t selected; // number of selected particles
     size_t times;
     bool append;
 } Taking;
 
-// Of one past set, or of the motion field (set NULL).
+// Does this for one past set, or for the motion field if `set` is NULL.
 static bool take_owned(RolloutFile *file, RolloutSet *set, const Taking *t) {
     uint32_t **owner = set ? &set->ties : &file->motion_owner;
     size_t rows = set ? set->N : file->motion.count, kept = t->append ? rows : 0, count;
@@ -124,7 +124,7 @@ static bool take_owned(RolloutFile *file, RolloutSet *set, const Taking *t) {
     bool good = index && out;
     if (good && kept) memcpy(out, *owner, kept * sizeof *out);
     for (size_t n = 0; good && n < t->times; n++)
-        for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->meant);
+        for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->selected);
     if (good && set) good = append_rows(set, index, count, t->times, kept);
     else if (good) good = append_motion(&file->motion, index, count, t->times, kept);
     free(index);
@@ -153,16 +153,18 @@ Status scene_keep(EditScene *scene, const Mask *mask, Error *err) { return take_
 
 static Status check_sum(size_t now, size_t more, const char *what, Error *err) {
     if (more <= EDIT_PARTICLES_MAX && now <= EDIT_PARTICLES_MAX - more) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%zu and %zu more %s are too many: expected at most %zu", now, more, what,
+    return error_set(err, STATUS_BAD_INPUT, "cannot add %zu %s to %zu: expected at most %zu in all", more, what, now,
                      EDIT_PARTICLES_MAX);
 }
 
 Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err) {
     size_t N = scene_now(scene)->N, more = times * mask_count(mask, N);
     Status status = check_sum(N, more, "particles", err);
-    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++) // past sets may own many more rows
+    // a past set may have many more rows per particle
+    for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++)
         status = check_sum(0, (times + 1) * scene->file->sets[k].N, "points", err);
-    if (status == STATUS_OK) status = check_sum(0, (times + 1) * scene->file->motion.count, "points of motion", err);
+    if (status == STATUS_OK)
+        status = check_sum(0, (times + 1) * scene->file->motion.count, "points of the motion field", err);
     return status == STATUS_OK ? take_all(scene, mask, true, times, err) : status;
 }
 
@@ -221,7 +223,7 @@ Status scene_join(EditScene *scene, EditScene *other, Error *err) {
     size_t first = a->sets[0].N;
     Status status = STATUS_OK;
     if (a->has_motion != b->has_motion)
-        return error_set(err, STATUS_BAD_INPUT, "expected seen motion in both files or in none, found it in one");
+        return error_set(err, STATUS_BAD_INPUT, "expected a motion field in both files or in none, found it in one");
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = check_sum(a->sets[k].N, b->sets[k].N, "particles", err);
     if (status == STATUS_OK) status = join_motion(a, b, first, err);
@@ -230,9 +232,9 @@ Status scene_join(EditScene *scene, EditScene *other, Error *err) {
     return status;
 }
 
-// ---- the past anew
+// ---- replacing the past
 
-// Behind the rows of `to` come the rows `index` of `from`; an array that `to` lacks stays out.
+// Appends rows `index` of `from` to one array of `to`. An array that `to` lacks stays missing.
 static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *field, const uint32_t *index, size_t count,
                        Error *err) {
     void **a = array_of(to, field);
@@ -248,7 +250,7 @@ static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *fiel
     return STATUS_OK;
 }
 
-// Of a past set what is meant goes out, what the present has of it comes in.
+// Removes the selected particles from a past set and puts copies of the present ones there.
 static Status replace_rows(EditScene *scene, RolloutSet *set, const Mask *mask, const Mask *others, uint32_t *same,
                            Error *err) {
     const RolloutSet *now = scene_now(scene);

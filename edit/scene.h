@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The particles under edit, shared by edit/*.c alone. Particles of past sets and points of the motion field have an
-// owner among the present particles (files/rollout_ties.h): an edit says what happens to present particles, and what
-// they own goes the same way. So all sets and the motion stay those of one scene, whatever was edited.
+// The scene under edit, shared by edit/*.c alone. Each particle of a past set and each point of the motion field is
+// owned by one present particle (files/rollout_ties.h). An edit selects present particles and treats everything that
+// they own alike, so that past sets and the motion field stay consistent with the present.
 #ifndef VPD_EDIT_SCENE_H
 #define VPD_EDIT_SCENE_H
 
@@ -11,12 +11,12 @@
 #include <string.h>
 
 typedef struct EditScene {
-    RolloutFile *file; // without steps
+    RolloutFile *file; // has no rollout steps
     Device *device;
     const Log *log;
 } EditScene;
 
-// A mask says of each present particle whether it is meant, (N) 0 or 1.
+// (N) 1 for each present particle that is selected, else 0.
 typedef uint8_t Mask;
 
 static inline RolloutSet *scene_now(const EditScene *scene) { return &scene->file->sets[0]; }
@@ -27,33 +27,32 @@ static inline Status scene_no_memory(Error *err) {
 // ---- rows of all sets and of the motion field (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
-// (count) 0, 1, ..; NULL without memory.
+// (count) the numbers 0, 1, ..; NULL if memory is short.
 uint32_t *scene_count_up(size_t count);
-// Leaves only what is meant.
+// Keeps the selected particles alone.
 Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
-// Appends `times` copies of what is meant; the new present particles are the last ones, copy by copy.
+// Appends `times` copies of the selected particles. New present particles come last, copy by copy.
 Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err);
-// Appends all of another scene of as many sets and features.
+// Appends all particles of another scene with as many sets and features.
 Status scene_join(EditScene *scene, EditScene *other, Error *err);
-// Forgets what past sets hold of the meant particles and puts these, as they are now, in place; their motion is
-// forgotten.
+// Replaces the past of the selected particles by their present positions, and removes their motion.
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 
 // ---- values (edit/values.c)
 
-// p := A p + t, A row by row; radii grow by the factor.
+// p := A p + t for the selected particles; A is stored by rows. Radii are multiplied by the factor.
 void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
-// Moves what past set k holds by k `by` + k^2 `bend`.
+// Moves the selected particles of past set k by k `by` + k^2 `bend`.
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]);
-// Copies of `more` particles each stand behind the particle `first`: copy n = 1, 2, .. is moved by n times `by`.
+// From particle `first` on, the particles are copies of `more` particles each. Copy n = 1, 2, .. is moved by n `by`.
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]);
 void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
-// Mean place of what is meant, of which there is some.
+// Mean position of the selected particles, of which there is at least one.
 void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]);
-// What is meant gets features and colours of `source` (edit/recolour.c).
+// The selected particles take features and colours of those in `source` (edit/recolour.c).
 Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err);
 
-// ---- seen motion (edit/motion.c)
+// ---- the motion field (edit/motion.c)
 
 static inline void scene_copy_motion(MotionField *to, size_t row, const MotionField *from, size_t at) {
     memcpy(to->position + 3 * row, from->position + 3 * at, 3 * sizeof *to->position);
@@ -62,27 +61,27 @@ static inline void scene_copy_motion(MotionField *to, size_t row, const MotionFi
     memcpy(to->gradient + 9 * row, from->gradient + 9 * at, 9 * sizeof *to->gradient);
 }
 
-// p := A p + t of what is meant, and with it the motion and its gradient; A is a rotation times the factor.
+// Transforms points by p := A p + t, and their motion and its gradient with them. A is a rotation times the factor.
 void scene_transform_motion(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
-// What is meant moves by `more`, metres per time step, beyond the motion it has. Bodies without any, and without labels
-// particles that stand still, get points that move so.
+// Adds `more`, in metres per time step, to the motion of the selected particles. Objects that own no points get new
+// ones; without labels, static particles do.
 Status scene_add_motion(EditScene *scene, const Mask *mask, const double more[3], Error *err);
-// Points take the colours of the meant particles that own them.
+// Points take the colours of the selected particles that own them.
 void scene_recolour_motion(EditScene *scene, const Mask *mask);
-// Motion at some of the particles that move, from their places at the present and one step before (N,3).
+// Makes a motion field at some of the moving particles, from their positions now and one step before (N,3).
 Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *err);
 
 // ---- labels (edit/labels.c)
 
-// Room for labels where there are none yet: all 0.
+// Creates labels, all 0, if there are none.
 Status scene_need_labels(EditScene *scene, Error *err);
 enum { LABELS = 65536 }; // u16
-// Marks, in mark[LABELS], all labels with this name, else the one with this number. A label that neither particles nor
+// Marks in mark[LABELS] all labels with this name, or else the one with this number. A label that neither particles nor
 // names have is an error, which lists the labels of the particles.
 Status scene_find_labels(const EditScene *scene, const char *name, uint8_t *mark, Error *err);
-// Number of different labels of what is meant; 0 without labels.
+// Number of different labels of the selected particles; 0 without labels.
 size_t scene_labels_in(const EditScene *scene, const Mask *mask);
-// The first of `count` numbers in a row that neither particles nor names have.
+// The first of `count` consecutive numbers that neither particles nor names use.
 Status scene_new_labels(EditScene *scene, long count, long *first, Error *err);
 // The first label with this name.
 bool scene_label_named(const EditScene *scene, const char *name, long *out);
@@ -90,9 +89,9 @@ typedef char EditName[EDIT_NAME_SIZE];
 Status scene_name_labels(EditScene *scene, long first, long count, const EditName *names, Error *err);
 // The name, or "label 3"; into out[EDIT_NAME_SIZE].
 void scene_label_name(const EditScene *scene, long label, char *out);
-// Labels of all present particles, and names as edit_set_labels takes them.
+// Sets the labels of all present particles, with names as edit_set_labels takes them.
 Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *names, Error *err);
-// Past sets take the labels of the owners.
+// Past particles take the labels of their owners.
 Status scene_spread_labels(EditScene *scene, Error *err);
 
 // ---- shapes (edit/floor.c, edit/clusters.c)
@@ -100,21 +99,21 @@ Status scene_spread_labels(EditScene *scene, Error *err);
 // Solves the symmetric 3x3 system of m (its upper triangle, row by row) by Cramer's rule; false when it is singular.
 bool scene_solve3(const double m[6], const double r[3], double out[3]);
 
-// Median reach of the particles: what lengths that are not given are taken from.
-Status scene_reach(const EditScene *scene, double *out, Error *err);
-// The largest plane: unit normal that points to the cameras (to +z without), n . p = offset.
+// Median support radius of the particles, the default of several lengths.
+Status scene_median_radius(const EditScene *scene, double *out, Error *err);
+// The largest plane: its unit normal, towards the cameras (or +z without cameras), and offset = n . p.
 Status scene_floor(const EditScene *scene, const FloorOptions *options, double normal[3], double *offset,
                    double *within, Error *err);
-// Cluster of each particle, 1 the largest, 0 none, malloc'ed; of the particles meant (NULL: all). Ties in size go to
-// the smaller first particle.
+// Cluster of each particle, 1 being the largest and 0 none, malloc'ed. `among` (may be NULL) restricts it to selected
+// particles. Of equal sizes, the one whose first particle comes first is numbered first.
 Status scene_clusters(const EditScene *scene, const ClusterOptions *options, const Mask *among, uint32_t **out,
                       uint32_t *count, Error *err);
 
 // ---- selections and edits
 
-// Fills (N) of the mask.
+// Sets the mask (N) of the selected particles.
 Status select_evaluate(const EditScene *scene, const Select *select, Mask *mask, Error *err);
-// Each edit by itself; the mask means at least one particle (edit/places.c, edit/objects.c, edit/compose.c).
+// The edits. The mask selects at least one particle (edit/places.c, edit/objects.c, edit/compose.c).
 void edit_rotate(EditScene *scene, const Edit *edit, const Mask *mask);
 void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask);
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which present particles a selection means.
+// Evaluates selections of present particles.
 #include "edit/scene.h"
 
 #include "base/camera.h"
@@ -22,7 +22,7 @@ static double distance2(const double a[3], const float *p) {
     return sum;
 }
 
-// Distance from a plane, positive on the side its normal points to.
+// Signed distance from the plane, positive on the side of the normal.
 static double side_of(const Select *s, const float *p) {
     double dot = 0, length = 0;
     for (int c = 0; c < 3; c++) {
@@ -62,10 +62,10 @@ static Status take_simple(const EditScene *scene, const Select *s, Mask *mask, E
 
 static Status take_label(const EditScene *scene, const Select *s, Mask *mask, Error *err) {
     const RolloutSet *now = scene_now(scene);
-    uint8_t *meant = calloc(LABELS, 1);
-    Status status = meant ? scene_find_labels(scene, s->name, meant, err) : scene_no_memory(err);
-    for (size_t i = 0; status == STATUS_OK && i < now->N; i++) mask[i] = meant[now->labels[i]];
-    free(meant);
+    uint8_t *selected = calloc(LABELS, 1);
+    Status status = selected ? scene_find_labels(scene, s->name, selected, err) : scene_no_memory(err);
+    for (size_t i = 0; status == STATUS_OK && i < now->N; i++) mask[i] = selected[now->labels[i]];
+    free(selected);
     return status;
 }
 
@@ -82,7 +82,7 @@ static Status take_floor(const EditScene *scene, const Select *s, Mask *mask, Er
     return status;
 }
 
-// The cluster that has the particle `of`, or by number, or the one with the particle nearest to a point.
+// Selects the cluster of particle `of`, or the one given by number, or the one of the particle nearest to a point.
 static Status take_cluster(const EditScene *scene, const Select *s, long of, Mask *mask, Error *err) {
     const RolloutSet *now = scene_now(scene);
     uint32_t *cluster, count, wanted = s->id > 0 ? (uint32_t)s->id : 0;
@@ -96,7 +96,7 @@ static Status take_cluster(const EditScene *scene, const Select *s, long of, Mas
     }
     for (size_t i = 0; i < now->N; i++) mask[i] = wanted && cluster[i] == wanted;
     if (of < 0 && !s->has_near && wanted > count)
-        status = error_set(err, STATUS_BAD_INPUT, "cluster: there are %u, counted from 1: there is no cluster %u",
+        status = error_set(err, STATUS_BAD_INPUT, "cluster: expected one of the %u clusters, counted from 1, found %u",
                            count, wanted);
     free(cluster);
     return status;
@@ -106,7 +106,7 @@ static Status take_cluster(const EditScene *scene, const Select *s, long of, Mas
 
 enum { NO_PARTICLE = -1, LEAST_PIXELS = 1, PIXELS_WITHOUT_RADIUS = 2 };
 
-// A particle seen by the camera: distance from the pixel, as far as its disc covers that; depth.
+// Whether the camera sees the particle's disc at the pixel; distance from the pixel and depth.
 static bool covers(const double K[9], const double camera_from_world[16], const RolloutSet *now, size_t i,
                    const double at[2], double *away, double *depth) {
     double p[3], xy[2] = {0};
@@ -118,22 +118,21 @@ static bool covers(const double K[9], const double camera_from_world[16], const 
     return *away <= (now->radius ? fmax(LEAST_PIXELS, K[0] * now->radius[i] / *depth) : PIXELS_WITHOUT_RADIUS);
 }
 
-// Of the particles that cover the pixel, those no deeper than the front one's reach behind it: the one nearest to the
-// pixel.
+// Of the particles that cover the pixel and are at most one radius behind the front one, the one nearest to the pixel.
 static long front_particle(const EditScene *scene, const Select *s) {
     const RolloutFile *file = scene->file;
     const RolloutSet *now = scene_now(scene);
     const double *K = file->intrinsics + 9 * s->view;
-    double inverse[16], away, depth, front = INFINITY, reach = 0, best = INFINITY;
+    double inverse[16], away, depth, front = INFINITY, radius = 0, best = INFINITY;
     long found = NO_PARTICLE;
     pose_inverse(file->world_from_camera + 16 * s->view, inverse);
     for (size_t i = 0; i < now->N; i++) {
         if (!covers(K, inverse, now, i, s->pixel, &away, &depth) || !(depth < front)) continue;
         front = depth;
-        reach = now->radius ? now->radius[i] : 0.02 * depth;
+        radius = now->radius ? now->radius[i] : 0.02 * depth;
     }
     for (size_t i = 0; i < now->N; i++)
-        if (covers(K, inverse, now, i, s->pixel, &away, &depth) && depth <= front + reach && away < best) {
+        if (covers(K, inverse, now, i, s->pixel, &away, &depth) && depth <= front + radius && away < best) {
             best = away;
             found = (long)i;
         }
@@ -144,11 +143,12 @@ static Status take_pixel(const EditScene *scene, const Select *s, Mask *mask, Er
     const RolloutFile *file = scene->file;
     const RolloutSet *now = scene_now(scene);
     if (s->view >= file->V)
-        return error_set(err, STATUS_BAD_INPUT, "pixel: there are %d cameras, counted from 0: there is no view %ld",
+        return error_set(err, STATUS_BAD_INPUT, "pixel: expected one of the %d views, counted from 0, found view %ld",
                          file->V, s->view);
     if (!(s->pixel[0] >= 0 && s->pixel[0] <= file->W && s->pixel[1] >= 0 && s->pixel[1] <= file->H))
-        return error_set(err, STATUS_BAD_INPUT, "pixel: expected a place in a picture of %d x %d, found [%g, %g]",
-                         file->W, file->H, s->pixel[0], s->pixel[1]);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "pixel: expected a point within a picture of %d x %d pixels, found [%g, %g]", file->W, file->H,
+                         s->pixel[0], s->pixel[1]);
     memset(mask, 0, now->N);
     long i = front_particle(scene, s);
     if (i == NO_PARTICLE) return STATUS_OK;
@@ -156,7 +156,8 @@ static Status take_pixel(const EditScene *scene, const Select *s, Mask *mask, Er
     int take = s->has_take ? s->take : labelled ? TAKE_LABEL : TAKE_CLUSTER;
     if (take == TAKE_CLUSTER) return take_cluster(scene, s, i, mask, err);
     if (take == TAKE_LABEL && !now->labels)
-        return error_set(err, STATUS_BAD_INPUT, "pixel: the particles have no labels; take a cluster or a particle");
+        return error_set(err, STATUS_BAD_INPUT,
+                         "pixel: the particles have no labels; use `take: cluster` or `take: particle`");
     for (size_t j = 0; take == TAKE_LABEL && j < now->N; j++) mask[j] = now->labels[j] == now->labels[i];
     mask[i] = 1;
     return STATUS_OK;

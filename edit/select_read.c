@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of a map by tables, and selections, which are maps and stand in maps.
+// Reads the entries of a map by tables of arguments, and selections, which are maps and may contain maps.
 #include "edit/list.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { WORDS_MAX = 64 };
-#define FAR 1e6 // metres; what is farther is a slip
+#define FAR 1e6 // metres; a larger number is taken for a mistake
 #define AT(field) offsetof(Select, field)
 #define OF(field) offsetof(ClusterOptions, field)
 
@@ -58,7 +58,7 @@ typedef struct Kind {
     SelectKind kind;
     const Argument *table;
     size_t count;
-    bool clusters; // takes what clusters take, too
+    bool clusters; // whether the arguments of clusters are accepted too
 } Kind;
 
 #define TABLE(t) t, sizeof t / sizeof *t
@@ -107,7 +107,7 @@ static Status create(const ListReader *reader, SelectKind kind, Select **out) {
     return STATUS_OK;
 }
 
-// Puts a selection into *all, beside what is there: both must hold.
+// Adds a selection to *all, so that both must hold.
 static Status select_both(const ListReader *reader, Select **all, Select *more) {
     Select *first = *all;
     if (first && first->kind != SELECT_AND) {
@@ -131,7 +131,7 @@ static Status select_both(const ListReader *reader, Select **all, Select *more) 
 
 // ---- maps
 
-// Of one entry such as `label: 2`.
+// One entry such as `label: 2`.
 static Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out);
 
 static const Argument *find(const ArgumentGroup *groups, size_t count, const char *key, void **fields) {
@@ -194,7 +194,7 @@ static Status read_label(const ListReader *reader, const YamlNode *node, Select 
     return STATUS_OK;
 }
 
-// Children of and, or: a list of maps; of a list of labels: a list of texts.
+// Operands: a list of maps for `and`, `or`; a list of texts for a list of labels.
 static Status read_list(const ListReader *reader, const YamlNode *node, Select *out) {
     Select **tail = &out->child;
     bool labels = out->kind == SELECT_LABEL;
@@ -227,12 +227,12 @@ static Status read_table(const ListReader *reader, const YamlNode *node, const K
     return arguments_read(reader, node, groups, kind->clusters ? 2 : 1, NULL);
 }
 
-// What the tables cannot say.
+// Conditions that the tables cannot express.
 static Status check(const ListReader *reader, const YamlNode *node, const Select *s) {
     for (int c = 0; c < 3 && s->kind == SELECT_BOX; c++)
         if (!(s->a[c] <= s->b[c])) return list_error(reader, node, "box: expected min <= max in x, y and z");
     if (s->kind == SELECT_PLANE && !(s->b[0] * s->b[0] + s->b[1] * s->b[1] + s->b[2] * s->b[2] > 0))
-        return list_error(reader, node, "plane: expected a normal that is not 0");
+        return list_error(reader, node, "plane: expected a normal of non-zero length");
     if (s->kind == SELECT_HEIGHT && !(s->low < s->high))
         return list_error(reader, node, "height: expected above < below");
     if (s->kind == SELECT_HEIGHT && isinf(s->low) && isinf(s->high))
@@ -271,7 +271,7 @@ static Status select_read_entry(const ListReader *reader, const YamlNode *node, 
 Status select_read(const ListReader *reader, const YamlNode *map, Select **out) {
     *out = NULL;
     Status status = arguments_read(reader, map, NULL, 0, out);
-    if (status == STATUS_OK && !*out) status = list_error(reader, map, "a selection is empty: say what it takes");
+    if (status == STATUS_OK && !*out) status = list_error(reader, map, "expected a selection, found an empty map");
     if (status == STATUS_OK) return STATUS_OK;
     select_free(*out);
     *out = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of a rollout as the present of a file without steps.
+// Makes a step of a rollout the present of a file without steps.
 #include "edit/scene.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void *copy_bytes(const void *from, size_t bytes) {
     return out;
 }
 
-// The present particles as they were at a step of the rollout.
+// The present particles at a step of the rollout.
 static bool set_of_step(const RolloutFile *file, size_t step, bool present, RolloutSet *out) {
     const RolloutSet *now = &file->sets[0];
     size_t N = now->N, D = now->D;
@@ -38,7 +38,7 @@ static void free_set(RolloutSet *set) {
     *set = (RolloutSet){0};
 }
 
-// Past sets from before the rollout are pushed back, those that fall off its end are freed.
+// Inserts the states of the rollout before the older past sets; sets that no longer fit are freed.
 static void shift_sets(RolloutFile *file, size_t step, RolloutSet *fresh, size_t same) {
     RolloutSet old[ROLLOUT_SETS_MAX];
     memcpy(old, file->sets, sizeof old);
@@ -71,14 +71,15 @@ static Status take_motion(RolloutFile *file, Error *err) {
 
 Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
     RolloutSet fresh[ROLLOUT_SETS_MAX] = {{0}};
-    size_t T = (size_t)file->set_count, same = step + 1 < T ? step + 1 : T; // sets that are states of the rollout
+    // number of sets that are states of the rollout
+    size_t T = (size_t)file->set_count, same = step + 1 < T ? step + 1 : T;
     bool good = true;
     if (step > file->steps)
         return error_set(err, STATUS_BAD_INPUT, "--step: expected a step of the rollout, 0 to %zu, found %zu",
                          file->steps, step);
     if ((double)step * file->frame_stride + file->first_frame > 1e9)
         return error_set(err, STATUS_BAD_INPUT,
-                         "first_frame %d and frame_stride %d: step %zu would be of a frame beyond 1e9",
+                         "first_frame %d and frame_stride %d: the frame of step %zu would be above 1e9",
                          file->first_frame, file->frame_stride, step);
     if (step == 0 && rollout_lacks_motion(file))
         return error_set(err, STATUS_BAD_INPUT,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places and flags of what a mask means, in all sets.
+// Positions and flags of selected particles, in all sets.
 #include "edit/scene.h"
 
 #include <math.h>
 
-// Whether row i of set k is meant.
-static bool meant(const RolloutSet *set, const Mask *mask, size_t i) { return mask[set->ties ? set->ties[i] : i]; }
+// Whether the owner of row i is selected.
+static bool selected(const RolloutSet *set, const Mask *mask, size_t i) { return mask[set->ties ? set->ties[i] : i]; }
 
 static void transform_points(RolloutSet *set, const Mask *mask, const double A[9], const double t[3]) {
     for (size_t i = 0; i < set->N; i++) {
-        if (!meant(set, mask, i)) continue;
+        if (!selected(set, mask, i)) continue;
         float *p = set->positions + 3 * i;
         double q[3];
         for (int r = 0; r < 3; r++) q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
@@ -22,7 +22,7 @@ void scene_transform(EditScene *scene, const Mask *mask, const double A[9], cons
         RolloutSet *set = &scene->file->sets[k];
         transform_points(set, mask, A, t);
         for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
-            if (meant(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
+            if (selected(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
     }
     scene_transform_motion(scene, mask, A, t, factor);
 }
@@ -56,7 +56,7 @@ void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
         for (size_t i = 0; set->moving && i < set->N; i++)
-            if (meant(set, mask, i)) set->moving[i] = moving;
+            if (selected(set, mask, i)) set->moving[i] = moving;
     }
 }
 

@@ -13,7 +13,7 @@ void checkpoint_clear_paths(Config *config) {
     config->data.path[0] = config->train.out[0] = config->train.init[0] = config->train.init_motion[0] = 0;
 }
 
-// What saving writes beside the caller's meta. A publication names the program that trained it, and no paths.
+// The caller's meta plus what every file records. A publication names the program that trained it, and no paths.
 static CheckpointMeta own_meta(const CheckpointMeta *meta, bool publication) {
     CheckpointMeta out = *meta;
     out.version[0] = CHECKPOINT_VERSION_MAJOR;
@@ -69,7 +69,7 @@ Status checkpoint_file_choose(const CheckpointFile *file, CheckpointWeights whic
                      file->root.text);
 }
 
-// A group of the file as a block of the set in ordinary memory.
+// Reads a group of the file as a block of the set, in host memory.
 static Status read_block(const CheckpointFile *file, CheckpointGroup group, const Parameters *set, real **block,
                          Error *err) {
     HostArrays arrays;
@@ -90,7 +90,7 @@ Status checkpoint_file_load(const CheckpointFile *file, Parameters *set, Checkpo
         CheckpointGroup group = i == GROUP_PARAMETERS ? weights : (CheckpointGroup)i;
         if (wanted[i]) status = read_block(file, group, set, &host[i], err);
     }
-    // Everything is there and fits: only now does the set change.
+    // The set changes only after everything was read and fits.
     for (int i = 0; status == STATUS_OK && i < CHECKPOINT_GROUP_COUNT; i++) {
         if (wanted[i]) set->device->nn->upload(set->device, wanted[i], host[i], set->size * sizeof(real));
     }

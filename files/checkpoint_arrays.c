@@ -34,13 +34,13 @@ Status host_arrays_allocate(HostArrays *arrays, Error *err) {
     return STATUS_OK;
 }
 
-// ---- from and to a device's blocks
+// ---- conversion from and to device blocks
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(((const HostArray *)a)->name, ((const HostArray *)b)->name);
 }
 
-// Shapes alone, in order of the names; parameters without elements are left out.
+// Shapes without values, in order of the names; parameters without elements are skipped.
 static Status describe(const Parameters *set, HostArrays *out, Error *err) {
     *out = (HostArrays){.items = calloc(set->count + 1, sizeof *out->items)};
     if (!out->items) return error_set(err, STATUS_FAILED, "out of memory for the names of %zu weights", set->count);
@@ -58,7 +58,7 @@ static Status describe(const Parameters *set, HostArrays *out, Error *err) {
 
 static bool all_finite(const float *values, size_t count) {
     float sum = 0;
-    for (size_t i = 0; i < count; i++) sum += values[i] * 0; // 0, or NaN
+    for (size_t i = 0; i < count; i++) sum += values[i] * 0; // 0, or NaN if any value is not finite
     return sum == 0;
 }
 
@@ -126,7 +126,7 @@ static void shape_text(H5Kind kind, int rank, const size_t *dims, char *out, siz
     if (used < size) snprintf(out + used, size - used, "]");
 }
 
-// As many as fit are shown, all are counted.
+// As many as fit are listed; all are counted.
 static void add_difference(Differences *all, const char *name, const char *expected, const char *found) {
     char line[320];
     int length =
@@ -143,16 +143,16 @@ static bool same_shape(const HostArray *a, const HostArray *b) {
     return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
 
-// `has` or `needs` may be NULL: of one name when both are there.
+// `has` or `needs` may be NULL; if both are given, they have one name.
 static void compare_arrays(const HostArray *has, const HostArray *needs, Differences *all) {
-    char has_text[120] = "nothing", needs_text[120] = "nothing of that name";
+    char has_text[120] = "nothing", needs_text[120] = "no such array";
     if (has && needs && same_shape(has, needs)) return;
     if (has) shape_text(has->kind, has->rank, has->dims, has_text, sizeof has_text);
     if (needs) shape_text(H5_F32, needs->rank, needs->dims, needs_text, sizeof needs_text);
     add_difference(all, has ? has->name : needs->name, needs_text, has_text);
 }
 
-// Both lists are sorted: walk them together.
+// Merges two sorted lists.
 static void collect_differences(const HostArrays *found, const HostArrays *wanted, Differences *all) {
     size_t f = 0, w = 0;
     while (f < found->count || w < wanted->count) {
@@ -197,7 +197,7 @@ uint64_t host_arrays_checksum(const HostArrays *arrays) {
 
 void checkpoint_root_checksum(const CheckpointMeta *meta, char checksums[CHECKPOINT_GROUP_COUNT][CHECKSUM_TEXT_SIZE],
                               const void *config, size_t config_size, char out[CHECKSUM_TEXT_SIZE]) {
-    char text[512], score[32] = "nan"; // NaN has a sign in C
+    char text[512], score[32] = "nan"; // printf would print the sign of NaN
     if (!isnan(meta->best_score)) snprintf(score, sizeof score, "%.17g", meta->best_score);
     int used = snprintf(text, sizeof text, "%d.%d\n%s\n%s\n%ld\n%s\n%.17g\n%.17g\n", meta->version[0], meta->version[1],
                         meta->publication ? "publication" : "training", meta->commit, meta->step, score,

@@ -31,7 +31,7 @@ Status checkpoint_export_publication(const char *path, CheckpointWeights which, 
 
 // ---- safetensors
 
-// Every option as a text of its own, for readers without YAML. `values` has room for VALUE_SIZE bytes an option.
+// Every option as a separate text, for readers without YAML. `values` has VALUE_SIZE bytes per option.
 static size_t describe_options(const Config *config, char *values, SafetensorsText *texts) {
     size_t count = 0;
     for (size_t i = 0; i < config_record.count; i++) {
@@ -42,7 +42,7 @@ static size_t describe_options(const Config *config, char *values, SafetensorsTe
     return count;
 }
 
-// As f16 in place: two bytes of each value are used.
+// Converts to f16 in place; the first two bytes of each value are used.
 static void pack_half(HostArray *array) {
     for (size_t i = 0; i < array->size; i++) {
         uint16_t bits = half_from_float(array->values[i]);

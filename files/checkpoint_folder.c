@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's folder of checkpoints. `latest` and `best` are small files that hold one name: unlike links they work
-// everywhere.
+// A run's folder of checkpoints. `latest` and `best` are small files that hold one name; unlike links they work on
+// every file system.
 #include "base/stop.h"
 #include "files/checkpoint.h"
 
@@ -13,7 +13,7 @@
 
 enum { NAME_SIZE = 48, POINTER_MAX = 64 };
 
-// The step in "step_00001000.h5", or -1 when the name is another.
+// The step in "step_00001000.h5", or -1 for another name.
 static long step_of_name(const char *name) {
     const char *digits = name + 5;
     if (strncmp(name, "step_", 5) != 0) return -1;
@@ -32,7 +32,7 @@ static Status write_pointer(const char *folder, const char *pointer, const char 
     return status == STATUS_OK ? file_write_bytes(path, line, (size_t)length, err) : status;
 }
 
-// The name that `path` holds; false when there is no such file or it holds something else.
+// Reads the name in `path`; false if the file is missing or holds something else.
 static bool read_pointer(const char *path, char name[NAME_SIZE]) {
     char *text = NULL;
     size_t length = 0;
@@ -52,7 +52,7 @@ static bool read_pointer_in(const char *folder, const char *pointer, char name[N
     return file_join(path, sizeof path, folder, pointer, &ignored) == STATUS_OK && read_pointer(path, name);
 }
 
-// ---- removing what is no longer wanted
+// ---- removing old files
 
 static void remove_in(const char *folder, const char *name) {
     char path[FILE_PATH_SIZE];
@@ -60,7 +60,8 @@ static void remove_in(const char *folder, const char *name) {
     if (file_join(path, sizeof path, folder, name, &ignored) == STATUS_OK) unlink(path);
 }
 
-// "step_00001000.h5.4711-0.tmp" of a process that runs no more (base/file.h makes such names).
+// Whether this is a draft, such as "step_00001000.h5.4711-0.tmp", of a process that has ended (base/file.h makes the
+// names).
 static bool is_dead_draft(const char *name) {
     size_t length = strlen(name);
     if (length < 5 || strcmp(name + length - 4, ".tmp") != 0) return false;
@@ -78,7 +79,7 @@ static int newest_first(const void *a, const void *b) {
     return first < second ? 1 : first > second ? -1 : 0;
 }
 
-// Names in order: the checkpoints, newest first, then all others.
+// Lists the checkpoints, newest first, then all other files.
 static Status list_newest_first(const char *folder, FileList *list, Error *err) {
     Status status = file_list(folder, list, err);
     if (status == STATUS_OK && list->count) qsort(list->names, list->count, sizeof *list->names, newest_first);
@@ -116,13 +117,13 @@ Status checkpoint_save_in(const char *folder, const Parameters *set, const Check
 
 // ---- finding
 
-// Is folder/name a whole checkpoint? If not, the first such file is remembered in the note.
+// Whether folder/name is an undamaged checkpoint. If not, the note keeps the first such error.
 static bool try_file(const char *folder, const char *name, CheckpointFound *found) {
     Error err = {0};
     if (file_join(found->path, sizeof found->path, folder, name, &err) == STATUS_OK &&
         checkpoint_verify(found->path, &err) == STATUS_OK)
         return true;
-    if (!found->note[0]) snprintf(found->note, sizeof found->note, "passed over: %.480s", err.text);
+    if (!found->note[0]) snprintf(found->note, sizeof found->note, "skipped: %.480s", err.text);
     return false;
 }
 
@@ -140,15 +141,16 @@ Status checkpoint_find_latest(const char *folder, CheckpointFound *found, Error 
     }
     file_list_free(&list);
     if (there) return STATUS_OK;
-    if (stop_requested()) return stop_error(err); // no older checkpoint stands for one that was only half read
+    // reading was interrupted, so an older checkpoint must not be used instead
+    if (stop_requested()) return stop_error(err);
     if (found->note[0])
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected a whole checkpoint, found none; %.600s", folder,
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected an undamaged checkpoint, found none; %.600s", folder,
                          found->note);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: expected a checkpoint (step_*.h5), found none; was the run ever saved?", folder);
 }
 
-// The best, else the latest, of a folder of checkpoints.
+// Finds the best, else the latest, of a folder of checkpoints.
 static Status find_in_folder(const char *folder, CheckpointFound *found, Error *err) {
     char best[NAME_SIZE];
     *found = (CheckpointFound){.note = ""};
@@ -169,7 +171,7 @@ Status checkpoint_find(const char *path, CheckpointFound *found, Error *err) {
         if (status != STATUS_OK) return status;
         return find_in_folder(file_is_folder(inner) ? inner : path, found, err);
     }
-    // `latest` and `best` may be given themselves.
+    // The path may be `latest` or `best` itself.
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     int length = slash ? (int)(slash - path) : 1;
     if ((strcmp(last, "latest") != 0 && strcmp(last, "best") != 0) || !read_pointer(path, name))

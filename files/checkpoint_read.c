@@ -6,7 +6,7 @@
 
 enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20, RECORD_MAX = 4096 };
 
-// A text of fixed length; those of variable length are refused, see write_text.
+// Reads a text of fixed length. Variable length is refused; write_text says why.
 static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
     h5_lock();
     hid_t attribute = H5Aexists(place->id, name) > 0 ? H5Aopen(place->id, name, H5P_DEFAULT) : H5I_INVALID_HID;
@@ -24,7 +24,7 @@ static Status read_text(const H5Place *place, const char *name, char *out, size_
 
 // ---- groups
 
-// Groups as HDF5 laid them out before 1.8 have no checksums, and 1.10 reads beyond their heaps when they are damaged.
+// Groups in the layout before HDF5 1.8 have no checksums, and HDF5 1.10 reads out of bounds if their heaps are damaged.
 static Status check_layout(const H5Place *group, Error *err) {
     H5G_info_t info = {.storage_type = H5G_STORAGE_TYPE_UNKNOWN};
     h5_lock();
@@ -39,7 +39,7 @@ static Status check_layout(const H5Place *group, Error *err) {
                      group->text, h5_colon(group->text));
 }
 
-// "parameters", or "moments/m" by way of "moments".
+// Opens "parameters", or "moments/m" through "moments".
 static Status open_group(const H5Place *root, CheckpointGroup which, bool required, H5Place *group, bool *found,
                          Error *err) {
     const char *path = checkpoint_group_paths[which], *slash = strchr(path, '/');
@@ -57,7 +57,7 @@ static Status open_group(const H5Place *root, CheckpointGroup which, bool requir
     return status;
 }
 
-// Shape and kind of an array, not believed yet: h5_open_array checks it before anything is read.
+// Shape and kind of an array. They are not trusted: h5_open_array checks them before anything is read.
 static Status peek(const H5Place *group, HostArray *array, Error *err) {
     hsize_t dims[H5_RANK_MAX] = {0};
     int rank = 0;
@@ -105,7 +105,7 @@ static Status list_one(void *owner, const char *name, Error *err) {
     snprintf(array->name, sizeof array->name, "%s", name);
     Status status = peek(list->group, array, err);
     if (status != STATUS_OK) return status;
-    // Uncompressed, and no two names for one array: so memory stays within what the file is large.
+    // Arrays must be uncompressed and distinct, so memory is bounded by the file's size.
     size_t bytes = 0;
     bool fits = size_mul(array->size, h5_kind_bytes(array->kind), &bytes) && size_add(list->bytes, bytes, &list->bytes);
     if (!fits || list->bytes > list->group->file_bytes)
@@ -123,7 +123,8 @@ static Status read_one(const H5Place *group, HostArray *array, Error *err) {
     if (status == STATUS_OK) status = h5_array_read(&opened, H5_F32, array->values, err);
     h5_array_close(&opened);
     float sum = 0;
-    for (size_t i = 0; status == STATUS_OK && i < array->size; i++) sum += array->values[i] * 0; // 0, or NaN
+    // 0, or NaN if any value is not finite
+    for (size_t i = 0; status == STATUS_OK && i < array->size; i++) sum += array->values[i] * 0;
     if (status == STATUS_OK && sum != 0)
         status = error_set(err, STATUS_BAD_INPUT, "%s/%s: expected finite values, found NaN or infinity", group->text,
                            array->name);
@@ -223,7 +224,7 @@ static Status read_checksums(CheckpointFile *file, Error *err) {
     return status;
 }
 
-// The YAML in malloc'ed memory.
+// Reads the YAML into malloc'ed memory.
 static Status read_config_text(const H5Place *root, char **text, size_t *length, Error *err) {
     H5Expect expect = {.kinds = H5_U8, .rank = 1, .bytes_max = CONFIG_MAX};
     H5Array array = {0};
@@ -272,7 +273,7 @@ static Status parse_record(const H5Place *group, const char *text, CheckpointMet
     json_decref(object);
     if (good) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected attribute record to hold what a run records, found something else; the file is "
+                     "%s: expected attribute record to hold a run's record, found something else; the file is "
                      "damaged, take an earlier checkpoint",
                      group->text);
 }
@@ -300,7 +301,7 @@ static Status read_run(CheckpointFile *file, Error *err) {
     return status;
 }
 
-// Weights that averaging and training give are f32; a publication's may be f16: seen at its first array.
+// Weights of a training are f32; those of a publication may be f16, which its first array shows.
 static Status find_half(CheckpointFile *file, Error *err) {
     if (!file->meta.publication || !file->meta.has_ema) return STATUS_OK;
     H5Place group = {0};

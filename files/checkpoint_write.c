@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-// HDF5 writes into memory alone, so that a full disk meets our own write() and never the library's cache.
+// HDF5 writes to memory only. A full disk is then an error of our own write(), never of the library's cache.
 typedef struct Writer {
     hid_t file;
-    bool good; // every call so far
+    bool good; // no call has failed
     char checksums[CHECKPOINT_GROUP_COUNT][CHECKSUM_TEXT_SIZE];
 } Writer;
 
@@ -22,7 +22,7 @@ typedef struct Bytes {
     size_t count, reserved;
 } Bytes;
 
-// Closes what is open and remembers whether it, and the call that opened it, went well.
+// Closes an object and records whether this, and the call that opened it, succeeded.
 static void done_with(Writer *writer, hid_t id, herr_t (*close)(hid_t)) {
     if (id < 0 || close(id) < 0) writer->good = false;
 }
@@ -36,7 +36,7 @@ static void write_attribute(Writer *writer, hid_t object, const char *name, hid_
     done_with(writer, space, H5Sclose);
 }
 
-// Of fixed length: texts of variable length lie in a heap that HDF5 1.10 reads for ever when it is damaged.
+// Texts have fixed length: variable ones lie in a heap on which HDF5 1.10 loops for ever if it is damaged.
 static void write_text(Writer *writer, hid_t object, const char *name, const char *text) {
     hid_t type = H5Tcopy(H5T_C_S1);
     if (type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
@@ -54,7 +54,7 @@ static void write_real(Writer *writer, const char *name, double value) {
 static hid_t half_type(void) {
     hid_t type = H5Tcopy(H5T_IEEE_F32LE);
     if (type < 0) return type;
-    // As h5py and numpy write float16.
+    // the layout of float16 in h5py and numpy
     if (H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_size(type, 2) < 0 || H5Tset_ebias(type, 15) < 0) {
         H5Tclose(type);
         return H5I_INVALID_HID;
@@ -62,7 +62,7 @@ static hid_t half_type(void) {
     return type;
 }
 
-// Without times of creation: the same content gives the same bytes.
+// Without creation times, so that equal content gives equal bytes.
 static hid_t creation_list(hid_t class) {
     hid_t list = H5Pcreate(class);
     if (list >= 0) H5Pset_obj_track_times(list, 0);
@@ -132,7 +132,7 @@ static void write_root(Writer *writer, const CheckpointMeta *meta, const char *c
     write_text(writer, writer->file, "checksum", checksum);
 }
 
-// What --resume asks for and readers of version 1.0 pass over.
+// Data that --resume needs; readers of version 1.0 ignore it.
 static void write_run(Writer *writer, const CheckpointMeta *meta) {
     char checksum[CHECKSUM_TEXT_SIZE];
     json_t *object = json_pack("{s:b s:o}", "evaluated", meta->evaluated, "data", data_record_to_json(&meta->data));
@@ -152,8 +152,7 @@ static void write_run(Writer *writer, const CheckpointMeta *meta) {
 
 // ---- the file
 
-// The memory driver's allocator, which keeps what the library would release when it closes the file: the finished
-// image.
+// Allocator of HDF5's memory driver. It keeps the finished image, which the library would free when it closes the file.
 static void *image_malloc(size_t size, H5FD_file_image_op_t op, void *owner) {
     (void)op, (void)owner;
     return calloc(1, size);
@@ -164,7 +163,7 @@ static void *image_copy(void *to, const void *from, size_t size, H5FD_file_image
     return memcpy(to, from, size);
 }
 
-// What the library leaves unwritten is zero, not somebody's old memory.
+// Memory that the library does not write is zero, so that the file has no stale data.
 static void *image_realloc(void *memory, size_t size, H5FD_file_image_op_t op, void *owner) {
     Bytes *image = owner;
     (void)op;
@@ -198,7 +197,7 @@ static hid_t create_in_memory(size_t bytes, Bytes *image) {
     return file;
 }
 
-// Closing gives space at the end back: where the file ends stands in its superblock (version 2: u64 at byte 28).
+// Closing releases unused space. The end of the file is in its superblock (version 2: u64 at byte 28).
 static bool find_end(Bytes *image) {
     uint64_t end;
     if (!image->start || image->reserved < 48 || image->start[8] != 2) return false;
@@ -224,7 +223,7 @@ static bool make_image(const CheckpointMeta *meta, const HostArrays groups[CHECK
     return writer.good && find_end(out);
 }
 
-// Piece by piece: a signal or a short write costs little.
+// Writes piece by piece, so that a signal or a short write is easily handled.
 static int write_all(int fd, const char *start, size_t count) {
     while (count > 0) {
         ssize_t written = write(fd, start, count < 1 << 20 ? count : 1 << 20);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-// Each piece is seeded with the hash of the pieces before it. No memory: nothing, but not the same as not being there.
+// Adds a piece to the hash. NULL memory adds a marker, which differs from adding nothing.
 static void add(uint64_t *hash, const void *memory, size_t count, size_t size) {
     const uint64_t length = memory ? count * size : UINT64_MAX;
     *hash = XXH3_64bits_withSeed(&length, sizeof length, *hash);
@@ -92,12 +92,12 @@ int data_record_differences(const DataRecord *then, const DataRecord *now, char 
     if (then->frames != now->frames) say(&s, "%ld frames then, %ld now", then->frames, now->frames);
     else if (strcmp(then->lengths, now->lengths) != 0) say(&s, "frames of the episodes");
     if (slower) say(&s, "a frame every %.4g s then, every %.4g s now", then->time_step, now->time_step);
-    // With other episodes the rest differs as well and says nothing more.
+    // With other episodes all other hashes differ too, which tells nothing.
     if (then->episodes != now->episodes || then->frames != now->frames) return s.count;
     if (strcmp(then->cameras, now->cameras) != 0) say(&s, "cameras");
     if (!slower && strcmp(then->times, now->times) != 0) say(&s, "times of the frames");
     if (strcmp(then->headers, now->headers) != 0)
-        say(&s, "other values beside the images (depth scale, bounds, actions, objects or properties)");
+        say(&s, "data other than images (depth scale, bounds, actions, objects or properties)");
     return s.count;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// `value` shifted right by `shift` bits, rounded to the nearest, ties to even.
+// `value` shifted right by `shift` bits, rounded to nearest, ties to even.
 static uint32_t shift_round(uint32_t value, int shift) {
     uint32_t kept = value >> shift, rest = value & ((1u << shift) - 1), half = 1u << (shift - 1);
     return kept + (rest > half || (rest == half && (kept & 1)));
@@ -16,7 +16,7 @@ uint16_t half_from_float(float value) {
     uint32_t magnitude = bits & 0x7FFFFFFF;
     if (magnitude > 0x7F800000) return sign | 0x7E00;  // NaN
     if (magnitude >= 0x47800000) return sign | 0x7C00; // 65536 and above
-    // 2^-14 and above: change the exponent's offset (127 to 15) and drop 13 bits; a carry moves on into the exponent.
+    // 2^-14 and above: change the exponent's offset (127 to 15) and drop 13 bits; a carry goes into the exponent.
     if (magnitude >= 0x38800000) return sign | (uint16_t)shift_round(magnitude - 0x38000000, 13);
     if (magnitude < 0x33000000) return sign; // below half of the smallest, 2^-24
     // Subnormal: the mantissa with its leading 1, in units of 2^-24.

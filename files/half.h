@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754 half precision (1 sign, 5 exponent, 10 mantissa bits), by integers: the same bits on every machine.
+// IEEE 754 half precision (1 sign, 5 exponent, 10 mantissa bits) in integer arithmetic, with the same bits on every
+// machine.
 #ifndef VPD_FILES_HALF_H
 #define VPD_FILES_HALF_H
 
 #include <stdint.h>
 
-// To the nearest, ties to even; beyond 65504 (from 65520 on) an infinity; NaN stays NaN.
+// Rounds to nearest, ties to even. From 65520 on the result is infinity; NaN stays NaN.
 uint16_t half_from_float(float value);
 float half_to_float(uint16_t bits);
 

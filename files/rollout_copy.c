@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts in memory: copied, freed, hashed.
+// Copies, frees and hashes rollouts in memory.
 #include "files/rollout_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-// `*slot` becomes a copy of the `bytes` it points to; false without memory, and then NULL. Absent arrays stay absent.
+// Replaces `*slot` by a copy of its `bytes` bytes, or by NULL and false if memory is short. Missing arrays stay
+// missing.
 static bool own(void *slot, size_t bytes) {
     void **pointer = slot;
     const void *from = *pointer;

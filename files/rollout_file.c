@@ -16,8 +16,8 @@ enum { CAMERAS_MAX = 4096, STEPS_MAX = 1 << 20, TEXT_BYTES_MAX = 1 << 24, PICTUR
 
 // ---- arrays
 
-// Reads an array into new memory. `expect` has the dimensions that must fit; *dims takes those found. When the array is
-// absent and not required, *out stays NULL.
+// Reads an array into new memory. `expect` has the required dimensions; *dims receives those found. A missing optional
+// array leaves *out NULL.
 static Status take_array(const H5Place *place, const char *name, bool required, const H5Expect *expect, H5Kind kind,
                          hsize_t *dims, void **out, Error *err) {
     H5Array array = {0};
@@ -32,7 +32,7 @@ static Status take_array(const H5Place *place, const char *name, bool required, 
     }
     void *memory = malloc(bytes);
     status = memory ? h5_array_read(&array, kind, memory, err)
-                    : error_set(err, STATUS_FAILED, "%s: no memory for %zu bytes", array.text, bytes);
+                    : error_set(err, STATUS_FAILED, "%s: out of memory for %zu bytes", array.text, bytes);
     if (status == STATUS_OK) *out = memory;
     else free(memory);
     h5_array_close(&array);
@@ -61,14 +61,15 @@ static Status check_owners(const H5Place *group, const char *name, const uint32_
                            Error *err) {
     for (size_t i = 0; owner && i < rows; i++)
         if (owner[i] >= N)
-            return error_set(err, STATUS_BAD_INPUT,
-                             "%s/%s: expected indices of the %zu present particles, found %u; without this array they "
-                             "are found again",
-                             group->text, name, N, owner[i]);
+            return error_set(
+                err, STATUS_BAD_INPUT,
+                "%s/%s: expected indices of the %zu present particles, found %u; remove this array and they "
+                "are found again",
+                group->text, name, N, owner[i]);
     return STATUS_OK;
 }
 
-// An array of `rows` rows, or any number where that is 0.
+// Reads an array of `rows` rows, or of any number of rows if `rows` is 0.
 static Status take_rows(const H5Place *group, const char *name, bool required, H5Kind kind, size_t rows, size_t width,
                         size_t *found, void **out, Error *err) {
     static const char *const letters[] = {[1] = "rows", [3] = "rows,3", [9] = "rows,9"};
@@ -118,7 +119,7 @@ static Status check_set(const H5Place *group, const RolloutSet *set, Error *err)
     return STATUS_OK;
 }
 
-// *found is false when there is no such set.
+// *found is false if there is no such set.
 static Status take_set(const H5Place *file, int index, RolloutSet *set, bool *found, Error *err) {
     H5Place group = {0};
     Status status = h5_open_group(file, SET_NAMES[index], index == 0, &group, found, err);
@@ -138,7 +139,7 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
     Status status = STATUS_OK;
     while (status == STATUS_OK && found && out->set_count < ROLLOUT_SETS_MAX) {
         status = take_set(file, out->set_count, out->sets + out->set_count, &found, err);
-        // Counted even when it failed, so that what was read is freed.
+        // counted even after an error, so that its arrays are freed
         out->set_count += found;
     }
     for (int i = 1; status == STATUS_OK && i < out->set_count; i++) {
@@ -152,7 +153,7 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
-// ---- seen motion
+// ---- the motion field
 
 typedef struct MotionArrays {
     float *positions, *motion, *gradient;
@@ -198,7 +199,7 @@ static Status take_motion(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
-// Of format 1.x.
+// Files of format 1.x.
 static Status take_cloud(const H5Place *file, const char *set, RolloutCloud *out, Error *err) {
     H5Place group = {0};
     bool found;
@@ -221,7 +222,7 @@ static Status take_clouds(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
-// ---- ties
+// ---- owners
 
 static void forget_ties(RolloutFile *r) {
     for (int k = 0; k < r->set_count; k++) {
@@ -342,7 +343,7 @@ static Status take_cameras(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
-// ---- words and small values
+// ---- texts and small values
 
 static Status take_number(const H5Place *file, const char *name, bool integer, double low, double high, double *out,
                           Error *err) {
@@ -404,7 +405,7 @@ static Status take_words(const H5Place *file, RolloutFile *out, Error *err) {
     return STATUS_OK;
 }
 
-// Text of many lines, with a NUL put behind it.
+// Text of several lines, with a NUL appended.
 static Status take_lines(const H5Place *file, const char *name, char **out, Error *err) {
     hsize_t dims[H5_RANK_MAX] = {0};
     void *bytes = NULL;
@@ -413,7 +414,7 @@ static Status take_lines(const H5Place *file, const char *name, char **out, Erro
     if (status != STATUS_OK || !bytes) return status;
     *out = strndup(bytes, (size_t)dims[0]);
     free(bytes);
-    return *out ? STATUS_OK : error_set(err, STATUS_FAILED, "%s/%s: no memory", file->text, name);
+    return *out ? STATUS_OK : error_set(err, STATUS_FAILED, "%s/%s: out of memory", file->text, name);
 }
 
 static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *err) {
@@ -473,7 +474,7 @@ Status rollout_file_note(RolloutFile *rollout, const char *line, Error *err) {
     char *joined = NULL;
     const char *before = rollout->edit_history ? rollout->edit_history : "";
     if (asprintf(&joined, "%s%s\n", before, line) < 0)
-        return error_set(err, STATUS_FAILED, "no memory for the edit history");
+        return error_set(err, STATUS_FAILED, "out of memory for the edit history");
     free(rollout->edit_history);
     rollout->edit_history = joined;
     return STATUS_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files "vpd-rollout" (docs/data.md): all that is needed to draw, edit and simulate on without the data set. Out of a
-// stranger's file comes nothing unchecked (datasets/h5.h); a saved file appears at once under its name or not at all.
+// Files "vpd-rollout" (docs/rollouts.md): everything needed to draw, edit and continue a rollout without the data set.
+// Files are not trusted; everything is checked (datasets/h5.h). A saved file appears under its name only when it is
+// complete.
 //   /                 attributes: format, format_version (u32 [2]), generator, created, checkpoint, checkpoint_hash,
 //   dataset,
 //                     episode, first_frame, frame_stride, time_step
@@ -8,18 +9,18 @@
 //                     labels u16 [N]; all but positions optional; features are read as f16 too
 //   /past/, /past_2/  the input sets before it, newest first, same arrays, and ties u32 [N] (optional)
 //   /motion/          positions f32 [K,3], colour u8 [K,3], motion f32 [K,3], gradient f32 [K,9] (optional), owner
-//                     u32 [K] (optional): the motion that was seen (motion/motion_field.h)
+// u32 [K] (optional): the motion field of the input (motion/motion_field.h)
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
 //   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
 // Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen), and so may
-// /motion/ (nothing moved). Ties and owner say which present particle a row belongs to (files/rollout_ties.h). They
-// hold for the places they were found for: where the attribute ties_of is not the hash of all places, another program
-// changed these, and they are left out.
-// Files of format 1.x are read too. They hold clouds of pixels in place of /motion/: cloud_positions f32 [P,3],
-// cloud_colour u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which motion is found when it is
-// needed (rollout_find_motion). They are never written.
+// /motion/ (nothing moved). Ties and owner say which present particle owns a row (files/rollout_ties.h). They are valid
+// only for the positions they were found for: if the attribute ties_of differs from the hash of all positions, another
+// program changed the file, and they are ignored.
+// Files of format 1.x are read too. Instead of /motion/ they hold pixel clouds: cloud_positions f32 [P,3], cloud_colour
+// u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which rollout_find_motion computes the motion
+// field when it is needed. They are never written.
 #ifndef VPD_FILES_ROLLOUT_FILE_H
 #define VPD_FILES_ROLLOUT_FILE_H
 
@@ -32,19 +33,19 @@
 
 enum { ROLLOUT_MAJOR = 2, ROLLOUT_MINOR = 0, ROLLOUT_SETS_MAX = 8, ROLLOUT_CLOUDS = 2, ROLLOUT_TEXT_SIZE = 1024 };
 
-// One input time step. NULL where absent.
+// One input time step. NULL if missing.
 typedef struct RolloutSet {
     size_t N, D;      // particles, features (0: none)
     float *positions; // (N,3) metres, world
     float *features;  // (N,D)
-    uint8_t *colour;  // (N,3) of the particle's pixel
+    uint8_t *colour;  // (N,3) colour of the particle's pixel
     float *radius;    // (N) metres
     uint8_t *moving;  // (N) 0 or 1
     uint16_t *labels; // (N) 0 = background, k+1 = object k
-    uint32_t *ties;   // (N) present particle that a past one belongs to; never of the present set
+    uint32_t *ties;   // (N) the present particle that owns a past one; never in the present set
 } RolloutSet;
 
-// All valid pixels of an input frame, of a file of format 1.x.
+// All valid pixels of an input frame, in files of format 1.x.
 typedef struct RolloutCloud {
     size_t count;
     float *positions; // (count,3) metres, world
@@ -55,41 +56,41 @@ typedef struct RolloutCloud {
 typedef struct RolloutFile {
     int set_count; // T: input sets, 0 = now, 1 = the one before it, ...
     RolloutSet sets[ROLLOUT_SETS_MAX];
-    bool has_motion;                     // whether it is known what motion was seen; some models need not know
-    MotionField motion;                  // at places of sets[0]
-    uint32_t *motion_owner;              // (motion.count) present particle that each of its points belongs to, or NULL
-    RolloutCloud clouds[ROLLOUT_CLOUDS]; // of the two newest sets, until motion is found
+    bool has_motion;                     // whether the input's motion is known; some models do not need it
+    MotionField motion;                  // at points of sets[0]
+    uint32_t *motion_owner;              // (motion.count) the present particle that owns each point, or NULL
+    RolloutCloud clouds[ROLLOUT_CLOUDS]; // of the two newest sets, until the motion field is computed from them
     size_t steps;
     float *positions;    // (steps,N,3), N = sets[0].N
     float *features;     // (steps,N,D) or NULL
     double *time;        // (steps+1) seconds, strictly increasing; the first belongs to sets[0]
     double time_step;    // seconds
-    float background[3]; // colour of rays that meet nothing, [0,1]
+    float background[3]; // colour of rays that hit no particle, [0,1]
     bool has_bounds;
     double bounds[6];           // (2,3) workspace box, metres
-    int V, camera_frames, H, W; // cameras; camera_frames is 1 (they stand still) or steps+1
+    int V, camera_frames, H, W; // camera_frames is 1 (static cameras) or steps+1
     double *intrinsics;         // (V,3,3)
     double *world_from_camera;  // (camera_frames,V,4,4)
     uint8_t *heldout;           // (V) 1: the view was not an input
     char checkpoint[ROLLOUT_TEXT_SIZE], checkpoint_hash[80];
-    char dataset[ROLLOUT_TEXT_SIZE], episode[128]; // where the input came from; "" when unknown
-    int first_frame, frame_stride;                 // frame of the data set that is sets[0], and frames per step
-    char generator[128], created[64];              // filled when read; written by rollout_file_write
-    char *label_names, *edit_history;              // text with one line each, or NULL
+    char dataset[ROLLOUT_TEXT_SIZE], episode[128]; // origin of the input; "" if unknown
+    int first_frame, frame_stride;                 // data set frame of sets[0], and frames per step
+    char generator[128], created[64];              // set by reading; rollout_file_write writes its own
+    char *label_names, *edit_history;              // text of several lines, or NULL
 } RolloutFile;
 
-// Every pointer in `rollout` must come from malloc (or be NULL) for rollout_file_free; writing changes nothing in it.
+// Every pointer in `rollout` must be NULL or from malloc, for rollout_file_free. Writing does not change it.
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err);
-// Whether a path is a file of this kind, by its attribute format; a folder and a file of another kind are not.
+// Whether a path is a file of this kind, by its attribute `format`; false for folders and other files.
 Status rollout_file_detect(const char *path, bool *found, Error *err);
 Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
-// A file that lies in memory; `name` is for messages.
+// Reads a file in memory; `name` is for messages.
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
 void rollout_file_free(RolloutFile *rollout); // accepts {0}
 void rollout_free_clouds(RolloutFile *rollout);
-// Whether it is of format 1.x and motion is still to be found from its clouds.
+// Whether it is of format 1.x and its motion field is still to be computed.
 static inline bool rollout_lacks_motion(const RolloutFile *rollout) { return rollout->clouds[0].count > 0; }
-// All of it in memory of its own.
+// A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 
 // Adds one line to the edit history.

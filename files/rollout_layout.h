@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arrays of one input set in a rollout file, for the reader and the writer alike; nobody else includes it.
+// Layout of the arrays of one input set in a rollout file, shared by reader and writer alone.
 #ifndef VPD_FILES_ROLLOUT_LAYOUT_H
 #define VPD_FILES_ROLLOUT_LAYOUT_H
 
@@ -9,10 +9,10 @@
 typedef struct SetArray {
     const char *name, *letters;
     H5Kind kind;
-    size_t pointer; // where the RolloutSet keeps it
+    size_t pointer; // offset in RolloutSet
     size_t width;   // 1: rank 1; 0: D columns
     bool required;
-    bool past; // the present set has none
+    bool past; // only past sets have it
 } SetArray;
 
 #define SET_AT(field) offsetof(RolloutSet, field)
@@ -36,7 +36,7 @@ static const char *const SET_NAMES[ROLLOUT_SETS_MAX] = {"now",    "past",   "pas
                                                         "past_4", "past_5", "past_6", "past_7"};
 
 bool rollout_has_ties(const RolloutFile *rollout);
-// Of the places of all sets, clouds and the motion field: what ties and owners hold for.
+// Hash of the positions of all sets, clouds and the motion field, for which ties and owners are valid.
 void rollout_hash_places(const RolloutFile *rollout, char out[32]);
 
 #endif

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-// In metres that count for the distance, as multiples of the particles' radius: a colour that differs by its whole
-// range, and a moving flag that differs. A label that differs is farther than everything. Without radii a share of the
-// scene's diagonal is taken.
+// Distances in the search for owners, in multiples of the particles' radius: for colours that differ by their whole
+// range, and for different moving flags. Another label is farther than everything. Without radii, a share of the
+// scene's diagonal is used.
 #define COLOUR_RADII 2
 #define MOVING_RADII 4
 #define RADIUS_SHARE 0.02
@@ -28,7 +28,7 @@ double rollout_median_radius(const RolloutFile *file) {
     return count ? (double)sample[count / 2] : 0;
 }
 
-// Diagonal of the box around the particles.
+// Diagonal of the particles' bounding box.
 static double diagonal(const RolloutSet *set) {
     double sum = 0;
     for (size_t c = 0; c < 3; c++) {
@@ -42,7 +42,7 @@ static double diagonal(const RolloutSet *set) {
     return sqrt(sum);
 }
 
-// Metres by which a whole colour range, a moving flag and a label lie apart; 0 for what is not compared.
+// Metres for a whole colour range, a different moving flag and a different label; 0 for what is not compared.
 typedef struct Lengths {
     real colour, moving, label;
 } Lengths;
@@ -58,7 +58,7 @@ static Points particles_of(const RolloutSet *set) {
     return (Points){set->N, set->positions, set->colour, set->moving, set->labels};
 }
 
-// What both sides tell.
+// Compares only what both sides have.
 static Lengths lengths_between(const RolloutFile *file, const Points *now, const Points *points) {
     double wide = diagonal(&file->sets[0]), radius = rollout_median_radius(file);
     if (!(radius > 0)) radius = RADIUS_SHARE * wide;
@@ -67,7 +67,7 @@ static Lengths lengths_between(const RolloutFile *file, const Points *now, const
                      .label = now->label && points->label ? (real)(4 * wide + 1) : 0};
 }
 
-// Colour, and moving flag and label in one coordinate; (count, EXTRA).
+// Extra coordinates (count, EXTRA): colour, and moving flag and label in one.
 static void fill_extra(const Points *p, Lengths l, real *out) {
     for (size_t i = 0; i < p->count; i++, out += EXTRA) {
         for (size_t c = 0; c < 3; c++) out[c] = p->colour ? (real)p->colour[3 * i + c] * l.colour : 0;
@@ -82,7 +82,7 @@ static void *upload(Device *device, const void *host, size_t bytes) {
     return memory;
 }
 
-// The nearest of `now` to each point, host memory.
+// The nearest particle of `now` for each point, in host memory.
 static Status search(Device *device, const Points *now, const Points *points, Lengths lengths, uint32_t *owner,
                      Error *err) {
     real *extra = malloc((now->count + points->count) * EXTRA * sizeof *extra);
@@ -106,17 +106,18 @@ static Status search(Device *device, const Points *now, const Points *points, Le
     if (found) device->nn->download(device, owner, args.index, points->count * sizeof *owner);
     arena_release(&device->scratch, mark);
     free(extra);
-    for (size_t i = 0; found && i < points->count; i++) // too far away for squares: any will do
+    for (size_t i = 0; found && i < points->count; i++) // squared distances overflow: any particle will do
         if (owner[i] >= now->count) owner[i] = 0;
     return good ? device_status(device, err) : no_memory(err);
 }
 
-// *out stays as it is where it is known, where there is nothing, and after an error.
+// *out is unchanged if it is known already, if there are no points, and after an error.
 static Status find_owners(const RolloutFile *file, Device *device, const Points *points, uint32_t **out, Error *err) {
     const Points now = particles_of(&file->sets[0]);
     if (*out || points->count == 0) return STATUS_OK;
     if (now.count > INT32_MAX || points->count > INT32_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%zu particles are too many", now.count);
+        return error_set(err, STATUS_BAD_INPUT, "expected at most 2^31 - 1 particles and points, found %zu and %zu",
+                         now.count, points->count);
     uint32_t *owner = malloc(points->count * sizeof *owner);
     if (!owner) return no_memory(err);
     Status status = search(device, &now, points, lengths_between(file, &now, points), owner, err);
@@ -125,7 +126,7 @@ static Status find_owners(const RolloutFile *file, Device *device, const Points 
     return status;
 }
 
-// Points of the motion field move.
+// All points of the motion field count as moving.
 static Status tie_motion(RolloutFile *file, Device *device, Error *err) {
     const MotionField *field = &file->motion;
     uint8_t *bytes = malloc(4 * field->count + 1), *moving = bytes + 3 * field->count;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Particles of past sets and points of the motion field are others than the present particles. Each of them belongs to
-// one present particle, its owner: edits say what happens to present particles, and what they own goes the same way.
+// Particles of past sets and points of the motion field are not present particles. Each is owned by one present
+// particle: edits apply to present particles and to everything that they own.
 #ifndef VPD_FILES_ROLLOUT_TIES_H
 #define VPD_FILES_ROLLOUT_TIES_H
 
 #include "files/rollout_file.h"
 #include "nn/device.h"
 
-// Finds the owners that the file does not tell: the present particle that is nearest in place, colour and moving flag,
-// of the same label where both have labels. What the file tells stays.
+// Finds owners that the file lacks: the present particle nearest in position, colour and moving flag, with the same
+// label if both have labels. Owners in the file are kept.
 Status rollout_tie(RolloutFile *file, Device *device, Error *err);
 
-// Median radius of the present particles, metres; 0 where they have none.
+// Median support radius of the present particles in metres; 0 without radii.
 double rollout_median_radius(const RolloutFile *file);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rollout file is built in memory and reaches the disk in one atomic write: a full disk is never HDF5's to handle.
+// A rollout file is built in memory and written to disk atomically, so that HDF5 never meets a full disk.
 #include "base/file.h"
 #include "base/version.h"
 #include "datasets/h5_write.h"
@@ -12,8 +12,8 @@
 
 enum { CHUNK_ROWS = 65536, DEFLATE_LEVEL = 4, MEMORY_STEP = 1 << 20, SMALL_BYTES = 1 << 14 };
 
-// Small arrays plainly, others in compressed chunks that hold whole rows of one step: dims are (rows), (rows, width) or
-// (steps, rows, width).
+// Writes small arrays contiguously and others in compressed chunks, which hold whole rows of one step. dims are (rows),
+// (rows, width) or (steps, rows, width).
 static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, const size_t *dims, const void *data) {
     size_t chunk[H5_RANK_MAX], start[H5_RANK_MAX] = {0}, bytes = h5_kind_bytes(kind);
     for (int i = 0; i < rank; i++) {
@@ -27,8 +27,8 @@ static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, cons
     return h5_close_id(array) && good;
 }
 
-// Fixed length: reading variable-length text makes HDF5 1.10 loop for ever on some damaged files. Empty text is left
-// out; control characters, which the reader refuses, become '?'.
+// Writes text of fixed length, because HDF5 1.10 loops for ever on some damaged files with variable length. Empty text
+// is skipped; control characters, which the reader refuses, become '?'.
 static bool put_text(hid_t place, const char *name, const char *text) {
     char clean[ROLLOUT_TEXT_SIZE];
     size_t length = strnlen(text, sizeof clean - 1);
@@ -68,7 +68,7 @@ static bool put_header(hid_t file, const RolloutFile *r) {
 }
 
 static bool put_set(hid_t file, const RolloutSet *set, int index) {
-    RolloutSet copy = *set; // the accessors take what they could change
+    RolloutSet copy = *set; // the accessors take a non-const set
     hid_t group = h5_create_group(file, SET_NAMES[index]);
     bool good = group >= 0;
     for (int i = 0; good && i < SET_ARRAY_COUNT; i++) {
@@ -99,7 +99,7 @@ static bool put_motion(hid_t file, const RolloutFile *r) {
     return h5_close_id(group) && good;
 }
 
-// What the ties hold for.
+// Writes the hash of the positions for which ties are valid.
 static bool put_ties_of(hid_t file, const RolloutFile *r) {
     char hash[32];
     if (!rollout_has_ties(r)) return true;
@@ -139,7 +139,7 @@ static bool put_all(hid_t file, const RolloutFile *r) {
     return good && put_motion(file, r) && put_ties_of(file, r);
 }
 
-// The finished file as bytes, or NULL. HDF5's lock is held.
+// The finished file as bytes, or NULL. The caller holds HDF5's lock.
 static void *build_image(const RolloutFile *rollout, size_t *size) {
     void *image = NULL;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);

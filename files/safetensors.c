@@ -70,7 +70,7 @@ static json_t *make_header(const SafetensorsArray *arrays, size_t count, const S
     return NULL;
 }
 
-// As text, padded with spaces so that the arrays begin at a multiple of 8.
+// Header text, padded with spaces so that the arrays begin at a multiple of 8.
 static char *header_text(json_t *header, size_t *bytes) {
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     size_t length = text ? strlen(text) : 0;
@@ -105,7 +105,7 @@ Status safetensors_write(const char *path, const SafetensorsArray *arrays, size_
     content.header = header_text(header, &content.header_bytes);
     Status status = content.header
                         ? file_write_atomic(path, write_content, &content, err)
-                        : error_set(err, STATUS_FAILED, "%s: not written: no memory, or a name that is no UTF-8", path);
+                        : error_set(err, STATUS_FAILED, "%s: not written: out of memory, or a name is not UTF-8", path);
     free(content.header);
     json_decref(header);
     return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // safetensors files: u64 length of the header, the header in JSON ("name": {dtype, shape, data_offsets};
-// "__metadata__": texts), then the arrays, little-endian, row-major, without holes. PyTorch, numpy and others read them
+// "__metadata__": texts), then the arrays, little-endian, row-major, without gaps. PyTorch, numpy and others read them
 // without pickle.
 #ifndef VPD_FILES_SAFETENSORS_H
 #define VPD_FILES_SAFETENSORS_H
@@ -19,14 +19,14 @@ typedef struct SafetensorsArray {
     SafetensorsType type;
     int rank;
     size_t dims[SAFETENSORS_RANK_MAX];
-    const void *data; // little-endian; of a file read it may lie at any address: memcpy
+    const void *data; // little-endian; in a file that was read it may be unaligned, so use memcpy
 } SafetensorsArray;
 
 typedef struct SafetensorsText {
     const char *key, *value; // UTF-8
 } SafetensorsText;
 
-// Everything is released by safetensors_free. After safetensors_parse `data` points into the bytes that were parsed.
+// Freed by safetensors_free. After safetensors_parse `data` points into the parsed bytes.
 typedef struct SafetensorsFile {
     SafetensorsArray *arrays;
     size_t count;
@@ -36,11 +36,11 @@ typedef struct SafetensorsFile {
     json_t *strings; // names and texts
 } SafetensorsFile;
 
-// Replaces `path` at once; arrays stand in the given order.
+// Replaces `path` atomically; arrays are written in the given order.
 Status safetensors_write(const char *path, const SafetensorsArray *arrays, size_t count, const SafetensorsText *texts,
                          size_t text_count, Error *err);
 
-// A stranger's file: sizes, offsets, types and shapes are all checked.
+// Reads a file that is not trusted: sizes, offsets, types and shapes are all checked.
 Status safetensors_read(const char *path, SafetensorsFile *out, Error *err);
 Status safetensors_parse(const void *bytes, size_t size, const char *name, SafetensorsFile *out, Error *err);
 void safetensors_free(SafetensorsFile *file); // accepts {0}

@@ -17,6 +17,7 @@ typedef struct Planning {
     Tape *tape;
     Device *device;
     const GnnConfig *c;
+    GnnPlanner *planner;
     const GnnPlanInput *in;
     GnnPlan *plan;
     const GnnSet *present;

@@ -30,8 +30,8 @@ static void pose_column(const double pose[16], int column, double out[3]) {
     for (int c = 0; c < 3; c++) out[c] = pose[4 * c + column];
 }
 
-// Unit quaternion, w first, of a rotation: the largest of the four squares is taken, so that nothing is divided by a
-// small number (Shepperd 1978).
+// Unit quaternion (w first) of a rotation. The largest component is computed first, so that no division is by a small
+// number (Shepperd 1978).
 static void quaternion_of(const double R[9], double q[4]) {
     double squares[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
                          1 - R[0] - R[4] + R[8]};
@@ -45,9 +45,9 @@ static void quaternion_of(const double R[9], double q[4]) {
     for (int i = 0; i < 4; i++) q[i] = rows[k][i] * scale;
 }
 
-// ---- what the cameras look at
+// ---- the focus
 
-// Solves the symmetric 3x3 system A x = b; false when it is singular.
+// Solves the 3x3 system A x = b, A symmetric; false if it is singular.
 static bool solve(const double A[9], const double b[3], double x[3]) {
     double rows[3][3], inverse[3][3];
     for (int i = 0; i < 3; i++) memcpy(rows[i], A + 3 * i, sizeof rows[i]);
@@ -61,7 +61,7 @@ static bool solve(const double A[9], const double b[3], double x[3]) {
     return true;
 }
 
-// Least squares: sum over axes of (1 - d d^T) (x - eye) = 0.
+// Least squares over the optical axes d: sum of (1 - d d^T) (x - eye) = 0.
 static bool nearest_to_axes(const PathCamera *cameras, int count, double out[3]) {
     double A[9] = {0}, b[3] = {0};
     for (int i = 0; i < count; i++) {
@@ -92,14 +92,14 @@ void camera_path_focus(const PathCamera *cameras, int count, double focus[3], do
         }
     }
     if (!normalise(up)) memcpy(up, (double[]){0, 0, 1}, 3 * sizeof *up);
-    // One camera, or parallel ones: a metre ahead.
+    // one camera or parallel ones: a metre ahead
     if (count < 2 || !nearest_to_axes(cameras, count, focus))
         for (int c = 0; c < 3; c++) focus[c] = mean[c] + ahead[c];
 }
 
 // ---- orbit
 
-// Unit vectors across `up`: `a` as near to the x axis as can be (or to y, when up is x), and b = up x a.
+// Unit vectors across `up`: `a` as close to the x axis as possible (to y if up is x), and b = up x a.
 static void orbit_axes(const double up[3], double a[3], double b[3]) {
     int axis = fabs(up[0]) > 0.9 ? 1 : 0;
     for (int c = 0; c < 3; c++) a[c] = (c == axis) - up[axis] * up[c];
@@ -107,7 +107,7 @@ static void orbit_axes(const double up[3], double a[3], double b[3]) {
     cross(up, a, b);
 }
 
-// Angle about up, height angle and distance of a point seen from the focus, and back.
+// Azimuth about up, elevation and distance of a point seen from the focus, and back.
 typedef struct Place {
     double angle, elevation, radius;
 } Place;
@@ -120,10 +120,10 @@ static Place place_of(const double point[3], const double focus[3], const double
     return (Place){atan2(y, x), atan2(z, hypot(x, y)), sqrt(dot(r, r))};
 }
 
-// Pose of a camera there that looks at the focus.
+// Pose of a camera at this place, looking at the focus.
 static void pose_at(Place place, const double focus[3], const double up[3], double pose[16]) {
     double a[3], b[3], eye[3];
-    // Straight above or below there is no direction for "up".
+    // Directly above or below the focus, the picture's upward direction would be undefined.
     place.elevation = fmin(fmax(place.elevation, -1.5), 1.5);
     place.radius = fmax(place.radius, 1e-6);
     orbit_axes(up, a, b);
@@ -162,10 +162,10 @@ void camera_path_orbit(const OrbitOptions *orbit, int count, PathCamera *out) {
     }
 }
 
-// ---- ride between cameras
+// ---- path between cameras
 
-// A key in the coordinates that run linearly: its place, and how it is turned against a camera there that looks at the
-// focus.
+// A key camera in the coordinates that are interpolated linearly: its place, and its rotation relative to a camera at
+// that place that looks at the focus.
 typedef struct Key {
     Place place;
     double turn[4];
@@ -219,7 +219,7 @@ void camera_path_between(const PathCamera *keys, int key_count, int count, PathC
         Key from = key_of(a, focus, up), to = key_of(b, focus, up);
         out[i] = (PathCamera){.H = keys[0].H, .W = keys[0].W};
         pose_between(&from, &to, t, focus, up, out[i].world_from_camera);
-        double Ka[9], Kb[9]; // keys of another size see the same with the first one's
+        double Ka[9], Kb[9]; // keys of other sizes keep their field of view at the first key's size
         camera_resize_intrinsics(a->K, a->H, a->W, keys[0].H, keys[0].W, Ka);
         camera_resize_intrinsics(b->K, b->H, b->W, keys[0].H, keys[0].W, Kb);
         for (int k = 0; k < 9; k++) out[i].K[k] = (1 - t) * Ka[k] + t * Kb[k];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras from a small JSON file.
+// Reads cameras from a JSON file.
 #include "infer/camera_path.h"
 
 #include "base/camera.h"
@@ -13,7 +13,7 @@
 
 enum { FILE_BYTES_MAX = 64 << 20, SIDE_MAX = 16384 };
 
-// The camera that is being read, for errors.
+// The camera that is being read, for error messages.
 typedef struct Reader {
     const char *name;
     size_t index;
@@ -48,7 +48,7 @@ static Status read_pose(const Reader *reader, const json_t *camera, double pose[
         if (!read_numbers(matrix, 4, 4, pose)) return wrong(reader, "world_from_camera", "4 rows of 4 numbers");
         if (!pose_rotation_error(pose, &off, &determinant) || off > 1e-3 || determinant < 0)
             return wrong(reader, "world_from_camera",
-                         "a rotation with determinant +1, a place, and the last row 0 0 0 1");
+                         "a rotation with determinant +1, a translation, and 0 0 0 1 as the last row");
         return STATUS_OK;
     }
     if (!read_numbers(json_object_get(camera, "eye"), 3, 1, eye))
@@ -57,7 +57,7 @@ static Status read_pose(const Reader *reader, const json_t *camera, double pose[
     if (json_object_get(camera, "up") && !read_numbers(json_object_get(camera, "up"), 3, 1, up))
         return wrong(reader, "up", "[x, y, z]");
     if (!camera_look_at(eye, target, up, pose))
-        return wrong(reader, "target", "another place than eye, not straight along up");
+        return wrong(reader, "target", "a point other than eye, and not directly above or below it");
     return STATUS_OK;
 }
 
@@ -76,14 +76,14 @@ static Status read_intrinsics(const Reader *reader, const json_t *camera, int H,
     return STATUS_OK;
 }
 
-// An unknown key is more often a slip than a wish.
+// An unknown key is most likely a spelling mistake.
 static Status check_keys(const Reader *reader, const json_t *object, const char *const *known) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
         bool found = false;
         for (const char *const *k = known; *k; k++) found |= strcmp(key, *k) == 0;
-        if (!found) return wrong(reader, key, "no such key");
+        if (!found) return wrong(reader, key, "a known key, found this one");
     }
     return STATUS_OK;
 }
@@ -91,7 +91,7 @@ static Status check_keys(const Reader *reader, const json_t *object, const char 
 static Status read_camera(const Reader *reader, const json_t *camera, int H, int W, PathCamera *out) {
     static const char *const known[] = {"eye", "target", "up", "fov_degrees", "intrinsics", "world_from_camera", NULL};
     *out = (PathCamera){.H = H, .W = W};
-    if (!json_is_object(camera)) return wrong(reader, "it", "an object {...}");
+    if (!json_is_object(camera)) return wrong(reader, "entry", "an object {...}");
     Status status = check_keys(reader, camera, known);
     if (status == STATUS_OK) status = read_pose(reader, camera, out->world_from_camera);
     if (status == STATUS_OK) status = read_intrinsics(reader, camera, H, W, out->K);
@@ -120,7 +120,7 @@ static Status read_root(const char *name, const json_t *root, PathCamera **out, 
     if (status != STATUS_OK) return status;
     Reader reader = {.name = name, .err = err};
     *out = malloc(json_array_size(list) * sizeof **out);
-    if (!*out) return error_set(err, STATUS_FAILED, "%s: no memory", name);
+    if (!*out) return error_set(err, STATUS_FAILED, "%s: out of memory", name);
     for (; reader.index < json_array_size(list) && status == STATUS_OK; reader.index++)
         status = read_camera(&reader, json_array_get(list, reader.index), H, W, *out + reader.index);
     *count = (int)json_array_size(list);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-// Radii of the particles, the largest of which goes to *reach; the model's r for a file without.
+// Radii of the particles, and the largest one in *reach. Files without radii use the model's r.
 static const real *load_radii(Tape *tape, const Vpd *model, const RolloutSet *set, real *reach) {
     real *host = tape_context(tape, (set->N + 1) * sizeof *host), *radius = tape_memory(tape, set->N, sizeof *radius);
     for (size_t i = 0; host && i < set->N; i++)
@@ -37,8 +37,8 @@ Status draw_load(Tape *tape, const Vpd *model, const RolloutFile *rollout, size_
     CHECK(step <= rollout->steps);
     *out = (DrawScene){0};
     if (!set->features || set->D != D)
-        return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu features per particle to draw it, found %zu",
-                         D, set->D);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "the rollout: expected %zu features per particle, as the model draws, found %zu", D, set->D);
     tape_reset(tape);
     vpd_part(tape, VPD_RENDERER);
     out->particles = (RendererParticles){.x = tape_constant(tape, set->N, 3, rollout_positions(rollout, step)),

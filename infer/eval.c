@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One evaluation: what stays the same, and memory that is used again for every picture.
+// State of one evaluation, with buffers that are reused for every picture.
 typedef struct Evaluation {
     const Vpd *model;
     const Dataset *dataset;
     const EvalOptions *options;
     Report *report;
     RolloutWorkspace workspace;
-    const EpisodeInfo *info; // of the rollout under way
+    const EpisodeInfo *info; // of the current rollout
     const EvalRollout *start;
     RolloutFile rollout;
-    Frames last, now;         // all views: the last input frame, and the frame that is measured
-    EvalPictures drawn, rest; // all views: as predicted, and with the particles of step 0
+    Frames last, now;         // all views of the last input frame and of the frame that is measured
+    EvalPictures drawn, rest; // all views, drawn with the predicted particles and with those of step 0
     uint8_t *moving, *valid;  // (H,W)
-    size_t pixels;            // that there is memory for, of all views
-    bool masks, changes;      // how moving pixels were found: by object masks, by change
+    size_t pixels;            // capacity of the buffers, all views together
+    bool masks, changes;      // how moving pixels were found: from object masks, from colour changes
 } Evaluation;
 
 static void evaluation_free(Evaluation *e) {
@@ -65,7 +65,7 @@ static Status read_frame(const Evaluation *e, int step, Frames *out, Error *err)
 
 // ---- drawing
 
-// Every view at `step`, of the particles of step `particles`.
+// Draws every view at `step` with the particles of step `particles`.
 static Status draw_all(Evaluation *e, size_t particles, size_t step, EvalPictures *out, Error *err) {
     DrawScene scene;
     size_t pixels = (size_t)e->info->H * (size_t)e->info->W;
@@ -79,7 +79,7 @@ static Status draw_all(Evaluation *e, size_t particles, size_t step, EvalPicture
     return status;
 }
 
-// Cameras that stand still see the particles of step 0 as they saw them at step 0.
+// If the cameras do not move, the particles of step 0 look as they did at step 0.
 static Status draw_step(Evaluation *e, size_t step, Error *err) {
     Status status = STATUS_OK;
     if (step > 0 && e->info->moving_cameras) status = draw_all(e, 0, step, &e->rest, err);
@@ -96,7 +96,7 @@ static void find_moving(Evaluation *e, size_t at, size_t pixels) {
     *(e->now.mask ? &e->masks : &e->changes) = true;
 }
 
-// Pixels that count; NULL when all do.
+// Pixels that are measured; NULL: all.
 static const uint8_t *find_valid(Evaluation *e, int view) {
     bool crop = e->model->config.data.crop && e->info->bounds;
     EvalPixels pixels = {&e->now, view};
@@ -127,7 +127,7 @@ static Status compare_view(Evaluation *e, int step, int view, Error *err) {
                          .valid = find_valid(e, view)};
     Status status = STATUS_OK;
     for (int m = 0; m < METHOD_COUNT && status == STATUS_OK; m++) {
-        if (m == METHOD_COPY && step == 0) continue; // it is the truth
+        if (m == METHOD_COPY && step == 0) continue; // this is the true picture itself
         image.method = (ReportMethod)m;
         image.predicted = predicted[m].rgb + 3 * at;
         image.predicted_depth = predicted[m].depth + at;
@@ -197,7 +197,7 @@ static Status measure_rollout(Evaluation *e, const EvalRollout *start, Error *er
     return status;
 }
 
-// ---- the whole
+// ---- the evaluation
 
 static void write_heading(const Evaluation *e, const EvalPlan *plan) {
     Report *report = e->report;

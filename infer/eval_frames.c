@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One evaluation: what stays the same, and memory that is used again for every picture.
+// State of one evaluation, with buffers that are reused for every picture.
 typedef struct Evaluation {
     const Dataset *dataset;
     const EvalFramesOptions *options;
     Report *report;
     int stride, steps;
     double threshold;
-    Frames before, now; // the last input frame, and the frame that is measured: all views
+    Frames before, now; // all views of the last input frame and of the frame that is measured
     uint8_t *moving;    // (H,W)
     size_t pixels;
-    size_t found;        // pictures
-    bool masks, changes; // how moving pixels were found: by object masks, by change
+    size_t found;        // number of pictures
+    bool masks, changes; // how moving pixels were found: from object masks, from colour changes
 } Evaluation;
 
 static bool wanted(const Evaluation *e, const EpisodeInfo *info) {
@@ -44,7 +44,7 @@ static Status wrong_size(const char *path, const EpisodeInfo *info, const Image 
                      info->W, info->H, image->W, image->H);
 }
 
-// folder/EPISODE/view_V/NAME_FFFF.EXTENSION; false when it does not fit or there is no such file.
+// Path folder/EPISODE/view_V/NAME_FFFF.EXTENSION; false if it is too long or there is no such file.
 static bool find_picture(const Evaluation *e, const EpisodeInfo *info, int view, int frame, const char *name,
                          const char *extension, char path[FILE_PATH_SIZE]) {
     int n = snprintf(path, FILE_PATH_SIZE, "%s/%s/view_%d/%s_%04d.%s", e->options->folder, info->name, view, name,
@@ -61,7 +61,7 @@ static Status read_colour(const char *path, const EpisodeInfo *info, Image *out,
     return status;
 }
 
-// f32 metres as they are, u16 millimetres converted.
+// Depth as f32 metres, or as u16 millimetres, which are converted.
 static Status read_depth(const char *path, const EpisodeInfo *info, float **out, Error *err) {
     Image image = {0};
     size_t pixels = (size_t)info->H * (size_t)info->W;
@@ -70,7 +70,7 @@ static Status read_depth(const char *path, const EpisodeInfo *info, float **out,
     if (image.H != info->H || image.W != info->W) status = wrong_size(path, info, &image, err);
     else if (image.channels != 1 || image.type == PIXEL_U8)
         status = error_set(err, STATUS_BAD_INPUT, "%s: expected one channel of f32 metres or u16 millimetres", path);
-    else if (!(*out = malloc(pixels * sizeof **out))) status = error_set(err, STATUS_FAILED, "%s: no memory", path);
+    else if (!(*out = malloc(pixels * sizeof **out))) status = error_set(err, STATUS_FAILED, "%s: out of memory", path);
     for (size_t i = 0; status == STATUS_OK && i < pixels; i++)
         (*out)[i] = image.type == PIXEL_F32 ? ((float *)image.pixels)[i] : (float)((uint16_t *)image.pixels)[i] / 1000;
     image_free(&image);
@@ -93,7 +93,8 @@ static Status need_pixels(Evaluation *e, size_t pixels, Error *err) {
     free(e->moving);
     e->moving = malloc(pixels);
     e->pixels = e->moving ? pixels : 0;
-    return e->moving ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare pictures of %zu pixels", pixels);
+    return e->moving ? STATUS_OK
+                     : error_set(err, STATUS_FAILED, "out of memory to compare pictures of %zu pixels", pixels);
 }
 
 static void find_moving(Evaluation *e, size_t pixels, int view) {
@@ -103,7 +104,7 @@ static void find_moving(Evaluation *e, size_t pixels, int view) {
     *(e->now.mask ? &e->masks : &e->changes) = true;
 }
 
-// The picture against the truth, and the last input frame against it.
+// Compares the picture with the truth, and the last input frame with it.
 static Status measure_view(Evaluation *e, const EpisodeInfo *info, int view, int step, const char *path, Error *err) {
     Image image = {0};
     float *depth = NULL;
@@ -129,7 +130,7 @@ static Status measure_view(Evaluation *e, const EpisodeInfo *info, int view, int
     measured.method = METHOD_COPY;
     measured.predicted = e->before.rgb + 3 * at;
     measured.predicted_depth = e->before.depth + at;
-    // At step 0 that would be the truth itself.
+    // At step 0 the last input frame is the truth itself.
     if (status == STATUS_OK && step > 0) status = report_add_image(e->report, &measured, err);
     e->found += status == STATUS_OK;
 done:
@@ -171,9 +172,9 @@ static Status measure_episode(Evaluation *e, int episode, Error *err) {
     return status;
 }
 
-// ---- the whole
+// ---- the evaluation
 
-// Steps to the end of the longest episode, and the most views; -1 steps when no episode is wanted.
+// Number of steps to the end of the longest episode, and of views; *steps is -1 if no episode is selected.
 static void find_extent(Evaluation *e, int *steps, int *views) {
     *steps = -1;
     *views = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures any other system's pictures with the metrics of `vpd eval`. They lie in
+// Measures pictures of any other system with the metrics of `vpd eval`. They are read from
 //   FOLDER/EPISODE/view_V/frame_FFFF.png     8-bit PNG of the data set's size, e.g. out/000003/view_0/frame_0008.png
 //   FOLDER/EPISODE/view_V/depth_FFFF.tiff    optional, f32 metres along z, or u16 PNG depth_FFFF.png in millimetres
 // EPISODE is the episode's name in the data set, V the index of the view, FFFF the frame of the episode (both counted
-// from 0). Pictures may be missing: what is there is measured, and how many were found is in the report.
+// from 0). Pictures may be missing; the report says how many were found.
 #ifndef VPD_INFER_EVAL_FRAMES_H
 #define VPD_INFER_EVAL_FRAMES_H
 

@@ -24,7 +24,7 @@ void eval_mask_box(EvalPixels pixels, const double *box, uint8_t *mask) {
     }
 }
 
-// Does the view have this point at about its depth?
+// Whether the view's depth shows this point, within the tolerance.
 static bool view_sees(const Frames *f, int view, const double camera_from_world[16], const double point[3]) {
     double q[3], xy[2];
     pose_apply(camera_from_world, point, q);

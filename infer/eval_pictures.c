@@ -33,7 +33,7 @@ void eval_pictures_free(EvalPictures *pictures) {
 
 // ---- in files
 
-// FOLDER/start_S/EPISODE/view_V/NAME_FFFF.png, its folder made.
+// Path FOLDER/start_S/EPISODE/view_V/NAME_FFFF.png; creates its folder.
 static Status picture_path(const EvalSheet *sheet, int view, int step, const char *name, char path[FILE_PATH_SIZE],
                            Error *err) {
     const RolloutFile *r = sheet->rollout;
@@ -50,7 +50,7 @@ static Status write_colour(const EvalSheet *sheet, int view, int step, const uin
     return status == STATUS_OK ? image_write_png(&image, path, err) : status;
 }
 
-// Millimetres; 0 where nothing is, or beyond 65.535 m.
+// Writes millimetres; 0 where there is no surface or depth is above 65.535 m.
 static Status write_depth(const EvalSheet *sheet, int view, int step, const float *depth, Error *err) {
     char path[FILE_PATH_SIZE];
     Image image = {0};

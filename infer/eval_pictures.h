@@ -10,17 +10,18 @@
 typedef struct EvalPictures {
     int V, H, W;
     uint8_t *rgb; // (V,H,W,3)
-    float *depth; // (V,H,W) metres, 0 = nothing there
+    float *depth; // (V,H,W) metres, 0 = no surface
 } EvalPictures;
 
-// Room for `pixels` of all views together; false without memory.
+// Allocates buffers for `pixels`, all views together; false if memory is short.
 bool eval_pictures_reserve(EvalPictures *pictures, size_t pixels);
 void eval_pictures_copy(const EvalPictures *from, EvalPictures *to);
 void eval_pictures_free(EvalPictures *pictures); // accepts {0}
 
 enum { SHEET_COLUMNS = 8, SHEET_VIEWS = 2 };
 
-// The files of one rollout, and the sheet of a few steps seen by the first input view and the first held-out one.
+// The picture files of one rollout, and the overview of a few steps in the first input view and the first held-out
+// view.
 typedef struct EvalSheet {
     const RolloutFile *rollout;
     const char *folder;
@@ -31,7 +32,7 @@ typedef struct EvalSheet {
 } EvalSheet;
 
 Status eval_sheet_open(EvalSheet *sheet, const char *folder, const RolloutFile *rollout, Error *err);
-// Writes the pictures of a step, and keeps those that the sheet shows. `truth` holds all views of one frame.
+// Writes the pictures of a step, and keeps those that the overview shows. `truth` holds all views of one frame.
 Status eval_sheet_add(EvalSheet *sheet, int step, const Frames *truth, const EvalPictures *drawn, Error *err);
 Status eval_sheet_write(const EvalSheet *sheet, Error *err);
 void eval_sheet_free(EvalSheet *sheet); // accepts {0}

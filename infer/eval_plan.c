@@ -13,7 +13,7 @@ typedef struct Planning {
     const Dataset *dataset;
     const EvalChoice *choice;
     EvalPlan *plan;
-    int left_out, unnamed; // starts that do not fit, and how many of them the note has no room for
+    int left_out, unnamed; // starts that do not fit, and how many of them are not named in the note
     int nearest;           // episode of the last of them
     int nearest_start, nearest_stride;
 } Planning;
@@ -25,7 +25,8 @@ void eval_plan_free(EvalPlan *plan) {
     *plan = (EvalPlan){0};
 }
 
-// Steps behind the latest start that was asked for, or else the earliest there is, in the episode that allows fewest.
+// Steps from the latest start (the requested one, or else the earliest possible) to the end, in the episode with the
+// fewest.
 static Status choose_steps(Planning *p, Error *err) {
     int steps = EVAL_DEFAULT_STEPS;
     for (int i = 0; i < p->choice->episode_count; i++) {

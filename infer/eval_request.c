@@ -65,23 +65,24 @@ void eval_episodes_free(EvalEpisodes *episodes) {
 
 // ---- the evaluation
 
-// Motion alone is measured on particles of objects, by masks, against where the objects are: without them the result
-// would be empty.
+// Motion is measured on particles of objects, which need masks, against the objects' true positions. Without them the
+// report would be empty.
 static Status check_motion(const Dataset *dataset, const EvalRequest *request, Error *err) {
     const char *path = dataset_info(dataset)->path;
     bool positions = false;
     if (!request->motion_only) return STATUS_OK;
     if (request->steps == 0)
-        return error_set(err, STATUS_BAD_INPUT, "motion alone needs a step to predict, found 0 steps");
+        return error_set(err, STATUS_BAD_INPUT, "an evaluation of motion alone needs at least 1 step, found 0");
     for (int i = 0; i < request->episodes->count; i++) {
         const EpisodeInfo *info = dataset_episode(dataset, request->episodes->list[i]);
         if (info->object_position && info->O > 0 && info->has_mask) return STATUS_OK;
         positions = positions || (info->object_position && info->O > 0);
     }
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s: the motion of objects cannot be measured, as these episodes have no %s; measure pictures "
-                     "instead (without --motion)",
-                     path, positions ? "mask" : "state/object_position");
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: the motion of objects cannot be measured, because these episodes have no %s; measure pictures "
+        "instead (without --motion)",
+        path, positions ? "mask" : "state/object_position");
 }
 
 Status eval_request_run(const Session *session, const Dataset *dataset, const EvalRequest *request, Report *report,
@@ -100,7 +101,7 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
                            .log = request->log};
     if (request->motion_only && (request->pictures || request->seen_only))
         return error_set(err, STATUS_BAD_INPUT,
-                         "motion alone draws nothing, so it goes neither with pictures nor with seen");
+                         "an evaluation of motion alone draws nothing; leave out its pictures and seen_only");
     Status status = check_motion(dataset, request, err);
     if (status == STATUS_OK && request->pictures) status = file_make_folders(request->pictures, err);
     if (status == STATUS_OK) status = eval_plan_make(session->model, dataset, &choice, &plan, err);

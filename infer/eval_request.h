@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evaluation as it is asked for by `vpd eval` and by the library: which episodes by name or split, then
-// plan and run.
+// An evaluation as `vpd eval` and the library request it: choose episodes by name or split, then plan and run.
 #ifndef VPD_INFER_EVAL_REQUEST_H
 #define VPD_INFER_EVAL_REQUEST_H
 
@@ -13,8 +12,8 @@ typedef struct EvalEpisodes {
     char words[64];          // "val,test", for the heading
 } EvalEpisodes;
 
-// `splits`: "train,test"; NULL: "val,test". `names` (name_count), by name or number, take their place. An unknown name
-// or split, or no episode at all, is STATUS_BAD_INPUT. Free `out` also after an error.
+// `splits`: "train,test"; NULL: "val,test". Episodes in `names` (name_count), by name or number, are used instead if
+// there are any. An unknown name or split, or an empty result, is STATUS_BAD_INPUT. Free `out` also after an error.
 Status eval_episodes_choose(const Dataset *dataset, const char *splits, const char *const *names, int name_count,
                             EvalEpisodes *out, Error *err);
 void eval_episodes_free(EvalEpisodes *episodes); // accepts {0}
@@ -24,11 +23,11 @@ typedef struct EvalRequest {
     IntList starts, views; // as in EvalChoice and EvalOptions
     int steps;             // < 0: as in EvalChoice
     bool seen_only, motion_only;
-    const char *pictures; // folder, made when missing; NULL: none
-    const Log *log;       // progress, and what was left out as a warning
+    const char *pictures; // folder, created if missing; NULL: none
+    const Log *log;       // progress, and a warning about starts that are left out
 } EvalRequest;
 
-// Fills the report with its heading. Pictures together with motion_only are STATUS_BAD_INPUT.
+// Fills the report and its heading. Pictures together with motion_only are STATUS_BAD_INPUT.
 Status eval_request_run(const Session *session, const Dataset *dataset, const EvalRequest *request, Report *report,
                         Error *err);
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Particles and rollouts as files that other programs read: the present set at step 0 .. steps, with what is known of
-// each particle. World coordinates in metres, z up as in the recording, unless a format says otherwise. Each file
-// appears at once under its name or not at all.
+// Exports rollouts for other programs: the present particles at steps 0 to `steps`, with all that is known of each
+// particle. World coordinates in metres, z up as in the recording, unless a format says otherwise. A file appears under
+// its name only when it is complete.
 #ifndef VPD_INFER_EXPORT_H
 #define VPD_INFER_EXPORT_H
 
 #include "files/rollout_file.h"
 
-// FOLDER/step_0000.ply, step_0001.ply, ..: binary little-endian, x y z float, and where known red green blue uchar,
-// label ushort, radius float. The folder is made; files of other names in it stay.
+// FOLDER/step_0000.ply, step_0001.ply, ..: binary little-endian, x y z float, and if known red green blue uchar, label
+// ushort, radius float. The folder is created; other files in it are kept.
 Status export_ply(const RolloutFile *rollout, const char *folder, Error *err);
 
-// One numpy archive, uncompressed: positions (steps+1,N,3) f4, time (steps+1) f8, background (3) f4, and where known
+// One uncompressed numpy archive: positions (steps+1,N,3) f4, time (steps+1) f8, background (3) f4, and if known
 // features (N,D) or (steps+1,N,D) f4, colour (N,3) u1, radius (N) f4, moving (N) b1, labels (N) u2, bounds (2,3) f8,
-// intrinsics (V,3,3) f8, world_from_camera (1 or steps+1,V,4,4) f8; meta, JSON as bytes: where it came from.
+// intrinsics (V,3,3) f8, world_from_camera (1 or steps+1,V,4,4) f8; meta: the origin of the rollout, as bytes of JSON.
 Status export_npz(const RolloutFile *rollout, const char *path, Error *err);
 
-// One binary glTF 2.0 (.glb): each step is a node with a point primitive, and an animation scales one after the other
-// from 0 to 1 by steps. That is core glTF, which every viewer with node animation plays; morph targets would be smaller
-// in nothing, and viewers bound how many they take. A root node turns z up into glTF's y up; colours are linear.
+// One binary glTF 2.0 file (.glb). Each step is a node with a point primitive, and an animation shows one node at a
+// time by its scale, 0 or 1. This is core glTF, which every viewer with node animation plays; morph targets would not
+// be smaller, and viewers limit their number. A root node converts z up to glTF's y up. Colours are linear.
 Status export_gltf(const RolloutFile *rollout, const char *path, Error *err);
 
-// One USD text file (.usda): a Points prim with a sample per step, widths (2 radius / 4), displayColor (linear) and
+// One USD text file (.usda): a Points prim with a time sample per step, widths (radius / 2), displayColor (linear) and
 // primvars:label.
 Status export_usda(const RolloutFile *rollout, const char *path, Error *err);
 
@@ -30,10 +30,10 @@ typedef enum ExportFormat { EXPORT_PLY, EXPORT_NPZ, EXPORT_GLTF, EXPORT_USDA, EX
 // "ply", "npz", "gltf", "usda"
 const char *export_format_name(ExportFormat format);
 
-// One of the four above.
+// Writes one of the four formats above.
 Status export_rollout(const RolloutFile *rollout, ExportFormat format, const char *path, Error *err);
 
-// sRGB byte to linear [0,1].
+// Converts an sRGB byte to linear [0,1].
 float export_linear(uint8_t value);
 
 #endif

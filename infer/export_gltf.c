@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file: a header, a JSON chunk that describes, a binary chunk with the numbers:
+// The file is a header, a JSON chunk with the description, and a binary chunk with the numbers:
 //   positions (steps+1,N,3) f32 | colours (N,4) u16 | times (steps+1,3) f32 | scales 1 0 0, 0 1 0, 0 1 1 of 3 keys
 #include "base/check.h"
 #include "base/file.h"
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { FLOAT = 5126, USHORT = 5123, ARRAY_BUFFER = 34962, POINTS = 0 };
-enum { KEYS = 3, SCALES = 3 }; // of a node's animation; the first, a middle and the last node have one of three courses
+// keys of a node's animation; scale curves of the first node, a middle one and the last one
+enum { KEYS = 3, SCALES = 3 };
 
 enum { HEADERS = 12 + 8 + 8 }; // bytes of the file's and the chunks' headers
 
@@ -37,12 +38,12 @@ static bool lay_out(const RolloutFile *r, Layout *out) {
     out->times = animated ? S * KEYS * sizeof(float) : 0;
     out->scales = animated ? SCALES * KEYS * 3 * sizeof(float) : 0;
     out->total = out->positions + out->colours + out->times + out->scales;
-    return out->positions < UINT32_MAX && out->total < UINT32_MAX; // the format counts so
+    return out->positions < UINT32_MAX && out->total < UINT32_MAX; // the format stores sizes in 32 bits
 }
 
-// ---- what describes: accessors 0 .. S-1 positions, then colours, times, scales
+// ---- the description: accessors 0 .. S-1 are positions, then colours, times, scales
 
-// Appends; the view's offset moves on.
+// Appends a buffer view and advances the offset.
 static void add_view(json_t *views, size_t *offset, size_t bytes, int target) {
     json_t *view =
         json_pack("{s:i s:I s:I}", "buffer", 0, "byteOffset", (json_int_t)*offset, "byteLength", (json_int_t)bytes);
@@ -86,8 +87,8 @@ static json_t *position_accessor(const RolloutFile *r, size_t step) {
     return out;
 }
 
-// A node's keys: hidden from 0 on, seen at its own time, hidden at the next one's. The last one is seen for as long as
-// the others; the first begins seen.
+// Key times of a node: hidden from 0, shown at its own time, hidden at the time of the next. The first node starts
+// shown; the last is shown for as long as the others.
 static void node_times(const RolloutFile *r, size_t step, float keys[KEYS]) {
     double start = r->time[0], length = r->time[r->steps] - r->time[r->steps - 1];
     double begin = r->time[step] - start, end = step < r->steps ? r->time[step + 1] - start : begin + length;
@@ -129,7 +130,7 @@ static json_t *make_meshes(const RolloutFile *r, const Layout *bytes) {
     return out;
 }
 
-// Node 0 turns z up into y up and holds one node per step; those behind the first begin hidden.
+// Node 0 converts z up to y up and holds one node per step; all but the first start hidden.
 static json_t *make_nodes(const RolloutFile *r) {
     json_t *out = json_array(), *children = json_array();
     for (size_t step = 0; step <= r->steps; step++) json_array_append_new(children, json_integer((json_int_t)step + 1));
@@ -226,7 +227,7 @@ static Status write_file(const char *temporary, void *context, Error *err) {
     return good ? STATUS_OK : file_error(err, glb->path, "write", errno ? errno : EIO);
 }
 
-// The description with its padding; false without memory.
+// Serialises the description with its padding; false if memory is short.
 static bool make_json(Glb *glb) {
     json_t *root = describe(glb->rollout, &glb->bytes);
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
@@ -241,14 +242,14 @@ static bool make_json(Glb *glb) {
 
 static Status too_large(const Glb *glb, Error *err) {
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: %zu particles at %zu steps are more than the 4 GiB of a glTF file; export fewer steps",
+                     "%s: %zu particles at %zu steps exceed the 4 GiB limit of glTF files; export fewer steps",
                      glb->path, glb->rollout->sets[0].N, glb->rollout->steps + 1);
 }
 
 Status export_gltf(const RolloutFile *rollout, const char *path, Error *err) {
     Glb glb = {.rollout = rollout, .path = path};
     if (!lay_out(rollout, &glb.bytes)) return too_large(&glb, err);
-    if (!make_json(&glb)) return error_set(err, STATUS_FAILED, "%s: no memory for its description", path);
+    if (!make_json(&glb)) return error_set(err, STATUS_FAILED, "%s: out of memory for the file's description", path);
     bool fits = HEADERS + glb.json_bytes + glb.bytes.total <= UINT32_MAX;
     Status status = fits ? file_write_atomic(path, write_file, &glb, err) : too_large(&glb, err);
     free(glb.json);

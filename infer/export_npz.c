@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A zip archive of stored (not compressed) .npy files. Every entry uses the 64-bit sizes of the zip format, so that
-// none is too large; readers of numpy archives (Python's zipfile, cnpy, ..) take both.
+// A zip archive of stored (uncompressed) .npy files. Every entry uses zip's 64-bit sizes, so that no array is too
+// large; readers of numpy archives (Python's zipfile, cnpy, ..) accept both sizes.
 #include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -14,7 +14,7 @@
 
 enum { ENTRIES_MAX = 16, HEADER_MAX = 256, PARTS_MAX = 2 };
 
-// An array in one piece, or in two: step 0 and the steps behind it lie apart.
+// An array in one piece, or in two: step 0 and the steps after it are separate arrays.
 typedef struct Entry {
     const char *name, *type; // "positions", "<f4"
     int rank;
@@ -35,7 +35,7 @@ typedef struct Archive {
 
 static size_t type_bytes(const char *type) { return (size_t)atoi(type + 2); }
 
-// dims end with 0. `first` NULL: the array is absent.
+// `dims` end with 0. If `first` is NULL, the array is left out.
 static void add(Archive *a, const char *name, const char *type, const size_t *dims, const void *first,
                 const void *rest) {
     size_t row = type_bytes(type);
@@ -98,7 +98,7 @@ static void write_npy_header(Entry *e) {
 static uint32_t add_crc(uint32_t crc, const void *data, size_t bytes) {
     const uint8_t *at = data;
     for (size_t done = 0; done < bytes;) {
-        size_t piece = bytes - done < 1 << 30 ? bytes - done : 1 << 30; // zlib counts in uInt
+        size_t piece = bytes - done < 1 << 30 ? bytes - done : 1 << 30; // zlib takes lengths as uInt
         crc = (uint32_t)crc32(crc, at + done, (uInt)piece);
         done += piece;
     }
@@ -131,9 +131,10 @@ enum {
     VERSION = 45,
     STORED = 0,
     DATE = 0x21
-}; // 4.5 knows 64-bit sizes; 1 January 1980, so that equal content is equal bytes
+}; // version 4.5 supports 64-bit sizes; dated 1 January 1980, so that equal content gives equal bytes
 
-// What local and central records share: version, flags, method, time, date, checksum, and sizes that stand elsewhere.
+// Fields that local and central records share: version, flags, method, time, date, checksum, and the marker for 64-bit
+// sizes.
 static void put_common(Record *r, const Entry *e) {
     put(r, VERSION, 2), put(r, 0, 2), put(r, STORED, 2), put(r, 0, 2), put(r, DATE, 2), put(r, e->crc, 4);
     put(r, UINT32_MAX, 4), put(r, UINT32_MAX, 4), put(r, strlen(e->name) + 4, 2);
@@ -220,7 +221,7 @@ Status export_npz(const RolloutFile *r, const char *path, Error *err) {
         collect(archive, r, text, type);
         status = file_write_atomic(path, write_file, archive, err);
     } else {
-        error_set(err, STATUS_FAILED, "%s: no memory for what is to be written", path);
+        error_set(err, STATUS_FAILED, "%s: out of memory for the archive", path);
     }
     free(archive);
     free(text);

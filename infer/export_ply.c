@@ -39,7 +39,7 @@ Status export_ply(const RolloutFile *r, const char *folder, Error *err) {
     Status status = file_make_folders(folder, err);
     if (status != STATUS_OK) return status;
     uint8_t *memory = size_mul(row, set->N, &bytes) && size_add(bytes, HEADER, &bytes) ? malloc(bytes) : NULL;
-    if (!memory) return error_set(err, STATUS_FAILED, "%s: no memory for %zu particles", folder, set->N);
+    if (!memory) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu particles", folder, set->N);
     for (size_t step = 0; step <= r->steps && status == STATUS_OK; step++) {
         size_t header = (size_t)write_header(r, step, (char *)memory, HEADER);
         write_rows(set, rollout_positions(r, step), memory + header);

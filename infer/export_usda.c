@@ -22,7 +22,7 @@ static void put_points(FILE *out, const float *x, size_t N) {
                 (double)x[3 * i + 2]);
 }
 
-// Lower and upper corner of a step.
+// Bounding box of a step.
 static void put_extent(FILE *out, const float *x, size_t N) {
     float low[3] = {0}, high[3] = {0};
     for (size_t i = 0; i < N; i++)

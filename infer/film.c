@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- what is to be drawn
+// ---- which pictures
 
 void film_free(Film *film) {
     free(film->shots);
@@ -18,7 +18,8 @@ void film_free(Film *film) {
 static Status film_create(Film *film, const RolloutFile *rollout, int frames, int rows, long only_step, Error *err) {
     *film = (Film){.frames = frames, .rows = rows};
     if (only_step > (long)rollout->steps)
-        return error_set(err, STATUS_BAD_INPUT, "the rollout has steps 0 to %zu, not %ld", rollout->steps, only_step);
+        return error_set(err, STATUS_BAD_INPUT, "expected a step of the rollout, 0 to %zu, found %ld", rollout->steps,
+                         only_step);
     film->shots = calloc((size_t)frames * (size_t)rows, sizeof *film->shots);
     return film->shots ? STATUS_OK
                        : error_set(err, STATUS_FAILED, "out of memory for a film of %d pictures", frames * rows);
@@ -36,8 +37,9 @@ Status film_of_views(const RolloutFile *rollout, const int *views, int count, lo
     Status status = film_create(out, rollout, only_step >= 0 ? 1 : (int)rollout->steps + 1, count, only_step, err);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         if (views[i] < 0 || views[i] >= rollout->V)
-            status = error_set(err, STATUS_BAD_INPUT, "the rollout has %d cameras, counted from 0: there is no view %d",
-                               rollout->V, views[i]);
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "expected one of the rollout's %d views, counted from 0, found view %d", rollout->V,
+                               views[i]);
     for (int i = 0; i < out->frames * count && status == STATUS_OK; i++) {
         size_t step = (size_t)(only_step >= 0 ? only_step : i / count);
         out->shots[i] = (FilmShot){step, views[i % count], draw_camera(rollout, step, views[i % count])};
@@ -73,23 +75,22 @@ typedef struct Filming {
     const RolloutFile *rollout;
     const Film *film;
     const FilmOptions *options;
-    Frames frames;  // true pictures of the frame under way: all its rows' views
-    bool has_truth; // of the frame under way
+    Frames frames;  // true pictures of the current frame: the views of all rows
+    bool has_truth; // whether the current frame has any
     int columns;
     uint8_t **pictures; // (rows, 3) of (H,W,3)
     VideoPanel *panels; // (rows, columns)
     char (*captions)[64];
 } Filming;
 
-// The rollout must have come from this episode, or its pictures do not belong beside.
+// The rollout must come from this episode: the true pictures are drawn beside it.
 static Status check_truth(const RolloutFile *r, const FilmOptions *options, Error *err) {
     if (!options->truth) return STATUS_OK;
     const EpisodeInfo *info = dataset_episode(options->truth, options->episode);
     if (info->V == r->V && info->H == r->H && info->W == r->W && r->first_frame < info->F) return STATUS_OK;
-    return error_set(
-        err, STATUS_BAD_INPUT,
-        "%s:/episodes/%s: expected the %d views of %d x %d pixels that the rollout came from, found %d of %d x %d",
-        info->file, info->name, r->V, r->W, r->H, info->V, info->W, info->H);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s:/episodes/%s: expected %d views of %d x %d pixels as in the rollout, found %d of %d x %d",
+                     info->file, info->name, r->V, r->W, r->H, info->V, info->W, info->H);
 }
 
 static Status read_truth(Filming *f, const FilmShot *shots, Error *err) {
@@ -139,7 +140,7 @@ Status film_draw_shot(RolloutWorkspace *workspace, const DrawScene *scene, const
 
 enum { TRUTH, PREDICTED, DIFFERENCE, KINDS };
 
-// At most 16 characters: a panel is 192 pixels wide.
+// At most 16 characters, because a panel is 192 pixels wide.
 static void caption(const Filming *f, int kind, const FilmShot *shot, char out[64]) {
     bool heldout = shot->view >= 0 && f->rollout->heldout && f->rollout->heldout[shot->view];
     if (kind != PREDICTED && !f->has_truth) snprintf(out, 64, "%s", kind == TRUTH ? "video has ended" : "");
@@ -150,7 +151,7 @@ static void caption(const Filming *f, int kind, const FilmShot *shot, char out[6
     else snprintf(out, 64, "model%s", heldout ? ", held out" : "");
 }
 
-// The panels of one row: truth, prediction, difference, as many as there are columns.
+// The panels of one row: truth, prediction and difference, or the first of these.
 static Status draw_row(Filming *f, const DrawScene *scene, int row, const FilmShot *shot, Error *err) {
     uint8_t **pictures = f->pictures + (size_t)row * KINDS;
     size_t pixels = (size_t)f->film->H * (size_t)f->film->W;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How far the data's time step may be from the learned one, and one interval of the history from its mean.
+// Relative tolerance of the data's time step against the learned one, and of each interval against the mean.
 #define STEP_TOLERANCE 0.01
 #define INTERVAL_TOLERANCE 0.2
 
@@ -42,11 +42,11 @@ Status history_find_episode(const Dataset *dataset, const char *text, int *episo
     *episode = first;
     if (found == 1) return STATUS_OK;
     if (found > 1)
-        return error_set(err, STATUS_BAD_INPUT, "%s: %d episodes have the name %.100s; say which as %s:%s",
+        return error_set(err, STATUS_BAD_INPUT, "%s: %d episodes have the name %.100s; name the file too, as in %s:%s",
                          dataset_info(dataset)->path, found, text, dataset_episode(dataset, first)->file,
                          dataset_episode(dataset, first)->name);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: has no episode %.100s; expected a name such as %s, or a number from 0 to %d",
+                     "%s: no episode %.100s; expected a name such as %s, or a number from 0 to %d",
                      dataset_info(dataset)->path, text, dataset_episode(dataset, 0)->name, count - 1);
 }
 
@@ -113,7 +113,7 @@ static Status check_start(const Vpd *model, const EpisodeInfo *info, int start, 
         info->file, info->name, start, first, info->F - 1, T);
 }
 
-// Between two frames of the history there must lie about one learned step.
+// Consecutive frames of the history must be about one learned time step apart.
 static Status check_intervals(const Vpd *model, const EpisodeInfo *info, const Frames *frames, double time_step,
                               Error *err) {
     for (int t = 1; t < frames->F && time_step > 0 && vpd_has_dynamics(model); t++) {

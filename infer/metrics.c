@@ -85,7 +85,7 @@ static void ssim_moments(const uint8_t *a, const uint8_t *b, int W, float *out) 
     }
 }
 
-// out[i] = sum_k window[k] in[i + k * stride]
+// 1-D convolution: out[i] = sum_k window[k] in[i + k * stride]
 static void ssim_blur(const float *in, size_t stride, const float *window, int count, float *out) {
     for (int i = 0; i < count; i++) out[i] = 0;
     for (int k = 0; k < SSIM_WINDOW; k++) {
@@ -94,7 +94,7 @@ static void ssim_blur(const float *in, size_t stride, const float *window, int c
     }
 }
 
-// m (SSIM_MOMENTS, W) of weighted moments; a third of the result is added to map (one of three channels).
+// SSIM of one row from its weighted moments m (SSIM_MOMENTS, W); adds a third of it to `map`, as one of three channels.
 static void ssim_add_row(const float *m, int W, int count, float *map) {
     const float c1 = 0.01f * 0.01f, c2 = 0.03f * 0.03f;
     for (int x = 0; x < count; x++) {
@@ -104,7 +104,7 @@ static void ssim_add_row(const float *m, int W, int count, float *map) {
     }
 }
 
-// scratch: rows weighted along x (H, SSIM_MOMENTS, W), then one row before and one after weighting.
+// `scratch`: the moments weighted along x (H, SSIM_MOMENTS, W), then one row before and one after weighting.
 static void ssim_channel(const uint8_t *a, const uint8_t *b, int H, int W, const float *window, float *scratch,
                          float *map) {
     size_t w = (size_t)W, row = SSIM_MOMENTS * w;

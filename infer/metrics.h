@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near a picture is to the truth. In go (H,W,3) u8 pictures, (H,W) f32 depth along z in metres (0 = missing) and
-// (H,W) masks of bytes (0 or 1); out come means that know how many values they hold. An empty mask gives no value: the
-// functions return false and leave *out alone.
+// Metrics between a picture and the truth. Inputs are (H,W,3) u8 pictures, (H,W) f32 depth along z in metres (0 =
+// missing) and (H,W) masks of bytes (0 or 1). Results are means that know how many values they hold. For an empty mask
+// the functions return false and leave *out unchanged.
 #ifndef VPD_INFER_METRICS_H
 #define VPD_INFER_METRICS_H
 
@@ -9,21 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---- means that keep their count
+// ---- means with counts
 
 typedef struct Mean {
     double sum, square;     // of the values and of their squares
-    size_t count, rejected; // values taken; values that were not finite and are left out
+    size_t count, rejected; // values that were added; values that were rejected because they are not finite
 } Mean;
 
 void mean_add(Mean *mean, double value);
 void mean_merge(Mean *into, const Mean *from);
 double mean_value(const Mean *mean);     // NaN when count is 0
-double mean_deviation(const Mean *mean); // of the values (not of the mean); NaN below two values
+double mean_deviation(const Mean *mean); // of the values (not of the mean); NaN for fewer than two
 
 // ---- pictures
 
-// PSNR of equal pictures would be infinite: it is cut off here (8-bit rounding alone gives 59 dB).
+// Equal pictures would have infinite PSNR; it is limited to this (8-bit rounding alone gives 59 dB).
 #define METRICS_PSNR_MAX 100.0
 
 // -10 log10 of the mean squared error over pixels and channels, colours in [0,1]. `mask` NULL: all pixels.
@@ -33,9 +33,9 @@ enum { SSIM_WINDOW = 11 };
 #define SSIM_SIGMA 1.5
 
 // Wang et al. 2004: Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, range 1, population covariance, each
-// channel apart (as scikit-image with gaussian_weights and use_sample_covariance=False). map (H,W): mean over channels
-// of the window around each pixel; NaN where it does not lie wholly inside. `scratch`: metrics_ssim_scratch(H, W)
-// floats.
+// channel separately (as scikit-image with gaussian_weights and use_sample_covariance=False). map (H,W): mean over
+// channels for the window around each pixel; NaN if the window is not inside the picture. `scratch`:
+// metrics_ssim_scratch(H, W) floats.
 size_t metrics_ssim_scratch(int H, int W);
 void metrics_ssim_map(const uint8_t *a, const uint8_t *b, int H, int W, float *scratch, float *map);
 // Mean of the map over the pixels of the mask (NULL: all) that are not NaN.
@@ -44,18 +44,18 @@ bool metrics_ssim(const float *map, const uint8_t *mask, size_t pixels, double *
 // Mean |a - b| in metres over pixels of the mask where both are valid (finite and > 0).
 bool metrics_depth_error(const float *a, const float *b, const uint8_t *mask, size_t pixels, double *out);
 
-// ---- masks; each function returns how many pixels are set
+// ---- masks; each function returns the number of set pixels
 
-// Largest channel difference from the last input frame that still counts as unchanged, in [0,1].
+// A pixel counts as unchanged if no channel differs from the last input frame by more than this, in [0,1].
 #define METRICS_CHANGE_THRESHOLD 0.1
 
 // Pixels that show an object (id > 0) in the true picture.
 size_t mask_from_objects(const uint16_t *ids, size_t pixels, uint8_t *out);
 // Pixels where a channel of `now` differs from the same pixel of `before` by more than `threshold` (in [0,1]).
 size_t mask_from_change(const uint8_t *now, const uint8_t *before, double threshold, size_t pixels, uint8_t *out);
-// Every pixel within `radius` rows and columns of a set one (a square of 2 radius + 1). `out` may not be `mask`.
+// Sets all pixels within `radius` rows and columns of a set one. `out` must not be `mask`.
 size_t mask_dilate(const uint8_t *mask, int H, int W, int radius, uint8_t *out);
-// mask &= other; `other` NULL changes nothing.
+// mask &= other; NULL changes nothing.
 size_t mask_and(uint8_t *mask, const uint8_t *other, size_t pixels);
 
 #endif

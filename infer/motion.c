@@ -19,7 +19,7 @@ void line_fit_add(LineFit *fit, double x, double y) {
 
 double line_fit_slope(const LineFit *fit) { return fit->xx > 0 ? fit->xy / fit->xx : NAN; }
 
-// Centred sums; false when a spread is nothing but rounding.
+// Centred sums; false if a spread is only rounding error.
 static bool centre(const LineFit *fit, double *xx, double *xy, double *yy) {
     if (fit->count < 2) return false;
     double n = (double)fit->count;
@@ -61,7 +61,7 @@ static void jacobi_rotate(double m[4][4], int p, int q) {
 }
 
 static double largest_eigenvalue(double m[4][4]) {
-    enum { SWEEPS = 30 }; // convergence is quadratic: five or six do
+    enum { SWEEPS = 30 }; // convergence is quadratic; five or six are enough
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         double off = 0, all = 0;
         for (int i = 0; i < 16; i++) *(i % 5 ? &off : &all) += m[i / 4][i % 4] * m[i / 4][i % 4];
@@ -72,8 +72,8 @@ static double largest_eigenvalue(double m[4][4]) {
     return fmax(fmax(m[0][0], m[1][1]), fmax(m[2][2], m[3][3]));
 }
 
-// The rotation R that makes sum_i |b_i - R a_i|^2 smallest leaves sum |a|^2 + sum |b|^2 - 2 lambda, with lambda the
-// largest eigenvalue of Horn's matrix of S = sum_i a_i b_i^T.
+// For the rotation R that minimises sum_i |b_i - R a_i|^2, the minimum is sum |a|^2 + sum |b|^2 - 2 lambda, where
+// lambda is the largest eigenvalue of Horn's matrix of S = sum_i a_i b_i^T.
 static double best_alignment(const double S[9]) {
     double m[4][4] = {
         {S[0] + S[4] + S[8], S[5] - S[7], S[6] - S[2], S[1] - S[3]},
@@ -132,7 +132,7 @@ static bool step_is_finite(const MotionStep *step) {
            all_finite_double(step->quaternion0, 4 * O) && all_finite_double(step->quaternion1, 4 * O);
 }
 
-// What maps a point at step 0 to where object k carries it: y = R x + t.
+// The rigid motion of object k from step 0: y = R x + t.
 typedef struct RigidMotion {
     double R[9], t[3];
 } RigidMotion;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page around its sections (infer/page/), text, tables and commands.
+// The page around its sections (infer/page/): text, tables and commands.
 #include "infer/page.h"
 
 #include "base/check.h"
@@ -193,7 +193,7 @@ static void put_contents(FILE *out, const char *text) {
     if (*text) fprintf(out, "<nav aria-label=\"Contents\"><ul>\n%s</ul></nav>\n", text);
 }
 
-// infer/page/page.html with its {{name}}s replaced.
+// Writes infer/page/page.html with each {{name}} replaced.
 static void put_page(const Page *page, FILE *out) {
     const struct {
         const char *name, *text;
@@ -221,7 +221,7 @@ static void put_page(const Page *page, FILE *out) {
     fputs(text, out);
 }
 
-// Closes body and list, so that their text is whole.
+// Closes the streams of body and contents, so that their text is complete.
 static bool close_parts(Page *page) {
     if (page->open) fputs("</section>\n", page->body);
     bool good = !ferror(page->body) && !ferror(page->list);

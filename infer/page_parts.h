@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the page*.c files alone.
+// Shared by page*.c alone.
 #ifndef VPD_INFER_PAGE_PARTS_H
 #define VPD_INFER_PAGE_PARTS_H
 
@@ -9,22 +9,22 @@
 #include <stddef.h>
 #include <stdio.h>
 
-// The files of infer/page/, which the build makes into strings (cmake/embed.cmake).
+// The files of infer/page/, embedded as strings by the build (cmake/embed.cmake).
 extern const char PAGE_HTML[], PAGE_CSS[], PAGE_JS[], CONTROLS_HTML[];
 
 struct Page {
     char *title, *subtitle;
-    char *body_text, *list_text; // what body and list were closed into
+    char *body_text, *list_text; // text of the closed streams `body` and `list`
     size_t body_size, list_size;
-    FILE *body, *list; // the sections, and the list of contents
+    FILE *body, *list; // the sections, and the contents
     int sections;
-    bool open; // a section
+    bool open; // whether a section is open
     Status status;
     Error error; // the first failure
 };
 
 void page_fail(Page *page, Status status, const char *what);
-// Text as HTML. Within text, `...` in backquotes becomes code.
+// Escapes text for HTML; `...` in backquotes becomes code.
 void page_put_escaped(FILE *out, const char *text);
 void page_put_inline(FILE *out, const char *text);
 void page_put_base64(FILE *out, const unsigned char *bytes, size_t size);

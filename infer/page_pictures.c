@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures on the page: plots, and pictures that move together.
+// Pictures on the page: plots and films.
 #include "infer/page.h"
 
 #include "base/image.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHEET_SIDE_MAX = 8192 }; // telephones decode no larger pictures
+enum { SHEET_SIDE_MAX = 8192 }; // mobile browsers decode no larger pictures
 
 static void put_png(Page *page, const uint8_t *rgb, int H, int W) {
     unsigned char *bytes = NULL;
@@ -40,7 +40,7 @@ void page_plots(Page *page, const Plot *plots, int count, const char *caption) {
 
 // ---- moving pictures
 
-// Frames of one place in the grid lie in one sheet, `across` beside each other.
+// All frames of one panel are in one sheet, `across` side by side.
 typedef struct Sheet {
     int across, down, H, W;
     uint8_t *rgb;
@@ -68,14 +68,14 @@ static void fill_sheet(const PageMoving *moving, const Sheet *sheet, const uint8
     }
 }
 
-// JSON with the words for each frame, inside an attribute.
+// Writes the frame names as JSON within an attribute.
 static void put_frame_names(Page *page, const PageMoving *moving) {
     json_t *names = json_array();
     for (int i = 0; i < moving->frames; i++) {
         char number[32];
         snprintf(number, sizeof number, "%d of %d", i + 1, moving->frames);
         json_t *name = json_string(moving->frame_names ? moving->frame_names[i] : number);
-        json_array_append_new(names, name ? name : json_string(number)); // no UTF-8: the number
+        json_array_append_new(names, name ? name : json_string(number)); // the number if the name is not UTF-8
     }
     char *text = json_dumps(names, JSON_COMPACT);
     json_decref(names);
@@ -120,15 +120,14 @@ static void put_grid(Page *page, const PageMoving *moving, const Sheet *sheet) {
 void page_moving(Page *page, const PageMoving *moving) {
     Sheet sheet = {0};
     if (moving->rows < 1 || moving->columns < 1 || moving->frames < 1 || !shape_sheet(moving, &sheet)) {
-        page_fail(
-            page, STATUS_BAD_INPUT,
-            "a video on the page: expected at least one frame, and at most as many as fit into 8192 x 8192 pixels; "
-            "show fewer steps (--steps), or make the pictures smaller (vpd data convert --size)");
+        page_fail(page, STATUS_BAD_INPUT,
+                  "a film on the page: expected 1 frame or more that fit into 8192 x 8192 pixels; "
+                  "show fewer steps (--steps), or make the pictures smaller (vpd data convert --size)");
         return;
     }
     sheet.rgb = malloc(3 * (size_t)sheet.H * (size_t)sheet.W);
     if (!sheet.rgb) {
-        page_fail(page, STATUS_FAILED, "out of memory for a video on the page");
+        page_fail(page, STATUS_FAILED, "out of memory for a film on the page");
         return;
     }
     fprintf(page->body,
@@ -137,7 +136,7 @@ void page_moving(Page *page, const PageMoving *moving) {
             moving->frames, moving->fps > 0 ? moving->fps : 8, moving->W, moving->H, sheet.across);
     put_frame_names(page, moving);
     fputs("\" role=\"group\" aria-label=\"", page->body);
-    page_put_escaped(page->body, moving->alt ? moving->alt : moving->caption ? moving->caption : "moving pictures");
+    page_put_escaped(page->body, moving->alt ? moving->alt : moving->caption ? moving->caption : "film");
     fputs("\">\n", page->body);
     put_grid(page, moving, &sheet);
     fputs(CONTROLS_HTML, page->body);

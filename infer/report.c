@@ -25,7 +25,7 @@ Status report_init(Report *report, int steps, int views, Error *err) {
     report->motion = calloc(rows, sizeof *report->motion);
     if (report->cells && report->motion) return STATUS_OK;
     report_free(report);
-    return error_set(err, STATUS_FAILED, "no memory for the evaluation of %d steps and %d views", steps, views);
+    return error_set(err, STATUS_FAILED, "out of memory for the evaluation of %d steps and %d views", steps, views);
 }
 
 void report_free(Report *report) {
@@ -38,7 +38,7 @@ void report_free(Report *report) {
 
 static Status need_scratch(Report *report, int H, int W, Error *err) {
     size_t pixels = (size_t)H * (size_t)W, floats = metrics_ssim_scratch(H, W) + pixels;
-    // The moments' rows are of W: as many pixels in another shape need another size.
+    // The buffers depend on W, so the same number of pixels in another shape needs other buffers.
     if (H == report->H && W == report->W) return STATUS_OK;
     free(report->scratch);
     free(report->masks);
@@ -48,7 +48,7 @@ static Status need_scratch(Report *report, int H, int W, Error *err) {
     report->H = good ? H : 0;
     report->W = good ? W : 0;
     report->pixels = good ? pixels : 0;
-    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory to compare pictures of %d x %d", W, H);
+    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory to compare pictures of %d x %d", W, H);
 }
 
 // ---- adding
@@ -59,7 +59,7 @@ static ReportCell *cell_at(const Report *report, ReportMethod method, ReportGrou
     return report->cells + row * (size_t)report->views + (size_t)view;
 }
 
-// Masks of the regions; NULL means all pixels. Regions from *regions on are not there.
+// Masks of the regions; NULL means all pixels. Regions from *regions on are missing.
 static void make_masks(Report *report, const ReportImage *image, const uint8_t *masks[REGION_COUNT], int *regions) {
     size_t pixels = report->pixels;
     uint8_t *moving = report->masks + pixels, *rim = moving + pixels;
@@ -134,7 +134,7 @@ int report_choose_steps(int steps, bool all, int *chosen, int capacity) {
     int count = 0;
     for (int step = 0, next = 1; step <= steps && count < capacity; step = next) {
         chosen[count++] = step;
-        int power = 4; // ..., 4, 6, 8, 12, 16, 24, ...: from 4 on the power of two below, and half of it more
+        int power = 4; // ..., 4, 6, 8, 12, 16, 24, ...: from 4 on, a power of two and one and a half times it
         while (2 * power <= step) power *= 2;
         next = all || steps <= 8 || step < 4 ? step + 1 : step + power / 2;
         if (step < steps && next > steps) next = steps;

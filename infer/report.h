@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `vpd eval` found out. The evaluation adds one picture after the other and one motion step after the other; the
-// report keeps sums and is printed as table, JSON and SVG plots.
+// Results of `vpd eval`. Pictures and motion steps are added one at a time. The report keeps sums and is printed as a
+// table, JSON and SVG plots.
 //   report_init; { report_add_image per method, step and view; motion_add(report_motion(..), ..) } ...; report_write_*
 // Step 0 is the last input frame (reconstruction); steps 1.. are predicted.
 #ifndef VPD_INFER_REPORT_H
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 typedef enum ReportMethod {
-    METHOD_MODEL,   // what is evaluated
+    METHOD_MODEL,   // the model that is evaluated
     METHOD_COPY,    // the true last input frame of the same view, at every step
     METHOD_UNMOVED, // the model's own picture of step 0, at every step ("no dynamics")
     METHOD_COUNT
@@ -25,7 +25,7 @@ typedef enum ReportRegion {
     REGION_MOVING,
     REGION_RIM,
     REGION_COUNT
-} ReportRegion; // rim: moving + 2 pixels
+} ReportRegion; // rim: moving pixels, dilated by 2 pixels
 typedef enum ReportMetric { METRIC_PSNR, METRIC_SSIM, METRIC_DEPTH, METRIC_COUNT } ReportMetric;
 typedef enum ReportGroup { GROUP_INPUT, GROUP_HELDOUT, GROUP_COUNT } ReportGroup;
 
@@ -43,12 +43,12 @@ typedef struct Report {
     int steps, views;                                   // steps predicted: rows 0..steps; views of the data set
     ReportCell *cells;                                  // (METHOD_COUNT, GROUP_COUNT, steps+1, views)
     MotionTally *motion;                                // (METHOD_COUNT, steps+1)
-    char model[512], data[512], split[64], moving[128]; // words for the heading; empty ones are left out
-    int episodes, rollouts; // how many went in (several rollouts may start in one episode), for the heading
+    char model[512], data[512], split[64], moving[128]; // text of the heading; empty ones are left out
+    int episodes, rollouts; // how many were measured (an episode may have several rollouts), for the heading
     double time_step;       // seconds; 0 = unknown
-    float *scratch;         // of metrics_ssim_map, and its map
+    float *scratch;         // for metrics_ssim_map and its map
     uint8_t *masks;         // (REGION_COUNT, pixels)
-    int H, W;               // that scratch and masks are for
+    int H, W;               // size that scratch and masks are for
     size_t pixels;          // H W
 } Report;
 
@@ -58,12 +58,12 @@ void report_free(Report *report); // accepts {0}
 typedef struct ReportImage {
     ReportMethod method;
     int step, view;
-    bool heldout; // the view was never an input
+    bool heldout; // the view is not an input
     int H, W;
     const uint8_t *predicted, *truth;          // (H,W,3)
     const float *predicted_depth, *true_depth; // (H,W) metres, 0 = missing; NULL: no depth error
     const uint8_t *moving;                     // (H,W) NULL: only the whole image is measured
-    const uint8_t *valid;                      // (H,W) pixels that count at all (data.crop); NULL = all
+    const uint8_t *valid;                      // (H,W) pixels that are measured at all (data.crop); NULL = all
 } ReportImage;
 
 Status report_add_image(Report *report, const ReportImage *image, Error *err);
@@ -72,23 +72,24 @@ MotionTally *report_motion(Report *report, ReportMethod method, int step);
 // Mean over the views of a group (or of one view, when view >= 0) of one metric.
 Mean report_mean(const Report *report, ReportMethod method, ReportGroup group, ReportRegion region, ReportMetric metric,
                  int step, int view);
-int report_last_step(const Report *report); // the last one that anything was added for; 0 when none
+int report_last_step(const Report *report); // the last step with anything added; 0 if none
 
 // Three sentences: pictures compared with copying the last frame, motion compared with predicting none, and the weakest
-// point with what to do about it.
+// point with advice.
 typedef struct ReportVerdict {
     char pictures[256], motion[256], weakest[256];
 } ReportVerdict;
 void report_verdict(const Report *report, ReportVerdict *out);
 
-// Aligned text, with the verdict at its end. Few steps are chosen when there are many, all with `all_steps`.
+// Prints aligned text that ends with the verdict. If there are many steps, some are chosen, unless `all_steps`.
 void report_print(const Report *report, bool all_steps, FILE *out);
-// Every number with its count and spread, per view and for all views of a group together; no value is null.
+// Every number with its count and spread, per view and for each group of views; missing values are left out, never
+// null.
 Status report_write_json(const Report *report, FILE *out, Error *err);
-// One stand-alone picture of report_plots.
+// One self-contained picture of report_plots.
 Status report_write_svg(const Report *report, FILE *out, Error *err);
 
-// PSNR over steps for moving and all pixels, input and held-out views apart, and motion: as far as there are numbers.
+// PSNR over steps for moving and all pixels, for input and held-out views, and motion, if there are values.
 typedef struct ReportPlots {
     Plot plots[8];
     int count;
@@ -98,8 +99,8 @@ typedef struct ReportPlots {
 Status report_plots(const Report *report, ReportPlots *out, Error *err);
 void report_plots_free(ReportPlots *plots);
 
-// Steps for a table: all up to 8, else 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... and the last; returns how many, at most
-// capacity.
+// Chooses steps for a table: all up to 8, else 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... and the last. Returns how many, at
+// most `capacity`.
 int report_choose_steps(int steps, bool all, int *chosen, int capacity);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as JSON: docs/evaluation.md names every key.
+// The report as JSON. docs/evaluation.md explains every key.
 #include "base/json.h"
 #include "base/version.h"
 #include "infer/report.h"
@@ -18,7 +18,7 @@ static json_t *line_json(const LineFit *fit) {
 
 static const char *group_name(ReportGroup group) { return group == GROUP_INPUT ? "input" : "heldout"; }
 
-// One row, or NULL when nothing was added for it.
+// One row, or NULL if nothing was added for it.
 static json_t *picture_row(const Report *report, ReportMethod method, ReportGroup group, int step, int view) {
     static const char *const regions[] = {"whole", "moving", "rim"}, *const metrics[] = {"psnr_db", "ssim",
                                                                                          "depth_error_m"};
@@ -38,7 +38,7 @@ static json_t *picture_row(const Report *report, ReportMethod method, ReportGrou
     return row;
 }
 
-// One row a line, commas between; the row is given up.
+// Writes one row per line, with commas between; frees the row.
 static bool put_row(FILE *out, json_t *row, bool *first) {
     if (!row) return true;
     fputs(*first ? "\n  " : ",\n  ", out);
@@ -80,7 +80,7 @@ static bool put_motion(const Report *report, FILE *out) {
     return good;
 }
 
-// Paths need not be UTF-8: then bytes beyond ASCII become '?'.
+// Bytes of paths that are not valid UTF-8 become '?'.
 static json_t *text_json(const char *text) {
     char clean[512];
     json_t *out = json_string(text);
@@ -131,6 +131,6 @@ Status report_write_json(const Report *report, FILE *out, Error *err) {
     fputs("\n}\n", out);
     if (!good || fflush(out) != 0 || ferror(out))
         return error_set(err, STATUS_FAILED,
-                         "the evaluation cannot be written as JSON: no memory, or the disk is full");
+                         "the evaluation cannot be written as JSON: out of memory, or the disk is full");
     return STATUS_OK;
 }

@@ -9,7 +9,8 @@
 
 enum { PLOTS_MAX = 8, SERIES_PER_PLOT = 4 };
 
-// Space is handed out in order: plots, their series, and (steps + 1) values for each series and for the common x.
+// One allocation, handed out in order: plots, their series, and (steps + 1) values for each series and for the common
+// x.
 typedef struct Maker {
     const Report *report;
     ReportPlots *out;
@@ -29,7 +30,7 @@ static Plot *begin_plot(Maker *maker, const char *title, const char *label) {
     return out->plots + out->count;
 }
 
-// Keeps the series only when it holds a number.
+// Keeps the series only if it has a value.
 static void end_series(Maker *maker, Plot *plot, const char *name, const double *y, int colour, bool dashed) {
     int steps = maker->report->steps;
     bool any = false;
@@ -102,7 +103,7 @@ Status report_plots(const Report *report, ReportPlots *out, Error *err) {
     out->values = calloc(rows * ((size_t)report->steps + 1), sizeof *out->values);
     if (!out->series || !out->values) {
         report_plots_free(out);
-        return error_set(err, STATUS_FAILED, "no memory for plots of %d steps", report->steps);
+        return error_set(err, STATUS_FAILED, "out of memory for plots of %d steps", report->steps);
     }
     double *x = take_row(&maker);
     for (int step = 0; step <= report->steps; step++) x[step] = step;

@@ -10,7 +10,7 @@ typedef struct Columns {
     int step[STEPS_SHOWN], count;
 } Columns;
 
-// What stands in one row: a value for each step, times `scale`, with `digits` decimals.
+// Values of one row: one per step, times `scale`, with `digits` decimals.
 typedef double RowValue(const Report *report, const void *what, int step);
 
 static void print_row(const Report *report, const Columns *columns, const char *name, RowValue *value, const void *what,
@@ -139,11 +139,11 @@ static void print_motion(const Report *report, const Columns *columns, FILE *out
         unseen += report->motion[step].unseen;
         rejected += report->motion[step].rejected;
     }
-    if (unseen) fprintf(out, "%zu object steps are left out: no particle lay on the object\n", unseen);
-    if (rejected) fprintf(out, "%zu steps are left out: places that are not finite numbers\n", rejected);
+    if (unseen) fprintf(out, "%zu object steps are left out, because the object had no particle\n", unseen);
+    if (rejected) fprintf(out, "%zu steps are left out, because positions were not finite\n", rejected);
 }
 
-// ---- the whole
+// ---- the report
 
 static void print_heading(const Report *report, FILE *out) {
     if (report->model[0]) fprintf(out, "evaluation of %s\n", report->model);

@@ -4,20 +4,20 @@
 
 #include <math.h>
 
-// A difference of this size is more than the noise between two runs of the same model.
+// A smaller difference is within the noise between two runs of the same model.
 #define SAME_DB 0.5
 #define SAME_SHARE 0.1
-// Below this PSNR a picture is hardly recognised: colours are off by a tenth of their range.
+// Below this PSNR a picture can hardly be recognised: colours are off by a tenth of their range.
 #define DRAWN_DB 20
 #define FAR_BELOW_DB 3
 #define MOSTLY_WRONG 0.8
 #define GROWS 1.25
-// Objects that move less count as at rest: depth is not measured more precisely.
+// Objects that move less count as at rest, because depth is not measured more precisely.
 #define MOVES_METRES 1e-3
 
 // What the sentences report: means over the predicted steps, NaN where nothing was measured.
 typedef struct Facts {
-    int steps, last;                // predicted steps: asked for, and measured
+    int steps, last;                // predicted steps: requested, and measured
     double drawn;                   // PSNR of step 0, the last input frame; all pixels
     double model[2], copy[2];       // PSNR of moving pixels, of all pixels
     double input, heldout;          // PSNR of all pixels in input views, in held-out views

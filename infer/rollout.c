@@ -23,7 +23,7 @@ void rollout_workspace_free(RolloutWorkspace *workspace) {
     *workspace = (RolloutWorkspace){0};
 }
 
-// The number that is the episode's name, else a hash of it (FNV-1a).
+// The number in the episode's name, or else a hash of the name (FNV-1a).
 static SceneKey key_of(const Vpd *model, const char *episode) {
     uint32_t number = 2166136261u;
     bool digits = episode[0] && strlen(episode) <= 9;
@@ -41,14 +41,14 @@ static Status no_memory(size_t particles, Error *err) {
 
 // ---- step 0: from the device to the host
 
-// `count` floats of device memory in new host memory; NULL without memory, or when there is nothing.
+// Copies `count` floats of device memory to new host memory; NULL if there are none or memory is short.
 static float *fetch(Device *device, const real *from, size_t count) {
     float *host = count && from ? malloc(count * sizeof *host) : NULL;
     if (host) device->nn->download(device, host, from, count * sizeof *host);
     return host;
 }
 
-// Values in [0,1] to bytes; those of colours were bytes before.
+// Converts values in [0,1] to bytes. Colours were bytes originally, so they are exact.
 static uint8_t *bytes_of(const float *values, size_t count, float scale) {
     uint8_t *bytes = values ? malloc(count) : NULL;
     for (size_t i = 0; bytes && i < count; i++) bytes[i] = (uint8_t)lrintf(values[i] * scale);
@@ -87,7 +87,7 @@ static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile
     return good;
 }
 
-// Ids of the objects at the particles' pixels of the present frame, and lines that name them.
+// Takes the mask's object ids at the particles' pixels of the present frame, and writes the names, one per line.
 static bool keep_labels(const Frames *frames, const int32_t *pixel, RolloutFile *out) {
     RolloutSet *now = &out->sets[0];
     size_t image = (size_t)frames->V * (size_t)frames->H * (size_t)frames->W;
@@ -106,7 +106,7 @@ static bool keep_labels(const Frames *frames, const int32_t *pixel, RolloutFile 
 
 // ---- cameras and times
 
-// Of the episode as far as it goes; behind its end times go on by the time step and cameras stay.
+// Times and cameras of the episode. After its end, time advances by the time step and cameras stay.
 static Status set_surroundings(const EpisodeInfo *info, RolloutFile *r, Error *err) {
     size_t V = (size_t)info->V, frames = info->moving_cameras ? r->steps + 1 : 1;
     double *time = malloc((r->steps + 1) * sizeof *time), *poses = malloc(frames * V * 16 * sizeof *poses);
@@ -154,7 +154,7 @@ static Status keep_source(const EpisodeInfo *info, const Frames *history, Rollou
     return set_surroundings(info, out, err);
 }
 
-// The input frames on the tape. What motion they show is kept in the rollout.
+// Encodes the input frames on the tape. The motion field found in them is kept in the rollout.
 static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, RolloutFile *out, Scene *scene,
                      Error *err) {
     Observation o = frames_observation(history);
@@ -196,10 +196,10 @@ static const real *values_of(Tape *tape, const uint8_t *bytes, size_t count, rea
     return values;
 }
 
-// The set that is `back` steps before the present one.
+// The particle set `back` steps before the present one.
 static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile *r, size_t back) {
-    static const float nothing[1]; // of an empty input set
-    bool seen = back > r->steps;   // an input frame before the first; else the present particles as they were then
+    static const float nothing[1]; // data of an empty input set
+    bool seen = back > r->steps;   // an input frame; else the present particles at an earlier step
     const RolloutSet *set = &r->sets[seen ? back - r->steps : 0];
     const float *x = seen ? set->positions : rollout_positions(r, r->steps - back);
     const float *f = seen ? set->features : rollout_features(r, r->steps - back);
@@ -234,7 +234,7 @@ static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r,
     if (status == STATUS_OK && !finite)
         status = error_set(
             err, STATUS_FAILED,
-            "the particles of episode %s are no longer finite at step %zu: the weights have diverged; train at "
+            "the particles of episode %s are not finite at step %zu, because the weights have diverged; train at "
             "a lower rate",
             r->episode, r->steps + 1);
     if (status == STATUS_OK) r->steps++;
@@ -246,7 +246,7 @@ static Status run_step(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     if (stop_requested()) return stop_error(err);
     tape_reset(&w->tape);
     load_scene(w, r, &scene);
-    vpd_step(&w->tape, w->model, &scene);
+    vpd_step(&w->tape, w->model, &w->scene, &scene);
     Status status = device_status(w->model->device, err);
     return status == STATUS_OK ? keep_step(w, &scene, r, err) : status;
 }
@@ -259,7 +259,7 @@ static bool grow(void *array, size_t count, size_t size) {
     return larger;
 }
 
-// Room for `more` steps; times and poses of all of them.
+// Makes room for `more` steps, and sets their times and poses.
 static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) {
     size_t steps = r->steps + more, N = r->sets[0].N, D = r->sets[0].D, poses = 16 * (size_t)r->V;
     bool change = model->config.gnn.feature_change > 0 && vpd_has_dynamics(model), moving = r->camera_frames > 1;
@@ -275,7 +275,7 @@ static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) 
     return STATUS_OK;
 }
 
-// Whether the rollout holds what this model's steps read.
+// Whether the rollout holds everything that this model's steps read.
 static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) {
     const GnnConfig *c = &model->dynamics->config;
     if (r->set_count != (int)c->T || r->sets[0].D != c->D)
@@ -283,7 +283,7 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
                          c->T, c->D, r->set_count, r->sets[0].D);
     if (r->steps > 0 && model->config.gnn.feature_change > 0 && !r->features)
         return error_set(err, STATUS_BAD_INPUT,
-                         "the rollout: lacks the features of its steps, which this model changes");
+                         "the rollout: expected features at every step, because this model changes them, found none");
     for (int i = 0; i < r->set_count; i++) {
         const RolloutSet *set = &r->sets[i];
         if (set->N && (!set->features || !set->colour || (c->moving_flag && !set->moving)))
@@ -292,13 +292,13 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
     }
     if (r->steps == 0 && gnn_has_node_velocity(c) && !r->has_motion)
         return error_set(err, STATUS_BAD_INPUT,
-                         "the rollout: lacks the motion that was seen, which the first step's velocities need");
+                         "the rollout: expected a motion field, which gives the first step its velocities, found none");
     return STATUS_OK;
 }
 
 // ---- files of format 1.x
 
-// The points of a cloud; none moves where the file does not tell.
+// The points of a cloud; without flags in the file, none is moving.
 static PointCloud load_cloud(Tape *tape, const RolloutCloud *from) {
     size_t P = from->count;
     PointCloud cloud = {.count = P,
@@ -324,7 +324,7 @@ Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     Status status = STATUS_OK;
     if (!rollout_lacks_motion(r)) return STATUS_OK;
     tape_reset(&w->tape);
-    // Without the cloud of past particles nothing is known, which is not the same as that nothing moved.
+    // Without the cloud of past particles the motion is unknown, which differs from no motion.
     bool known = r->clouds[1].count > 0 || (r->set_count > 1 && r->sets[1].N == 0);
     if (known && gnn_has_node_velocity(&w->model->dynamics->config)) {
         PointCloud now = load_cloud(&w->tape, &r->clouds[0]), past = load_cloud(&w->tape, &r->clouds[1]);

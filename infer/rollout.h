@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts: what was seen of an episode becomes particles, and the model moves them on, step by step. The result is a
-// RolloutFile in host memory (files/rollout_file.h): the input sets, the particles' places at steps 1..n, cameras and
-// times.
+// Rollouts: the input frames of an episode become particles, and the model advances them step by step. The result is a
+// RolloutFile in host memory (files/rollout_file.h): the input sets, the particles' positions at steps 1..n, cameras
+// and times.
 //   rollout_run = rollout_begin (input frames -> sets, step 0), then rollout_simulate (n steps more)
-// Device memory does not grow with the number of steps: each starts from host copies on an empty tape. A rollout that
-// is read from a file goes on exactly where it stopped, since random choices are keyed by the episode's name and the
-// step.
+// Device memory does not grow with the number of steps, because each step starts from host copies on an empty tape. A
+// rollout that is read from a file continues exactly where it stopped, because random numbers are keyed by the
+// episode's name and the step.
 #ifndef VPD_INFER_ROLLOUT_H
 #define VPD_INFER_ROLLOUT_H
 
@@ -13,7 +13,7 @@
 #include "files/rollout_file.h"
 #include "infer/history.h"
 
-// What rollouts of one model keep between calls.
+// Workspace that rollouts of one model reuse.
 typedef struct RolloutWorkspace {
     const Vpd *model;
     Tape tape; // does not record; drawing (infer/draw.h) may use it between rollouts
@@ -23,19 +23,19 @@ typedef struct RolloutWorkspace {
 void rollout_workspace_init(RolloutWorkspace *workspace, const Vpd *model);
 void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
 
-// The input frames, of which the last is the present one, as particle sets: *out gets sets, background, bounds, time
-// and cameras of step 0, and what it came from. Labels of the present particles are the ids that the mask, if there is
-// one, has at their pixels. `info` is the episode of the history; its file is "" for frames that come from none.
+// Encodes the input frames, the last of which is the present one: *out gets sets, background, bounds, time and cameras
+// of step 0, and its origin. Labels of the present particles are the mask's ids at their pixels, if there is a mask.
+// `info` is the history's episode; its file is "" for frames that come from no file.
 Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const Frames *history, RolloutFile *out,
                      Error *err);
 
-// For a file of format 1.x: finds the motion that was seen from its clouds, which it takes out, and owners
-// (files/rollout_ties.h). After an error it has its clouds still. Any other file stays as it is.
+// For a file of format 1.x: finds the motion field from its clouds, which are then removed, and the owners
+// (files/rollout_ties.h). After an error the clouds are kept. Other files are unchanged.
 Status rollout_find_motion(RolloutWorkspace *workspace, RolloutFile *rollout, Error *err);
 
-// Moves on by `steps` more, after rollout_find_motion. Particles that are no longer finite are STATUS_FAILED; a signal
-// (base/stop.h) is STATUS_INTERRUPTED. After an error the rollout has the steps before it. Times go on by the time
-// step, cameras stay.
+// Predicts `steps` more steps, after rollout_find_motion. Particles that are not finite are STATUS_FAILED; a signal
+// (base/stop.h) is STATUS_INTERRUPTED. After an error the rollout has the steps before it. Time advances by the time
+// step; cameras stay.
 Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_t steps, const Log *log, Error *err);
 
 typedef struct RolloutRequest {
@@ -44,7 +44,7 @@ typedef struct RolloutRequest {
     const Log *log; // progress; NULL: none
 } RolloutRequest;
 
-// The whole: times and moving cameras are the episode's as far as it goes.
+// Begin and simulate. Times and moving cameras are the episode's until its end.
 Status rollout_run(RolloutWorkspace *workspace, const Dataset *dataset, const RolloutRequest *request, RolloutFile *out,
                    Error *err);
 
@@ -54,7 +54,7 @@ Status rollout_run(RolloutWorkspace *workspace, const Dataset *dataset, const Ro
 static inline const float *rollout_positions(const RolloutFile *r, size_t step) {
     return step == 0 ? r->sets[0].positions : r->positions + (step - 1) * 3 * r->sets[0].N;
 }
-// (N,D); the first ones where they do not change
+// (N,D); those of step 0 if features do not change
 static inline const float *rollout_features(const RolloutFile *r, size_t step) {
     return step == 0 || !r->features ? r->sets[0].features : r->features + (step - 1) * r->sets[0].D * r->sets[0].N;
 }

@@ -12,7 +12,7 @@ void session_close(Session *session) {
     *session = (Session){0};
 }
 
-// The file that a user's path means.
+// Finds the checkpoint file for the user's path.
 static Status find_checkpoint(Session *session, const SessionOptions *options, Error *err) {
     CheckpointFound found;
     *session = (Session){.raw = options->raw};
@@ -25,12 +25,12 @@ static Status find_checkpoint(Session *session, const SessionOptions *options, E
     return checkpoint_read_meta(session->path, &session->meta, err);
 }
 
-// A checkpoint that was made by hand may leave lengths at 0, "from the data"; there are none here.
+// A checkpoint written by other programs may have lengths of 0, meaning "from the data"; there are no data here.
 static Status check_lengths(const Session *session, Error *err) {
     for (int i = 0; i < CONFIG_LENGTHS; i++)
         if (!(config_length_of(&session->meta.config, i) > 0))
             return error_set(err, STATUS_BAD_INPUT,
-                             "%s: %s: expected a length above 0 m, found 0; was it written by \"vpd train\"?",
+                             "%s: %s: expected a length above 0 m, found 0; use a checkpoint that \"vpd train\" wrote",
                              session->path, config_lengths[i].key);
     return STATUS_OK;
 }
@@ -80,8 +80,8 @@ Status session_check(const Session *session, const RolloutFile *rollout, const c
     if (length == 0 || ((int)strlen(found) == length && !strncmp(found, wanted, (size_t)length))) return STATUS_OK;
     return error_set(
         err, STATUS_BAD_INPUT,
-        "%s: expected the checkpoint %.*s that made it, found %s in %s; other weights read its features otherwise",
-        name, length, wanted, found, session->path);
+        "%s: expected the checkpoint %.*s that made it, found %s in %s; only those weights can use its features", name,
+        length, wanted, found, session->path);
 }
 
 Status session_open_for(Session *session, const SessionOptions *options, const RolloutFile *rollout, const char *name,
@@ -91,9 +91,10 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
     wanted.raw = session_is_raw(rollout);
     if (!wanted.checkpoint) wanted.checkpoint = rollout->checkpoint;
     if (!wanted.checkpoint[0])
-        return error_set(err, STATUS_BAD_INPUT, "%s: names no checkpoint; give one with --checkpoint", name);
+        return error_set(err, STATUS_BAD_INPUT, "%s: the file names no checkpoint; give one with --checkpoint", name);
     if (!options->checkpoint && !file_exists(rollout->checkpoint))
-        return error_set(err, STATUS_BAD_INPUT, "%s: its checkpoint %s is not there; give it with --checkpoint", name,
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: its checkpoint %s does not exist; give the checkpoint with --checkpoint", name,
                          rollout->checkpoint);
     Status status = find_checkpoint(session, &wanted, err);
     if (status == STATUS_OK) status = session_check(session, rollout, name, err);

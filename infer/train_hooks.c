@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The first episodes of the validation split, else of the training split.
+// The first episodes of the validation split, or of the training split if that is empty.
 static int choose_episodes(const Dataset *dataset, int *episodes, const char **split) {
     int all[1 << 16], capacity = (int)(sizeof all / sizeof *all);
     *split = "val";
@@ -44,7 +44,7 @@ static void log_report(RunLog *log, Report *report, bool images) {
     run_log_numbers(log, "motion_error_cm", count, motion);
 }
 
-// Without pictures, where the data know how objects moved: their error at the last step.
+// The score without pictures, if the data have true object motion: the error at the last step.
 static double motion_score(Report *report) {
     return mean_value(&report_motion(report, METHOD_MODEL, report->steps)->error);
 }
@@ -61,7 +61,7 @@ static double picture_score(const Report *report) {
     return count ? -sum / count : NAN;
 }
 
-// Two starts of each episode, and HOOK_STEPS steps at most.
+// Plans two starts per episode and at most HOOK_STEPS steps.
 static Status plan_validation(const Vpd *model, const TrainData *data, const char **split, EvalPlan *plan, Error *err) {
     int episodes[HOOK_EPISODES];
     EvalChoice choice = {.episodes = episodes,
@@ -75,7 +75,7 @@ static Status plan_validation(const Vpd *model, const TrainData *data, const cha
     return eval_plan_make(model, data->dataset, &choice, plan, err);
 }
 
-// One start: frames, time step and views of the history, and depth in it.
+// Reads the input of one start: frames, time step and views of the history, and valid depth.
 static Status check_start(const Vpd *model, const TrainData *data, const EvalRollout *rollout, Error *err) {
     HistoryRequest request = {.episode = rollout->episode, .start = rollout->start, .time_step = data->time_step};
     const EpisodeInfo *info = dataset_episode(data->dataset, rollout->episode);
@@ -109,7 +109,7 @@ static Status check(void *owner, const Vpd *model, const TrainData *data, Error 
 }
 
 static void tell_score(const Log *log, const char *split, bool images, double score) {
-    if (!isfinite(score)) log_note(log, "final evaluation on %s episodes: nothing that moves could be measured", split);
+    if (!isfinite(score)) log_note(log, "final evaluation on %s episodes: nothing moving could be measured", split);
     else if (images)
         log_note(log, "final evaluation on %s episodes: moving pixels %.2f dB, mean of the predicted steps", split,
                  -score);
@@ -141,7 +141,7 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
     return status;
 }
 
-// One input view and, when there is one, a held-out view of an episode.
+// One input view of an episode, and a held-out view if there is one.
 static int choose_views(const EpisodeInfo *info, int views[2]) {
     int count = 1;
     views[0] = 0;

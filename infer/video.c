@@ -27,8 +27,8 @@ static double lanczos(double x) {
     return LOBES * sin(pi * x) * sin(pi * x / LOBES) / (pi * pi * x * x);
 }
 
-// Weights of the pixels from floor(s) - LOBES + 1 on, for the output pixels of each phase: s = (phase + 0.5) / factor -
-// 0.5.
+// Filter weights for the output pixels of each phase. They apply to the pixels from floor(s) - LOBES + 1 on, where s =
+// (phase + 0.5) / factor - 0.5.
 static void lanczos_weights(int phase, int factor, int *first, float weights[2 * LOBES]) {
     double s = (phase + 0.5) / factor - 0.5, sum = 0, w[2 * LOBES];
     *first = (int)floor(s) - LOBES + 1;
@@ -38,8 +38,8 @@ static void lanczos_weights(int phase, int factor, int *first, float weights[2 *
 
 static int clamp_index(int i, int count) { return i < 0 ? 0 : i >= count ? count - 1 : i; }
 
-// One axis: `lines` lines of `count` pixels, `step` floats from pixel to pixel and `line_step` from line to line,
-// become count * factor pixels, packed as (lines, count * factor, 3) or its transpose by the output's steps.
+// Enlarges one axis: `lines` lines of `count` pixels, `step` floats between pixels and `line_step` between lines,
+// become count * factor pixels. The output is (lines, count * factor, 3) or its transpose, according to its steps.
 typedef struct Axis {
     int lines, count, factor;
     size_t in_step, in_line, out_step, out_line;
@@ -97,10 +97,10 @@ Status video_enlarge(const uint8_t *rgb, int H, int W, int factor, VideoScaling 
     if (good) return STATUS_OK;
     free(*out);
     *out = NULL;
-    return error_set(err, STATUS_FAILED, "no memory for a picture of %d x %d enlarged %d times", W, H, factor);
+    return error_set(err, STATUS_FAILED, "out of memory for a picture of %d x %d enlarged %d times", W, H, factor);
 }
 
-// From dark blue over red to pale yellow, its lightness rising evenly (after matplotlib's inferno).
+// Colour map from dark blue over red to pale yellow, with evenly rising lightness (after matplotlib's inferno).
 static void heat(double t, uint8_t rgb[3]) {
     static const double ramp[6][3] = {{0, 0, 4},     {66, 10, 104},  {147, 38, 103},
                                       {221, 81, 58}, {252, 165, 10}, {252, 255, 164}};
@@ -143,7 +143,8 @@ Status video_add(Video *video, const uint8_t *rgb, int H, int W, Error *err) {
     uint8_t *copy = malloc(bytes ? bytes : 1);
     if (!copy || !grow(video)) {
         free(copy);
-        return error_set(err, STATUS_FAILED, "no memory for frame %d of a video of %d x %d pixels", video->count, W, H);
+        return error_set(err, STATUS_FAILED, "out of memory for frame %d of a video of %d x %d pixels", video->count, W,
+                         H);
     }
     memcpy(copy, rgb, bytes);
     video->H = H;
@@ -154,7 +155,7 @@ Status video_add(Video *video, const uint8_t *rgb, int H, int W, Error *err) {
 
 // ---- panels
 
-// As much of a text as fits into `width` pixels; returns the scale it is drawn at.
+// As much of a text as fits into `width` pixels; returns the scale of the font.
 static int fit_text(const char *text, int width, char *out, size_t size) {
     int length = (int)strlen(text), scale = length * DRAW_FONT_W * TEXT_SCALE <= width ? TEXT_SCALE : 1;
     int room = width / (DRAW_FONT_W * scale);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving pictures: frames side by side with captions, enlarged to a readable size, written as PNG sequence, GIF (no
-// other program needed) or MP4 (by the program ffmpeg). Pictures are (H,W,3) u8.
+// Films: panels side by side with captions, enlarged to a readable size, written as PNG sequence, GIF (needs no other
+// program) or MP4 (by the program ffmpeg). Pictures are (H,W,3) u8.
 #ifndef VPD_INFER_VIDEO_H
 #define VPD_INFER_VIDEO_H
 
@@ -13,15 +13,15 @@
 
 typedef enum VideoScaling { SCALE_NEAREST, SCALE_LANCZOS } VideoScaling;
 
-// Whole factor that brings the longer side to at least `side` pixels (at least 1).
+// Integer factor that makes the longer side at least `side` pixels (at least 1).
 int video_scale_for(int H, int W, int side);
-// (H,W,3) to (H factor, W factor, 3), malloc'ed; Lanczos with three lobes.
+// Enlarges (H,W,3) to (H factor, W factor, 3), malloc'ed; Lanczos filter with three lobes.
 Status video_enlarge(const uint8_t *rgb, int H, int W, int factor, VideoScaling scaling, uint8_t **out, Error *err);
-// |a - b| averaged over channels, from dark (equal) to bright (half the range or more).
+// |a - b|, mean over channels, from dark (equal) to bright (half the range or more).
 void video_difference(const uint8_t *a, const uint8_t *b, size_t pixels, uint8_t *out);
 
 typedef struct VideoPanel {
-    const uint8_t *rgb;  // (H,W,3); NULL leaves the place empty
+    const uint8_t *rgb;  // (H,W,3); NULL: an empty panel
     const char *caption; // above the picture; NULL: none
 } VideoPanel;
 
@@ -30,7 +30,7 @@ typedef struct VideoLayout {
     int rows, columns; // panels row by row
     int factor;        // 0: video_scale_for(H, W, 192)
     VideoScaling scaling;
-    const char *title; // one line above all; NULL: none
+    const char *title; // one line at the top; NULL: none
 } VideoLayout;
 
 // ---- a sequence of frames
@@ -42,20 +42,20 @@ typedef struct Video {
 } Video;
 
 void video_free(Video *video); // accepts {0}
-// Copies a frame; the first one settles the size.
+// Copies a frame. The first one determines the size.
 Status video_add(Video *video, const uint8_t *rgb, int H, int W, Error *err);
 // Draws panels ((rows * columns) of them) into one frame and adds it.
 Status video_add_panels(Video *video, const VideoLayout *layout, const VideoPanel *panels, Error *err);
 
-// FOLDER/frame_0000.png, ...
+// Writes FOLDER/frame_0000.png, ...
 Status video_write_png(const Video *video, const char *folder, Error *err);
 Status video_write_gif(const Video *video, const char *path, Error *err);
-// H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg STATUS_FAILED and
-// a sentence that names the Debian package.
+// H.264 in yuv420p (an odd last row or column is repeated), which every browser plays. Without ffmpeg it is
+// STATUS_FAILED, and the error names the Debian package.
 Status video_write_mp4(const Video *video, const char *path, Error *err);
-// Whether video_write can write there: MP4 needs ffmpeg. For callers, before minutes of drawing.
+// Whether video_write can write this kind of file, because MP4 needs ffmpeg. Call it before minutes of drawing.
 Status video_check_path(const char *path, Error *err);
-// By the name: .gif, .mp4, else a folder of PNG.
+// By the file name: .gif, .mp4, else a folder of PNG files.
 Status video_write(const Video *video, const char *path, Error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames to files.
+// Writes frames to files.
 #include "infer/video.h"
 
 #include "base/file.h"
@@ -15,7 +15,7 @@
 static double fps_of(const Video *video) { return video->fps > 0 ? video->fps : 10; }
 
 static Status check_frames(const Video *video, const char *path, Error *err) {
-    return video->count > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: there is no frame to write", path);
+    return video->count > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the video has no frames", path);
 }
 
 Status video_write_png(const Video *video, const char *folder, Error *err) {
@@ -48,7 +48,7 @@ static Status find_ffmpeg(const char *path, Error *err) {
                      path);
 }
 
-// yuv420p needs even sides: the last row and column are repeated where they do not.
+// yuv420p needs even sides, so an odd last row or column is repeated.
 static void pad_to_even(const Video *video, int frame, uint8_t *out) {
     int H = video->H + video->H % 2, W = video->W + video->W % 2;
     for (int y = 0; y < H; y++) {
@@ -63,7 +63,7 @@ static Status start_ffmpeg(const Video *video, const char *path, Process *proces
     char size[32], rate[32];
     snprintf(size, sizeof size, "%dx%d", video->W + video->W % 2, video->H + video->H % 2);
     snprintf(rate, sizeof rate, "%.6g", fps_of(video));
-    // The file is named as a "file:" so that a path with a colon is none of ffmpeg's protocols.
+    // The prefix "file:" stops ffmpeg from reading a path with a colon as a protocol.
     char target[FILE_PATH_SIZE + 8];
     snprintf(target, sizeof target, "file:%s", path);
     const char *const arguments[] = {
@@ -78,7 +78,7 @@ static Status feed_ffmpeg(const Video *video, Process *process, Error *err) {
     size_t bytes = 3 * (size_t)(video->H + video->H % 2) * (size_t)(video->W + video->W % 2);
     uint8_t *frame = malloc(bytes);
     Status status =
-        frame ? STATUS_OK : error_set(err, STATUS_FAILED, "no memory for a frame of %d x %d", video->W, video->H);
+        frame ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a frame of %d x %d", video->W, video->H);
     for (int i = 0; i < video->count && status == STATUS_OK; i++) {
         pad_to_even(video, i, frame);
         status = process_write(process, frame, bytes, err);
@@ -97,7 +97,7 @@ Status video_write_mp4(const Video *video, const char *path, Error *err) {
     if (status == STATUS_OK) {
         Error fed;
         Status feeding = feed_ffmpeg(video, &process, &fed);
-        // What ffmpeg says about itself explains more than a broken pipe.
+        // ffmpeg's own message explains more than a broken pipe.
         status = process_finish(&process, err);
         if (status == STATUS_OK && feeding != STATUS_OK) status = error_set(err, feeding, "%s", fed.text);
         if (status != STATUS_OK) error_prefix(err, "%s", path);

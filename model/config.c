@@ -149,7 +149,8 @@ static const Option options[] = {
     {"train.keep", OPTION_INT, AT(train.keep), 1, 1000, "", "2", NULL, "Newest checkpoints kept, beside the best."},
 
     // What follows from gnn.form, then from data.extent.
-    {"gnn.nodes", OPTION_ENUM, AT(gnn.nodes), 0, 0, "", "auto", "random|moving|auto", "How abstract nodes are chosen."},
+    {"gnn.nodes", OPTION_ENUM, AT(gnn.nodes), 0, 0, "", "auto", "random|farthest|voxel|moving|auto",
+     "How abstract nodes are chosen."},
     {"gnn.distance", OPTION_ENUM, AT(gnn.distance), 0, 0, "", "auto", "position|appearance|auto",
      "Distance in which neighbours are searched."},
     {"gnn.decode", OPTION_ENUM, AT(gnn.decode), 0, 0, "", "auto", "particle|node|auto",
@@ -173,19 +174,18 @@ static const Option options[] = {
      "ws: support radius of the smoothing."},
 };
 
-enum { RECORDED = sizeof options / sizeof *options, DERIVED = 12 }; // the derived ones stand last
+enum { RECORDED = sizeof options / sizeof *options, DERIVED = 12 }; // derived options come last
 _Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
 
 static const OptionOld old[] = {
     {"gnn.form", "published", "paper", NULL},
-    {"gnn.nodes", "farthest", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
-    {"gnn.nodes", "voxel", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
     {"model.activation", "silu", NULL, "every hidden layer has SiLU"},
-    {"encoder.inside_share", "0.7", NULL, "the workspace box gets this share of the particles that do not move"},
-    {"gnn.k_particle_to_node", "3", NULL, "particles send to this many nodes"},
-    {"gnn.k_node_to_node", "10", NULL, "nodes hear this many others; set gnn.M, or gnn.contact_edges for more of them"},
-    {"gnn.k_node_to_particle", "4", NULL, "particles hear this many nodes"},
-    {"train.step_weights", "[]", NULL, "the pixel loss weighs all rollout steps alike; set train.rollout"},
+    {"encoder.inside_share", "0.7", NULL, "the workspace box gets this share of the static particles"},
+    {"gnn.k_particle_to_node", "3", NULL, "each particle sends to this many nodes"},
+    {"gnn.k_node_to_node", "10", NULL,
+     "each node receives from this many others; set gnn.M or gnn.contact_edges for more edges"},
+    {"gnn.k_node_to_particle", "4", NULL, "each particle receives from this many nodes"},
+    {"train.step_weights", "[]", NULL, "the pixel loss has the same weight at all rollout steps; set train.rollout"},
     {"train.beta1", "0.9", NULL, "Adam's decays are constants; set train.rate"},
     {"train.beta2", "0.99", NULL, "Adam's decays are constants; set train.rate"},
     {"train.position_noise", "0", NULL, "it added noise to the positions of input particles, and no model got better"},
@@ -253,7 +253,8 @@ Status config_resolve(Config *config, Error *err) {
                          train->rollout.count, train->rollout_from.count);
     if (train->motion_steps > 0 && !(train->flow_term > 0) && !(train->nearest_term > 0))
         return error_set(err, STATUS_BAD_INPUT,
-                         "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term");
+                         "train.motion_steps: expected a loss term of motion, found none; set train.flow_term or "
+                         "train.nearest_term");
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d",
                          config->renderer.widths.count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every option of a model and its training in one struct, described by one table (docs/training.md, `vpd train
-// --help`). Sections: data, model, encoder, gnn, renderer, train. Lengths of 0 mean "derive from the data"
+// All options of a model and its training in one struct, described by one table (docs/training.md, `vpd train --help`).
+// Sections: data, model, encoder, gnn, renderer, train. A length of 0 means "derive from the data"
 // (model/lengths.h).
 #ifndef VPD_MODEL_CONFIG_H
 #define VPD_MODEL_CONFIG_H
@@ -9,7 +9,7 @@
 #include "gnn/config.h"
 #include "model/loss_terms.h"
 
-// Choices of options, in the order of the table in model/config.c.
+// Values of options, in the order of the table in model/config.c.
 typedef enum Preset { PRESET_NONE, PRESET_TINY, PRESET_SMALL, PRESET_PAPER, PRESET_LARGE } Preset;
 typedef enum GnnForm { FORM_FULL, FORM_PAPER, FORM_COUNT } GnnForm;
 typedef enum Switch { SWITCH_OFF, SWITCH_ON, SWITCH_AUTO } Switch;
@@ -42,7 +42,7 @@ typedef struct EncoderOptions {
     double moving_share;
 } EncoderOptions;
 
-// What is left at AUTO (-1 for numbers) becomes what the form says.
+// Options at AUTO (-1 for numbers) take the value of the form.
 typedef struct GnnOptions {
     int form;  // GnnForm
     int graph; // GnnGraph
@@ -53,10 +53,10 @@ typedef struct GnnOptions {
     bool rotation;
     double feature_change;
     double moving_threshold; // metres
-    // Set by the form alone; model/config.c writes them beside a run as a record.
+    // Set by the form alone. model/config.c writes them beside a run for reference.
     int nodes, distance, decode;          // GnnNodes, GnnDistance, GnnDecode
     int moving_flag, node_extras, smooth; // Switch
-    // Shares of data.extent, metres; a record, too.
+    // Shares of data.extent, metres; for reference too.
     double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width;
 } GnnOptions;
 
@@ -75,8 +75,8 @@ typedef struct TrainConfig {
     long batch;            // B episodes a step
     IntList rollout;       // rollout lengths of the schedule: [3, 6]
     RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
-    double contact_starts; // share of the start frames that are drawn by how much motion changes there
-    double busy_starts;    // share of the others that are drawn by how much moves after them
+    double contact_starts; // share of the start frames drawn by how much motion changes there
+    double busy_starts;    // share of the others drawn by how much moves after them
     long rays;             // rays per image and step
     double moving_rays;    // share of the rays on pixels that change
     double rate, rate_end, weight_decay;
@@ -90,8 +90,8 @@ typedef struct TrainConfig {
     long motion_particles; // per time step in those steps; 0: encoder.N
     int turn;              // TurnAxis: episodes are rotated about it
     bool checkpoint_steps; // run each rollout step again in the backward pass
-    double keep_mib;       // MiB a step may spend on products that the backward pass would compute again
-    bool cuda_graph;       // a GPU gets the parts of a step that come again as captured graphs
+    double keep_mib;       // MiB a step may use to keep products that the backward pass would otherwise recompute
+    bool cuda_graph;       // on a GPU, run repeated parts of a step as captured graphs
     long seed;
     char init[OPTION_TEXT_SIZE], init_motion[OPTION_TEXT_SIZE]; // checkpoint to start from; another for the dynamics
     char freeze[OPTION_TEXT_SIZE];                              // comma-separated parameter prefixes
@@ -100,13 +100,13 @@ typedef struct TrainConfig {
 
 // Where the value of an option comes from.
 typedef enum ConfigOrigin {
-    ORIGIN_DEFAULT,    // the table, or what another option stands for (gnn.form)
+    ORIGIN_DEFAULT,    // the table, or the value of gnn.form
     ORIGIN_PRESET,     // model.preset
     ORIGIN_FILE,       // a config file
-    ORIGIN_SET,        // --set, or a flag that is short for it
-    ORIGIN_DATA,       // a length, measured
-    ORIGIN_CHECKPOINT, // a checkpoint that was started from
-    ORIGIN_RUN         // the config of the run that goes on
+    ORIGIN_SET,        // --set, or a command-line option for it
+    ORIGIN_DATA,       // a measured length
+    ORIGIN_CHECKPOINT, // the checkpoint that training started from
+    ORIGIN_RUN         // the config of the resumed run
 } ConfigOrigin;
 
 enum { CONFIG_OPTIONS_MAX = 128 };
@@ -122,24 +122,24 @@ typedef struct Config {
 } Config;
 
 extern const OptionTable config_options;
-// The options, then values that follow from them (what only the form sets, lengths that are shares of data.extent):
-// what stands in checkpoints and in a run's config.yaml. A file may name these values, but not change them.
+// The options, followed by values that follow from them (set by the form, or shares of data.extent). Checkpoints and a
+// run's config.yaml contain all. A file may contain these values, but must not change them.
 extern const OptionTable config_record;
-extern const char *const config_usual_keys[]; // what a training changes most; NULL-terminated
+extern const char *const config_usual_keys[]; // the options that users change most; NULL-terminated
 
 void config_defaults(Config *config);
-// Defaults for options that older checkpoints lack: what they were trained with.
+// Values that older checkpoints were trained with, for options that they lack.
 void config_defaults_of_checkpoint(Config *config);
-// A preset (model.preset) sets the options that neither a file nor config_set names, whatever the order.
-// A YAML file; path NULL: nothing.
+// A preset (model.preset) sets the options that neither a file nor config_set sets, in any order.
+// Reads a YAML file; nothing if `path` is NULL.
 Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err);
-// A checkpoint's config: its preset has been applied. Of options of training that are gone any value is accepted, as
-// the weights are what they are.
+// Reads a checkpoint's config, with its preset already applied. For training options that no longer exist any value is
+// accepted, because the weights are already trained.
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err);
-// "key=value" pairs in order.
+// Applies "key=value" pairs in order.
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err);
 bool config_is_option(const char *key); // false for values that follow from options
-// `field` lies within the config.
+// `field` points into the config.
 void config_set_origin(Config *config, const void *field, ConfigOrigin origin);
 
 typedef struct ConfigChange {
@@ -147,13 +147,13 @@ typedef struct ConfigChange {
     char value[1024];
 } ConfigChange;
 
-// Options that somebody set to other values than their defaults, one a call: begin with *i = 0; false behind the last.
+// Iterates over options that were set to other values than their defaults. Start with *i = 0; false after the last.
 bool config_each_change(const Config *config, size_t *i, ConfigChange *out);
 
-// Resolves every "auto" from gnn.form and checks options against one another.
+// Resolves every "auto" from gnn.form, and checks that options fit together.
 Status config_resolve(Config *config, Error *err);
 
-// The lengths of a model. Those that a config leaves at 0 are derived from the data (model/lengths.h).
+// The lengths of a model. Those at 0 are derived from the data (model/lengths.h).
 typedef struct ConfigLength {
     const char *key;
     size_t offset;
@@ -169,15 +169,15 @@ static inline double config_length_of(const Config *config, int i) {
     return *(const double *)((const char *)config + config_lengths[i].offset);
 }
 
-// Takes every length of `from` that `config` leaves at 0. The renderer's radius belongs to a number of particles: it is
-// taken only where encoder.N is the same.
+// Copies every length of `from` that is 0 in `config`. The renderer's radius depends on the number of particles, so it
+// is copied only if encoder.N is the same.
 void config_take_lengths(Config *config, const Config *from);
-// Sets the lengths that came from data or from a checkpoint back to 0; those that somebody gave stay.
+// Sets the lengths that came from data or from a checkpoint back to 0, and keeps those that the user set.
 void config_drop_lengths(Config *config);
-// Takes how many particles, nodes and samples there are, and how particles are shared out: the weights fit any.
+// Copies the numbers of particles, nodes and samples, and the shares of particles: the weights fit any of these.
 void config_take_amounts(Config *config, const Config *from);
-// Compares what decides shapes and meaning of weights (model, encoder, gnn, renderer; not lengths of 0): all
-// differences at once.
+// Compares everything that decides shapes and meaning of weights (model, encoder, gnn, renderer; lengths of 0 are
+// ignored). The error lists all differences.
 Status config_check_same_model(const Config *checkpoint, const Config *wanted, Error *err);
 
 #endif

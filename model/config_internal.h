@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the config*.c files; nobody else includes it.
+// Shared by config*.c alone.
 #ifndef VPD_MODEL_CONFIG_INTERNAL_H
 #define VPD_MODEL_CONFIG_INTERNAL_H
 
 #include "model/config.h"
 
-size_t config_index(const char *key); // in config_record; its count when there is no such key
+size_t config_index(const char *key); // in config_record; its count if there is no such key
 
-// Options that nobody set get the values of model.preset, those of another preset their defaults again.
+// Options that were not set take the values of model.preset, or their defaults if another preset had set them.
 Status config_apply_preset(Config *config, Error *err);
-// Options at "auto" get the values of gnn.form. A value that the form alone sets must be the form's.
+// Options at "auto" take the values of gnn.form. Values that only the form sets must agree with it.
 Status config_apply_form(Config *config, Error *err);
 
 #endif

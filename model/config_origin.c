@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the value of each option comes from.
+// Records where the value of each option comes from.
 #include "model/config_internal.h"
 
 #include "base/check.h"
@@ -51,7 +51,7 @@ Status config_set(Config *config, size_t count, const char *const *pairs, Error 
         if (status != STATUS_OK) return status;
         snprintf(key, sizeof key, "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
         size_t at = config_index(key);
-        if (at < config_record.count) config->origin[at] = ORIGIN_SET; // one that is gone has no place
+        if (at < config_record.count) config->origin[at] = ORIGIN_SET; // an option that no longer exists has no entry
     }
     return config_apply_preset(config, err);
 }
@@ -64,7 +64,7 @@ void config_set_origin(Config *config, const void *field, ConfigOrigin origin) {
         if (config_record.options[i].offset == offset) config->origin[i] = (unsigned char)origin;
 }
 
-// ---- telling
+// ---- origin in words
 
 static const char *const origin_names[] = {"default", "preset",     "config file", "command line",
                                            "data",    "checkpoint", "run"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of the dynamics and the presets of sizes: a row an option, a column a form or preset.
+// The forms of the dynamics and the presets of sizes: one row per option, one column per form or preset.
 #include "model/config_internal.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ Status config_apply_preset(Config *config, Error *err) {
 
 enum { VALUE_SIZE = 1024 };
 
-// Sets the option at "auto"; else its value must be `value` if the form alone sets it.
+// Sets an option that is at "auto". If only the form sets it, any other value is an error.
 static Status apply_value(Config *config, const char *key, const char *value, Error *err) {
     char found[VALUE_SIZE], expected[VALUE_SIZE], form[VALUE_SIZE];
     Config of_form = *config;
@@ -76,7 +76,7 @@ static Status apply_value(Config *config, const char *key, const char *value, Er
     if (i < config_options.count) return STATUS_OK;
     options_format(&config_record.options[config_index("gnn.form")], config, form, sizeof form);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected %s, found %s; it follows from gnn.form (%s) and is no option, so leave it out", key,
+                     "%s: expected %s, found %s; it follows from gnn.form (%s) and cannot be set, so leave it out", key,
                      expected, found, form);
 }
 

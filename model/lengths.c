@@ -45,7 +45,8 @@ static void fill_length(Config *config, double *length, double value) {
     config_set_origin(config, length, ORIGIN_DATA);
 }
 
-// Largest side of the box of the first observation that has one, else of the 5-95 percentile box of all points.
+// Largest side of the workspace box of the first observation that has one, else of the 5-95 percentile box of all
+// points.
 static Status derive_extent(Config *config, size_t count, const Observation *observations, Error *err) {
     Values axis[3] = {{0}};
     PointCloud cloud = {0};
@@ -68,14 +69,14 @@ static Status derive_extent(Config *config, size_t count, const Observation *obs
             extent = fmax(extent, percentile(&axis[c], 0.95) - percentile(&axis[c], 0.05));
     }
     if (status == STATUS_OK && !(extent > 0))
-        status = error_set(err, STATUS_BAD_INPUT, "the points have no extent; set data.extent");
+        status = error_set(err, STATUS_BAD_INPUT, "all points coincide, so the scene has no extent; set data.extent");
     if (status == STATUS_OK) fill_length(config, &config->data.extent, extent);
     for (int c = 0; c < 3; c++) free(axis[c].v);
     point_cloud_free(&cloud);
     return status;
 }
 
-// Distances to the nearest other of the chosen particles inside the box of one observation.
+// Distances between nearest neighbours among the chosen particles inside the box of one observation.
 static Status append_spacing(const Config *config, Device *device, const Observation *o, uint32_t episode,
                              PointCloud *cloud, Selection *selection, Values *out, Error *err) {
     Status status = unproject_frame(o, o->F - 1, (UnprojectOptions){.crop = config->data.crop}, cloud, err);
@@ -142,7 +143,7 @@ static Status derive_radius(Config *config, Device *device, size_t count, const 
     return status;
 }
 
-// Shares of data.extent. Only a length that is an option may be another.
+// Sets lengths that are shares of data.extent. Only those that are options may have another value.
 static Status derive_shares(Config *config, Error *err) {
     for (int i = 0; i < CONFIG_LENGTHS; i++) {
         const ConfigLength *l = &config_lengths[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms of the loss that an option weighs (docs/model.md, "Losses"), in the order in which they are added:
-//   ROW(NAME, name, MOTION or PICTURES, what an error calls it, default weight, help)
-// A row gives the weight, which is TrainConfig.name_term and the option train.name_term, the function loss_name, the
-// constant LOSS_NAME, and the metric "name". A new term is its file, its test and its row.
+// Terms of the loss with a weight option (docs/model.md, "Losses"), in the order of summation:
+//   ROW(NAME, name, MOTION or PICTURES, name in errors, default weight, help)
+// A row defines the weight, which is TrainConfig.name_term and the option train.name_term, the function loss_name, the
+// constant LOSS_NAME, and the metric "name". A new term needs its file, its test and its row.
 #ifndef VPD_MODEL_LOSS_TERMS_H
 #define VPD_MODEL_LOSS_TERMS_H
 

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-// The rest of a sum that is counted op by op: tables of neighbours, the room between blocks.
+// Share of an op-by-op count that is certainly needed; the rest are tables of neighbours and gaps between blocks.
 #define SURE 0.8
-// Of the samples on a ray so many meet particles, as a guess.
+// A guess: the share of ray samples that meet particles.
 #define SAMPLES_MET 0.5
 enum { REAL_BYTES = 4, IMAGE_BYTES = 3 + 4 + 2 }; // colour, depth, mask
 enum { GEOMETRY = 4, GEOMETRY_VELOCITY = 7, WEIGHT_HIDDEN = 32 };
@@ -24,12 +24,13 @@ static void add_part(MemoryEstimate *out, const char *name, const char *shrink, 
 
 // ---- values of the tape, in numbers
 
-// Of one step: values; products kept for the backward pass; gradients within its own stage.
+// Per step: values; products kept for the backward pass; gradients within its own stage.
 typedef struct StepNumbers {
     double values, kept, gradients, outputs;
 } StepNumbers;
 
-// Pooled, convolved and normed images on the way down, joined ones on the way up (encoder/encoder.c).
+// The encoder's images: pooled, convolved and normalised on the way down, concatenated on the way up
+// (encoder/encoder.c).
 static double encoder_numbers(const Config *c, const MemoryShape *s) {
     const IntList *w = &c->encoder.widths;
     int levels = w->count;
@@ -43,9 +44,9 @@ static double encoder_numbers(const Config *c, const MemoryShape *s) {
     return numbers + pixels * w->v[0];
 }
 
-// Numbers of nodes and edges.
+// Numbers of particles, nodes and edges.
 typedef struct GraphSize {
-    double N, M, C, to_node, among, to_particle;
+    double N, M, C, to_node, between, to_particle;
 } GraphSize;
 
 static GraphSize graph_size(const Config *c, double N) {
@@ -54,18 +55,18 @@ static GraphSize graph_size(const Config *c, double N) {
     GraphSize s = {.N = N, .M = flat ? N : fmin((double)g->M, N), .C = (double)c->model.C};
     double extra = flat ? 0 : (double)(g->cross_edges + g->contact_edges);
     s.to_node = N * fmin(GNN_PARTICLE_TO_NODE, s.M);
-    s.among = s.M * fmin(GNN_NODE_TO_NODE + extra, s.M);
+    s.between = s.M * fmin(GNN_NODE_TO_NODE + extra, s.M);
     s.to_particle = N * fmin(GNN_NODE_TO_PARTICLE, s.M);
     return s;
 }
 
-// e and h of every round, and what each keeps: three products an edge, three a node.
+// e and h of every round, and what each round keeps: three products per edge, three per node.
 static void add_rounds(const Config *c, const GraphSize *s, StepNumbers *n) {
-    double L = (double)c->gnn.L, edges = s->among * s->C, nodes = s->M * s->C;
+    double L = (double)c->gnn.L, edges = s->between * s->C, nodes = s->M * s->C;
     if (L < 1) return;
-    n->values += s->among * (1 + GEOMETRY_VELOCITY) + L * (edges + 3 * nodes);
+    n->values += s->between * (1 + GEOMETRY_VELOCITY) + L * (edges + 3 * nodes);
     n->kept += 2 * edges + L * 3 * (edges + nodes);
-    n->gradients += edges + s->among * GEOMETRY_VELOCITY + 2 * L * nodes;
+    n->gradients += edges + s->between * GEOMETRY_VELOCITY + 2 * L * nodes;
 }
 
 static void add_decode(const Config *c, const GraphSize *s, StepNumbers *n) {
@@ -81,7 +82,7 @@ static StepNumbers dynamics_numbers(const Config *c, double N) {
     if (c->gnn.graph == GRAPH_NONE || c->model.T < 2) return n;
     GraphSize s = graph_size(c, N);
     double T = (double)c->model.T, nodes = s.M * s.C, flat = c->gnn.graph == GRAPH_FLAT;
-    double sets = flat ? 1 : T; // of particles that are sent
+    double sets = flat ? 1 : T; // particle sets that send to nodes
     n.values = sets * (s.to_node * (1 + GEOMETRY) + nodes + N * (T + 1)) + nodes;
     n.kept = sets * 2 * s.to_node * s.C + 3 * nodes;
     n.gradients = sets * (s.to_node * GEOMETRY + nodes) + nodes;
@@ -93,7 +94,7 @@ static StepNumbers dynamics_numbers(const Config *c, double N) {
     return n;
 }
 
-// Rays of one frame: placed samples, and per sample that meets particles the MLP's layers and slopes.
+// Rays of one frame: all sample positions, and for samples that meet particles the MLP's layers and slopes.
 static void renderer_numbers(const Config *c, const MemoryShape *s, double N, double *sure, double *guess) {
     const RendererOptions *r = &c->renderer;
     double patch = c->train.ssim_term > 0 ? SSIM_SIDE * SSIM_SIDE : 0;
@@ -121,7 +122,7 @@ static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out)
     double kept = again ? 0 : fmin(REAL_BYTES * steps * step.kept, c->train.keep_mib * (1 << 20));
     double dynamics = REAL_BYTES * (again ? step.values + step.gradients + steps * step.outputs
                                           : steps * step.values + (steps > 0 ? step.gradients : 0));
-    // Gradients of the encoder lie where rollout steps were.
+    // The encoder's gradients reuse the memory of rollout steps.
     double values = REAL_BYTES * encoder, rest = dynamics + kept + REAL_BYTES * steps * sure;
     double gradients = fmax(0, values - rest);
     add_part(out, "encoder", "fewer data.input_views, smaller images (\"vpd data convert --size\"), encoder.widths",
@@ -133,7 +134,7 @@ static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out)
              dynamics + kept, SURE * (dynamics + kept), false);
     add_part(out, "renderer", "train.rays, a shorter train.rollout", REAL_BYTES * (steps + 1) * (sure + guess),
              REAL_BYTES * (steps + 1) * sure, false);
-    // Colours and depths of the history, once as bytes and once as numbers, here and on the device; points of clouds.
+    // Colours and depths of the history, as bytes and as floats, on the host and on the device; points of clouds.
     double inputs = images * (7 + 2 * 3 * REAL_BYTES) + images * 33 + 3 * s->points * 33;
     add_part(out, "inputs", "fewer data.input_views, smaller images", inputs, SURE * images * 7, true);
 }
@@ -145,7 +146,7 @@ static void add_weights(double weights, double blocks, MemoryEstimate *out) {
     add_part(out, "optimiser", shrink, blocks * block, blocks * block, false);
 }
 
-// Frames that are read ahead, and decoded images that are kept.
+// Frames that are read ahead, and the cache of decoded images.
 static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
     double frame = s->views * s->H * s->W * IMAGE_BYTES,
            item = ((double)c->model.T + longest_rollout(&c->train)) * frame;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what a model needs is there, and the sentence for it when it is not.
+// Compares a memory estimate with what is available.
 #include "base/memory_room.h"
 #include "model/memory.h"
 
@@ -44,7 +44,7 @@ void memory_tell(const MemoryEstimate *estimate, char *out, size_t size) {
     tell_parts(estimate, MEMORY_PARTS, out, size);
 }
 
-// The parts that share one memory: the device's, or the host's. A CPU is the host.
+// The parts in one memory: the device's or the host's. For a CPU device both are the same.
 static MemoryEstimate those_in(const MemoryEstimate *all, bool host, bool shared) {
     MemoryEstimate out = {.count = 0};
     for (int i = 0; i < all->count; i++)

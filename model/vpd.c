@@ -16,12 +16,13 @@ static EncoderConfig encoder_config(const Config *c) {
     EncoderConfig out = {.levels = c->encoder.widths.count,
                          .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)),
                          .depth_input = c->encoder.depth_input,
-                         .extent = c->data.extent};
+                         .extent = c->data.extent,
+                         .activation = ACTIVATION_SILU};
     for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
     return out;
 }
 
-// Every "auto" is resolved before it comes here.
+// All options must be resolved.
 static GnnConfig gnn_config(const Config *c) {
     const GnnOptions *g = &c->gnn;
     return (GnnConfig){.T = (size_t)c->model.T,
@@ -29,6 +30,7 @@ static GnnConfig gnn_config(const Config *c) {
                        .C = (size_t)c->model.C,
                        .L = (size_t)g->L,
                        .M = (size_t)g->M,
+                       .activation = ACTIVATION_SILU,
                        .graph = (GnnGraph)g->graph,
                        .nodes = (GnnNodes)g->nodes,
                        .distance = (GnnDistance)g->distance,
@@ -68,7 +70,8 @@ static RendererConfig renderer_config(const Config *c) {
                             .far = r->far,
                             .view_direction = r->view_direction,
                             .carry_rgb = c->encoder.carry_rgb,
-                            .background = (RendererBackground)r->background};
+                            .background = (RendererBackground)r->background,
+                            .activation = ACTIVATION_SILU};
 }
 
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
@@ -125,11 +128,12 @@ void vpd_free(Vpd *model) {
 void workspace_free(Workspace *workspace) {
     point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
+    gnn_planner_free(&workspace->planner);
     free(workspace->floats);
     *workspace = (Workspace){0};
 }
 
-// What makes a part smaller differs between training and inference.
+// The advice on reducing memory differs between training and inference.
 void vpd_part(Tape *tape, VpdPart part) {
     static const TapePart parts[2][3] = {
         {{"encoder", "fewer data.input_views, smaller images"},
@@ -143,7 +147,7 @@ void vpd_part(Tape *tape, VpdPart part) {
 
 // ---- encoding
 
-// Particles that were chosen, in host memory of the tape.
+// Chosen particles, in the tape's host memory.
 typedef struct Chosen {
     size_t count;
     real *position, *colour, *moving; // (n,3), (n,3), (n)
@@ -194,8 +198,8 @@ static Tensor *no_latents(Tape *tape, const Vpd *model, size_t count) {
     return zero;
 }
 
-// f = [rgb, latent] of the particles' pixels; frame t's pixels stand behind those of the frames before it. pixels NULL:
-// latents of 0.
+// f = [rgb, latent] at the particles' pixels. The pixels of frame t come after those of earlier frames. If `pixels` is
+// NULL, latents are 0.
 static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
                                const Chosen *chosen, const real *colour) {
     int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
@@ -232,7 +236,7 @@ RendererCamera observation_camera(const Observation *o, int frame, int view) {
     return camera;
 }
 
-// R_i from the distance to the fourth nearest other particle, or r for all; *reach is the largest.
+// Support radii R_i: from the distance to the fourth nearest particle, or r for all. *reach is the largest.
 static real *particle_radii(Tape *tape, const Vpd *model, const real *position, size_t count, real *reach) {
     enum { FOURTH = 4 };
     double r = model->config.renderer.radius;
@@ -290,7 +294,7 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     Chosen chosen[GNN_MAX_SETS] = {{0}};
     *scene = (Scene){.key = options.key};
     vpd_part(tape, VPD_ENCODER);
-    // From pixels to points, and to the N of each time that become particles.
+    // Unproject pixels to points, and choose N particles at each time.
     for (int t = 0; t < T; t++) {
         Status status = choose_frame(tape, model, workspace, history, t, seen, options, &chosen[t], err);
         if (status != STATUS_OK) return status;
@@ -307,9 +311,9 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                      .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
                      .m_host = flags ? chosen[t].moving : NULL};
     }
-    // Before the encoder: this waits for the device.
+    // Done before the encoder, because this waits for the device.
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
-    // A latent for every pixel of every input image.
+    // Encode every pixel of every input image.
     ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = NULL;
     if (!options.no_latents)
@@ -336,17 +340,17 @@ Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace
 
 // ---- one step
 
-void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan) {
+void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
                           .motion = scene->motion,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
                           .rollout_step = scene->rollout_step};
-    gnn_plan_make(tape, &model->dynamics->config, &input, plan);
+    gnn_plan_make(tape, &model->dynamics->config, &workspace->planner, &input, plan);
 }
 
-// What tape_checkpoint runs: a step whose tensors come as x0, f0, x1, f1, ..
+// Arguments of tape_checkpoint: a step with tensors x0, f0, x1, f1, ..
 typedef struct StepSegment {
     const Vpd *model;
     GnnSets sets;
@@ -404,11 +408,11 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     return step;
 }
 
-StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
+StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene) {
     vpd_part(tape, VPD_DYNAMICS);
     GnnPlan *plan = tape_context(tape, sizeof *plan);
     if (!plan) return (StepOutput){0};
-    if (vpd_has_dynamics(model)) vpd_plan(tape, model, scene, plan);
+    if (vpd_has_dynamics(model)) vpd_plan(tape, model, workspace, scene, plan);
     return vpd_move(tape, model, scene, plan);
 }
 

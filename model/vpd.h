@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole model (docs/model.md): posed RGB-D frames in, moving particles and pictures out.
+// The whole model (docs/model.md): posed RGB-D frames in, predicted particles and rendered pictures out.
 //   vpd_encode  T frames of V views           -> T particle sets
-//   vpd_step    T particle sets               -> the next ones: the present set moved, the sets shifted by one
+//   vpd_step    T particle sets               -> T sets: the predicted one is added, the oldest is dropped
 //   vpd_render  present set, rays (R,3)+(R,3) -> colour (R,3) in [0,1], opacity (R,1), depth (R,1) metres
 #ifndef VPD_MODEL_VPD_H
 #define VPD_MODEL_VPD_H
@@ -23,31 +23,32 @@ typedef struct Vpd {
     Renderer renderer;
 } Vpd;
 
-// Builds the model and its initial weights from a resolved config whose lengths are known (model/lengths.h). The device
-// must outlive it.
+// Builds the model with initial weights from a resolved config with all lengths (model/lengths.h). The device must
+// outlive the model.
 Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err);
 void vpd_free(Vpd *model); // accepts NULL
 
 typedef enum VpdPart { VPD_ENCODER, VPD_DYNAMICS, VPD_RENDERER } VpdPart;
-// tape_part of encode, step and render, which say it themselves.
+// Marks the current part for tape_part. Encode, step and render call it themselves.
 void vpd_part(Tape *tape, VpdPart part);
 
-// Host memory that encoding keeps between calls, so that a warm step allocates nothing. Starts as {0}.
+// Host memory that encoding and stepping reuse, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
     PointCloud cloud;
     Selection selection;
+    GnnPlanner planner;
     real *floats; // scratch
     size_t float_capacity;
 } Workspace;
 
 void workspace_free(Workspace *workspace);
 
-// Mean colour of the pixels without depth, of all pixels where each has depth.
+// Mean colour of the pixels without depth, or of all pixels if all have depth.
 void observation_background(const Observation *observation, real out[3]);
-// The camera of view number `view` at a frame.
+// The camera of view `view` at a frame.
 RendererCamera observation_camera(const Observation *observation, int frame, int view);
 
-// What the random choices of a scene are keyed by.
+// Random key of a scene.
 typedef struct SceneKey {
     uint32_t seed, step, episode;
 } SceneKey;
@@ -55,12 +56,12 @@ typedef struct SceneKey {
 // The state of a rollout, on a tape.
 typedef struct Scene {
     GnnSets sets; // oldest first; the last is the present
-    Flow motion;  // that was seen, for velocities at step 0
-    real *radius; // (N) device, of the present particles
-    real reach;   // the largest of them
+    Flow motion;  // seen in the input, for velocities at step 0
+    real *radius; // (N) device, support radii of the present particles
+    real reach;   // the largest radius
     int32_t
         *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
-    const real *colour, *moving; // (N,3), (N) host: of the present particles
+    const real *colour, *moving; // (N,3), (N) host; of the present particles
     real background[3];          // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;
@@ -70,41 +71,41 @@ static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scen
 
 typedef struct EncodeOptions {
     SceneKey key;
-    bool no_latents;  // the encoder stays out: latent features are 0 (training of motion alone)
+    bool no_latents;  // skip the encoder and set latent features to 0 (training of motion alone)
     size_t particles; // at most, at least half of them moving if there are so many; 0: encoder.N, as
                       // encoder.moving_share says
 } EncodeOptions;
 
-// What the model needs to know of motion: motion_observe with its options and lengths.
+// Options of motion_observe for this model.
 MotionOptions vpd_motion_options(const Vpd *model);
 Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err);
 
-// The observation holds the T input frames, `seen` the motion in them. STATUS_BAD_INPUT when no pixel of the last one
-// has valid depth.
+// `history` holds the T input frames, `seen` the motion in them. STATUS_BAD_INPUT if no pixel of the last frame has
+// valid depth.
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                   const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err);
 
-// vpd_observe, then vpd_encode, for those who do not keep what was seen.
+// vpd_observe, then vpd_encode, for callers that do not need the motion.
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                               EncodeOptions options, Scene *scene, Error *err);
 
-// What a step found out beside the new sets.
+// Results of a step besides the new sets.
 typedef struct StepOutput {
     Tensor *dx; // (N,3) metres; NULL without dynamics
-    Tensor *h;  // (M,C) abstract nodes behind the last round; NULL when there is none (and under tape_checkpoint)
+    Tensor *h;  // (M,C) abstract nodes after the last round; NULL without nodes or under tape_checkpoint
 } StepOutput;
 
-// Nodes, edges and velocities of the next step. A plan may be kept and used again (finite differences).
-void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan);
+// Nodes, edges and velocities of the next step. A plan may be kept and reused (finite differences).
+void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan);
 StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan);
 // vpd_plan, then vpd_move.
-StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene);
-// Whether steps move anything: there is a graph and a past to learn motion from.
+StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene);
+// Whether steps predict motion, which needs a graph and at least two input frames.
 bool vpd_has_dynamics(const Vpd *model);
 
 RendererParticles vpd_particles(const Scene *scene);
-// Rays in host memory; jitter (R) NULL = 0.5. *samples, if given and not NULL, is used instead of placing samples anew,
-// and is set.
+// Rays are in host memory; jitter (R) NULL = 0.5. If `samples` is not NULL, a non-NULL *samples is used instead of
+// placing new samples, and *samples is set.
 RendererOutput vpd_render(Tape *tape, const Vpd *model, const Scene *scene, size_t count, const real *origin,
                           const real *direction, const real *jitter, RendererSamples **samples);
 

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { PLANE = 10, PLANE_LEAST = 3 }; // points of a plane
+enum { PLANE = 10, PLANE_LEAST = 3 }; // points that a plane is fitted to, and the fewest
 
-// What a call has used of the tape's host memory and of the device's scratch memory goes back at its end.
+// Marks of the tape's host memory and the device's scratch memory, to which a call returns at its end.
 typedef struct Used {
     ArenaMark host, scratch;
 } Used;
@@ -24,7 +24,7 @@ static void end(Tape *tape, Used used) {
     arena_release(&tape->device->scratch, used.scratch);
 }
 
-// Some of the points, in host memory.
+// A subset of the points, in host memory.
 typedef struct Listed {
     size_t count;
     int32_t *index;
@@ -53,8 +53,8 @@ static const real *upload_rows(Tape *tape, const Listed *listed, const real *row
     return out;
 }
 
-// Each listed point's flag becomes what most of the `vote` points nearest in (position, lc rgb), itself
-// among them, had.
+// Majority filter: each listed point gets the flag of most of its `vote` nearest points in (position, lc rgb),
+// including itself.
 static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
                  const Listed *listed, real *moving) {
     Device *device = tape->device;
@@ -79,8 +79,8 @@ static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *p
     }
 }
 
-// Clears the flags of points within zm of the plane through the points nearest to them that stand, the mean of which is
-// within `reach` (metres): floor that no camera saw before.
+// Clears the flags of points within zm of the plane through the static points nearest to them, if the mean of those is
+// within `reach` (metres). Such points are floor that no camera saw before.
 static void settle_on_planes(Tape *tape, const MotionOptions *o, double reach, size_t count, const real *position,
                              real *moving) {
     Device *device = tape->device;

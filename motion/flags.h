@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points move (docs/model.md, "Moving flags"): flags of single pixels, 0 or 1, which a majority filter corrects.
-// With a `vote` of 0 or 1 they stay what they are. Host memory; nothing is kept on the tape.
+// Moving flags (docs/model.md, "Moving flags"): flags of single pixels, 0 or 1, corrected by a majority filter. With a
+// `vote` of 0 or 1 they are not changed. All in host memory; nothing stays on the tape.
 #ifndef VPD_MOTION_FLAGS_H
 #define VPD_MOTION_FLAGS_H
 
 #include "encoder/unproject.h"
 #include "motion/observe.h"
 
-// Of a whole cloud: clears each flag that most of the points around do not share. Floor that was uncovered stands
-// still.
+// For a whole cloud: clears each flag that most neighbours do not share. Newly uncovered floor becomes static.
 void flags_confirm(Tape *tape, const MotionOptions *options, PointCloud *cloud);
 
-// A cloud's flags as a bit for each pixel of its frame, all 0 before; and back.
+// Packs a cloud's flags as one bit per pixel of its frame (bits must start as 0), and unpacks them.
 void flags_pack(const PointCloud *cloud, uint8_t *bits);
 void flags_unpack(const uint8_t *bits, PointCloud *cloud);
 
-// Of chosen points, positions (count, 3) metres and colours (count, 3) in [0,1]: points on a static plane count as
-// static; then each flag becomes what most of the points around have, and static planes nearby are looked for once
-// more.
+// For chosen points, positions (count, 3) metres and colours (count, 3) in [0,1]: clears flags of points on static
+// planes, applies the majority filter, and clears flags on static planes again.
 void flags_settle(Tape *tape, const MotionOptions *options, size_t count, const real *position, const real *colour,
                   real *moving);
 

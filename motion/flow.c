@@ -9,8 +9,8 @@
 #include "nn/row_ops.h"
 
 enum { COLOUR = 3, NEIGHBOURS = 96, PASSES = 3, FEWEST_MOVING = 8 };
-// Registration: windows of every fourth of 256 points, normals from 10, two elections among 8 by the nearest 24 points
-// of a window.
+// Registration uses windows of every fourth of the 256 nearest points, normals from 10 points, and two rounds of
+// hypothesis selection: each query compares the motions of 8 neighbours on the nearest 24 points of its window.
 enum {
     WINDOW = 256,
     EVERY = 4,
@@ -21,11 +21,11 @@ enum {
     CANDIDATES = 8,
     VOTERS = 24
 };
-static const double PAIR_COLOUR = 0.1;     // of the colour length: shading does not move with a body
-static const double PLANE_SCALE = 0.00375; // times X: where a pair counts half
+static const double PAIR_COLOUR = 0.1;     // of the colour length, because shading does not move with a body
+static const double PLANE_SCALE = 0.00375; // times X: distance from the plane at which a pair has half its weight
 static const double DISTANCE_SCALE = 0.015;
-static const double DAMPING = 0.005;    // times X: what a turn must move to be seen
-static const double POINT_SHARE = 0.02; // of the distance to the point beside that to its plane
+static const double DAMPING = 0.005;    // times X: damping of rotations that hardly move any point
+static const double POINT_SHARE = 0.02; // weight of point-to-point distance relative to point-to-plane distance
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -33,7 +33,7 @@ static int32_t *integers(Device *device, size_t count) {
     return device_scratch_bytes(device, (count + 1) * sizeof(int32_t));
 }
 
-// rgb in metres.
+// Colours rgb, scaled to metres.
 static real *colour_coordinates(Device *device, size_t count, const real *colour, real length) {
     real *out = device_scratch(device, 3 * count + 1);
     RowGatherArgs args = {count, COLOUR, COLOUR, 0, colour, NULL, length, out};
@@ -41,7 +41,7 @@ static real *colour_coordinates(Device *device, size_t count, const real *colour
     return out;
 }
 
-// Points that queries look for their neighbours among.
+// Search for the points nearest to queries in position and colour.
 typedef struct Near {
     Device *device;
     const real *x;
@@ -79,19 +79,19 @@ static void near_mean(const Near *near, size_t queries, const real *x, const rea
     if (!near->device->failed) near->device->nn->row_mean(near->device, &args);
 }
 
-// A rigid motion around every query, fitted by point-to-plane registration (Chen and Medioni 1992) of the moving points
-// around it.
+// Rigid motions, one per query, fitted to the moving points around it by point-to-plane registration (Chen and Medioni
+// 1992).
 typedef struct Registration {
     Device *device;
     const FlowArgs *args;
-    size_t queries, pairs;     // points of each query's window
-    Near to;                   // the surface that they should lie on
+    size_t queries, pairs;     // points of a query's window
+    Near to;                   // the target surface
     const real *normal;        // of that surface
-    real pair_length;          // metres per unit of rgb when pairs are matched
+    real pair_length;          // metres per unit of rgb in the search for correspondences
     real *window, *look;       // (queries * pairs, 3) the windows' points and their colours
-    real *place, *distance2;   // of the pairs at hand
+    real *place, *distance2;   // of the current pairs
     real *motion;              // (queries, 12)
-    size_t voters, candidates; // nearest points of a window; nearest queries
+    size_t voters, candidates; // points of a window that hypotheses are compared on; hypotheses per query
     real *voter, *voter_look;  // (queries * voters, 3)
     int32_t *candidate;        // (queries, candidates)
 } Registration;
@@ -102,7 +102,7 @@ static void gather_pairs(Device *device, size_t queries, const Near *near, size_
     if (!device->failed) device->motion->flow_pair_points(device, &args);
 }
 
-// Normals of the target, from its nearest points in position and colour.
+// Normals of the target surface, from its nearest points in position and colour.
 static const real *measure_normals(Device *device, const FlowPoints *points, real colour_length) {
     real *normal = device_scratch(device, 3 * points->count + 1);
     const real *colour = colour_coordinates(device, points->count, points->c, colour_length);
@@ -113,8 +113,8 @@ static const real *measure_normals(Device *device, const FlowPoints *points, rea
     return normal;
 }
 
-// For the first `pairs` points of every window: where a motion puts them (its own, or that of query of[..]), and what
-// is nearest there.
+// Correspondences of the first `pairs` points of every window: where a motion places them (the query's own, or that of
+// query of[..]), and the target points nearest to there.
 static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, const real *look, const int32_t *of,
                              size_t of_stride) {
     Device *device = r->device;
@@ -142,8 +142,8 @@ static void improve(Registration *r, int times) {
     }
 }
 
-// What elections look at.
-static void register_voters(Registration *r, const Near *from) {
+// Prepares hypothesis selection: the nearest points of each window, and the nearest queries.
+static void prepare_selection(Registration *r, const Near *from) {
     Device *device = r->device;
     size_t Q = r->queries;
     KnnArgs near = {.points = Q,
@@ -161,17 +161,17 @@ static void register_voters(Registration *r, const Near *from) {
     gather_pairs(device, Q, from, r->voters, r->args->from_moving.c, r->pair_length, r->voter_look);
 }
 
-// Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best:
-// a start that led astray, or a window with two bodies in it, is mended by its neighbours.
-static void elect(Registration *r) {
+// Hypothesis selection: each query takes, among the motions of the queries nearest to it, the one that fits its window
+// best. This corrects wrong local minima and windows that contain two bodies.
+static void select_hypotheses(Registration *r) {
     Device *device = r->device;
     size_t Q = r->queries;
     ArenaMark mark = arena_mark(&device->scratch);
     int32_t *chosen = integers(device, Q);
     real *best = device_scratch(device, Q), *motion = device_scratch(device, RIGID_MOTION * Q);
     if (device->failed) return;
-    device->nn->zero(device, best, Q * sizeof *best);     // fits are positive, or 0 at points that are too far to say,
-    device->nn->zero(device, chosen, Q * sizeof *chosen); // where one motion is as good as another
+    device->nn->zero(device, best, Q * sizeof *best);     // fits are positive; they are 0 if all motions place the
+    device->nn->zero(device, chosen, Q * sizeof *chosen); // window far from the target, and then any motion is taken
     for (size_t i = 0; i < r->candidates && !device->failed; i++) {
         const int32_t *of = r->candidate + i;
         FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates,
@@ -203,10 +203,10 @@ static void register_rigidly(Device *device, const FlowArgs *a, const real *colo
     gather_pairs(device, Q, &from, r.pairs, from.x, 1, r.window);
     gather_pairs(device, Q, &from, r.pairs, a->from_moving.c, r.pair_length, r.look);
     if (!device->failed) device->motion->flow_motion(device, &(FlowMotionArgs){Q, a->u, r.motion, NULL, NULL});
-    register_voters(&r, &from);
+    prepare_selection(&r, &from);
     improve(&r, FIRST_STEPS);
     for (int i = 0; i < ELECTIONS; i++) {
-        elect(&r);
+        select_hypotheses(&r);
         improve(&r, MORE_STEPS);
     }
     if (!device->failed) device->motion->flow_motion(device, &(FlowMotionArgs){Q, NULL, r.motion, a->u, a->g});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mathematics of the loops of scene flow (motion/flow_ops.h), for one row. Compiles as C and as CUDA.
+// Mathematics of the scene-flow kernels (motion/flow_ops.h), for one row. Compiles as C and as CUDA.
 #ifndef VPD_MOTION_FLOW_ELEMENTS_H
 #define VPD_MOTION_FLOW_ELEMENTS_H
 
@@ -27,14 +27,14 @@ ELEMENT void flow_place_point(const FlowPlaceArgs *a, size_t q, size_t j) {
     rigid_place(a->motion + RIGID_MOTION * of, a->centre + 3 * of, a->x + 3 * j, a->out + 3 * j);
 }
 
-// e = target - place of pair j, and its fit.
+// e = target - place of pair j; returns the fit of the pair.
 ELEMENT double flow_pair_fit(const FlowPairs *p, size_t j, real *e) {
     const real *to = p->target + 3 * (size_t)p->match[j], *normal = p->normal + 3 * (size_t)p->match[j];
     for (size_t c = 0; c < 3; c++) e[c] = to[c] - p->place[3 * j + c];
     return rigid_fit((double)element_dot(normal, e), (double)p->distance2[j], p->plane_scale, p->distance_scale);
 }
 
-// What pair j of query q wants of the step.
+// Least-squares rows of pair j of query q.
 ELEMENT void flow_pair_rows(const FlowStepArgs *a, size_t q, size_t j, RigidRow *rows) {
     const FlowPairs *p = &a->pairs;
     real e[3], r[3];
@@ -44,7 +44,7 @@ ELEMENT void flow_pair_rows(const FlowStepArgs *a, size_t q, size_t j, RigidRow 
     rigid_pair_rows(fit * fit, a->point, r, p->normal + 3 * (size_t)p->match[j], e, rows);
 }
 
-// sum: of the fits of the query's pairs.
+// `sum`: the fits of the query's pairs, added.
 ELEMENT void flow_vote_row(const FlowVoteArgs *a, size_t q, double sum) {
     real mean = (real)(sum / (double)a->pairs.pairs);
     if (!(mean > a->best[q])) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of scene flow (motion/flow.c), on device memory. Motions are rows of RIGID_MOTION numbers about the centre
-// of their query (motion/rigid.h).
+// Arguments of the scene-flow kernels (motion/flow.c); all arrays are in device memory. A motion is a row of
+// RIGID_MOTION numbers, about the position of its query (motion/rigid.h).
 #ifndef VPD_MOTION_FLOW_OPS_H
 #define VPD_MOTION_FLOW_OPS_H
 
@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-// out[p] = the unit direction in which the k neighbours of point p, itself among them, extend least.
+// out[p] = surface normal: the unit direction of least extent of the k neighbours of point p, including itself.
 typedef struct FlowNormalsArgs {
     size_t count, k, stride;
-    const int32_t *index; // (count, stride), the first k of each row are taken; -1 ends a row
+    const int32_t *index; // (count, stride), of which the first k of each row are used; -1 ends a row
     const real *x;        // (.., 3)
     real *out;            // (count, 3)
 } FlowNormalsArgs;
@@ -19,7 +19,7 @@ typedef struct FlowNormalsArgs {
 // out[q * pairs + j] = x[q * pairs + j] moved by the motion of query of[q].
 typedef struct FlowPlaceArgs {
     size_t queries, pairs;
-    const int32_t *of; // (queries), every one `of_stride` entries; NULL: q itself
+    const int32_t *of; // (queries), with stride `of_stride`; NULL: q itself
     size_t of_stride;
     const real *motion; // (queries, 12)
     const real *centre; // (queries, 3)
@@ -27,16 +27,16 @@ typedef struct FlowPlaceArgs {
     real *out;          // (queries * pairs, 3)
 } FlowPlaceArgs;
 
-// out[q * pairs + j] = scale value[index[q * k + j * every]], rows of 3.
+// Gathers window points: out[q * pairs + j] = scale value[index[q * k + j * every]], rows of 3.
 typedef struct FlowPairPointsArgs {
     size_t queries, k, every, pairs; // pairs <= (k + every - 1) / every
-    const int32_t *index;            // (queries, k), no entry of -1
+    const int32_t *index;            // (queries, k), no entry is -1
     const real *value;               // (.., 3)
     real scale;
     real *out; // (queries * pairs, 3)
 } FlowPairPointsArgs;
 
-// Points where a motion put them, and the points nearest to them of the surface they should lie on.
+// Window points at their moved positions, and the nearest points of the target surface.
 typedef struct FlowPairs {
     size_t queries, pairs;
     const real *place;                  // (queries * pairs, 3)
@@ -47,18 +47,18 @@ typedef struct FlowPairs {
     double plane_scale, distance_scale; // metres
 } FlowPairs;
 
-// One step of each motion towards its pairs, weighted by the square of their fit.
+// One Gauss-Newton step of each motion, with pairs weighted by the square of their fit.
 typedef struct FlowStepArgs {
     FlowPairs pairs;
-    double point, damping; // share of the distance in all directions; m^2
+    double point, damping; // weight of point-to-point distance; m^2
     const real *centre;    // (queries, 3)
     real *motion;          // (queries, 12)
 } FlowStepArgs;
 
-// Where the pairs fit better on the mean than *best says, `best` and `chosen` are set.
+// Sets `best` and `chosen` for queries whose mean fit is larger than *best.
 typedef struct FlowVoteArgs {
     FlowPairs pairs;
-    const int32_t *of; // (queries), every `of_stride` entries: whose motion it was
+    const int32_t *of; // (queries), with stride `of_stride`: the query whose motion was tried
     size_t of_stride;
     real *best;      // (queries) the largest mean fit so far
     int32_t *chosen; // (queries)
@@ -72,7 +72,7 @@ typedef struct FlowAdoptArgs {
     real *out;
 } FlowAdoptArgs;
 
-// With from_u: motion[q] = no turn, t = from_u[q]. Else the other way: u[q] = t, g[q] = R - 1.
+// With from_u: motion[q] = no rotation, t = from_u[q]. Without it: u[q] = t, g[q] = R - 1.
 typedef struct FlowMotionArgs {
     size_t queries;
     const real *from_u; // (queries, 3) or NULL
@@ -83,7 +83,7 @@ typedef struct FlowMotionArgs {
 // out[q] = mean over j of u[index] + g[index] (x_q - x[index]), out_g[q] = mean of g[index]; g NULL: 0.
 typedef struct FlowAtArgs {
     size_t queries, k;
-    const int32_t *index;  // (queries, k), no entry of -1
+    const int32_t *index;  // (queries, k), no entry is -1
     const real *x, *u, *g; // (.., 3), (.., 3), (.., 9)
     const real *query;     // (queries, 3)
     real *out, *out_g;     // (queries, 3), (queries, 9) or NULL

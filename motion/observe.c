@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Points of an observation's field, at most: of those that move, or of all where nothing tells which move. Half of
-// those of a field to the next frame. Points that decide whether one changed in both directions of time.
+// Largest number of points of an observation's field: chosen among the moving points, or among all without moving
+// flags. Half of the points of a field to the next frame. Neighbours that decide whether a point changed in both
+// directions of time.
 enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024, HALF_POINTS = MOTION_NEXT_POINTS / 2, BOTH_WAYS = 8 };
 
 size_t motion_seen_points(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
@@ -25,7 +26,7 @@ size_t motion_flag_bytes(const Observation *o) { return ((size_t)o->V * (size_t)
 
 // ---- points
 
-// Some points of a cloud, in host memory of the tape.
+// A subset of a cloud's points, in the tape's host memory.
 typedef struct Picked {
     size_t count;
     int32_t *index;
@@ -61,8 +62,8 @@ static FlowPoints upload_picked(Tape *tape, const PointCloud *cloud, const Picke
 
 // ---- flow between clouds
 
-// Measures flow at the first `count` points of a field, from one cloud to the other, whose flags are confirmed: the
-// field's motion is `sign` times it.
+// Measures flow at the first `count` points of a field, from one cloud to another, both with corrected flags. The
+// field's motion is `sign` times the flow.
 typedef struct Between {
     const PointCloud *from, *to;
     size_t count;
@@ -97,9 +98,9 @@ static Status measure(Tape *tape, const MotionOptions *o, const Between *b, Moti
     return device_status(device, err);
 }
 
-// ---- what the input frames show
+// ---- motion of an observation
 
-// The points of a frame, flags confirmed.
+// The points of a frame, with corrected flags.
 static Status see_frame(Tape *tape, const MotionOptions *o, const Observation *observation, int frame,
                         PointCloud *cloud, Error *err) {
     UnprojectOptions options = {o->crop, o->flags ? o->moving_threshold : 0};
@@ -108,7 +109,7 @@ static Status see_frame(Tape *tape, const MotionOptions *o, const Observation *o
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }
 
-// The points with the smallest keys.
+// Chooses the points with the smallest random keys.
 static Status choose_points(Tape *tape, const MotionOptions *o, const PointCloud *now, MotionField *out, Error *err) {
     RandomKey key = {o->seed, RANDOM_FLOW, 0, 0};
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
@@ -128,7 +129,7 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
                           MotionField *out, Error *err) {
     *out = (MotionField){0};
     Status status = choose_points(tape, o, now, out, err);
-    // What led here is the reverse of the flow that leads back.
+    // The motion into this frame is the reverse of the flow back to the frame before.
     if (status == STATUS_OK) status = measure(tape, o, &(Between){now, past, out->count, o->rigid, -1}, out, err);
     if (status != STATUS_OK) motion_field_free(out);
     return status;
@@ -166,7 +167,7 @@ Status motion_observe(Tape *tape, const MotionOptions *o, const Observation *obs
 
 // ---- motion to the next frame
 
-// A frame with the flags that the frame before gives, the same with those that the next gives, and the next.
+// A frame with flags relative to the frame before, the same frame with flags relative to the next, and the next frame.
 typedef struct Neighbours {
     PointCloud before, now, next;
 } Neighbours;
@@ -193,7 +194,7 @@ static Status unproject_neighbours(const MotionOptions *o, const Observation *fr
 
 static bool has_changed(const Neighbours *n, size_t i) { return n->now.moving[i] > 0 || n->before.moving[i] > 0; }
 
-// Points that changed, or did not, of smallest keys.
+// Chooses points that changed (or did not) with the smallest random keys.
 static size_t choose_half(const Neighbours *n, bool changed, RandomKey key, Keyed *items) {
     size_t found = 0;
     for (size_t i = 0; i < n->now.count; i++)
@@ -203,7 +204,7 @@ static size_t choose_half(const Neighbours *n, bool changed, RandomKey key, Keye
     return found < HALF_POINTS ? found : HALF_POINTS;
 }
 
-// Points that changed either way, with (1 or 0) x 3 whether they changed both ways, as a flow to read.
+// All points that changed in either direction of time, with a "flow" of (1,1,1) if they changed in both, else 0.
 static Flow both_ways(Tape *tape, const Neighbours *n) {
     size_t most = n->now.count, count = 0;
     real *x = tape_context(tape, (9 * most + 1) * sizeof *x);
@@ -219,7 +220,7 @@ static Flow both_ways(Tape *tape, const Neighbours *n) {
     return (Flow){upload_points(tape, count, x, c), shares, NULL};
 }
 
-// For each of the first points of a field, (share) x 3 of the nearest changed points that changed both ways.
+// For each of the first points of a field: the share of its nearest changed points that changed in both directions.
 static const real *shares_of_both(Tape *tape, const MotionOptions *o, const Neighbours *n, size_t changed,
                                   const MotionField *field) {
     Device *device = tape->device;
@@ -233,11 +234,11 @@ static const real *shares_of_both(Tape *tape, const MotionOptions *o, const Neig
     return host;
 }
 
-// Fills the motion of the first points of a field, which changed. It stays 0 where most of the nearest did not change
-// both ways: floor that a body left, or will cover, changes in one direction of time alone.
+// Sets the motion of the first points of a field, which changed. It stays 0 if most neighbours changed in one direction
+// of time only: this is floor that a body uncovers or will cover.
 static Status move_changed(Tape *tape, const MotionOptions *o, Neighbours *n, size_t changed, MotionField *field,
                            Error *err) {
-    const real *share = shares_of_both(tape, o, n, changed, field); // with the flags of single pixels
+    const real *share = shares_of_both(tape, o, n, changed, field); // needs the uncorrected flags
     flags_confirm(tape, o, &n->now);
     flags_confirm(tape, o, &n->next);
     if (tape->device->failed) return device_status(tape->device, err);
@@ -290,7 +291,7 @@ static const real *turned(Tape *tape, const Observation *o, const real *rows, si
     return tape_upload(tape, out, 3 * count, sizeof *out);
 }
 
-// R g R' of each gradient, R the turn.
+// Rotated gradients R g R^T.
 static const real *turned_gradients(Tape *tape, const Observation *o, const real *g, size_t count) {
     real *out = tape_context(tape, (9 * count + 1) * sizeof *out);
     double axis[3][3]; // where the turn takes x, y and z

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The motion in posed RGB-D frames (docs/model.md, "Moving flags" and "Scene flow"), computed once, before anything is
-// encoded:
-//   motion_observe  T input frames                     -> which pixels move, and the motion that led to the last frame
-//   motion_to_next  a frame of a video, its neighbours -> the motion that leads to the next frame
-// It depends on the frames and a few lengths alone, not on weights. An observation's turn is left out: fields are
-// turned when they are uploaded.
+// The motion in posed RGB-D frames (docs/model.md, "Moving flags" and "Scene flow"). It is computed once, before
+// encoding:
+//   motion_observe  T input frames                     -> moving flags of pixels, and the motion into the last frame
+//   motion_to_next  a frame of a video, its neighbours -> the motion from this frame to the next
+// It depends only on the frames and a few lengths, not on weights. An observation's rotation is ignored here;
+// motion_upload applies it.
 #ifndef VPD_MOTION_OBSERVE_H
 #define VPD_MOTION_OBSERVE_H
 
@@ -19,50 +19,49 @@
 enum { MOTION_VERSION = 1 };
 
 typedef struct MotionOptions {
-    bool crop;               // points outside the workspace box are left out
-    bool flags;              // inputs have moving flags; without them every point may move
-    bool velocity;           // inputs have a motion field
-    bool rigid;              // by registration; false: by means of near points alone
+    bool crop;               // ignore points outside the workspace box
+    bool flags;              // compute moving flags; without them every point may move
+    bool velocity;           // compute a motion field
+    bool rigid;              // by rigid registration; false: differences of local means only
     double moving_threshold; // zm, metres
-    size_t vote;             // points of the majority filter of flags; 0 or 1: none
+    size_t vote;             // neighbours in the majority filter of flags; 0 or 1: none
     double colour_length;    // lc, metres per unit of rgb
     double extent;           // X, metres
     double length_scale;     // ell, metres
-    uint32_t seed;           // of the choice of the field's points
+    uint32_t seed;           // of the choice of field points
 } MotionOptions;
 
-// Starts as {0}: nothing is known to move.
+// Starts as {0}: no motion known.
 typedef struct MotionSeen {
-    MotionField field; // of the last frame
+    MotionField field; // at points of the last frame
     size_t frames, flag_bytes;
-    uint8_t *moving; // (frames, flag_bytes) a bit for each pixel (view * H + row) * W + column; NULL: no pixel moves
+    uint8_t *moving; // (frames, flag_bytes) one bit per pixel (view * H + row) * W + column; NULL: no pixel moves
 } MotionSeen;
 
 void motion_seen_free(MotionSeen *seen); // accepts {0}
-// Bytes for the flags of a frame.
+// Bytes of the flags of a frame.
 size_t motion_flag_bytes(const Observation *observation);
 
-// Points of an observation's field, at most.
+// Largest number of points of an observation's field.
 size_t motion_seen_points(const MotionOptions *options);
 
-// *out is overwritten, not freed. It stays {0} where the options want neither flags nor velocities. The tape lends its
-// memory.
+// *out is overwritten, not freed. It stays {0} if the options ask for neither flags nor motion. Uses the tape's memory.
 Status motion_observe(Tape *tape, const MotionOptions *options, const Observation *observation, MotionSeen *out,
                       Error *err);
 
-// The field alone, from the points of the last two frames, whose flags are confirmed (motion/flags.h).
+// Only the field, from the points of the last two frames with corrected flags (motion/flags.h).
 Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointCloud *now, const PointCloud *past,
                           MotionField *out, Error *err);
 
-enum { MOTION_NEXT_POINTS = 512 }; // of a field to the next frame, at most
+enum { MOTION_NEXT_POINTS = 512 }; // most points of a field to the next frame
 
-// Of frame `index`, which has one before and one behind it: up to half of the points are some that changed, and come
-// first; the others are some that did not, and do not move. `key`: of the choice of points. Always by registration, and
-// with flags. *out is overwritten, not freed.
+// Frame `index` needs a frame before and after it. At most half of the points, which come first, changed; the others
+// did not and have no motion. `key`: random key of the choice of points. Always uses registration and flags. *out is
+// overwritten, not freed.
 Status motion_to_next(Tape *tape, const MotionOptions *options, const Observation *frames, int index, RandomKey key,
                       MotionField *out, Error *err);
 
-// A field on the device, turned as the observation is (NULL: as it is); memory of the tape.
+// A field on the device, rotated as the observation is (NULL: not rotated); the memory belongs to the tape.
 Flow motion_upload(Tape *tape, const Observation *observation, const MotionField *field);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mathematics of rigid registration (motion/flow.h), for one query. Compiles as C and as CUDA. Sums are kept in double:
-// the motion of a small patch is what is left of large positions.
+// Mathematics of rigid registration (motion/flow.h), for one query. Compiles as C and as CUDA. Sums are in double,
+// because the motion of a small patch is a small difference of large positions.
 #ifndef VPD_MOTION_RIGID_H
 #define VPD_MOTION_RIGID_H
 
@@ -8,7 +8,7 @@
 
 enum { RIGID_UNKNOWNS = 6, RIGID_MOTION = 12 };
 
-// A motion about a centre c: y = R (x - c) + c + t, kept as R row by row (9), then t (3).
+// A rigid motion about a centre c: y = R (x - c) + c + t, stored as R (9, row-major), then t (3).
 ELEMENT void rigid_place(const real *motion, const real *centre, const real *x, real *y) {
     real r[3] = {x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]};
     for (int c = 0; c < 3; c++) y[c] = element_dot(motion + 3 * c, r) + centre[c] + motion[9 + c];
@@ -22,29 +22,29 @@ ELEMENT void rigid_about(const real *motion, const real *centre, const real *oth
     for (int c = 0; c < 3; c++) out[9 + c] = y[c] - other[c];
 }
 
-// 1 / (1 + (plane/sp)^2 + d^2/sd^2): how well a point lies on the other surface.
+// 1 / (1 + (plane/sp)^2 + d^2/sd^2): weight of a pair, by distance from the plane and from the point.
 ELEMENT double rigid_fit(double plane, double distance2, double plane_scale, double distance_scale) {
     double p = plane / plane_scale;
     return 1 / (1 + p * p + distance2 / (distance_scale * distance_scale));
 }
 
-// The normal equations A s = b of a small motion s = [omega, move], lower triangle of A.
+// Normal equations A s = b of a small motion s = [omega, translation], with the lower triangle of A.
 typedef struct RigidSystem {
     double a[RIGID_UNKNOWNS * RIGID_UNKNOWNS], b[RIGID_UNKNOWNS], weight;
 } RigidSystem;
 
-// A residual e along direction j: weight (j s - e)^2.
+// A residual along direction j with weight: weight (j s - e)^2.
 typedef struct RigidRow {
     double weight, j[RIGID_UNKNOWNS], e;
 } RigidRow;
 
-// What a row adds to entry (r, c) of A; c = RIGID_UNKNOWNS: to entry r of b.
+// Contribution of a row to entry (r, c) of A, or to entry r of b if c = RIGID_UNKNOWNS.
 ELEMENT double rigid_row_part(const RigidRow *row, int r, int c) {
     return row->weight * row->j[r] * (c == RIGID_UNKNOWNS ? row->e : row->j[c]);
 }
 
-// A pair: the point at r from the centre of motion should go by e, fully along the unit normal n and by the share
-// `point` in all directions.
+// A pair: the point at r, relative to the centre of motion, should move by e. The unit normal n has full weight, all
+// directions have weight `point`.
 enum { RIGID_PAIR_ROWS = 4 };
 
 ELEMENT void rigid_pair_rows(double weight, double point, const real *r, const real *n, const real *e, RigidRow *rows) {
@@ -70,11 +70,11 @@ ELEMENT void rigid_add_pair(RigidSystem *s, const RigidRow *rows) {
         }
 }
 
-// Solves with `damping` (m^2) on the turn, by Cholesky; b becomes the solution. No pivot is below what is added to the
-// diagonal but by rounding.
+// Solves with `damping` (m^2) on the rotation, by Cholesky; b becomes the solution. Apart from rounding, no pivot is
+// below what is added to the diagonal.
 ELEMENT void rigid_solve(RigidSystem *s, double damping) {
     enum { N = RIGID_UNKNOWNS };
-    double least[2] = {s->weight * damping + 1e-300, s->weight * 1e-6 + 1e-300}; // of turn, of move
+    double least[2] = {s->weight * damping + 1e-300, s->weight * 1e-6 + 1e-300}; // of rotation, of translation
     for (int i = 0; i < N; i++) s->a[i * N + i] += least[i / 3];
     for (int i = 0; i < N; i++)
         for (int j = 0; j <= i; j++) {
@@ -92,7 +92,7 @@ ELEMENT void rigid_solve(RigidSystem *s, double damping) {
     }
 }
 
-// R (9) of a turn vector (Rodrigues), then R <- R motion.R, t <- t + move.
+// R (9) of a rotation vector (Rodrigues), then R <- R motion.R, t <- t + translation.
 ELEMENT void rigid_compose(const double *step, real *motion) {
     double angle = sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
     double s = angle > 1e-9 ? sin(angle) / angle : 1, c = angle > 1e-9 ? (1 - cos(angle)) / (angle * angle) : 0.5;
@@ -113,7 +113,7 @@ ELEMENT void rigid_compose(const double *step, real *motion) {
     for (int i = 0; i < 3; i++) motion[9 + i] += (real)step[3 + i];
 }
 
-// Unit eigenvector of the least eigenvalue of a symmetric 3x3 matrix, by Jacobi turns; of equal ones, any.
+// Unit eigenvector of the smallest eigenvalue of a symmetric 3x3 matrix, by Jacobi rotations.
 ELEMENT void rigid_least_direction(double *a, real *out) {
     double v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     for (int sweep = 0; sweep < 8; sweep++)
@@ -129,7 +129,7 @@ ELEMENT void rigid_least_direction(double *a, real *out) {
                     a[3 * k + p] = c * x - s * y;
                     a[3 * k + q] = s * x + c * y;
                 }
-                for (int k = 0; k < 3; k++) { // rows, and the directions
+                for (int k = 0; k < 3; k++) { // rows and eigenvectors
                     double x = a[3 * p + k], y = a[3 * q + k];
                     a[3 * p + k] = c * x - s * y;
                     a[3 * q + k] = s * x + c * y;

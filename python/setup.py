@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds libvpd.so with CMake and puts it into the wheel; pyproject.toml has the rest.
 
-    VPD_BUILD   a CMake build folder to use, such as build/release: what is built there is not built again
+    VPD_BUILD   an existing CMake build folder, such as build/release; what is up to date there is not built again
     CMAKE_ARGS  more arguments for CMake, such as -DVPD_CUDA=ON for libvpd_cuda.so beside it"""
 import os
 import pathlib
@@ -15,7 +15,7 @@ from setuptools.command.build_ext import build_ext
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # before setuptools 70.1
+except ImportError: # before setuptools 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,7 +29,7 @@ def fail(sentence):
 
 
 def run(*command):
-    """Runs a command; returns what it printed, or None and shows it when the command failed."""
+    """Runs a command and returns its output; if it fails, prints the output and returns None."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         print(done.stdout, file=sys.stderr)
@@ -37,7 +37,7 @@ def run(*command):
 
 
 class Library(setuptools.Extension):
-    """libvpd.so beside the package's modules; `name` says where."""
+    """libvpd.so beside the package's modules; `name` is its place."""
 
     def __init__(self):
         super().__init__("vpd.libvpd", sources=[])
@@ -60,7 +60,7 @@ class BuildLibrary(build_ext):
     def library_folder(self):
         """The CMake build folder with libvpd.so in it."""
         if not (SOURCE / "CMakeLists.txt").is_file() or not (SOURCE / "api" / "vpd.h").is_file():
-            fail(f"the C sources are not in {SOURCE}; this package builds in a checkout of vpd alone: pip install CHECKOUT/python")
+            fail(f"the C sources are not in {SOURCE}; build this package in a checkout of vpd: pip install CHECKOUT/python")
         if not shutil.which("cmake"):
             fail(f"cmake is missing; {PACKAGES}")
         given = os.environ.get("VPD_BUILD")
@@ -69,7 +69,7 @@ class BuildLibrary(build_ext):
             self.configure(folder)
         jobs = ["--parallel", str(len(os.sched_getaffinity(0)))]
         if run("cmake", "--build", folder, "--target", "vpd_library", *jobs) is None:
-            fail(f"the library did not build in {folder}; the compiler's message is above")
+            fail(f"the library could not be built in {folder}; the compiler's message is above")
         return folder
 
     def configure(self, folder):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python smoke_test.py CHECKPOINT DATA: an installed wheel trains, evaluates, rolls out, draws and exports, with libraries of its own.
+"""python smoke_test.py CHECKPOINT DATA: trains, evaluates, rolls out, draws and exports with an installed wheel and its own libraries.
 
-Prints one line. Fails when a library of the system is in use that a manylinux wheel may not expect there."""
-import ctypes  # noqa: F401  with what it loads
+Prints one line. Fails if the process uses a library of the system that a manylinux wheel must bring itself."""
+import ctypes # with the libraries that it loads
 import importlib
 import pathlib
 import sys
@@ -10,7 +10,7 @@ import tempfile
 
 import numpy  # noqa: F401
 
-# What every Linux with Python has: glibc, the compiler's runtime, and zlib, which Python needs itself.
+# Libraries that every Linux with Python has: glibc, the compiler's runtime, and zlib, which Python needs itself.
 EXPECTED = ("ld-linux", "libc.", "libm.", "libpthread.", "libdl.", "librt.", "libresolv.", "libutil.", "libgcc_s.", "libstdc++.", "libz.")
 
 
@@ -39,7 +39,7 @@ def main(checkpoint, data):
     strange = sorted(str(path) for path in libraries() - before if not path.name.startswith(EXPECTED))
     strange += [vpd.library_path] * ("site-packages" not in vpd.library_path)
     if strange:
-        sys.exit(f"these libraries are the system's, not the wheel's: {', '.join(strange)}")
+        sys.exit(f"expected the wheel's own libraries, found the system's: {', '.join(strange)}")
     print(f"vpd {vpd.library_version} on Python {sys.version.split()[0]}: {done['step']} steps trained, {found['rollouts']} rollouts "
           f"measured, {scene.particles} particles, a picture of {picture.rgb.shape[1]}x{picture.rgb.shape[0]}, {size} bytes exported")
 

@@ -85,7 +85,7 @@ class Library(unittest.TestCase):
         part = shown[:5]  # what is made of it counts too
         del shown
         for change in (scene.step, lambda: scene.rewind(0), scene.close, lambda: scene.set_positions(scene.positions())):
-            with self.assertRaisesRegex(BufferError, "show this scene's memory"):
+            with self.assertRaisesRegex(BufferError, "share this scene's memory"):
                 change()
         values = part.copy()
         first = scene.positions()[:5]
@@ -109,7 +109,7 @@ class Library(unittest.TestCase):
             path = pathlib.Path(folder) / "out.h5"
             copy.save(path)
             np.testing.assert_array_equal(self.model.read(path).positions(1), moved)
-        for wrong, words in ((lambda: scene.positions(9), "step 9: the scene has the steps 0 to 3"),
+        for wrong, words in ((lambda: scene.positions(9), "step 9: expected a step of the scene, 0 to 3"),
                              (lambda: scene.positions(-5), "step -5"), (lambda: scene.step(-1), "found -1"),
                              (lambda: scene.set_positions(moved[:5]), "particles, found 5"),
                              (lambda: scene.set_positions(moved * np.nan), "found nan"),
@@ -176,7 +176,7 @@ class Library(unittest.TestCase):
         shown = scene.positions(copy=False)
         for change in (lambda: scene.edit("move: {all: true, by: [0, 0, 1]}"), lambda: scene.append(two),
                        lambda: scene.set_labels(lower)):
-            with self.assertRaisesRegex(BufferError, "show this scene's memory"):
+            with self.assertRaisesRegex(BufferError, "share this scene's memory"):
                 change()
         del shown
 
@@ -343,7 +343,7 @@ class Work(unittest.TestCase):
                                  (lambda: vpd.evaluate(model, DATA, episodes=["zebra"]), "zebra"),
                                  (lambda: vpd.evaluate(model, "none.h5"), "none.h5"),
                                  (lambda: vpd.train(options={"train.stepps": 3}, data=DATA, out=run), "train.steps"),
-                                 (lambda: vpd.train(options=TINY, data=DATA, out=run), "a run is in this folder already"),
+                                 (lambda: vpd.train(options=TINY, data=DATA, out=run), "this folder holds a run already"),
                                  (lambda: vpd.train("none.yaml", data=DATA, out=run), "none.yaml"),
                                  (lambda: vpd.train(options=TINY, data="none.h5", out=self.place / "x"), "none.h5")):
                 with self.assertRaisesRegex(vpd.InputError, words):

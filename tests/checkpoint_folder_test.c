@@ -123,7 +123,7 @@ static void damaged_files_are_passed_over(void **state) {
     write_file(s, "step_00000010.h5", "nothing");
     CheckpointFound found;
     assert_status_error(checkpoint_find_latest(s->run, &found, &s->err), STATUS_BAD_INPUT, s->err,
-                        "expected a whole checkpoint, found none");
+                        "expected an undamaged checkpoint, found none");
 }
 
 static void nothing_to_find(void **state) {

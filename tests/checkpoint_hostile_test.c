@@ -302,8 +302,8 @@ static void made_up_files(void **state) {
         {"gnn.edge.bias0: expected finite values", not_a_number},
         {"the attribute checksum", no_checksum},
         {"/run: expected checksum", changed_record},
-        {"/run: expected attribute record to hold what a run records", record_of_nothing},
-        {"/run: expected attribute record to hold what a run records", record_of_brackets},
+        {"/run: expected attribute record to hold a run's record", record_of_nothing},
+        {"/run: expected attribute record to hold a run's record", record_of_brackets},
         {"attribute record", long_record},
         {"/run: expected a group", array_for_run},
     };

@@ -189,7 +189,7 @@ static void all_differences_at_once(void **state) {
     static const char *const expected[] = {
         "a.h5:/ema: the weights do not fit the config's model (4 differences): ",
         "encoder.down0.conv0.bias: expected f32 [6], found f32 [5]; ",
-        "gnn.edge.bias0: expected nothing of that name, found f32 [17]; ",
+        "gnn.edge.bias0: expected no such array, found f32 [17]; ",
         "gnn.edge.bias1: expected f32 [17], found nothing; ",
         "gnn.edge.weight0: expected f32 [7,9,1], found f32 [7,9]",
     };

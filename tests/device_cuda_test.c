@@ -67,9 +67,9 @@ static void each_fault_has_a_sentence(void **state) {
     right_table()->gnn_size--;
     must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
     right_table()->commit = "0123456789ab";
-    must_fail(fake_path(), 0, STATUS_FAILED, "of another build");
+    must_fail(fake_path(), 0, STATUS_FAILED, "expected the module of version");
     right_table()->version = "9.9.9";
-    must_fail(fake_path(), 0, STATUS_FAILED, "found 9.9.9");
+    must_fail(fake_path(), 0, STATUS_FAILED, "found that of 9.9.9");
     right_table();
     must_fail(fake_path(), 1, STATUS_BAD_INPUT, "no such GPU");
 }

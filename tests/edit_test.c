@@ -399,11 +399,11 @@ static void test_wrong(void **state) {
         {"remove: {label: rde}", "there is no label \"rde\"; the particles have 0"},
         {"remove: {all: true}", "no particle would be left"},
         {"recolour: {label: 1, like: {height: {above: 5}}}", "like: the selection takes none"},
-        {"remove: {cluster: {id: 7}}", "there are 2, counted from 1: there is no cluster 7"},
-        {"remove: {cluster: {id: 1, link: 1e-8}}", "too short for a scene this wide"},
-        {"remove: {pixel: {view: 4, at: [1, 1]}}", "there are 1 cameras, counted from 0: there is no view 4"},
-        {"remove: {pixel: {view: 0, at: [65, 1]}}", "expected a place in a picture of 64 x 48"},
-        {"throw: {label: 1, velocity: [0, 0, 1], gravity: [0, 0, -9]}", "gravity goes with `replace: true`"},
+        {"remove: {cluster: {id: 7}}", "expected one of the 2 clusters, counted from 1, found 7"},
+        {"remove: {cluster: {id: 1, link: 1e-8}}", "too short for a scene of this size"},
+        {"remove: {pixel: {view: 4, at: [1, 1]}}", "expected one of the 1 views, counted from 0, found view 4"},
+        {"remove: {pixel: {view: 0, at: [65, 1]}}", "expected a point within a picture of 64 x 48"},
+        {"throw: {label: 1, velocity: [0, 0, 1], gravity: [0, 0, -9]}", "gravity is allowed only with `replace: true`"},
         {"compose: {file: /nowhere/a.h5}", "/nowhere/a.h5: cannot open"},
         {"cluster: {least: 1000}", "no cluster of 1000 particles or more was found"},
     };
@@ -421,7 +421,7 @@ static void test_wrong(void **state) {
     file.sets[1] = (RolloutSet){0};
     file.set_count = 1;
     assert_status_error(edit_scene_apply(&file, EDITS("throw: {label: 1, velocity: [0, 0, 1]}"), 0, &report, &err),
-                        STATUS_BAD_INPUT, err, "expected 2 input sets or more and a time step");
+                        STATUS_BAD_INPUT, err, "expected at least 2 input sets and a time step");
     rollout_file_free(&file);
     file = edit_scene(); // said before any memory is taken: 2^28 rows would be too many
     assert_status_ok(
@@ -429,7 +429,7 @@ static void test_wrong(void **state) {
     assert_int_equal(file.sets[0].N, 511 * ALL);
     assert_status_error(
         edit_scene_apply(&file, EDITS("copy: {all: true, by: [0, 0, 1], as: b, count: 1000}"), 0, &report, &err),
-        STATUS_BAD_INPUT, err, "are too many: expected at most 268435456");
+        STATUS_BAD_INPUT, err, "expected at most 268435456 in all");
     rollout_file_free(&file);
 }
 

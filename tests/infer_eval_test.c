@@ -114,7 +114,8 @@ static void motion_alone_draws_nothing(void **state) {
 // Motion alone that cannot be measured is refused, with the reason.
 static void motion_that_cannot_be_measured(void **state) {
     (void)state;
-    static const char *const reasons[] = {"as these episodes have no mask", "as these episodes have no state/object_"};
+    static const char *const reasons[] = {"because these episodes have no mask",
+                                          "because these episodes have no state/object_"};
     for (int i = 0; i < 2; i++) {
         World world;
         WorldShape shape = WORLD_PLAIN;
@@ -131,7 +132,7 @@ static void motion_that_cannot_be_measured(void **state) {
                             reasons[i]);
         request.steps = 0;
         assert_status_error(eval_request_run(&session, world.dataset, &request, &report, &err), STATUS_BAD_INPUT, err,
-                            "motion alone needs a step to predict");
+                            "motion alone needs at least 1 step");
         request.motion_only = false; // pictures can be measured
         assert_status_ok(eval_request_run(&session, world.dataset, &request, &report, &err), err);
         report_free(&report);
@@ -391,10 +392,9 @@ static void films(void **state) {
     assert_true(film.frames == 9 && film.shots[0].step == 3);
     film_free(&film);
 
-    assert_status_error(film_of_views(&r, (int[]){3}, 1, -1, 0, 0, &film, &err), STATUS_BAD_INPUT, err,
-                        "there is no view 3");
+    assert_status_error(film_of_views(&r, (int[]){3}, 1, -1, 0, 0, &film, &err), STATUS_BAD_INPUT, err, "found view 3");
     assert_status_error(film_of_views(&r, (int[]){0}, 1, 5, 0, 0, &film, &err), STATUS_BAD_INPUT, err,
-                        "steps 0 to 4, not 5");
+                        "a step of the rollout, 0 to 4, found 5");
     rollout_file_free(&r);
     world_close(&world);
 }

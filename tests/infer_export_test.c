@@ -300,10 +300,10 @@ static void gltf(void **state) {
     assert_status_error(export_gltf(&r, "/nowhere/a.glb", &err), STATUS_BAD_INPUT, err, "/nowhere/a.glb");
     r.sets[0].N = (size_t)1 << 29; // says so before it looks at them
     assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
-                        "more than the 4 GiB of a glTF file");
+                        "exceed the 4 GiB limit of glTF files");
     r.sets[0].N = SIZE_MAX / 4;
     assert_status_error(export_gltf(&r, place("b.glb"), &err), STATUS_BAD_INPUT, err,
-                        "more than the 4 GiB of a glTF file");
+                        "exceed the 4 GiB limit of glTF files");
     assert_false(file_exists(place("b.glb")));
     r.sets[0].N = N;
     rollout_file_free(&r);

@@ -289,7 +289,7 @@ static void test_errors(void **state) {
     assert_status_ok(page_create("t", NULL, &page, &err), err);
     page_moving(page, &moving); // no frame: the first failure is kept
     page_text(page, "more");
-    assert_status_error(page_finish(page, path, &err), STATUS_BAD_INPUT, err, "expected at least one frame");
+    assert_status_error(page_finish(page, path, &err), STATUS_BAD_INPUT, err, "expected 1 frame or more");
     assert_false(file_exists(path));
     assert_status_ok(page_create("t", NULL, &page, &err), err);
     assert_status_error(page_finish(page, "/nowhere/a.html", &err), STATUS_BAD_INPUT, err, "/nowhere/a.html");

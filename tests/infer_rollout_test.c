@@ -196,7 +196,7 @@ static void episodes_by_name(void **state) {
     assert_status_ok(scene_write(file, &world.scene, 1, &err), err);
     assert_status_ok(dataset_open(world.folder, &world.dataset, &err), err);
     assert_status_error(history_find_episode(world.dataset, "000000", &episode, &err), STATUS_BAD_INPUT, err,
-                        "2 episodes have the name 000000; say which as");
+                        "2 episodes have the name 000000; name the file too, as in");
     assert_status_ok(history_find_episode(world.dataset, "more.h5:000000", &episode, &err), err);
     assert_int_equal(episode, 3);
     world_close(&world);
@@ -221,7 +221,7 @@ static void what_goes_wrong(void **state) {
     // Weights that are not numbers: the steps before stay.
     for (size_t i = 0; i < world.model->parameters.size; i++) world.model->parameters.values[i] = NAN;
     assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_FAILED, err,
-                        "no longer finite at step 2");
+                        "not finite at step 2");
     assert_int_equal(r.steps, 1);
     // A rollout of another model.
     world_model(&world, (const char *const[]){"model.D=7", NULL}, false);
@@ -229,7 +229,7 @@ static void what_goes_wrong(void **state) {
                         "expected 2 input sets of 7 features, found 2 of 6");
     DrawScene scene;
     assert_status_error(draw_load(&world.workspace.tape, world.model, &r, 0, &scene, &err), STATUS_BAD_INPUT, err,
-                        "expected 7 features per particle to draw it, found 6");
+                        "expected 7 features per particle, as the model draws, found 6");
     // A signal between two steps.
     world_model(&world, NULL, false);
     stop_request(SIGTERM);
@@ -281,7 +281,7 @@ static void sessions(void **state) {
     options.checkpoint = NULL;
     assert_int_equal(remove(path), 0);
     assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
-                        "is not there; give it with --checkpoint");
+                        "does not exist; give the checkpoint with --checkpoint");
     r.checkpoint[0] = 0;
     assert_status_error(session_open_for(&session, &options, &r, "out.h5", &err), STATUS_BAD_INPUT, err,
                         "names no checkpoint");

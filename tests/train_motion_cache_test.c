@@ -238,7 +238,7 @@ static void must_be_emptied(Fixture *f) {
     assert_true(same(&own, see(f, 2, NULL, present)) && said(f, ""));
     f->source.data++;
     open_cache(f);
-    assert_true(said(f, "motion is measured anew"));
+    assert_true(said(f, "motion is measured again"));
     assert_false(same(&own, see(f, 2, NULL, present)));
     motion_seen_free(&own);
 }
@@ -251,13 +251,13 @@ static void a_foreign_file_is_emptied(void **state) {
     must_be_emptied(&f);
     f.source.frames = fewer;
     open_cache(&f);
-    assert_true(said(&f, "motion is measured anew"));
+    assert_true(said(&f, "motion is measured again"));
     open_model(&f, (const char *[]){"gnn.colour_length=0.5", NULL});
     open_cache(&f);
-    assert_true(said(&f, "motion is measured anew"));
+    assert_true(said(&f, "motion is measured again"));
     change_byte(f.path, 20);
     open_cache(&f);
-    assert_true(said(&f, "motion is measured anew"));
+    assert_true(said(&f, "motion is measured again"));
     open_cache(&f);
     assert_true(said(&f, ""));
     teardown(&f);
@@ -273,7 +273,7 @@ static void records_of_another_process(void **state) {
     f.cache = (MotionCache){0};
     f.source.data++;
     open_cache(&f);
-    assert_true(said(&f, "motion is measured anew"));
+    assert_true(said(&f, "motion is measured again"));
     MotionCache second = f.cache;
     f.cache = first;
     assert_true(same(&own, see(&f, 0, NULL, present))); // it is written once more

@@ -308,7 +308,7 @@ static void two_runs_do_not_share_a_folder(void **state) {
     RunFolder owner;
     run_open(&run, WORLD_PLAIN, &visits);
     assert_status_ok(run_folder_open(&owner, run.out, NULL, &run.err), run.err);
-    assert_status_error(train(&run, false, false, NULL), STATUS_BAD_INPUT, run.err, "trains in this folder");
+    assert_status_error(train(&run, false, false, NULL), STATUS_BAD_INPUT, run.err, "is training in this folder");
     run_folder_close(&owner);
     assert_status_ok(train(&run, false, false, NULL), run.err);
     run_close(&run);
@@ -348,7 +348,7 @@ static void another_data_set_is_named(void **state) {
     scene->K[0] /= 1.01;
     scene->bounds[0] -= 1;
     write_other(&run, "bounds", scene, 3);
-    refused_to_resume(&run, "other values beside the images");
+    refused_to_resume(&run, "data other than images");
     scene->bounds[0] += 1;
     // Where the file lies makes no difference; a data set of its own, with --init, is the way to other data.
     write_other(&run, "moved", scene, 3);
@@ -384,7 +384,7 @@ static void an_older_checkpoint_goes_on(void **state) {
     refused_to_resume(&run, "with these data and options every 0.2 s");
     snprintf(run.data, sizeof run.data, "%s", run.world.data);
     assert_status_ok(train(&run, true, false, "train.steps=3"), run.err);
-    assert_non_null(strstr(run.messages, "does not say what it was trained on"));
+    assert_non_null(strstr(run.messages, "does not name its training data"));
     assert_true(newest(&run).data.episodes == 2 && newest(&run).step == 3);
     run_close(&run);
 }

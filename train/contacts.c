@@ -10,7 +10,7 @@ enum { CHUNK = 16 };
 static bool moves(const real *u) { return u[0] != 0 || u[1] != 0 || u[2] != 0; }
 
 // |a + b - c|^2; b may be NULL.
-static double square_off(const real *a, const real *b, const real *c) {
+static double square_error(const real *a, const real *b, const real *c) {
     double sum = 0;
     for (int d = 0; d < 3; d++) {
         double e = (double)a[d] + (b ? (double)b[d] : 0) - (double)c[d];
@@ -26,10 +26,10 @@ double contacts_between(const MotionField *before, const MotionField *now) {
         double least = INFINITY, change = 0;
         for (size_t j = 0; moves(u) && j < before->count; j++) {
             const real *was = before->motion + 3 * j;
-            double far = moves(was) ? square_off(before->position + 3 * j, was, x) : INFINITY;
-            if (far >= least) continue;
-            least = far;
-            change = square_off(u, NULL, was);
+            double distance = moves(was) ? square_error(before->position + 3 * j, was, x) : INFINITY;
+            if (distance >= least) continue;
+            least = distance;
+            change = square_error(u, NULL, was);
         }
         sum += change;
     }
@@ -43,7 +43,7 @@ typedef struct Measuring {
     MotionCache *cache;
 } Measuring;
 
-// Some frames of an episode, read when a pixel of them is needed.
+// Consecutive frames of an episode, read only if the motion of one is not in the cache.
 typedef struct Chunk {
     FrameRequest request;
     Frames frames;
@@ -57,7 +57,7 @@ static Status read_chunk(const Measuring *m, Chunk *chunk, Error *err) {
     return status;
 }
 
-// The motion from frame i of the chunk to the next.
+// The motion from frame i of the chunk to the next, from the cache or measured.
 static Status next_motion(const Measuring *m, Chunk *chunk, int i, MotionField *out, Error *err) {
     const FrameRequest *r = &chunk->request;
     MotionFrame frame = {&chunk->observation, i, {r->episode, r->first, r->stride}};
@@ -70,10 +70,11 @@ static Status next_motion(const Measuring *m, Chunk *chunk, int i, MotionField *
         status = read_chunk(m, chunk, err);
         if (status == STATUS_OK) status = motion_cache_measure_next(m->cache, m->tape, m->model, &frame, &found, err);
     }
-    return status == STATUS_OK ? motion_field_copy(&found, out, err) : status; // the cache keeps one at a time
+    // copied, because the cache keeps only its last record
+    return status == STATUS_OK ? motion_field_copy(&found, out, err) : status;
 }
 
-// Weights of the presents among `count` frames from `first` on, all but the first two and the last.
+// Weights of the start frames among `count` frames from `first` on: all but the first two and the last.
 static Status measure_chunk(const Measuring *m, TrainEpisode *episode, int first, int count, Error *err) {
     int stride = (int)m->data->config->data.stride;
     Chunk chunk = {.request = {.episode = episode->episode,
@@ -101,7 +102,7 @@ static Status measure_episode(const Measuring *m, TrainEpisode *episode, Error *
     Status status = STATUS_OK;
     episode->contacts = calloc((size_t)F + 1, sizeof *episode->contacts);
     if (!episode->contacts) return error_set(err, STATUS_FAILED, "out of memory for %d frames", F);
-    for (int lane = 0; lane < stride; lane++) { // chunks overlap by what the next one needs to go on
+    for (int lane = 0; lane < stride; lane++) { // chunks overlap by 3 frames, because a weight needs 2 motions
         int there = lane < F ? (F - 1 - lane) / stride + 1 : 0;
         for (int from = 0; from + 3 < there && status == STATUS_OK; from += CHUNK - 3) {
             int count = there - from < CHUNK ? there - from : CHUNK;

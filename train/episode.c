@@ -11,7 +11,7 @@ enum { SSIM_PATCHES = 1 };
 
 // ---- forward: encode, then render and step by turns
 
-// The history is the first T frames, of the input views alone.
+// The history: the first T frames, input views alone.
 static Observation input_frames(const LossEpisode *e, const EpisodeInput *in) {
     const Observation *o = e->frames;
     int T = e->last_input + 1;
@@ -36,7 +36,7 @@ static Observation input_frames(const LossEpisode *e, const EpisodeInput *in) {
     return out;
 }
 
-// The particles of the input frames.
+// Encodes the input frames into particles.
 static Status encode(LossEpisode *e, const EpisodeInput *input, Error *err) {
     const TrainConfig *train = &e->model->config.train;
     Observation history = input_frames(e, input);
@@ -52,14 +52,14 @@ static Status encode(LossEpisode *e, const EpisodeInput *input, Error *err) {
     return vpd_encode(e->tape, e->model, &e->workspace->scene, &history, seen, options, &e->scene, err);
 }
 
-// Renders rays of all views of the present frame, and compares them with the video.
+// Renders rays of all training views of the present frame and compares them with the video.
 static Status render_and_compare(LossEpisode *e, const EpisodeInput *input, double weight, Error *err) {
     const TrainConfig *train = &e->model->config.train;
     RayBatch *rays = &e->workspace->rays;
     RayBatchOptions options = {train->rays,        train->ssim_term > 0 ? SSIM_PATCHES : 0,
                                train->moving_rays, input->key.seed,
                                input->key.step,    input->key.episode};
-    // Change is counted against the last input frame; the last input frame's own against the one before.
+    // Changes are counted against the last input frame, and for that frame against the one before it.
     int last = e->last_input, reference = e->step > 0 ? last : last > 0 ? last - 1 : 0;
     Status status = ray_batch_draw(rays, e->frames, last + e->step, reference, e->step, &options, err);
     if (status != STATUS_OK) return status;
@@ -69,24 +69,25 @@ static Status render_and_compare(LossEpisode *e, const EpisodeInput *input, doub
     return loss_add_terms(e, LOSS_OF_PICTURES, weight, err);
 }
 
-// One rollout step, and the terms on how the particles moved.
+// Predicts one step, and adds the loss terms of the particles' motion.
 static Status step_and_compare(LossEpisode *e, StepOutput *out, double share, Error *err) {
     tape_stage(e->tape);
-    *out = vpd_step(e->tape, e->model, &e->scene);
+    *out = vpd_step(e->tape, e->model, &e->workspace->scene, &e->scene);
     if (e->tape->device->failed || !out->dx) return device_status(e->tape->device, err);
     return loss_add_terms(e, LOSS_OF_MOTION, share, err);
 }
 
-// What the host reads after the backward pass: terms in their order, then these, then the last dx.
+// Values read by the host after the backward pass: loss terms in order, then these, then the last dx.
 enum { STEP0 = LOSS_TERM_COUNT, LAST, SPREAD, PARTS };
 
-// What is reported beside the terms.
+// Values that are reported beside the loss terms.
 typedef struct Report {
     Tensor *h, *dx; // hidden state of the abstract nodes at the first step, displacements of the last
-    real *read;     // PARTS + 3 N values that outlive the backward pass: taken before the first stage of the tape
+    // PARTS + 3 N values, allocated before the tape's first stage so that the backward pass does not overwrite them
+    real *read;
 } Report;
 
-// Encode, render; then step, render, step, render, ..; without images only the steps.
+// Encode, render; then step, render, step, render, .. Without images: the steps alone.
 static Status forward(LossEpisode *e, const EpisodeInput *input, Report *report, Error *err) {
     Status status = encode(e, input, err);
     if (status == STATUS_OK)
@@ -113,7 +114,7 @@ static void keep_values(Device *device, const Tensor *values, real *out) {
     if (values) device->nn->copy(device, out, values->value, values->rows * values->cols * sizeof *out);
 }
 
-// Copies what is reported, on the device: the backward pass uses the tensors' memory again.
+// Copies the reported values on the device, because the backward pass reuses the tensors' memory.
 static void keep_parts(const LossEpisode *e, const Report *report) {
     Device *device = e->tape->device;
     real *out = report->read;
@@ -145,7 +146,7 @@ Status train_episode(Tape *tape, const Vpd *model, LossWorkspace *workspace, con
     CHECK_EQ(input->frames->F, e.last_input + 1 + input->rollout);
     step_clock_start(input->clock, tape->device);
     tape_reset(tape);
-    arena_reset(&tape->device->scratch); // joins its blocks
+    arena_reset(&tape->device->scratch); // merges its blocks
     Status status = forward(&e, input, &report, err);
     if (status != STATUS_OK) return status;
     keep_parts(&e, &report);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of one episode (docs/model.md, "Losses"): encode the history, roll out, draw rays of the training views at
-// every step, and compare with the video.
+// The loss of one episode (docs/model.md, "Losses"): encode the history, predict the rollout, render rays of the
+// training views at every step, and compare with the video.
 #ifndef VPD_TRAIN_EPISODE_H
 #define VPD_TRAIN_EPISODE_H
 
@@ -8,28 +8,27 @@
 #include "train/step_clock.h"
 
 typedef struct EpisodeInput {
-    const Observation
-        *frames; // T + rollout frames: the history, then what is to be predicted; all views but the held-out ones
-    const int *input_views; // positions in frames->views that the encoder sees
+    const Observation *frames; // T + rollout frames, the history first; all views except held-out ones
+    const int *input_views;    // positions in frames->views of the views that the encoder sees
     int input_view_count;
-    int rollout;      // steps
+    int rollout;      // number of steps
     bool motion_only; // without encoder and renderer
-    VideoFrame first; // the first of the frames, by which their motion is kept
+    VideoFrame first; // the first frame's place in the data set, by which motion is cached
     SceneKey key;
-    double scale;     // the loss is multiplied by this before backward (1 / batch)
-    StepClock *clock; // NULL: nobody asks what takes how long
+    double scale;     // factor on the loss before the backward pass (1 / batch)
+    StepClock *clock; // NULL: parts are not timed
 } EpisodeInput;
 
-// Parts of the loss on the device, until the tape is reset.
+// Values of the loss on the device, valid until the tape is reset.
 typedef struct LossValues {
     const real *read;
-    size_t moved, particles; // rows of the last dx, particles of the present set
+    size_t moved, particles; // rows of the last dx; number of present particles
 } LossValues;
 
-// Records on the tape and runs backward into the parameters' gradients. The tape is reset first.
+// Resets the tape, runs the forward pass, and adds the parameters' gradients in a backward pass.
 Status train_episode(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeInput *input,
                      LossValues *values, Error *err);
-// Waits for the device and reads them.
+// Waits for the device and reads the values.
 Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { TRACK_NEIGHBOURS = 4 };
 
-// The present particles before this step are the last set but one.
+// Starts at the particles before this step, which are the last set but one.
 static void start_track(Tape *tape, const Scene *scene, FlowTrack *track) {
     const Tensor *x = scene->sets.set[scene->sets.count - 2].x;
     track->y = tape_memory(tape, 3 * x->rows, sizeof *track->y);
@@ -28,7 +28,7 @@ static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const O
     arena_release(&device->scratch, mark);
 }
 
-// 1 / (their number) for moving particles, and likewise for the others.
+// Weights 1 / (number of moving particles) for moving ones, and likewise for static ones.
 static const real *weights_of(Tape *tape, const Vpd *model, const Scene *scene, size_t N) {
     real *weight = tape_context(tape, (N + 1) * sizeof *weight);
     size_t count[2] = {0};
@@ -44,7 +44,7 @@ Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const Observa
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;
     if (!track->y) start_track(tape, scene, track);
     move_track(tape, model, scene, frames, field, track);
-    // The track goes on moving; the loss keeps what it is now.
+    // The track moves again at the next step, so the loss needs a copy.
     real *target = tape_memory(tape, 3 * x->rows, sizeof *target);
     if (!tape->device->failed) tape->device->nn->copy(tape->device, target, track->y, 3 * x->rows * sizeof *target);
     *out = reduce_huber(tape, x, target, weights_of(tape, model, scene, x->rows), 0.05 * c->data.extent,

@@ -15,9 +15,9 @@ void loss_workspace_free(LossWorkspace *workspace) {
     motion_cache_close(&workspace->motion);
 }
 
-// ---- terms of pictures
+// ---- terms of rendered pictures
 
-// Weight of each ray of the pixel loss: none for those that the workspace box excludes (data.crop).
+// Weight of each ray in the pixel loss: 0 outside the workspace box (data.crop).
 static const real *crop_weights(LossEpisode *e) {
     const RayBatch *rays = &e->workspace->rays;
     const double *bounds = e->frames->bounds;
@@ -46,7 +46,7 @@ static Status loss_pixels(LossEpisode *e, Tensor **out, Error *err) {
     return STATUS_OK;
 }
 
-// Mean of |opacity (depth - truth)| / X over rays with depth; opacity is taken as it is, without a gradient.
+// Mean of |opacity (depth - truth)| / X over rays with depth. Opacity carries no gradient.
 Status loss_depth(LossEpisode *e, Tensor **out, Error *err) {
     const RayBatch *rays = &e->workspace->rays;
     size_t n = rays->count, valid = 0;
@@ -61,7 +61,7 @@ Status loss_depth(LossEpisode *e, Tensor **out, Error *err) {
     return STATUS_OK;
 }
 
-// Patches stand behind the single rays of each view.
+// The rays of patches come after the single rays of each view.
 Status loss_ssim(LossEpisode *e, Tensor **out, Error *err) {
     size_t views = (size_t)e->frames->V, per_view = e->workspace->rays.count / views;
     size_t singles = (size_t)e->model->config.train.rays, side2 = SSIM_SIDE * SSIM_SIDE;
@@ -76,7 +76,7 @@ Status loss_ssim(LossEpisode *e, Tensor **out, Error *err) {
     return STATUS_OK;
 }
 
-// ---- the term of scene flow
+// ---- the scene-flow term
 
 Status loss_flow(LossEpisode *e, Tensor **out, Error *err) {
     MotionFrame frame = {e->frames, e->last_input + e->step - 1, e->first};
@@ -89,9 +89,9 @@ Status loss_flow(LossEpisode *e, Tensor **out, Error *err) {
 // ---- all terms
 
 typedef struct LossTerm {
-    const char *name, *words; // metric; what an error calls it
+    const char *name, *words; // metric; its name in errors
     LossKind kind;
-    size_t weight; // offset of the weight in TrainConfig; not used by the pixels, whose weight is 1
+    size_t weight; // offset of the weight in TrainConfig; unused for pixels, whose weight is 1
     LossFunction *record;
 } LossTerm;
 

@@ -16,7 +16,7 @@
 enum { FORMAT = 1, HEADER_BYTES = 4096 };
 static const char MAGIC[8] = "VPDMOTN";
 
-// Of little-endian numbers, as everything in the file.
+// The file's header. All numbers in the file are little-endian.
 typedef struct Header {
     char magic[8];
     uint64_t key, rows, slot[MOTION_KINDS], checksum;
@@ -39,15 +39,15 @@ void motion_cache_close(MotionCache *cache) {
 
 static const char *name_of(const MotionCache *cache) { return cache->path ? cache->path : "motion in memory"; }
 
-// After a write that failed, as on a full disk.
+// Ends caching after a failed write, as on a full disk.
 static void stop_keeping(MotionCache *cache, int error) {
     log_warning(cache->log,
-                "%s: cannot write (%s); training goes on without it and measures motion whenever it needs it",
+                "%s: cannot write (%s); training continues without it and measures motion whenever it is needed",
                 name_of(cache), strerror(error));
     close_file(cache);
 }
 
-// Everything that the numbers in it depend on.
+// A hash of everything that the measured motion depends on.
 static uint64_t key_of(const Vpd *model, const MotionSource *source) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
@@ -90,20 +90,20 @@ static Status open_file(MotionCache *cache, const char *path, Error *err) {
     if (cache->descriptor < 0) return file_error(err, name_of(cache), "open", errno);
     cache->is_open = true;
     if (fstat(cache->descriptor, &info) == 0 && S_ISREG(info.st_mode)) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected a file; remove what is there", path);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected a file, found something else; remove it", path);
 }
 
-// Keeps what is in the file if it begins with `wanted`, and empties it else.
-static Status take_or_empty(MotionCache *cache, const Header *wanted, Error *err) {
+// Keeps the file's contents if it begins with `wanted`, else empties it.
+static Status keep_or_empty(MotionCache *cache, const Header *wanted, Error *err) {
     Header found = {0};
     const char *path = name_of(cache);
     ssize_t got = pread(cache->descriptor, &found, sizeof found, 0);
     if (got < 0) return file_error(err, path, "read", errno);
     if (got == sizeof found && !memcmp(&found, wanted, sizeof found)) return STATUS_OK;
     if (got > 0)
-        log_note(cache->log, "%s: it is of other data, other options or another version; motion is measured anew",
-                 path);
-    errno = ENOSPC; // of a write that is cut short
+        log_note(cache->log,
+                 "%s: made with other data, options or another version of the program; motion is measured again", path);
+    errno = ENOSPC; // for a write that is cut short
     if (ftruncate(cache->descriptor, 0) != 0 || ftruncate(cache->descriptor, HEADER_BYTES) != 0 ||
         pwrite(cache->descriptor, wanted, sizeof *wanted, 0) != sizeof *wanted)
         stop_keeping(cache, errno);
@@ -121,7 +121,7 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
         memcpy(header.magic, MAGIC, sizeof MAGIC);
         for (int k = 0; k < MOTION_KINDS; k++) header.slot[k] = cache->slot[k];
         header.checksum = XXH3_64bits(&header, offsetof(Header, checksum));
-        status = take_or_empty(cache, &header, err);
+        status = keep_or_empty(cache, &header, err);
     }
     if (status != STATUS_OK) motion_cache_close(cache);
     return status;
@@ -145,18 +145,18 @@ static char *reserve(MotionCache *cache, MotionKind kind, size_t bytes) {
     return buffer->bytes;
 }
 
-// Of what the numbers depend on, too: a process that goes on writing to a file that another emptied does no harm.
+// The checksum covers the key too, so that records of a process with other data or options are never accepted.
 static uint64_t checksum_of(const MotionCache *cache, const char *record, size_t bytes) {
     return XXH3_64bits_withSeed(record + sizeof(uint64_t), bytes - sizeof(uint64_t), cache->key);
 }
 
-// A field whose numbers stand behind a record.
+// A field whose arrays follow a record.
 static MotionField field_in(char *bytes, size_t points) {
     real *x = (real *)(bytes + sizeof(MotionRecord));
     return (MotionField){points, x, x + 3 * points, x + 6 * points, x + 9 * points};
 }
 
-// Reads a record into its buffer; false where there is none, or none that is whole.
+// Reads a record into its buffer; false if it is missing or damaged.
 static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, MotionRecord *out) {
     size_t slot = cache->slot[kind];
     char *bytes = cache->is_open ? reserve(cache, kind, slot) : NULL;
@@ -173,7 +173,7 @@ static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, Moti
     return false;
 }
 
-// A field and flags as a record in the buffer of its kind, and in the file where there is one.
+// Writes a field and flags as a record into the buffer of its kind, and into the file if there is one.
 static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, const MotionField *field,
                           const MotionSeen *seen, MotionRecord *out, Error *err) {
     *out = (MotionRecord){.kind = kind, .episode = of.episode, .frame = of.frame, .points = (uint32_t)field->count};
@@ -181,7 +181,7 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
     size_t flags = (size_t)out->frames * out->flag_bytes, numbers = field->count * MOTION_FIELD_WIDTH * sizeof(real),
            size = record_bytes(field->count, flags);
     char *bytes = reserve(cache, kind, size);
-    if (!bytes) return error_set(err, STATUS_FAILED, "out of memory for the motion of a frame");
+    if (!bytes) return error_set(err, STATUS_FAILED, "out of memory for the motion field of a frame");
     memcpy(bytes, out, sizeof *out);
     if (numbers) memcpy(bytes + sizeof *out, field->position, numbers); // one block
     if (flags) memcpy(bytes + sizeof *out + numbers, seen->moving, flags);
@@ -193,7 +193,7 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
     return STATUS_OK;
 }
 
-// ---- what was seen
+// ---- motion of a history
 
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
                          VideoFrame present, const MotionSeen **out, Error *err) {

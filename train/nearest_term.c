@@ -2,7 +2,7 @@
 // The nearest-point term of the loss: predicted particles against the depth of a later frame (docs/model.md, "Losses").
 // It teaches contact: an object that sinks into another is hidden, and no pixel gives it a gradient.
 //   (a) moving particles to the nearest point of the later frame,
-//   (b) up to NEAREST_PIXELS pixels that came closer to the nearest moving particle,
+// (b) up to NEAREST_PIXELS pixels whose depth decreased, to the nearest moving particle,
 // in metres over s.
 #include "train/loss.h"
 
@@ -32,7 +32,7 @@ static bool particle_moves(const NearestTerm *t, size_t i) {
     return t->model->config.gnn.moving_flag != SWITCH_ON || t->scene->moving[i] > 0;
 }
 
-// Colours in metres, and in a fourth column (with `flags`) how far a particle that stands still is out of reach.
+// Colours, scaled to metres. With `flags`, a fourth column puts static particles out of reach.
 static real *appearance(const NearestTerm *t, const real *colour, size_t count, const int32_t *rows, bool flags) {
     size_t width = flags ? APPEARANCE : COLOUR;
     real *host = tape_context(t->tape, (count * width + 1) * sizeof *host);
@@ -45,7 +45,7 @@ static real *appearance(const NearestTerm *t, const real *colour, size_t count, 
     return tape_upload(t->tape, host, count * width, sizeof *host);
 }
 
-// (a) every moving particle to the nearest point of the later frame.
+// (a) from every moving particle to the nearest point of the later frame
 static Tensor *particles_to_points(const NearestTerm *t) {
     size_t n = t->x->rows, points = t->cloud->count;
     int32_t *index = tape_memory(t->tape, n, sizeof *index);
@@ -70,7 +70,8 @@ static Tensor *particles_to_points(const NearestTerm *t) {
                         1 / t->model->config.gnn.displacement_scale);
 }
 
-// Points of fixed cameras whose depth came closer than at the last input frame by at least 0.01 X, fewest keys first.
+// Points of static cameras whose depth is smaller than in the last input frame by at least 0.01 X. If there are too
+// many, those with the smallest random keys.
 static size_t closer_points(const NearestTerm *t, const Observation *o, int frame, int last_input, int32_t *out) {
     size_t pixels = (size_t)o->H * (size_t)o->W, image = pixels * (size_t)o->V, found = 0;
     Keyed *items = tape_context(t->tape, (t->cloud->count + 1) * sizeof *items);
@@ -92,7 +93,7 @@ static size_t closer_points(const NearestTerm *t, const Observation *o, int fram
     return found;
 }
 
-// (b) what came closer, to the nearest moving particle.
+// (b) from pixels whose depth decreased to the nearest moving particle
 static Tensor *points_to_particles(const NearestTerm *t, const Observation *o, int frame, int last_input) {
     int32_t *rows = tape_context(t->tape, NEAREST_PIXELS * sizeof *rows);
     size_t count = rows ? closer_points(t, o, frame, last_input, rows) : 0;

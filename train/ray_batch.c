@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { ROLLOUT_KEYS = 64, VIEW_KEYS = 1 << 20 }; // streams of a step; indices of a view
+enum { ROLLOUT_KEYS = 64, VIEW_KEYS = 1 << 20 }; // random streams per step; indices per view
 
 void ray_batch_free(RayBatch *batch) {
     free(batch->origin);
@@ -74,7 +74,7 @@ static void set_ray(RayBatch *batch, const Observation *o, int frame, int view, 
     batch->pixel[r] = view * (int)pixels + pixel;
 }
 
-// Pixel of the index-th draw of a view: on a changed pixel for the moving share, anywhere otherwise.
+// Pixel of the index-th draw of a view: with probability moving_share a changed pixel, else any.
 static int draw_pixel(const RayBatch *batch, size_t changes, int pixels, double moving_share, RandomKey key,
                       uint64_t index) {
     Random4 random = random4(key, index);
@@ -86,7 +86,7 @@ static int draw_pixel(const RayBatch *batch, size_t changes, int pixels, double 
 
 static int clamp_int(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
-// A patch around the drawn pixel, moved inside the image.
+// A patch around the drawn pixel, shifted to lie inside the image.
 static void set_patch(RayBatch *batch, const Observation *o, int frame, int view, int centre) {
     int row = clamp_int(centre / o->W - SSIM_SIDE / 2, 0, o->H - SSIM_SIDE);
     int column = clamp_int(centre % o->W - SSIM_SIDE / 2, 0, o->W - SSIM_SIDE);

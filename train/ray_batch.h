@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training rays of one rollout step: random pixels of each view, a share of them on pixels that change, and
-// square patches of pixels for the SSIM term. Keyed by (seed, step, episode, rollout step, view): the same on every
-// machine.
+// Training rays of one rollout step: random pixels of each view, a share of them on pixels that change, and square
+// patches for the SSIM term. The draw depends only on (seed, step, episode, rollout step, view).
 #ifndef VPD_TRAIN_RAY_BATCH_H
 #define VPD_TRAIN_RAY_BATCH_H
 
@@ -12,16 +11,17 @@
 
 #include <stddef.h>
 
-enum { CHANGE_THRESHOLD = 8 }; // levels of 255 that count as a change of a channel
+enum { CHANGE_THRESHOLD = 8 }; // a channel changes if it differs by more than this, of 255
 
 typedef struct RayBatchOptions {
     long rays;           // single rays per view
     int patches;         // patches per view
-    double moving_share; // of the single rays
+    double moving_share; // of the single rays, on changed pixels
     uint32_t seed, step, episode;
 } RayBatchOptions;
 
-// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. Arrays are owned by
+// Rays are grouped by view: `rays` single ones, then `patches` * SSIM_SIDE^2 in row-major patches. The batch owns the
+// arrays; the next call reuses them.
 // the batch and reused by the next call.
 typedef struct RayBatch {
     size_t count, capacity;
@@ -31,12 +31,12 @@ typedef struct RayBatch {
     real *colour;    // (count,3) in [0,1]
     real *depth;     // (count) metres, 0 = missing
     int *pixel;      // (count) (view position * H + row) * W + column
-    int *candidates; // scratch: pixels that change
+    int *candidates; // scratch: changed pixels
     size_t candidate_capacity;
 } RayBatch;
 
-// Rays of all views of frame `frame` of the observation; `reference` is the frame that changes are counted against,
-// `rollout_step` keys the choice.
+// Draws rays of all views of frame `frame`. Changes are counted against frame `reference`; `rollout_step` is part of
+// the random key.
 Status ray_batch_draw(RayBatch *batch, const Observation *observation, int frame, int reference, int rollout_step,
                       const RayBatchOptions *options, Error *err);
 void ray_batch_free(RayBatch *batch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The config of a run that begins or goes on, from all that was said about it.
+// Builds the config of a run, new or resumed, from all its sources.
 #include "files/checkpoint.h"
 #include "train/trainer.h"
 
@@ -13,7 +13,7 @@ static Status set_key(Config *config, const char *key, const char *value, Error 
     return config_set(config, 1, pairs, err);
 }
 
-// What the request itself says, over what is there.
+// Applies the request's own settings.
 static Status apply(const RunConfigRequest *request, Config *config, Error *err) {
     Status status = config_load(config, request->file, ORIGIN_FILE, err);
     if (status == STATUS_OK) status = config_set(config, request->pair_count, request->pairs, err);
@@ -23,7 +23,7 @@ static Status apply(const RunConfigRequest *request, Config *config, Error *err)
     return status;
 }
 
-// The config that the run in `folder` has: its config.yaml, else what its latest checkpoint says.
+// The config of the run in `folder`: its config.yaml, or else that of its latest checkpoint.
 static Status read_own(const char *folder, Config *config, Error *err) {
     char path[FILE_PATH_SIZE];
     CheckpointFound found;
@@ -32,13 +32,13 @@ static Status read_own(const char *folder, Config *config, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "--resume: expected the folder of the run, found nothing; name it with -o FOLDER");
     if (!file_is_folder(folder))
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected the folder of a run to go on with, found none", folder);
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected the folder of a run to resume, found none", folder);
     Status status = file_join(path, sizeof path, folder, "config.yaml", err);
     if (status == STATUS_OK && file_exists(path)) return config_load(config, path, ORIGIN_RUN, err);
     if (status == STATUS_OK) status = file_join(path, sizeof path, folder, "checkpoints", err);
     if (status == STATUS_OK && !file_is_folder(path))
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected a run to go on with (config.yaml and checkpoints/), found neither", folder);
+                         "%s: expected a run to resume (config.yaml and checkpoints/), found neither", folder);
     if (status == STATUS_OK) status = checkpoint_find_latest(path, &found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found.path, &meta, err);
     if (status != STATUS_OK) return status;
@@ -54,7 +54,7 @@ Status run_config_read(const RunConfigRequest *request, Config *out, Error *err)
     if (status == STATUS_OK && request->resume) {
         char folder[OPTION_TEXT_SIZE];
         snprintf(folder, sizeof folder, "%s", out->train.out);
-        config_defaults_of_checkpoint(out); // options that are younger than the run are off
+        config_defaults_of_checkpoint(out); // options that are newer than the run are off
         status = read_own(folder, out, err);
         if (status == STATUS_OK) status = apply(request, out, err);
     }

@@ -13,7 +13,7 @@
 enum { HOST_SIZE = 256, OWNER_SIZE = HOST_SIZE + 32 };
 
 typedef struct Owner {
-    long pid; // 0: nobody
+    long pid; // 0: no owner
     char host[HOST_SIZE];
 } Owner;
 
@@ -24,7 +24,7 @@ static Owner myself(void) {
     return me;
 }
 
-// A file that holds anything else names nobody.
+// A file with other content counts as no owner.
 static Owner read_owner(int fd) {
     Owner owner = {0};
     char text[OWNER_SIZE];
@@ -45,13 +45,14 @@ static Status refuse(const char *folder, const Owner *owner, const char *what, E
     if (owner->pid == 0)
         return error_set(
             err, STATUS_BAD_INPUT,
-            "%s: another process trains in this folder; wait until it has ended, or choose another train.out", folder);
+            "%s: another process is training in this folder; wait until it has ended, or choose another train.out",
+            folder);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: process %ld on host %s trains in this folder; %s, or choose another train.out", folder,
+                     "%s: process %ld on host %s is training in this folder; %s, or choose another train.out", folder,
                      owner->pid, owner->host, what);
 }
 
-// Without the kernel's help: nobody knows whether a process of another host still runs.
+// For file systems without locks: whether a process of another host still runs is unknown.
 static Status judge_by_name(const char *folder, const Owner *owner, const Owner *me, Error *err) {
     bool here = !strcmp(owner->host, me->host);
     if (owner->pid == 0 || (here && kill((pid_t)owner->pid, 0) != 0 && errno == ESRCH)) return STATUS_OK;
@@ -63,7 +64,7 @@ static Status take_lock(int fd, const char *folder, const Owner *owner, const Ow
     int rc = flock(fd, LOCK_EX | LOCK_NB);
     if (rc == 0 && owner->pid && strcmp(owner->host, me->host) != 0)
         log_warning(log,
-                    "%s: a run of process %ld on host %s did not end there properly; make sure that it runs no more if "
+                    "%s: a run of process %ld on host %s did not end properly; make sure that it has stopped if "
                     "this file system is mounted with nolock",
                     folder, owner->pid, owner->host);
     if (rc == 0) return STATUS_OK;
@@ -78,7 +79,8 @@ static int open_lock(const char *path, bool *made) {
     return fd < 0 && errno == EEXIST ? open(path, flags, 0666) : fd;
 }
 
-// Its owner removed the file (run_folder_drop) after this process had opened it: the lock on it keeps nobody out.
+// Whether the owner removed the file (run_folder_drop) after this process opened it. A lock on a removed file protects
+// nothing.
 static bool is_removed(int fd) {
     struct stat info;
     return fstat(fd, &info) == 0 && info.st_nlink == 0;
@@ -112,7 +114,7 @@ Status run_folder_open(RunFolder *folder, const char *path, const Log *log, Erro
     return status == STATUS_OK ? lock(folder, log, err) : status;
 }
 
-// Failures are no harm: the folder and an empty file stay. A folder that holds other files stays, too.
+// Failures are ignored: a folder and an empty file remain. A folder with other files is kept.
 void run_folder_drop(RunFolder *folder) {
     char path[FILE_PATH_SIZE];
     Error ignored;
@@ -122,10 +124,11 @@ void run_folder_drop(RunFolder *folder) {
     run_folder_close(folder);
 }
 
-// The empty file stays: other processes may have it open.
+// The empty file is kept, because other processes may have it open.
 void run_folder_close(RunFolder *folder) {
     if (folder->lock) {
-        int failed = ftruncate(folder->lock - 1, 0); // if it stays, the name of a dead process does no harm
+        // if this fails, the name of a dead process remains, which is harmless
+        int failed = ftruncate(folder->lock - 1, 0);
         (void)failed;
         close(folder->lock - 1);
     }

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define LINES_MAX ((size_t)1 << 32) // bytes of metrics.jsonl
+#define LINES_MAX ((size_t)1 << 32) // largest size of metrics.jsonl in bytes
 
 // ---- what a resumed run keeps
 
-// Is this a whole line of ours, of a step up to `last`, and not of an evaluation of that step that comes again?
+// Whether this is a complete line of a step up to `last`, and not of an evaluation of that step that will be repeated.
 static bool is_kept(const char *line, size_t length, long last, bool evaluated) {
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     const json_t *step = json_object_get(object, "step"); // NULL of NULL
@@ -26,7 +26,7 @@ static bool is_kept(const char *line, size_t length, long last, bool evaluated) 
     return kept;
 }
 
-// Writes the lines of metrics.jsonl again up to step `last`. A last line without its newline was cut by a crash.
+// Rewrites metrics.jsonl up to step `last`. A last line without newline was cut by a crash.
 static Status drop_later_lines(const char *path, long last, bool evaluated, Error *err) {
     char *text = NULL;
     size_t length = 0, kept = 0;
@@ -54,7 +54,8 @@ Status run_log_check_new(const char *folder, Error *err) {
     Status status = file_join(path, sizeof path, folder, "metrics.jsonl", err);
     if (status != STATUS_OK || stat(path, &info) != 0 || info.st_size == 0) return status;
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: a run is in this folder already; go on with --resume, or choose another train.out", path);
+                     "%s: this folder holds a run already; continue it with --resume, or choose another train.out",
+                     path);
 }
 
 // ---- opening and closing
@@ -103,7 +104,7 @@ void run_log_begin(RunLog *log, const char *kind, long step) {
 static void set(RunLog *log, const char *key, json_t *value) {
     if (log->problem.status != STATUS_OK) json_decref(value);
     else if (json_object_set_new(log->line, key, value))
-        error_set(&log->problem, STATUS_FAILED, "%s: no memory for \"%s\", or it is no UTF-8", log->path, key);
+        error_set(&log->problem, STATUS_FAILED, "%s: out of memory for \"%s\", or it is not UTF-8", log->path, key);
 }
 
 static void scalar(RunLog *log, const char *key, long index, double value) {
@@ -137,12 +138,12 @@ void run_log_text(RunLog *log, const char *key, const char *text) { set(log, key
 
 static void tell_listener(RunLog *log) {
     char *text = json_dumps(log->line, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (!text) error_set(&log->problem, STATUS_FAILED, "%s: no memory for a line", log->path);
+    if (!text) error_set(&log->problem, STATUS_FAILED, "%s: out of memory for a line", log->path);
     else if (log->listener.line(log->listener.owner, text)) log->asked_to_end = true;
     free(text);
 }
 
-// A reader that goes away ("| head") asks to stop, as a signal does; the line itself is in the run's folder.
+// A reader that closes the pipe ("| head") requests a stop, as a signal does; the line itself is in the run's folder.
 static void write_copy(RunLog *log) {
     errno = 0;
     Status status = json_write_line(log->copy, json_incref(log->line), &log->problem);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run measures, as JSON lines (FOLDER/metrics.jsonl) and TensorBoard events (FOLDER/events.out.tfevents.*):
+// Metrics of a run, as JSON lines (FOLDER/metrics.jsonl) and TensorBoard events (FOLDER/events.out.tfevents.*):
 //
 //     {"step":120,"kind":"train","loss":0.0213,"rate":0.0007,"steps_per_second":3.1}
 //
-// A line's step counts the optimiser steps done. Every line is flushed. A resumed run drops the lines after its step,
-// and a last line that a crash cut, so that no step is there twice; TensorBoard is told to forget the same.
+// A line's step is the number of optimiser steps done. Every line is flushed. A resumed run removes the lines after its
+// step, and a last line cut by a crash, so that no step appears twice; TensorBoard is told the same.
 //
 //     run_log_begin(&log, "train", step);
 //     run_log_number(&log, "loss", loss);
@@ -19,40 +19,41 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// Hears each line of the log, as compact JSON, once it is written; true asks the run to end. `line` may be NULL.
+// Called with each line of the log, as compact JSON, after it is written; returning true asks the run to end. `line`
+// may be NULL.
 typedef struct RunListener {
     void *owner;
     bool (*line)(void *owner, const char *json);
 } RunListener;
 
 typedef struct RunLog {
-    FILE *lines, *copy; // copy: where each line goes as well; NULL: nowhere
+    FILE *lines, *copy; // copy: a second place for each line, or NULL
     RunListener listener;
-    bool asked_to_end; // the listener did so
+    bool asked_to_end; // the listener asked to end the run
     char path[4096];   // of metrics.jsonl
     TensorBoard events;
     json_t *line; // between begin and end
     char kind[32];
     long step;
-    Error problem; // the first since begin; run_log_end reports it
+    Error problem; // first error since run_log_begin; run_log_end returns it
 } RunLog;
 
-// A new run must not mix its lines with those of another: refused where the folder holds metrics already.
+// A new run must not mix its lines with those of another. It is an error if the folder has metrics already.
 Status run_log_check_new(const char *folder, Error *err);
 
-// resumed_step < 0: a new run, refused where the folder holds metrics already. Not `evaluated`: lines of kind "eval" of
-// that step go as well, as they come again. The folder is made when missing.
+// Creates the folder if missing. resumed_step < 0: a new run; it is an error if the folder has metrics already. If not
+// `evaluated`, lines of kind "eval" of that step are removed too, because they will be repeated.
 Status run_log_open(RunLog *log, const char *folder, long resumed_step, bool evaluated, Error *err);
 void run_log_close(RunLog *log); // accepts {0}
 
-// Numbers become "key": value in the line and the scalar "kind/key" in TensorBoard. NaN and infinities are null in the
-// line.
+// A number becomes "key": value in the line and the scalar "kind/key" in TensorBoard. NaN and infinities are null in
+// the line.
 void run_log_begin(RunLog *log, const char *kind, long step);
 void run_log_number(RunLog *log, const char *key, double value);
 void run_log_integer(RunLog *log, const char *key, long long value);
-// A list; scalars "kind/key/0" ..
+// A list; in TensorBoard the scalars "kind/key/0", ..
 void run_log_numbers(RunLog *log, const char *key, size_t count, const double *values);
-void run_log_text(RunLog *log, const char *key, const char *text); // in the line alone
+void run_log_text(RunLog *log, const char *key, const char *text); // in the line only
 Status run_log_end(RunLog *log, Error *err);
 
 // A picture for TensorBoard (8-bit, 1 to 4 channels).

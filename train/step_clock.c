@@ -18,7 +18,7 @@ void step_clock_start(StepClock *clock, Device *device) {
     lap(clock);
 }
 
-// The end of a part on the way forward is its beginning on the way back.
+// Where a part ends in the forward pass, it begins in the backward pass.
 static void begin_backward(Tape *tape, void *context) {
     (void)tape;
     const ClockNode *node = context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds that the parts of a training step take, for `vpd bench step`: the step itself says where a part ends, and a
-// node on the tape says when the backward pass gets there.
+// Times the parts of a training step for `vpd bench step`. The step marks where a part ends in the forward pass, and a
+// node on the tape marks the same place in the backward pass.
 #ifndef VPD_TRAIN_STEP_CLOCK_H
 #define VPD_TRAIN_STEP_CLOCK_H
 
@@ -9,17 +9,17 @@
 typedef enum StepPart { PART_ENCODER, PART_DYNAMICS, PART_RENDERER, PART_COUNT } StepPart;
 
 typedef struct StepClock {
-    double forward[PART_COUNT], backward[PART_COUNT]; // seconds, added up over rollout steps
+    double forward[PART_COUNT], backward[PART_COUNT]; // seconds, summed over rollout steps
     double last;
-    StepPart running; // in the backward pass
+    StepPart running; // current part of the backward pass
     Device *device;
 } StepClock;
 
-// Every function does nothing without a clock.
+// All functions accept a NULL clock and then do nothing.
 void step_clock_start(StepClock *clock, Device *device);
-// The forward pass of a part ends here.
+// Marks the end of a part's forward pass.
 void step_clock_part(StepClock *clock, Tape *tape, StepPart part);
-// The backward pass ends here.
+// Marks the end of the backward pass.
 void step_clock_end(StepClock *clock);
 
 #endif

@@ -75,7 +75,7 @@ static void put_block(Message *m, int field, const void *bytes, size_t count) {
     put_bytes(m, bytes, count);
 }
 
-// Ends `inner` and makes it a field of `outer`.
+// Finishes `inner` and appends it to `outer` as a field.
 static void put_message(Message *outer, int field, Message *inner) {
     put_block(outer, field, inner->bytes, inner->count);
     outer->failed |= inner->failed;
@@ -112,7 +112,7 @@ static Status write_record(TensorBoard *board, Message *event, Error *err) {
     return status;
 }
 
-// Event.summary = 5; Summary.value = 1; Value.tag = 1 and what `value` holds already.
+// Event.summary = 5; Summary.value = 1; Value.tag = 1, followed by the fields already in `value`.
 static Status write_value(TensorBoard *board, double wall_time, long step, Message *value, Error *err) {
     Message summary = {0}, event = begin_event(wall_time, step);
     put_message(&summary, 1, value);
@@ -155,7 +155,7 @@ Status tensorboard_flush(TensorBoard *board, Error *err) {
 
 // ---- the file
 
-// Readers take the files of a folder in order of their names, which begin with the time.
+// Readers sort the files of a folder by name, so names begin with the time.
 static int open_new(TensorBoard *board, const char *folder, double wall_time) {
     char host[64] = "";
     if (gethostname(host, sizeof host - 1) || strchr(host, '/')) host[0] = 0;

@@ -22,7 +22,7 @@ static bool view_is_wanted(const DataConfig *data, int view) {
     return data->input_views.count == 0;
 }
 
-// Each view of the list must be there, once.
+// Each view of the list must exist and be listed once.
 static Status check_views(const EpisodeInfo *info, const IntList *wanted, Error *err) {
     for (int i = 0; i < wanted->count; i++) {
         int view = wanted->v[i];
@@ -49,10 +49,11 @@ static Status choose_views(const EpisodeInfo *info, const DataConfig *data, Trai
         out->views[out->view_count++] = v;
     }
     if (out->input_view_count == 0)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s:/episodes/%s: no view to give to the encoder: it has %d, of which %d are held out; check "
-                         "data.input_views",
-                         info->file, info->name, info->V, info->heldout_count);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s:/episodes/%s: expected a view for the encoder, found %d views of which %d are held out; check "
+            "data.input_views",
+            info->file, info->name, info->V, info->heldout_count);
     return STATUS_OK;
 }
 
@@ -60,9 +61,10 @@ static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
     double step = info->time_step * (double)data->config->data.stride, wanted = data->config->data.time_step;
     if (info->F < 2) return STATUS_OK;
     if (!info->even_time)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s:/episodes/%s/time: the frames are unevenly spaced; resample them to a constant time step",
-                         info->file, info->name);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s:/episodes/%s/time: expected a constant time step, found unevenly spaced frames; resample them",
+            info->file, info->name);
     if (data->time_step == 0) data->time_step = wanted > 0 ? wanted : step;
     if (fabs(step - data->time_step) > 0.01 * data->time_step)
         return error_set(err, STATUS_BAD_INPUT,
@@ -140,7 +142,7 @@ static size_t changed_pixels(const Frames *frames, int f, double threshold) {
     return count;
 }
 
-// Fills episode->changes from frames read a few at a time.
+// Fills episode->changes, reading a few frames at a time.
 static Status count_changes(const TrainData *data, TrainEpisode *episode, Error *err) {
     enum { CHUNK = 16 };
     int F = dataset_episode(data->dataset, episode->episode)->F;
@@ -176,8 +178,8 @@ Status train_data_count_changes(TrainData *data, Error *err) {
 
 // ---- the stream
 
-// The start on whose present frame the share of all weights falls, which are added up from frame 0 on; `even` where all
-// are 0.
+// The start frame at a given share of the total weight. `added` holds cumulative weights from frame 0 on; if all are 0,
+// the result is `even`.
 static int weighted_start(const TrainData *data, const double *added, int starts, double share, int even) {
     int stride = (int)data->config->data.stride, present = (int)(data->config->model.T - 1) * stride;
     const double *from = added + present;
@@ -188,7 +190,7 @@ static int weighted_start(const TrainData *data, const double *added, int starts
     return start;
 }
 
-// Item -> episode and start frame, keyed by its step and its place in the batch.
+// Episode and start frame of an item, drawn with its step and its place in the batch as random key.
 static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, int *first, long *rollout) {
     const TrainConfig *train = &data->config->train;
     uint64_t step = index / (uint64_t)train->batch;
@@ -198,7 +200,7 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
-    // Contact first: what is left of the other starts is shared by the busy and the even.
+    // The share of contact starts comes first; busy starts get theirs of the rest.
     double which = (double)random_to_unit(random.v[2]), share = (double)random_to_unit(random.v[3]);
     const double *weights = episode->contacts && which < train->contact_starts ? episode->contacts
                             : episode->changes && 1 - which < (1 - train->contact_starts) * train->busy_starts

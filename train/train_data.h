@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run trains on: the training episodes of a data set, checked against the config, as a repeatable stream of
+// Training data: the training episodes of a data set, checked against the config, and a reproducible stream of
 // (episode, start frame) for the loader.
 #ifndef VPD_TRAIN_TRAIN_DATA_H
 #define VPD_TRAIN_TRAIN_DATA_H
@@ -8,15 +8,15 @@
 #include "datasets/loader.h"
 #include "model/config.h"
 
-// Views of one episode: the training views (all but the held-out ones) and which of them the encoder sees.
+// Views of one episode: the training views (all except held-out ones), and which of them the encoder sees.
 typedef struct TrainEpisode {
     int episode; // in the data set
     int *views;  // (view_count) indices in the episode
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
-    double *changes;  // (F) pixels that change depth from each frame to the next, added up from the first on; or NULL
-    double *contacts; // (F + 1) how much motion changes at each frame (train/contacts.h), added up likewise; or NULL
+    double *changes;  // (F) cumulative number of pixels whose depth changes from each frame to the next; or NULL
+    double *contacts; // (F + 1) cumulative change of motion at each frame (train/contacts.h); or NULL
 } TrainEpisode;
 
 typedef struct TrainData {
@@ -25,24 +25,24 @@ typedef struct TrainData {
     const Config *config;
     TrainEpisode *episodes;
     int episode_count;
-    double time_step; // seconds between frames the model sees; 0 when the episodes are single frames
-    double waited;    // seconds that train_data_next has waited for the loader
+    double time_step; // seconds between the model's frames; 0 if episodes are single frames
+    double waited;    // seconds that train_data_next waited for the loader
 } TrainData;
 
-// Opens config->data.path, and refuses episodes that are too short for the history and the longest rollout, uneven or
-// differing time steps, and input views that do not exist. Warns of actions that the model does not use.
+// Opens config->data.path. Errors: episodes too short for the history and the longest rollout, uneven or different time
+// steps, input views that do not exist. Warns of actions, which the model does not use.
 Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err);
 void train_data_close(TrainData *data); // accepts {0}
 
-// Counts the pixels that change depth by more than gnn.moving_threshold, for train.busy_starts: reads every training
+// Counts the pixels whose depth changes by more than gnn.moving_threshold, for train.busy_starts. Reads every training
 // episode once.
 Status train_data_count_changes(TrainData *data, Error *err);
-// Starts the stream at item `first` = step * batch + number in the batch. `config` and `data` must outlive it.
+// Starts the stream at item `first` = step * batch + index in the batch. `config` and `data` must outlive it.
 Status train_data_start(TrainData *data, uint64_t first, Error *err);
 // Next item; `frames` is valid until the next call.
 Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err);
 
-// History frames of up to `count` training episodes, for lengths_derive and the mean background; caller frees each.
+// History frames of up to `count` training episodes, for lengths_derive and the mean background; the caller frees each.
 Status train_data_samples(const TrainData *data, int count, Frames *out, Error *err);
 
 #endif

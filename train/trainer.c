@@ -17,7 +17,8 @@ enum { DRY_STEPS = 3 };
 
 // ---- one step
 
-// A turn about the axis train.turn by any angle, mirrored in every second case: physics under gravity stays the same.
+// Augmentation: a rotation by any angle about the axis train.turn, and a mirror image in every second case. Gravity
+// along the axis is unaffected.
 static void random_turn(const Trainer *t, int episode, long in_batch, double turn[9]) {
     Random4 random =
         random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
@@ -30,7 +31,7 @@ static void random_turn(const Trainer *t, int episode, long in_batch, double tur
     turn[3 * b + a] = sin(angle), turn[3 * b + b] = sign * cos(angle);
 }
 
-// Gradients of the next episode, which is number b of the batch.
+// Adds the gradients of the next episode, number b of the batch.
 static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) {
     const TrainConfig *train = &t->config.train;
     const Frames *frames;
@@ -55,7 +56,7 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
     return train_episode(&t->tape, t->model, &t->workspace, &input, values, err);
 }
 
-// Waits for the device.
+// Reads the loss of an episode; waits for the device.
 static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Error *err) {
     LossParts one;
     Status status = loss_read(&t->tape, values, &one, err);
@@ -69,8 +70,8 @@ static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Err
                      t->step, broken);
 }
 
-// Encode, step, render, loss and backward for each episode of the batch. The host waits for the device where the loss
-// is read alone, and that of the last episode is read by the caller.
+// Encode, step, render, loss and backward for each episode of the batch. The host waits for the device only to read a
+// loss; the caller reads that of the last episode.
 static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
     memset(parts, 0, sizeof *parts);
     parameters_zero_grad(&t->model->parameters);
@@ -83,11 +84,12 @@ static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, 
     return status;
 }
 
-// Gradients, then one update. A step that fails or is stopped before its update leaves weights, averages and moments as
-// they were: the checkpoint of the step before can still be saved.
+// Gradients, then one update. If a step fails or is stopped before its update, weights, averages and moments are
+// unchanged, so the checkpoint of the step before can still be saved.
 static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     const TrainConfig *train = &t->config.train;
-    bool images_join = t->step > 0 && t->step == train->motion_steps; // on with the averaged weights
+    // the phase with images continues with the averaged weights
+    bool images_join = t->step > 0 && t->step == train->motion_steps;
     LossValues values;
     if (images_join) optimizer_swap_ema(&t->optimizer);
     Status status = batch_gradients(t, parts, &values, err);
@@ -110,14 +112,14 @@ static Status train_step(Trainer *t, LossParts *parts, double *norm, Error *err)
     return status;
 }
 
-// Nodes that all say the same move floor and objects together: the rate was too high.
+// If all nodes predict the same motion, floor and objects move together: the learning rate was too high.
 static void warn_of_collapse(const Trainer *t, const LossParts *parts) {
     if (t->step % (t->config.train.log_every * 10) == 0 && parts->spread > 0 && parts->spread < 0.05)
         log_warning(t->options->log, "step %ld: the abstract nodes have become alike (spread %.3f); lower train.rate",
                     t->step, parts->spread);
 }
 
-// The last whole step is saved, and what asked to stop is the error.
+// Saves the last complete step; the request to stop stays the error.
 static Status save_stopped(Trainer *t, Error *err) {
     Status status = trainer_save(t, err);
     return status == STATUS_OK ? stop_error(err) : status;
@@ -133,14 +135,14 @@ static Status loop(Trainer *t, Error *err) {
         double norm = 0, before = clock_now();
         char detail[96];
         status = train_step(t, &t->parts, &norm, err);
-        if (status == STATUS_INTERRUPTED) status = save_stopped(t, err); // the step that was cut leaves no trace
+        if (status == STATUS_INTERRUPTED) status = save_stopped(t, err); // the interrupted step left no trace
         if (status != STATUS_OK) break;
         snprintf(detail, sizeof detail, "loss %.5f", t->parts.total);
         progress_update(&progress, (size_t)t->step, detail);
         ended = t->step >= t->config.train.steps;
-        if (ended) progress_end(&progress, detail); // the last evaluation shows its own
+        if (ended) progress_end(&progress, detail); // the final evaluation prints its own
         warn_of_collapse(t, &t->parts);
-        // What a signal cuts short here has left a checkpoint of this step.
+        // If a signal interrupts this, a checkpoint of this step exists already.
         status = trainer_leave_behind(t, norm, 1 / (clock_now() - before), err);
         if (status == STATUS_OK && stop_requested() && !ended) {
             status = save_stopped(t, err);
@@ -156,8 +158,8 @@ static Status loop(Trainer *t, Error *err) {
 
 // ---- a run
 
-// The first line says whose file it is: a new run replaces no other. Lengths that were measured are comments, so that a
-// run that begins with this file measures its own.
+// The comment in the first line tells a run's config from other files. Measured lengths are written as comments, so
+// that a run that starts from this file measures its own.
 static Status write_config(const Trainer *t, Error *err) {
     char path[FILE_PATH_SIZE], *text = NULL;
     size_t length = 0;
@@ -186,13 +188,13 @@ static Status open_folder(Trainer *t, Error *err) {
     return status == STATUS_OK && !t->options->resume ? run_log_check_new(t->folder.path, err) : status;
 }
 
-// What a complete run's checkpoint says stands for what this session did.
-static Status tell_complete(Trainer *t, const CheckpointMeta *meta) {
+// For a complete run, the summary comes from its checkpoint.
+static Status report_complete(Trainer *t, const CheckpointMeta *meta) {
     t->step = meta->step;
     t->best = meta->best_score;
     t->seconds = meta->seconds, t->started = clock_now();
     log_note(t->options->log,
-             "%s is complete: its %ld steps and the evaluation behind them are done; for more, set train.steps higher",
+             "%s is complete: its %ld steps and the final evaluation are done; increase train.steps to continue",
              t->folder.path, t->step);
     return STATUS_OK;
 }
@@ -204,7 +206,7 @@ static void print_model(const Trainer *t) {
     if (log && !log->quiet) lengths_print(&t->config, "", log->out);
 }
 
-// Data, model and what validation needs, before anything that takes long.
+// Opens data, builds the model, and checks the input of validation, before anything slow.
 static Status prepare(Trainer *t, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
     Status status = trainer_check_memory(t, err);
@@ -213,7 +215,7 @@ static Status prepare(Trainer *t, Error *err) {
     return status;
 }
 
-// From a folder and data that are open to the first step.
+// Prepares the first step, with folder and data open.
 static Status begin(Trainer *t, const char *resumed, Error *err) {
     Status status = prepare(t, err);
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
@@ -234,14 +236,14 @@ static Status run(Trainer *t, Error *err) {
     bool resume = t->options->resume;
     Status status = open_folder(t, err);
     if (status == STATUS_OK && resume) status = trainer_resume_config(t, &found, &meta, err);
-    if (status == STATUS_OK && resume && trainer_is_complete(t, &meta)) return tell_complete(t, &meta);
+    if (status == STATUS_OK && resume && trainer_is_complete(t, &meta)) return report_complete(t, &meta);
     if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
     if (status == STATUS_OK) data_record_make(t->data.dataset, &t->record);
     if (status == STATUS_OK && resume) status = trainer_check_data(t, &meta, found.path, err);
     if (status == STATUS_OK) status = begin(t, resume ? found.path : NULL, err);
     if (status != STATUS_OK) return status;
     print_model(t);
-    // An evaluation that was due after the checkpoint's step, and was cut.
+    // Makes up for an evaluation that was due after the checkpoint's step but was interrupted.
     if (resume && !t->evaluated && t->step > 0) status = trainer_finish(t, err);
     if (resume && t->step >= t->config.train.steps) return status;
     return status == STATUS_OK ? loop(t, err) : status;
@@ -251,12 +253,12 @@ static Status dry_run(Trainer *t, Error *err) {
     double norm;
     TrainConfig own = t->config.train;
     Status status = train_data_open(&t->config, t->options->log, &t->data, err);
-    // The longest rollout from the first step on: what the run will need at most.
+    // Uses the longest rollout from the first step on, to measure the run's maximum.
     t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
     t->config.train.rollout_from = (RealList){1, {0}};
     if (status == STATUS_OK) status = prepare(t, err);
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
-    // The same steps twice: the first time also measures scene flow, which is then kept.
+    // Measures the same steps twice, because the first time includes scene flow, which is then cached.
     long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
     if (status == STATUS_OK) log_note(t->options->log, "measuring %ld steps; Ctrl-C ends it", 2 * steps);
     t->fast_step = INFINITY;

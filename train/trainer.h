@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training run: data and config in; a folder with the resolved config, metrics, sample pictures and checkpoints out.
+// A training run reads data and a config, and writes a folder with the resolved config, metrics, sample pictures and
+// checkpoints:
 //   FOLDER/config.yaml  metrics.jsonl  events.out.tfevents.*  pictures/  checkpoints/step_00001000.h5 .. latest best
 //   FOLDER/motion.bin (train/motion_cache.h)
 // The same seed, config, machine and number of threads give the same losses bit for bit, also across a stop and a
@@ -12,46 +13,46 @@
 #include "train/run_log.h"
 #include "train/train_data.h"
 
-// What the program adds to a run; each may be NULL. The model holds the averaged weights during these calls.
+// Callbacks of the program; each may be NULL. The model has the averaged weights during these calls.
 typedef struct TrainHooks {
     void *owner;
-    // Whether the data have what `evaluate` and `draw` need, before the first step.
+    // Called before the first step: whether the data have what `evaluate` and `draw` need.
     Status (*check)(void *owner, const Vpd *model, const TrainData *data, Error *err);
-    // Validation after `step` steps: *score is what "best" means, smaller is better.
+    // Validation after `step` steps. *score selects the "best" checkpoint; smaller is better.
     Status (*evaluate)(void *owner, const Vpd *model, const TrainData *data, long step, RunLog *log, double *score,
                        Error *err);
-    // Sample renderings into `folder`.
+    // Draws samples into `folder`.
     Status (*draw)(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
                    Error *err);
 } TrainHooks;
 
 typedef struct TrainOptions {
-    bool resume;  // go on from the folder's latest checkpoint; a complete run is left as it is
-    bool dry_run; // a few steps that leave nothing behind: weights, memory, time per step
+    bool resume;  // continue from the folder's latest checkpoint; a complete run is left unchanged
+    bool dry_run; // run a few steps without writing anything, to measure weights, memory and time per step
     const Log *log;
-    FILE *lines;          // each line of metrics.jsonl goes there as well; NULL: not
-    RunListener listener; // hears each line, and may end the run after a step: its checkpoint is written
+    FILE *lines;          // a second place for each line of metrics.jsonl; NULL: none
+    RunListener listener; // called with each line; may end the run after a step, whose checkpoint is written
     TrainHooks hooks;
 } TrainOptions;
 
-// What train_run did.
+// Results of train_run.
 typedef struct TrainSummary {
-    size_t weights, particles; // particles of the last step that was logged, or of a dry run's
-    long step;                 // optimiser steps of the run, earlier sessions included
+    size_t weights, particles; // particles of the last logged step, or of a dry run's
+    long step;                 // optimiser steps of the run, including earlier sessions
     double best_score, loss;   // NaN: none
-    double seconds;            // of the run, earlier sessions included
-    double tape_mib;           // peak of what a step keeps
-    double memory_mib;         // of all that the run needs, estimated
-    double seconds_per_step;   // of a dry run: the fastest
-    bool stopped;              // the listener ended the run before its last step
-    Config config;             // with the lengths that the data gave
+    double seconds;            // of the run, including earlier sessions
+    double tape_mib;           // peak memory of the tape in a step
+    double memory_mib;         // estimate of all memory that the run needs
+    double seconds_per_step;   // of a dry run's fastest step
+    bool stopped;              // whether the listener ended the run before its last step
+    Config config;             // resolved, with the lengths derived from the data
 } TrainSummary;
 
-// config->train.out names the folder; no two runs go on in one (train/run_folder.h). The checkpoint of the last whole
-// step is written before evaluation begins, and after a signal (STATUS_INTERRUPTED).
+// config->train.out names the folder; two runs cannot use one at a time (train/run_folder.h). The checkpoint of the
+// last complete step is written before the final evaluation, and after a signal (STATUS_INTERRUPTED).
 Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err);
 
-// What is said about a run's config; each pointer may be NULL.
+// Sources of a run's config; each pointer may be NULL.
 typedef struct RunConfigRequest {
     const char *file;         // a config file
     const char *const *pairs; // (pair_count) "key=value", in order
@@ -60,11 +61,11 @@ typedef struct RunConfigRequest {
     bool resume;                   // start from the config of the run in train.out
 } RunConfigRequest;
 
-// Later ones win: defaults, the preset, the run's own config (with `resume`), `file`, `pairs`, then out, data and init.
-// The result is checked and resolved.
+// Later sources override earlier ones: defaults, the preset, the run's own config (with `resume`), `file`, `pairs`,
+// then out, data and init. The result is checked and resolved.
 Status run_config_read(const RunConfigRequest *request, Config *out, Error *err);
 
-// The summary as `vpd train --json` prints it last. NULL when memory ran out.
+// The summary, which `vpd train --json` prints last. NULL if memory is short.
 json_t *train_summary_json(const Config *config, bool dry_run, const TrainSummary *summary);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a training run begins.
+// Prepares a training run: lengths, model, initial weights, optimiser, motion cache.
 #include "train/trainer_internal.h"
 
 #include "model/lengths.h"
@@ -30,9 +30,9 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
-// Finds a checkpoint to start from: it must be the same model but for amounts. Its lengths are taken where the config
-// has none; the renderer's radius, which belongs to a number of particles, only where that is the same. Of a checkpoint
-// that gives the dynamics alone only the options of the dynamics must match.
+// Finds a checkpoint to start from. It must have the same model except for amounts. Its lengths replace those that the
+// config lacks; the renderer's radius, which depends on the number of particles, only if that number is the same. If
+// only the dynamics are loaded, only the options of the dynamics must match.
 static Status find_init(Trainer *t, const char *text, bool dynamics_alone, CheckpointFound *found, Error *err) {
     CheckpointMeta meta;
     if (!text[0]) return STATUS_OK;
@@ -45,7 +45,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
                     "knows of motion does not hold",
                     found->path, meta.time_step, t->data.time_step);
     Config wanted = t->config;
-    if (dynamics_alone) meta.config.renderer.radius = 0; // another model draws
+    if (dynamics_alone) meta.config.renderer.radius = 0; // radii belong to the other model's renderer
     config_take_lengths(&wanted, &meta.config);
     config_take_amounts(&meta.config, &wanted);
     if (dynamics_alone) meta.config.encoder = wanted.encoder, meta.config.renderer = wanted.renderer;
@@ -54,7 +54,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     return status;
 }
 
-// The dynamics of another checkpoint; all other weights stay.
+// Loads the dynamics of another checkpoint; all other weights are kept.
 static Status load_motion(Trainer *t, const char *path, Error *err) {
     Parameters *set = &t->model->parameters;
     real *kept = malloc(set->size * sizeof *kept + 1);
@@ -98,7 +98,7 @@ Status trainer_build(Trainer *t, Error *err) {
 
 // ---- the motion in the data
 
-// Names, cameras and times, and which files hold them: their sizes, and when they were written.
+// Hashes names, cameras and times, and size and modification time of the files.
 static uint64_t hash_of_data(const Trainer *t) {
     const TrainData *data = &t->data;
     DataRecord record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run will need of memory, before it takes any.
+// Estimates the memory of a run before allocating it.
 #include "train/trainer_internal.h"
 
 #include "encoder/unproject.h"
@@ -8,7 +8,7 @@
 
 enum { SAMPLES = 4 };
 
-// Pixels with depth among the input views of one frame: they bound how many particles there are.
+// Pixels with depth in the input views of one frame, which bound the number of particles.
 static Status count_points(const TrainData *data, MemoryShape *shape, Error *err) {
     Frames frames[SAMPLES] = {{0}};
     PointCloud cloud = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a training run goes on from its latest checkpoint.
+// Resumes a run from its latest checkpoint.
 #include "train/trainer_internal.h"
 
 #include "train/schedule.h"
@@ -18,7 +18,7 @@ Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta 
     if (t->config.data.extent != meta->config.data.extent)
         return error_set(
             err, STATUS_BAD_INPUT,
-            "data.extent: expected %.6g m as in %s, found %.6g m; all lengths of the model are in it, so a "
+            "data.extent: expected %.6g m as in %s, found %.6g m; all lengths of the model scale with it, so a "
             "run keeps it",
             meta->config.data.extent, found->path, t->config.data.extent);
     status = config_check_same_model(&meta->config, &t->config, err);
@@ -50,7 +50,7 @@ Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const ch
             data, path, meta->time_step, t->data.time_step);
     if (meta->data.episodes == 0) {
         log_warning(t->options->log,
-                    "%s does not say what it was trained on, as it is older than version 1.1 of the format; make sure "
+                    "%s does not name its training data, because it has a format before 1.1; make sure "
                     "that %s is the same data",
                     path, data);
         return STATUS_OK;
@@ -73,6 +73,6 @@ Status trainer_resume_weights(Trainer *t, const char *path, Error *err) {
     t->best = meta.best_score;
     t->seconds = meta.seconds;
     t->evaluated = meta.evaluated;
-    log_note(t->options->log, "going on from step %ld of %s", t->step, path);
+    log_note(t->options->log, "resuming from step %ld of %s", t->step, path);
     return STATUS_OK;
 }

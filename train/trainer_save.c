@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run leaves behind: log, evaluation, pictures, checkpoints.
+// Output of a training run: log, evaluation, pictures, checkpoints.
 #include "train/trainer_internal.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 
 double trainer_spent(const Trainer *t) { return t->seconds + clock_now() - t->started; }
 
-// Share of the time since the last line of the log that steps waited for data.
+// Share of the time since the last logged line in which steps waited for data.
 static double waiting(Trainer *t) {
     double now = clock_now(), share = (t->data.waited - t->waited) / (now - t->logged);
     t->logged = now, t->waited = t->data.waited;
@@ -70,7 +70,7 @@ Status trainer_tell_stopped(const Trainer *t, Error *err) {
                      saved, t->folder.path);
 }
 
-// After a hook: a device that has failed in it would not copy the weights back, so its failure is taken first.
+// After a hook: its own failure is reported first, because the device could then not copy the weights back.
 static Status swap_back(Trainer *t, Status status, Error *err) {
     Error failure;
     Status failed = device_status(t->device, &failure);
@@ -78,7 +78,7 @@ static Status swap_back(Trainer *t, Status status, Error *err) {
     return status == STATUS_OK && failed != STATUS_OK ? error_set(err, failed, "%s", failure.text) : status;
 }
 
-// Validation and pictures with the averaged weights.
+// Runs validation and drawing with the averaged weights.
 static Status evaluate(Trainer *t, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
     double score = NAN;
@@ -102,7 +102,7 @@ static Status draw(Trainer *t, Error *err) {
 
 static bool due(long every, long step) { return every > 0 && step % every == 0; }
 
-// Evaluation and pictures that are due after this many steps: 1 and 2, added.
+// What is due after this many steps, as bits.
 enum { EVALUATION = 1, PICTURES = 2 };
 static int looks_due(const Trainer *t) {
     const TrainConfig *train = &t->config.train;
@@ -112,8 +112,9 @@ static int looks_due(const Trainer *t) {
     return (evaluation ? EVALUATION : 0) + (pictures ? PICTURES : 0);
 }
 
-// The checkpoint is there before (`saved`) or comes even when this fails: no step is lost to it.
-static Status look(Trainer *t, int looks, bool saved, Error *err) {
+// Evaluates and draws. The checkpoint was written before (`saved`) or is written even if this fails, so no step is
+// lost.
+static Status evaluate_and_draw(Trainer *t, int looks, bool saved, Error *err) {
     Error problem = {0};
     Status status = looks & EVALUATION ? evaluate(t, err) : STATUS_OK;
     if (status == STATUS_OK && looks & PICTURES) status = draw(t, err);
@@ -132,11 +133,11 @@ Status trainer_leave_behind(Trainer *t, double norm, double rate, Error *err) {
     t->evaluated = looks == 0;
     if (due(train->log_every, t->step) || last) status = write_log(t, norm, rate, err);
     if (status == STATUS_OK && save) status = trainer_save(t, err);
-    if (status == STATUS_OK && looks) status = look(t, looks, save, err);
+    if (status == STATUS_OK && looks) status = evaluate_and_draw(t, looks, save, err);
     return status;
 }
 
 Status trainer_finish(Trainer *t, Error *err) {
     int looks = looks_due(t);
-    return looks ? look(t, looks, true, err) : STATUS_OK;
+    return looks ? evaluate_and_draw(t, looks, true, err) : STATUS_OK;
 }

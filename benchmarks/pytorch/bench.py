@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds of one training step at the reference shapes (PRESETS in vpd_torch/config.py), parts apart, and peak memory.
+"""Seconds of one training step at the reference shapes (PRESETS in vpd_torch/config.py), by part, and peak memory.
 
     python benchmarks/pytorch/bench.py tiny [--velocity] [--compile] [--device cuda] [--threads 2] [--steps 8]
 """
@@ -48,7 +48,7 @@ seconds = {}
 
 
 def clock():
-    """Once all work is done."""
+    """The clock, after the device has finished."""
     if on_gpu:
         torch.cuda.synchronize()
     return time.perf_counter()
@@ -79,7 +79,7 @@ search, placing = hook(gnn, "build_graph"), hook(renderer, "place")
 
 
 def cut(t):
-    """A leaf in place of t, so that the backward pass of each part can be timed apart."""
+    """A leaf in place of t, so that the backward pass of each part can be timed separately."""
     return t.detach().requires_grad_()
 
 
@@ -114,7 +114,7 @@ def train_step(step):
     timed("renderer backward", loss.backward)
     ends = [(s.x[-1], x.grad) for s, (x, _) in zip(states[1:], shown[1:])]
     first = shown[0][1].grad
-    for i, s in enumerate(states[1:]):  # features do not change: their gradients add up
+    for i, s in enumerate(states[1:]): # features do not change, so their gradients add up
         if s.f[-1] is not leaves[-1]:
             ends.append((s.f[-1], shown[i + 1][1].grad))
         else:

@@ -16,7 +16,7 @@ def rotation(q):
 
 
 def rigid_residual(a, b):
-    """Root mean square distance of b from the best rigid motion of a."""
+    """Root mean square residual of b against the best rigid motion of a."""
     a0, b0 = a - a.mean(0), b - b.mean(0)
     U, _, Vt = np.linalg.svd(a0.T @ b0)
     D = np.diag([1, 1, np.sign(np.linalg.det(U @ Vt))])
@@ -24,7 +24,7 @@ def rigid_residual(a, b):
 
 
 class Motion:
-    """Objects weigh by their number of particles; slopes go through the origin."""
+    """Objects are weighted by their number of particles; slopes go through the origin."""
 
     def __init__(self):
         self.rows = {j: [] for j in STEPS}
@@ -64,7 +64,7 @@ def line(table):
 
 
 def rim(mask):
-    """Pixels within two of the object."""
+    """Pixels within two pixels of the object."""
     out = mask.copy()
     for dy in range(-2, 3):
         for dx in range(-2, 3):

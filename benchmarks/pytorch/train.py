@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the model on a vpd-dataset file and prints its figures (metrics.py). Recipes are tried here first.
+"""Trains the model on a vpd-dataset file and prints its figures (metrics.py). Training recipes are tried here first.
 
     python benchmarks/pytorch/train.py --minutes 6 name=NAME [option=value ...]
 
 Options are those of Opt below (training) and vpd_torch.config.Config (model). `pixels=0` trains the dynamics alone on the
-nearest terms, without encoder and renderer (features = rgb and zeros): the quick way to compare dynamics.
+nearest-point terms, without encoder and renderer (features = rgb and zeros): a quick way to compare dynamics.
 """
 import ast
 import json
@@ -24,7 +24,7 @@ from vpd_torch import config, data, flow, gnn, loss, params, particles, renderer
 class Opt:
     name: str = "run"
     data: str = "data/mujoco_blocks_64.h5"  # data/SOURCE.md says how to make it
-    minutes: float = 6.0          # of processor time (the machine is shared); the rate's schedule follows it
+    minutes: float = 6.0 # of processor time (the machine is shared), on which the learning rate depends
     updates: int = 0              # > 0: this many updates instead
     rate: float = 7e-4
     warm: int = 30
@@ -37,22 +37,23 @@ class Opt:
     rays: int = 128               # per view and rollout step
     moving_rays: float = 0.7
     nearest: float = 0.02
-    flow: float = 0.0             # against where scene flow takes the particles
-    transport: float = 0.0        # entropic transport between moving particles and what moved in the target frame
-    reach: float = 0.15           # of X: how far transport looks
-    still: float = 0.0            # on displacements of particles that are not foreground, over s
+    flow: float = 0.0 # weight of the scene-flow term
+    # weight of entropic transport between moving particles and the moving points of the target frame
+    transport: float = 0.0
+    reach: float = 0.15 # of X: search radius of transport
+    still: float = 0.0 # weight of displacements of background particles, over s
     rigid: float = 0.0            # change of distance between neighbouring moving particles, over s
     yaw: int = 0                  # rotate (and mirror) the world about its vertical at random
-    busy: int = 0                 # start frames by how much of the depth pictures changes after them
-    drop: float = 0.0             # share of moving flags set wrong
+    busy: int = 0 # draw start frames by how much the depth pictures change after them
+    drop: float = 0.0 # share of moving flags that are set wrong
     eval_minutes: float = 100.0
     pictures: int = 0
     threads: int = 1
     save: str = ""
     init: str = ""
     weight_growth: float = 1.0    # weight of rollout step j is growth^j
-    inputs: str = ""              # file that keeps input states between runs (with pixels=0)
-    keep: int = 1                 # write new input states to `inputs`
+    inputs: str = "" # file that caches input states between runs (with pixels=0)
+    keep: int = 1 # write new input states to `inputs`
     frozen: str = ""              # parameters that begin with this are not trained
 
 
@@ -79,8 +80,8 @@ def encode(p, c, episode, frames, step):
 
 
 class Inputs:
-    """Input states kept over the run and on disk (`inputs=FILE`): particles do not change between visits of a start frame.
-    For exploring the dynamics alone."""
+    """Caches input states during the run and on disk (`inputs=FILE`), so that particles do not change between visits of a start frame.
+    For experiments with the dynamics alone."""
     cache, new, voted = {}, 0, set()
 
     @classmethod
@@ -92,7 +93,7 @@ class Inputs:
             cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, state.cue, label)
             cls.new += 1
             cls.voted.add(key)
-        if c.moving_vote and key not in cls.voted:  # kept from a run without: the cue stays as it is
+        if c.moving_vote and key not in cls.voted: # cached by a run without it: the cue is unchanged
             x, f, m, colour, R, cue, label = cls.cache[key]
             m = [torch.from_numpy(particles.settled(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
             cls.cache[key] = (x, f, m, colour, R, cue, label)
@@ -115,7 +116,7 @@ class Inputs:
 
 
 class Foreground:
-    """Points of a frame (fixed cameras) in front of the farthest depth seen at their pixel over the episode."""
+    """Foreground points of a frame (static cameras): nearer than the largest depth at their pixel during the episode."""
     cache = {}
 
     @classmethod
@@ -132,7 +133,7 @@ class Foreground:
 
 
 def foreground_flags(c, episode, start, x, cache={}):
-    """Which of the chosen particles (positions x in the unturned world) are foreground points of their frame."""
+    """Which of the chosen particles (positions x in the original, not rotated world) are foreground points of their frame."""
     key = (episode.number, start)
     if key not in cache or not opt.inputs:
         front = Foreground.of(c, episode, start)
@@ -146,7 +147,7 @@ def foreground_flags(c, episode, start, x, cache={}):
 
 def transport(c, x, colour, y, y_colour, blur=0.02, reach=0.15, iterations=12):
     """Unbalanced entropic transport plan between moved particles and the target's foreground, in (position, lc rgb); the
-    loss pulls every particle to the mean of what it is matched to."""
+    loss pulls every particle to the mean of the points that it is matched to."""
     with torch.no_grad():
         a, b = torch.cat([x, c.lc * colour], 1), torch.cat([y, c.lc * y_colour], 1)
         C = torch.cdist(a, b).square()
@@ -195,14 +196,14 @@ def yaw(rng):
 
 
 class Turned:
-    """A cloud in the turned world."""
+    """A cloud in the rotated world."""
 
     def __init__(self, cloud, Q):
         self.xt, self.ct, self.m, self.inside = cloud.xt @ Q.T, cloud.ct, cloud.m, cloud.inside
 
 
 def train_rays(episode, frame, last, rng):
-    """Pixels of all training views; a share of them where the picture changes against the last input frame."""
+    """Pixels of all training views; a share of them where the picture differs from the last input frame."""
     views, H, W = episode.views, *episode.rgb.shape[2:4]
     out = []
     now, then = episode.rgb[frame].astype(int), episode.rgb[last].astype(int)
@@ -215,7 +216,7 @@ def train_rays(episode, frame, last, rng):
 
 
 def turned(field, Q):
-    """A field of flow in a turned world."""
+    """A flow field in the rotated world."""
     x, colour, u, g = field
     return x @ Q.T, colour, u @ Q.T, Q @ g @ Q.T
 
@@ -369,7 +370,7 @@ def main():
         if time.time() - last > 30:
             print(f"step {number} {(time.process_time() - begin - evaluating) / 60:.1f} min " + " ".join(f"{k} {v / count:.4f}" for k, v in log.items()) + f" grad {norm:.3f}", flush=True)
             if log["spread"] / count < 0.1:
-                print("WARNING: the nodes all give the same (spread of h)")
+                print("WARNING: all nodes predict the same (spread of h)")
             log, count, last = {}, 0, time.time()
         if (time.process_time() - begin - evaluating) / 60 > (evaluated + 1) * opt.eval_minutes:
             evaluated += 1

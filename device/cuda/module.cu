@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that libvpd_cuda.so exports.
+// The function table that libvpd_cuda.so exports.
 #include "gnn/cuda/backend.h"
 #include "motion/cuda/backend.h"
 #include "nn/cuda/backend.h"

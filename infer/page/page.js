@@ -5,10 +5,10 @@
   const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
   const pause_at_end = 0.9; // seconds
 
-  // What a test, or a curious reader, can look at: data-error, data-pictures, and data-frame of each figure.
+  // State for tests: data-error, data-pictures, and data-frame of each figure.
   addEventListener('error', event => { root.dataset.error = event.message || 'error'; });
 
-  // ---- pictures that move together
+  // ---- films
 
   function player(figure) {
     const { frames, fps, width, height, across } = Object.fromEntries(
@@ -19,9 +19,10 @@
     const button = figure.querySelector('button');
     const views = [...figure.querySelectorAll('.view')].map(view => (
       { sheet: view.querySelector('img'), canvas: view.querySelector('canvas') }));
-    // Small pictures are drawn larger, with the browser's best filter.
+    // Small pictures are enlarged by the browser's best filter.
     const scale = Math.max(1, Math.ceil(320 / Math.max(width, height)));
-    const small = document.createElement('canvas'); // one frame alone, so that enlarging does not mix in its neighbours
+    // a canvas of one frame, so that filtering does not mix in the neighbouring frames
+    const small = document.createElement('canvas');
     small.width = width;
     small.height = height;
     slider.max = frames - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of scene flow.
+// Scene-flow kernels on the CPU.
 #include "motion/cpu/functions.h"
 #include "motion/flow_elements.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA back end's table of the loops of scene flow.
+// The CUDA back end's table of scene-flow kernels.
 #ifndef VPD_MOTION_CUDA_BACKEND_H
 #define VPD_MOTION_CUDA_BACKEND_H
 

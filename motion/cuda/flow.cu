@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of scene flow: a thread for each row or point; a warp for each query whose pairs are added in their order.
+// Scene-flow kernels: one thread per row or point, or one warp per query that adds its pairs in order.
 #include "nn/cuda/launch.h"
 
 #include "motion/cuda/functions.h"
@@ -43,7 +43,7 @@ void flow_place_cuda(Device *device, const FlowPlaceArgs *a) {
     LAUNCH(device, cuda_blocks(a->queries * a->pairs), CUDA_THREADS, 0, place, *a);
 }
 
-// The sum goes pair by pair, as on the CPU: votes are compared.
+// Sums pair by pair in the CPU's order, because the sums are compared.
 static __global__ void vote(FlowVoteArgs a) {
     size_t pairs = a.pairs.pairs;
     WARP_LOOP(q, a.pairs.queries) {
@@ -65,7 +65,7 @@ void flow_vote_cuda(Device *device, const FlowVoteArgs *a) {
 
 // ---- one step of registration
 
-// What a warp has in shared memory.
+// Shared memory of a warp.
 struct Registration {
     RigidRow rows[CUDA_WARP][RIGID_PAIR_ROWS];
     RigidSystem system;
@@ -74,9 +74,9 @@ struct Registration {
 constexpr unsigned STEP_WARPS = 2;
 constexpr int TRIANGLE = RIGID_UNKNOWNS * (RIGID_UNKNOWNS + 1) / 2; // entries of A
 
-// Entries of the system, one to a lane: A's lower triangle row by row, then b, then the weight.
+// Entries of the system, one per lane: the lower triangle of A row by row, then b, then the weight.
 struct Entry {
-    int row, column; // RIGID_UNKNOWNS: of b; row of the weight: -1
+    int row, column; // RIGID_UNKNOWNS: entry of b; row -1: the weight
 };
 
 static __device__ Entry entry_of(int lane) {
@@ -87,7 +87,7 @@ static __device__ Entry entry_of(int lane) {
     return {row, lane - row * (row + 1) / 2};
 }
 
-// Lanes make the rows of a pair each, then each adds all pairs' parts of its entry, in their order.
+// Each lane computes the rows of a pair; then each adds all pairs' contributions to its entry, in order.
 static __device__ double add_pairs(const FlowStepArgs *a, size_t q, Entry entry, RigidRow (*rows)[RIGID_PAIR_ROWS]) {
     size_t pairs = a->pairs.pairs;
     double sum = 0;

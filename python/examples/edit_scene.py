@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Change a recorded scene, then let it go on: one object is removed, another is copied and thrown upwards.
+"""Change a recorded scene, then simulate it: one object is removed, another is copied and thrown upwards.
 
-    python/examples/edit_scene.py [FOLDER]      # needs h5py beside numpy; runs on the files of the repository
+    python/examples/edit_scene.py [FOLDER]      # needs numpy and h5py; runs on the repository's own files
 
-Leaves in FOLDER (default: a new one in /tmp): as_seen.png, edited.png, edited_later.png, edited.h5 (vpd render edited.h5).
+Writes to FOLDER (default: a new one in /tmp): as_seen.png, edited.png, edited_later.png, edited.h5 (vpd render edited.h5).
 docs/editing.md lists every edit and selection."""
 import pathlib
 import sys
@@ -24,8 +24,8 @@ def main():
     write_png(folder / "as_seen.png", scene.render(view).rgb)
     print(f"{scene}, labels {', '.join(scene.label_names)}")
 
-    # Labels are the masks' where the recording has masks; otherwise scene.edit("cluster: {}") finds parts by shape, and
-    # scene.set_labels(array, names) takes your own.
+    # Labels come from the recording's masks, if it has any; otherwise scene.edit("cluster: {}") finds connected parts, and
+    # scene.set_labels(array, names) sets your own.
     report = scene.edit("remove: {label: object 1}")
     print(f"removed {report.before - report.after} particles of {report.before}")
     scene.edit({"copy": {"label": "object 0", "by": [0.5, 0.4, 0], "as": "twin"}},

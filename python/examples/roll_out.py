@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Roll out a trained model from frames in memory, look at it from a new place, push one object, and save it all.
+"""Roll out a trained model from frames in memory, draw it from a new viewpoint, throw the objects upwards, and save everything.
 
-    python/examples/roll_out.py [FOLDER]      # needs h5py beside numpy; runs on the files of the repository
+    python/examples/roll_out.py [FOLDER]      # needs numpy and h5py; runs on the repository's own files
 
-Leaves in FOLDER (default: a new one in /tmp): seen.png, predicted.png, pushed.png, rollout.h5 (vpd render rollout.h5)."""
+Writes to FOLDER (default: a new one in /tmp): seen.png, predicted.png, pushed.png, rollout.h5 (vpd render rollout.h5)."""
 import pathlib
 import struct
 import sys
@@ -32,9 +32,9 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="vpd_"))
     folder.mkdir(exist_ok=True)
     model = vpd.Model(REPOSITORY / "demo/carried.h5")
-    print(f"{model}: sees {model.history} frames, {1 / model.time_step:.0f} a second")
+    print(f"{model}: sees {model.history} frames, {1 / model.time_step:.0f} per second")
 
-    # What the model is given: the first frames of a recording, as arrays. Yours may come from cameras.
+    # The model's input: the first frames of a recording, as arrays. Yours may come from cameras.
     with h5py.File(REPOSITORY / "data/mujoco_blocks_sample.h5") as file:
         name, episode = list(file["episodes"].items())[-1]
         views = [v for v in range(episode["rgb"].shape[1]) if v not in episode.attrs.get("heldout_views", [])]
@@ -45,7 +45,7 @@ def main():
                              mask=episode["mask"][frames][:, views], bounds=episode["bounds"][:], name=name)
     print(scene)
 
-    # From a place where no camera stood, before and after half a second.
+    # Drawn from a new viewpoint, before and after half a second.
     view = vpd.View.look_at((1.6, -1.6, 1.4), (0, 0, 0.2), height=240, width=320)
     write_png(folder / "seen.png", scene.render(view).rgb)
     steps = 12
@@ -56,7 +56,7 @@ def main():
     print(f"after {steps} steps: objects moved {100 * np.median(moved[objects]):.1f} cm, "
           f"the rest {100 * np.median(moved[~objects]):.2f} cm")
 
-    # The same scene, but its objects are thrown upwards: put lower in the step before the last, which is their velocity.
+    # The same scene with its objects thrown upwards: lower positions in the step before the last give them an upward velocity.
     pushed = scene.copy().rewind(2)
     before = pushed.positions(1)
     before[objects] -= (0, 0, 1.2 * model.time_step)

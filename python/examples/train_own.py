@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a recording of your own to a simulator: import, check, train, evaluate, roll out, export.
 
-    python/examples/train_own.py RECORDING FOLDER [KEY=VALUE ..]     # a layout of docs/data.md; options of docs/training.md
+    python/examples/train_own.py RECORDING FOLDER [KEY=VALUE ..]     # layouts: docs/data.md; options: docs/training.md
 
-Leaves in FOLDER: data.h5, run/ and rollout.glb (animated points, which 3D viewers open). Ctrl-C saves the training; the same
-line again goes on from there."""
+Writes to FOLDER: data.h5, run/ and rollout.glb (animated points for 3D viewers). Ctrl-C saves the training, and the same command
+continues it."""
 import pathlib
 import sys
 
@@ -28,7 +28,7 @@ def main(recording, folder, *settings):
     for finding in found["findings"]:
         print("wrong:" if finding["wrong"] else "note:", finding["text"])
     if not found["pass"]:
-        sys.exit("the data need mending first")
+        sys.exit("the data are wrong; correct them first")
 
     options = {"model.preset": "small", **dict(pair.split("=", 1) for pair in settings)}
     vpd.train(options=options, data=data, out=run, callback=show, resume=(run / "checkpoints" / "latest").exists())

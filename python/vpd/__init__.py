@@ -2,8 +2,8 @@
 """vpd: 3D particle simulators learned from multi-view RGB-D video.
 
 `import_data`, `check_data`, `train` and `evaluate` do what the commands of the same names do. A `Model` turns posed RGB-D frames
-into a `Scene` of particles, which is stepped, drawn from any camera (`View`), edited, saved and exported.
-Lengths are metres, times seconds, places world coordinates; cameras are OpenCV's (x right, y down, z forward, pixel centres at
+into a `Scene` of particles, which can be stepped, drawn from any camera (`View`), edited, saved and exported.
+Lengths are in metres, times in seconds, positions in world coordinates; cameras are OpenCV's (x right, y down, z forward, pixel centres at
 (u + 0.5, v + 0.5), depth along z)."""
 from vpd._library import Error, InputError, Stopped, library_path, library_version
 from vpd._scene import EditReport, Model, Picture, Scene, View

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that may take long, so that Ctrl-C ends them and signal handlers run while they last."""
+"""Long calls that Ctrl-C can end and during which signal handlers run."""
 from __future__ import annotations
 
 import ctypes
@@ -11,22 +11,22 @@ from typing import Any, Callable, Optional
 from vpd import _library as c
 
 LINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-WAIT = 0.1  # seconds between two looks at whether the other thread is still there
+WAIT = 0.1 # seconds between checks whether the other thread has ended
 
 
 class _Call:
-    """One call of the library in a thread of its own, while the main thread waits for it.
+    """Runs one call of the library in another thread, while the main thread waits for it.
 
-    Python runs signal handlers in the main thread alone, and not while that thread is in a library. So the library is called from
-    another thread. When a handler raises, as Ctrl-C does, the library is told to stop, and the exception goes on once it has."""
+    Python runs signal handlers only in the main thread, and not while that thread is in a library. Therefore the library is called
+    from another thread. If a handler raises an exception, as Ctrl-C does, the library is asked to stop; then the exception is raised."""
 
     def __init__(self, function: str, arguments: tuple, hear: Optional[Callable[[str], Any]]) -> None:
         self._function = function
         self._arguments = arguments
         self._hear = hear
-        self._events: "queue.SimpleQueue[Optional[str]]" = queue.SimpleQueue()  # lines, and None at the end
+        self._events: "queue.SimpleQueue[Optional[str]]" = queue.SimpleQueue() # lines of the log, then None
         self._answers: "queue.SimpleQueue[bool]" = queue.SimpleQueue()
-        self._error: Optional[BaseException] = None  # of the library
+        self._error: Optional[BaseException] = None # raised by the library
         self._raised: Optional[BaseException] = None  # by a signal handler or by `hear`
         self._begun = threading.Event()
         self._done = threading.Event()
@@ -35,13 +35,13 @@ class _Call:
         self._begun.set()
         try:
             c.call(self._function, *self._arguments)
-        except BaseException as error:  # raised again in the thread that waits
+        except BaseException as error: # raised again in the waiting thread
             self._error = error
         self._done.set()
         self._events.put(None)
 
     def tell(self, text: str) -> bool:
-        """In the library's thread: whether the run is to end after this line."""
+        """Called in the library's thread: whether the run should end after this line."""
         self._events.put(text)
         while self._raised is None:
             try:
@@ -54,10 +54,10 @@ class _Call:
         self._answers.put(bool(self._hear(text)))
 
     def _serve(self) -> None:
-        """Waits for the end, and lets `hear` have the lines."""
+        """Waits for the end, and passes the lines to `hear`."""
         while not self._done.is_set():
             if self._raised is not None:
-                c.stop()  # again, since it does nothing before the library has begun
+                c.stop() # again, because it has no effect before the library has begun
             try:
                 text = self._events.get(timeout=WAIT)
             except queue.Empty:
@@ -70,7 +70,7 @@ class _Call:
     def _start(self) -> bool:
         try:
             threading.Thread(target=self._work, name="vpd", daemon=True).start()
-        except BaseException as error:  # of a handler; the thread may have begun
+        except BaseException as error: # from a handler; the thread may have begun
             self._raised = error
             return self._begun.wait(1)
         return True
@@ -80,7 +80,7 @@ class _Call:
         while running and not self._done.is_set():
             try:
                 self._serve()
-            except BaseException as error:  # a handler may raise anything, anywhere above
+            except BaseException as error: # handlers may raise anything at any place above
                 self._raised = self._raised or error
         if self._raised is not None:
             raise self._raised
@@ -89,7 +89,7 @@ class _Call:
 
 
 class _Direct:
-    """The same from a thread that is not the main one: handlers never run there."""
+    """The same from a thread other than the main one, where handlers never run."""
 
     def __init__(self, function: str, arguments: tuple, hear: Optional[Callable[[str], Any]]) -> None:
         self._function = function
@@ -118,12 +118,12 @@ def _make(function: str, arguments: tuple, hear: Optional[Callable[[str], Any]] 
 
 
 def call_long(function: str, *arguments) -> None:
-    """As _library.call. Ctrl-C ends it early and raises KeyboardInterrupt."""
+    """Like _library.call, but Ctrl-C ends it early and raises KeyboardInterrupt."""
     _make(function, arguments).run()
 
 
 def call_report(function: str, *arguments) -> dict:
-    """Of a function whose last argument is a report in JSON: that report as a dict."""
+    """Calls a function whose last argument returns a report in JSON; returns the report as a dict."""
     text = ctypes.c_void_p()
     try:
         call_long(function, *arguments, ctypes.byref(text))
@@ -133,7 +133,7 @@ def call_report(function: str, *arguments) -> dict:
 
 
 def call_train(options: c.TrainOptions, hear: Optional[Callable[[dict], Any]]) -> dict:
-    """vpd_train. `hear` gets each line of the log in the thread that calls this; when it returns something true the run ends."""
+    """vpd_train. `hear` gets each line of the log in the thread that calls this; if it returns something true, the run ends."""
     text = ctypes.c_void_p()
     call = _make("vpd_train", (ctypes.byref(options), ctypes.byref(text)), hear and (lambda line: hear(json.loads(line))))
     line = LINE(lambda _, json_text: call.tell(json_text.decode()))

@@ -12,7 +12,7 @@ API_VERSION = 1
 
 
 class Error(Exception):
-    """What the library could not do; its text is one sentence."""
+    """The library failed; the text is one sentence."""
 
 
 class InputError(Error, ValueError):
@@ -20,7 +20,7 @@ class InputError(Error, ValueError):
 
 
 class Stopped(Error):
-    """The call ended early because another thread, or a signal, asked it to."""
+    """The call ended early, at the request of a signal or another thread."""
 
 
 class CError(ctypes.Structure):
@@ -98,7 +98,7 @@ class ImportOptions(Sized):
                 ("depth", c_char_p), ("depth_unit", c_double), ("level", c_int), ("time_unit", c_double), ("skip_bad", c_int)]
 
 
-# Arguments of each function that returns a status, without the error at the end.
+# Arguments of each function that returns a status, without the final error.
 FUNCTIONS = {
     "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
     "vpd_model_get_facts": [c_void_p, POINTER(ModelFacts)],
@@ -127,7 +127,7 @@ FUNCTIONS = {
 
 
 def _candidates() -> list[str]:
-    """Where libvpd.so may be, in the order looked at: VPD_LIBRARY alone when it is set, beside this file, the system."""
+    """Places of libvpd.so in order of search: only VPD_LIBRARY if it is set; else beside this file, then the system."""
     wanted = os.environ.get("VPD_LIBRARY")
     if wanted:
         return [wanted]
@@ -137,7 +137,7 @@ def _candidates() -> list[str]:
 
 
 def _load() -> tuple[ctypes.CDLL, str]:
-    # OpenMP reads it when it is loaded: threads that wait sleep instead of spinning.
+    # OpenMP reads this when it is loaded: waiting threads sleep instead of spinning.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     reasons = []
     for path in _candidates():
@@ -157,7 +157,7 @@ def _declare(library: ctypes.CDLL, path: str) -> None:
             function.argtypes = arguments + [POINTER(CError)]
             function.restype = c_int
     except AttributeError as error:
-        raise ImportError(f"{path} is not vpd's library: {error}") from None
+        raise ImportError(f"{path} is not the library of vpd: {error}") from None
     if version != API_VERSION:
         raise ImportError(f"{path}: expected version {API_VERSION} of vpd.h, found {version}; install both from one source")
     library.vpd_library_version.restype = c_char_p
@@ -177,7 +177,7 @@ stop = _lib.vpd_stop
 
 
 def call(name: str, *arguments) -> None:
-    """Calls a function of FUNCTIONS; its error becomes an exception."""
+    """Calls a function of FUNCTIONS; an error becomes an exception."""
     error = CError()
     status = getattr(_lib, name)(*arguments, ctypes.byref(error))
     if status:

@@ -26,9 +26,9 @@ def _path(path: PathLike) -> bytes:
 
 
 def _text(text: str, name: str) -> bytes:
-    """For C, where a text ends at its first NUL."""
+    """Text for C, where a string ends at its first NUL."""
     if not isinstance(text, str) or "\0" in text:
-        raise c.InputError(f"{name}: expected a text without NUL, found {text!r}")
+        raise c.InputError(f"{name}: expected text without NUL, found {text!r}")
     return text.encode()
 
 
@@ -55,7 +55,7 @@ def _array(value, dtype, shape: tuple, name: str) -> np.ndarray:
 
 
 def _target(array: np.ndarray, dtype, shape: tuple, name: str) -> np.ndarray:
-    """An array of the caller's to write into."""
+    """Checks an array of the caller that will be written to."""
     good = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
     if not good or not array.flags.c_contiguous or not array.flags.writeable:
         raise c.InputError(f"{name}: expected a writable, contiguous {np.dtype(dtype).name} array of shape {shape}")
@@ -114,21 +114,21 @@ class View:
 
 
 class Picture(NamedTuple):
-    """What `Scene.render` draws; None for what was not asked for."""
+    """Pictures drawn by `Scene.render`; parts that were not requested are None."""
 
     rgb: Optional[np.ndarray]  # (H, W, 3) u8
-    depth: Optional[np.ndarray]  # (H, W) f32 metres along the camera's z, 0 = nothing there
+    depth: Optional[np.ndarray]  # (H, W) f32 metres along the camera's z, 0 = no particle
     colour: Optional[np.ndarray]  # (H, W, 3) f32 in [0, 1], not rounded
     opacity: Optional[np.ndarray]  # (H, W) f32 in [0, 1]
 
 
 class EditReport(NamedTuple):
-    """What `Scene.edit` and `Scene.append` did."""
+    """Result of `Scene.edit` and `Scene.append`."""
 
     before: int  # particles
     after: int
     applied: int  # edits
-    skipped: int  # those with `if_empty: skip` that selected nothing
+    skipped: int # those with `if_empty: skip` and an empty selection
 
 
 class _Handle:
@@ -148,8 +148,8 @@ class Model(_Handle):
     """A trained model.
 
     path: a checkpoint, or the folder of a run (its best checkpoint, else its latest).
-    device: "auto", "cpu", "cpu:avx2", "cuda", "cuda:1".  threads: 0 = what the process may use.
-    raw: the weights as the optimiser left them, not their moving average."""
+    device: "auto", "cpu", "cpu:avx2", "cuda", "cuda:1".  threads: 0 = all that the process may use.
+    raw: use the weights of the optimiser, not their moving average."""
 
     def __init__(self, path: PathLike, *, device: str = "auto", threads: int = 0, raw: bool = False) -> None:
         out = ctypes.c_void_p()
@@ -158,18 +158,18 @@ class Model(_Handle):
         super().__init__(out.value, c.close_model)
         facts = c.ModelFacts()
         c.call("vpd_model_get_facts", self._pointer, ctypes.byref(facts))
-        self.history: int = facts.history  #: T: frames that it sees before a rollout
-        self.features: int = facts.features  #: D: numbers of each particle beside its place
-        self.particles_max: int = facts.particles_max  #: N: particles per frame at most
-        self.has_dynamics: bool = bool(facts.has_dynamics)  #: False: it draws, and moves nothing
+        self.history: int = facts.history  #: T: input frames of a rollout
+        self.features: int = facts.features  #: D: features per particle
+        self.particles_max: int = facts.particles_max  #: N: most particles per frame
+        self.has_dynamics: bool = bool(facts.has_dynamics)  #: False: the model draws, but predicts no motion
         self.time_step: float = facts.time_step  #: seconds of one step; 0: trained on single frames
-        self.radius: float = facts.radius  #: metres: how far a particle is seen
+        self.radius: float = facts.radius  #: metres: support radius of a particle
         self.train_step: int = facts.train_step
         self.path: str = os.fsdecode(facts.path)
         self.hash: str = facts.hash.decode()
         self.device: str = facts.device.decode()
-        self.note: str = facts.note.decode(errors="replace")  #: "" or a warning: which damaged file was passed over
-        self.device_why: str = facts.device_why.decode(errors="replace")  #: "", or why "auto" chose the CPU instead of the GPU
+        self.note: str = facts.note.decode(errors="replace")  #: "" or a warning about a damaged file that was skipped
+        self.device_why: str = facts.device_why.decode(errors="replace")  #: "", or why "auto" chose the CPU and not the GPU
 
     def __repr__(self) -> str:
         return f"<vpd.Model {self.path!r}, {self.device}>"
@@ -188,12 +188,12 @@ class Model(_Handle):
     def encode(self, rgb: np.ndarray, depth: np.ndarray, intrinsics: np.ndarray, world_from_camera: np.ndarray, *,
                time: Optional[np.ndarray] = None, mask: Optional[np.ndarray] = None,
                bounds: Optional[np.ndarray] = None, name: str = "") -> "Scene":
-        """Frames in memory to particles; F = self.history frames, oldest first, of V views.
+        """Encodes frames in memory as particles. F = self.history frames, oldest first, of V views.
 
         rgb (F, V, H, W, 3) u8.  depth (F, V, H, W) metres along z, 0 = missing.  intrinsics (V, 3, 3) pixels.
-        world_from_camera (F, V, 4, 4), or (V, 4, 4) for cameras that stand still.  time (F) seconds.
+        world_from_camera (F, V, 4, 4), or (V, 4, 4) for static cameras.  time (F) seconds.
         mask (F, V, H, W) u16, 0 = background, k+1 = object k: labels of the particles.  bounds (2, 3) workspace box, metres.
-        name keys the random choices: the same frames with the same name give the same bits."""
+        name seeds the random choices: the same frames with the same name give the same bits."""
         rgb = _array(rgb, np.uint8, (None, None, None, None, 3), "rgb")
         if np.asarray(depth).dtype.kind != "f":
             raise c.InputError(f"depth: expected metres as float32, found {np.asarray(depth).dtype}; multiply it by its scale")
@@ -211,18 +211,18 @@ class Model(_Handle):
         return self._scene("vpd_scene_encode", ctypes.byref(frames))
 
     def episode(self, dataset: PathLike, episode: Union[str, int, None] = None, start: int = -1) -> "Scene":
-        """From a data set, as `vpd rollout` does. episode: name or number (None: the first test episode); start: the present
-        frame (-1: the earliest that has its history before it)."""
+        """Encodes an episode of a data set, as `vpd rollout` does. episode: name or number (None: the first test episode).
+        start: the present frame (-1: the earliest with a complete history)."""
         name = None if episode is None else str(episode).encode()
         return self._scene("vpd_scene_episode", _path(dataset), name, start)
 
     def read(self, path: PathLike) -> "Scene":
-        """A rollout or particle file that this model's weights made."""
+        """Reads a rollout or particle file that was made with this model's weights."""
         return self._scene("vpd_scene_read", _path(path))
 
 
 class _Shown:
-    """Base of arrays that show a scene's memory: keeps the scene alive, and is how it knows that they are still there."""
+    """Base of arrays that share a scene's memory. It keeps the scene alive, and lets the scene know which arrays still exist."""
 
     __slots__ = ("scene", "__array_interface__", "__weakref__")
 
@@ -232,11 +232,11 @@ class _Shown:
 
 
 class Scene(_Handle):
-    """The particles of one recording at its present frame (step 0) and at every step behind it.
+    """The particles of one recording at its present frame (step 0) and at every predicted step.
 
-    Made by `Model.encode`, `Model.episode` and `Model.read`; it outlives its model. Steps may be counted from the end: -1 is
-    the last. Arrays are copies; `copy=False` gives read-only arrays that show the scene's own memory, and while one of them
-    exists the scene refuses to change (BufferError)."""
+    Made by `Model.encode`, `Model.episode` and `Model.read`; it may outlive its model. Negative steps count from the end: -1 is
+    the last. Arrays are copies; `copy=False` gives read-only arrays that share the scene's memory, and while one of them
+    exists the scene cannot be changed (BufferError)."""
 
     def __init__(self, pointer: int) -> None:
         super().__init__(pointer, c.free_scene)
@@ -258,12 +258,12 @@ class Scene(_Handle):
 
     @property
     def steps(self) -> int:
-        """Steps behind the present frame so far."""
+        """Number of predicted steps."""
         return self._facts().steps
 
     @property
     def time_step(self) -> float:
-        """Seconds of one step."""
+        """Seconds per step."""
         return self._facts().time_step
 
     @property
@@ -277,12 +277,12 @@ class Scene(_Handle):
 
     @property
     def label_names(self) -> list[str]:
-        """Names of the labels; empty when there are none."""
+        """Names of the labels; empty if there are none."""
         return self._facts().label_names.decode(errors="replace").splitlines()
 
     @property
     def background(self) -> np.ndarray:
-        """(3) f32: rgb in [0, 1] of rays that meet nothing."""
+        """(3) f32: rgb in [0, 1] of rays that hit no particle."""
         return np.array(self._facts().background, np.float32)
 
     # ---- arrays
@@ -291,7 +291,7 @@ class Scene(_Handle):
         steps = self.steps
         index = step + steps + 1 if step < 0 else step
         if not 0 <= index <= steps:
-            raise c.InputError(f"step {step}: the scene has the steps 0 to {steps}")
+            raise c.InputError(f"step {step}: expected a step of the scene, 0 to {steps}")
         return index
 
     def _get(self, field: str, width: Optional[int], dtype, step: int, copy: bool) -> Optional[np.ndarray]:
@@ -317,7 +317,7 @@ class Scene(_Handle):
         return self._get("feature", 0, np.float32, step, copy)
 
     def colours(self, *, copy: bool = True) -> Optional[np.ndarray]:
-        """(N, 3) u8 of the pixels that the particles came from; None when unknown, as all below."""
+        """(N, 3) u8: colours of the particles' pixels. This and the following are None if unknown."""
         return self._get("colour", 3, np.uint8, 0, copy)
 
     def labels(self, *, copy: bool = True) -> Optional[np.ndarray]:
@@ -325,11 +325,11 @@ class Scene(_Handle):
         return self._get("labels", None, np.uint16, 0, copy)
 
     def moving(self, *, copy: bool = True) -> Optional[np.ndarray]:
-        """(N) bool: it moved before the present frame."""
+        """(N) bool: whether the particle moved before the present frame."""
         return self._get("moving", None, np.bool_, 0, copy)
 
     def radii(self, *, copy: bool = True) -> Optional[np.ndarray]:
-        """(N) f32 metres: how far each particle is seen."""
+        """(N) f32 metres: support radii."""
         return self._get("radius", None, np.float32, 0, copy)
 
     def time(self, step: int = -1) -> float:
@@ -338,11 +338,11 @@ class Scene(_Handle):
         c.call("vpd_scene_get_particles", self._pointer, self._index(step), ctypes.byref(arrays))
         return arrays.time
 
-    # ---- what changes it
+    # ---- changes
 
     def _check_shown(self) -> None:
         if len(self._shown):
-            raise BufferError(f"{len(self._shown)} arrays show this scene's memory; copy or delete them before it changes")
+            raise BufferError(f"{len(self._shown)} arrays share this scene's memory; copy or delete them before changing the scene")
 
     def _change(self, function: str, *arguments, call=c.call) -> None:
         with self._lock:
@@ -356,34 +356,34 @@ class Scene(_Handle):
             super().close()
 
     def step(self, count: int = 1) -> "Scene":
-        """Moves on by `count` steps; returns itself. Ctrl-C ends it early: the scene keeps the steps that were done."""
+        """Predicts `count` more steps; returns itself. After Ctrl-C the scene keeps the steps that were finished."""
         if count < 0:
             raise c.InputError(f"step: expected 0 or more, found {count}")
         self._change("vpd_scene_step", count, call=call_long)
         return self
 
     def rewind(self, step: int) -> "Scene":
-        """Forgets the steps behind `step`; returns itself."""
+        """Removes the steps after `step`; returns itself."""
         self._change("vpd_scene_rewind", self._index(step))
         return self
 
     def set_positions(self, positions: np.ndarray, step: int = -1) -> "Scene":
-        """Puts the particles of a step elsewhere: (N, 3) metres. The next step reads the last `Model.history` steps, so moving
-        those of the step before the last gives another velocity. Returns itself."""
+        """Sets the positions of the particles at a step: (N, 3) metres. The next step reads the last `Model.history` steps, so
+        changing the positions of the step before the last changes the velocity. Returns itself."""
         positions = _array(positions, np.float32, (None, 3), "positions")
         self._change("vpd_scene_set_positions", self._index(step), positions.ctypes.data, len(positions))
         return self
 
     def edit(self, *edits: Edit, step: int = -1, folder: PathLike = ".") -> EditReport:
-        """Applies edits of docs/editing.md to the state at `step`, which becomes step 0; the steps behind it are forgotten.
+        """Applies edits (docs/editing.md) to the state at `step`, which becomes step 0; later steps are removed.
 
         Each is a text as after `vpd edit --do`, or the same as a dict; a whole list (version, edits) may be given as one text:
 
             scene.edit("remove: {label: object 0}")
             scene.edit({"cluster": {}}, {"throw": {"label": "cluster 1", "velocity": [0, 0, 2]}})
 
-        Labels, selections, velocities: see there. Files that edits name lie in `folder`. What cannot be done (no such label,
-        nothing selected, not an edit) is an InputError, and the scene stays as it was."""
+        Relative paths in edits are relative to `folder`. An unknown label, an empty selection or a wrong edit is an InputError,
+        and the scene is unchanged."""
         report = c.EditReport()
         self._change("vpd_scene_edit", self._index(step), _edits(edits), _path(folder), ctypes.byref(report),
                      call=call_long)
@@ -391,21 +391,21 @@ class Scene(_Handle):
 
     def append(self, other: "Scene", by: Sequence[float] = (0, 0, 0), *, label: Optional[str] = None, step: int = -1,
                other_step: int = -1) -> EditReport:
-        """Puts the particles of another scene's state beside those at `step`, which becomes step 0, moved by `by` metres.
+        """Adds the particles of another scene's state, moved by `by` metres, to those at `step`, which becomes step 0.
 
-        Both must be of the same weights. Labels keep their names and get new numbers; `label` names all that is new."""
+        Both must be made with the same weights. Labels keep their names and get new numbers; `label` gives all new particles one label."""
         place = (ctypes.c_double * 3)(*_array(by, np.float64, (3,), "by"))
         name = None if label is None else _text(label, "label")
         report = c.EditReport()
-        first, second = sorted((self, other), key=id)  # one order for all threads
+        first, second = sorted((self, other), key=id) # one order for all threads, against deadlocks
         with first._lock, second._lock:
             self._change("vpd_scene_append", self._index(step), other._pointer, other._index(other_step), place, name,
                          ctypes.byref(report))
         return EditReport(report.before, report.after, report.applied, report.skipped)
 
     def set_labels(self, labels: np.ndarray, names: Optional[Sequence[str]] = None) -> "Scene":
-        """Gives the particles labels: (N) whole numbers, 0 = background. names: that of label 0, 1, ..; None: they stay. Steps
-        stay. `edit("cluster: {}")` makes labels from shape. Returns itself."""
+        """Sets the particles' labels: (N) whole numbers, 0 = background. names: of label 0, 1, ..; None keeps the names. Steps
+        are kept. `edit("cluster: {}")` makes labels from connected parts. Returns itself."""
         array = np.asarray(labels)
         if array.dtype.kind not in "uib":
             raise c.InputError(f"labels: expected whole numbers, found {array.dtype}")
@@ -421,14 +421,14 @@ class Scene(_Handle):
         return self
 
     def copy(self) -> "Scene":
-        """Another scene with the same content, to try something out."""
+        """A copy of the scene."""
         with self._lock:
             out = ctypes.c_void_p()
             c.call("vpd_scene_copy", self._pointer, ctypes.byref(out))
         return Scene(out.value)
 
     def save(self, path: PathLike) -> None:
-        """Writes a rollout file, which `vpd render`, `vpd rollout` and `Model.read` take."""
+        """Writes a rollout file for `vpd render`, `vpd rollout` and `Model.read`."""
         with self._lock:
             c.call("vpd_scene_write", self._pointer, _path(path))
 
@@ -449,11 +449,11 @@ class Scene(_Handle):
 
     def render(self, view: View, step: int = -1, *, parts: Sequence[str] = ("rgb", "depth"),
                out: Optional[Picture] = None) -> Picture:
-        """Draws a step from any camera. parts: any of "rgb", "depth", "colour", "opacity"; out: arrays to draw into instead."""
+        """Draws a step from any camera. parts: any of "rgb", "depth", "colour", "opacity". out: arrays to draw into."""
         kinds = {"rgb": (np.uint8, (3,)), "depth": (np.float32, ()), "colour": (np.float32, (3,)), "opacity": (np.float32, ())}
         unknown = set(parts) - set(kinds)
         if unknown:
-            raise c.InputError(f"render: unknown part {sorted(unknown)[0]!r}; expected some of {', '.join(kinds)}")
+            raise c.InputError(f"render: unknown part {sorted(unknown)[0]!r}; expected any of {', '.join(kinds)}")
         native = view._c()
         arrays = {}
         for part, (dtype, tail) in kinds.items():

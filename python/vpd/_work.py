@@ -28,7 +28,7 @@ def _texts(texts: Sequence[bytes]):
 
 
 def _numbers(values: Optional[Sequence[int]], name: str):
-    """Whole numbers for C, and how many."""
+    """A C array of whole numbers, and its length."""
     try:
         numbers = [] if values is None else [operator.index(value) for value in values]
     except TypeError:
@@ -55,16 +55,16 @@ def _pairs(options: Mapping[str, Any], prefix: str = "") -> list[bytes]:
 def train(config: Optional[PathLike] = None, options: Optional[Mapping[str, Any]] = None, *, data: Optional[PathLike] = None,
           out: Optional[PathLike] = None, resume: bool = False, dry_run: bool = False, device: str = "auto", threads: int = 0,
           callback: Optional[Callable[[dict], Any]] = None) -> dict:
-    """Trains a model as `vpd train` does; returns what was done: "step", "loss", "best_score", "weights", "stopped", ..
+    """Trains a model as `vpd train` does; returns a summary: "step", "loss", "best_score", "weights", "stopped", ..
 
     config: YAML file, as `vpd init` writes it (None: default options).
-    options: options on top of it, nested or with dots: {"train": {"steps": 2000}, "model.preset": "small"}; docs/training.md.
+    options: override the file's options, nested or with dots: {"train": {"steps": 2000}, "model.preset": "small"}; docs/training.md.
     data: the data set ("data.path").  out: the folder of the run ("train.out").
     resume: continue from the folder's latest checkpoint.
-    dry_run: a few steps that measure "tape_mib" and "seconds_per_step" and leave nothing behind.
+    dry_run: run a few steps to measure "tape_mib" and "seconds_per_step", without writing anything.
     device, threads: as for `Model`.
     callback: called with each line of metrics.jsonl as a dict ("kind": "train" or "eval", "step", "loss", ..). When it returns
-        something true, the run saves a checkpoint and ends, with "stopped": True.
+        a true value, the run saves a checkpoint and ends, with "stopped": True.
 
     Ctrl-C saves a checkpoint of the last whole step and raises KeyboardInterrupt; resume=True continues from it."""
     pairs = _pairs(options or {})
@@ -78,17 +78,17 @@ def evaluate(model: Union[Model, PathLike], data: PathLike, *, split: Optional[s
              episodes: Sequence[Union[str, int]] = (), starts: Optional[Sequence[int]] = None, steps: Optional[int] = None,
              input_views: Optional[Sequence[int]] = None, seen: bool = False, motion: bool = False,
              pictures: Optional[PathLike] = None) -> dict:
-    """Compares a model's predictions with a data set; returns what `vpd eval --json` writes (docs/evaluation.md).
+    """Compares a model's predictions with a data set; returns the report of `vpd eval --json` (docs/evaluation.md).
 
     "pictures" has PSNR (dB), SSIM and depth error (metres) for each step and view, "motion" the error of positions (metres).
 
     model: a Model, a checkpoint, or the folder of a run.  data: a data set.
-    split: "train", "val", "test", or a list such as "val,test" (the default).  episodes: names or numbers, in place of split.
+    split: "train", "val", "test", or a list such as "val,test" (the default).  episodes: names or numbers, instead of split.
     starts: present frames (default: the earliest, and one halfway).
-    steps: how many to predict (default: 12, or as many as every episode has); 0: reconstruction of the present frame alone.
-    input_views: views given to the model (default: all that are not held out).
-    seen: only pixels whose point an input view saw at step 0.  motion: motion alone, which draws nothing and is quick.
-    pictures: folder for what was drawn, beside the truth."""
+    steps: number of predicted steps (default: 12, or as many as all episodes allow); 0: only reconstruct the present frame.
+    input_views: the model's input views (default: all that are not held out).
+    seen: measure only pixels whose point an input view saw at step 0.  motion: measure only motion: fast, since nothing is drawn.
+    pictures: folder for the drawn pictures, beside the true ones."""
     if not isinstance(model, Model):
         with Model(model) as opened:
             return evaluate(opened, data, split=split, episodes=episodes, starts=starts, steps=steps, input_views=input_views,
@@ -119,18 +119,18 @@ def import_data(path: PathLike, out: PathLike, *, format: Optional[str] = None, 
                 time_unit: float = 0, skip_bad: bool = False) -> dict:
     """Turns a recording in another layout into the data set `out`, as `vpd data import` does.
 
-    Returns "episodes", "frames", "images", "splits" and "warnings". What is 0 or None is the default.
+    Returns "episodes", "frames", "images", "splits" and "warnings". Arguments that are 0 or None take the defaults.
 
-    format: "tum", "colmap", "nerfstudio", .. (None: guessed); docs/data.md has all.
+    format: "tum", "colmap", "nerfstudio", .. (None: detected); docs/data.md lists all.
     height, width: pixels to resample to, with the intrinsics.  every: take every Nth picture.
-    holdout, holdout_first: hold out every Nth view, from this one on.  window: still scenes: an episode for each N pictures.
+    holdout, holdout_first: hold out every Nth view, from this one on.  window: for static scenes, an episode of each N pictures.
     near, far: metres; depth outside is dropped.  bounds: (2, 3) metres, lower and upper corner of the workspace.
-    split: "train", "val" or "test".  name: of the data set.  kind: one moving camera as "still" or "video" (`--as`).
+    split: "train", "val" or "test".  name: of the data set.  kind: whether one moving camera recorded a "still" scene or a "video" (`--as`).
     fps: frames a second, gap: seconds between pictures of one moment, of recordings without times.
-    intrinsics: fx, fy, cx, cy[, k1, k2, p1, p2[, k3]] in pixels, cameras: JSON file, depth: folder, of layouts without.
-    depth_unit: metres for each unit of the depth pictures.  level: of deflate, 1 to 9.
-    time_unit: seconds in a unit of time stamps (0: told from their steps).
-    skip_bad: leave out pictures that cannot be read, and list them under "skipped"."""
+    intrinsics: fx, fy, cx, cy[, k1, k2, p1, p2[, k3]] in pixels, cameras: JSON file, depth: folder; for layouts without them.
+    depth_unit: metres for each unit of the depth pictures.  level: of compression, 1 to 9.
+    time_unit: seconds per unit of time stamps (0: guessed from their spacing).
+    skip_bad: skip pictures that cannot be read, and list them under "skipped"."""
     box = None if bounds is None else _array(bounds, np.float64, (2, 3), "bounds")
     lens = None if intrinsics is None else _array(intrinsics, np.float64, (None,), "intrinsics")
     options = c.ImportOptions(format=_words(format, "format"), height=height, width=width, every=every, holdout=holdout,

@@ -166,7 +166,7 @@ static void wrong_edits(void **state) {
         {"- move: {label: 1, by: [0, 0, 1]}\n- remove: {label: cup}", "edits:2: remove: there is no label \"cup\""},
         {"remove: {height: {above: 50}}", "the selection takes none of the"},
         {"remove: {all: true}", "no particle would be left"},
-        {"version: 2\nedits: []", "a newer vpd is needed"},
+        {"version: 2\nedits: []", "use a newer vpd"},
         {"compose: {file: absent.h5}", "absent.h5"},
         {"compose: {file: raw.h5}", "another model made them"},
     };
@@ -203,7 +203,7 @@ static void wrong_edits(void **state) {
     assert_vpd_error(vpd_scene_set_labels(scene, few, 2, NULL, &err), VPD_BAD_INPUT, err, "particles, found 2");
     assert_vpd_error(vpd_scene_set_labels(scene, NULL, p.count, NULL, &err), VPD_BAD_INPUT, err, "labels: expected an");
     assert_vpd_error(vpd_scene_set_labels(scene, p.labels, p.count, "a\n\x01", &err), VPD_BAD_INPUT, err,
-                     "names of labels: expected UTF-8");
+                     "label names: expected UTF-8");
     for (size_t step = 0; step <= 4; step++) world_same_positions(scene, same, step);
     assert_string_equal(names_of(scene), names_of(same));
     vpd_scene_free(scene), vpd_scene_free(same), vpd_scene_free(foreign);

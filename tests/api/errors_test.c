@@ -148,7 +148,7 @@ static void files_that_do_not_fit(void **state) {
     options.device = NULL, options.threads = -1;
     WRONG(vpd_model_open(world_place("model.h5"), &options, &opened, &err), "threads: expected 0 to 1024, found -1");
     WRONG(vpd_scene_episode(given.model, world_place("none.h5"), NULL, 0, &out, &err), "none.h5");
-    WRONG(vpd_scene_episode(given.model, world_place("data.h5"), "zebra", 0, &out, &err), "has no episode zebra");
+    WRONG(vpd_scene_episode(given.model, world_place("data.h5"), "zebra", 0, &out, &err), "no episode zebra");
     WRONG(vpd_scene_episode(given.model, world_place("data.h5"), NULL, 99, &out, &err),
           "start frame 99; expected 1 to 7");
     WRONG(vpd_scene_episode(given.model, world_place("data.h5"), NULL, -2, &out, &err),
@@ -163,7 +163,7 @@ static void files_that_do_not_fit(void **state) {
     vpd_error err = {0};
     vpd_model *diverged = world_open_model("diverged.h5", 1);
     vpd_scene *scene = world_episode(diverged);
-    assert_vpd_error(vpd_scene_step(scene, 2, &err), VPD_FAILED, err, "no longer finite at step 1");
+    assert_vpd_error(vpd_scene_step(scene, 2, &err), VPD_FAILED, err, "not finite at step 1");
     vpd_scene_free(scene);
     vpd_model_close(diverged);
 }

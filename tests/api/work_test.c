@@ -157,7 +157,7 @@ static void a_run_is_stopped_and_resumed(void **state) {
     assert_int_equal(heard.lines, 2);
     assert_non_null(strstr(heard.last, "\"step\":2,\"kind\":\"train\",\"loss\":"));
     assert_true(is_there(world_place("stopped/checkpoints/step_00000002.h5")));
-    WRONG(vpd_train(&options, &report, &err), "a run is in this folder already");
+    WRONG(vpd_train(&options, &report, &err), "this folder holds a run already");
     options.resume = 1;
     heard.stop_after = 0;
     GOOD(vpd_train(&options, &report, &err), "\"step\":3");
@@ -259,7 +259,7 @@ static void evaluations_that_do_not_fit(void **state) {
     vpd_evaluate_options small = {.struct_size = 1};
     WRONG(vpd_model_evaluate(model, data, &small, &report, &err), "sizeof(vpd_evaluate_options)");
     WRONG_EVALUATION("split: expected train, val or test", .split = "evening");
-    WRONG_EVALUATION("has no episode zebra", .episodes = zebra, .episode_count = 1);
+    WRONG_EVALUATION("no episode zebra", .episodes = zebra, .episode_count = 1);
     WRONG_EVALUATION("episodes: expected an object or array, found NULL", .episode_count = 1);
     WRONG_EVALUATION("starts: expected 0 to", .starts = wrong, .start_count = 1);
     WRONG_EVALUATION("starts: expected at most 16, found 17", .starts = wrong, .start_count = 17);

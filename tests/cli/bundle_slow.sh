@@ -7,12 +7,12 @@ expect 0 "MiB in $bundle" "" "$VPD_SOURCE/scripts/bundle" -o "$bundle" "$build"
 [ "$(du -sm "$bundle" | cut -f1)" -lt 60 ] || fail "the bundle is too large: $(du -sm "$bundle")"
 export VPD_BENCH=renderer
 expect 0 "VPD_MINUTES=9" "" "$bundle/run" plan
-expect 0 "nothing is wrong" "" env -i PATH="$PATH" VPD_BENCH=renderer VPD_RESULTS="$folder/a" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu selftest bench --preset tiny --repeat 1
+expect 0 "everything passed" "" env -i PATH="$PATH" VPD_BENCH=renderer VPD_RESULTS="$folder/a" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu selftest bench --preset tiny --repeat 1
 grep -q '^{"part":"selftest","status":0,.*"rows":\[{"format":"vpd-selftest",.*"failed":0,' "$folder/a/result.json" || fail "result.json lacks the self-test"
 grep -q '^{"part":"bench-renderer-f32","status":0,.*"bench":"renderer"' "$folder/a/result.json" || fail "result.json lacks a part"
 
 # Calls of their own are put together; what is cut is said.
-expect 0 "nothing is wrong" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
+expect 0 "everything passed" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
 expect 0 "*" "" env VPD_RESULTS="$folder/both" "$bundle/run" merge "$folder/a/result.json" "$folder/b/result.json"
 [ "$(grep -c '^{"part":' "$folder/both/result.json")" = 2 ] || fail "not two parts: $(cut -c1-80 "$folder/both/result.json")"
 if command -v python3 >/dev/null; then
@@ -26,8 +26,8 @@ ldd_of_bundle=$(LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle/vpd")
 case $ldd_of_bundle in *"$bundle/lib/libdnnl"*) ;; *) fail "oneDNN is not taken from the bundle" ;; esac
 
 printf '#!/bin/sh\necho "planted \\"failure\\"" >&2; exit 1\n' >"$bundle/vpd"
-expect 1 "something is WRONG" "" "$bundle/run" cpu selftest
+expect 1 "something FAILED" "" "$bundle/run" cpu selftest
 grep -q '"part":"selftest","status":1,.*planted \\"failure\\"' "$bundle/result.json" || fail "a failure is not in result.json"
-expect 2 "" "holds something else" "$VPD_SOURCE/scripts/bundle" -o "$VPD_SOURCE/tests" "$build"
+expect 2 "" "is not a bundle" "$VPD_SOURCE/scripts/bundle" -o "$VPD_SOURCE/tests" "$build"
 expect 2 "" "scripts/build" "$VPD_SOURCE/scripts/bundle" -o "$bundle" "$folder/nowhere"
 finish

@@ -37,7 +37,7 @@ edits:
   - compose: {file: other.h5, label: 0, by: [0, 0, -1]}
   - move: {label: 40, by: [0, 0, 1], if_empty: skip}
 EDITS
-expect 0 "3 edits, 1 left out" "move is left out: it selects nothing" "$VPD" edit "$in" --script "$folder/lists/edits.yaml" -o "$folder/c.h5"
+expect 0 "3 edits, 1 left out" "move is left out: its selection is empty" "$VPD" edit "$in" --script "$folder/lists/edits.yaml" -o "$folder/c.h5"
 "$VPD" edit "$folder/c.h5" --show-history >"$folder/again.yaml"
 expect 0 "3 edits (episode" "copy: " "$VPD" edit "$in" --script "$folder/again.yaml" -o "$folder/d.h5"
 [ "$("$VPD" edit "$folder/c.h5" --show-labels)" = "$("$VPD" edit "$folder/d.h5" --show-labels)" ] || fail "the replayed list gave something else"
@@ -74,11 +74,11 @@ wrong_edit "expected a step of the rollout, 0 to 2, found 3" "$in" --step 3 --do
 wrong_edit "absent.yaml" "$in" --script "$folder/absent.yaml" -o "$folder/x.h5"
 wrong_edit "not valid YAML" "$in" --do "remove: {label: 1" -o "$folder/x.h5"
 printf 'version: 7\nedits: []\n' >"$folder/newer.yaml"
-wrong_edit "newer.yaml:1: this list of edits is of version 7, this program reads version 1" "$in" --script "$folder/newer.yaml" -o "$folder/x.h5"
+wrong_edit "newer.yaml:1: this list of edits has version 7, but this program reads version 1" "$in" --script "$folder/newer.yaml" -o "$folder/x.h5"
 wrong_edit "cannot open" "$in" --do "compose: {file: $folder/absent.h5}" -o "$folder/x.h5"
 wrong_edit 'expected a rollout (format "vpd-rollout"), found a data set' "$data" --do "remove: {label: 1}" -o "$folder/x.h5"
 expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 1 --raw --threads 1 -o "$folder/raw.h5"
 wrong_edit "another model made them" "$in" --do "compose: {file: $folder/raw.h5}" -o "$folder/x.h5"
-wrong_edit "its checkpoint model.h5 is not there; give it with --checkpoint" "$old/rollout_1_0.h5" --do "remove: {label: 1}" -o "$folder/x.h5"
+wrong_edit "its checkpoint model.h5 does not exist; give the checkpoint with --checkpoint" "$old/rollout_1_0.h5" --do "remove: {label: 1}" -o "$folder/x.h5"
 wrong_edit "rollout_1_0.h5: a file of format 1.x; \"vpd rollout CHECKPOINT FILE --steps 0 -o NEW.h5\" converts it" "$folder/moved.h5" --do "compose: {file: $old/rollout_1_0.h5}" -o "$folder/x.h5"
 finish

@@ -48,7 +48,7 @@ wrong_eval "expected vpd eval --frames FOLDER DATA" "$run" "$data" --frames "$fo
 wrong_eval "expected at least 33 frames for start 2 and 30 steps, found 9" "$run" "$data" --starts 2 --steps 30
 wrong_eval "start frame 0; expected 1 or more" "$run" "$data" --starts 0 --steps 3
 wrong_eval "split: expected train, val or test" "$run" "$data" --split train,evening
-wrong_eval "has no episode 9" "$run" "$data" --episode 9
+wrong_eval "no episode 9" "$run" "$data" --episode 9
 wrong_eval "absent" "$folder/absent" "$data"
 wrong_eval "absent.h5" "$run" "$folder/absent.h5"
 wrong_eval "/nowhere/a.json" "$run" "$data" -o /nowhere/a.json

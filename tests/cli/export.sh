@@ -16,7 +16,7 @@ mkdir -p "$folder/run/checkpoints"
 cp "$seeds/training.h5" "$folder/run/checkpoints/step_00000010.h5"
 echo step_00000020.h5 >"$folder/run/checkpoints/best"
 echo nothing >"$folder/run/checkpoints/step_00000020.h5"
-expect 0 "" "warning: passed over: $folder/run/checkpoints/step_00000020.h5" "$VPD" export "$folder/run" --safetensors "$folder/c.safetensors"
+expect 0 "" "warning: skipped: $folder/run/checkpoints/step_00000020.h5" "$VPD" export "$folder/run" --safetensors "$folder/c.safetensors"
 cmp -s "$folder/a.safetensors" "$folder/c.safetensors" || fail "the run's folder gives other weights"
 
 expect 2 "" "an argument is missing" "$VPD" export --safetensors "$folder/x"

@@ -16,7 +16,7 @@ expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$fol
 
 # Where the library is looked for, and what is said when it is not there.
 expect 1 "" "libvpd.so is not found; set VPD_LIBRARY" env VPD_LIBRARY=/there/is/none "$python" -c 'import vpd'
-expect 1 "" "is not vpd's library" env VPD_LIBRARY=libm.so.6 "$python" -c 'import vpd'
+expect 1 "" "is not the library of vpd" env VPD_LIBRARY=libm.so.6 "$python" -c 'import vpd'
 expect 0 "/libvpd.so" "" env -u VPD_LIBRARY LD_LIBRARY_PATH="$build" "$python" -c 'import vpd; print("/" + vpd.library_path)'
 mkdir "$folder/beside" && cp -r "$VPD_SOURCE/python/vpd" "$folder/beside/vpd" && cp -L "$build/libvpd.so" "$folder/beside/vpd/libvpd.so.0"
 expect 0 "$folder/beside/vpd/libvpd.so.0" "" env -u VPD_LIBRARY PYTHONPATH="$folder/beside" "$python" -c 'import vpd; print(vpd.library_path)'

@@ -65,7 +65,7 @@ wrong_rollout "absent: cannot open" "$folder/absent" "$data" -o "$folder/x.h5"
 wrong_rollout "$data" "$data" "$data" -o "$folder/x.h5"
 wrong_rollout "expected an HDF5 file" "$0" "$data" -o "$folder/x.h5"
 wrong_rollout "absent.h5" "$run" "$folder/absent.h5" -o "$folder/x.h5"
-wrong_rollout "has no episode 7; expected a name such as 000000, or a number from 0 to 2" "$run" "$data" --episode 7 -o "$folder/x.h5"
+wrong_rollout "no episode 7; expected a name such as 000000, or a number from 0 to 2" "$run" "$data" --episode 7 -o "$folder/x.h5"
 wrong_rollout "start frame 0; expected 1 to 8: the model sees 2 frames" "$run" "$data" --start 0 -o "$folder/x.h5"
 wrong_rollout "start frame 9; expected 1 to 8" "$run" "$data" --start 9 -o "$folder/x.h5"
 wrong_rollout '--steps: expected an integer from 0 to 100000, found "-1"' "$run" "$data" --steps -1 -o "$folder/x.h5"
@@ -89,13 +89,13 @@ for kind in jpg PNG avi; do
   [ -e "$folder/x.$kind" ] && fail "render made a folder x.$kind"
 done
 expect 2 "" "--views, --orbit, --cameras: expected one of them" "$VPD" render "$out" --views 0 --orbit 3
-expect 2 "" "there is no view 5" "$VPD" render "$out" --views 5
-expect 2 "" "steps 0 to 8, not 9" "$VPD" render "$out" --step 9
+expect 2 "" "found view 5" "$VPD" render "$out" --views 5
+expect 2 "" "a step of the rollout, 0 to 8, found 9" "$VPD" render "$out" --step 9
 expect 2 "" "expected WIDTHxHEIGHT" "$VPD" render "$out" --size 64
 expect 2 "" 'expected a rollout (format "vpd-rollout"), found a data set (format "vpd-dataset"); "vpd rollout" makes one' "$VPD" render "$data"
 expect 2 "" "expected the checkpoint" "$VPD" render "$folder/raw.h5" --checkpoint "$VPD_SOURCE/tests/fuzz/corpus/checkpoint/training.h5"
 expect 2 "" "absent.json" "$VPD" render "$out" --cameras "$folder/absent.json"
 expect 2 "" "/nowhere" "$VPD" render "$out" -o /nowhere/x.gif
 rm -r "$run"
-expect 2 "" "is not there; give it with --checkpoint" "$VPD" render "$out"
+expect 2 "" "does not exist; give the checkpoint with --checkpoint" "$VPD" render "$out"
 finish

@@ -111,7 +111,7 @@ expect 0 "" "*" "$VPD" train -q -o "$folder/whole" --resume --set train.steps=9 
 [ "$(losses "$folder/whole" | wc -l)" = 9 ] || fail "9 lines of losses expected: $(losses "$folder/whole")"
 expect 2 "" "(1 difference): model.C: 8 the checkpoint, 9 the config; a run keeps its model, so leave these options out" "$VPD" train -q -o "$folder/whole" --resume --set model.C=9
 expect 2 "" "data.extent: expected 2 m" "$VPD" train -q -o "$folder/whole" --resume --set data.extent=3 --set train.steps=20
-expect 2 "" "expected the folder of a run to go on with, found none" "$VPD" train -o "$folder/nothing" --resume
+expect 2 "" "expected the folder of a run to resume, found none" "$VPD" train -o "$folder/nothing" --resume
 [ -e "$folder/nothing" ] && fail "a resume of nothing made a folder"
 expect 2 "" "name it with -o" "$VPD" train --resume
 
@@ -126,11 +126,11 @@ grep -q "model.C *64 *(preset)" "$folder/dry.txt" || fail "no preset in: $(cat "
 
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
-expect 2 "" "train.motion_steps: nothing to learn motion from; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0 --set train.flow_term=0
+expect 2 "" "train.motion_steps: expected a loss term of motion, found none; set train.flow_term or train.nearest_term" train -o "$folder/x" --set train.motion_steps=2 --set train.nearest_term=0 --set train.flow_term=0
 expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
 expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
 expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2
-expect 2 "" "a run is in this folder already" "$VPD" train "$folder/config.yaml" -d "$data" -o "$folder/whole"
+expect 2 "" "this folder holds a run already" "$VPD" train "$folder/config.yaml" -d "$data" -o "$folder/whole"
 grep -q "memory: about" "$folder/stderr" && fail "memory is told before the folder is looked at: $(cat "$folder/stderr")"
 expect 2 "" "data.path" "$VPD" train "$folder/config.yaml" -o "$folder/x"
 expect 2 "" "*" train -o "$folder/x" --init "$data"

@@ -14,6 +14,6 @@ ls "$folder"/out/vpd-0.1.0-py3-none-manylinux*.whl >/dev/null || fail "wheels: $
 # The same trial with the system's libraries.
 expect 0 "*" "*" env VPD_BUILD="$build" "$folder/tools/bin/pip" install -q "$VPD_SOURCE/python"
 mkdir "$folder/trial" && cp "$VPD_SOURCE/python/smoke_test.py" "$folder/trial"
-expect 1 "" "these libraries are the system's, not the wheel's: " "$folder/tools/bin/python" "$folder/trial/smoke_test.py" \
+expect 1 "" "expected the wheel's own libraries, found the system's: " "$folder/tools/bin/python" "$folder/trial/smoke_test.py" \
   "$VPD_SOURCE/demo/carried.h5" "$VPD_SOURCE/data/mujoco_blocks_sample.h5"
 finish

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of docs/model.md in PyTorch: reference of the C program's tests and its rival in benchmarks."""
+"""The model of docs/model.md in PyTorch: reference values for the C program's tests, and comparison in benchmarks."""

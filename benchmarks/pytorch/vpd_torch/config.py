@@ -22,21 +22,21 @@ class Config:
     inside_share: float = 0.7        # of the rest
     crop: bool = False
     # gnn
-    form: str = "full"               # paper | full; the fields below are what it stands for
+    form: str = "full" # paper | full; determines the fields below
     graph: str = "hierarchical"      # hierarchical | flat | none
-    nodes: str = "moving"            # random | moving
+    nodes: str = "moving"            # random | farthest | voxel | moving
     distance: str = "appearance"     # position | appearance
     moving_flag: bool = True
     node_extras: bool = True
-    gap: bool = True                 # moving nodes see where their body will soonest meet what stands still, or moves otherwise
+    gap: bool = True # moving nodes see distance and closing speed to the nearest static surface and to another body
     velocity: str = "node"           # none | particle | node
-    rigid_cue: bool = True           # velocities of nodes are seen by rigid registration, with their turning
+    rigid_cue: bool = True # node velocities and angular velocities from rigid registration
     smooth: bool = None              # None: without rigid_cue
     decode: str = "node"             # particle | node
     rotation: bool = False
     feature_change: float = 0.0
-    gain_start: float = None         # added to the gain; None: 1 where nodes turn what they move, else 0
-    moving_vote: int = 16            # points that vote on m: the nearest in (position, lc rgb); 0: the pixel alone
+    gain_start: float = None # added to the gain; None: 1 if nodes predict a rotation, else 0
+    moving_vote: int = 16 # neighbours in the majority filter of m, nearest in (position, lc rgb); 0: unfiltered
     k_particle_to_node: int = 3
     k_node_to_node: int = 10
     k_node_to_particle: int = 4
@@ -95,7 +95,7 @@ class Config:
 
     @property
     def S_in(self):
-        """Width of s_i."""
+        """Number of components of s_i."""
         return self.D + self.T + (1 if self.moving_flag else 0)
 
     @property
@@ -120,7 +120,7 @@ def full(**options):
 
 
 REFERENCE = dict(C=128, L=10, D=16, widths=(32, 64, 128, 256), K=8, S=16, hidden=64)
-PRESETS = {  # shapes for benchmarks, those of model/config_origin.c: config, views, image, steps, rays per image
+PRESETS = { # shapes for benchmarks, as in model/config_presets.c: config, views, image, steps, rays per image
     "tiny": (dict(N=2048, M=128, **REFERENCE), 2, 64, 3, 128),
     "small": (dict(N=4096, M=256, **REFERENCE), 4, 64, 4, 256),
     "paper": (dict(N=16384, M=1024, **REFERENCE), 4, 128, 6, 256),

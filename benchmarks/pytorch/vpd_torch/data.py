@@ -11,7 +11,7 @@ from .encoder import image_input, unet
 from .gnn import State
 from .host import to_device, to_numpy
 
-CUE_POINTS, CUE_POINTS_OF_ALL = 256, 1024  # at most: of those that move, or of all where nothing tells which move
+CUE_POINTS, CUE_POINTS_OF_ALL = 256, 1024 # most points: of the moving ones, or of all without moving flags
 
 
 class Episode:
@@ -74,7 +74,7 @@ class Cloud:
         self.xt, self.ct = to_device(self.x), to_device(self.colour)
 
     def moving(self, c):
-        """The flags that most of the points around confirm."""
+        """Flags after the majority filter."""
         if self.confirmed is None:
             self.confirmed = particles.confirmed(c, self.x, self.colour, self.m)
         return self.confirmed
@@ -85,7 +85,7 @@ class Cloud:
 
 
 def cue(c, episode, frames):
-    """Flow from the last frame to the one before at some points of the last: (x, colour in metres, u, g). Kept."""
+    """Flow from the last frame to the one before, at some points of the last: (x, colour in metres, u, g). Cached."""
     frame, T = frames[-1], len(frames)
     if frame not in episode.cues:
         clouds = episode.cloud(c, frame, frames[-2]), episode.cloud(c, frames[-2], frames[-3] if T > 2 else frame)

@@ -10,9 +10,9 @@ NEIGHBOURS, PASSES, FEWEST_MOVING = 96, 3, 8
 WINDOW, EVERY, PLANE_NEIGHBOURS = 256, 4, 10
 FIRST_STEPS, MORE_STEPS = 4, 3
 ELECTIONS, CANDIDATES, VOTERS = 2, 8, 24
-PAIR_COLOUR = 0.1                                  # of the colour length: shading does not move with a body
+PAIR_COLOUR = 0.1 # of the colour length, because shading does not move with a body
 PLANE_SCALE, DISTANCE_SCALE, DAMPING = 0.00375, 0.015, 0.005   # of X
-POINT_SHARE = 0.02                                 # of the distance to the point beside that to its plane
+POINT_SHARE = 0.02 # weight of point-to-point distance relative to point-to-plane distance
 
 
 def between(c, queries, source, target, source_moving, target_moving, rigid):
@@ -38,19 +38,19 @@ def means(queries, source, target):
 
 
 def normals(cloud):
-    """The direction in which the points around each point extend least."""
+    """Normals: the direction of least extent of the points around each point."""
     e = torch.cat(cloud, 1)
     return least_direction(cloud[0][knn(e, e, PLANE_NEIGHBOURS)])
 
 
 def least_direction(points):
-    """The unit vector, of either sign, along which points (n, k, 3) extend least."""
+    """The unit vector, of either sign, of least extent of points (n, k, 3)."""
     d = points - points.mean(1, keepdim=True)
     return torch.linalg.eigh(d.mT @ d)[1][..., 0]
 
 
 def skew(w):
-    """The matrices of w x."""
+    """The matrices of the cross product with w."""
     x, y, z = w.unbind(-1)
     o = torch.zeros_like(x)
     return torch.stack([o, -z, y, z, o, -x, -y, x, o], -1).view(*w.shape[:-1], 3, 3)
@@ -58,7 +58,7 @@ def skew(w):
 
 class Registration:
     """Around each query a rigid motion y = R (x - centre) + centre + t: point-to-plane registration (Chen and Medioni 1992) of the
-    moving points around it, with elections among neighbouring queries."""
+    moving points around it, with hypothesis selection between neighbouring queries."""
 
     def __init__(self, c, queries, source, target):
         self.X, self.centre, self.target = c.X, queries[0], target[0]
@@ -75,7 +75,7 @@ class Registration:
         return R, t
 
     def match(self, place, look):
-        """Pairs of points (.., 3): e towards the nearest of the target, the normal there, and the fit."""
+        """Correspondences of points (.., 3): e towards the nearest target point, the normal there, and the fit."""
         index, distance2 = self.nearest(torch.cat([place, look], -1).view(-1, 6))
         index = index.view(place.shape[:-1])
         e, normal = self.target[index] - place, self.normal[index]
@@ -100,20 +100,20 @@ class Registration:
         return R, t
 
     def elect(self, R, t):
-        """Every query takes the motion, of those of the queries nearest to it, that fits the nearest points of its window best."""
+        """Hypothesis selection: each query takes, among the motions of the queries nearest to it, the one that fits its window best."""
         candidate = knn(self.centre, self.centre, CANDIDATES)                         # (Q, candidates)
         window, look = self.window[:, None, :VOTERS], self.look[:, None, :VOTERS]
         centre = self.centre[candidate]
         place = (window - centre[:, :, None]) @ R[candidate].mT + (centre + t[candidate])[:, :, None]
         fit = self.match(place, look.expand_as(place))[2].mean(-1)
-        best = torch.sort(fit, dim=1, descending=True, stable=True)[1][:, 0]          # of equal ones the nearest
+        best = torch.sort(fit, dim=1, descending=True, stable=True)[1][:, 0] # on ties, the nearest
         chosen = candidate.gather(1, best[:, None])[:, 0]
-        offset = self.centre - self.centre[chosen]                                    # about this query's own centre
+        offset = self.centre - self.centre[chosen] # about this query's own centre
         return R[chosen], t[chosen] + (R[chosen] @ offset[..., None])[..., 0] - offset
 
 
 def at(field, queries, k):
-    """Mean of what the k points of a field (x, colour, u, g) nearest to each query say: u + g (x - x_j), and of their g."""
+    """Mean of u + g (x - x_j) over the k points of a field (x, colour, u, g) nearest to each query, and mean of their g."""
     x, colour, u, g = field
     if not len(x):
         return torch.zeros_like(queries[0]), queries[0].new_zeros(len(queries[0]), 3, 3)

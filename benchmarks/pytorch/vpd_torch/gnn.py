@@ -12,10 +12,12 @@ from .host import to_device, to_numpy
 from .layers import activation, geometry, message, mlp, update
 from .neighbours import knn
 
-LOOKED_AT = 32           # the nearest, of which those that move otherwise are taken
-JOINED, FEWEST = 8, 10   # of bodies: neighbours that a point may be joined with, points of the least that is one to others
-LOOKED_AMONG = 512       # movers, and others, that gaps with spin look at, or four for each moving node
-PLANE, PLANE_LEAST, AROUND = 10, 3, 128  # points of a plane, of another body's at least; without spin, points around a node
+NEAREST_NODES = 32 # nearest nodes among which contact edges choose
+# bodies: neighbours that a point may be joined with; points of the smallest body that counts as another body
+JOINED, FEWEST = 8, 10
+SEARCHED = 512 # most moving particles, and others, among which gaps search (at least four per moving node)
+# points of a plane, fewest of another body's plane; without rotation, points around a node
+PLANE, PLANE_LEAST, AROUND = 10, 3, 128
 
 
 @dataclass
@@ -25,7 +27,7 @@ class State:
     f: list                      # T x (N_t, D)
     m: list                      # T x (N_t)
     c: list                      # T x (N_t, 3)
-    R: torch.Tensor = None       # (N) reach of the present particles
+    R: torch.Tensor = None # (N) support radii of the present particles
     cue: tuple = None            # (x, colour in metres, u, g): flow from the present to the past, for velocities at rollout step 0
     rollout_step: int = 0
 
@@ -36,14 +38,14 @@ class Graph:
     node: torch.Tensor = None    # (M) particles of the present set
     to_node: list = None         # T x (N_t, k)
     node_node: torch.Tensor = None   # (M, k + cross)
-    node_mask: torch.Tensor = None   # (M, k + cross) or None: all there
+    node_mask: torch.Tensor = None # (M, k + cross), or None: all edges exist
     smooth_k: int = 0
     to_particle: torch.Tensor = None # (N, k)
     past: torch.Tensor = None    # flat: (N, k) of the past set
 
 
 def embed(c, x, colour, m):
-    """Space in which neighbours are chosen."""
+    """Coordinates in which neighbours are searched."""
     if c.distance == "position":
         return x.detach()
     return torch.cat([x.detach(), c.lc * colour, c.lm * m[:, None]], 1)
@@ -93,15 +95,15 @@ def add_cross_edges(c, g, en, m):
 
 
 def moves_otherwise(c, x, v, spin, a, b):
-    """Which of the points b do not move as the motion of the points a would carry them."""
+    """Which of the points b move differently from the rigid motion of the points a at their place."""
     own = carried(v[a], None if spin is None else spin[a], x[b] - x[a])
     return squared(v[b], own) >= (c.contact_speed * c.s) ** 2
 
 
 def add_contact_edges(c, g, x, v, spin):
-    """From the first of the nodes nearest in position that move differently: what a body may run into."""
+    """Contact edges, from the nearest nodes that move differently: what a body may collide with."""
     me = torch.arange(len(x))
-    near = knn(x, x, LOOKED_AT, me)
+    near = knn(x, x, NEAREST_NODES, me)
     if not near.shape[1]:
         return
     differs = moves_otherwise(c, x, v, spin, me[:, None], near)
@@ -112,12 +114,12 @@ def add_contact_edges(c, g, x, v, spin):
 
 
 def carried(v, spin, r):
-    """The velocity that a node gives to what lies r from it."""
+    """The velocity of a node's rigid motion at offset r from it."""
     return v.expand_as(r) if spin is None else v + torch.linalg.cross(spin.expand_as(r), r)
 
 
 def particle_velocity(c, state):
-    """`particle`: one pass of nearest means at rollout step 0, then the last displacement."""
+    """`particle`: differences of local means at rollout step 0, later the last displacement."""
     x, past = state.x[-1].detach(), state.x[-2].detach()
     if state.rollout_step:
         return x - past
@@ -128,7 +130,7 @@ def particle_velocity(c, state):
 
 
 def node_velocity(c, state, g, e):
-    """`node`: what flow says at rollout step 0, then the particles' own displacements. -> v (M, 3), spin (M, 3) or None."""
+    """`node`: from scene flow at rollout step 0, later from the particles' displacements. -> v (M, 3), angular velocity spin (M, 3) or None."""
     en = e[-1][g.node]
     if state.rollout_step == 0:
         v, spin = read_cue(c, state, g.node)
@@ -138,7 +140,7 @@ def node_velocity(c, state, g, e):
 
 
 def read_cue(c, state, node):
-    """Minus the flow from the present to the past at nodes that move, as the nearest point of the cue has it, and the turn in it."""
+    """Velocity and angular velocity at moving nodes: minus the flow from the present to the past, at the nearest point of the cue."""
     u, g = flow.at(state.cue, (state.x[-1].detach()[node], c.lc * state.c[-1][node]), 1)
     moves = (state.m[-1][node] > 0)[:, None] if c.moving_flag else torch.ones(len(node), 1, dtype=torch.bool)
     turn = torch.stack([g[:, 1, 2] - g[:, 2, 1], g[:, 2, 0] - g[:, 0, 2], g[:, 0, 1] - g[:, 1, 0]], 1) / 2
@@ -146,7 +148,7 @@ def read_cue(c, state, node):
 
 
 def carry(c, state, g, e):
-    """The rigid motion of the particles around each node: its velocity there, and its spin; their mean velocity without spin."""
+    """Rigid motion fitted to the particles around each node: velocity at the node and angular velocity; without rotation their mean velocity."""
     M, x, xa = len(g.node), state.x[-1].detach(), state.x[-1].detach()[g.node]
     P = torch.softmax(-squared(e[-1][:, None], e[-1][g.node][g.to_particle]) / (2 * c.wd ** 2), 1)[..., None]
     r = x[:, None] - xa[g.to_particle]                                            # (N, k, 3)
@@ -157,7 +159,7 @@ def carry(c, state, g, e):
     r, d, turn, rr = (top[:, 1:] / top[:, :1].clamp_min(1e-6)).split([3, 3, 3, 9], 1)
     if not c.has_spin:
         return torch.where(there, d, 0), None
-    S = rr.view(M, 3, 3) - r[:, :, None] * r[:, None]                             # about their mean
+    S = rr.view(M, 3, 3) - r[:, :, None] * r[:, None] # about their mean
     one = torch.eye(3, dtype=x.dtype)
     inertia = (S.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] + (flow.DAMPING * c.X) ** 2) * one - S
     spin = torch.linalg.solve(inertia, turn - torch.linalg.cross(r, d))
@@ -171,7 +173,7 @@ def smooth(c, v, en, g):
 
 
 def node_extras(c, state, node, v):
-    """[v/s, offset/ell, |offset|/ell, m]; the offset to the 3 nearest present particles of the other m."""
+    """[v/s, offset/ell, |offset|/ell, m], with the mean offset to the 3 nearest present particles of the other moving flag."""
     x, m = state.x[-1].detach(), state.m[-1]
     offset = torch.zeros(len(node), 3, dtype=x.dtype)
     for flag in (0, 1):
@@ -187,8 +189,8 @@ def node_extras(c, state, node, v):
 
 
 def node_gaps(c, state, g, e, v, spin):
-    """Where the particles around a moving node come nearest to what stands still (the mean of the 3 nearest); with spin: where its
-    body will soonest meet the plane of what stands still, and the plane of another body."""
+    """Gap between the particles around a moving node and the nearest static surface (mean of the 3 nearest). With rotation: the first
+    contact of the node's body with a static plane, and with a plane of another body."""
     x, m, node = state.x[-1].detach(), state.m[-1], g.node
     out = torch.zeros(len(node), c.gap_width, dtype=x.dtype)
     mine, movers, still = torch.nonzero(m[node] > 0)[:, 0], torch.nonzero(m > 0)[:, 0], torch.nonzero(m <= 0)[:, 0]
@@ -199,7 +201,7 @@ def node_gaps(c, state, g, e, v, spin):
         if len(still):
             out[mine] = nearest_place(c, xa, xm, knn(xa, xm, AROUND), xs[knn(xm, xs, 3)].mean(1) - xm)
         return out
-    most = max(LOOKED_AMONG, 4 * len(mine))
+    most = max(SEARCHED, 4 * len(mine))
     extra = ~torch.isin(movers, node[mine])
     movers, xs = movers[~extra | (extra.cumsum(0) <= most - len(mine))], xs[:most]
     xm = x[movers]
@@ -217,8 +219,8 @@ def node_gaps(c, state, g, e, v, spin):
 
 
 def bodies(c, x, e, w, turn):
-    """The number of each point's body: points are of one body with those of their neighbours in the space e (n, d) that go with
-    their motion w, turn (n, 3), and they with the neighbours', and so on."""
+    """Number of each point's body. A body is a connected component of the graph that joins neighbours, in coordinates e (n, d), if each
+    moves as the other's rigid motion (velocity w, angular velocity turn, (n, 3)) predicts."""
     me = torch.arange(len(x))[:, None]
     near = knn(e, e, JOINED, me[:, 0])
     one = ~(moves_otherwise(c, x, w, turn, me, near) | moves_otherwise(c, x, w, turn, near, me))
@@ -227,10 +229,10 @@ def bodies(c, x, e, w, turn):
 
 
 def sides(x, body):
-    """Of the points nearest to each: the first of another body that is no crumb and has some of its own near it, whether there is one, and
-    the first PLANE (n, PLANE) of its own body, the rest of which is the point itself."""
+    """Among the points nearest to each: the first of another body (of at least FEWEST points, and with others of its body nearby), whether
+    there is one, and the first PLANE points (n, PLANE) of its own body, padded with the point itself."""
     me = torch.arange(len(x))
-    near = torch.cat([knn(x, x, LOOKED_AT, me), me[:, None].expand(-1, PLANE)], 1)
+    near = torch.cat([knn(x, x, NEAREST_NODES, me), me[:, None].expand(-1, PLANE)], 1)
     foreign = body[near] != body[:, None]
     own = near.gather(1, torch.sort(foreign.to(torch.int8), dim=1, stable=True)[1][:, :PLANE])
     flat = own[:, PLANE_LEAST - 1] != me
@@ -240,15 +242,15 @@ def sides(x, body):
 
 
 def particle_motion(g, movers, x, m, v, spin):
-    """Velocity and turn of particles by the nearest of their nodes that moves; by the nearest of all where none does."""
+    """Velocity and angular velocity of particles, from the nearest moving node, or the nearest node if none moves."""
     near = g.to_particle[movers]
     a = near.gather(1, (m[g.node[near]] > 0).to(torch.int8).argmax(1, keepdim=True))[:, 0]
     return carried(v[a], spin[a], x[movers] - x[g.node[a]]), spin[a]
 
 
 def nearest_place(c, xa, x, near, offset):
-    """Of the particles `near` each node (n, k) the one that is nearest to its target, at `offset` from it:
-    [its place from the node, offset, |offset|] / ell, the offset shortened to 3 ell."""
+    """Among the particles `near` each node (n, k), the one nearest to its target, at `offset` from it:
+    [its position relative to the node, offset, |offset|] / ell, with the offset clipped to 3 ell."""
     length = torch.sqrt((offset * offset).sum(1))
     best = near.gather(1, torch.sort(length[near], dim=1, stable=True)[1][:, :1])[:, 0]
     factor = torch.clamp(3 * c.ell / length.clamp_min(1e-12), max=1.0)[best, None] / c.ell
@@ -256,11 +258,12 @@ def nearest_place(c, xa, x, near, offset):
 
 
 def soonest(c, xa, row, x, w, body, planes, reach=float("inf")):
-    """For nodes at xa, which are the particles `row`: of the particles x of its body, with velocities w, the one that is soonest at its
-    plane. With n the plane's normal towards the mean of the body, d from its target to the particle, [its place from the node / ell, n,
-    gap = d . n over ell, left = gap + w . n over s, |d - gap n| / ell, w / s], w relative to the target's; lengths within 3 ell.
-    `planes`: of every particle (target, normal of either sign, velocity, whether there is one), or None; one counts where the particle
-    will be within `reach` of the target along the plane."""
+    """First contact of each node's body with a plane. Nodes are at xa, and are the particles `row`; the body has particles x with
+    velocities w, and the particle that reaches its plane first is taken. With n the plane's normal towards the mean of the body and d
+    from the plane's target point to the particle: [position relative to the node / ell, n, gap = d . n over ell, left = gap + w . n
+    over s, |d - gap n| / ell, w / s], with w relative to the target's velocity and lengths clipped to 3 ell. `planes`: for every
+    particle (target, normal of either sign, velocity, whether there is one), or None. A plane counts if the particle will be within
+    `reach` of the target along the plane."""
     nothing, limit = torch.zeros(len(row), 12, dtype=x.dtype), 3 * c.ell
     nothing[:, 6], nothing[:, 7] = 3, limit / c.s
     if planes is None:
@@ -277,7 +280,7 @@ def soonest(c, xa, row, x, w, body, planes, reach=float("inf")):
     soon = torch.where(there, left[:, 0], float("inf"))
     order = torch.sort(soon, stable=True)[1]
     place = torch.full((len(size),), len(x)).scatter_reduce_(0, body[order], torch.arange(len(x)), "amin")
-    j = order[place[body[row]]]                                                   # of each node the particle that meets first
+    j = order[place[body[row]]] # for each node, the particle with the first contact
     out = torch.cat([(x[j] - xa) / c.ell, n[j], gap[j].clamp(-limit, limit) / c.ell, left[j].clamp(-limit, limit) / c.s,
                      along[j].clamp(max=limit) / c.ell, w[j] / c.s], 1)
     return torch.where(there[j, None], out, nothing)
@@ -294,7 +297,7 @@ def inputs(c, state):
 
 
 def encode(p, c, s, x, xa, to_node, counts, extra):
-    """Particles to nodes: h (M, C)."""
+    """Messages from particles to nodes: h (M, C)."""
     act, M = activation(c.activation), len(xa)
     index, mark = torch.cat(to_node), torch.cat([i + t * M for t, i in enumerate(to_node)])
     k = index.shape[1]
@@ -309,7 +312,7 @@ def encode(p, c, s, x, xa, to_node, counts, extra):
 
 
 def rounds(p, c, h, xa, v, index, mask):
-    """L rounds among nodes; edges of a receiver lie together, so aggregation is a mean over one axis."""
+    """L rounds of messages between nodes. Edges of a receiver are consecutive, so aggregation is a mean over one axis."""
     act = activation(c.activation)
     M, k = index.shape
     flat = index.reshape(-1)
@@ -394,7 +397,7 @@ def flat_network(p, c, s, x, v, g):
 
 
 def network(p, c, s, x, g, counts, extra, v_node, spin, v_particle, d2):
-    """Everything of a step that has a gradient (what torch.compile is given)."""
+    """The differentiable part of a step, which torch.compile compiles."""
     if c.graph == "flat":
         return flat_network(p, c, s, x, v_particle, g)
     xa = x[-1][g.node]
@@ -435,7 +438,7 @@ def step(p, c, state, step_number=0, episode=0, node=None, net=network, graph=No
 
 
 def advance(c, state, dx, df):
-    """Sets shift by one; the moved present set keeps m, c and R."""
+    """Shifts the sets by one. The predicted present set keeps m, c and R."""
     f = state.f[-1]
     if df is not None:
         change = c.feature_change * torch.tanh(df)

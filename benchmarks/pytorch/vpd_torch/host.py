@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between numpy and torch's default device (torch.set_default_device), where the model runs."""
+"""Copies between numpy and torch's default device (torch.set_default_device), where the model runs."""
 import torch
 
 

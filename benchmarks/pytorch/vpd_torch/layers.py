@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLP, Message and Update of docs/model.md. First layers stay in parts: nodes are multiplied once, then gathered."""
+"""MLP, Message and Update of docs/model.md. First layers are applied in parts: node features are multiplied once and then gathered."""
 import torch
 import torch.nn.functional as F
 

@@ -13,7 +13,7 @@ def huber(e, h):
 
 
 def nearest_term(c, state, cloud, cloud_embedding, closer=None):
-    """Between the moving particles and the point cloud of the target frame, both ways; metres over s."""
+    """Distances between the moving particles and the point cloud of the target frame, in both directions; metres over s."""
     h, w = 0.01 * c.X, c.lc
     moving = torch.nonzero(state.m[-1])[:, 0]
     if not len(moving):
@@ -29,7 +29,7 @@ def nearest_term(c, state, cloud, cloud_embedding, closer=None):
 
 
 def closer_pixels(c, episode, frame, last, seed, step, count=200):
-    """Points of the cloud of `frame` whose depth came closer than in the last input frame by at least 0.01 X."""
+    """Points of the cloud of `frame` whose depth is smaller than in the last input frame by at least 0.01 X."""
     views = episode.views
     cloud = episode.cloud(c, frame, max(frame - 1, 0))
     now, then = episode.depth[frame][views].reshape(-1)[cloud.pixel], episode.depth[last][views].reshape(-1)[cloud.pixel]
@@ -41,7 +41,7 @@ def closer_pixels(c, episode, frame, last, seed, step, count=200):
 
 
 def flow_field(c, episode, frame, points=256, voters=8):
-    """Flow to the next frame at points of this one that changed and at others, 0 there: (x, colour, u, g). Kept."""
+    """Flow to the next frame, at points of this one that changed, and 0 at points that did not: (x, colour, u, g). Cached."""
     if frame not in episode.fields:
         now, before, after = (episode.cloud(c, *pair) for pair in ((frame, frame + 1), (frame, frame - 1), (frame + 1, frame)))
         keys = philox.key64(c.seed, philox.FLOW, frame, episode.number, now.pixel)
@@ -51,7 +51,8 @@ def flow_field(c, episode, frame, points=256, voters=8):
         moving = [tuple(a[to_device(s.moving(c) > 0)] for a in cloud) for s, cloud in ((now, source), (after, target))]
         queries = tuple(a[some] for a in source)
         u, g = flow.between(c, queries, source, target, *moving, True)
-        voter = np.flatnonzero(changed)  # floor that a body left, or will cover, changes in one direction of time alone
+        # floor that a body uncovers, or will cover, changes in one direction of time only
+        voter = np.flatnonzero(changed)
         near = knn(torch.cat(queries, 1), torch.cat([a[voter] for a in source], 1), voters)
         rests = to_device((now.m * before.m)[voter])[near].mean(1) < 0.5
         u[rests], g[rests] = 0, 0
@@ -61,7 +62,7 @@ def flow_field(c, episode, frame, points=256, voters=8):
 
 
 def flow_term(c, state, y):
-    """Particles against where flow has taken them, y (N, 3); half of it by what moves."""
+    """Distance of particles to y (N, 3), where scene flow has taken them: mean over moving particles plus mean over static ones."""
     m = state.m[-1]
     count = torch.where(m > 0, (m > 0).sum(), (m <= 0).sum())
     return (huber(state.x[-1] - y, 0.05 * c.X) / count).sum() / c.s

@@ -6,12 +6,12 @@ from scipy.spatial import cKDTree
 
 from .host import to_device, to_numpy
 
-EXACT = False        # sort all distances in double, ties by index (references); else the fastest way
+EXACT = False # sort all distances in double, ties by index (for reference values); else the fastest way
 WORKERS = 1
 
 
 def knn(query, data, k, exclude=None):
-    """query (Q, d), data (P, d) -> (Q, min(k, P)) indices, nearest first. `exclude` (Q): an index not to be returned."""
+    """query (Q, d), data (P, d) -> (Q, min(k, P)) indices, nearest first. `exclude` (Q): an index to leave out."""
     with torch.no_grad():
         k = min(k, len(data) - (exclude is not None))
         if EXACT:
@@ -28,7 +28,7 @@ def knn(query, data, k, exclude=None):
 
 
 def _in_parts(query, data, k, exclude):
-    """Brute force, so many queries at a time that the distances take 256 MiB."""
+    """Brute force, in blocks of queries whose distances take 256 MiB."""
     rows, found = max(1, (1 << 26) // len(data)), []
     for first in range(0, len(query), rows):
         d = torch.cdist(query[first : first + rows], data, compute_mode="donot_use_mm_for_euclid_dist")
@@ -43,12 +43,13 @@ def _tree(query, data, k, exclude):
     found = to_device(found.reshape(len(query), -1))
     if exclude is None:
         return found
-    self_last = (found == exclude[:, None]).to(torch.int8).argsort(dim=1, stable=True)  # the query itself to the end
+    # move the query itself to the end
+    self_last = (found == exclude[:, None]).to(torch.int8).argsort(dim=1, stable=True)
     return found.gather(1, self_last)[:, :k]
 
 
 def nearest(query, data, data_norm=None):
-    """Index of the nearest of many `data` for each query, by one matrix product."""
+    """Index of the nearest of `data` for each query, by one matrix product."""
     with torch.no_grad():
         if EXACT:
             return knn(query, data, 1)[:, 0]
@@ -69,7 +70,7 @@ def mean_nearest(query, data, values, k):
 
 
 class Nearest:
-    """Of `data`, for many searches: query (Q, d) -> index of the nearest (Q) and the squared distance to it (Q)."""
+    """A search index of `data`: query (Q, d) -> index of the nearest (Q) and its squared distance (Q)."""
 
     def __init__(self, data):
         self.data, self.tree = data, None if EXACT else cKDTree(to_numpy(data))

@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 from . import flow, neighbours, philox
 from .host import to_device, to_numpy
 
-PLANE, PLANE_LEAST = 10, 3  # points of a plane of what stands
+PLANE, PLANE_LEAST = 10, 3 # points of a static plane, and the fewest
 
 
 def unproject(depth, Kc, pose):
@@ -33,7 +33,7 @@ def moving_flag(depth, Kc, pose, other_depth, other_pose, zm):
         z = q[..., 2]
         with np.errstate(divide="ignore", invalid="ignore"):
             uv = (q @ Kc[view].T)[..., :2] / z[..., None]
-        if np.array_equal(pose[view], other_pose[view]):  # a fixed camera: the pixel itself
+        if np.array_equal(pose[view], other_pose[view]): # a static camera: the same pixel
             u, v = np.meshgrid(np.arange(W), np.arange(H))
         else:
             uv = np.where(np.isfinite(uv), uv, -1)
@@ -62,7 +62,7 @@ def voxel_grid(x, n, X):
 
 
 def choose_voxel(x, keys, n, X, ids=None):
-    """Indices of n points, ordered by key: one point of smallest key in each voxel, of these the n of smallest key."""
+    """Indices of n points, ordered by key: the point of smallest key in each voxel, and of these the n with the smallest keys."""
     order = np.argsort(keys, kind="stable")
     if len(x) <= n:
         return order
@@ -99,21 +99,20 @@ def choose_particles(c, x, keys, inside, m=None, grids=None):
 
 
 def vote(c, x, colour, m, asked):
-    """Flags m in which that of each point asked is what most of the c.moving_vote points nearest in (position, lc rgb), itself
-    among them, had."""
+    """Majority filter of flags m: each requested point gets the flag of most of its c.moving_vote nearest points in (position, lc rgb),
+    including itself."""
     e, out = to_device(np.concatenate([x, c.lc * colour], 1)), m.copy()
     out[asked] = m[to_numpy(neighbours.knn(e[asked], e, c.moving_vote))].mean(1) > 0.5
     return out
 
 
 def confirmed(c, x, colour, m):
-    """Flags of a whole cloud without those that most of the points around do not share."""
+    """Flags of a whole cloud, without those that most neighbours do not share."""
     return vote(c, x, colour, m, np.flatnonzero(m > 0)) if c.moving_vote > 1 and (m > 0).any() else m
 
 
 def on_plane(c, x, m, reach=np.inf):
-    """Which points move though they lie within zm of the plane through the points nearest to them that stand, whose mean is
-    within `reach`."""
+    """Moving points within zm of the plane through the static points nearest to them, the mean of which is within `reach`."""
     moves, out = m > 0, np.zeros(len(m), bool)
     if moves.any() and (~moves).sum() >= PLANE_LEAST:
         movers, still = (to_device(x[part]).double() for part in (moves, ~moves))
@@ -125,7 +124,7 @@ def on_plane(c, x, m, reach=np.inf):
 
 
 def settled(c, x, colour, m):
-    """Flags of chosen points: those on a plane of what stands stand too; then the vote of all; then near planes once more."""
+    """Flags of chosen points: cleared on static planes, then majority-filtered, then cleared on static planes nearby again."""
     if c.moving_vote <= 1 or not len(m):
         return m
     m = m * ~on_plane(c, x, m)
@@ -151,6 +150,10 @@ def choose_nodes(c, x, m, step, rollout_step, episode):
     n = len(x)
     keys = philox.key64(c.seed, philox.NODES, step * 64 + rollout_step, episode, np.arange(n))
     order = np.argsort(keys, kind="stable")
+    if c.nodes == "voxel":
+        return choose_voxel(x, keys, c.M, c.X)
+    if c.nodes == "farthest":
+        return farthest(x, order[0], min(c.M, n))
     if c.nodes == "random":
         return order[: c.M]
     movers, still = order[m[order] > 0], order[m[order] == 0]
@@ -158,3 +161,12 @@ def choose_nodes(c, x, m, step, rollout_step, episode):
     b = min(c.M - a, len(still))
     a = min(c.M - b, len(movers))
     return np.concatenate([movers[:a], still[:b]])
+
+
+def farthest(x, start, count):
+    chosen = np.empty(count, np.int64)
+    distance = np.full(len(x), np.inf)
+    for i in range(count):
+        chosen[i] = start if i == 0 else np.argmax(distance)
+        distance = np.minimum(distance, ((x - x[chosen[i]]) ** 2).sum(1))
+    return chosen

@@ -22,14 +22,14 @@ class Samples:
 
 
 def _order(key):
-    """Stable order of whole numbers; numpy's radix sort is the faster one on a CPU."""
+    """Stable sort order of integers; numpy's radix sort is faster on a CPU."""
     if key.device.type == "cpu":
         return to_device(np.argsort(to_numpy(key), kind="stable"))
     return torch.argsort(key, stable=True)
 
 
 class Cells:
-    """For every cell of a grid the particles whose reach touches it, by index: what a sample in the cell must look at."""
+    """For every cell of a grid, the indices of the particles whose support touches it: candidates for samples in the cell."""
 
     def __init__(self, x, R, edge):
         self.edge = edge
