@@ -48,10 +48,10 @@ static Status unknown_key(OptionTable table, const char *key, Error *err) {
     return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; \"--help all\" lists all options", key);
 }
 
-// The entry for an option that is gone, or for the old name of a value.
-static const OptionOld *find_old(OptionTable table, const char *key, const char *value) {
+// The entry for an option that is gone, or for an old value of one that is not.
+static const OptionOld *find_old(OptionTable table, const Option *option, const char *key, const char *value) {
     for (const OptionOld *old = table.old; old && old->key; old++)
-        if (!strcmp(old->key, key) && (!old->renamed || !strcmp(old->value, value))) return old;
+        if (!strcmp(old->key, key) && (!option || !strcmp(old->value, value))) return old;
     return NULL;
 }
 
@@ -62,8 +62,10 @@ static bool same_value(const char *a, const char *b) {
 
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err) {
     const Option *option = option_find(table, key);
-    const OptionOld *old = find_old(table, key, value);
+    const OptionOld *old = find_old(table, option, key, value);
     if (old && old->renamed) value = old->renamed;
+    else if (old && option)
+        return error_set(err, STATUS_BAD_INPUT, "%s: the value %s is gone: %s", key, value, old->reason);
     else if (old && (!old->value || same_value(value, old->value))) return STATUS_OK;
     else if (old)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"; this option is gone: %s", key,

@@ -42,12 +42,13 @@ typedef struct Option {
     const char *help;         // one sentence
 } Option;
 
-// What older files and command lines may still say: an option that is gone, or a value that has another name.
+// What older files and command lines may still say: an option that is gone, or, of one that is not, a value that has
+// another name or is gone.
 typedef struct OptionOld {
     const char *key;
     const char *value;   // of an option that is gone: the one that is accepted, as it holds today; NULL: any
-    const char *renamed; // the value's name now; NULL: the option is gone
-    const char *reason;  // of an option that is gone, for the error that another value gets
+    const char *renamed; // the value's name now; NULL: the option or the value is gone
+    const char *reason;  // for the error that a gone value gets, or another value of a gone option
 } OptionOld;
 
 typedef struct OptionTable {

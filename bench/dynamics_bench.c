@@ -15,7 +15,6 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .C = 128,
                        .L = 10,
                        .M = M,
-                       .activation = ACTIVATION_SILU,
                        .nodes = full ? NODES_MOVING : NODES_RANDOM,
                        .distance = full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
                        .velocity = velocity,
@@ -123,7 +122,6 @@ typedef struct Bench {
     const GnnConfig *config;
     Parameters parameters;
     Dynamics *dynamics;
-    GnnPlanner planner;
     Tape tape;
     BenchScene scene;
     BenchPeak peak;
@@ -153,7 +151,7 @@ static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
     GnnPlan plan;
     DynamicsOutput out = {0};
     BenchTime start = bench_now(b->device);
-    gnn_plan_make(&b->tape, b->config, &b->planner, &input, &plan);
+    gnn_plan_make(&b->tape, b->config, &input, &plan);
     times[0] = bench_since(b->device, start);
     start = bench_now(b->device);
     dynamics_step(&b->tape, b->dynamics, &plan, &input.sets, &out);
@@ -180,7 +178,6 @@ static void bench_close(Bench *b) {
     tape_free(&b->tape);
     dynamics_free(b->dynamics);
     parameters_free(&b->parameters);
-    gnn_planner_free(&b->planner);
     free_scene(&b->scene);
     bench_peak_close(&b->peak);
 }

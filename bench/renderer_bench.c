@@ -31,8 +31,7 @@ RendererConfig renderer_bench_config(void) {
                             .radius = 0.05,
                             .near = 0.05,
                             .far = 50,
-                            .carry_rgb = true,
-                            .activation = ACTIVATION_SILU};
+                            .carry_rgb = true};
 }
 
 static double uniform(uint32_t stream, size_t i) {

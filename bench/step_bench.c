@@ -187,7 +187,7 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     if (status != STATUS_OK) return status;
     b->particles = scene_present(&scene)->x->rows;
     step_clock_part(&clock, &b->tape, PART_ENCODER);
-    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
+    vpd_step(&b->tape, b->model, &scene);
     step_clock_part(&clock, &b->tape, PART_DYNAMICS);
     status = draw_rays(b, &scene, err);
     step_clock_part(&clock, &b->tape, PART_RENDERER);
@@ -209,7 +209,7 @@ static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
     if (status != STATUS_OK) return status;
     uint8_t *rgb = tape_context(&b->tape, (size_t)camera.H * (size_t)camera.W * 3);
     BenchTime start = bench_now(b->device);
-    vpd_step(&b->tape, b->model, &b->workspace.scene, &scene);
+    vpd_step(&b->tape, b->model, &scene);
     RendererParticles particles = vpd_particles(&scene);
     b->particles = particles.x->rows;
     vpd_part(&b->tape, VPD_RENDERER);

@@ -62,7 +62,7 @@ static Status step_model(Tape *tape, Vpd *model, Workspace *workspace, const Obs
     Status status =
         vpd_observe_and_encode(tape, model, workspace, frames, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
     if (status != STATUS_OK) return status;
-    vpd_step(tape, model, workspace, &scene);
+    vpd_step(tape, model, &scene);
     RendererOutput seen = draw(tape, model, frames, &scene);
     if (device->failed) return device_status(device, err);
     device->nn->download(device, out->colour, seen.colour->value, sizeof out->colour);

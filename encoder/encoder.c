@@ -52,10 +52,9 @@ Tensor *encoder_input(Tape *tape, const Encoder *encoder, const Observation *o, 
     return images;
 }
 
-static Tensor *block_forward(Tape *tape, const Encoder *encoder, const EncoderBlock *block, Tensor *x,
-                             ImageShape shape) {
+static Tensor *block_forward(Tape *tape, const EncoderBlock *block, Tensor *x, ImageShape shape) {
     x = conv2d(tape, x, shape, block->weight, block->bias);
-    return group_norm(tape, x, shape, block->gain, block->offset, encoder->config.activation);
+    return group_norm(tape, x, shape, block->gain, block->offset);
 }
 
 // The device's layout for convolutions, if it suits every level and the input.
@@ -81,14 +80,14 @@ Tensor *encoder_pixels(Tape *tape, const Encoder *encoder, Tensor *images, Image
             x = average_pool_2x2(tape, x, now);
             now = (ImageShape){now.n, now.h / 2, now.w / 2};
         }
-        for (int i = 0; i < 2; i++) x = block_forward(tape, encoder, &encoder->down[l][i], x, now);
+        for (int i = 0; i < 2; i++) x = block_forward(tape, &encoder->down[l][i], x, now);
         skip[l] = x;
     }
     // Up: join the features of the same size from the way down.
     for (int l = levels - 2; l >= 0; l--) {
         x = upsample_concat(tape, skip[l], x, now);
         now = (ImageShape){now.n, 2 * now.h, 2 * now.w};
-        for (int i = 0; i < 2; i++) x = block_forward(tape, encoder, &encoder->up[l][i], x, now);
+        for (int i = 0; i < 2; i++) x = block_forward(tape, &encoder->up[l][i], x, now);
     }
     return image_crop_to_rows(tape, x, padded, shape.h, shape.w);
 }

@@ -5,7 +5,6 @@
 #define VPD_ENCODER_ENCODER_H
 
 #include "base/observation.h"
-#include "nn/activation.h"
 #include "nn/image_shape.h"
 #include "nn/parameters.h"
 
@@ -17,10 +16,9 @@ typedef struct EncoderConfig {
     size_t latent;                     // outputs per pixel: D, or D - 3 when the colour is carried
     bool depth_input;
     double extent; // X, metres: unit of the depth input
-    Activation activation;
 } EncoderConfig;
 
-typedef struct EncoderBlock { // conv3x3, group norm, activation
+typedef struct EncoderBlock { // conv3x3, group norm, SiLU
     Tensor *weight, *bias, *gain, *offset;
 } EncoderBlock;
 

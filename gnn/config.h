@@ -4,11 +4,12 @@
 #ifndef VPD_GNN_CONFIG_H
 #define VPD_GNN_CONFIG_H
 
-#include "nn/activation.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
 // The choices of the options, in their order; AUTO is resolved before it comes here.
-typedef enum GnnNodes { NODES_RANDOM, NODES_FARTHEST, NODES_VOXEL, NODES_MOVING, NODES_AUTO } GnnNodes;
+typedef enum GnnNodes { NODES_RANDOM, NODES_MOVING, NODES_AUTO } GnnNodes;
 typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE, DISTANCE_AUTO } GnnDistance;
 typedef enum GnnVelocity {
     VELOCITY_NONE,
@@ -24,7 +25,6 @@ enum { GNN_PARTICLE_TO_NODE = 3, GNN_NODE_TO_NODE = 10, GNN_NODE_TO_PARTICLE = 4
 
 typedef struct GnnConfig {
     size_t T, D, C, L, M;
-    Activation activation;
     GnnGraph graph;
     GnnNodes nodes;
     GnnDistance distance;

@@ -27,7 +27,6 @@ typedef struct Step {
 
 static MessageCall call_of(const Step *s, const NetworkParameters *p, GnnEdges edges) {
     return (MessageCall){.edges = edges,
-                         .act = s->c->activation,
                          .layers = {p->bias0, p->weight1, p->bias1, p->weight2, p->bias2, p->gain, p->offset},
                          .keep = s->c->keep ? KEEP_HIDDEN : KEEP_NOTHING};
 }

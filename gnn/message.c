@@ -90,7 +90,6 @@ static const real *value_of(const Tensor *tensor) { return tensor ? tensor->valu
 static MessageArgs message_args(const MessageCall *call, size_t hidden, size_t out) {
     const MessageLayers *l = &call->layers;
     MessageArgs a = {.edges = call->edges,
-                     .act = call->act,
                      .hidden = hidden,
                      .out = out,
                      .term_count = call->term_count,

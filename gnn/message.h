@@ -15,7 +15,6 @@
 #define VPD_GNN_MESSAGE_H
 
 #include "gnn/edges.h"
-#include "nn/activation.h"
 #include "nn/tape.h"
 
 enum { MESSAGE_MAX_TERMS = 12 };
@@ -45,7 +44,6 @@ typedef struct MessageTermArgs {
 
 typedef struct MessageArgs {
     GnnEdges edges;
-    Activation act;
     size_t hidden, out;
     size_t term_count;
     MessageTermArgs terms[MESSAGE_MAX_TERMS];
@@ -78,7 +76,6 @@ typedef struct MessageLayers {
 
 typedef struct MessageCall {
     GnnEdges edges;
-    Activation act;
     MessageLayers layers;
     size_t term_count;
     MessageTerm terms[MESSAGE_MAX_TERMS];

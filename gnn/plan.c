@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-void gnn_planner_free(GnnPlanner *planner) { voxel_table_free(&planner->voxels); }
-
 // Particles of a kind that gaps look among, at least; the nearest, of which those that move otherwise are taken; points
 // of a plane, and of the least that another body's needs; points of the least body that is one to others.
 enum { LOOKED_AMONG = 512, LOOKED_AT = 32, PLANE = 10, PLANE_LEAST = 3, FEWEST = 10 };
@@ -362,7 +360,7 @@ static void fetch_flags(Planning *p) {
 }
 
 static void choose_nodes(Planning *p) {
-    const int32_t *node = gnn_choose_nodes(p->tape, p->c, p->planner, p->in, p->m, p->plan);
+    const int32_t *node = gnn_choose_nodes(p->tape, p->c, p->in, p->m, p->plan);
     real *m = p->m ? tape_context(p->tape, (p->plan->nodes + 1) * sizeof *m) : NULL;
     for (size_t i = 0; node && m && i < p->plan->nodes; i++) m[i] = p->m[node[i]];
     p->node_of = node;
@@ -416,8 +414,8 @@ static void plan_flat(Planning *p) {
     if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
 }
 
-void gnn_plan_make(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, GnnPlan *plan) {
-    Planning p = {.tape = tape, .device = tape->device, .c = config, .planner = planner, .in = input, .plan = plan};
+void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan) {
+    Planning p = {.tape = tape, .device = tape->device, .c = config, .in = input, .plan = plan};
     ArenaMark mark = arena_mark(&tape->device->scratch), host = arena_mark(&tape->host);
     *plan = (GnnPlan){0};
     if (tape->device->failed) return;

@@ -10,7 +10,6 @@
 #include "gnn/config.h"
 #include "gnn/edges.h"
 #include "motion/flow.h"
-#include "nn/choose.h"
 #include "nn/tape.h"
 
 typedef struct GnnSet {
@@ -52,14 +51,7 @@ typedef struct GnnPlan {
     const real *logit;              // (N, k) -d^2 / (2 wd^2) of to_particle
 } GnnPlan;
 
-// What choosing nodes by voxel keeps between steps.
-typedef struct GnnPlanner {
-    VoxelTable voxels;
-} GnnPlanner;
-
-void gnn_planner_free(GnnPlanner *planner);
-
 // Arrays live as long as the tape's tensors. Without memory the device is marked failed.
-void gnn_plan_make(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input, GnnPlan *plan);
+void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan);
 
 #endif

@@ -240,12 +240,4 @@ ELEMENT void plan_meet_row(const PlanMeetArgs *a, size_t i, const real *middle, 
     out[8] = plan_within(m.along, limit) / a->ell;
 }
 
-// ---- farthest points
-
-// The square of the distance of point i from another.
-ELEMENT real plan_farthest_square(const PlanFarthestArgs *a, size_t i, const real *from) {
-    real dx = a->x[i * 3] - from[0], dy = a->x[i * 3 + 1] - from[1], dz = a->x[i * 3 + 2] - from[2];
-    return dx * dx + dy * dy + dz * dz;
-}
-
 #endif

@@ -7,7 +7,7 @@
 
 // Fills plan->node and plan->nodes; returns the list in host memory that lives until the tape is reset (NULL once the
 // device has failed). m is the moving flag in host memory, or NULL.
-const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, GnnPlanner *planner, const GnnPlanInput *input,
-                                const real *m, GnnPlan *plan);
+const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, const real *m,
+                                GnnPlan *plan);
 
 #endif

@@ -163,15 +163,6 @@ typedef struct PlanMotionArgs {
     real *out, *turn;     // (count, 3)
 } PlanMotionArgs;
 
-// Farthest-point sampling of `want` points from point `start`; ties to the smaller index.
-typedef struct PlanFarthestArgs {
-    size_t count, want;
-    int32_t start;
-    const real *x;  // (count, 3)
-    real *distance; // (count) scratch
-    int32_t *chosen;
-} PlanFarthestArgs;
-
 // Mean over channels of the standard deviation over nodes.
 typedef struct PlanSpreadArgs {
     size_t nodes, channels;

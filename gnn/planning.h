@@ -17,7 +17,6 @@ typedef struct Planning {
     Tape *tape;
     Device *device;
     const GnnConfig *c;
-    GnnPlanner *planner;
     const GnnPlanInput *in;
     GnnPlan *plan;
     const GnnSet *present;

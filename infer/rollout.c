@@ -246,7 +246,7 @@ static Status run_step(RolloutWorkspace *w, RolloutFile *r, Error *err) {
     if (stop_requested()) return stop_error(err);
     tape_reset(&w->tape);
     load_scene(w, r, &scene);
-    vpd_step(&w->tape, w->model, &w->scene, &scene);
+    vpd_step(&w->tape, w->model, &scene);
     Status status = device_status(w->model->device, err);
     return status == STATUS_OK ? keep_step(w, &scene, r, err) : status;
 }

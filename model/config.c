@@ -149,8 +149,7 @@ static const Option options[] = {
     {"train.keep", OPTION_INT, AT(train.keep), 1, 1000, "", "2", NULL, "Newest checkpoints kept, beside the best."},
 
     // What follows from gnn.form, then from data.extent.
-    {"gnn.nodes", OPTION_ENUM, AT(gnn.nodes), 0, 0, "", "auto", "random|farthest|voxel|moving|auto",
-     "How abstract nodes are chosen."},
+    {"gnn.nodes", OPTION_ENUM, AT(gnn.nodes), 0, 0, "", "auto", "random|moving|auto", "How abstract nodes are chosen."},
     {"gnn.distance", OPTION_ENUM, AT(gnn.distance), 0, 0, "", "auto", "position|appearance|auto",
      "Distance in which neighbours are searched."},
     {"gnn.decode", OPTION_ENUM, AT(gnn.decode), 0, 0, "", "auto", "particle|node|auto",
@@ -179,6 +178,8 @@ _Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an ori
 
 static const OptionOld old[] = {
     {"gnn.form", "published", "paper", NULL},
+    {"gnn.nodes", "farthest", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
+    {"gnn.nodes", "voxel", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
     {"model.activation", "silu", NULL, "every hidden layer has SiLU"},
     {"encoder.inside_share", "0.7", NULL, "the workspace box gets this share of the static particles"},
     {"gnn.k_particle_to_node", "3", NULL, "each particle sends to this many nodes"},

@@ -16,8 +16,7 @@ static EncoderConfig encoder_config(const Config *c) {
     EncoderConfig out = {.levels = c->encoder.widths.count,
                          .latent = (size_t)(c->model.D - (c->encoder.carry_rgb ? 3 : 0)),
                          .depth_input = c->encoder.depth_input,
-                         .extent = c->data.extent,
-                         .activation = ACTIVATION_SILU};
+                         .extent = c->data.extent};
     for (int l = 0; l < out.levels && l < ENCODER_MAX_LEVELS; l++) out.widths[l] = (size_t)c->encoder.widths.v[l];
     return out;
 }
@@ -30,7 +29,6 @@ static GnnConfig gnn_config(const Config *c) {
                        .C = (size_t)c->model.C,
                        .L = (size_t)g->L,
                        .M = (size_t)g->M,
-                       .activation = ACTIVATION_SILU,
                        .graph = (GnnGraph)g->graph,
                        .nodes = (GnnNodes)g->nodes,
                        .distance = (GnnDistance)g->distance,
@@ -70,8 +68,7 @@ static RendererConfig renderer_config(const Config *c) {
                             .far = r->far,
                             .view_direction = r->view_direction,
                             .carry_rgb = c->encoder.carry_rgb,
-                            .background = (RendererBackground)r->background,
-                            .activation = ACTIVATION_SILU};
+                            .background = (RendererBackground)r->background};
 }
 
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
@@ -128,7 +125,6 @@ void vpd_free(Vpd *model) {
 void workspace_free(Workspace *workspace) {
     point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
-    gnn_planner_free(&workspace->planner);
     free(workspace->floats);
     *workspace = (Workspace){0};
 }
@@ -340,14 +336,14 @@ Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace
 
 // ---- one step
 
-void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan) {
+void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
                           .motion = scene->motion,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
                           .rollout_step = scene->rollout_step};
-    gnn_plan_make(tape, &model->dynamics->config, &workspace->planner, &input, plan);
+    gnn_plan_make(tape, &model->dynamics->config, &input, plan);
 }
 
 // Arguments of tape_checkpoint: a step with tensors x0, f0, x1, f1, ..
@@ -408,11 +404,11 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     return step;
 }
 
-StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene) {
+StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
     vpd_part(tape, VPD_DYNAMICS);
     GnnPlan *plan = tape_context(tape, sizeof *plan);
     if (!plan) return (StepOutput){0};
-    if (vpd_has_dynamics(model)) vpd_plan(tape, model, workspace, scene, plan);
+    if (vpd_has_dynamics(model)) vpd_plan(tape, model, scene, plan);
     return vpd_move(tape, model, scene, plan);
 }
 

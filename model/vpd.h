@@ -32,11 +32,10 @@ typedef enum VpdPart { VPD_ENCODER, VPD_DYNAMICS, VPD_RENDERER } VpdPart;
 // Marks the current part for tape_part. Encode, step and render call it themselves.
 void vpd_part(Tape *tape, VpdPart part);
 
-// Host memory that encoding and stepping reuse, so that a warm step allocates nothing. Starts as {0}.
+// Host memory that encoding reuses, so that a warm step allocates nothing. Starts as {0}.
 typedef struct Workspace {
     PointCloud cloud;
     Selection selection;
-    GnnPlanner planner;
     real *floats; // scratch
     size_t float_capacity;
 } Workspace;
@@ -96,10 +95,10 @@ typedef struct StepOutput {
 } StepOutput;
 
 // Nodes, edges and velocities of the next step. A plan may be kept and reused (finite differences).
-void vpd_plan(Tape *tape, const Vpd *model, Workspace *workspace, const Scene *scene, GnnPlan *plan);
+void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan);
 StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan);
 // vpd_plan, then vpd_move.
-StepOutput vpd_step(Tape *tape, const Vpd *model, Workspace *workspace, Scene *scene);
+StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene);
 // Whether steps predict motion, which needs a graph and at least two input frames.
 bool vpd_has_dynamics(const Vpd *model);
 

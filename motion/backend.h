@@ -4,25 +4,22 @@
 #define VPD_MOTION_BACKEND_H
 
 #include "nn/device.h"
+#include "nn/op_list.h"
 
-struct FlowAdoptArgs;
-struct FlowAtArgs;
-struct FlowMotionArgs;
-struct FlowNormalsArgs;
-struct FlowPairPointsArgs;
-struct FlowPlaceArgs;
-struct FlowStepArgs;
-struct FlowVoteArgs;
+#define MOTION_OPS(OP)                                                                                                 \
+    OP(flow_adopt, FlowAdoptArgs)                                                                                      \
+    OP(flow_at, FlowAtArgs)                                                                                            \
+    OP(flow_motion, FlowMotionArgs)                                                                                    \
+    OP(flow_normals, FlowNormalsArgs)                                                                                  \
+    OP(flow_pair_points, FlowPairPointsArgs)                                                                           \
+    OP(flow_place, FlowPlaceArgs)                                                                                      \
+    OP(flow_step, FlowStepArgs)                                                                                        \
+    OP(flow_vote, FlowVoteArgs)
+
+MOTION_OPS(OP_STRUCT)
 
 typedef struct MotionBackend {
-    void (*flow_adopt)(Device *, const struct FlowAdoptArgs *);
-    void (*flow_at)(Device *, const struct FlowAtArgs *);
-    void (*flow_motion)(Device *, const struct FlowMotionArgs *);
-    void (*flow_normals)(Device *, const struct FlowNormalsArgs *);
-    void (*flow_pair_points)(Device *, const struct FlowPairPointsArgs *);
-    void (*flow_place)(Device *, const struct FlowPlaceArgs *);
-    void (*flow_step)(Device *, const struct FlowStepArgs *);
-    void (*flow_vote)(Device *, const struct FlowVoteArgs *);
+    MOTION_OPS(OP_MEMBER)
 } MotionBackend;
 
 #endif

@@ -2,7 +2,7 @@
 // Each op has one table of cases (NAME_cases.c beside it): shapes, awkward sizes, expected work. Four things read it:
 // the finite-difference check (in double), the comparison with stored PyTorch values, the comparison of back ends
 // (`vpd selftest`), and the benchmark (`vpd bench ops`). To add an op is one header, glue, one file per back end, one
-// table.
+// table, and its name in the list of backend.h.
 #ifndef VPD_NN_CASES_H
 #define VPD_NN_CASES_H
 
@@ -27,7 +27,6 @@ struct OpCase {
     long sizes[CASE_SIZES]; // the op's own
     double flops;           // useful work forward + backward; 0 = bound by memory
     bool bench;             // a size worth timing; left out of finite differences
-    bool kinked;            // gradients jump where a product changes its sign (relu): skipped for rounded products
 };
 
 typedef struct OpCases {

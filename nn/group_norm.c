@@ -26,7 +26,7 @@ static void group_norm_backward_node(Tape *tape, void *context) {
     if (!tape->device->failed) tape->device->nn->group_norm_backward(tape->device, args);
 }
 
-Tensor *group_norm(Tape *tape, Tensor *x, ImageShape shape, Tensor *gain, Tensor *offset, Activation act) {
+Tensor *group_norm(Tape *tape, Tensor *x, ImageShape shape, Tensor *gain, Tensor *offset) {
     TAPE_CHECK_EQ(tape, x->rows, image_pixels(shape));
     TAPE_CHECK_EQ(tape, gain->rows * gain->cols, x->cols);
     TAPE_CHECK_EQ(tape, offset->rows * offset->cols, x->cols);
@@ -41,7 +41,6 @@ Tensor *group_norm(Tape *tape, Tensor *x, ImageShape shape, Tensor *gain, Tensor
                              .channels = x->cols,
                              .block = x->block,
                              .groups = groups,
-                             .act = act,
                              .x = x->value,
                              .gain = gain->value,
                              .offset = offset->value,

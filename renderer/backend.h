@@ -4,25 +4,25 @@
 #define VPD_RENDERER_BACKEND_H
 
 #include "nn/device.h"
+#include "nn/op_list.h"
 
-struct BlendLabelsArgs;
-struct CompositeArgs;
-struct IndexArgs;
-struct PlaceSamplesArgs;
-struct ShadeArgs;
+// index_measure fills edge, box, packed, levels and the number of entries; index_fill, with room for them, the lists.
+#define RENDERER_OPS(OP)                                                                                               \
+    OP(index_measure, IndexArgs)                                                                                       \
+    OP(index_fill, IndexArgs)                                                                                          \
+    OP(place_samples, PlaceSamplesArgs)                                                                                \
+    OP(shade_forward, ShadeArgs)                                                                                       \
+    OP(shade_backward, ShadeArgs)                                                                                      \
+    OP(composite_forward, CompositeArgs)                                                                               \
+    OP(composite_backward, CompositeArgs)                                                                              \
+    OP(blend_labels, BlendLabelsArgs)
+
+RENDERER_OPS(OP_STRUCT)
 
 typedef struct RendererBackend {
-    const char *name; // of the instruction set
-    // Fills edge, box, packed, levels and the number of entries; then, with room for them, the lists.
-    void (*index_measure)(Device *, const struct IndexArgs *);
-    void (*index_fill)(Device *, const struct IndexArgs *);
-    void (*place_samples)(Device *, const struct PlaceSamplesArgs *);
+    const char *name;                                // of the instruction set
     size_t (*shade_saved)(const struct ShadeArgs *); // reals that shade_forward keeps for shade_backward
-    void (*shade_forward)(Device *, const struct ShadeArgs *);
-    void (*shade_backward)(Device *, const struct ShadeArgs *);
-    void (*composite_forward)(Device *, const struct CompositeArgs *);
-    void (*composite_backward)(Device *, const struct CompositeArgs *);
-    void (*blend_labels)(Device *, const struct BlendLabelsArgs *);
+    RENDERER_OPS(OP_MEMBER)
 } RendererBackend;
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "nn/backend.h"
 #include "nn/linear.h"
+#include "nn/silu.h"
 #include "renderer/composite.h"
 #include "renderer/elements.h"
 #include "renderer/shade.h"
@@ -65,7 +66,7 @@ void renderer_set_background(const Renderer *renderer, Device *device, const dou
 static Tensor *sky(Tape *tape, const Renderer *renderer, Tensor *y) {
     for (int i = 0; i < 3; i++) {
         y = linear(tape, y, renderer->sky_weight[i], renderer->sky_bias[i]);
-        if (i < 2) y = activation(tape, y, renderer->config.activation);
+        if (i < 2) y = silu(tape, y);
     }
     return y;
 }

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "nn/activation.h"
 #include "nn/parameters.h"
 #include "renderer/index.h"
 #include "renderer/place_samples.h"
@@ -34,7 +33,6 @@ typedef struct RendererConfig {
     bool view_direction; // the MLP sees the ray's direction
     bool carry_rgb;      // features 0..2 are rgb
     RendererBackground background;
-    Activation activation;
 } RendererConfig;
 
 typedef struct Renderer {

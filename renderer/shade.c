@@ -47,7 +47,6 @@ Tensor *shade(Tape *tape, const RendererConfig *config, const RendererParticles 
                          .features = particles->f->cols,
                          .hidden = {weight[0]->cols, weight[1]->cols},
                          .neighbours = samples->neighbours,
-                         .activation = config->activation,
                          .view_direction = config->view_direction,
                          .carry_rgb = config->carry_rgb,
                          .radius = (real)config->radius,

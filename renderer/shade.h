@@ -6,14 +6,12 @@
 #ifndef VPD_RENDERER_SHADE_H
 #define VPD_RENDERER_SHADE_H
 
-#include "nn/activation.h"
 #include "renderer/renderer.h"
 
 typedef struct ShadeArgs {
     size_t samples, particles, features; // n, N, D
     size_t hidden[2];
     int neighbours; // K
-    Activation activation;
     bool view_direction, carry_rgb;
     real radius;                    // r
     const int32_t *ray;             // (n)

@@ -45,8 +45,8 @@ static void what_the_form_sets_is_no_option(void **state) {
     (void)state;
     Config config;
     assert_status_ok(set(&config, "gnn.nodes=moving"), err);
-    assert_status_error(set(&config, "gnn.nodes=voxel"), STATUS_BAD_INPUT, err,
-                        "gnn.nodes: expected moving, found voxel; it follows from gnn.form (full)");
+    assert_status_error(set(&config, "gnn.nodes=random"), STATUS_BAD_INPUT, err,
+                        "gnn.nodes: expected moving, found random; it follows from gnn.form (full)");
     assert_status_error(set(&config, "gnn.smooth=on"), STATUS_BAD_INPUT, err, "gnn.smooth");
     assert_false(config_is_option("gnn.nodes") || config_is_option("gnn.length_scale"));
     assert_true(config_is_option("gnn.form") && config_is_option("gnn.moving_threshold"));
@@ -66,7 +66,9 @@ static void options_that_are_gone(void **state) {
         {"train.step_weights=1,2", "has the same weight at all rollout steps"},
         {"model.activation=relu", "SiLU"},
         {"gnn.k_node_to_node=4", "expected 10"},
-        {"encoder.inside_share=1", "expected 0.7"}};
+        {"encoder.inside_share=1", "expected 0.7"},
+        {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are moving or random"},
+        {"gnn.nodes=voxel", "gnn.nodes: the value voxel is gone"}};
     for (size_t i = 0; i < sizeof today / sizeof *today; i++) assert_status_ok(set(&config, today[i]), err);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         assert_status_error(set(&config, other[i][0]), STATUS_BAD_INPUT, err, other[i][1]);
@@ -82,6 +84,9 @@ static void options_that_are_gone(void **state) {
     const char *relu = "model:\n  activation: relu\n";
     assert_status_error(config_parse(&config, relu, strlen(relu), "old.h5", &err), STATUS_BAD_INPUT, err,
                         "old.h5:2: model.activation: expected silu");
+    const char *voxel = "gnn:\n  nodes: voxel\n";
+    assert_status_error(config_parse(&config, voxel, strlen(voxel), "old.h5", &err), STATUS_BAD_INPUT, err,
+                        "old.h5:2: gnn.nodes: the value voxel is gone");
     char folder[64], path[96];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/noisy.yaml", folder);

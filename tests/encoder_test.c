@@ -6,8 +6,7 @@
 #include "encoder/encoder.h"
 #include "nn/backend.h"
 
-static const EncoderConfig SMALL = {
-    .levels = 3, .widths = {8, 16, 24}, .latent = 5, .depth_input = true, .extent = 2, .activation = ACTIVATION_SILU};
+static const EncoderConfig SMALL = {.levels = 3, .widths = {8, 16, 24}, .latent = 5, .depth_input = true, .extent = 2};
 
 typedef struct Model {
     Device *device;
@@ -179,8 +178,7 @@ static void release_some(void *owner, void *memory, size_t bytes) {
 // Wherever memory ends, the step ends with one sentence, and works once there is memory again.
 static void no_memory_is_an_error(void **state) {
     (void)state;
-    static const EncoderConfig wide = {
-        .levels = 2, .widths = {96, 96}, .latent = 5, .activation = ACTIVATION_RELU}; // several blocks of 1 MiB
+    static const EncoderConfig wide = {.levels = 2, .widths = {96, 96}, .latent = 5}; // several blocks of 1 MiB
     Pictures p;
     pictures_make(&p);
     int left = 1 << 20, failures = 0;

@@ -19,7 +19,7 @@ static double two_steps(SceneModel *model, Tape *tape, Scene *scene, real *dx) {
         GnnPlanInput input = scene_plan_input(scene, &sets, step);
         GnnPlan plan;
         DynamicsOutput out = {0};
-        gnn_plan_make(tape, &model->dynamics->config, &model->planner, &input, &plan);
+        gnn_plan_make(tape, &model->dynamics->config, &input, &plan);
         dynamics_step(tape, model->dynamics, &plan, &sets, &out);
         if (step == 0) dynamics_spread(model->device, out.h, &spread);
         moved[step] = out.dx;
@@ -75,7 +75,7 @@ static void untrained_carries_on_what_moves(void **state) {
         GnnPlanInput input = scene_plan_input(scene, &sets, 0);
         GnnPlan plan;
         DynamicsOutput out = {0};
-        gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+        gnn_plan_make(&tape, &config, &input, &plan);
         dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
         double most = 0;
         for (size_t i = 0; i < n; i++) {
@@ -225,7 +225,7 @@ static void checkpointed_steps_agree(void **state) {
             tape_init(&tape, model.device);
             StepSegment segment = {model.dynamics, &plan, scene_sets(&tape, scene)};
             GnnPlanInput input = scene_plan_input(scene, &segment.sets, 0);
-            gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+            gnn_plan_make(&tape, &config, &input, &plan);
             run_step(&tape, &segment, run == 1, outputs);
             for (int i = 0; i < 2; i++) {
                 real *grad = tape_grad(&tape, outputs[i]);
@@ -294,7 +294,7 @@ static void awkward_step(const SceneForm *form, size_t past, size_t present, siz
     GnnPlanInput input = scene_plan_input(scene, &sets, 0);
     GnnPlan plan;
     DynamicsOutput out = {0};
-    gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+    gnn_plan_make(&tape, &config, &input, &plan);
     dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
     real *grad = tape_grad(&tape, out.x);
     for (size_t i = 0; i < out.x->rows * 3; i++) grad[i] = 1;
@@ -370,7 +370,7 @@ static void memory_may_run_out(void **state) {
             GnnPlanInput input = scene_plan_input(scene, &sets, 0);
             GnnPlan plan;
             DynamicsOutput out = {0};
-            gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+            gnn_plan_make(&tape, &config, &input, &plan);
             dynamics_step(&tape, model.dynamics, &plan, &sets, &out);
             real *grad = tape_grad(&tape, out.x);
             if (grad) memset(grad, 0, out.x->rows * 3 * sizeof *grad);

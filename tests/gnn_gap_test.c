@@ -295,7 +295,7 @@ static Seen seen_with(const GnnConfig *config, Scene *scene) {
     GnnSets sets = scene_sets(&tape, scene);
     GnnPlanInput input = scene_plan_input(scene, &sets, 0);
     GnnPlan plan;
-    gnn_plan_make(&tape, config, &model.planner, &input, &plan);
+    gnn_plan_make(&tape, config, &input, &plan);
     Seen seen = check_gaps(&plan, scene, config);
     tape_free(&tape);
     model_close(&model);
@@ -445,7 +445,7 @@ static void lost_positions_do_no_harm(void **state) {
     GnnSets sets = scene_sets(&tape, scene);
     GnnPlanInput input = scene_plan_input(scene, &sets, 0);
     GnnPlan plan;
-    gnn_plan_make(&tape, &config, &model.planner, &input, &plan);
+    gnn_plan_make(&tape, &config, &input, &plan);
     assert_true(plan.nodes > 0 && plan.gap);
     tape_free(&tape);
     model_close(&model);

@@ -50,7 +50,6 @@ static void compare_network(Bench *b, const char *prefix, const NetworkParameter
 
 static MessageCall call_with(const NetworkParameters *p, GnnEdges edges, MessageKeep keep) {
     return (MessageCall){.edges = edges,
-                         .act = ACTIVATION_SILU,
                          .layers = {p->bias0, p->weight1, p->bias1, p->weight2, p->bias2, p->gain, p->offset},
                          .wants_rows = true,
                          .keep = keep};
@@ -105,7 +104,6 @@ static GnnConfig read_config(const Reference *r) {
         .C = (size_t)reference_number(r, "C"),
         .L = (size_t)reference_number(r, "L"),
         .M = (size_t)reference_number(r, "M"),
-        .activation = reference_is(r, "activation", "silu") ? ACTIVATION_SILU : ACTIVATION_RELU,
         .graph = flat ? GRAPH_FLAT : GRAPH_HIERARCHICAL,
         .nodes = reference_is(r, "nodes", "moving") ? NODES_MOVING : NODES_RANDOM,
         .distance = reference_is(r, "distance", "appearance") ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
@@ -165,9 +163,8 @@ static void check_step(Reference *file, void *context) {
                                      read_values(b, name[2]), read_values(b, name[3]), NULL};
     }
     input.motion = read_seen(b);
-    GnnPlanner planner = {0};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
+    gnn_plan_make(&b->tape, &config, &input, &plan);
     if (config.graph == GRAPH_HIERARCHICAL) { // the choice of nodes is part of the case
         size_t count;
         int32_t *node = read_list(b, "node", &count);
@@ -193,7 +190,6 @@ static void check_step(Reference *file, void *context) {
         compare_grad(b, parameters.items[i]->name, &parameters.items[i]->tensor);
     dynamics_free(dynamics);
     parameters_free(&parameters);
-    gnn_planner_free(&planner);
     tape_reset(&b->tape);
 }
 

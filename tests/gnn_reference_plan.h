@@ -30,26 +30,21 @@ static void check_nodes(Reference *file, void *context) {
     GnnConfig config = plan_config();
     config.M = (size_t)reference_number(file, "M");
     config.extent = reference_number(file, "X");
-    config.nodes = reference_is(file, "nodes", "random")     ? NODES_RANDOM
-                   : reference_is(file, "nodes", "voxel")    ? NODES_VOXEL
-                   : reference_is(file, "nodes", "farthest") ? NODES_FARTHEST
-                                                             : NODES_MOVING;
+    config.nodes = reference_is(file, "nodes", "random") ? NODES_RANDOM : NODES_MOVING;
     GnnPlanInput input = {.seed = (uint32_t)reference_number(file, "seed"),
                           .step = (uint32_t)reference_number(file, "step"),
                           .episode = (uint32_t)reference_number(file, "episode"),
                           .rollout_step = (uint32_t)reference_number(file, "rollout_step")};
     Tensor *x = read_tensor(b, "x", false);
     input.sets = (GnnSets){1, {{x, tape_tensor(&b->tape, x->rows, 3, false), read_values(b, "m"), x->value, NULL}}};
-    GnnPlanner planner = {0};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
+    gnn_plan_make(&b->tape, &config, &input, &plan);
     ReferenceArray wanted = reference_read(file, "out");
     bool same = wanted.rows == plan.nodes;
     for (size_t i = 0; same && i < plan.nodes; i++) same = plan.node[i] == (int32_t)wanted.v[i];
     if (!same) print_message("%s: other nodes\n", file->group);
     b->wrong += !same;
     reference_free(&wanted);
-    gnn_planner_free(&planner);
     tape_reset(&b->tape);
 }
 
@@ -75,9 +70,8 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     GnnPlanInput input = {.rollout_step = later, .sets = {2, {{past, f, m, c, NULL}, {x, f, m, c, NULL}}}};
     input.nodes = read_list(b, "node", &input.node_count);
     input.motion = read_seen(b);
-    GnnPlanner planner = {0};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
+    gnn_plan_make(&b->tape, &config, &input, &plan);
     return plan;
 }
 
@@ -167,9 +161,8 @@ static void check_particle_velocity(Bench *b) {
     Tensor *x0 = read_tensor(b, "x0", false), *x1 = read_tensor(b, "x1", false);
     const real *c0 = read_values(b, "c0"), *c1 = read_values(b, "c1");
     GnnPlanInput input = {.sets = {2, {{x0, x0, NULL, c0, NULL}, {x1, x1, NULL, c1, NULL}}}};
-    GnnPlanner planner = {0};
     GnnPlan plan;
-    gnn_plan_make(&b->tape, &config, &planner, &input, &plan);
+    gnn_plan_make(&b->tape, &config, &input, &plan);
     compare(b, "out", plan.particle_velocity, plan.particles * 3, OUT_TOLERANCE);
     tape_reset(&b->tape);
 }

@@ -21,12 +21,12 @@ typedef struct SceneForm {
 
 static const SceneForm scene_forms[] = {
     {"published", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false, false, false, true, 2},
-    {"published, velocity, nothing kept", GRAPH_HIERARCHICAL, NODES_VOXEL, VELOCITY_PARTICLE, DECODE_PARTICLE, false,
+    {"published, velocity, nothing kept", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false,
      false, true, false, 2},
     {"full", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, false, false, true, 2},
     {"full, rotation, features, T 3", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, true,
      false, 3},
-    {"full, one time step", GRAPH_HIERARCHICAL, NODES_FARTHEST, VELOCITY_NODE, DECODE_NODE, true, true, false, true, 1},
+    {"full, one time step", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, false, true, 1},
     {"node velocity, decode at particles", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_PARTICLE, true,
      false, false, true, 2},
     {"particle velocity, decode at nodes", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_NODE, false,
@@ -42,7 +42,6 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .C = 9,
                        .L = 2,
                        .M = 12,
-                       .activation = ACTIVATION_SILU,
                        .graph = form->graph,
                        .nodes = form->nodes,
                        .distance = form->full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
@@ -155,7 +154,6 @@ typedef struct SceneModel {
     Device *device;
     Parameters parameters;
     Dynamics *dynamics;
-    GnnPlanner planner;
 } SceneModel;
 
 static inline void model_open(SceneModel *model, const GnnConfig *config, int threads, bool untrained) {
@@ -175,7 +173,6 @@ static inline void model_close(SceneModel *model) {
     assert_status_ok(device_status(model->device, &err), err);
     dynamics_free(model->dynamics);
     parameters_free(&model->parameters);
-    gnn_planner_free(&model->planner);
     device_close(model->device);
 }
 

@@ -63,7 +63,7 @@ static Tensor *op_norm(Tape *tape, Tensor **in, size_t block, ImageShape *shape)
     in[2] = weights(tape, 1, CHANNELS, 2);
     in[3] = weights(tape, 1, CHANNELS, 3);
     *shape = SHAPE;
-    return group_norm(tape, in[0], SHAPE, in[2], in[3], ACTIVATION_SILU);
+    return group_norm(tape, in[0], SHAPE, in[2], in[3]);
 }
 
 static Tensor *op_pool(Tape *tape, Tensor **in, size_t block, ImageShape *shape) {

@@ -50,7 +50,7 @@ static Tensor *read_tensor(Bench *b, const char *name) {
 }
 
 static RendererConfig read_config(Bench *b, size_t D) {
-    RendererConfig c = {.features = (int)D, .hidden = {8, 8}, .carry_rgb = true, .activation = ACTIVATION_SILU};
+    RendererConfig c = {.features = (int)D, .hidden = {8, 8}, .carry_rgb = true};
     c.neighbours = (int)reference_number(b->file, "K");
     c.samples = (int)reference_number(b->file, "S");
     c.radius = reference_number(b->file, "r");

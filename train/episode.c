@@ -72,7 +72,7 @@ static Status render_and_compare(LossEpisode *e, const EpisodeInput *input, doub
 // Predicts one step, and adds the loss terms of the particles' motion.
 static Status step_and_compare(LossEpisode *e, StepOutput *out, double share, Error *err) {
     tape_stage(e->tape);
-    *out = vpd_step(e->tape, e->model, &e->workspace->scene, &e->scene);
+    *out = vpd_step(e->tape, e->model, &e->scene);
     if (e->tape->device->failed || !out->dx) return device_status(e->tape->device, err);
     return loss_add_terms(e, LOSS_OF_MOTION, share, err);
 }

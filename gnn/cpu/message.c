@@ -72,7 +72,7 @@ static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
 static bool later_layers(const MessageArgs *m, const Work *w, Chunk c, const real *ha, real *b, real *hb, real *y) {
     if (!m->weight2) return times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, y);
     bool ok = times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, b);
-    rows_act(m->act, c.rows, m->hidden, m->bias1, b, hb);
+    rows_silu(c.rows, m->hidden, m->bias1, b, hb);
     return times_weight(w, c.rows, hb, PLAIN, m->weight2, 0, y) && ok;
 }
 
@@ -119,7 +119,7 @@ static bool forward_chunk(const MessageArgs *m, const Work *w, Chunk c) {
     real *b = m->kept_b ? m->kept_b + c.row * m->hidden : w->b;
     real *y = m->kept_y ? m->kept_y + c.row * m->out : w->y;
     bool ok = first_layer(m, w, c, a);
-    rows_act(m->act, c.rows, m->hidden, NULL, a, w->ha);
+    rows_silu(c.rows, m->hidden, NULL, a, w->ha);
     ok = later_layers(m, w, c, w->ha, b, w->hb, y) && ok;
     write_outputs(m, w, c, y);
     return ok;
@@ -320,10 +320,10 @@ static const real *values_again(const MessageArgs *m, const Work *w, Chunk c, bo
     size_t h = m->hidden, o = m->out;
     const real *a = m->kept_a ? m->kept_a + c.row * h : w->a, *b = m->kept_b ? m->kept_b + c.row * h : w->b;
     if (!m->kept_a) *ok = first_layer(m, w, c, w->a) && *ok;
-    rows_act_and_slope(m->act, c.rows, h, NULL, a, w->a, w->ha);
+    rows_silu_and_slope(c.rows, h, NULL, a, w->a, w->ha);
     if (m->weight2) {
         if (!m->kept_b) *ok = times_weight(w, c.rows, w->ha, PLAIN, m->weight1, 0, w->b) && *ok;
-        rows_act_and_slope(m->act, c.rows, h, m->bias1, b, w->b, w->hb);
+        rows_silu_and_slope(c.rows, h, m->bias1, b, w->b, w->hb);
     }
     if (m->kept_y) return m->kept_y + c.row * o;
     const real *last = m->weight2 ? w->hb : w->ha, *weight = m->weight2 ? m->weight2 : m->weight1;

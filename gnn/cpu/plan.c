@@ -219,45 +219,6 @@ void CPU_FN(plan_extra)(Device *device, const PlanExtraArgs *a) {
     for (size_t i = 0; i < a->count; i++) plan_extra_row(a, i);
 }
 
-// A candidate for the farthest point: the larger distance, ties to the smaller index.
-typedef struct Farthest {
-    real distance;
-    int32_t index;
-} Farthest;
-
-static Farthest farther(Farthest a, Farthest b) {
-    return b.distance > a.distance || (b.distance == a.distance && b.index < a.index) ? b : a;
-}
-
-// Distances of points [first, last) to the chosen set after `from` has joined it, and the largest of them.
-static Farthest farthest_in_range(const PlanFarthestArgs *a, size_t first, size_t last, const real *from) {
-    Farthest best = {-1, INT32_MAX};
-    for (size_t i = first; i < last; i++) {
-        real d = plan_farthest_square(a, i, from);
-        if (d < a->distance[i]) a->distance[i] = d;
-        if (a->distance[i] > best.distance) best = (Farthest){a->distance[i], (int32_t)i};
-    }
-    return best;
-}
-
-void CPU_FN(plan_farthest)(Device *device, const PlanFarthestArgs *a) {
-    enum { MAX_PARTS = 64 };
-    Farthest part[MAX_PARTS];
-    for (size_t i = 0; i < a->count; i++) a->distance[i] = INFINITY;
-    for (size_t j = 0; j < a->want; j++) {
-        Farthest best = {-1, a->start};
-        for (int t = 0; j > 0 && t < MAX_PARTS; t++) best = farther(best, part[t]);
-        a->chosen[j] = best.index;
-        const real *from = a->x + (size_t)best.index * 3;
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->count > 1 << 15)
-        for (int t = 0; t < MAX_PARTS; t++) {
-            size_t first, last;
-            thread_range(a->count, t, MAX_PARTS, &first, &last);
-            part[t] = farthest_in_range(a, first, last, from);
-        }
-    }
-}
-
 void CPU_FN(plan_spread)(Device *device, const PlanSpreadArgs *a) {
     (void)device;
     double total = 0;

@@ -4,7 +4,6 @@
 #ifndef VPD_GNN_CPU_ROWS_H
 #define VPD_GNN_CPU_ROWS_H
 
-#include "nn/activation.h"
 #include "nn/real.h"
 
 #include <string.h>
@@ -80,53 +79,39 @@ static inline void row_narrow_product(size_t n, size_t width, const real *base, 
     for (; i < width; i++) row_axpy(n, x[i], w + i * n, y);
 }
 
-// h = act(a + bias) by rows of n; bias may be NULL, h may be a.
-static inline void rows_act(Activation kind, size_t rows, size_t n, const real *restrict bias, const real *a, real *h) {
+// h = silu(a + bias) by rows of n; bias may be NULL, h may be a.
+static inline void rows_silu(size_t rows, size_t n, const real *restrict bias, const real *a, real *h) {
     for (size_t r = 0; r < rows; r++, a += n, h += n) {
-        if (kind == ACTIVATION_SILU && bias) {
+        if (bias) {
 #pragma omp simd
             for (size_t j = 0; j < n; j++) {
                 real x = a[j] + bias[j];
                 h[j] = x * sigmoid(x);
             }
-        } else if (kind == ACTIVATION_SILU) {
-#pragma omp simd
-            for (size_t j = 0; j < n; j++) h[j] = a[j] * sigmoid(a[j]);
         } else {
 #pragma omp simd
-            for (size_t j = 0; j < n; j++) {
-                real x = a[j] + (bias ? bias[j] : 0);
-                h[j] = kind == ACTIVATION_RELU && x < 0 ? 0 : x;
-            }
+            for (size_t j = 0; j < n; j++) h[j] = a[j] * sigmoid(a[j]);
         }
     }
 }
 
-// h = act(a + bias) (bias may be NULL) and slope = act'(a + bias); slope may be a.
-static inline void rows_act_and_slope(Activation kind, size_t rows, size_t n, const real *restrict bias, const real *a,
-                                      real *slope, real *restrict h) {
+// h = silu(a + bias) (bias may be NULL) and slope = silu'(a + bias); slope may be a.
+static inline void rows_silu_and_slope(size_t rows, size_t n, const real *restrict bias, const real *a, real *slope,
+                                       real *restrict h) {
     for (size_t r = 0; r < rows; r++, a += n, slope += n, h += n) {
-        if (kind == ACTIVATION_SILU && bias) {
+        if (bias) {
 #pragma omp simd
             for (size_t j = 0; j < n; j++) {
                 real x = a[j] + bias[j], s = sigmoid(x), v = x * s;
                 h[j] = v;
                 slope[j] = MADD(v, 1 - s, s);
             }
-        } else if (kind == ACTIVATION_SILU) {
+        } else {
 #pragma omp simd
             for (size_t j = 0; j < n; j++) {
                 real x = a[j], s = sigmoid(x), v = x * s;
                 h[j] = v;
                 slope[j] = MADD(v, 1 - s, s);
-            }
-        } else {
-#pragma omp simd
-            for (size_t j = 0; j < n; j++) {
-                real x = a[j] + (bias ? bias[j] : 0);
-                bool on = kind != ACTIVATION_RELU || x > 0;
-                h[j] = on ? x : 0;
-                slope[j] = on ? 1 : 0;
             }
         }
     }

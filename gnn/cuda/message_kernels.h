@@ -52,13 +52,13 @@ static __device__ inline void product_turned(const real *a, unsigned depth, cons
     }
 }
 
-// tile = act(tile + bias), and the slopes of act there; bias may be NULL
+// tile = silu(tile + bias), and the slopes there; bias may be NULL
 template <class T, class SlopesOf>
-static __device__ inline void activate_rows(Activation act, const real *bias, unsigned n, T &tile, SlopesOf &slopes) {
+static __device__ inline void activate_rows(const real *bias, unsigned n, T &tile, SlopesOf &slopes) {
     UNROLL_LOOP(i, T::R) {
         real slope[T::C];
         if (bias) add_line<T>(bias, n, tile.v[i]);
-        UNROLL_LOOP(j, T::C) activate(act, &tile.v[i][j], &slope[j]);
+        UNROLL_LOOP(j, T::C) activate(&tile.v[i][j], &slope[j]);
         slopes.put(i, slope);
     }
 }
@@ -134,12 +134,12 @@ template <class S> static __device__ inline void forward_block(const MessageArgs
             continue;
         }
         write_rows(a, t, h, m.kept_a);
-        activate_rows(m.act, nullptr, h, a, slopes);
+        activate_rows(nullptr, h, a, slopes);
         tile_store(a, h, x, S::STRIDE);
         if (m.weight2) {
             product<S>(x, h, m.weight1, w.plain.weight1, h, strip, a);
             write_rows(a, t, h, m.kept_b);
-            activate_rows(m.act, m.bias1, h, a, slopes);
+            activate_rows(m.bias1, h, a, slopes);
             tile_store(a, h, x, S::STRIDE);
         }
         typename S::Out y;
@@ -185,12 +185,12 @@ static __device__ inline void hidden_again(const MessageArgs &m, const MessageWo
     typename S::Hidden v;
     if (m.kept_a) read_rows(m.kept_a, t, n, v);
     else first_layer<S>(m, w, t, x, strip, v);
-    activate_rows(m.act, nullptr, n, v, slope_a);
+    activate_rows(nullptr, n, v, slope_a);
     tile_store(v, n, ha, S::STRIDE);
     if (!m.weight2) return;
     if (m.kept_b) read_rows(m.kept_b, t, n, v);
     else product<S>(ha, n, m.weight1, w.plain.weight1, n, strip, v);
-    activate_rows(m.act, m.bias1, n, v, slope_b);
+    activate_rows(m.bias1, n, v, slope_b);
     tile_store(v, n, hb, S::STRIDE);
 }
 

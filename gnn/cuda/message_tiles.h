@@ -232,17 +232,11 @@ __device__ inline void first_layer(const MessageArgs &m, const MessageWork &w, c
 
 static __device__ inline real sigmoid(real x) { return __fdividef(1, 1 + __expf(-x)); }
 
-// v = act(v), slope = act'(v)
-static __device__ inline void activate(Activation act, real *v, real *slope) {
-    if (act == ACTIVATION_SILU) {
-        real s = sigmoid(*v), y = *v * s;
-        *slope = s + y * (1 - s);
-        *v = y;
-    } else {
-        bool on = act != ACTIVATION_RELU || *v > 0;
-        *slope = on ? 1 : 0;
-        *v = on ? *v : 0;
-    }
+// v = silu(v), slope = silu'(v)
+static __device__ inline void activate(real *v, real *slope) {
+    real s = sigmoid(*v), y = *v * s;
+    *slope = s + y * (1 - s);
+    *v = y;
 }
 
 // Slopes of a tile's values; those of bfloat16 products two to a register.

@@ -6,13 +6,6 @@
 #include "motion/backend.h"
 #include "nn/cpu/cpu.h"
 
-void CPU_FN(flow_adopt)(Device *, const struct FlowAdoptArgs *);
-void CPU_FN(flow_at)(Device *, const struct FlowAtArgs *);
-void CPU_FN(flow_motion)(Device *, const struct FlowMotionArgs *);
-void CPU_FN(flow_normals)(Device *, const struct FlowNormalsArgs *);
-void CPU_FN(flow_pair_points)(Device *, const struct FlowPairPointsArgs *);
-void CPU_FN(flow_place)(Device *, const struct FlowPlaceArgs *);
-void CPU_FN(flow_step)(Device *, const struct FlowStepArgs *);
-void CPU_FN(flow_vote)(Device *, const struct FlowVoteArgs *);
+MOTION_OPS(OP_CPU)
 
 #endif

@@ -98,7 +98,7 @@ static void spread_moments(const Work *w) {
     }
 }
 
-CPU_INLINE void apply(size_t run, Activation act, const Work *w, Chunk k) {
+CPU_INLINE void apply(size_t run, const Work *w, Chunk k) {
     const real *restrict x = w->a->x + k.start, *restrict mean = w->mean + k.channel,
                          *restrict factor = w->factor + k.channel;
     const real *restrict offset = w->a->offset + k.channel;
@@ -106,16 +106,14 @@ CPU_INLINE void apply(size_t run, Activation act, const Work *w, Chunk k) {
     for (size_t i = 0; i < k.count; i++)
 #pragma omp simd
         for (size_t c = 0; c < run; c++)
-            y[i * run + c] = act_value(act, (x[i * run + c] - mean[c]) * factor[c] + offset[c]);
+            y[i * run + c] = silu_value((x[i * run + c] - mean[c]) * factor[c] + offset[c]);
 }
 
 // d loss / d (gain n + offset), with n the normalised x.
-static inline real slope_at(Activation act, real n, real gain, real offset, real dy) {
-    return act == ACTIVATION_NONE ? dy : dy * act_slope(act, n * gain + offset);
-}
+static inline real slope_at(real n, real gain, real offset, real dy) { return dy * silu_slope(n * gain + offset); }
 
 // Per channel: sums of that slope and of slope times n. A new dx keeps the slopes for the second pass.
-CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w, Chunk k) {
+CPU_INLINE void sum_slopes(size_t run, bool keep, const Work *w, Chunk k) {
     const GroupNormArgs *a = w->a;
     const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel,
                          *restrict rate = w->rate + k.channel;
@@ -126,7 +124,7 @@ CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w,
 #pragma omp simd
         for (size_t c = 0; c < run; c++) {
             real normal = (x[i * run + c] - mean[c]) * rate[c],
-                 g = slope_at(act, normal, gain[c], offset[c], dy[i * run + c]);
+                 g = slope_at(normal, gain[c], offset[c], dy[i * run + c]);
             sum[c] += g;
             product[c] += g * normal;
             if (keep) kept[i * run + c] = g;
@@ -134,7 +132,7 @@ CPU_INLINE void sum_slopes(size_t run, Activation act, bool keep, const Work *w,
 }
 
 // dx = rate (g - mean(g) - n mean(g n)), g = slope * gain.
-CPU_INLINE void add_dx(size_t run, Activation act, bool is_new, const Work *w, Chunk k) {
+CPU_INLINE void add_dx(size_t run, bool is_new, const Work *w, Chunk k) {
     const GroupNormArgs *a = w->a;
     const real *restrict x = a->x + k.start, *restrict dy = a->dy + k.start, *restrict mean = w->mean + k.channel,
                          *restrict rate = w->rate + k.channel;
@@ -146,35 +144,29 @@ CPU_INLINE void add_dx(size_t run, Activation act, bool is_new, const Work *w, C
         for (size_t c = 0; c < run; c++) {
             size_t at = i * run + c;
             real normal = (x[at] - mean[c]) * rate[c],
-                 g = is_new ? dx[at] : slope_at(act, normal, gain[c], offset[c], dy[at]);
+                 g = is_new ? dx[at] : slope_at(normal, gain[c], offset[c], dy[at]);
             dx[at] = (is_new ? 0 : dx[at]) + rate[c] * (g * gain[c] - lean[c] - normal * tilt[c]);
         }
 }
 
-// Processes every chunk. The loops above are specialised for each common run length and activation.
+// Processes every chunk. The loops above are specialised for each common run length.
 typedef enum Pass { PASS_MOMENTS, PASS_APPLY, PASS_SLOPES, PASS_DX } Pass;
 
-CPU_INLINE void run_pass(size_t run, Activation act, Pass pass, const Work *w, Chunk k) {
+CPU_INLINE void run_pass(size_t run, Pass pass, const Work *w, Chunk k) {
     bool is_new = w->a->dx && w->a->dx_is_new;
     if (pass == PASS_MOMENTS) sum_moments(run, w, k);
-    else if (pass == PASS_APPLY) apply(run, act, w, k);
-    else if (pass == PASS_SLOPES && is_new) sum_slopes(run, act, true, w, k);
-    else if (pass == PASS_SLOPES) sum_slopes(run, act, false, w, k);
-    else if (is_new) add_dx(run, act, true, w, k);
-    else if (w->a->dx) add_dx(run, act, false, w, k);
-}
-
-CPU_INLINE void run_act(size_t run, Pass pass, const Work *w, Chunk k) {
-    if (w->a->act == ACTIVATION_SILU) run_pass(run, ACTIVATION_SILU, pass, w, k);
-    else if (w->a->act == ACTIVATION_RELU) run_pass(run, ACTIVATION_RELU, pass, w, k);
-    else run_pass(run, w->a->act, pass, w, k);
+    else if (pass == PASS_APPLY) apply(run, w, k);
+    else if (pass == PASS_SLOPES && is_new) sum_slopes(run, true, w, k);
+    else if (pass == PASS_SLOPES) sum_slopes(run, false, w, k);
+    else if (is_new) add_dx(run, true, w, k);
+    else if (w->a->dx) add_dx(run, false, w, k);
 }
 
 static void chunk_pass(Pass pass, const Work *w, size_t index) {
     Chunk k = chunk_at(w, index);
-    if (w->run == 8) run_act(8, pass, w, k);
-    else if (w->run == 16) run_act(16, pass, w, k);
-    else run_act(w->run, pass, w, k);
+    if (w->run == 8) run_pass(8, pass, w, k);
+    else if (w->run == 16) run_pass(16, pass, w, k);
+    else run_pass(w->run, pass, w, k);
 }
 
 // Sums the chunks into the image's row of parameter gradients (2, channels), and computes lean and tilt.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and the activations in a form that compilers vectorise: no calls, no branches, no tables.
+// exp and SiLU in a form that compilers vectorise: no calls, no branches, no tables.
 #ifndef VPD_NN_CPU_VECTOR_MATH_H
 #define VPD_NN_CPU_VECTOR_MATH_H
 
-#include "nn/activation.h"
+#include "nn/real.h"
 
 #include <string.h>
 
@@ -31,43 +31,12 @@ static inline float fast_exp(float x) {
 }
 #endif
 
-static inline real act_value(Activation kind, real x) {
-    if (kind == ACTIVATION_SILU) return x / (1 + fast_exp(-x));
-    if (kind == ACTIVATION_RELU) return x > 0 ? x : 0;
-    if (kind == ACTIVATION_TANH) return 1 - 2 / (1 + fast_exp(2 * x));
-    if (kind == ACTIVATION_SIGMOID) return 1 / (1 + fast_exp(-x));
-    if (kind == ACTIVATION_SOFTPLUS) return (x > 0 ? x : 0) + real_log1p(fast_exp(-real_fabs(x)));
-    return x;
-}
+static inline real silu_value(real x) { return x / (1 + fast_exp(-x)); }
 
-// d act / dx from the input x.
-static inline real act_slope(Activation kind, real x) {
-    if (kind == ACTIVATION_SILU) {
-        real s = 1 / (1 + fast_exp(-x));
-        return s * (1 + x * (1 - s));
-    }
-    if (kind == ACTIVATION_RELU) return x > 0 ? 1 : 0;
-    if (kind == ACTIVATION_TANH) {
-        real y = act_value(ACTIVATION_TANH, x);
-        return 1 - y * y;
-    }
-    if (kind == ACTIVATION_SIGMOID) {
-        real s = act_value(ACTIVATION_SIGMOID, x);
-        return s * (1 - s);
-    }
-    if (kind == ACTIVATION_SOFTPLUS) return act_value(ACTIVATION_SIGMOID, x);
-    return 1;
-}
-
-// y[0..n) = act(x); y may be x. The switch stands outside the loops so that they vectorise.
-static inline void act_rows(Activation kind, size_t n, const real *x, real *y) {
-    if (kind == ACTIVATION_SILU)
-        for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_SILU, x[i]);
-    else if (kind == ACTIVATION_RELU)
-        for (size_t i = 0; i < n; i++) y[i] = act_value(ACTIVATION_RELU, x[i]);
-    else if (kind == ACTIVATION_NONE && y != x) memcpy(y, x, n * sizeof *y);
-    else if (kind != ACTIVATION_NONE)
-        for (size_t i = 0; i < n; i++) y[i] = act_value(kind, x[i]);
+// d silu / dx from the input x.
+static inline real silu_slope(real x) {
+    real s = 1 / (1 + fast_exp(-x));
+    return s * (1 + x * (1 - s));
 }
 
 #endif

@@ -3,8 +3,8 @@
 // are NHWC here: image_block is 0.
 #include "nn/group_norm.h"
 
-#include "nn/cuda/activation.h"
 #include "nn/cuda/functions.h"
+#include "nn/cuda/silu.h"
 #include "nn/layer_norm.h"
 
 constexpr size_t PART = 256; // pixels
@@ -100,13 +100,13 @@ static __device__ Normal normal_at(const Work &w, size_t at) {
 static __global__ void apply(Work w) {
     GRID_LOOP(at, w.a.shape.n * w.pixels * w.a.channels) {
         Normal n = normal_at(w, at);
-        w.a.y[at] = act_value(w.a.act, n.value * w.a.gain[n.channel] + w.a.offset[n.channel]);
+        w.a.y[at] = silu_value(n.value * w.a.gain[n.channel] + w.a.offset[n.channel]);
     }
 }
 
 // d loss / d (gain n + offset).
 static __device__ inline real slope_at(const GroupNormArgs &a, size_t channel, real n, real dy) {
-    return dy * act_slope(a.act, n * a.gain[channel] + a.offset[channel]);
+    return dy * silu_slope(n * a.gain[channel] + a.offset[channel]);
 }
 
 // Per channel: sums of that slope and of slope times n.

@@ -109,31 +109,26 @@ static void fill_inputs(const ShadeArgs *a, const Layout *l, Chunk *c) {
     for (size_t r = 0; r < c->n; r++) memcpy(c->in + r * l->width[0] + sums, c->logs + 4 * r, 4 * sizeof(real));
 }
 
-// h = act(h + bias) for a row; slope too when it is asked for.
-static void activate_row(Activation kind, size_t width, const real *restrict bias, real *restrict h,
-                         real *restrict slope) {
-    if (kind == ACTIVATION_SILU && slope) {
+// h = silu(h + bias) for a row; slope too when it is asked for.
+static void activate_row(size_t width, const real *restrict bias, real *restrict h, real *restrict slope) {
+    if (slope) {
         VECTOR_LOOP
         for (size_t j = 0; j < width; j++) {
             real x = h[j] + bias[j], s = element_sigmoid(x);
             h[j] = x * s;
             slope[j] = s * (1 + x * (1 - s));
         }
-    } else if (kind == ACTIVATION_SILU) {
+    } else {
         VECTOR_LOOP
         for (size_t j = 0; j < width; j++) {
             real x = h[j] + bias[j];
             h[j] = x * element_sigmoid(x);
         }
-    } else {
-        for (size_t j = 0; j < width; j++) h[j] += bias[j];
-        for (size_t j = 0; slope && j < width; j++) slope[j] = act_slope(kind, h[j]);
-        for (size_t j = 0; j < width; j++) h[j] = act_value(kind, h[j]);
     }
 }
 
-static void activate(Activation kind, size_t width, const real *bias, real *h, real *slope) {
-    for (size_t r = 0; r < ROWS; r++) activate_row(kind, width, bias, h + r * width, slope ? slope + r * width : NULL);
+static void activate(size_t width, const real *bias, real *h, real *slope) {
+    for (size_t r = 0; r < ROWS; r++) activate_row(width, bias, h + r * width, slope ? slope + r * width : NULL);
 }
 
 static bool run_mlp(const ShadeArgs *a, const Layout *l, Chunk *c) {
@@ -143,7 +138,7 @@ static bool run_mlp(const ShadeArgs *a, const Layout *l, Chunk *c) {
         ok = matmul(l->precision, PLAIN, PLAIN, ROWS, l->width[i + 1], l->width[i], x, l->width[i], a->weight[i],
                     l->width[i + 1], 0, c->h[i], l->width[i + 1]) &&
              ok;
-        activate(a->activation, l->width[i + 1], a->bias[i], c->h[i], c->slope[i]);
+        activate(l->width[i + 1], a->bias[i], c->h[i], c->slope[i]);
         x = c->h[i];
     }
     return matmul(l->precision, PLAIN, PLAIN, ROWS, 4, l->width[2], x, l->width[2], a->weight[2], 4, 0, c->raw, 4) &&

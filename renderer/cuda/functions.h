@@ -7,14 +7,8 @@
 
 #include "renderer/backend.h"
 
-void index_measure_cuda(Device *, const struct IndexArgs *);
-void index_fill_cuda(Device *, const struct IndexArgs *);
-void place_samples_cuda(Device *, const struct PlaceSamplesArgs *);
 size_t shade_saved_cuda(const struct ShadeArgs *);
-void shade_forward_cuda(Device *, const struct ShadeArgs *);
-void shade_backward_cuda(Device *, const struct ShadeArgs *);
-void composite_forward_cuda(Device *, const struct CompositeArgs *);
-void composite_backward_cuda(Device *, const struct CompositeArgs *);
-void blend_labels_cuda(Device *, const struct BlendLabelsArgs *);
+
+RENDERER_OPS(OP_CUDA)
 
 #endif

@@ -2,7 +2,7 @@
 // A block takes tiles of samples from neighbours to colour in shared memory, and recomputes them in the backward pass:
 // writing and reading the 1.3 KB per sample would take longer. Eight lanes share the neighbours, then the features, of
 // a sample. Each block sums the weights' gradients of a range of tiles; these are added in order.
-#include "nn/cuda/activation.h"
+#include "nn/cuda/silu.h"
 #include "nn/cuda/tensor_product.h"
 #include "nn/cuda/tile_product.h"
 #include "renderer/shade.h"
@@ -213,18 +213,17 @@ static __device__ void layer_product(const ShadeBlock &b, const SharedTile &x, u
     else tile_product_tensor<P>(b.shape.rows, cols, x, factor, store);
 }
 
-// x[layer + 1] = act(x[layer] W + b) and, on the way to a backward pass, its slope.
+// x[layer + 1] = silu(x[layer] W + b) and, on the way to a backward pass, its slope.
 template <Precision P>
 static __device__ void hidden_layers(const ShadeBlock &b, const ShadeFactors &factors, bool slopes) {
     UNROLL(1)
     for (int layer = 0; layer < 2; layer++) {
         SharedTile h = b.x(layer + 1), slope = b.slope(layer);
         const real *bias = b.a.bias[layer];
-        Activation kind = b.a.activation;
         layer_product<P>(b, b.x(layer), h.width, b.a.weight[layer], factors.plain[layer],
                          [&](unsigned i, unsigned j, real sum) {
-                             h.at(i, j) = act_value(kind, sum + bias[j]);
-                             if (slopes) slope.at(i, j) = act_slope(kind, sum + bias[j]);
+                             h.at(i, j) = silu_value(sum + bias[j]);
+                             if (slopes) slope.at(i, j) = silu_slope(sum + bias[j]);
                          });
         __syncthreads();
     }

@@ -227,21 +227,6 @@ static void meetings(void **) {
     }
 }
 
-static void farthest(void **) {
-    Both both;
-    const size_t shapes[][2] = {{1, 1}, {2, 2}, {300, 300}, {700, 40}, {64, 0}}; // count, want
-    for (auto &s : shapes) {
-        std::vector<float> places = floats(3 * s[0], 1);
-        for (size_t i = 0; i < places.size() && s[0] == 300; i++) places[i] = floorf(3 * places[i]); // many ties
-        Floats x(both, places), distance(both, junk<float>(s[0]));
-        Integers chosen(both, junk<int32_t>(s[1]));
-        auto make = [&](Device *d) {
-            return PlanFarthestArgs{s[0], s[1], static_cast<int32_t>(s[0] / 2), x.at(d), distance.at(d), chosen.at(d)};
-        };
-        assert_both(both, gnn, plan_farthest, make, &chosen);
-    }
-}
-
 static void spread(void **) {
     Both both;
     const size_t shapes[][2] = {{0, 5}, {1, 1}, {33, 40}, {400, 128}, {7, 0}}; // nodes, channels
@@ -254,10 +239,10 @@ static void spread(void **) {
 
 int main() {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies),   cmocka_unit_test(lists),    cmocka_unit_test(marks_and_counts),
-        cmocka_unit_test(contacts), cmocka_unit_test(carry),    cmocka_unit_test(velocities),
-        cmocka_unit_test(bodies),   cmocka_unit_test(sides),    cmocka_unit_test(gaps),
-        cmocka_unit_test(meetings), cmocka_unit_test(farthest), cmocka_unit_test(spread),
+        cmocka_unit_test(copies),   cmocka_unit_test(lists),  cmocka_unit_test(marks_and_counts),
+        cmocka_unit_test(contacts), cmocka_unit_test(carry),  cmocka_unit_test(velocities),
+        cmocka_unit_test(bodies),   cmocka_unit_test(sides),  cmocka_unit_test(gaps),
+        cmocka_unit_test(meetings), cmocka_unit_test(spread),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -12,8 +12,8 @@ extern "C" {
 #include "tests/cuda/case_values.h"
 }
 
-#include "nn/cuda/activation.h"
 #include "nn/cuda/functions.h"
+#include "nn/cuda/silu.h"
 #include "nn/cuda/sums.h"
 
 #include "nn/combine.h"

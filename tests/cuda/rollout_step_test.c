@@ -9,7 +9,6 @@ typedef struct Side {
     Device *device;
     Parameters parameters;
     Dynamics *dynamics;
-    GnnPlanner planner;
     Tape tape;
     GnnSets sets;
     GnnPlan plan;
@@ -38,7 +37,6 @@ static void side_close(Side *side) {
     tape_free(&side->tape);
     dynamics_free(side->dynamics);
     parameters_free(&side->parameters);
-    gnn_planner_free(&side->planner);
     device_close(side->device);
 }
 
@@ -59,7 +57,7 @@ static void run_step(Side *side, const Scene *s, uint32_t step) {
                            tape_upload(&side->tape, s->seen_c, 3 * SCENE_SEEN, sizeof(real))},
                           tape_upload(&side->tape, s->seen_u, 3 * SCENE_SEEN, sizeof(real)),
                           tape_upload(&side->tape, s->seen_g, 9 * SCENE_SEEN, sizeof(real))};
-    gnn_plan_make(&side->tape, &side->dynamics->config, &side->planner, &input, &side->plan);
+    gnn_plan_make(&side->tape, &side->dynamics->config, &input, &side->plan);
     dynamics_step(&side->tape, side->dynamics, &side->plan, &side->sets, &side->out);
     Error err = {0};
     if (device_status(side->device, &err) != STATUS_OK) fail_msg("%s (%s)", err.text, cuda_on_cpu_report());

@@ -2,9 +2,9 @@
 // The renderer's kernels compiled once more, each time with a fault that tests must notice.
 #include <cmath>
 
-#include "nn/cuda/activation.h"
 #include "nn/cuda/device.h"
 #include "nn/cuda/lists.h"
+#include "nn/cuda/silu.h"
 #include "nn/cuda/sort_scan.h"
 #include "nn/cuda/sums.h"
 #include "nn/cuda/tile_product.h"

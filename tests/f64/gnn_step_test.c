@@ -38,7 +38,7 @@ static double run_rollout(Rollout *r, bool backward) {
     double sum = 0;
     for (uint32_t step = 0; step < STEPS; step++) {
         GnnPlanInput input = scene_plan_input(r->scene, &sets, step);
-        if (!r->planned) gnn_plan_make(&r->plan_tape, config, &r->model->planner, &input, &r->plan[step]);
+        if (!r->planned) gnn_plan_make(&r->plan_tape, config, &input, &r->plan[step]);
         DynamicsOutput out = {0};
         dynamics_step(&r->tape, r->model->dynamics, &r->plan[step], &sets, &out);
         sets = scene_shift(&sets, &out);
@@ -201,7 +201,7 @@ static void one_step(SceneModel *model, Scene *scene, const int32_t *nodes, size
     GnnPlanInput input = scene_plan_input(scene, &sets, 0);
     input.nodes = nodes;
     input.node_count = node_count;
-    gnn_plan_make(keep ? keep : &tape, &model->dynamics->config, &model->planner, &input, &plan);
+    gnn_plan_make(keep ? keep : &tape, &model->dynamics->config, &input, &plan);
     dynamics_step(&tape, model->dynamics, &plan, &sets, &out);
     memcpy(dx, out.dx->value, out.dx->rows * 3 * sizeof *dx);
     if (plan_out) *plan_out = plan;
@@ -228,7 +228,6 @@ static void translation_changes_nothing(void **state) {
     const double shift[] = {3.7, -11.3, 0.9};
     for (size_t i = 0; i < SCENE_FORMS; i++) {
         GnnConfig config = scene_config(&scene_forms[i]);
-        if (config.nodes == NODES_VOXEL) config.nodes = NODES_RANDOM; // voxels are fixed in the world
         SceneModel model;
         Scene *scene = scene_make(config.T, COUNTS);
         real here[SCENE_MAX * 3], there[SCENE_MAX * 3];

@@ -106,8 +106,7 @@ static Tensor *loss_of(Fixture *f) {
     const real *began = scene.sets.set[scene.sets.count - 1].x->value;
     for (int step = 1; step <= STEPS; step++) {
         tape_stage(tape);
-        if (!f->frozen && vpd_has_dynamics(f->model))
-            vpd_plan(tape, f->model, &f->workspace, &scene, &f->plans[step - 1]);
+        if (!f->frozen && vpd_has_dynamics(f->model)) vpd_plan(tape, f->model, &scene, &f->plans[step - 1]);
         StepOutput out = vpd_move(tape, f->model, &scene, &f->plans[step - 1]);
         loss = tensor_add(tape, loss, draw(f, &scene, step));
         if (f->pulled) loss = tensor_add(tape, loss, pull(f, tape, &scene, began));

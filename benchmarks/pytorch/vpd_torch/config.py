@@ -24,7 +24,7 @@ class Config:
     # gnn
     form: str = "full" # paper | full; determines the fields below
     graph: str = "hierarchical"      # hierarchical | flat | none
-    nodes: str = "moving"            # random | farthest | voxel | moving
+    nodes: str = "moving"            # random | moving
     distance: str = "appearance"     # position | appearance
     moving_flag: bool = True
     node_extras: bool = True

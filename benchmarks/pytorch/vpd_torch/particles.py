@@ -150,10 +150,6 @@ def choose_nodes(c, x, m, step, rollout_step, episode):
     n = len(x)
     keys = philox.key64(c.seed, philox.NODES, step * 64 + rollout_step, episode, np.arange(n))
     order = np.argsort(keys, kind="stable")
-    if c.nodes == "voxel":
-        return choose_voxel(x, keys, c.M, c.X)
-    if c.nodes == "farthest":
-        return farthest(x, order[0], min(c.M, n))
     if c.nodes == "random":
         return order[: c.M]
     movers, still = order[m[order] > 0], order[m[order] == 0]
@@ -161,12 +157,3 @@ def choose_nodes(c, x, m, step, rollout_step, episode):
     b = min(c.M - a, len(still))
     a = min(c.M - b, len(movers))
     return np.concatenate([movers[:a], still[:b]])
-
-
-def farthest(x, start, count):
-    chosen = np.empty(count, np.int64)
-    distance = np.full(len(x), np.inf)
-    for i in range(count):
-        chosen[i] = start if i == 0 else np.argmax(distance)
-        distance = np.minimum(distance, ((x - x[chosen[i]]) ** 2).sum(1))
-    return chosen

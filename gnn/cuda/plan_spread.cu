@@ -1,54 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Farthest-point sampling, and how far the states of nodes are spread.
+// How far the states of nodes are spread.
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
-#include "gnn/plan_elements.h"
+#include "gnn/plan_ops.h"
 #include "nn/cuda/device.h"
 #include "nn/cuda/sums.h"
-
-// ---- farthest points: a launch for each, as the next one needs the distances of all points to the last.
-
-typedef unsigned long long FarthestKey; // the larger the farther; of equal ones, the smaller index is larger
-
-static __device__ FarthestKey farthest_key(real distance, size_t index) {
-    return static_cast<FarthestKey>(__float_as_uint(distance)) << 32 | ~static_cast<uint32_t>(index);
-}
-
-// Point j of the choice joins, and the farthest from all chosen is left in key[j].
-static __global__ void join_chosen(PlanFarthestArgs a, size_t j, FarthestKey *key) {
-    __shared__ FarthestKey farthest;
-    int32_t chosen = j ? static_cast<int32_t>(~static_cast<uint32_t>(key[j - 1])) : a.start;
-    const real *from = a.x + 3 * static_cast<size_t>(chosen);
-    if (threadIdx.x == 0) farthest = 0;
-    __syncthreads();
-    FarthestKey best = 0;
-    GRID_LOOP(i, a.count) {
-        real d = plan_farthest_square(&a, i, from), before = j ? a.distance[i] : INFINITY;
-        real least = d < before ? d : before;
-        a.distance[i] = least;
-        FarthestKey mine = farthest_key(least, i);
-        best = mine > best ? mine : best;
-    }
-    best = warp_max(best);
-    if (cuda_lane() == 0) atomicMax(&farthest, best);
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    atomicMax(&key[j], farthest);
-    if (blockIdx.x == 0) a.chosen[j] = chosen;
-}
-
-void plan_farthest_cuda(Device *device, const PlanFarthestArgs *a) {
-    if (!cuda_op(device, "plan farthest", a->count, a->want)) return;
-    ArenaMark mark = arena_mark(&device->scratch);
-    FarthestKey *key = static_cast<FarthestKey *>(device_scratch_bytes(device, (a->want + 1) * sizeof *key));
-    if (key) cuda_zero(device, key, a->want * sizeof *key);
-    for (size_t j = 0; j < a->want; j++)
-        LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, join_chosen, *a, j, key);
-    arena_release(&device->scratch, mark);
-}
-
-// ---- spread
 
 // The sum of a column's values over the block's warps, which take every eighth row each; lanes are columns.
 static __device__ double column_sum(double value) {
