@@ -2,10 +2,10 @@
 #include "base/yaml.h"
 
 #include "base/text.h"
-#include "base/yaml_event.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
 enum { KEYS_MAX = 256, KEY_LENGTH_MAX = 64 }; // each new key is held against all before it
 
@@ -35,17 +35,46 @@ void yaml_tree_free(YamlNode *root) {
     }
 }
 
+static Status parser_error(const Reader *reader) {
+    const yaml_parser_t *parser = &reader->parser;
+    if (parser->error == YAML_MEMORY_ERROR) return no_memory(reader);
+    size_t line = parser->error == YAML_READER_ERROR ? reader->line : parser->problem_mark.line + 1;
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: not valid YAML: %s", reader->name, line,
+                     parser->problem ? parser->problem : "unknown problem");
+}
+
+// Why the event is not allowed in data, or NULL.
+static const char *refused_part(const yaml_event_t *event) {
+    const yaml_char_t *tag = NULL, *anchor = NULL;
+    switch (event->type) {
+    case YAML_ALIAS_EVENT: anchor = event->data.alias.anchor; break;
+    case YAML_SCALAR_EVENT: tag = event->data.scalar.tag, anchor = event->data.scalar.anchor; break;
+    case YAML_SEQUENCE_START_EVENT:
+        tag = event->data.sequence_start.tag, anchor = event->data.sequence_start.anchor;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        tag = event->data.mapping_start.tag, anchor = event->data.mapping_start.anchor;
+        break;
+    default: break;
+    }
+    return tag ? "tags (!) are not allowed" : anchor ? "anchors (&) and aliases (*) are not allowed" : NULL;
+}
+
+// The next event, which the caller deletes; after an error there is none.
 static Status next_event(Reader *reader, yaml_event_t *event) {
-    const char *refused;
-    Status status = yaml_event_next(&reader->parser, reader->name, &reader->line, event, &refused, reader->err);
-    if (status != STATUS_OK || !refused) return status;
+    *event = (yaml_event_t){0};
+    if (!yaml_parser_parse(&reader->parser, event)) return parser_error(reader);
+    reader->line = event->start_mark.line + 1;
+    const char *refused = refused_part(event);
+    if (!refused) return STATUS_OK;
     yaml_event_delete(event);
     return fail_here(reader, refused);
 }
 
 static Status copy_text(const Reader *reader, const yaml_event_t *event, char **out) {
-    const char *text = yaml_event_text(event);
-    if (!text || !text_is_plain(text)) return fail_here(reader, "a text holds a control character or a line end");
+    const char *text = (const char *)event->data.scalar.value;
+    if (strlen(text) != event->data.scalar.length || !text_is_plain(text))
+        return fail_here(reader, "a text holds a control character or a line end");
     *out = strdup(text);
     return *out ? STATUS_OK : no_memory(reader);
 }
