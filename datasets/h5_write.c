@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/h5_write.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 // Files depend on what is in them alone: no time of creation in object headers.
 static hid_t timeless(hid_t class) {
     hid_t plist = H5Pcreate(class);
@@ -53,15 +56,22 @@ static bool write_attribute(hid_t object, const char *name, hid_t file_type, hid
     return good;
 }
 
-bool h5_write_text(hid_t object, const char *name, const char *text) {
+static bool write_text(hid_t object, const char *name, size_t size, const void *text) {
     h5_lock();
     hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    bool good = write_attribute(object, name, type, type, H5Screate(H5S_SCALAR), &text);
-    H5Tclose(type);
+    bool good = type >= 0 && H5Tset_size(type, size) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+                write_attribute(object, name, type, type, H5Screate(H5S_SCALAR), text);
+    if (type >= 0) H5Tclose(type);
     h5_unlock();
     return good;
+}
+
+bool h5_write_text(hid_t object, const char *name, const char *text) {
+    return write_text(object, name, H5T_VARIABLE, &text);
+}
+
+bool h5_write_fixed_text(hid_t object, const char *name, const char *text) {
+    return write_text(object, name, strlen(text) + 1, text);
 }
 
 static bool write_list(hid_t object, const char *name, hid_t file_type, hid_t memory_type, size_t count,
@@ -81,11 +91,19 @@ bool h5_write_i32s(hid_t object, const char *name, const int32_t *values, size_t
     return write_list(object, name, H5T_STD_I32LE, H5T_NATIVE_INT32, count, values);
 }
 
-bool h5_write_double(hid_t object, const char *name, double value) {
+static bool write_scalar(hid_t object, const char *name, hid_t file_type, hid_t memory_type, const void *value) {
     h5_lock();
-    bool good = write_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, H5Screate(H5S_SCALAR), &value);
+    bool good = write_attribute(object, name, file_type, memory_type, H5Screate(H5S_SCALAR), value);
     h5_unlock();
     return good;
+}
+
+bool h5_write_double(hid_t object, const char *name, double value) {
+    return write_scalar(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+bool h5_write_i64(hid_t object, const char *name, int64_t value) {
+    return write_scalar(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
 static hid_t file_type(H5Kind kind) {
@@ -108,16 +126,31 @@ static void widen(int rank, const size_t *from, hsize_t *to) {
     for (int i = 0; i < rank; i++) to[i] = from[i];
 }
 
-bool h5_write_array(hid_t parent, const char *name, H5Kind kind, int rank, const size_t *dims, const void *values) {
+static bool write_array(hid_t parent, const char *name, hid_t file_type, hid_t memory_type, int rank,
+                        const size_t *dims, const void *values) {
     hsize_t wide[H5_RANK_MAX];
     widen(rank, dims, wide);
     h5_lock();
     hid_t space = H5Screate_simple(rank, wide, NULL), plist = timeless(H5P_DATASET_CREATE);
-    hid_t array = space < 0 ? -1 : H5Dcreate2(parent, name, file_type(kind), space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    bool good = array >= 0 && H5Dwrite(array, h5_kind_memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    hid_t array = space < 0 ? -1 : H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    bool good = array >= 0 && H5Dwrite(array, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
     if (array >= 0) good = H5Dclose(array) >= 0 && good;
     if (plist >= 0) H5Pclose(plist);
     if (space >= 0) H5Sclose(space);
+    h5_unlock();
+    return good;
+}
+
+bool h5_write_array(hid_t parent, const char *name, H5Kind kind, int rank, const size_t *dims, const void *values) {
+    return write_array(parent, name, file_type(kind), h5_kind_memory_type(kind), rank, dims, values);
+}
+
+bool h5_write_half(hid_t parent, const char *name, int rank, const size_t *dims, const float *values) {
+    h5_lock();
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE); // as h5py and numpy write float16
+    bool good = type >= 0 && H5Tset_fields(type, 15, 10, 5, 0, 10) >= 0 && H5Tset_size(type, 2) >= 0 &&
+                H5Tset_ebias(type, 15) >= 0 && write_array(parent, name, type, H5T_NATIVE_FLOAT, rank, dims, values);
+    if (type >= 0) H5Tclose(type);
     h5_unlock();
     return good;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNK_ROWS = 65536, DEFLATE_LEVEL = 4, MEMORY_STEP = 1 << 20, SMALL_BYTES = 1 << 14 };
+enum { CHUNK_ROWS = 65536, DEFLATE_LEVEL = 4, SMALL_BYTES = 1 << 14 };
 
 // Writes small arrays contiguously and others in compressed chunks, which hold whole rows of one step. dims are (rows),
 // (rows, width) or (steps, rows, width).
@@ -27,22 +27,13 @@ static bool put_array(hid_t place, const char *name, H5Kind kind, int rank, cons
     return h5_close_id(array) && good;
 }
 
-// Writes text of fixed length, because HDF5 1.10 loops for ever on some damaged files with variable length. Empty text
-// is skipped; control characters, which the reader refuses, become '?'.
+// Empty text is skipped; control characters, which the reader refuses, become '?'.
 static bool put_text(hid_t place, const char *name, const char *text) {
     char clean[ROLLOUT_TEXT_SIZE];
-    size_t length = strnlen(text, sizeof clean - 1);
-    if (length == 0) return true;
-    for (size_t i = 0; i < length; i++) clean[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
-    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
-    if (type >= 0 && H5Tset_size(type, length) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-        H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
-        attribute = H5Acreate2(place, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = attribute >= 0 && H5Awrite(attribute, type, clean) >= 0;
-    if (attribute >= 0) good = H5Aclose(attribute) >= 0 && good;
-    if (space >= 0) H5Sclose(space);
-    if (type >= 0) H5Tclose(type);
-    return good;
+    snprintf(clean, sizeof clean, "%s", text);
+    for (char *c = clean; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return !clean[0] || h5_write_fixed_text(place, name, clean);
 }
 
 static bool put_lines(hid_t place, const char *name, const char *text) {
@@ -139,41 +130,23 @@ static bool put_all(hid_t file, const RolloutFile *r) {
     return good && put_motion(file, r) && put_ties_of(file, r);
 }
 
-// The finished file as bytes, or NULL. The caller holds HDF5's lock.
-static void *build_image(const RolloutFile *rollout, size_t *size) {
-    void *image = NULL;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t file = H5I_INVALID_HID;
-    if (access >= 0 && H5Pset_fapl_core(access, MEMORY_STEP, 0) >= 0 &&
-        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-        file = H5Fcreate("vpd-rollout-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    if (file >= 0 && put_all(file, rollout) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0) {
-        ssize_t bytes = H5Fget_file_image(file, NULL, 0);
-        image = bytes > 0 ? malloc((size_t)bytes) : NULL;
-        *size = bytes > 0 ? (size_t)bytes : 0;
-        if (image && H5Fget_file_image(file, image, *size) != bytes) {
-            free(image);
-            image = NULL;
-        }
-    }
-    if (file >= 0) H5Fclose(file);
-    if (access >= 0) H5Pclose(access);
-    return image;
-}
-
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err) {
     char cause[256];
-    size_t size = 0;
+    H5Image image = {0};
     if (rollout->set_count < 1 || rollout->set_count > ROLLOUT_SETS_MAX || rollout->sets[0].N == 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: cannot save this rollout: expected 1 to %d input sets, the first not empty", path,
                          ROLLOUT_SETS_MAX);
     h5_lock();
-    void *image = build_image(rollout, &size);
-    if (!image) h5_cause(cause, sizeof cause);
+    bool good = h5_image_create(&image, 0) && put_all(image.file, rollout);
+    if (!good) h5_cause(cause, sizeof cause);
+    if (!h5_image_close(&image) && good) {
+        h5_cause(cause, sizeof cause);
+        good = false;
+    }
     h5_unlock();
-    if (!image) return error_set(err, STATUS_FAILED, "%s: cannot be built in memory (%s)", path, cause);
-    Status status = file_write_bytes(path, image, size, err);
-    free(image);
+    Status status = good ? file_write_bytes(path, image.start, image.size, err)
+                         : error_set(err, STATUS_FAILED, "%s: cannot be built in memory (%s)", path, cause);
+    h5_image_free(&image);
     return status;
 }
