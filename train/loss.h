@@ -5,7 +5,6 @@
 
 #include "model/loss_terms.h"
 #include "model/vpd.h"
-#include "train/flow_term.h"
 #include "train/motion_cache.h"
 #include "train/ray_batch.h"
 
@@ -41,6 +40,11 @@ typedef struct LossWorkspace {
 
 void loss_workspace_free(LossWorkspace *workspace);
 
+// Target positions of the particles. Starts as {0} before the first step of a rollout.
+typedef struct FlowTrack {
+    real *y; // (N,3) device memory of the tape, or NULL
+} FlowTrack;
+
 // An episode while its loss is computed: the input of the terms, and their sums.
 typedef struct LossEpisode {
     Tape *tape;
@@ -66,5 +70,11 @@ LOSS_TERMS(LOSS_DECLARE)
 
 // Adds all terms of this kind with a non-zero weight, each times `share` and its weight.
 Status loss_add_terms(LossEpisode *e, LossKind kind, double share, Error *err);
+
+// The scene-flow term. Call after each rollout step. Moves the track by `field`, the motion from the step's first frame
+// to the predicted one. *out (1,1) is the pseudo-Huber distance to the track in units of s: the mean over moving
+// particles plus the mean over static ones. The field is rotated as `frames` are.
+Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, const MotionField *field,
+                 FlowTrack *track, Tensor **out, Error *err);
 
 #endif

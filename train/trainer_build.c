@@ -1,17 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares a training run: lengths, model, initial weights, optimiser, motion cache.
+// Prepares a training run: memory, lengths, model, initial weights or those to resume from, optimiser, motion cache.
 #include "train/trainer_internal.h"
 
+#include "encoder/unproject.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
 #include "train/schedule.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 
-enum { LENGTH_SAMPLES = 8 };
+enum { LENGTH_SAMPLES = 8, MEMORY_SAMPLES = 4 }; // episodes
+
+// ---- memory: an estimate before anything is allocated
+
+// Pixels with depth in the input views of one frame, which bound the number of particles.
+static Status count_points(const TrainData *data, MemoryShape *shape, Error *err) {
+    Frames frames[MEMORY_SAMPLES] = {{0}};
+    PointCloud cloud = {0};
+    UnprojectOptions options = {.crop = data->config->data.crop};
+    int count = data->episode_count < MEMORY_SAMPLES ? data->episode_count : MEMORY_SAMPLES;
+    Status status = train_data_samples(data, count, frames, err);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        Observation observation = frames_observation(&frames[i]);
+        for (int f = 0; f < observation.F && status == STATUS_OK; f++) {
+            status = unproject_frame(&observation, f, options, &cloud, err);
+            shape->points = fmax(shape->points, (double)cloud.count / observation.V * shape->input_views);
+        }
+    }
+    for (int i = 0; i < count; i++) frames_free(&frames[i]);
+    point_cloud_free(&cloud);
+    return status;
+}
+
+static Status shape_of(const TrainData *data, MemoryShape *shape, Error *err) {
+    *shape = (MemoryShape){0};
+    for (int i = 0; i < data->episode_count; i++) {
+        const TrainEpisode *episode = &data->episodes[i];
+        const EpisodeInfo *info = dataset_episode(data->dataset, episode->episode);
+        double pixels = (double)info->H * info->W, images = (double)info->F * episode->view_count;
+        if (pixels > shape->H * shape->W) shape->H = info->H, shape->W = info->W;
+        shape->views = fmax(shape->views, episode->view_count);
+        shape->input_views = fmax(shape->input_views, episode->input_view_count);
+        shape->episodes_bytes += images * pixels * (3 + 4 + (info->has_mask ? 2 : 0));
+    }
+    return count_points(data, shape, err);
+}
+
+Status trainer_check_memory(Trainer *t, Error *err) {
+    MemoryShape shape;
+    double weights = 0;
+    char text[400];
+    Status status = memory_count_weights(&t->config, &weights, err);
+    if (status == STATUS_OK) status = shape_of(&t->data, &shape, err);
+    if (status != STATUS_OK) return status;
+    memory_of_training(&t->config, &shape, weights, t->device->threads, &t->memory);
+    status = memory_check(&t->memory, t->device, "this training", t->options->log, err);
+    if (status != STATUS_OK) return status;
+    memory_tell(&t->memory, text, sizeof text);
+    log_note(t->options->log, "memory: about %.0f MiB (%s)", memory_total(&t->memory, false) / (1 << 20), text);
+    return STATUS_OK;
+}
+
+// ---- lengths, model, initial weights, optimiser
 
 static Status observe_data(Trainer *t, double background[3], Error *err) {
     Frames frames[LENGTH_SAMPLES] = {{0}};
@@ -30,6 +84,12 @@ static Status observe_data(Trainer *t, double background[3], Error *err) {
     return status;
 }
 
+// Whether the checkpoint's model has another time step than these data; false if either is unknown.
+static bool other_time_step(const Trainer *t, const CheckpointMeta *meta) {
+    double then = meta->time_step, now = t->data.time_step;
+    return then > 0 && now > 0 && fabs(now - then) > 0.01 * then;
+}
+
 // Finds a checkpoint to start from. It must have the same model except for amounts. Its lengths replace those that the
 // config lacks; the renderer's radius, which depends on the number of particles, only if that number is the same. If
 // only the dynamics are loaded, only the options of the dynamics must match.
@@ -39,7 +99,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     Status status = checkpoint_find(text, found, err);
     if (status == STATUS_OK) status = checkpoint_read_meta(found->path, &meta, err);
     if (status != STATUS_OK) return status;
-    if (trainer_other_time_step(t, &meta))
+    if (other_time_step(t, &meta))
         log_warning(t->options->log,
                     "%s learned with a frame every %.4g s, these data have one every %.4g s: what it "
                     "knows of motion does not hold",
@@ -94,6 +154,73 @@ Status trainer_build(Trainer *t, Error *err) {
     freeze(t);
     if (status != STATUS_OK) return status;
     return optimizer_create(&t->optimizer, &t->model->parameters, schedule_optimizer(train), err);
+}
+
+// ---- resuming from the latest checkpoint
+
+Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta *meta, Error *err) {
+    Status status = checkpoint_find_latest(t->folder.checkpoints, found, err);
+    if (status == STATUS_OK) status = checkpoint_read_meta(found->path, meta, err);
+    if (status != STATUS_OK) return status;
+    t->saved = meta->step;
+    if (found->note[0]) log_warning(t->options->log, "%s", found->note);
+    config_take_lengths(&t->config, &meta->config);
+    t->config.train.init[0] = t->config.train.init_motion[0] = 0;
+    if (t->config.data.extent != meta->config.data.extent)
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "data.extent: expected %.6g m as in %s, found %.6g m; all lengths of the model scale with it, so a "
+            "run keeps it",
+            meta->config.data.extent, found->path, t->config.data.extent);
+    status = config_check_same_model(&meta->config, &t->config, err);
+    if (status != STATUS_BAD_INPUT || !err) return status;
+    Error found_out = *err;
+    return error_set(err, status,
+                     "%.800s; a run keeps its model, so leave these options out, or start a new run in another folder "
+                     "(-o FOLDER) without --resume",
+                     found_out.text);
+}
+
+bool trainer_is_complete(const Trainer *t, const CheckpointMeta *meta) {
+    return meta->step >= t->config.train.steps && (meta->evaluated || !t->options->hooks.evaluate);
+}
+
+Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const char *path, Error *err) {
+    char text[600];
+    const char *data = t->config.data.path, *run = t->folder.path;
+    if (other_time_step(t, meta))
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: the model of %s sees a frame every %.4g s, with these data and options every %.4g s; give "
+            "the data it was trained on, with the same data.stride and data.time_step",
+            data, path, meta->time_step, t->data.time_step);
+    if (meta->data.episodes == 0) {
+        log_warning(t->options->log,
+                    "%s does not name its training data, because it has a format before 1.1; make sure "
+                    "that %s is the same data",
+                    path, data);
+        return STATUS_OK;
+    }
+    if (data_record_differences(&meta->data, &t->record, text, sizeof text) == 0) return STATUS_OK;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: not the data that %s was trained on: %s; give the same data to go on, or start a new run from "
+        "these weights with \"vpd train --init %s -o FOLDER\"",
+        data, path, text, run);
+}
+
+Status trainer_resume_weights(Trainer *t, const char *path, Error *err) {
+    CheckpointMeta meta;
+    CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
+    Status status = checkpoint_resume(path, &t->model->parameters, &blocks, &meta, err);
+    if (status != STATUS_OK) return status;
+    t->step = meta.step;
+    t->optimizer.step = schedule_phase_step(&t->config.train, meta.step);
+    t->best = meta.best_score;
+    t->seconds = meta.seconds;
+    t->evaluated = meta.evaluated;
+    log_note(t->options->log, "resuming from step %ld of %s", t->step, path);
+    return STATUS_OK;
 }
 
 // ---- the motion in the data

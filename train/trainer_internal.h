@@ -34,23 +34,18 @@ typedef struct Trainer {
     double fast_step;      // seconds of a dry run's fastest step
 } Trainer;
 
-// ---- start (trainer_build.c): lengths from the data, model, initial weights, optimiser
-
-Status trainer_build(Trainer *t, Error *err);
-
-// ---- memory (trainer_memory.c)
+// ---- start (trainer_build.c)
 
 // With open data: logs how much memory the run needs; an error if it cannot fit.
 Status trainer_check_memory(Trainer *t, Error *err);
 
-// ---- resuming (trainer_resume.c)
+// Lengths from the data, model, initial weights, optimiser.
+Status trainer_build(Trainer *t, Error *err);
 
 // Takes config and lengths of the folder's latest checkpoint. The data file and the length of training may change.
 Status trainer_resume_config(Trainer *t, CheckpointFound *found, CheckpointMeta *meta, Error *err);
 // Whether every step and the final evaluation are done.
 bool trainer_is_complete(const Trainer *t, const CheckpointMeta *meta);
-// Whether the checkpoint's model has another time step than these data; false if either is unknown.
-bool trainer_other_time_step(const Trainer *t, const CheckpointMeta *meta);
 // An error if the data are not those that the checkpoint was trained on.
 Status trainer_check_data(const Trainer *t, const CheckpointMeta *meta, const char *path, Error *err);
 Status trainer_resume_weights(Trainer *t, const char *path, Error *err);

@@ -79,7 +79,7 @@ static Tensor *draw(Fixture *f, const Scene *scene, int step) {
     return reduce(f->frozen ? &f->tape : &f->kept, output.colour, REDUCE_SQUARE, f->colour, NULL, 1.0 / (3 * RAYS));
 }
 
-// The flow term's distance (train/flow_term.c) to places 10 cm or so from where each particle began.
+// The flow term's distance (train/loss.c) to places 10 cm or so from where each particle began.
 static Tensor *pull(Fixture *f, Tape *tape, const Scene *scene, const real *began) {
     const Config *c = &f->model->config;
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;
