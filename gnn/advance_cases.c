@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes: what to look at (0: dx, 1: x, 2: f, 3: dx and f), first feature that changes, whether features change.
+// sizes: which output is tested (0: dx, 1: x, 2: f, 3: dx and f), first changing feature, whether features change.
 #include "gnn/advance.h"
 #include "gnn/cases.h"
 

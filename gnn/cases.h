@@ -6,9 +6,9 @@
 #include "gnn/edges.h"
 #include "nn/cases.h"
 
-// Edges of a case: the other ends are pseudo-random, every `hole`-th row is absent (0: none).
+// Edges of a case: the other ends are pseudo-random, and every `hole`-th row is absent (0: none).
 GnnEdges case_edges(Tape *tape, size_t groups, size_t k, size_t others, size_t hole);
-// The columns of two tensors one after the other as one tensor of rows * cols lines, so that a case can look at both.
+// Concatenates the columns of two tensors as one tensor of rows * cols rows, so that a case can test both.
 Tensor *case_join(Tape *tape, Tensor *a, Tensor *b);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides the form of the dynamics: the names of docs/model.md ("Dynamics", "Notation"), resolved, all lengths in
-// metres.
+// Options that decide the form of the dynamics, named as in docs/model.md ("Dynamics", "Notation"). They are resolved,
+// and all lengths are in metres.
 #ifndef VPD_GNN_CONFIG_H
 #define VPD_GNN_CONFIG_H
 

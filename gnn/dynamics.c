@@ -14,7 +14,7 @@
 #include "nn/linear.h"
 #include "nn/rows.h"
 
-// One step under way.
+// State of one step.
 typedef struct Step {
     Tape *tape;
     const Dynamics *d;
@@ -39,7 +39,7 @@ static Tensor *constant(const Step *s, const real *value, size_t rows, size_t co
     return tensor;
 }
 
-// s_i = [f_i, onehot_T(t), m_i] of set t, from row `row` of a weight; returns the row behind it.
+// s_i = [f_i, onehot_T(t), m_i] of set t, from row `row` of a weight; returns the next row.
 static size_t add_input(const Step *s, MessageCall *call, size_t t, Tensor *weight, size_t row) {
     Tensor *f = s->sets->set[t].f;
     size_t marks = gnn_input_width(s->c) - s->c->D;
@@ -61,7 +61,7 @@ static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tens
     return edge_geometry(s->tape, &call);
 }
 
-// agg_a = mean over the edges of set t that end in a of message(sender s_i, edge g_ia)
+// agg_a = mean over the edges of set t into node a of message(sender s_i, edge g_ia)
 static Tensor *encode_set(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
     GnnEdges edges = s->plan->to_node[t];
@@ -167,7 +167,7 @@ static Tensor *decode_weights(const Step *s, Tensor *h) {
     const NetworkParameters *p = &s->d->decode_weight;
     GnnEdges edges = s->plan->to_particle;
     MessageCall call = call_of(s, p, edges);
-    call.keep = KEEP_NOTHING; // narrow: cheaper to compute again than to read
+    call.keep = KEEP_NOTHING; // narrow: recomputing is cheaper than reading
     message_add_term(&call, TERM_OTHER, linear(s->tape, h, p->sender, NULL), NULL, 0);
     add_input(s, &call, s->sets->count - 1, p->receiver, 0);
     message_add_term(&call, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes, NULL), p->edge, 0);

@@ -9,7 +9,7 @@
 #include "gnn/plan.h"
 #include "nn/parameters.h"
 
-// Parameters of one network: `X.sender` .. for a message, `X.weight0` .. for an update or MLP. NULL: there is none.
+// Parameters of one network: `X.sender` .. for a message, `X.weight0` .. for an update or MLP. NULL: no such parameter.
 typedef struct NetworkParameters {
     Tensor *sender, *receiver, *edge, *weight0;
     Tensor *bias0, *weight1, *bias1, *weight2, *bias2, *gain, *offset;
@@ -34,15 +34,15 @@ void dynamics_free(Dynamics *dynamics); // accepts NULL
 
 typedef struct DynamicsOutput {
     Tensor *dx; // (N,3) metres
-    Tensor *x;  // (N,3) metres: moved positions
+    Tensor *x;  // (N,3) metres: next positions
     Tensor *f;  // (N,D)
-    Tensor *h;  // (M,C) nodes behind the last round; NULL without dynamics
+    Tensor *h;  // (M,C) nodes after the last round; NULL without dynamics
 } DynamicsOutput;
 
 void dynamics_step(Tape *tape, const Dynamics *dynamics, const GnnPlan *plan, const GnnSets *sets, DynamicsOutput *out);
 
-// Mean over channels of the standard deviation of h over nodes: near 0 when every node has come to say the same (a rate
-// too high). *spread is device memory.
+// Mean over channels of the standard deviation of h over nodes. It is near 0 if all nodes have become alike, because
+// the learning rate was too high. *spread is device memory.
 void dynamics_spread(Device *device, const Tensor *h, real *spread);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of the dynamics, by the names and in the order of docs/model.md.
+// The weights of the dynamics, with the names and in the order of docs/model.md.
 #include "gnn/dynamics.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static Tensor *vector(Parameters *set, const char *name, const char *part, size_
     return parameters_add(set, init, 0, 1, &size, "%s.%s", name, part);
 }
 
-// What follows the first layer of a message, update or MLP. `zero_last`: the last layer starts at zero.
+// Layers after the first of a message, update or MLP. `zero_last`: the last layer starts at zero.
 static void add_later_layers(Parameters *set, const char *name, size_t C, size_t out, bool norm, bool zero_last,
                              NetworkParameters *p) {
     p->bias0 = vector(set, name, "bias0", C, INIT_ZERO);
@@ -61,7 +61,7 @@ static void add_node_decode(Parameters *set, const GnnConfig *c, size_t gain, Dy
     node->weight1 = matrix(set, "gnn.decode.node", "weight1", C, out, 0);
     node->bias1 = vector(set, "gnn.decode.node", "bias1", out, INIT_ZERO);
     add_first_parts(set, "gnn.decode.weight", C, S, 4, WEIGHT_HIDDEN, weight);
-    // fan_in counts the whole first layer, which add_first_parts has done.
+    // fan_in counts the whole first layer, which add_first_parts has declared
     weight->bias0 = vector(set, "gnn.decode.weight", "bias0", WEIGHT_HIDDEN, INIT_ZERO);
     weight->weight1 = matrix(set, "gnn.decode.weight", "weight1", WEIGHT_HIDDEN, 1, 0);
 }

@@ -17,7 +17,7 @@ typedef struct EdgeGeometryArgs {
     real inverse_ell, inverse_s;
     real *g;                   // (rows, width), overwritten
     const real *dg;            // (rows, width)
-    real *dx_group, *dx_other; // added into; may be the same array; NULL = not wanted
+    real *dx_group, *dx_other; // gradients are added to these; may be the same array; NULL = not needed
 } EdgeGeometryArgs;
 
 typedef struct EdgeGeometryCall {

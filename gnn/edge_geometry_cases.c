@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes: groups, k, others (0: the groups themselves), every how many-th row is absent, whether the group receives.
+// sizes: groups, k, others (0: the groups themselves), period of absent rows, whether the group receives.
 #include "gnn/cases.h"
 #include "gnn/edge_geometry.h"
 

@@ -15,14 +15,14 @@ void message_add_term(MessageCall *call, TermKind kind, Tensor *x, Tensor *weigh
     call->terms[call->term_count++] = (MessageTerm){kind, x, weight, weight_row};
 }
 
-// The gradient of the rows of a weight that one term uses.
+// Gradient of the rows of a weight that one term uses.
 static real *term_weight_grad(Tape *tape, const MessageTerm *term) {
     real *grad = tape_grad(tape, term->weight);
     return grad ? grad + term->weight_row * term->weight->cols : NULL;
 }
 
-// The residual's gradient is that of the rows and what the terms add. Where nothing has flowed into it yet it takes
-// over the memory of the rows' gradient, which nobody reads after this.
+// The residual's gradient is that of the rows plus what the terms add. If it has no gradient yet, it takes the memory
+// of the rows' gradient, which is not read again.
 static real *residual_grad(Tape *tape, Tensor *residual, const Tensor *rows) {
     bool alike = residual && rows && residual->wants_grad && residual->stage == rows->stage;
     if (alike && !residual->grad) residual->grad = rows->grad;
@@ -58,7 +58,7 @@ static size_t term_lines(const MessageCall *call, TermKind kind) {
 
 static void check_shapes(Tape *tape, const MessageCall *call, size_t hidden, size_t out) {
     const MessageLayers *l = &call->layers;
-    if (tape->device->failed) return; // tensors may be dead ones
+    if (tape->device->failed) return; // tensors may be invalid
     for (size_t i = 0; i < call->term_count; i++) {
         const MessageTerm *term = &call->terms[i];
         CHECK_EQ(term->x->rows, term_lines(call, term->kind));
@@ -111,8 +111,8 @@ static MessageArgs message_args(const MessageCall *call, size_t hidden, size_t o
     return a;
 }
 
-// Memory for what the backward pass would compute again, as far as the step's limit goes. The first layer is kept only
-// where it holds a wide product.
+// Allocates memory for values that the backward pass would recompute, within the step's limit. The first layer is kept
+// only if it has a wide product.
 static void allocate_kept(Tape *tape, MessageArgs *a) {
     size_t rows = edge_rows(&a->edges), widest = 0;
     for (size_t i = 0; i < a->term_count; i++)

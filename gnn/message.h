@@ -7,10 +7,10 @@
 //     y = LN(y)        with gain           eps 1e-5
 //     y = y + residual with residual
 //
-// Outputs: the rows y themselves, and their mean over the rows of a group or over the rows that share another end (0
-// where there are none; absent rows never count). Work runs in chunks of rows that stay in the L2 cache; nothing of
-// size rows x hidden is written to main memory except what `keep` asks for. Means over the other end are summed per
-// thread and added in thread order: no atomics, the same bits with the same number of threads.
+// Outputs: the rows y themselves, and their mean over the rows of a group or over the rows with the same other end (0
+// if there are none; absent rows never count). Work runs in chunks of rows that stay in the L2 cache; nothing of size
+// rows x hidden is written to main memory except what `keep` requests. Means over the other end are summed per thread
+// and added in thread order, without atomics, so that the same number of threads gives the same bits.
 #ifndef VPD_GNN_MESSAGE_H
 #define VPD_GNN_MESSAGE_H
 
@@ -20,16 +20,17 @@
 enum { MESSAGE_MAX_TERMS = 12 };
 
 typedef enum TermKind {
-    TERM_ROW,   // x has a line for each row
-    TERM_GROUP, // x has a line for each group
-    TERM_OTHER  // x has a line for each other end, projected beforehand: no weight. Absent rows get nothing
+    TERM_ROW,   // x has a row for each row
+    TERM_GROUP, // x has a row for each group
+    // x has a row for each other end and is projected already, so there is no weight. Absent rows get nothing
+    TERM_OTHER
 } TermKind;
 
 typedef enum MessageMean { MEAN_NONE, MEAN_GROUP, MEAN_OTHER } MessageMean;
 
-// What forward writes for backward to read.
+// What the forward pass keeps for the backward pass.
 typedef enum MessageKeep {
-    KEEP_NOTHING, // everything is computed again
+    KEEP_NOTHING, // everything is recomputed
     KEEP_HIDDEN   // the products in front of activations and norm: rows x (1 to 2 hidden + out) values instead of half
                   // the products, as far as the tape's keep_limit goes
 } MessageKeep;
@@ -38,8 +39,8 @@ typedef struct MessageTermArgs {
     TermKind kind;
     size_t width; // columns of x
     const real *x;
-    const real *weight; // (width, hidden), or NULL: width = hidden, x is added as it is
-    real *dx, *dweight; // added into; NULL = not wanted
+    const real *weight; // (width, hidden), or NULL: width = hidden, and x is added unchanged
+    real *dx, *dweight; // gradients are added to these; NULL = not needed
 } MessageTermArgs;
 
 typedef struct MessageArgs {
@@ -57,19 +58,20 @@ typedef struct MessageArgs {
     real *mean; // (groups | others, out), overwritten, or NULL
     real *kept_a, *kept_b,
         *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
-    const real *drows, *dmean;                                              // NULL = no gradient has come
-    real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset; // added into; NULL = not wanted
-    real *dresidual; // the same; or drows itself: then each row is replaced once it has been read
+    const real *drows, *dmean; // NULL = no gradient
+    // gradients are added to these; NULL = not needed
+    real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset;
+    real *dresidual; // the same; or drows itself: then each row is overwritten after it was read
 } MessageArgs;
 
 typedef struct MessageTerm {
     TermKind kind;
     Tensor *x;
-    Tensor *weight; // rows weight_row .. weight_row + x->cols - 1 of it are used; NULL: x is projected already
+    Tensor *weight; // its rows weight_row .. weight_row + x->cols - 1 are used; NULL: x is projected already
     size_t weight_row;
 } MessageTerm;
 
-// One call. `act(a) W1 + b1` has its W1 and b1 in weight1 and bias1 when weight2 is NULL.
+// One call. With one hidden layer, weight1 and bias1 are the output layer and weight2 is NULL.
 typedef struct MessageLayers {
     Tensor *bias0, *weight1, *bias1, *weight2, *bias2, *gain, *offset;
 } MessageLayers;
@@ -86,12 +88,12 @@ typedef struct MessageCall {
 } MessageCall;
 
 typedef struct MessageOutput {
-    Tensor *rows; // (rows, out), NULL unless wanted
+    Tensor *rows; // (rows, out), NULL unless requested
     Tensor *mean; // (groups | others, out), NULL with MEAN_NONE
 } MessageOutput;
 
 void message_add_term(MessageCall *call, TermKind kind, Tensor *x, Tensor *weight, size_t weight_row);
-// With a residual, the gradient of `rows` is gone once backward has run: its memory becomes the residual's gradient.
+// With a residual, the backward pass overwrites the gradient of `rows`: its memory becomes the residual's gradient.
 MessageOutput message(Tape *tape, const MessageCall *call);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs are known by name: bias0 .. offset and residual, and terms "row", "group", "other", each followed by its
-// weight "W" or by none. sizes: groups, k, others (0: rows alone), mean, every how many-th row is absent, keep,
-// rows wanted.
+// weight "W" or by none. sizes: groups, k, others (0: only rows), mean, period of absent rows, keep, whether rows are
+// requested.
 #include "gnn/cases.h"
 #include "gnn/message.h"
 
@@ -57,7 +57,7 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
                    X("group", groups, 3), X("W", 3, h), X("row", groups * k, 4), X("W", 4, h)},                        \
         .flops = 12.0 * groups * k * h * h + 6.0 * groups * k * 4 * h + 6.0 * groups * 12 * h, .bench = is_bench       \
     }
-// A round among nodes: edge state, residual, rows and mean.
+// A round of messages between nodes: edge state, residual, rows and mean.
 #define ROUND(label, groups, k, others, h, hole, keep, is_bench)                                                       \
     {                                                                                                                  \
         .name = "message round " label, .run = run, .sizes = {groups, k, others, MEAN_GROUP, hole, keep, 1},           \

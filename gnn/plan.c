@@ -13,14 +13,15 @@
 
 #include <string.h>
 
-// Particles of a kind that gaps look among, at least; the nearest, of which those that move otherwise are taken; points
-// of a plane, and of the least that another body's needs; points of the least body that is one to others.
+// Gaps: particles of each kind among which they are searched (at least four per moving node); nearest points that are
+// examined; points of a plane, and the fewest of another body's plane; particles of the smallest body that counts as
+// another body.
 enum { LOOKED_AMONG = 512, LOOKED_AT = 32, PLANE = 10, PLANE_LEAST = 3, FEWEST = 10 };
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-// Coordinates beside the position in which neighbours are near: lc colour, lm m.
+// Coordinates besides the position for neighbour search: lc colour, lm m.
 static real *embed(Planning *p, const GnnSet *set) {
     size_t n = set->x->rows;
     real *extra = planning_temporary(p, n * p->extra, sizeof *extra);
@@ -36,7 +37,7 @@ PointSet planning_set(Planning *p, size_t t) {
     return (PointSet){set->x->rows, set->x->value, embed(p, set)};
 }
 
-// Edges from every query to its k nearest of the indexed points; lists live as long as the tape's tensors.
+// Edges from every query to its k nearest indexed points; lists live as long as the tape's tensors.
 static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points, const PointSet *queries,
                               const int32_t *self, size_t k, real **distance2) {
     k = min_size(k, self && points ? points - 1 : points);
@@ -47,14 +48,14 @@ static GnnEdges nearest_edges(Planning *p, const KnnIndex *index, size_t points,
     return (GnnEdges){.groups = queries->count, .k = k, .others = points, .index = found};
 }
 
-// 0, 1, .. count - 1 on the device: a point is no neighbour of itself.
+// 0, 1, .. count - 1 on the device, so that searches can exclude the point itself.
 static const int32_t *own_numbers(Planning *p, size_t count) {
     int32_t *host = tape_context(p->tape, (count + 1) * sizeof *host);
     for (size_t i = 0; host && i < count; i++) host[i] = (int32_t)i;
     return host ? planning_upload_list(p, host, count) : NULL;
 }
 
-// Numbers of the nodes whose flag is `flag`; position[a] = place of node a in the list, else -1.
+// Lists the nodes whose flag is `flag`; position[a] = place of node a in the list, or -1.
 static size_t list_by_flag(const real *m, size_t count, bool flag, int32_t *list, int32_t *position) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +66,7 @@ static size_t list_by_flag(const real *m, size_t count, bool flag, int32_t *list
     return found;
 }
 
-// The nearest nodes that stand still, beside the nearest of all: an object would otherwise hear itself alone.
+// Adds edges from the nearest static nodes to those from the nearest nodes, which often all belong to the same object.
 static void add_cross_edges(Planning *p, GnnEdges *edges) {
     size_t M = p->nodes.count;
     int32_t *list = tape_context(p->tape, (2 * M + 1) * sizeof *list);
@@ -87,8 +88,8 @@ static void add_cross_edges(Planning *p, GnnEdges *edges) {
     edges->k += k;
 }
 
-// The nodes nearest in position among those that move otherwise: what a body may run into. Nearest of all is mostly its
-// own body.
+// Adds contact edges, from the nearest nodes with a different velocity, with which a body may collide. The nearest
+// nodes of all mostly belong to the same body.
 static void add_contact_edges(Planning *p, GnnEdges *edges) {
     size_t M = p->nodes.count, looked = min_size(LOOKED_AT, M ? M - 1 : 0), k = min_size(p->c->contact_edges, looked);
     if (!k) return;
@@ -149,8 +150,8 @@ static void make_logits(Planning *p, const real *distance2) {
     p->plan->logit = logit;
 }
 
-// The *k particles nearest to each query among those with the flag, fewer where there are fewer: rows of *points; NULL
-// when there is none.
+// The *k particles with the flag nearest to each query (fewer if there are fewer), as rows of *points; NULL if there
+// are none.
 static const int32_t *nearest_of_flag(Planning *p, const PointSet *queries, bool flag, size_t most, size_t *k,
                                       PointSet *points) {
     int32_t *list = tape_context(p->tape, (p->plan->particles + 1) * sizeof *list);
@@ -174,8 +175,8 @@ static const real *mean_of_nearest(Planning *p, const PointSet *queries, size_t 
     return mean;
 }
 
-// Mean position of the 3 particles nearest to each listed node among those whose flag is not the nodes' (NULL when
-// there is none).
+// Mean position of the 3 particles nearest to each listed node, among those whose flag differs from the nodes'. NULL if
+// there are none.
 static const real *mean_of_other_half(Planning *p, const PointSet *queries, bool flag) {
     size_t k = 3;
     PointSet points;
@@ -205,15 +206,15 @@ static void make_extras(Planning *p) {
     p->plan->extra = extra;
 }
 
-// Moving particles, in bodies, and the nodes that move.
+// Moving particles, grouped into bodies, and the moving nodes.
 typedef struct Movers {
     size_t count, nodes, looked;
-    size_t most;               // particles that are looked at, of those that move and of the others
-    const int32_t *list, *row; // (nodes) nodes, and their rows among the particles
+    size_t most; // largest number of moving particles, and of static ones, among which contacts are searched
+    const int32_t *list, *row; // (nodes) the nodes, and the rows of their particles in `points`
     PointSet points;           // (count)
     const real *w;             // (count, 3) metres per frame
     const int32_t *near;       // (count, looked)
-    const int32_t *body;       // (count) the smallest row of each one's body
+    const int32_t *body;       // (count) smallest row of each particle's body
 } Movers;
 
 static void meet(Planning *p, const Movers *b, PlanMeetArgs *args, size_t column) {
@@ -224,7 +225,7 @@ static void meet(Planning *p, const Movers *b, PlanMeetArgs *args, size_t column
     if (!p->device->failed) p->device->gnn->plan_meet(p->device, args);
 }
 
-// The plane through the still particles nearest to each moving one.
+// Contact with the plane of the static particles nearest to each moving one.
 static void meet_what_stands(Planning *p, const Movers *b) {
     size_t k = PLANE;
     PointSet points;
@@ -239,7 +240,7 @@ static void meet_what_stands(Planning *p, const Movers *b) {
     meet(p, b, &args, 0);
 }
 
-// The nearest particle of another body, and the plane of that body's particles around it.
+// Contact with the nearest other body, at the plane of its particles there.
 static void meet_what_moves(Planning *p, const Movers *b) {
     PlanMeetArgs args = {.target_w = b->w, .reach = (real)(0.5 * p->c->length_scale)};
     int32_t *other = planning_temporary(p, b->count, sizeof *other),
@@ -253,7 +254,7 @@ static void meet_what_moves(Planning *p, const Movers *b) {
     meet(p, b, &args, GNN_MEETING);
 }
 
-// How each moving particle goes, by its nodes; neighbours that go as one are a body.
+// Velocity of each moving particle from its nodes, and bodies: neighbours that move as one rigid body are joined.
 static void find_bodies(Planning *p, const int32_t *particles, Movers *b) {
     enum { JOINED = 8 };
     real *w = planning_temporary(p, 3 * b->count, sizeof *w), *turn = planning_temporary(p, 3 * b->count, sizeof *turn);
@@ -318,8 +319,8 @@ static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int
     return kept;
 }
 
-// Where the body of each moving node will soonest meet what stands still, and what moves otherwise: a body is hit where
-// it touches, not at its nodes.
+// Gaps of each moving node: the first contact of its body with a static plane, and with another body. Contact happens
+// at the surface of a body, not at its nodes.
 static void make_gaps(Planning *p) {
     size_t M = p->nodes.count, N = p->plan->particles, width = gnn_gap_width(p->c);
     real *gap = tape_memory(p->tape, M * width, sizeof *gap);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of one rollout step: everything integer or without a gradient (docs/model.md, "Dynamics"): abstract nodes,
-// edges, counts, marks, velocities, extras. A plan may be kept and used again with other positions and weights (finite
-// differences, tape_checkpoint): nodes, edges and velocities then stay what they were.
+// The plan of one rollout step: everything that is integer or has no gradient (docs/model.md, "Dynamics"): abstract
+// nodes, edges, counts, marks, velocities, extras. A plan may be kept and reused with other positions and weights
+// (finite differences, tape_checkpoint); nodes, edges and velocities are then unchanged.
 //
 //   gnn_plan_make   T particle sets, colours, moving flags, keys  ->  GnnPlan
 #ifndef VPD_GNN_PLAN_H
@@ -15,9 +15,9 @@
 typedef struct GnnSet {
     Tensor *x;          // (N,3) metres
     Tensor *f;          // (N,D)
-    const real *m;      // (N) moving flag, 0 or 1; NULL: not known (seen motion then serves every node)
+    const real *m;      // (N) moving flag, 0 or 1; NULL: unknown, and every node reads the seen motion
     const real *c;      // (N,3) rgb in [0,1], as read from the pixels
-    const real *m_host; // m in host memory; NULL: a plan fetches it, and waits for the device
+    const real *m_host; // m in host memory; NULL: the plan downloads it, which waits for the device
 } GnnSet;
 
 // Sets oldest first; the last is the present.
@@ -28,9 +28,10 @@ typedef struct GnnSets {
 
 typedef struct GnnPlanInput {
     GnnSets sets;
-    Flow motion; // that was seen, for velocities of nodes at rollout step 0; no points: nothing was seen
+    Flow motion; // seen in the input, for velocities of nodes at rollout step 0; without points nothing is known
     uint32_t seed, step, episode, rollout_step;
-    const int32_t *nodes; // (node_count) abstract nodes chosen by the caller, host memory; NULL: as gnn.nodes says
+    // (node_count) abstract nodes chosen by the caller, host memory; NULL: chosen as gnn.nodes says
+    const int32_t *nodes;
     size_t node_count;
 } GnnPlanInput;
 
@@ -51,7 +52,7 @@ typedef struct GnnPlan {
     const real *logit;              // (N, k) -d^2 / (2 wd^2) of to_particle
 } GnnPlan;
 
-// Arrays live as long as the tape's tensors. Without memory the device is marked failed.
+// Arrays live as long as the tape's tensors. If memory is short, the device is marked as failed.
 void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// Which particles may be chosen.
+// Which particles can be chosen.
 typedef enum Candidates { ALL, MOVERS, STILL } Candidates;
 
 static bool is_candidate(Candidates which, const real *m, size_t i) {
@@ -28,8 +28,8 @@ static size_t collect(Candidates which, const real *m, size_t count, const uint6
     return found;
 }
 
-// The `want` candidates of smallest key, in order, of `there` (>= want). Keys are uniform, so nearly all others are
-// left out unsorted.
+// The `want` candidates with the smallest keys, in order, out of `there` (>= want). Keys are uniform, so that nearly
+// all others are rejected without sorting.
 static void choose_smallest(Candidates which, const real *m, size_t count, const uint64_t *keys, size_t want,
                             size_t there, Keyed *out) {
     double share = ((double)want + 6 * sqrt((double)want) + 16) / (double)(there ? there : 1);
@@ -44,7 +44,7 @@ typedef struct Choice {
     const real *m;  // host
     size_t count;   // particles
     uint64_t *keys; // (count)
-    Keyed *items;   // (2 * count): room for two sorted lists
+    Keyed *items;   // (2 * count): space for two sorted lists
     int32_t *node;  // (count) the list, in order
 } Choice;
 
@@ -61,7 +61,7 @@ static size_t choose_random(Choice *c) {
     return take(c->node, c->items, want);
 }
 
-// Half from the particles that move, the rest from the others, and back where these are fewer.
+// Half of the nodes are moving particles, the rest static ones; if there are too few of either, more of the other.
 static size_t choose_moving(Choice *c) {
     size_t movers = count_candidates(MOVERS, c->m, c->count), still = c->count - movers, M = c->config->M;
     size_t a = min_size(M / 2, movers), b = min_size(M - a, still);

@@ -5,8 +5,8 @@
 
 #include "gnn/plan.h"
 
-// Fills plan->node and plan->nodes; returns the list in host memory that lives until the tape is reset (NULL once the
-// device has failed). m is the moving flag in host memory, or NULL.
+// Sets plan->node and plan->nodes. Returns the list in host memory, valid until the tape is reset (NULL if the device
+// has failed). m is the moving flag in host memory, or NULL.
 const int32_t *gnn_choose_nodes(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, const real *m,
                                 GnnPlan *plan);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a plan share: the state of planning, searches, and velocities (docs/model.md, "Velocities").
+// Shared by the parts of a plan: its state, searches, and velocities (docs/model.md, "Velocities").
 #ifndef VPD_GNN_PLANNING_H
 #define VPD_GNN_PLANNING_H
 
 #include "gnn/plan.h"
 #include "nn/knn.h"
 
-// Points in the space where neighbours are chosen: positions and further coordinates.
+// Points in the coordinates in which neighbours are searched: positions and extra coordinates.
 typedef struct PointSet {
     size_t count;
     const real *x;     // (count, 3)
-    const real *extra; // (count, Planning.extra) or what the search says
+    const real *extra; // (count, Planning.extra), or as many as the search says
 } PointSet;
 
 typedef struct Planning {
@@ -20,13 +20,13 @@ typedef struct Planning {
     const GnnPlanInput *in;
     GnnPlan *plan;
     const GnnSet *present;
-    size_t extra;           // coordinates beside the position
+    size_t extra;           // number of coordinates besides the position
     const real *m, *node_m; // moving flags in host memory, or NULL
     const int32_t *node_of; // (nodes) particles, in host memory
     PointSet nodes;
 } Planning;
 
-// Device memory until the plan is made.
+// Device memory that is released when the plan is made.
 void *planning_temporary(Planning *p, size_t count, size_t size);
 int32_t *planning_upload_list(Planning *p, const int32_t *host, size_t count);
 void planning_gather(Planning *p, size_t count, size_t width, const real *x, const int32_t *index, real scale,

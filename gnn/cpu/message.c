@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward of the fused MLP, chunk by chunk.
+// Forward and backward pass of the fused MLP, in chunks of rows.
 #include "gnn/cpu/functions.h"
 #include "gnn/cpu/message_work.h"
 #include "gnn/cpu/rows.h"
@@ -10,7 +10,7 @@ static bool is_wide(const MessageTermArgs *term) {
     return term->kind == TERM_ROW && term->weight && term->width > NARROW;
 }
 
-// The part of the first layer that all rows of a group share: b0 + terms by group.
+// The part of the first layer that all rows of a group share: b0 and terms by group.
 static bool group_sums(const MessageArgs *m, const Work *w, Chunk c) {
     size_t n = m->hidden;
     bool ok = true;
@@ -25,8 +25,8 @@ static bool group_sums(const MessageArgs *m, const Work *w, Chunk c) {
     return ok;
 }
 
-// One row of the first layer: `base` (b0 and terms by group; a itself when a wide product is there already) and what is
-// added row by row: terms by other end, projected already, and narrow products.
+// One row of the first layer: `base` (b0 and terms by group; a itself if a wide product is there already), plus the
+// terms of single rows: terms by other end, which are projected already, and narrow products.
 static void first_layer_row(const MessageArgs *m, size_t row, const real *base, real *a) {
     size_t n = m->hidden;
     int32_t other = m->edges.index ? m->edges.index[row] : -1;
@@ -67,8 +67,8 @@ static bool first_layer(const MessageArgs *m, const Work *w, Chunk c, real *a) {
     return ok;
 }
 
-// The products behind the first layer, from ha = act(a): b in front of and hb behind the second activation, y in front
-// of the norm, both before their bias.
+// The products after the first layer, from ha = act(a): b before and hb after the second activation, y before the norm;
+// b and y without their bias.
 static bool later_layers(const MessageArgs *m, const Work *w, Chunk c, const real *ha, real *b, real *hb, real *y) {
     if (!m->weight2) return times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, y);
     bool ok = times_weight(w, c.rows, ha, PLAIN, m->weight1, 0, b);
@@ -87,7 +87,7 @@ static size_t present_rows(const MessageArgs *m, size_t group) {
 
 static bool row_is_present(const MessageArgs *m, size_t row) { return !m->edges.index || m->edges.index[row] >= 0; }
 
-// y + bias, through the norm.
+// y + bias, normalised.
 static void finish_row(const MessageArgs *m, const real *y, real *out) {
     size_t n = m->out;
     const real *bias = last_bias(m);
@@ -95,7 +95,7 @@ static void finish_row(const MessageArgs *m, const real *y, real *out) {
     else row_narrow_product(n, 0, y, bias, NULL, NULL, out);
 }
 
-// Norm, residual and the outputs of one chunk; y stays as it is.
+// Norm, residual and outputs of one chunk; y is unchanged.
 static void write_outputs(const MessageArgs *m, const Work *w, Chunk c, const real *y) {
     size_t n = m->out, k = m->edges.k;
     for (size_t g = 0, r = 0; g < c.groups; g++) {
@@ -175,7 +175,7 @@ void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
     arena_release(&device->scratch, mark);
 }
 
-// Where each gradient's parts begin in Work.sums, by name.
+// Offset of each gradient's part in Work.sums.
 typedef struct Sums {
     real *term[MESSAGE_MAX_TERMS], *bias0, *weight1, *bias1, *weight2, *bias2, *gain, *offset;
 } Sums;
@@ -229,8 +229,8 @@ static void add_residual_gradient(const MessageArgs *m, size_t row, const real *
     else row_add(n, dy, m->dresidual + row * n);
 }
 
-// dz, the gradient of the last product, of the rows of a chunk; gradients of gain, offset, residual and the last bias.
-// y is the product itself (dz may be y).
+// dz, the gradient of the last product, for the rows of a chunk, and the gradients of gain, offset, residual and the
+// last bias. y is the product itself (dz may be y).
 static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, const real *y, real *dz) {
     size_t n = m->out, k = m->edges.k;
     real *dbias = m->weight2 ? s->bias2 : s->bias1;
@@ -247,7 +247,7 @@ static void output_backward(const MessageArgs *m, const Work *w, const Sums *s, 
     }
 }
 
-// Products that the backward pass runs, and those of the forward pass whose results are not kept.
+// Plans the products of the backward pass, and those of the forward pass whose results were not kept.
 static void plan_backward_factors(WorkPlan *plan, const MessageArgs *m) {
     plan_factor(plan, TRANSPOSED, m->hidden, middle_width(m), m->weight1);
     if (m->weight2) plan_factor(plan, TRANSPOSED, m->hidden, m->out, m->weight2);
@@ -257,7 +257,7 @@ static void plan_backward_factors(WorkPlan *plan, const MessageArgs *m) {
     if (!m->kept_a || (m->weight2 && !m->kept_b) || (m->gain && !m->kept_y)) plan_forward_factors(plan, m);
 }
 
-// Both hidden layers backwards: dy (rows, out) -> da (rows, hidden), returned; ha, hb and y are used up.
+// Both hidden layers backwards: dy (rows, out) -> da (rows, hidden), which is returned. Overwrites ha, hb and y.
 static real *hidden_backward(const MessageArgs *m, const Work *w, const Sums *s, Chunk c, bool *ok) {
     size_t h = m->hidden, o = m->out;
     const real *dnext = w->y;
@@ -273,14 +273,14 @@ static real *hidden_backward(const MessageArgs *m, const Work *w, const Sums *s,
     return w->ha;
 }
 
-// da summed over the rows of each group.
+// Sums da over the rows of each group.
 static void sum_groups(const MessageArgs *m, const Work *w, Chunk c, const real *da) {
     size_t n = m->hidden, k = m->edges.k;
     memset(w->group, 0, c.groups * n * sizeof(real));
     for (size_t r = 0; r < c.rows; r++) row_add(n, da + r * n, w->group + r / k * n);
 }
 
-// Gradients of a term whose lines are `lines` rows of d, beginning with its line `first`.
+// Gradients of a term with `lines` rows of d, the first of which is row `first` of the term.
 static bool term_backward(const Work *w, const MessageTermArgs *t, size_t n, size_t first, size_t lines, const real *d,
                           real *dweight) {
     const real *x = t->x + first * t->width;
@@ -314,8 +314,8 @@ static bool terms_backward(const MessageArgs *m, const Work *w, const Sums *s, C
     return ok;
 }
 
-// Fills ha and hb as forward had them, and a, b with the slopes of the activations. Returns the last product, which
-// only the norm asks for.
+// Recomputes ha and hb of the forward pass, and the slopes of the activations in a and b. Returns the last product,
+// which only the norm needs.
 static const real *values_again(const MessageArgs *m, const Work *w, Chunk c, bool *ok) {
     size_t h = m->hidden, o = m->out;
     const real *a = m->kept_a ? m->kept_a + c.row * h : w->a, *b = m->kept_b ? m->kept_b + c.row * h : w->b;
@@ -339,7 +339,7 @@ static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, C
     return terms_backward(m, w, s, c, da, scatter) && ok;
 }
 
-// Gradients of what was taken by other end: the same sum for every such term.
+// Gradients of terms by other end: the same sum for each such term.
 static void finish_others(const MessageArgs *m, const WorkPlan *plan, const Work *w, int thread, int threads) {
     size_t first, last;
     thread_range(m->edges.others, thread, threads, &first, &last);

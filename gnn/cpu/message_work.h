@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks of rows, the buffers that a thread works in, and sums over threads for gnn/cpu/message.c.
+// Chunks of rows, buffers of a thread, and sums over threads for gnn/cpu/message.c.
 #ifndef VPD_GNN_CPU_MESSAGE_WORK_H
 #define VPD_GNN_CPU_MESSAGE_WORK_H
 
@@ -7,10 +7,10 @@
 #include "nn/cpu/cpu.h"
 #include "nn/matmul.h"
 
-// Rows of a chunk: six buffers of 128 columns and two weights stay near the L2 cache (docs/performance.md).
+// Rows per chunk, so that six buffers of 128 columns and two weights stay near the L2 cache (docs/performance.md).
 enum { MESSAGE_CHUNK_ROWS = 128, NARROW = 8 };
 
-// Whole groups, so that what a group gathers never crosses a chunk.
+// Whole groups, so that a group is never split between chunks.
 typedef struct Chunk {
     size_t group, groups, row, rows;
 } Chunk;
@@ -26,8 +26,7 @@ static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
     return (Chunk){index * per, groups, index * per * k, groups * k};
 }
 
-// A thread's buffers. `sums` holds its part of the gradients of weights, `others` of what is gathered or summed by
-// other end.
+// A thread's buffers. `sums` holds its part of the gradients of weights, `others` its sums by other end.
 typedef struct Work {
     real *group, *a, *ha, *b, *hb, *y, *line;
     real *sums, *others;
@@ -35,7 +34,7 @@ typedef struct Work {
     const struct WorkPlan *plan;
 } Work;
 
-// op(weight) (k, n), which the chunks' products share. Each thread packs its own.
+// op(weight) (k, n), which all chunks multiply with. Each thread packs its own copy.
 typedef struct Factor {
     const real *weight;
     Transpose turned;
@@ -44,7 +43,7 @@ typedef struct Factor {
 
 enum { MESSAGE_MAX_FACTORS = 2 * (MESSAGE_MAX_TERMS + 2) };
 
-// A gradient that every thread has a part of.
+// A gradient that is summed over threads.
 typedef struct SumSlot {
     real *to;
     size_t offset, size;
@@ -76,14 +75,14 @@ static inline void plan_slot(WorkPlan *plan, real *to, size_t size) {
     plan->sums_size += padded(size);
 }
 
-// Products with weight (rows, cols), or turned with its transpose, will be asked for.
+// Announces products with weight (rows, cols), or with its transpose if `turned`.
 static inline void plan_factor(WorkPlan *plan, Transpose turned, size_t rows, size_t cols, const real *weight) {
     size_t k = turned == TRANSPOSED ? cols : rows, n = turned == TRANSPOSED ? rows : cols;
     plan->factors[plan->factor_count++] = (Factor){weight, turned, k, n, plan->packed_size};
     plan->packed_size += padded(matmul_packed_size(plan->precision, k, n));
 }
 
-// One block of scratch memory for all threads; false when there is none.
+// Allocates one block of scratch memory for all threads; false if memory is short.
 static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
     size_t rows = plan->chunk_rows;
     plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) +
@@ -115,7 +114,7 @@ static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, in
     return w;
 }
 
-// y (rows, n) = x (rows, k) op(weight) + beta y with a planned factor.
+// y (rows, n) = x (rows, k) op(weight) + beta y, with a planned factor.
 static inline bool times_weight(const Work *w, size_t rows, const real *x, Transpose turned, const real *weight,
                                 real beta, real *y) {
     const Factor *f = w->plan->factors;
@@ -123,13 +122,13 @@ static inline bool times_weight(const Work *w, size_t rows, const real *x, Trans
     return matmul_packed(w->plan->precision, PLAIN, rows, f->n, f->k, x, f->k, w->packed + f->offset, beta, y, f->n);
 }
 
-// sum (k, n) += x (rows, k) transposed, times d (rows, n): the gradient of a weight.
+// sum (k, n) += x^T d, for x (rows, k) and d (rows, n): the gradient of a weight.
 static inline bool add_weight_gradient(const Work *w, size_t rows, size_t k, size_t n, const real *x, const real *d,
                                        real *sum) {
     return matmul(w->plan->precision, TRANSPOSED, PLAIN, k, n, rows, x, k, d, n, 1, sum, n);
 }
 
-// This thread's share of adding the parts of all threads into the gradients, in thread order.
+// This thread's share of adding all threads' parts to the gradients, in thread order.
 static inline void add_sums(const WorkPlan *plan, const Work *own, int thread, int threads) {
     const real *part0 = own->sums - plan->stride * (size_t)thread;
     for (size_t s = 0; s < plan->slot_count; s++) {

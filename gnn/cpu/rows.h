@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over one row or one block of rows, in a form that compilers vectorise. Each block of memory is read and written
-// once where that can be: after the products, these loops are what the dynamics spends its time on.
+// Loops over one row or one block of rows, in a form that compilers vectorise. If possible, each block of memory is
+// read and written once: besides the products, most time of the dynamics is spent in these loops.
 #ifndef VPD_GNN_CPU_ROWS_H
 #define VPD_GNN_CPU_ROWS_H
 
@@ -10,7 +10,7 @@
 
 #define NORM_EPS ((real)1e-5)
 
-// a * b + c, in one instruction where there is one (the flags forbid the compiler to do so by itself).
+// a * b + c in one instruction if the processor has one; compiler flags do not allow it implicitly.
 #if defined(__FMA__) && !defined(VPD_DOUBLE)
 #define MADD(a, b, c) __builtin_fmaf(a, b, c)
 #else
@@ -21,9 +21,9 @@
 #ifdef VPD_DOUBLE
 static inline double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 #else
-// To 2e-6 relative, 1e-7 absolute. exp(-x) = 2^v = 2^n p(v - n) with n the whole number nearest to v, |v| clamped to
-// 126; p is fitted on [-1/2, 1/2] (7e-8 relative). The sum v + 1.5 * 2^23 holds n in its low bits: shifted, they are
-// added to p's exponent.
+// Error below 2e-6 relative, 1e-7 absolute. exp(-x) = 2^v = 2^n p(v - n), where n is the integer nearest to v and |v|
+// is clamped to 126; p is fitted on [-1/2, 1/2] (7e-8 relative). The sum v + 1.5 * 2^23 has n in its low bits, which
+// are shifted and added to p's exponent.
 static inline float sigmoid(float x) {
     float v = x * -1.44269504f;
     int32_t bits, exponent;
@@ -128,7 +128,7 @@ static inline void rows_times_slope(size_t rows, size_t n, const real *restrict 
         }
 }
 
-// ---- sums over a row, in the same order on every processor: by places in a strip, then the strip's halves
+// ---- sums over a row, in the same order on every processor: by position in a strip, then halves of the strip
 
 enum { STRIP = 16 };
 typedef real Strip __attribute__((vector_size(STRIP * sizeof(real))));
@@ -153,7 +153,7 @@ static inline real strip_sum(Strip s) {
     return (q[0] + q[2]) + (q[1] + q[3]);
 }
 
-// out = y + bias (NULL: nothing; out may be y), its mean and 1 / sqrt(variance + eps).
+// out = y + bias (may be NULL; out may be y), its mean, and 1 / sqrt(variance + eps).
 static inline void row_moments(size_t n, const real *restrict bias, const real *y, real *out, real *mean, real *scale) {
     Strip sums = {0}, squares = {0};
     size_t j = 0, whole = n - n % STRIP;
@@ -187,8 +187,8 @@ static inline void row_norm(size_t n, const real *restrict bias, const real *res
     for (size_t j = 0; j < n; j++) out[j] = MADD((out[j] - mean) * scale, gain[j], offset[j]);
 }
 
-// dz, the gradient of the norm's input y + bias (dz may be y), from dy, that of its output. Column sums of dz, of dy
-// times the normed input, and of dy are added to dbias, dgain, doffset.
+// dz, the gradient of the norm's input y + bias, from dy, the gradient of its output (dz may be y). Column sums of dz,
+// of dy times the normalised input, and of dy are added to dbias, dgain and doffset.
 static inline void row_norm_backward(size_t n, const real *restrict bias, const real *restrict gain,
                                      const real *restrict dy, const real *y, real *dz, real *restrict dbias,
                                      real *restrict dgain, real *restrict doffset) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums into lines that several threads reach: each thread has an array of its own, added in thread order.
+// Sums into rows that several threads write to: each thread has its own array, and arrays are added in thread order.
 #ifndef VPD_GNN_CPU_SCATTER_H
 #define VPD_GNN_CPU_SCATTER_H
 
@@ -10,7 +10,7 @@ typedef struct Scatter {
     size_t size; // elements of one array, padded
 } Scatter;
 
-// One array per thread in scratch memory; false when there is none.
+// Allocates one array per thread in scratch memory; false if memory is short.
 static inline bool scatter_open(Scatter *scatter, Device *device, size_t count) {
     scatter->size = (count + 15) & ~(size_t)15;
     scatter->memory = device_scratch(device, scatter->size * (size_t)device->threads);

@@ -5,7 +5,7 @@
 #include "gnn/edges.h"
 #include "nn/cuda/lists.h"
 
-// The rows of edges (groups * k) by their other end, so that sums over those that share one need no atomics.
+// Rows of edges (groups * k) sorted by their other end, so that sums by other end need no atomics.
 static inline CudaLists edges_by_other(Device *device, const GnnEdges *edges) {
     return cuda_lists(device, edges->groups * edges->k, edges->index, edges->others);
 }

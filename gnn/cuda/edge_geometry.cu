@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the edges of a group and over those that end in an other end, each by one thread in their order.
+// Sums over the edges of a group, and over those of an other end; one thread each, in the order of the edges.
 #include "gnn/cuda/by_other.h"
 #include "nn/cuda/each_row.h"
 

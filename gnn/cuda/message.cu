@@ -3,11 +3,11 @@
 #include "gnn/cuda/message_run.h"
 #include "nn/cuda/device.h"
 
-// Products of terms that all rows of a group share are taken once per group where they are this wide.
+// Products of terms by group are computed once per group if they have at least this many columns.
 constexpr size_t MESSAGE_WIDE = 32;
 
-// Moves wide terms by group from `m` to a call of its own, over groups: a sum of products without further layers. In
-// `m` they become one term without a weight, whose lines are scratch memory.
+// Moves wide terms by group from `m` to a separate call over groups, which only sums products. In `m` they become one
+// term without a weight, whose rows are in scratch memory.
 static MessageArgs split_groups(Device *device, MessageArgs *m) {
     MessageArgs of_groups = {};
     size_t left = 0;
@@ -34,7 +34,7 @@ static bool fits(Device *device, const MessageArgs *m) {
 
 typedef bool Run(Device *device, const MessageArgs *m);
 
-// In the device's precision; in f32 where that needs more shared memory than there is.
+// Runs in the device's precision, or in f32 if that precision needs more shared memory than there is.
 static void run(Device *device, const MessageArgs *m, Run *f32, Run *tf32, Run *bf16) {
     Precision precision = device->precision;
     if (precision == PRECISION_TF32 && tf32(device, m)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward of the fused MLP. A block takes tiles of rows through all layers in registers and shared memory;
-// what leaves it is what the caller keeps, sums over groups or other ends, and its part of the weights' gradients.
+// Forward and backward pass of the fused MLP. A block takes tiles of rows through all layers in registers and shared
+// memory. It writes only what the caller keeps, sums by group or other end, and its part of the weights' gradients.
 #ifndef VPD_GNN_CUDA_MESSAGE_KERNELS_H
 #define VPD_GNN_CUDA_MESSAGE_KERNELS_H
 
@@ -10,7 +10,7 @@ constexpr real NORM_EPS = 1e-5f;
 
 // ---- one tile
 
-// Lines of a tile in a (rows, n) matrix, which may be NULL.
+// Writes a tile to rows of a (rows, n) matrix, which may be NULL.
 template <class T> static __device__ inline void write_rows(const T &tile, const TileRows &t, unsigned n, real *to) {
     UNROLL_LOOP(i, T::R) {
         int32_t row = t.row[tile.row(i)];
@@ -63,7 +63,7 @@ static __device__ inline void activate_rows(const real *bias, unsigned n, T &til
     }
 }
 
-// f(row of the tile, row) for the rows of a warp that are there.
+// Calls f(row of the tile, row) for the present rows of a warp.
 template <class S, class F> static __device__ inline void each_row(const TileRows &t, F f) {
     UNROLL(1)
     for (unsigned i = 0; i < S::ROWS; i++) {
@@ -76,7 +76,7 @@ template <class S, class F> static __device__ inline void each_row(const TileRow
 template <int COLS>
 static __device__ inline void row_moments(const real (&v)[COLS], unsigned n, real *mean, real *scale) {
     real sum = 0, square = 0;
-    UNROLL_LOOP(j, COLS) sum += v[j]; // zero behind n
+    UNROLL_LOOP(j, COLS) sum += v[j]; // columns after n are zero
     *mean = tile_row_sum(sum) / static_cast<real>(n);
     UNROLL_LOOP(j, COLS)
     if (Tile<1, COLS>::col(j) < n) square += (v[j] - *mean) * (v[j] - *mean);
@@ -92,7 +92,7 @@ static __device__ inline const TensorFactor &last_factor(const MessageArgs &m, c
     return m.weight2 ? w.plain.weight2 : w.plain.weight1;
 }
 
-// The last products in x (tile rows, out) -> the rows that go out, there and in m.rows.
+// From the last products in x (tile rows, out) to the output rows, in place and in m.rows.
 template <class S> static __device__ inline void finish_rows(const MessageArgs &m, const TileRows &t, real *x) {
     unsigned n = out_width(m);
     UNROLL(1)
@@ -158,7 +158,7 @@ static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void forward_tiles(
     if constexpr (TENSOR_CORES || !S::TENSOR) forward_block<S>(m, w);
 }
 
-// Segments that no tile holds whole: empty ones, and the sum of their pieces for the others.
+// Finishes segments that no tile holds completely: empty ones, and those that need the sum of their pieces.
 static __global__ void finish_segments(MessageArgs m, MessageWork w, size_t tile_rows) {
     const MessageSegments &s = w.segments;
     WARP_LOOP(segment, s.count) {
@@ -176,7 +176,7 @@ static __global__ void finish_segments(MessageArgs m, MessageWork w, size_t tile
 
 // ---- backward
 
-// Fills ha and hb (the last hidden values; ha itself with one layer) as forward had them, and the slopes.
+// Recomputes ha and hb of the forward pass (hb is the last hidden layer, or ha itself with one layer), and the slopes.
 template <class S>
 static __device__ inline void hidden_again(const MessageArgs &m, const MessageWork &w, const TileRows &t, real *ha,
                                            real *hb, real *x, real *strip, HiddenSlopes<S> &slope_a,
@@ -194,7 +194,7 @@ static __device__ inline void hidden_again(const MessageArgs &m, const MessageWo
     tile_store(v, n, hb, S::STRIDE);
 }
 
-// 1 / the rows that are in mean `line`
+// 1 / number of rows in mean `line`.
 static __device__ inline real mean_share(const MessageArgs &m, size_t line) {
     if (m.mean_kind == MEAN_OTHER) return 1 / static_cast<real>(m.edges.count[line]);
     int present = 0;
@@ -202,7 +202,7 @@ static __device__ inline real mean_share(const MessageArgs &m, size_t line) {
     return 1 / static_cast<real>(present);
 }
 
-// The gradient of row r of a tile as it went out.
+// Gradient of output row r of a tile.
 template <int COLS>
 static __device__ inline void row_gradient(const MessageArgs &m, const TileRows &t, unsigned r, real (&dy)[COLS]) {
     unsigned n = out_width(m);
@@ -216,8 +216,8 @@ static __device__ inline void row_gradient(const MessageArgs &m, const TileRows 
     UNROLL_LOOP(j, COLS) dy[j] += share * mean[j];
 }
 
-// to[j] = or, with `add`, += the sums of the columns of x (tile rows, n), which each warp has just written: behind this
-// all see it.
+// to[j] = (or += with `add`) the column sums of x (tile rows, n), which each warp has just written; ends with x visible
+// to all warps.
 template <class S, int COLS>
 static __device__ inline void sum_columns(const real *x, unsigned n, bool add, real *strip, real *to) {
     real sum[COLS] = {}, v[COLS];
@@ -229,8 +229,8 @@ static __device__ inline void sum_columns(const real *x, unsigned n, bool add, r
     tile_column_sums(sum, n, add, strip, to);
 }
 
-// v, what the norm saw but for its bias, becomes its gradient, from that of the norm's output. Columns from n on, where
-// dy is 0, hold anything.
+// Replaces v, the input of the norm without its bias, by its gradient, given the gradient of the norm's output. Columns
+// from n on, where dy is 0, are undefined.
 template <int COLS>
 static __device__ inline void norm_backward(const MessageArgs &m, const real (&dy)[COLS], real (&v)[COLS],
                                             real (&dgain)[COLS], real (&doffset)[COLS]) {
@@ -251,7 +251,8 @@ static __device__ inline void norm_backward(const MessageArgs &m, const real (&d
     UNROLL_LOOP(j, COLS) v[j] = scale * (dy[j] * gain[j] - (v[j] * along + sum));
 }
 
-// The last products in z (tile rows, out) become their gradients; gradients of residual, gain, offset and last bias.
+// Replaces the last products in z (tile rows, out) by their gradients; also gradients of residual, gain, offset and
+// last bias.
 template <class S>
 static __device__ inline void output_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
                                               real *z, real *strip, real *part) {
@@ -277,14 +278,15 @@ static __device__ inline void output_backward(const MessageArgs &m, const Messag
     sum_columns<S, S::OUT>(z, n, add, strip, part + (m.weight2 ? w.bias2 : w.bias1));
 }
 
-// to (depth, n) = or, with `add`, += a^T d over the tile's rows, lines of S::STRIDE; barriers are the caller's.
+// to (depth, n) = (or += with `add`) a^T d over the tile's rows, in lines of S::STRIDE. The caller provides barriers.
 template <class S, int COLS>
 static __device__ inline void outer(real *a, unsigned depth, real *d, unsigned n, bool add, real *to) {
     if constexpr (S::TENSOR) tensor_tile_outer<S>(a, depth, d, n, add, to);
     else tile_outer<S::ROWS, COLS>(a, depth, d, S::STRIDE, n, add, to);
 }
 
-// The hidden layers: da, and gradients of their weights and biases. ha and hb are as hidden_again() leaves them.
+// Backward pass of the hidden layers: da, and gradients of their weights and biases. Expects ha and hb as
+// hidden_again() leaves them.
 template <class S>
 static __device__ inline void layers_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
                                               real *ha, real *hb, real *dz, real *strip, real *part,
@@ -319,12 +321,12 @@ static __device__ inline void layers_backward(const MessageArgs &m, const Messag
     sum_columns<S, S::HIDDEN>(ha, h, add, strip, part + w.bias0);
 }
 
-// Whether a term's rows are not its own lines: k of them have one.
+// Whether k rows share one line of the term.
 static __device__ inline bool is_shared(const MessageArgs &m, const MessageTermArgs &term) {
     return term.kind == TERM_GROUP && m.edges.k > 1;
 }
 
-// The gradients of the inputs [first, first + count), COLS columns of a tile's lane: da W^T, by way of x.
+// Gradients of the inputs [first, first + count), COLS columns per lane: da W^T, computed in x.
 template <class S, int COLS>
 static __device__ inline void inputs_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t,
                                               unsigned first, unsigned count, const real *da, real *x, real *strip) {
@@ -355,7 +357,7 @@ static __device__ inline void inputs_backward(const MessageArgs &m, const Messag
     });
 }
 
-// Gradients of terms, from da (tile rows, hidden) in shared memory; x is a buffer like it.
+// Gradients of terms from da (tile rows, hidden) in shared memory; x is another such buffer.
 template <class S>
 static __device__ inline void terms_backward(const MessageArgs &m, const MessageWork &w, const TileRows &t, bool add,
                                              real *da, real *x, real *strip, real *part) {
@@ -375,7 +377,7 @@ static __device__ inline void terms_backward(const MessageArgs &m, const Message
             weights = weights || term.dweight;
             inputs = inputs || term.dx;
         });
-        if (weights || inputs) __syncthreads(); // x has been read
+        if (weights || inputs) __syncthreads(); // x was read completely
         if (weights) {
             read_inputs<S>(m, t, first, count, x);
             __syncthreads();
@@ -413,7 +415,7 @@ static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles
     if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S>(m, w);
 }
 
-// The parts of all blocks, in their order, into the gradients.
+// Adds the parts of all blocks to the gradients, in order of the blocks.
 static __global__ void add_parts(MessageSlots s) {
     GRID_LOOP(i, s.part_size) {
         size_t slot = 0;
@@ -425,7 +427,7 @@ static __global__ void add_parts(MessageSlots s) {
     }
 }
 
-// to (groups, width) += the sum of each group's k rows
+// to (groups, width) += sum of each group's k rows
 static __global__ void add_groups(size_t groups, size_t k, size_t width, const real *x, real *to) {
     GRID_LOOP(i, groups * width) {
         size_t group = i / width, j = i - group * width;

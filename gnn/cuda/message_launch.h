@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of gnn/cuda/message_kernels.h in one precision: each has a file of its own, so that they compile side by
-// side.
+// Launches of gnn/cuda/message_kernels.h in one precision. Each precision has its own file, so that they compile in
+// parallel.
 #ifndef VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 #define VPD_GNN_CUDA_MESSAGE_LAUNCH_H
 
 #include "gnn/cuda/message_kernels.h"
 #include "gnn/cuda/message_run.h"
 
-// Blocks of a backward pass: no more than this, and than have room for their parts of the gradients (elements). Both
-// fix the order of sums, and so do not depend on the GPU.
+// Largest number of blocks of a backward pass, and of elements for their parts of the gradients. Both determine the
+// order of sums, and so do not depend on the GPU.
 constexpr size_t MESSAGE_BLOCKS = 256, MESSAGE_PART_ROOM = 1 << 25;
 
-// f of the smallest shape that holds the widths.
+// Calls f with the smallest shape that fits the widths.
 template <Precision P, class F> static bool with_shape(size_t hidden, size_t out, F f) {
     size_t width = hidden > out ? hidden : out;
     if (width <= 32) return f(MessageShape<P, 8, 1, 1>());
@@ -21,13 +21,13 @@ template <Precision P, class F> static bool with_shape(size_t hidden, size_t out
     return f(MessageShape<P, 2, 16, 16>());
 }
 
-// A launch of tiles with `buffers` of them in shared memory.
+// Launch of tiles that need `buffers` tile-sized buffers in shared memory.
 typedef struct TileLaunch {
     unsigned threads;
     size_t tile_rows, shared;
 } TileLaunch;
 
-// Fewer rows where the GPU has little shared memory; no threads where it has too little.
+// Uses fewer rows if the GPU has little shared memory, and no threads if it has too little.
 template <class S> static TileLaunch tile_launch(Device *device, size_t buffers) {
     for (unsigned threads = CUDA_THREADS; threads >= CUDA_WARP; threads /= 2) {
         size_t rows = threads / CUDA_WARP * S::ROWS;
@@ -61,7 +61,7 @@ static void launch_segments(Device *device, const MessageArgs *m, const MessageW
     LAUNCH(device, cuda_blocks(count, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, finish_segments, *m, *w, tile_rows);
 }
 
-// Weights for tensor cores, and with `turned` their transposes.
+// Weights in tensor-core layout, and with `turned` their transposes.
 template <class S> static void plan_factors(Device *device, const MessageArgs *m, bool turned, MessageWork *w) {
     TensorSources all = {};
     for (int turn = 0; turn <= turned; turn++) {
@@ -105,7 +105,7 @@ static size_t add_slot(MessageSlots *s, real *to, size_t size) {
     return s->part_size - size;
 }
 
-// What each block sums of the gradients of weights, and where.
+// Places of the weights' gradients that each block sums.
 static MessageSlots plan_slots(const MessageArgs *m, MessageWork *w) {
     MessageSlots s = {};
     size_t h = m->hidden, o = m->out, middle = m->weight2 ? h : o;
@@ -127,7 +127,7 @@ static size_t part_count(size_t tiles, size_t part_size) {
     return count < room ? count : room;
 }
 
-// Scratch memory for gradients that several rows add to.
+// Scratch memory for gradients that several rows contribute to.
 static void plan_sums(Device *device, const MessageArgs *m, MessageWork *w) {
     bool by_other = false;
     for (size_t i = 0; i < m->term_count; i++) {

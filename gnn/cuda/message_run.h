@@ -7,7 +7,8 @@
 
 #include "gnn/message.h"
 
-// False, with nothing done, where the GPU has too little shared memory for layers this wide; at most MESSAGE_WIDEST.
+// False without doing anything if the GPU has too little shared memory for layers of this width; at most
+// MESSAGE_WIDEST.
 constexpr size_t MESSAGE_WIDEST = 512;
 template <Precision P> bool message_run_forward(Device *device, const MessageArgs *m);
 template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m);

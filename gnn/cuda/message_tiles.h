@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What forward and backward of gnn/cuda/message.cu do with a tile of rows.
+// Operations of gnn/cuda/message.cu on a tile of rows.
 #ifndef VPD_GNN_CUDA_MESSAGE_TILES_H
 #define VPD_GNN_CUDA_MESSAGE_TILES_H
 
@@ -8,7 +8,7 @@
 
 #include "gnn/message.h"
 
-// How products round, ROWS of a warp, hidden and out columns of a lane (of a Tile).
+// Precision of products, ROWS per warp, hidden and output columns per lane (of a Tile).
 template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     static constexpr Precision PRECISION = P;
     static constexpr bool TENSOR = P != PRECISION_F32;
@@ -24,15 +24,15 @@ template <Precision P, int ROWS_, int HIDDEN_, int OUT_> struct MessageShape {
     using Hidden = TileOf<HIDDEN>;
     using Out = TileOf<OUT>;
 
-    // Between what a thread does with its part of a tile and what a warp does with its rows.
+    // Synchronises what a thread does with its part of a tile with what a warp does with its rows.
     static __device__ void share() {
         if constexpr (TENSOR) __syncthreads();
         else __syncwarp();
     }
 };
 
-// Sums over runs of rows that stand together: those of a group, or of an other end. A run that ends within its tile is
-// written to `sum`; the pieces of others to `piece`, where line (tile + segment) is nobody else's.
+// Sums over consecutive rows, of a group or an other end. A segment that ends within its tile is written to `sum`;
+// pieces of others go to `piece`, row (tile + segment), which no one else writes.
 typedef struct MessageSegments {
     size_t count, width;
     real *sum;   // (count, width), overwritten, NULL = no sums
@@ -40,7 +40,7 @@ typedef struct MessageSegments {
     bool mean;   // over present rows
 } MessageSegments;
 
-// Gradients of which every block sums a part: elements `offset` .. of a part belong to `to`.
+// A gradient of which every block sums a part; elements from `offset` of a part belong to `to`.
 typedef struct MessageSlot {
     real *to;
     size_t offset, size;
@@ -57,11 +57,11 @@ typedef struct MessageSlots {
 typedef struct MessageWork {
     size_t rows, tiles;
     unsigned inputs;    // columns of all terms with a weight
-    CudaLists by_other; // the order of rows; row NULL: their own
+    CudaLists by_other; // order of rows; row NULL: unchanged
     MessageSegments segments;
     struct {
         TensorFactor terms, weight1, weight2;
-    } plain, turned; // weights for tensor cores: all terms' below one another
+    } plain, turned; // weights in tensor-core layout, all terms' below one another
     // backward
     size_t part_size;
     real *part;                                                        // (blocks, part_size)
@@ -82,8 +82,7 @@ static __device__ inline real segment_share(const MessageArgs &m, const MessageW
     return present ? 1 / static_cast<real>(present) : 0;
 }
 
-// The rows of a tile, in shared memory: their number (-1 behind the last), group and other end (-1 where there is
-// none), and segment.
+// The rows of a tile, in shared memory: row number (-1 after the last), group, other end (-1: none), and segment.
 typedef struct TileRows {
     int32_t *row, *group, *other, *segment;
 } TileRows;
@@ -96,7 +95,7 @@ static __device__ inline TileRows tile_rows_in(real *memory, unsigned rows) {
 // Begins and ends with a barrier.
 static __device__ inline void find_rows(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
                                         const TileRows &t) {
-    __syncthreads(); // the last tile is through
+    __syncthreads(); // the last tile is finished
     THREAD_LOOP(r, tile_rows) {
         size_t at = tile * tile_rows + r,
                row = w.by_other.item && at < w.rows ? static_cast<size_t>(w.by_other.item[at]) : at;
@@ -111,7 +110,7 @@ static __device__ inline void find_rows(const MessageArgs &m, const MessageWork 
     __syncthreads();
 }
 
-// Sums of the present rows of each segment of a tile (tile rows, width) in shared memory, lines of `stride`.
+// Sums the present rows of each segment of a tile (tile rows, width) in shared memory, lines of `stride`.
 static __device__ inline void sum_segments(const MessageArgs &m, const MessageWork &w, size_t tile, unsigned tile_rows,
                                            const TileRows &t, const real *x, unsigned stride) {
     const MessageSegments &s = w.segments;
@@ -134,7 +133,7 @@ static __device__ inline void sum_segments(const MessageArgs &m, const MessageWo
 // ---- the first layer
 
 // The inputs of a row are the columns of all terms with a weight, side by side. Calls f(term, from, to, at) for the
-// columns [from, to) of each that are among the inputs [first, first + count), where they begin at first + at.
+// columns [from, to) of each term that lie among the inputs [first, first + count), where they start at first + at.
 template <class F> __device__ inline void each_input(const MessageArgs &m, unsigned first, unsigned count, F f) {
     unsigned begin = 0;
     for (size_t i = 0; i < m.term_count; i++) {
@@ -171,14 +170,14 @@ __device__ inline void read_inputs(const MessageArgs &m, const TileRows &t, unsi
 template <class S, class T>
 __device__ inline void tensor_tile_product(const real *x, unsigned depth, const TensorFactor &factor, unsigned line,
                                            unsigned col, T &sum) {
-    __syncthreads(); // x is there
+    __syncthreads(); // x is written
     tensor_product<S::PRECISION>(x + T::first_row() * S::STRIDE, S::STRIDE, depth, factor, line,
                                  col / TENSOR_COLS + T::first_tile(), sum.v);
-    __syncthreads(); // x has been read
+    __syncthreads(); // x was read completely
 }
 
-// to (depth, n) = or, with `add`, += a^T d: the sum over the tile's rows of a (rows, depth) and d (rows, n), both in
-// lines of S::STRIDE. Each warp makes pieces of its own; barriers are the caller's.
+// to (depth, n) = (or += with `add`) a^T d, summed over the tile's rows of a (rows, depth) and d (rows, n), both in
+// lines of S::STRIDE. Each warp computes separate pieces; the caller provides barriers.
 template <class S>
 __device__ inline void tensor_tile_outer(real *a, unsigned depth, real *d, unsigned n, bool add, real *to) {
     unsigned rows = blockDim.x / CUDA_WARP * S::ROWS;
@@ -239,7 +238,7 @@ static __device__ inline void activate(real *v, real *slope) {
     *v = y;
 }
 
-// Slopes of a tile's values; those of bfloat16 products two to a register.
+// Slopes of a tile's values; for bfloat16 products two per register.
 template <class T, bool PACKED> struct Slopes {
     real v[T::R][T::C];
     __device__ void put(unsigned i, const real (&s)[T::C]) { UNROLL_LOOP(j, T::C) v[i][j] = s[j]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Particles by one thread each; nodes by one warp each, from the list of the edges that end in them.
+// One thread per particle; one warp per node, which goes through the list of its edges.
 #include "gnn/cuda/by_other.h"
 #include "nn/cuda/each_row.h"
 
@@ -11,9 +11,9 @@ static __global__ void blend(NodeBlendArgs a, real *w) {
     GRID_LOOP(group, a.edges.groups) blend_group(&a, group, w + group * a.edges.k);
 }
 
-enum { MOTION_MOST = 7 }; // numbers of a node's motion, without features
+enum { MOTION_MOST = 7 }; // numbers per node of its motion, without features
 
-// Fills the weights w (groups, k); dw (groups, k) is working memory.
+// Fills the weights w (groups, k); dw (groups, k) is scratch memory.
 static __global__ void groups_backward(NodeBlendArgs a, real *w, real *dw) {
     GRID_LOOP(group, a.edges.groups) {
         size_t first = group * a.edges.k, last = first + a.edges.k;

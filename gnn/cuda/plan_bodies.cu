@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of particles, their sides, and what they will meet.
+// Bodies of moving particles, their surfaces, and their contacts.
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
@@ -7,9 +7,9 @@
 #include "nn/cuda/device.h"
 #include "nn/cuda/each_row.h"
 
-// ---- bodies: a forest in body[], each row's parent no larger than the row (ECL-CC, Jaiganesh and Burtscher 2018).
-// Roots alone are given parents, by compare-and-swap, so a parent that was read late is an ancestor all the same, and
-// the root of a body is its smallest row in whatever order its edges come.
+// ---- bodies: a forest in body[], where no row's parent is larger than the row (ECL-CC, Jaiganesh and Burtscher 2018).
+// Only roots get parents, by compare-and-swap, so a parent that was read late is still an ancestor, and the root of a
+// body is its smallest row for any order of its edges.
 
 static __global__ void begin_bodies(size_t count, int32_t *body) {
     GRID_LOOP(i, count) body[i] = static_cast<int32_t>(i);
@@ -18,7 +18,7 @@ static __global__ void begin_bodies(size_t count, int32_t *body) {
 static __device__ int32_t root_of(volatile int32_t *body, int32_t i) {
     for (int32_t up = body[i]; up != i; up = body[i]) {
         int32_t next = body[up];
-        body[i] = next; // halves the way for those who come after
+        body[i] = next; // path halving, for later searches
         i = next;
     }
     return i;
@@ -56,7 +56,7 @@ void plan_bodies_cuda(Device *device, const PlanBodiesArgs *a) {
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, finish_bodies, a->count, a->body);
 }
 
-// ---- sides, a warp for each particle
+// ---- planes of other bodies, a warp for each particle
 
 static __global__ void list_own(PlanSidesArgs a, int32_t *size) {
     WARP_LOOP(i, a.count) {
@@ -94,21 +94,21 @@ void plan_sides_cuda(Device *device, const PlanSidesArgs *a) {
     arena_release(&device->scratch, mark);
 }
 
-// ---- meetings
+// ---- contacts
 
-// In the row of a body's first particle. first: the particle that will soonest meet something, -1 none.
+// In the row of a body's first particle. first: the particle that makes contact first, -1 none.
 struct Body {
     real middle[3];
     int32_t first;
 };
 
-// Ascending with x; the sign of 0 makes no difference.
+// Keys in ascending order of x; +0 and -0 need no distinction.
 static __device__ unsigned order_of(float x) {
     unsigned bits = __float_as_uint(x + 0);
     return bits >> 31 ? ~bits : bits | 1u << 31;
 }
 
-// A block for each body looks through all particles: bodies are few.
+// One block per body goes through all particles, because bodies are few.
 static __global__ void find_meetings(PlanMeetArgs a, Body *bodies) {
     __shared__ unsigned long long soonest;
     BLOCK_LOOP(root, a.particles) {

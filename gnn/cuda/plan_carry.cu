@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Velocities of nodes from how their particles moved.
+// Velocities of nodes from the displacements of their particles.
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/by_other.h"
@@ -11,7 +11,7 @@ static __global__ void share_particles(PlanCarryArgs a, real *weight) {
     GRID_LOOP(i, a.edges.groups) plan_softmax(k, a.edges.index + i * k, a.logit + i * k, weight + i * k);
 }
 
-// A warp for each node adds its particles' moments.
+// One warp per node adds its particles' moments.
 static __global__ void carry_nodes(PlanCarryArgs a, CudaLists edges, const real *weight) {
     WARP_LOOP(o, a.edges.others) {
         real sum[PLAN_MOMENTS] = {0}, d[3];

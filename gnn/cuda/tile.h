@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's tile of rows: how its values lie in registers and in shared memory, and its products with weights.
+// A block's tile of rows: layout in registers and in shared memory, and products with weights.
 //
-// Tile: a warp owns ROWS whole rows, so what happens within a row (a norm) needs no shared memory, and a product, in
-// fp32 with sums in the order of their index, may replace its own left side. TensorTile: as tensor cores leave sums, 16
-// rows and a part of the columns to a warp. In shared memory the tile's lines have 32 * COLS elements or more: columns
-// from `n` on are zero.
+// Tile: a warp owns ROWS complete rows, so operations within a row (a norm) need no shared memory, and a product, in
+// fp32 with sums in the order of the index, may overwrite its left factor. TensorTile: the layout of tensor-core sums,
+// 16 rows and some of the columns per warp. In shared memory a line has 32 * COLS elements or more; columns from `n` on
+// are zero.
 #ifndef VPD_GNN_CUDA_TILE_H
 #define VPD_GNN_CUDA_TILE_H
 
@@ -13,9 +13,9 @@
 
 #include <type_traits>
 
-constexpr unsigned TILE_STRIP = 16; // lines of a weight that are in shared memory at a time
+constexpr unsigned TILE_STRIP = 16; // lines of a weight in shared memory at a time
 
-// A thread's part of a tile: its warp's rows, every 32nd column.
+// A thread's part of a tile: the rows of its warp, every 32nd column.
 template <int ROWS, int COLS> struct Tile {
     static constexpr unsigned WIDTH = COLS * 32;
     static constexpr int R = ROWS, C = COLS;
@@ -29,10 +29,10 @@ template <int ROWS, int COLS> struct Tile {
     }
 };
 
-// The same number of rows and columns, ROWS to each warp of the block, as sums of tensor cores: two rows, and pairs of
-// columns.
+// The same number of rows and columns, ROWS per warp of the block, in the layout of tensor-core sums: two rows, and
+// pairs of columns.
 template <int ROWS, int COLS> struct TensorTile {
-    static constexpr unsigned WIDTH = COLS * 32, ACROSS = TENSOR_ROWS / ROWS; // warps beside one another
+    static constexpr unsigned WIDTH = COLS * 32, ACROSS = TENSOR_ROWS / ROWS; // warps side by side
     static constexpr int R = 2, C = ROWS * COLS / 2;
     real v[R][C];
 
@@ -46,13 +46,13 @@ template <int ROWS, int COLS> struct TensorTile {
     }
 };
 
-// The tile in whose columns COLS values of a line stand: `Layout`, or by default a Tile's.
+// The layout of COLS values of a line: `Layout`, or by default that of a Tile.
 template <class Layout, int COLS> using Columns = std::conditional_t<std::is_void_v<Layout>, Tile<1, COLS>, Layout>;
 
-// The sum over a row's columns, in all lanes that have some of them.
+// The sum over a row's columns, in all lanes that hold some of them.
 static __device__ inline real tile_row_sum(real part) { return warp_sum(part); }
 
-// ---- lines of n elements in global memory, this thread's columns of them
+// ---- lines of n elements in global memory; each thread has some columns
 
 // Columns from n on read as 0.
 template <class Layout = void, int COLS>
@@ -110,7 +110,7 @@ __device__ inline void write_columns(const real (&v)[COLS], unsigned n, real *li
     UNROLL_LOOP(j, COLS) line[T::col(j)] = T::col(j) < n ? v[j] : 0;
 }
 
-// A tile and its n columns of lines of `width`. Other warps see what was written behind a barrier.
+// A tile and its n columns of lines of `width`. Other warps see it after a barrier.
 template <class T> __device__ inline void tile_store(const T &tile, unsigned n, real *to, unsigned width) {
     UNROLL_LOOP(i, T::R) write_columns<T>(tile.v[i], n, to + tile.row(i) * width);
 }
@@ -119,7 +119,7 @@ template <class T> __device__ inline void tile_load(const real *from, unsigned w
     UNROLL_LOOP(i, T::R) read_columns<T>(from + tile.row(i) * width, tile.v[i]);
 }
 
-// strip (rows, width) = the first n columns of from (rows, n); the block works together.
+// strip (rows, width) = the first n columns of from (rows, n); all threads of the block cooperate.
 static __device__ inline void copy_lines(const real *from, unsigned rows, unsigned n, unsigned width, real *strip) {
     if (n % 4 == 0 && reinterpret_cast<uintptr_t>(from) % 16 == 0) {
         for (unsigned i = 4 * threadIdx.x; i < rows * n; i += 4 * blockDim.x)
@@ -138,7 +138,8 @@ static __device__ inline void copy_turned(const real *from, unsigned cols, unsig
     }
 }
 
-// sum += a w: a (tile rows, count) in shared memory, lines of a_width; w (count, 32 * COLS) in `strip`; count even.
+// sum += a w, with a (tile rows, count) in shared memory, lines of a_width, and w (count, 32 * COLS) in `strip`; count
+// is even.
 template <int ROWS, int COLS>
 __device__ inline void tile_madd(const real *a, unsigned a_width, const real *strip, unsigned count,
                                  Tile<ROWS, COLS> &sum) {
@@ -155,16 +156,16 @@ __device__ inline void tile_madd(const real *a, unsigned a_width, const real *st
     }
 }
 
-// sum += a W: a (tile rows, depth) in shared memory, lines of a_width; stage(k, count) writes lines k .. k + count - 1
-// of W (depth, n) to `strip`. Columns from n on become 0. The block works together; begins with a barrier. Each warp
-// reads its own rows of `a` alone, and has done so at the end.
+// sum += a W, with a (tile rows, depth) in shared memory, lines of a_width. stage(k, count) writes lines k .. k + count
+// - 1 of W (depth, n) to `strip`. Columns from n on become 0. All threads of the block cooperate; begins with a
+// barrier. Each warp reads only its own rows of `a`, and has read them at the end.
 template <int ROWS, int COLS, class Stage>
 __device__ inline void tile_product(const real *a, unsigned a_width, unsigned depth, unsigned n, real *strip,
                                     Stage stage, Tile<ROWS, COLS> &sum) {
     constexpr unsigned WIDTH = Tile<ROWS, COLS>::WIDTH;
     for (unsigned k = 0; k < depth; k += TILE_STRIP) {
         unsigned count = depth - k < TILE_STRIP ? depth - k : TILE_STRIP, whole = (count + 1) / 2 * 2;
-        __syncthreads(); // the strip has been read
+        __syncthreads(); // the strip was read completely
         stage(k, count);
         for (unsigned i = count * WIDTH + threadIdx.x; i < whole * WIDTH; i += blockDim.x) strip[i] = 0;
         __syncthreads();
@@ -175,8 +176,8 @@ __device__ inline void tile_product(const real *a, unsigned a_width, unsigned de
     __syncwarp();
 }
 
-// to (depth, n) = or, with `add`, += a^T d: the sum over the tile's rows of a (rows, depth) and d (rows, 32 * COLS),
-// both in shared lines of `width`. The block works together, each warp on lines of its own; barriers are the caller's.
+// to (depth, n) = (or += with `add`) a^T d, summed over the tile's rows of a (rows, depth) and d (rows, 32 * COLS),
+// both in shared lines of `width`. The block cooperates, each warp on separate lines; the caller provides barriers.
 template <int ROWS, int COLS>
 __device__ inline void tile_outer(const real *a, unsigned depth, const real *d, unsigned width, unsigned n, bool add,
                                   real *to) {
@@ -203,12 +204,12 @@ __device__ inline void tile_outer(const real *a, unsigned depth, const real *d, 
     }
 }
 
-// to[j] = or, with `add`, += the sum over the tile's rows of what each thread has summed over its own: part[j]. Uses
-// `strip`; the block works together, with barriers.
+// to[j] = (or += with `add`) the sum over the tile's rows of part[j], which each thread has summed over its own rows.
+// Uses `strip`; the block cooperates, with barriers.
 template <int COLS>
 __device__ inline void tile_column_sums(const real (&part)[COLS], unsigned n, bool add, real *strip, real *to) {
     using T = Tile<1, COLS>;
-    __syncthreads(); // the strip has been read
+    __syncthreads(); // the strip was read completely
     UNROLL_LOOP(j, COLS) strip[cuda_warp() * T::WIDTH + T::col(j)] = part[j];
     __syncthreads();
     THREAD_LOOP(j, n) {
