@@ -54,21 +54,21 @@ static bool cpu_runs(const char *isa) {
 }
 
 // The table of instruction set `wanted`, or the best one of this processor if it is NULL.
-static const CpuTable *choose_cpu_table(const char *wanted, const char *who, Error *err) {
+static Status choose_cpu_table(const char *wanted, const char *who, const CpuTable **out, Error *err) {
     for (size_t i = 0; i < sizeof cpu_tables / sizeof *cpu_tables; i++) {
-        const CpuTable *table = &cpu_tables[i];
-        if ((!wanted || !strcmp(wanted, table->isa)) && cpu_runs(table->isa)) return table;
+        *out = &cpu_tables[i];
+        if ((!wanted || !strcmp(wanted, (*out)->isa)) && cpu_runs((*out)->isa)) return STATUS_OK;
     }
-    error_set(err, STATUS_BAD_INPUT,
-              "%s%s: not compiled in, or this processor does not run it; use amx, avx512, avx2 or base", who, wanted);
-    return NULL;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s%s: not compiled in, or this processor does not run it; use amx, avx512, avx2 or base", who,
+                     wanted);
 }
 
 // If `isa` is NULL, VPD_ISA decides.
 static Status open_cpu(const char *isa, int threads, Device **out, Error *err) {
-    const CpuTable *table =
-        isa ? choose_cpu_table(isa, "--device cpu:", err) : choose_cpu_table(getenv("VPD_ISA"), "VPD_ISA=", err);
-    if (!table) return STATUS_BAD_INPUT;
+    const CpuTable *table;
+    Status status = choose_cpu_table(isa ? isa : getenv("VPD_ISA"), isa ? "--device cpu:" : "VPD_ISA=", &table, err);
+    if (status != STATUS_OK) return status;
     Device *device = calloc(1, sizeof *device);
     if (!device) return error_set(err, STATUS_FAILED, "out of memory for a device");
     device->nn = table->nn;

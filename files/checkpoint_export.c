@@ -73,8 +73,9 @@ static Status write_with_meta(const char *path, HostArrays *arrays, const Checkp
     char *config = options_to_yaml(config_record, &meta->config, false);
     char *values = calloc(config_record.count, VALUE_SIZE);
     SafetensorsText *texts = calloc(config_record.count + 8, sizeof *texts);
-    Status status = STATUS_FAILED;
-    if (config && values && texts) {
+    Status status =
+        config && values && texts ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: not written: out of memory", path);
+    if (status == STATUS_OK) {
         snprintf(step, sizeof step, "%ld", meta->step);
         snprintf(time_step, sizeof time_step, "%.17g", meta->time_step);
         const SafetensorsText own[] = {
@@ -84,8 +85,6 @@ static Status write_with_meta(const char *path, HostArrays *arrays, const Checkp
         size_t count = sizeof own / sizeof *own;
         count += describe_options(&meta->config, values, texts + count);
         status = write_arrays(path, arrays, half, texts, count, err);
-    } else {
-        error_set(err, STATUS_FAILED, "%s: not written: out of memory", path);
     }
     free(texts);
     free(values);

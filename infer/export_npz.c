@@ -214,14 +214,13 @@ Status export_npz(const RolloutFile *r, const char *path, Error *err) {
                   r->label_names ? r->label_names : "", "edit_history", r->edit_history ? r->edit_history : "");
     char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
     Archive *archive = calloc(1, sizeof *archive);
-    Status status = STATUS_FAILED;
-    if (text && archive) {
+    Status status =
+        text && archive ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: out of memory for the archive", path);
+    if (status == STATUS_OK) {
         archive->path = path;
         snprintf(type, sizeof type, "|S%zu", strlen(text));
         collect(archive, r, text, type);
         status = file_write_atomic(path, write_file, archive, err);
-    } else {
-        error_set(err, STATUS_FAILED, "%s: out of memory for the archive", path);
     }
     free(archive);
     free(text);
