@@ -125,7 +125,6 @@ typedef struct Bench {
     Tape tape;
     BenchScene scene;
     BenchPeak peak;
-    const real *device_m, *device_c;
 } Bench;
 
 static Tensor *on_device(Bench *b, const real *host, size_t rows, size_t cols) {

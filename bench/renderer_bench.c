@@ -4,7 +4,6 @@
 #include "base/camera.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
-#include "renderer/shade.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,17 +109,14 @@ static RendererParticles particles_on(Bench *b, Tape *tape) {
 }
 
 static void count_work(const Bench *b, const RendererIndex *index, const RendererSamples *samples, RendererBench *out) {
-    const RendererConfig *c = &b->renderer.config;
     SamplesFound cost = {0};
     int32_t used = 0;
     if (!b->device->failed) b->device->nn->download(b->device, &cost, samples->found, sizeof cost);
     if (!b->device->failed) b->device->nn->download(b->device, &used, samples->start + samples->rays, sizeof used);
-    double inputs = (double)shade_inputs((size_t)c->features, c->view_direction), h0 = c->hidden[0], h1 = c->hidden[1];
     out->particles = index->count;
     out->rays = b->rays;
     out->samples = (size_t)used;
     out->candidates = cost.candidates;
-    out->forward_flops = 2 * (double)out->samples * (inputs * h0 + h0 * h1 + h1 * 4);
     size_t lists = out->samples * (size_t)samples->neighbours, found = 0;
     int32_t *host = calloc(lists + 1, sizeof *host);
     if (host && !b->device->failed) b->device->nn->download(b->device, host, samples->neighbour, lists * sizeof *host);

@@ -11,8 +11,7 @@ typedef struct RendererBench {
     double neighbours;                         // particles per sample
     size_t candidates;                         // particles tested against samples
     BenchTime index, place, forward, backward; // of one step: these rays and one particle set; medians
-    double forward_flops; // products of the MLP, 2 per multiply-add; the backward pass has twice as many
-    BenchTime frame;      // drawing side x side pixels, including the index
+    BenchTime frame;                           // drawing side x side pixels, including the index
     int side;
     size_t tape_bytes; // peak of one step
 } RendererBench;

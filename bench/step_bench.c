@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { WARM_UP = 2, WARM_UP_WHOLE = 4, OPTIONS = 24, OPTION_LENGTH = 64 }; // graphs are captured in the third step
+enum { WARM_UP = 2, WARM_UP_WHOLE = 4, OPTION_LENGTH = 64 }; // graphs are captured in the third step
 enum {
     ROW_STEP,
     ROW_UPDATE,

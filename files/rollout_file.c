@@ -382,7 +382,7 @@ Status rollout_file_detect(const char *path, bool *found, Error *err) {
 }
 
 static Status take_words(const H5Place *file, RolloutFile *out, Error *err) {
-    struct Word {
+    struct {
         const char *name;
         char *out;
         size_t size;

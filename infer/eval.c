@@ -109,7 +109,7 @@ static const uint8_t *find_valid(Evaluation *e, int view) {
 
 static Status compare_view(Evaluation *e, int step, int view, Error *err) {
     size_t pixels = (size_t)e->info->H * (size_t)e->info->W, at = (size_t)view * pixels;
-    const struct Predicted {
+    const struct {
         const uint8_t *rgb;
         const float *depth;
     } predicted[METHOD_COUNT] = {[METHOD_MODEL] = {e->drawn.rgb, e->drawn.depth},

@@ -125,7 +125,6 @@ void vpd_free(Vpd *model) {
 void workspace_free(Workspace *workspace) {
     point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
-    free(workspace->floats);
     *workspace = (Workspace){0};
 }
 

@@ -36,8 +36,6 @@ void vpd_part(Tape *tape, VpdPart part);
 typedef struct Workspace {
     PointCloud cloud;
     Selection selection;
-    real *floats; // scratch
-    size_t float_capacity;
 } Workspace;
 
 void workspace_free(Workspace *workspace);
