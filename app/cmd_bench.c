@@ -115,20 +115,19 @@ static Status bench_renderer(Device *device, const BenchOptions *options, Error 
 typedef Status Bench(Device *device, const BenchOptions *options, Error *err);
 
 static Status read_options(const CommandLine *line, BenchOptions *out, Error *err) {
-    long repeat = 5;
     *out = (BenchOptions){.preset = STEP_PAPER,
                           .form = STEP_FORMS,
+                          .repeat = 5,
                           .data = command_text(line, "data", NULL),
                           .keep_mib = 1024,
                           .from = 1 << 12,
                           .to = 1 << 20};
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
     if (status == STATUS_OK) status = command_choice(line, "form", "paper|velocity|full|all", &out->form, err);
-    if (status == STATUS_OK) status = command_int(line, "repeat", 1, 64, &repeat, err);
+    if (status == STATUS_OK) status = command_small_int(line, "repeat", 1, 64, &out->repeat, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);
     if (status == STATUS_OK) status = command_int(line, "to", 64, 1 << 22, &out->to, err);
-    out->repeat = (int)repeat;
     out->json = command_has(line, "json");
     out->graph = command_has(line, "cuda-graph");
     out->whole = out->graph || command_has(line, "whole");

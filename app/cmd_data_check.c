@@ -142,14 +142,14 @@ static void picture_title(const CheckReport *report, char *out, size_t size) {
 // Checks the choice of the picture first, since the check takes minutes.
 typedef struct Drawing {
     const char *path; // NULL: nothing
-    long episode, frame;
+    int episode, frame;
 } Drawing;
 
 static Status read_drawing(const CommandLine *line, const Dataset *dataset, Drawing *out, Error *err) {
     *out = (Drawing){.path = command_text(line, "output", NULL)};
-    Status status = command_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &out->episode, err);
+    Status status = command_small_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &out->episode, err);
     if (!status)
-        status = command_int(line, "frame", 0, dataset_episode(dataset, (int)out->episode)->F - 1, &out->frame, err);
+        status = command_small_int(line, "frame", 0, dataset_episode(dataset, out->episode)->F - 1, &out->frame, err);
     return !status && out->path ? command_check_writable(out->path, err) : status;
 }
 
@@ -157,7 +157,7 @@ static Status draw(const Drawing *drawing, const Dataset *dataset, const CheckRe
     char title[160];
     if (!drawing->path) return STATUS_OK;
     picture_title(report, title, sizeof title);
-    return dataset_check_picture(dataset, (int)drawing->episode, (int)drawing->frame, title, drawing->path, err);
+    return dataset_check_picture(dataset, drawing->episode, drawing->frame, title, drawing->path, err);
 }
 
 static Status run_check(const CommandLine *line, Error *err) {

@@ -93,13 +93,6 @@ static Status parse_views(const char *text, int *views, ConvertOptions *options,
     return STATUS_OK;
 }
 
-static Status parse_number(const CommandLine *line, const char *flag, long min, long max, int *out, Error *err) {
-    long value = *out;
-    Status status = command_int(line, flag, min, max, &value, err);
-    *out = (int)value;
-    return status;
-}
-
 static Status parse_assigned(const CommandLine *line, ConvertOptions *options, Error *err) {
     const char *text = command_text(line, "assign", NULL);
     if (!text) return STATUS_OK;
@@ -140,10 +133,10 @@ static Status parse_options(const CommandLine *line, ConvertOptions *options, in
     Status status = split ? parse_splits("split", split, options->episodes, err) : STATUS_OK;
     if (!status && views) status = parse_views(views, kept, options, err);
     if (!status) status = parse_assigned(line, options, err);
-    if (!status) status = parse_number(line, "first", 0, INT_MAX, &options->first, err);
-    if (!status) status = parse_number(line, "frames", 1, INT_MAX, &options->count, err);
-    if (!status) status = parse_number(line, "stride", 1, INT_MAX, &options->stride, err);
-    if (!status) status = parse_number(line, "level", 1, 9, &options->deflate_level, err);
+    if (!status) status = command_small_int(line, "first", 0, INT_MAX, &options->first, err);
+    if (!status) status = command_small_int(line, "frames", 1, INT_MAX, &options->count, err);
+    if (!status) status = command_small_int(line, "stride", 1, INT_MAX, &options->stride, err);
+    if (!status) status = command_small_int(line, "level", 1, 9, &options->deflate_level, err);
     return status ? status : parse_pictures(line, options, err);
 }
 

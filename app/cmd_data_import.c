@@ -108,38 +108,35 @@ static Status run_import(const CommandLine *line, Error *err) {
     ImportOptions options = {.format = command_text(line, "format", NULL),
                              .near = NAN,
                              .far = NAN,
+                             .every = 1,
+                             .level = 4,
                              .name = command_text(line, "name", NULL)};
     const char *path;
-    long every = 1, holdout = 0, holdout_first = 0, window = 0, level = 4;
     int split = SPLIT_TRAIN;
     ImportReport report = {0};
     Status status = command_required(line, "output", &path, err);
     if (!status && access(command_argument(line, 0), R_OK))
         status = file_error(err, command_argument(line, 0), "open", errno);
     if (!status) status = command_size(line, "size", &options.H, &options.W, err);
-    if (!status) status = command_int(line, "every", 1, INT_MAX, &every, err);
-    if (!status) status = command_int(line, "holdout", 2, INT_MAX, &holdout, err);
-    if (!status && !holdout && command_text(line, "holdout-first", NULL))
+    if (!status) status = command_small_int(line, "every", 1, INT_MAX, &options.every, err);
+    if (!status) status = command_small_int(line, "holdout", 2, INT_MAX, &options.holdout, err);
+    if (!status && !options.holdout && command_text(line, "holdout-first", NULL))
         status = error_set(err, STATUS_BAD_INPUT, "--holdout-first needs --holdout N");
-    if (!status && holdout) status = command_int(line, "holdout-first", 0, holdout - 1, &holdout_first, err);
-    if (!status) status = command_int(line, "window", 1, INT_MAX, &window, err);
+    if (!status && options.holdout)
+        status = command_small_int(line, "holdout-first", 0, options.holdout - 1, &options.holdout_first, err);
+    if (!status) status = command_small_int(line, "window", 1, INT_MAX, &options.window, err);
     if (!status) status = command_real(line, "near", 0, 1e6, &options.near, err);
     if (!status) status = command_real(line, "far", 0, 1e6, &options.far, err);
     if (!status && options.far > 0 && options.near >= options.far)
         status =
             error_set(err, STATUS_BAD_INPUT, "--near %g --far %g: no depth lies between them; expected near below far",
                       options.near, options.far);
-    if (!status) status = command_int(line, "level", 1, 9, &level, err);
+    if (!status) status = command_small_int(line, "level", 1, 9, &options.level, err);
     if (!status) status = command_box(line, "bounds", options.bounds, &options.has_bounds, err);
     if (!status) status = take_recording(line, &options, err);
     if (!status) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status) return status;
-    options.every = (int)every;
-    options.holdout = (int)holdout;
-    options.holdout_first = (int)holdout_first;
-    options.window = (int)window;
     options.split = (Split)split;
-    options.level = (int)level;
     if (command_has(line, "skip-bad")) options.report = &report;
     status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
     json_t *object = NULL;

@@ -58,24 +58,22 @@ static Status tell(const CommandLine *line, const EpisodeInfo *episode, json_t *
 static Status run_show(const CommandLine *line, Error *err) {
     const char *path;
     Dataset *dataset = NULL;
-    ShowOptions options = {.depth = command_has(line, "depth")};
-    long episode = 0, view = -1, columns = 8, width = 160;
+    ShowOptions options = {.depth = command_has(line, "depth"), .view = -1, .columns = 8, .width = 160};
     Status status = command_required(line, "output", &path, err);
     if (!status && !name_ends(path, ".png") && !name_ends(path, ".gif"))
         status =
             error_set(err, STATUS_BAD_INPUT,
                       "--output %s: expected a name that ends in .png (a contact sheet) or .gif (an animation)", path);
     if (!status) status = command_check_writable(path, err);
-    if (!status) status = command_int(line, "columns", 1, 64, &columns, err);
-    if (!status) status = command_int(line, "width", 8, 2048, &width, err);
+    if (!status) status = command_small_int(line, "columns", 1, 64, &options.columns, err);
+    if (!status) status = command_small_int(line, "width", 8, 2048, &options.width, err);
     if (!status) status = command_real(line, "fps", 0.1, 50, &options.fps, err);
     if (!status) status = dataset_open(command_argument(line, 0), &dataset, err);
-    if (!status) status = command_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &episode, err);
-    if (!status) status = command_int(line, "view", 0, dataset_episode(dataset, (int)episode)->V - 1, &view, err);
-    options.episode = (int)episode;
-    options.view = (int)view;
-    options.columns = (int)columns;
-    options.width = (int)width;
+    if (!status)
+        status = command_small_int(line, "episode", 0, dataset_episode_count(dataset) - 1, &options.episode, err);
+    if (!status)
+        status =
+            command_small_int(line, "view", 0, dataset_episode(dataset, options.episode)->V - 1, &options.view, err);
     bool film = !status && name_ends(path, ".gif");
     json_t *written = json_array();
     if (!status && film) status = write_films(dataset, &options, path, written, err);

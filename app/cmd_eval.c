@@ -127,10 +127,10 @@ static Status eval_model(const CommandLine *line, const Dataset *dataset, const 
 
 static Status eval_folder(const CommandLine *line, const Dataset *dataset, const EvalEpisodes *episodes, IntList starts,
                           long steps, Report *report, Error *err) {
-    long stride = 1;
     EvalFramesOptions options = {.folder = command_text(line, "frames", NULL),
                                  .last_input = starts.count ? starts.v[0] : 1,
-                                 .steps = steps > 0 ? (int)steps : 0};
+                                 .steps = steps > 0 ? (int)steps : 0,
+                                 .stride = 1};
     if (starts.count > 1)
         return error_set(err, STATUS_BAD_INPUT, "--starts: expected one frame with --frames, found %d", starts.count);
     static const char *const of_models[] = {"episode", "seen", "pictures", "motion", "input-views", "raw", "device"};
@@ -138,8 +138,7 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
         if (command_has(line, of_models[i]))
             return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --frames", of_models[i]);
     memcpy(options.splits, episodes->split, sizeof options.splits);
-    Status status = command_int(line, "stride", 1, 100000, &stride, err);
-    options.stride = (int)stride;
+    Status status = command_small_int(line, "stride", 1, 100000, &options.stride, err);
     return status == STATUS_OK ? eval_frames(dataset, &options, report, err) : status;
 }
 

@@ -87,13 +87,13 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
 static Status run_page(const CommandLine *line, Error *err) {
     const char *out = command_text(line, "output", "index.html");
     int *episodes = NULL, capacity = 0;
-    long start = 3, steps = 16;
+    int start = 3, steps = 16;
     Dataset *dataset = NULL;
     Page *page = NULL;
     if (!command_has(line, "run") && !command_has(line, "carried"))
         return error_set(err, STATUS_BAD_INPUT, "expected --run FOLDER or --carried CHECKPOINT");
-    Status status = command_int(line, "start", 0, 1000000, &start, err);
-    if (status == STATUS_OK) status = command_int(line, "steps", 1, 1023, &steps, err);
+    Status status = command_small_int(line, "start", 0, 1000000, &start, err);
+    if (status == STATUS_OK) status = command_small_int(line, "steps", 1, 1023, &steps, err);
     if (status == STATUS_OK) status = output_check(line, out, "html", err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 0), &dataset, err);
@@ -112,8 +112,8 @@ static Status run_page(const CommandLine *line, Error *err) {
                               .episode_count = count < SHOWN ? count : SHOWN,
                               .measured = episodes,
                               .measured_count = count,
-                              .start = (int)start,
-                              .steps = (int)steps,
+                              .start = start,
+                              .steps = steps,
                               .log = &line->log};
         status = fill_page(line, page, &story, err);
         Status written = page_finish(page, status == STATUS_OK ? out : NULL, status == STATUS_OK ? err : NULL);

@@ -88,11 +88,9 @@ static Status run_selftest(const CommandLine *line, Error *err) {
     bool json = command_has(line, "json");
     FILE *file = NULL;
     Report report = {json || command_has(line, "output") ? json_array() : NULL, !json};
-    SelfTest test = {.large = command_has(line, "large"), .report = print_result, .context = &report};
+    SelfTest test = {.steps = 10, .large = command_has(line, "large"), .report = print_result, .context = &report};
     Error unwritten = {0};
-    long steps = 10;
-    Status status = command_int(line, "steps", 1, 1000, &steps, err);
-    test.steps = (int)steps;
+    Status status = command_small_int(line, "steps", 1, 1000, &test.steps, err);
     if (status == STATUS_OK)
         status = device_open(command_text(line, "reference", "cpu:base"), line->threads, &test.reference, err);
     if (status == STATUS_OK) status = command_open_device(line, &test.device, err);

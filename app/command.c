@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/threads.h"
 #include "model/config.h"
 
@@ -65,6 +66,13 @@ static Status read_as_option(const CommandLine *line, Option option, void *out, 
 Status command_int(const CommandLine *line, const char *flag, long min, long max, long *out, Error *err) {
     Option option = {.key = flag, .type = OPTION_INT, .min = (double)min, .max = (double)max};
     return read_as_option(line, option, out, err);
+}
+
+Status command_small_int(const CommandLine *line, const char *flag, int min, int max, int *out, Error *err) {
+    long value = *out;
+    Status status = command_int(line, flag, min, max, &value, err);
+    *out = (int)value;
+    return status;
 }
 
 Status command_real(const CommandLine *line, const char *flag, double min, double max, double *out, Error *err) {
@@ -172,9 +180,8 @@ static Status surplus_of_json(const CommandLine *line, const char *word, Error *
 
 Status command_unexpected(const CommandLine *line, int i, Error *err) {
     const char *word = line->arguments[i];
-    size_t length = strlen(word);
     char usage[256];
-    bool json = strcmp(word, "-") == 0 || (length > 5 && strcmp(word + length - 5, ".json") == 0);
+    bool json = strcmp(word, "-") == 0 || name_ends(word, ".json");
     if (json && flag_of(line->command, "json") && command_has(line, "json")) return surplus_of_json(line, word, err);
     format_usage(line->command, usage, sizeof usage);
     return error_set(err, STATUS_BAD_INPUT, "unexpected argument \"%.200s\"; %s", word, usage);

@@ -70,6 +70,7 @@ const char *command_text(const CommandLine *line, const char *flag, const char *
 const char *command_repeated(const CommandLine *line, const char *flag, int i);
 // *out keeps its value when the flag was not given.
 Status command_int(const CommandLine *line, const char *flag, long min, long max, long *out, Error *err);
+Status command_small_int(const CommandLine *line, const char *flag, int min, int max, int *out, Error *err);
 Status command_real(const CommandLine *line, const char *flag, double min, double max, double *out, Error *err);
 // One of "a|b|c"; *out becomes its index, or keeps its value.
 Status command_choice(const CommandLine *line, const char *flag, const char *choices, int *out, Error *err);

@@ -144,29 +144,18 @@ static Status compare(Work *work, const Shot *a, const Shot *b, ErrorList *pair,
     return status;
 }
 
-// All ordered pairs of views at one moment.
-static Status compare_views(Work *work, ErrorList *episode, Error *err) {
-    int V = work->frames.V < work->pair_views ? work->frames.V : work->pair_views;
+// All ordered pairs of views at one moment, or of the frames of a single moving camera, where moving objects add error.
+static Status compare_all(Work *work, bool times, ErrorList *episode, Error *err) {
+    const Frames *frames = &work->frames;
+    int views = frames->V < work->pair_views ? frames->V : work->pair_views, count = times ? frames->F : views;
     Status status = STATUS_OK;
-    for (int a = 0; !status && a < V; a++) {
-        for (int b = 0; !status && b < V; b++) {
-            if (a == b) continue;
-            Shot shot_a = shot_of(&work->frames, 0, a), shot_b = shot_of(&work->frames, 0, b);
-            status = compare(work, &shot_a, &shot_b, &work->pairs[a * work->pair_views + b], episode, err);
-        }
-    }
-    return status;
-}
-
-// The frames of a single moving camera are compared with each other; moving objects add error.
-static Status compare_times(Work *work, ErrorList *episode, Error *err) {
-    Status status = STATUS_OK;
-    for (int a = 0; !status && a < work->frames.F; a++) {
-        for (int b = 0; !status && b < work->frames.F; b++) {
-            if (a == b) continue;
-            Shot shot_a = shot_of(&work->frames, a, 0), shot_b = shot_of(&work->frames, b, 0);
-            status = compare(work, &shot_a, &shot_b, &work->times, episode, err);
-        }
+    for (int i = 0; !status && i < count * count; i++) {
+        int a = i / count, b = i % count;
+        if (a == b) continue;
+        Shot shot_a = times ? shot_of(frames, a, 0) : shot_of(frames, 0, a);
+        Shot shot_b = times ? shot_of(frames, b, 0) : shot_of(frames, 0, b);
+        ErrorList *pair = times ? &work->times : &work->pairs[a * work->pair_views + b];
+        status = compare(work, &shot_a, &shot_b, pair, episode, err);
     }
     return status;
 }
@@ -185,12 +174,12 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     if (info->V == 1 && info->moving_cameras && count > 1) {
         FrameRequest request = {.episode = episode, .count = count, .stride = stride};
         status = dataset_read_frames(work->dataset, request, &work->frames, err);
-        if (!status) status = compare_times(work, &all, err);
+        if (!status) status = compare_all(work, true, &all, err);
     }
     for (int i = 0; !status && info->V > 1 && i < count; i++) {
         FrameRequest request = {.episode = episode, .first = i * stride, .count = 1};
         status = dataset_read_frames(work->dataset, request, &work->frames, err);
-        if (!status) status = compare_views(work, &all, err);
+        if (!status) status = compare_all(work, false, &all, err);
     }
     check->tested = all.tested;
     if (!status) check->median = error_list_stats(&all, -1, -1).median;

@@ -146,10 +146,7 @@ static Status open_and_read(Dataset *dataset, int index, Error *err) {
 }
 
 static bool has_dataset_suffix(const char *name) {
-    size_t length = strlen(name);
-    if (name[0] == '.') return false;
-    return (length > 3 && strcmp(name + length - 3, ".h5") == 0) ||
-           (length > 5 && strcmp(name + length - 5, ".hdf5") == 0);
+    return name[0] != '.' && (name_ends(name, ".h5") || name_ends(name, ".hdf5"));
 }
 
 // Joins folder and name for every data file of the folder, by name.

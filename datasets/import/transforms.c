@@ -26,8 +26,7 @@ typedef struct Transforms {
 
 static bool find_file(const char *path, char out[FILE_PATH_SIZE]) {
     static const char *const NAMES[] = {"transforms.json", "transforms_train.json"};
-    size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".json") == 0 && file_exists(path) && !file_is_folder(path))
+    if (name_ends(path, ".json") && file_exists(path) && !file_is_folder(path))
         return file_join(out, FILE_PATH_SIZE, "", path, NULL) == STATUS_OK;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (file_join(out, FILE_PATH_SIZE, path, NAMES[i], NULL) == STATUS_OK && file_exists(out)) return true;
