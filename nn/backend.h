@@ -29,15 +29,11 @@ struct KnnIndex;
     OP(copy_columns, CopyColumnsArgs)                                                                                  \
     OP(gather_forward, GatherArgs)                                                                                     \
     OP(gather_backward, GatherArgs)                                                                                    \
-    OP(layer_norm_forward, LayerNormArgs)                                                                              \
-    OP(layer_norm_backward, LayerNormArgs)                                                                             \
     OP(reduce_forward, ReduceArgs)                                                                                     \
     OP(reduce_backward, ReduceArgs)                                                                                    \
     OP(row_add, RowAddArgs)                                                                                            \
     OP(row_gather, RowGatherArgs)                                                                                      \
     OP(row_mean, RowMeanArgs)                                                                                          \
-    OP(segment_forward, SegmentArgs)                                                                                   \
-    OP(segment_backward, SegmentArgs)                                                                                  \
     OP(ssim_loss_forward, SsimLossArgs)                                                                                \
     OP(ssim_loss_backward, SsimLossArgs)
 

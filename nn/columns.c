@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-// y and the matching windows of it, or of x.
 typedef struct ColumnsNode {
     Tensor *y;
-    size_t first; // column of x where y begins (slice)
     size_t count;
     Tensor *x[]; // (count)
 } ColumnsNode;
@@ -48,24 +46,5 @@ Tensor *concat_columns(Tape *tape, size_t count, Tensor *const *x) {
         at += x[i]->cols;
     }
     if (y->wants_grad) tape_record(tape, concat_backward, node);
-    return y;
-}
-
-static void slice_backward(Tape *tape, void *context) {
-    ColumnsNode *node = context;
-    Tensor *x = node->x[0], *y = node->y;
-    real *dx = y->grad ? tape_grad(tape, x) : NULL;
-    if (dx) copy_columns(tape->device, y->rows, y->cols, y->grad, y->cols, dx + node->first, x->cols, true);
-}
-
-Tensor *slice_columns(Tape *tape, Tensor *x, size_t first, size_t cols) {
-    if (!tape->device->failed) CHECK(first + cols <= x->cols);
-    Tensor *y = tape_tensor(tape, x->rows, cols, tape_wants(tape, 1, &x));
-    ColumnsNode *node = tape_context(tape, sizeof *node + sizeof(Tensor *));
-    if (!node) return y;
-    *node = (ColumnsNode){.y = y, .first = first, .count = 1};
-    node->x[0] = x;
-    copy_columns(tape->device, x->rows, cols, x->value + first, x->cols, y->value, cols, false);
-    if (y->wants_grad) tape_record(tape, slice_backward, node);
     return y;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of several tensors beside each other, and a window of columns.
+// Columns of several tensors beside each other.
 #ifndef VPD_NN_COLUMNS_H
 #define VPD_NN_COLUMNS_H
 
@@ -17,7 +17,5 @@ typedef struct CopyColumnsArgs {
 
 // y = [x_0, x_1, ..]; count >= 1, equal numbers of rows.
 Tensor *concat_columns(Tape *tape, size_t count, Tensor *const *x);
-// y = x[:, first .. first + cols).
-Tensor *slice_columns(Tape *tape, Tensor *x, size_t first, size_t cols);
 
 #endif

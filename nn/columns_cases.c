@@ -6,10 +6,6 @@ static Tensor *run_concat(Tape *tape, Tensor *const *in, const OpCase *c) {
     return concat_columns(tape, case_input_count(c), in);
 }
 
-static Tensor *run_slice(Tape *tape, Tensor *const *in, const OpCase *c) {
-    return slice_columns(tape, in[0], (size_t)c->sizes[0], (size_t)c->sizes[1]);
-}
-
 #define X(name, rows, cols)                                                                                            \
     { name, rows, cols, -1, 1, true }
 
@@ -19,8 +15,6 @@ static const OpCase cases[] = {
     {.name = "concat",
      .inputs = {X("a", 6, 3), X("b", 6, 0), {"constant", 6, 2, -1, 1, false}, X("d", 6, 5)},
      .run = run_concat},
-    {.name = "slice none", .inputs = {X("x", 6, 3)}, .run = run_slice, .sizes = {1, 0}},
-    {.name = "slice", .inputs = {X("x", 6, 9)}, .run = run_slice, .sizes = {2, 4}},
     {.name = "concat 65536x(64+64)",
      .inputs = {X("a", 65536, 64), X("b", 65536, 64)},
      .run = run_concat,

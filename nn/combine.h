@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of tensors: y = alpha a, with beta b added to b's columns from `first` on.
+// Sums of tensors: y = alpha a + beta b.
 #ifndef VPD_NN_COMBINE_H
 #define VPD_NN_COMBINE_H
 
 #include "nn/tape.h"
 
 typedef struct CombineArgs {
-    size_t rows, cols;   // of a and y
-    size_t first, width; // columns of y that b (rows, width) is added to
+    size_t count; // elements of each
     real alpha, beta;
     const real *a;
     const real *b; // or NULL
@@ -19,7 +18,5 @@ typedef struct CombineArgs {
 Tensor *tensor_add(Tape *tape, Tensor *a, Tensor *b);
 Tensor *tensor_add_scaled(Tape *tape, Tensor *a, Tensor *b, real beta);
 Tensor *tensor_scale(Tape *tape, Tensor *a, real alpha);
-// a with beta b added to columns first .. first + b->cols.
-Tensor *tensor_add_to_columns(Tape *tape, Tensor *a, size_t first, Tensor *b, real beta);
 
 #endif

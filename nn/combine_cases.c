@@ -12,10 +12,6 @@ static Tensor *run_scale(Tape *tape, Tensor *const *in, const OpCase *c) {
     return tensor_scale(tape, in[0], (real)-1.75);
 }
 
-static Tensor *run_columns(Tape *tape, Tensor *const *in, const OpCase *c) {
-    return tensor_add_to_columns(tape, in[0], (size_t)c->sizes[0], in[1], (real)0.1);
-}
-
 // An input that is used twice gets both gradients.
 static Tensor *run_twice(Tape *tape, Tensor *const *in, const OpCase *c) {
     (void)c;
@@ -29,7 +25,6 @@ static const OpCase cases[] = {
     {.name = "add none", .inputs = {X("a", 0, 3), X("b", 0, 3)}, .run = run_add},
     {.name = "add", .inputs = {X("a", 7, 5), X("b", 7, 5)}, .run = run_add},
     {.name = "add constant", .inputs = {{"a", 7, 5, -1, 1, false}, X("b", 7, 5)}, .run = run_add},
-    {.name = "add to columns", .inputs = {X("a", 9, 8), X("b", 9, 5)}, .run = run_columns, .sizes = {3}},
     {.name = "add twice", .inputs = {X("a", 3, 4)}, .run = run_twice},
     {.name = "scale", .inputs = {X("a", 11, 3)}, .run = run_scale},
     {.name = "add 65536x128", .inputs = {X("a", 65536, 128), X("b", 65536, 128)}, .run = run_add, .bench = true},

@@ -8,6 +8,7 @@
 #include "nn/tape.h"
 
 enum { GROUP_NORM_GROUPS = 8 };
+#define GROUP_NORM_EPSILON ((real)1e-5)
 
 typedef struct GroupNormArgs {
     ImageShape shape;

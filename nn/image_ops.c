@@ -85,11 +85,6 @@ Tensor *image_pad(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w) {
     return image_op(tape, IMAGE_PAD, x, from, (ImageShape){from.n, h, w}, NULL, x->block);
 }
 
-Tensor *image_crop(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w) {
-    if (h == from.h && w == from.w) return x;
-    return image_op(tape, IMAGE_CROP, x, from, (ImageShape){from.n, h, w}, NULL, x->block);
-}
-
 Tensor *image_crop_to_rows(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w) {
     if (h == from.h && w == from.w && image_run(x->block, x->cols) == x->cols) return x;
     return image_op(tape, IMAGE_CROP, x, from, (ImageShape){from.n, h, w}, NULL, 0);

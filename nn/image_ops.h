@@ -25,14 +25,13 @@ typedef struct ImageOpArgs {
     bool dx_is_new;                    // dx is overwritten
 } ImageOpArgs;
 
-// All keep x's block (nn/image_shape.h).
+// All but the last keep x's block (nn/image_shape.h).
 Tensor *average_pool_2x2(Tape *tape, Tensor *x, ImageShape shape);
 // [skip, upsampled x]: the UNet's way up in one op. `shape` is x's; skip has twice its height and width, and x's block;
 // a block divides the channels of both.
 Tensor *upsample_concat(Tape *tape, Tensor *skip, Tensor *x, ImageShape shape);
 Tensor *image_pad(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
-Tensor *image_crop(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
-// The same, in NHWC for any layout of x.
+// Cropped, in NHWC for any layout of x.
 Tensor *image_crop_to_rows(Tape *tape, Tensor *x, ImageShape from, size_t h, size_t w);
 
 #endif

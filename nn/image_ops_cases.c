@@ -15,7 +15,7 @@ static Tensor *pad(Tape *tape, Tensor *const *in, const OpCase *c) {
     return image_pad(tape, in[0], shape_of(c), (size_t)c->sizes[3], (size_t)c->sizes[4]);
 }
 static Tensor *crop(Tape *tape, Tensor *const *in, const OpCase *c) {
-    return image_crop(tape, in[0], shape_of(c), (size_t)c->sizes[3], (size_t)c->sizes[4]);
+    return image_crop_to_rows(tape, in[0], shape_of(c), (size_t)c->sizes[3], (size_t)c->sizes[4]);
 }
 
 #define X(n, h, w, channels)                                                                                           \

@@ -25,33 +25,3 @@ Tensor *gather_rows(Tape *tape, Tensor *x, size_t rows, const int32_t *index) {
     if (y->wants_grad) tape_record(tape, gather_backward_node, node);
     return y;
 }
-
-typedef struct SegmentNode {
-    SegmentArgs args;
-    Tensor *x, *y;
-} SegmentNode;
-
-static void segment_backward_node(Tape *tape, void *context) {
-    SegmentNode *node = context;
-    node->args.dy = node->y->grad;
-    node->args.dx = node->args.dy ? tape_grad(tape, node->x) : NULL;
-    if (node->args.dx) tape->device->nn->segment_backward(tape->device, &node->args);
-}
-
-static Tensor *segment(Tape *tape, Tensor *x, size_t segments, const int32_t *start, bool mean) {
-    Tensor *y = tape_tensor(tape, segments, x->cols, tape_wants(tape, 1, &x));
-    SegmentNode *node = tape_context(tape, sizeof *node);
-    if (!node) return y;
-    *node = (SegmentNode){
-        {.segments = segments, .cols = x->cols, .start = start, .mean = mean, .x = x->value, .y = y->value}, x, y};
-    tape->device->nn->segment_forward(tape->device, &node->args);
-    if (y->wants_grad) tape_record(tape, segment_backward_node, node);
-    return y;
-}
-
-Tensor *segment_sum(Tape *tape, Tensor *x, size_t segments, const int32_t *start) {
-    return segment(tape, x, segments, start, false);
-}
-Tensor *segment_mean(Tape *tape, Tensor *x, size_t segments, const int32_t *start) {
-    return segment(tape, x, segments, start, true);
-}

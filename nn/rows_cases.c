@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sizes: gather: rows picked, every how many-th is absent (0: none). segments: number, then whether the mean is taken;
-// the rows are shared out by random cuts, so that some segments are empty.
+// sizes: rows picked, every how many-th is absent (0: none).
 #include "nn/cases.h"
 #include "nn/rows.h"
 
@@ -22,21 +21,6 @@ static Tensor *run_gather(Tape *tape, Tensor *const *in, const OpCase *c) {
     return gather_rows(tape, in[0], rows, index ? upload(tape, rows, index) : NULL);
 }
 
-static Tensor *run_segments(Tape *tape, Tensor *const *in, const OpCase *c) {
-    size_t segments = (size_t)c->sizes[0];
-    int32_t *start = tape_context(tape, (segments + 2) * sizeof *start), rows = (int32_t)in[0]->rows;
-    RandomKey key = {.seed = 4, .purpose = RANDOM_TEST};
-    for (size_t s = 0; start && s < segments; s++) // sorted by insertion
-        for (size_t at = s + 1, cut = random_below(key, s, (uint32_t)rows + 1);; at--) {
-            bool here = at == 1 || (size_t)start[at - 1] <= cut;
-            start[at] = here ? (int32_t)cut : start[at - 1];
-            if (here) break;
-        }
-    if (start && segments) start[segments] = rows;
-    start = start ? upload(tape, segments + 1, start) : NULL;
-    return c->sizes[1] ? segment_mean(tape, in[0], segments, start) : segment_sum(tape, in[0], segments, start);
-}
-
 #define X(rows, cols)                                                                                                  \
     { "x", rows, cols, -1, 1, true }
 
@@ -45,16 +29,7 @@ static const OpCase cases[] = {
     {.name = "gather from one", .inputs = {X(1, 3)}, .run = run_gather, .sizes = {9, 0}},
     {.name = "gather odd", .inputs = {X(7, 5)}, .run = run_gather, .sizes = {23, 4}},
     {.name = "gather few", .inputs = {X(300, 2)}, .run = run_gather, .sizes = {5, 0}},
-    {.name = "segment sum none", .inputs = {X(0, 3)}, .run = run_segments, .sizes = {3, 0}},
-    {.name = "segment sum one", .inputs = {X(9, 3)}, .run = run_segments, .sizes = {1, 0}},
-    {.name = "segment sum", .inputs = {X(40, 3)}, .run = run_segments, .sizes = {17, 0}},
-    {.name = "segment mean", .inputs = {X(40, 5)}, .run = run_segments, .sizes = {33, 1}},
     {.name = "gather 65536x128", .inputs = {X(16384, 128)}, .run = run_gather, .sizes = {65536, 0}, .bench = true},
-    {.name = "segment mean 65536x128",
-     .inputs = {X(65536, 128)},
-     .run = run_segments,
-     .sizes = {1024, 1},
-     .bench = true},
 };
 
 const OpCases rows_cases = {"rows", cases, sizeof cases / sizeof *cases};

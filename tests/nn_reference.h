@@ -12,7 +12,6 @@
 #include "nn/group_norm.h"
 #include "nn/image_ops.h"
 #include "nn/knn.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/silu.h"
 #include "tests/gnn_reference_file.h"
@@ -129,13 +128,6 @@ static void check_group_norm(Reference *file, void *context) {
     assert_int_equal(group_norm_groups(in[0]->cols), (size_t)reference_number(file, "groups"));
     Tensor *y = group_norm(&b->tape, in[0], read_shape(b), in[1], in[2]);
     compare_op(b, y, 3, in, (const char *[]){"x", "gain", "offset"});
-}
-
-static void check_layer_norm(Reference *file, void *context) {
-    Bench *b = context;
-    b->file = file;
-    Tensor *in[] = {read_tensor(b, "x"), read_tensor(b, "gain"), read_tensor(b, "offset")};
-    compare_op(b, layer_norm(&b->tape, in[0], in[1], in[2]), 3, in, (const char *[]){"x", "gain", "offset"});
 }
 
 static void check_pool(Reference *file, void *context) {
@@ -412,11 +404,10 @@ static void check_all(const char *const *ops, void (*const *functions)(Reference
 
 static void ops_equal_reference(void **state) {
     (void)state;
-    static const char *const ops[] = {"linear",       "conv2d",   "group_norm", "layer_norm",
-                                      "average_pool", "upsample", "knn"};
-    static void (*const functions[])(Reference *, void *) = {
-        check_linear, check_conv2d, check_group_norm, check_layer_norm, check_pool, check_upsample, check_knn};
-    check_all(ops, functions, 7);
+    static const char *const ops[] = {"linear", "conv2d", "group_norm", "average_pool", "upsample", "knn"};
+    static void (*const functions[])(Reference *, void *) = {check_linear, check_conv2d,   check_group_norm,
+                                                             check_pool,   check_upsample, check_knn};
+    check_all(ops, functions, 6);
 }
 
 static void choices_and_points_equal_reference(void **state) {

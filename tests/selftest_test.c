@@ -4,8 +4,8 @@
 
 #include "bench/selftest.h"
 #include "nn/backend.h"
+#include "nn/group_norm.h"
 #include "nn/knn.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 
 typedef struct Seen {
@@ -33,9 +33,9 @@ static void wrong_bias(Device *device, const LinearArgs *args) {
     if (args->dbias && args->out) args->dbias[0] *= (real)1.001;
 }
 
-static void drifting_norm(Device *device, const LayerNormArgs *args) {
-    healthy->layer_norm_forward(device, args);
-    if (args->rows && args->cols) args->y[0] *= 1 + (real)2e-7 * (real)(calls++ % 2);
+static void drifting_norm(Device *device, const GroupNormArgs *args) {
+    healthy->group_norm_forward(device, args);
+    args->y[0] *= 1 + (real)2e-7 * (real)(calls++ % 2);
 }
 
 static void swapped_neighbours(Device *device, const KnnIndex *index, const KnnArgs *args) {
@@ -45,7 +45,7 @@ static void swapped_neighbours(Device *device, const KnnIndex *index, const KnnA
     args->index[0] = args->index[1], args->index[1] = held;
 }
 
-static void failing_norm(Device *device, const LayerNormArgs *args) {
+static void failing_norm(Device *device, const GroupNormArgs *args) {
     (void)args;
     device_fail(device, STATUS_FAILED, "planted failure");
 }
@@ -96,8 +96,8 @@ static void a_wrong_gradient_is_found(void **state) {
 
 static void what_does_not_repeat_is_found(void **state) {
     (void)state;
-    planted.layer_norm_forward = drifting_norm;
-    expect_failure(selftest_ops, "again", "layer_norm", "layer norm");
+    planted.group_norm_forward = drifting_norm;
+    expect_failure(selftest_ops, "again", "group_norm", "group_norm");
 }
 
 static void a_wrong_neighbour_is_found(void **state) {
@@ -108,8 +108,8 @@ static void a_wrong_neighbour_is_found(void **state) {
 
 static void a_failing_op_is_named(void **state) {
     (void)state;
-    planted.layer_norm_forward = failing_norm;
-    expect_failure(selftest_ops, "ops", "layer_norm", "planted failure");
+    planted.group_norm_forward = failing_norm;
+    expect_failure(selftest_ops, "ops", "group_norm", "planted failure");
 }
 
 int main(void) {

@@ -3,25 +3,28 @@
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
 
-static void add_row(size_t n, real factor, const real *restrict x, real *restrict y) {
-    for (size_t j = 0; j < n; j++) y[j] += factor * x[j];
+enum { CHUNK = 1 << 14 };
+
+static void add(size_t n, real factor, const real *restrict x, real *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] += factor * x[i];
 }
 
 void CPU_FN(combine_forward)(Device *device, const CombineArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < a->rows; i++) {
-        const real *x = a->a + i * a->cols;
-        real *y = a->y + i * a->cols;
-        for (size_t j = 0; j < a->cols; j++) y[j] = a->alpha * x[j];
-        if (a->b) add_row(a->width, a->beta, a->b + i * a->width, y + a->first);
+    for (size_t c = 0; c < chunk_count(a->count, CHUNK); c++) {
+        size_t first = c * CHUNK, n = chunk_size(a->count, CHUNK, c);
+        const real *x = a->a + first;
+        real *y = a->y + first;
+        for (size_t i = 0; i < n; i++) y[i] = a->alpha * x[i];
+        if (a->b) add(n, a->beta, a->b + first, y);
     }
 }
 
 void CPU_FN(combine_backward)(Device *device, const CombineArgs *a) {
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < a->rows; i++) {
-        const real *dy = a->dy + i * a->cols;
-        if (a->da) add_row(a->cols, a->alpha, dy, a->da + i * a->cols);
-        if (a->db) add_row(a->width, a->beta, dy + a->first, a->db + i * a->width);
+    for (size_t c = 0; c < chunk_count(a->count, CHUNK); c++) {
+        size_t first = c * CHUNK, n = chunk_size(a->count, CHUNK, c);
+        if (a->da) add(n, a->alpha, a->dy + first, a->da + first);
+        if (a->db) add(n, a->beta, a->dy + first, a->db + first);
     }
 }

@@ -6,7 +6,6 @@
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/functions.h"
 #include "nn/cpu/vector_math.h"
-#include "nn/layer_norm.h"
 
 enum { CHUNK_PIXELS = 256 };
 
@@ -84,7 +83,7 @@ static void group_moments(const Work *w, size_t group) {
             count = all;
         }
     a->mean[w->image * a->groups + group] = (real)mean;
-    a->rstd[w->image * a->groups + group] = (real)(1 / sqrt(square / count + (double)NORM_EPSILON));
+    a->rstd[w->image * a->groups + group] = (real)(1 / sqrt(square / count + (double)GROUP_NORM_EPSILON));
 }
 
 static void spread_moments(const Work *w) {

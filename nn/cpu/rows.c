@@ -27,32 +27,3 @@ void CPU_FN(gather_backward)(Device *device, const GatherArgs *a) {
         }
     }
 }
-
-static inline real segment_factor(const SegmentArgs *a, size_t s) {
-    int32_t count = a->start[s + 1] - a->start[s];
-    return a->mean && count > 0 ? 1 / (real)count : 1;
-}
-
-void CPU_FN(segment_forward)(Device *device, const SegmentArgs *a) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(device->threads)
-    for (size_t s = 0; s < a->segments; s++) {
-        real *restrict y = a->y + s * a->cols, factor = segment_factor(a, s);
-        memset(y, 0, a->cols * sizeof *y);
-        for (size_t i = (size_t)a->start[s]; i < (size_t)a->start[s + 1]; i++) {
-            const real *restrict x = a->x + i * a->cols;
-            for (size_t j = 0; j < a->cols; j++) y[j] += x[j];
-        }
-        for (size_t j = 0; j < a->cols; j++) y[j] *= factor;
-    }
-}
-
-void CPU_FN(segment_backward)(Device *device, const SegmentArgs *a) {
-#pragma omp parallel for schedule(dynamic, 64) num_threads(device->threads)
-    for (size_t s = 0; s < a->segments; s++) {
-        const real *restrict dy = a->dy + s * a->cols, factor = segment_factor(a, s);
-        for (size_t i = (size_t)a->start[s]; i < (size_t)a->start[s + 1]; i++) {
-            real *restrict dx = a->dx + i * a->cols;
-            for (size_t j = 0; j < a->cols; j++) dx[j] += factor * dy[j];
-        }
-    }
-}

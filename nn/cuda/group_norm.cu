@@ -5,7 +5,6 @@
 
 #include "nn/cuda/functions.h"
 #include "nn/cuda/silu.h"
-#include "nn/layer_norm.h"
 
 constexpr size_t PART = 256; // pixels
 constexpr unsigned ROWS = CUDA_THREADS / CUDA_WARP;
@@ -81,7 +80,7 @@ static __global__ void join_moments(Work w) {
                 count = all;
             }
         w.a.mean[group] = static_cast<real>(mean);
-        w.a.rstd[group] = static_cast<real>(1 / sqrt(square / count + static_cast<double>(NORM_EPSILON)));
+        w.a.rstd[group] = static_cast<real>(1 / sqrt(square / count + static_cast<double>(GROUP_NORM_EPSILON)));
     }
 }
 

@@ -35,37 +35,3 @@ void gather_backward_cuda(Device *device, const GatherArgs *a) {
     LAUNCH(device, cuda_blocks(a->from_rows, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, add_named, *a, places);
     arena_release(&device->scratch, mark);
 }
-
-static __device__ inline real segment_factor(const SegmentArgs &a, size_t s) {
-    int32_t count = a.start[s + 1] - a.start[s];
-    return a.mean && count > 0 ? 1 / static_cast<real>(count) : 1;
-}
-
-static __global__ void sum_segments(SegmentArgs a) {
-    WARP_LOOP(s, a.segments) {
-        for (size_t j = cuda_lane(); j < a.cols; j += CUDA_WARP) {
-            real sum = 0;
-            for (int32_t i = a.start[s]; i < a.start[s + 1]; i++) sum += a.x[static_cast<size_t>(i) * a.cols + j];
-            a.y[s * a.cols + j] = sum * segment_factor(a, s);
-        }
-    }
-}
-
-static __global__ void spread_segments(SegmentArgs a) {
-    WARP_LOOP(s, a.segments) {
-        real factor = segment_factor(a, s);
-        for (int32_t i = a.start[s]; i < a.start[s + 1]; i++)
-            for (size_t j = cuda_lane(); j < a.cols; j += CUDA_WARP)
-                a.dx[static_cast<size_t>(i) * a.cols + j] += factor * a.dy[s * a.cols + j];
-    }
-}
-
-void segment_forward_cuda(Device *device, const SegmentArgs *a) {
-    if (!cuda_op(device, "segment forward", a->segments, a->cols)) return;
-    LAUNCH(device, cuda_blocks(a->segments, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, sum_segments, *a);
-}
-
-void segment_backward_cuda(Device *device, const SegmentArgs *a) {
-    if (!cuda_op(device, "segment backward", a->segments, a->cols)) return;
-    LAUNCH(device, cuda_blocks(a->segments, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, spread_segments, *a);
-}

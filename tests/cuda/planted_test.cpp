@@ -18,7 +18,9 @@ extern "C" {
 
 #include "nn/combine.h"
 #include "nn/group_norm.h"
-#include "nn/layer_norm.h"
+#include "renderer/backend.h"
+#include "renderer/composite.h"
+#include "renderer/elements.h"
 
 namespace no_fault {
 #include "nn/cuda/group_norm.cu"
@@ -57,7 +59,7 @@ template <class T> static T sum_as_they_come(T value) {
 
 #define warp_sum sum_as_they_come
 namespace any_order {
-#include "nn/cuda/layer_norm.cu"
+#include "renderer/cuda/composite.cu"
 }
 #undef warp_sum
 
@@ -79,13 +81,14 @@ struct Wrong {
     int values, bits;
 };
 
-static Wrong count_wrong(const OpCases *table, const NnBackend *backend) {
+static Wrong count_wrong(const OpCases *table, const NnBackend *backend, const RendererBackend *renderer = nullptr) {
     Device *cpu, *cuda;
     Error err;
     Wrong wrong = {0, 0};
     assert_status_ok(device_open("cpu", 1, &cpu, &err), err);
     assert_status_ok(cuda_on_cpu_open(&cuda, &err), err);
-    cuda->nn = backend;
+    if (backend) cuda->nn = backend;
+    if (renderer) cuda->renderer = renderer;
     for (size_t i = 0; i < table->count; i++) {
         const OpCase *c = &table->cases[i];
         if (c->bench) continue;
@@ -102,43 +105,43 @@ static Wrong count_wrong(const OpCases *table, const NnBackend *backend) {
     return wrong;
 }
 
-static NnBackend cuda_table() {
+static Device cuda_device() {
     Device *cuda;
     Error err;
     assert_status_ok(cuda_on_cpu_open(&cuda, &err), err);
-    NnBackend table = *cuda->nn;
+    Device device = *cuda; // for its tables
     device_close(cuda);
-    return table;
+    return device;
 }
 
-extern "C" const OpCases combine_cases, group_norm_cases, layer_norm_cases;
+extern "C" const OpCases combine_cases, composite_cases, group_norm_cases;
 
 static void right_kernels_pass(void **) {
-    NnBackend table = cuda_table();
+    NnBackend table = *cuda_device().nn;
     table.group_norm_forward = no_fault::group_norm_forward_cuda;
     table.group_norm_backward = no_fault::group_norm_backward_cuda;
-    for (const OpCases *cases : {&combine_cases, &group_norm_cases, &layer_norm_cases}) {
+    for (const OpCases *cases : {&combine_cases, &composite_cases, &group_norm_cases}) {
         Wrong wrong = count_wrong(cases, &table);
         assert_int_equal(wrong.values + wrong.bits, 0);
     }
 }
 
 static void a_missing_barrier_is_caught(void **) {
-    NnBackend table = cuda_table();
+    NnBackend table = *cuda_device().nn;
     table.group_norm_forward = no_barrier::group_norm_forward_cuda;
     assert_true(count_wrong(&group_norm_cases, &table).values > 0);
 }
 
 static void an_index_off_by_one_is_caught(void **) {
-    NnBackend table = cuda_table();
+    NnBackend table = *cuda_device().nn;
     table.combine_forward = off_by_one::combine_forward_cuda;
     assert_true(count_wrong(&combine_cases, &table).values > 0);
 }
 
 static void a_sum_in_any_order_is_caught(void **) {
-    NnBackend table = cuda_table();
-    table.layer_norm_forward = any_order::layer_norm_forward_cuda;
-    Wrong wrong = count_wrong(&layer_norm_cases, &table);
+    RendererBackend table = *cuda_device().renderer;
+    table.composite_forward = any_order::composite_forward_cuda;
+    Wrong wrong = count_wrong(&composite_cases, nullptr, &table);
     assert_true(wrong.bits > 0);
     assert_int_equal(wrong.values, 0); // every order is right: only the bits tell
 }
