@@ -7,7 +7,6 @@
 #include "datasets/dataset.h"
 #include "model/config.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const Flag flags[] = {
@@ -67,18 +66,13 @@ static void put_option(FILE *out, const Wanted *w, const Option *option) {
     fprintf(out, "\n%s%s: %s\n", is_wanted(w, option->key) ? "" : "# ", option->key, value);
 }
 
-static Status write_config(const char *temporary, void *context, Error *err) {
+static bool put_config(FILE *file, void *context) {
     const Wanted *w = context;
-    errno = 0;
-    FILE *file = fopen(temporary, "w");
-    if (!file) return file_error(err, w->path, "write", errno);
     fprintf(file, "# A config for \"vpd train\": what is set stands without #; the values behind # are those that hold "
                   "otherwise\n"
                   "# (lengths of 0 are taken from the data). docs/training.md explains the options.\n");
     for (size_t i = 0; i < config_options.count; i++) put_option(file, w, &config_options.options[i]);
-    bool good = !ferror(file);
-    good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : file_error(err, w->path, "write", errno ? errno : EIO);
+    return true;
 }
 
 // The config must train without changes, so its data are checked here.
@@ -98,7 +92,7 @@ static Status run_init(const CommandLine *line, Error *err) {
     if (status == STATUS_OK && file_exists(wanted.path) && !command_has(line, "force"))
         status = error_set(err, STATUS_BAD_INPUT, "%s: already exists; --force replaces it", wanted.path);
     if (status == STATUS_OK) status = check_data(wanted.config.data.path, err);
-    if (status == STATUS_OK) status = file_write_atomic(wanted.path, write_config, &wanted, err);
+    if (status == STATUS_OK) status = file_write_stream(wanted.path, put_config, &wanted, err);
     if (status != STATUS_OK) return status;
     return result_tell(line, json_pack("{s:[s] s:I}", "written", wanted.path, "set", (json_int_t)wanted.count),
                        RESULT_NOTE, err, "%s written; next: vpd train %s", wanted.path, wanted.path);

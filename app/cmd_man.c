@@ -104,26 +104,22 @@ static void put_program_page(FILE *out) {
 }
 
 // `context` is the command; NULL: the program.
-static Status write_page(const char *temporary, void *context, Error *err) {
-    FILE *file = fopen(temporary, "w");
-    if (!file) return error_set(err, STATUS_FAILED, "%s: cannot write", temporary);
+static bool put_page(FILE *file, void *context) {
     if (context) put_command_page(file, context);
     else put_program_page(file);
-    bool good = !ferror(file);
-    good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: cannot write all of it", temporary);
+    return true;
 }
 
 static Status write_pages(const char *folder, Error *err) {
     char path[FILE_PATH_SIZE], name[80], stem[64];
     Status status = file_make_folders(folder, err);
     if (status == STATUS_OK) status = file_join(path, sizeof path, folder, "vpd.1", err);
-    if (status == STATUS_OK) status = file_write_atomic(path, write_page, NULL, err);
+    if (status == STATUS_OK) status = file_write_stream(path, put_page, NULL, err);
     for (const Command *const *c = commands; *c && status == STATUS_OK; c++) {
         page_name(*c, stem);
         snprintf(name, sizeof name, "%s.1", stem);
         status = file_join(path, sizeof path, folder, name, err);
-        if (status == STATUS_OK) status = file_write_atomic(path, write_page, (void *)*c, err); // only read
+        if (status == STATUS_OK) status = file_write_stream(path, put_page, (void *)*c, err); // only read
     }
     return status;
 }

@@ -161,28 +161,39 @@ Status file_write_atomic(const char *path, FileWriter *write, void *context, Err
     return status;
 }
 
-typedef struct Bytes {
+typedef struct Stream {
     const char *path; // the final one, for errors
+    StreamWriter *write;
+    void *context;
+} Stream;
+
+static Status write_stream(const char *temporary, void *context, Error *err) {
+    const Stream *stream = context;
+    errno = 0;
+    FILE *file = fopen(temporary, "wb");
+    if (!file) return file_error(err, stream->path, "write", errno);
+    bool good = stream->write(file, stream->context) && !ferror(file);
+    int code = errno;
+    if (fclose(file) != 0 && good) good = false, code = errno;
+    return good ? STATUS_OK : file_error(err, stream->path, "write", code ? code : EIO);
+}
+
+Status file_write_stream(const char *path, StreamWriter *write, void *context, Error *err) {
+    return file_write_atomic(path, write_stream, &(Stream){path, write, context}, err);
+}
+
+typedef struct Bytes {
     const void *start;
     size_t count;
 } Bytes;
 
-static Status write_bytes(const char *temporary, void *context, Error *err) {
+static bool write_bytes(FILE *file, void *context) {
     const Bytes *bytes = context;
-    FILE *file = fopen(temporary, "wb");
-    if (!file) return file_error(err, bytes->path, "write", errno);
-    bool good = fwrite(bytes->start, 1, bytes->count, file) == bytes->count;
-    int code = errno;
-    if (fclose(file) != 0 && good) {
-        good = false;
-        code = errno;
-    }
-    return good ? STATUS_OK : file_error(err, bytes->path, "write", code);
+    return fwrite(bytes->start, 1, bytes->count, file) == bytes->count;
 }
 
 Status file_write_bytes(const char *path, const void *bytes, size_t count, Error *err) {
-    Bytes context = {path, bytes, count};
-    return file_write_atomic(path, write_bytes, &context, err);
+    return file_write_stream(path, write_bytes, &(Bytes){bytes, count}, err);
 }
 
 Status file_make_parent(const char *path, Error *err) {

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { FILE_PATH_SIZE = 4096 };
 
@@ -47,6 +48,9 @@ void file_draft_abandon(FileDraft *draft);
 // it; a status other than STATUS_OK is returned, and the old file stays.
 typedef Status FileWriter(const char *temporary, void *context, Error *err);
 Status file_write_atomic(const char *path, FileWriter *write, void *context, Error *err);
+// The same with a stream that is opened and closed here; `write` says whether all went well.
+typedef bool StreamWriter(FILE *file, void *context);
+Status file_write_stream(const char *path, StreamWriter *write, void *context, Error *err);
 Status file_write_bytes(const char *path, const void *bytes, size_t count, Error *err);
 
 // ---- paths and folders

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +35,6 @@ static size_t array_bytes(const SafetensorsArray *array) {
 // ---- writing
 
 typedef struct Content {
-    const char *path; // the final one, for errors
     char *header;
     size_t header_bytes;
     const SafetensorsArray *arrays;
@@ -81,30 +79,26 @@ static char *header_text(json_t *header, size_t *bytes) {
     return padded;
 }
 
-static Status write_content(const char *temporary, void *context, Error *err) {
+static bool write_content(FILE *file, void *context) {
     const Content *content = context;
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)content->header_bytes >> 8 * i);
-    FILE *file = fopen(temporary, "wb");
-    if (!file) return file_error(err, content->path, "write", errno);
     bool good = fwrite(length, 1, 8, file) == 8 &&
                 fwrite(content->header, 1, content->header_bytes, file) == content->header_bytes;
     for (size_t i = 0; good && i < content->count; i++) {
         size_t bytes = array_bytes(&content->arrays[i]);
         good = fwrite(content->arrays[i].data, 1, bytes, file) == bytes;
     }
-    int code = errno;
-    if (fclose(file) != 0 && good) good = false, code = errno;
-    return good ? STATUS_OK : file_error(err, content->path, "write", code);
+    return good;
 }
 
 Status safetensors_write(const char *path, const SafetensorsArray *arrays, size_t count, const SafetensorsText *texts,
                          size_t text_count, Error *err) {
-    Content content = {.path = path, .arrays = arrays, .count = count};
+    Content content = {.arrays = arrays, .count = count};
     json_t *header = make_header(arrays, count, texts, text_count);
     content.header = header_text(header, &content.header_bytes);
     Status status = content.header
-                        ? file_write_atomic(path, write_content, &content, err)
+                        ? file_write_stream(path, write_content, &content, err)
                         : error_set(err, STATUS_FAILED, "%s: not written: out of memory, or a name is not UTF-8", path);
     free(content.header);
     json_decref(header);

@@ -7,7 +7,6 @@
 #include "infer/export.h"
 #include "infer/rollout.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +205,8 @@ static bool put_animation(FILE *file, const RolloutFile *r) {
     return good;
 }
 
-static bool put_file(FILE *file, const Glb *glb) {
+static bool put_file(FILE *file, void *context) {
+    const Glb *glb = context;
     const RolloutFile *r = glb->rollout;
     size_t frame = 3 * r->sets[0].N * sizeof(float);
     bool good = put(file, "glTF", 4) && put_u32(file, 2) && put_u32(file, HEADERS + glb->json_bytes + glb->bytes.total);
@@ -215,16 +215,6 @@ static bool put_file(FILE *file, const Glb *glb) {
     for (size_t step = 0; step <= r->steps && good; step++) good = put(file, rollout_positions(r, step), frame);
     if (good && glb->bytes.colours) good = put_colours(file, &r->sets[0]);
     return good && (!glb->bytes.times || put_animation(file, r));
-}
-
-static Status write_file(const char *temporary, void *context, Error *err) {
-    const Glb *glb = context;
-    errno = 0;
-    FILE *file = fopen(temporary, "wb");
-    if (!file) return file_error(err, glb->path, "write", errno);
-    bool good = put_file(file, glb);
-    good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : file_error(err, glb->path, "write", errno ? errno : EIO);
 }
 
 // Serialises the description with its padding; false if memory is short.
@@ -251,7 +241,7 @@ Status export_gltf(const RolloutFile *rollout, const char *path, Error *err) {
     if (!lay_out(rollout, &glb.bytes)) return too_large(&glb, err);
     if (!make_json(&glb)) return error_set(err, STATUS_FAILED, "%s: out of memory for the file's description", path);
     bool fits = HEADERS + glb.json_bytes + glb.bytes.total <= UINT32_MAX;
-    Status status = fits ? file_write_atomic(path, write_file, &glb, err) : too_large(&glb, err);
+    Status status = fits ? file_write_stream(path, put_file, &glb, err) : too_large(&glb, err);
     free(glb.json);
     return status;
 }

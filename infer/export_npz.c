@@ -7,7 +7,6 @@
 #include "infer/export.h"
 #include "infer/rollout.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -28,7 +27,6 @@ typedef struct Entry {
 } Entry;
 
 typedef struct Archive {
-    const char *path;
     Entry entry[ENTRIES_MAX];
     int count;
 } Archive;
@@ -175,7 +173,8 @@ static bool write_out(FILE *file, const void *data, size_t bytes, size_t *at) {
     return bytes == 0 || fwrite(data, 1, bytes, file) == bytes;
 }
 
-static bool write_archive(Archive *a, FILE *file) {
+static bool write_archive(FILE *file, void *context) {
+    Archive *a = context;
     size_t at = 0, start;
     bool good = true;
     for (int i = 0; i < a->count && good; i++) {
@@ -195,16 +194,6 @@ static bool write_archive(Archive *a, FILE *file) {
     return good && write_out(file, end.bytes, end.size, &at);
 }
 
-static Status write_file(const char *temporary, void *context, Error *err) {
-    Archive *archive = context;
-    errno = 0;
-    FILE *file = fopen(temporary, "wb");
-    if (!file) return file_error(err, archive->path, "write", errno);
-    bool good = write_archive(archive, file);
-    good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : file_error(err, archive->path, "write", errno ? errno : EIO);
-}
-
 Status export_npz(const RolloutFile *r, const char *path, Error *err) {
     char type[32];
     json_t *meta =
@@ -217,10 +206,9 @@ Status export_npz(const RolloutFile *r, const char *path, Error *err) {
     Status status =
         text && archive ? STATUS_OK : error_set(err, STATUS_FAILED, "%s: out of memory for the archive", path);
     if (status == STATUS_OK) {
-        archive->path = path;
         snprintf(type, sizeof type, "|S%zu", strlen(text));
         collect(archive, r, text, type);
-        status = file_write_atomic(path, write_file, archive, err);
+        status = file_write_stream(path, write_archive, archive, err);
     }
     free(archive);
     free(text);

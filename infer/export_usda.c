@@ -3,13 +3,7 @@
 #include "infer/export.h"
 #include "infer/rollout.h"
 
-#include <errno.h>
 #include <math.h>
-
-typedef struct UsdaFile {
-    const RolloutFile *rollout;
-    const char *path;
-} UsdaFile;
 
 float export_linear(uint8_t value) {
     double s = value / 255.0;
@@ -66,7 +60,8 @@ static void put_properties(FILE *out, const RolloutSet *set) {
     }
 }
 
-static void put_scene(FILE *out, const RolloutFile *r) {
+static bool put_scene(FILE *out, void *context) {
+    const RolloutFile *r = context;
     double rate = r->time_step > 0 ? 1 / r->time_step : 1;
     fprintf(out,
             "#usda 1.0\n(\n    defaultPrim = \"particles\"\n    endTimeCode = %zu\n    framesPerSecond = %.9g\n"
@@ -77,20 +72,9 @@ static void put_scene(FILE *out, const RolloutFile *r) {
     put_samples(out, r, "point3f[] points", put_points);
     put_properties(out, &r->sets[0]);
     fprintf(out, "}\n");
-}
-
-static Status write_file(const char *temporary, void *context, Error *err) {
-    const UsdaFile *scene = context;
-    errno = 0;
-    FILE *file = fopen(temporary, "w");
-    if (!file) return file_error(err, scene->path, "write", errno);
-    put_scene(file, scene->rollout);
-    bool good = !ferror(file);
-    good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : file_error(err, scene->path, "write", errno ? errno : EIO);
+    return true;
 }
 
 Status export_usda(const RolloutFile *rollout, const char *path, Error *err) {
-    UsdaFile scene = {rollout, path};
-    return file_write_atomic(path, write_file, &scene, err);
+    return file_write_stream(path, put_scene, (void *)rollout, err); // only read
 }
