@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function table that libvpd_cuda.so exports.
-#include "gnn/cuda/backend.h"
-#include "motion/cuda/backend.h"
-#include "nn/cuda/backend.h"
 #include "nn/cuda/device.h"
-#include "renderer/cuda/backend.h"
 
 #include "base/version.h"
+#include "device/cuda/tables.h"
 #include "device/cuda_module.h"
 
 extern "C" __attribute__((visibility("default"))) const CudaModule vpd_cuda_module;

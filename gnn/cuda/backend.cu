@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/launch.h"
 
-#include "gnn/cuda/backend.h"
 #include "gnn/cuda/functions.h"
 
+extern const GnnBackend gnn_backend_cuda; // a constant of C++ is seen outside only so
 const GnnBackend gnn_backend_cuda = {.name = "cuda", GNN_OPS(OP_CUDA_ENTRY)};

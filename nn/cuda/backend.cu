@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nn/cuda/backend.h"
-
 #include "nn/cuda/device.h"
 #include "nn/cuda/functions.h"
 
+extern const NnBackend nn_backend_cuda; // a constant of C++ is seen outside only so
 const NnBackend nn_backend_cuda = {.close = cuda_device_close,
                                    .image_block = 0,
                                    .wait = cuda_wait,

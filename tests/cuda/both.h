@@ -7,9 +7,7 @@
 
 #include "nn/cuda/device.h"
 
-#include "gnn/cuda/backend.h"
-#include "motion/cuda/backend.h"
-#include "nn/cuda/backend.h"
+#include "device/cuda/tables.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
 extern "C" {

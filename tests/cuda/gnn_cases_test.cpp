@@ -6,7 +6,7 @@
 #include "nn/cuda/device.h"
 #include "nn/cuda/tensor_core.h"
 
-#include "gnn/cuda/backend.h"
+#include "device/cuda/tables.h"
 #include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"

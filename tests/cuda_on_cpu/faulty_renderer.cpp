@@ -9,7 +9,7 @@
 #include "nn/cuda/sums.h"
 #include "nn/cuda/tile_product.h"
 
-#include "renderer/cuda/backend.h"
+#include "device/cuda/tables.h"
 #include "renderer/cuda/functions.h"
 #include "renderer/cuda/shade_particles.h"
 #include "renderer/march.h"
