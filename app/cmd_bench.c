@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "base/json.h"
+#include "bench/bodies_bench.h"
 #include "bench/dynamics_bench.h"
 #include "bench/renderer_bench.h"
 #include "bench/report_ops.h"
@@ -82,6 +83,29 @@ static Status bench_dynamics(Device *device, const BenchOptions *options, Error 
     return STATUS_OK;
 }
 
+// ---- bodies
+
+static Status bench_bodies(Device *device, const BenchOptions *options, Error *err) {
+    enum { C = 64, L = 4 };
+    BodiesBench b;
+    Status status = bodies_bench(device, C, L, options->repeat, &b, err);
+    if (status != STATUS_OK) return status;
+    double seconds = b.inputs.wall + b.forward.wall + b.backward.wall, rate = (double)b.windows / seconds;
+    if (options->json)
+        return json_write_line(stdout,
+                               json_pack("{s:s s:I s:I s:i s:i s:I s:f s:f s:f s:f s:I}", "bench", "bodies", "windows",
+                                         (json_int_t)b.windows, "nodes", (json_int_t)b.nodes, "C", C, "L", L, "weights",
+                                         (json_int_t)b.weights, "inputs_ms", 1e3 * b.inputs.wall, "forward_ms",
+                                         1e3 * b.forward.wall, "backward_ms", 1e3 * b.backward.wall,
+                                         "windows_per_second", rate, "tape_bytes", (json_int_t)b.tape_bytes),
+                               err);
+    printf("\nbodies: %zu windows of two bodies, %zu nodes, C %d, L %d, %zu weights\n", b.windows, b.nodes, C, L,
+           b.weights);
+    printf("inputs %.2f ms, forward %.2f ms, backward %.2f ms: %.0f windows/s, %.0f MiB\n", 1e3 * b.inputs.wall,
+           1e3 * b.forward.wall, 1e3 * b.backward.wall, rate, (double)b.tape_bytes / (1 << 20));
+    return STATUS_OK;
+}
+
 // ---- renderer
 
 static Status bench_renderer(Device *device, const BenchOptions *options, Error *err) {
@@ -150,13 +174,10 @@ static Status run_bench(const CommandLine *line, Error *err) {
         const char *name;
         Bench *run;
         bool on_request;
-    } parts[] = {{"dynamics", bench_dynamics, false},
-                 {"renderer", bench_renderer, false},
-                 {"step", bench_step, false},
-                 {"doubling", bench_doubling, true},
-                 {"frames", bench_frames, true},
-                 {"neighbours", bench_neighbours, true},
-                 {"ops", bench_ops, true}};
+    } parts[] = {{"dynamics", bench_dynamics, false},    {"bodies", bench_bodies, false},
+                 {"renderer", bench_renderer, false},    {"step", bench_step, false},
+                 {"doubling", bench_doubling, true},     {"frames", bench_frames, true},
+                 {"neighbours", bench_neighbours, true}, {"ops", bench_ops, true}};
     const size_t count = sizeof parts / sizeof *parts;
     const char *wanted = command_argument(line, 0);
     BenchOptions options;
@@ -164,9 +185,9 @@ static Status run_bench(const CommandLine *line, Error *err) {
     size_t known = 0;
     while (wanted && known < count && strcmp(wanted, parts[known].name) != 0) known++;
     if (known == count)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "expected dynamics, renderer, step, doubling, frames, neighbours or ops, found \"%.40s\"",
-                         wanted);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "expected dynamics, bodies, renderer, step, doubling, frames, neighbours or ops, found \"%.40s\"", wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
@@ -183,11 +204,12 @@ static Status run_bench(const CommandLine *line, Error *err) {
 const Command command_bench = {
     .name = "bench",
     .summary = "time the hot parts on this machine",
-    .arguments = "[dynamics|renderer|step|doubling|frames|neighbours|ops]",
+    .arguments = "[dynamics|bodies|renderer|step|doubling|frames|neighbours|ops]",
     .max_arguments = 1,
     .flags = flags,
     .details =
-        "Without an argument: dynamics, renderer and step. frames: one rollout step and its picture. neighbours: the "
+        "Without an argument: dynamics, bodies, renderer and step. frames: one rollout step and its picture. "
+        "neighbours: the "
         "16 nearest of 2^12 to 2^17 points. Times are medians of wall time; docs/performance.md says what is counted.",
     .run = run_bench,
 };

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/bodies_bench.h"
+
+#include "base/random.h"
+#include "bodies/body_network.h"
+#include "nn/reduce.h"
+
+#include <stdlib.h>
+
+enum { WINDOWS = 64, NODES = 32, REPEAT_MAX = 64, TIMES = 3 };
+
+static real uniform(size_t i) { return random_uniform((RandomKey){.seed = 1, .purpose = RANDOM_TEST}, i); }
+
+// Nodes on a ball of 0.1 m that goes towards the other one and down.
+static Status add_ball(BodySet *set, double side, Error *err) {
+    size_t row;
+    Status status = body_set_add_body(set, NODES, &row, err);
+    for (size_t i = row; i < row + NODES && status == STATUS_OK; i++) {
+        double p[3], length = 1e-6;
+        for (size_t c = 0; c < 3; c++) p[c] = 2 * (double)uniform(3 * i + c) - 1, length += p[c] * p[c];
+        for (size_t c = 0; c < 3; c++) {
+            double centre = c == 0 ? 0.11 * side : c == 2 ? 0.12 : 0, step = c == 0 ? -0.02 * side : c == 2 ? -0.03 : 0;
+            set->now[3 * i + c] = (real)(centre + 0.1 * p[c] / sqrt(length));
+            set->before[3 * i + c] = set->now[3 * i + c] - (real)step;
+        }
+    }
+    return status;
+}
+
+static Status make_set(BodySet *set, Error *err) {
+    Status status = STATUS_OK;
+    for (int w = 0; w < WINDOWS && status == STATUS_OK; w++) {
+        status = body_set_add_window(set, err);
+        if (status == STATUS_OK) status = body_set_add_patch(set, (SurfacePatch){{0, 0, 0}, {0, 0, 1}, INFINITY}, err);
+        for (int side = -1; side <= 1 && status == STATUS_OK; side += 2) status = add_ball(set, side, err);
+    }
+    return status;
+}
+
+typedef struct Bench {
+    Device *device;
+    BodySet set;
+    BodyInputs inputs;
+    Parameters parameters;
+    BodyNetwork network;
+    Tape tape;
+} Bench;
+
+static Status one_step(Bench *b, BenchTime *times, Error *err) {
+    static const BodyScales scales = {0.15f, 0.125f, 0.1f, 0.05f};
+    BenchTime start = bench_now(b->device);
+    Status status = body_inputs_make(&b->set, &scales, &b->inputs, err);
+    times[0] = bench_since(b->device, start);
+    if (status != STATUS_OK) return status;
+    tape_reset(&b->tape);
+    parameters_zero_grad(&b->parameters);
+    start = bench_now(b->device);
+    Tensor *loss = reduce_mean(&b->tape, body_network_run(&b->tape, &b->network, &b->set, &b->inputs));
+    times[1] = bench_since(b->device, start);
+    start = bench_now(b->device);
+    tape_backward(&b->tape, loss);
+    times[2] = bench_since(b->device, start);
+    return device_status(b->device, err);
+}
+
+static Status measure(Bench *b, int repetitions, BodiesBench *out, Error *err) {
+    BenchTime times[TIMES * REPEAT_MAX];
+    double room[REPEAT_MAX];
+    Status status = one_step(b, times, err); // the first one allocates
+    if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
+    for (int i = 0; i < repetitions && status == STATUS_OK; i++) status = one_step(b, times + TIMES * i, err);
+    out->inputs = bench_median(times, repetitions, TIMES, room);
+    out->forward = bench_median(times + 1, repetitions, TIMES, room);
+    out->backward = bench_median(times + 2, repetitions, TIMES, room);
+    out->windows = WINDOWS, out->nodes = b->set.nodes;
+    out->weights = parameters_element_count(&b->parameters);
+    out->tape_bytes = tape_peak_bytes(&b->tape);
+    return status;
+}
+
+Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesBench *out, Error *err) {
+    Bench b = {.device = device};
+    *out = (BodiesBench){0};
+    parameters_init(&b.parameters, device);
+    body_network_create(&b.parameters, C, L, &b.network);
+    tape_init(&b.tape, device);
+    Status status = parameters_allocate(&b.parameters, 1, err);
+    if (status == STATUS_OK) status = make_set(&b.set, err);
+    if (status == STATUS_OK) status = measure(&b, repetitions, out, err);
+    tape_free(&b.tape);
+    parameters_free(&b.parameters);
+    body_inputs_free(&b.inputs);
+    body_set_free(&b.set);
+    return status;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bodies/body_inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void body_inputs_free(BodyInputs *in) {
+    free(in->carried);
+    free(in->goal);
+    free(in->feature);
+    free(in->contact);
+    free(in->geometry);
+    free(in->body);
+    free(in->count);
+    *in = (BodyInputs){0};
+}
+
+static Status reserve(BodyInputs *in, size_t nodes, size_t bodies, Error *err) {
+    if (nodes <= in->node_room && bodies <= in->body_room) return STATUS_OK;
+    body_inputs_free(in);
+    size_t n = 2 * nodes, b = 2 * bodies, pairs = n * BODY_CONTACTS;
+    in->carried = malloc(n * 3 * sizeof *in->carried);
+    in->goal = malloc(n * 3 * sizeof *in->goal);
+    in->feature = malloc(n * BODY_FEATURES * sizeof *in->feature);
+    in->contact = malloc(pairs * sizeof *in->contact);
+    in->geometry = malloc(pairs * BODY_GEOMETRY * sizeof *in->geometry);
+    in->body = malloc(n * sizeof *in->body);
+    in->count = malloc(b * sizeof *in->count);
+    in->node_room = n, in->body_room = b;
+    if (in->carried && in->goal && in->feature && in->contact && in->geometry && in->body && in->count)
+        return STATUS_OK;
+    body_inputs_free(in);
+    return error_set(err, STATUS_FAILED, "out of memory for the inputs of %zu nodes", nodes);
+}
+
+// A body set whose inputs are being made, and one body of it.
+typedef struct Making {
+    const BodySet *set;
+    const BodyScales *scales;
+    BodyInputs *in;
+    size_t window, first, last;
+} Making;
+
+static double distance2(const real *a, const real *b) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
+    return sum;
+}
+
+// ---- surfaces
+
+// The patch nearest to x whose plane is within reach, and the signed distance from that plane; NULL: none.
+static const SurfacePatch *nearest_surface(const Making *m, const real *x, real *distance) {
+    const SurfacePatch *best = NULL;
+    double least = INFINITY;
+    *distance = m->scales->reach;
+    for (size_t p = m->set->first_patch[m->window]; p < m->set->first_patch[m->window + 1]; p++) {
+        const SurfacePatch *patch = &m->set->patch[p];
+        double along = 0, d2 = distance2(x, patch->position);
+        for (int c = 0; c < 3; c++) along += (double)((x[c] - patch->position[c]) * patch->normal[c]);
+        double aside2 = d2 - along * along, radius = (double)patch->radius;
+        if (aside2 > radius * radius || along >= (double)m->scales->reach || d2 >= least) continue;
+        least = d2, best = patch, *distance = (real)along;
+    }
+    return best;
+}
+
+static void see_surfaces(const Making *m) {
+    real least = m->scales->reach;
+    for (size_t i = m->first; i < m->last; i++) {
+        const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
+        real *out = m->in->feature + BODY_FEATURES * i + 12, distance, along = 0;
+        const SurfacePatch *patch = nearest_surface(m, now, &distance);
+        for (int c = 0; c < 3; c++) {
+            out[c] = patch ? patch->normal[c] : 0;
+            along += out[c] * (now[c] - before[c]);
+        }
+        out[3] = distance / m->scales->length;
+        out[4] = along / m->scales->speed;
+        least = distance < least ? distance : least;
+    }
+    for (size_t i = m->first; i < m->last; i++) m->in->feature[BODY_FEATURES * i + 17] = least / m->scales->length;
+}
+
+// ---- a body's own motion
+
+// Positions and velocities, and where the nodes go if the motion of the last step is repeated.
+static void see_own_motion(const Making *m) {
+    const BodySet *set = m->set;
+    RigidMotion last = rigid_fit(m->last - m->first, set->before + 3 * m->first, set->now + 3 * m->first), next = last;
+    double velocity[3];
+    for (int c = 0; c < 3; c++) {
+        velocity[c] = last.to[c] - last.from[c];
+        next.from[c] = last.to[c];
+        next.to[c] = last.to[c] + velocity[c];
+    }
+    for (size_t i = m->first; i < m->last; i++) {
+        const real *now = set->now + 3 * i;
+        real *out = m->in->feature + BODY_FEATURES * i, *carried = m->in->carried + 3 * i, there[3];
+        rigid_move(&next, now, there);
+        for (int c = 0; c < 3; c++) {
+            double v = (double)(now[c] - set->before[3 * i + (size_t)c]), unit = (double)m->scales->speed;
+            carried[c] = there[c] - now[c];
+            out[c] = (real)(((double)now[c] - last.to[c]) / (double)m->scales->length);
+            out[3 + c] = (real)(v / unit);
+            out[6 + c] = (real)((v - velocity[c]) / unit);
+            out[9 + c] = (real)(velocity[c] / unit);
+        }
+    }
+}
+
+// ---- other bodies
+
+// Looks for nodes nearer to node i than those found, among nodes first .. last - 1.
+static void look_among(const Making *m, size_t i, size_t first, size_t last, double *found) {
+    int32_t *contact = m->in->contact + BODY_CONTACTS * i;
+    for (size_t j = first; j < last; j++) {
+        double d2 = distance2(m->set->now + 3 * j, m->set->now + 3 * i);
+        size_t at = BODY_CONTACTS;
+        while (at > 0 && d2 < found[at - 1]) at--;
+        if (at == BODY_CONTACTS) continue;
+        for (size_t k = BODY_CONTACTS - 1; k > at; k--) found[k] = found[k - 1], contact[k] = contact[k - 1];
+        found[at] = d2, contact[at] = (int32_t)j;
+    }
+}
+
+// The nodes of the window's other bodies nearest to node i.
+static void find_contacts(const Making *m, size_t i) {
+    const BodySet *set = m->set;
+    double reach = (double)m->scales->reach, found[BODY_CONTACTS];
+    for (size_t k = 0; k < BODY_CONTACTS; k++) found[k] = reach * reach, m->in->contact[BODY_CONTACTS * i + k] = -1;
+    look_among(m, i, set->first_node[set->first_body[m->window]], m->first, found);
+    look_among(m, i, m->last, set->first_node[set->first_body[m->window + 1]], found);
+}
+
+static void see_contacts(const Making *m) {
+    const real *now = m->set->now, *before = m->set->before;
+    for (size_t i = m->first; i < m->last; i++) {
+        find_contacts(m, i);
+        for (size_t k = 0; k < BODY_CONTACTS; k++) {
+            real *g = m->in->geometry + BODY_GEOMETRY * (BODY_CONTACTS * i + k);
+            int32_t j = m->in->contact[BODY_CONTACTS * i + k];
+            memset(g, 0, BODY_GEOMETRY * sizeof *g);
+            if (j < 0) continue;
+            const real *x = now + 3 * i, *y = now + 3 * (size_t)j, *u = before + 3 * i, *v = before + 3 * (size_t)j;
+            for (int c = 0; c < 3; c++) {
+                g[c] = (y[c] - x[c]) / m->scales->length;
+                g[3 + c] = ((y[c] - v[c]) - (x[c] - u[c])) / m->scales->speed;
+            }
+            g[6] = (real)sqrt(distance2(x, y)) / m->scales->length;
+        }
+    }
+}
+
+Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *in, Error *err) {
+    Status status = reserve(in, set->nodes, set->bodies, err);
+    if (status != STATUS_OK) return status;
+    for (size_t w = 0; w < set->windows; w++)
+        for (size_t b = set->first_body[w]; b < set->first_body[w + 1]; b++) {
+            Making m = {set, scales, in, w, set->first_node[b], set->first_node[b + 1]};
+            in->count[b] = (int32_t)(m.last - m.first);
+            for (size_t i = m.first; i < m.last; i++) in->body[i] = (int32_t)b;
+            see_own_motion(&m);
+            see_surfaces(&m);
+            see_contacts(&m);
+        }
+    return STATUS_OK;
+}
+
+void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *in, const real *output,
+                  RigidMotion *motion) {
+    for (size_t i = 0; i < 3 * set->nodes; i++) in->goal[i] = set->now[i] + in->carried[i] + scales->step * output[i];
+    for (size_t b = 0; b < set->bodies; b++) {
+        size_t first = set->first_node[b];
+        motion[b] = rigid_fit(set->first_node[b + 1] - first, set->now + 3 * first, in->goal + 3 * first);
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the network is told of a body set: everything integer or without a gradient. Host memory, which grows and is
+// kept.
+#ifndef VPD_BODIES_BODY_INPUTS_H
+#define VPD_BODIES_BODY_INPUTS_H
+
+#include "bodies/body_set.h"
+
+#include <stdint.h>
+
+// Columns of a node's features, in this order. Lengths are in units of BodyScales.length, velocities in units of speed.
+//   3  position from the middle of its body      3  velocity
+//   3  velocity less that of its body's middle   3  velocity of its body's middle
+//   3  normal of the nearest surface             1  distance from it along the normal
+//   1  velocity along the normal                 1  least distance of its body's nodes
+// A surface farther than `reach` is not seen: its normal and velocity are 0, the distance is `reach`.
+enum { BODY_FEATURES = 18 };
+// Nodes of other bodies that a node hears, at most, none farther than `reach`; columns of a pair's geometry: position
+// of the other from it (3), velocity of the other less its own (3), distance (1).
+enum { BODY_CONTACTS = 2, BODY_GEOMETRY = 7 };
+
+typedef struct BodyScales {
+    real reach;  // metres
+    real length; // metres
+    real speed;  // metres per time step
+    real step;   // metres: what the network's output is multiplied by
+} BodyScales;
+
+// Starts as {0}.
+typedef struct BodyInputs {
+    real *carried;    // (nodes, 3) metres: displacement if the rigid motion of each body went on
+    real *goal;       // (nodes, 3) metres: where the network wants the nodes, by body_motions
+    real *feature;    // (nodes, BODY_FEATURES)
+    int32_t *contact; // (nodes, BODY_CONTACTS) nodes of other bodies, nearest first; -1: none
+    real *geometry;   // (nodes * BODY_CONTACTS, BODY_GEOMETRY); 0 where there is none
+    int32_t *body;    // (nodes)
+    int32_t *count;   // (bodies) nodes
+    size_t node_room, body_room;
+} BodyInputs;
+
+void body_inputs_free(BodyInputs *inputs); // accepts {0}
+Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, Error *err);
+
+// The rigid motion of each body that takes its nodes nearest to now + carried + step * output (nodes, 3): what
+// body_set_move takes.
+void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, const real *output,
+                  RigidMotion *motion);
+
+#endif
