@@ -17,7 +17,7 @@
 static const Flag flags[] = {
     {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
     {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
-    {.name = "form", .value = "FORM", .help = "step: paper, velocity, full or all (default all)"},
+    {.name = "form", .value = "FORM", .help = "step: paper, full or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "whole", .help = "step: time whole steps only, as in training (timing each part makes a GPU wait)"},
@@ -37,7 +37,6 @@ static const Flag flags[] = {
 typedef struct Form {
     const char *name;
     bool full;
-    GnnVelocity velocity;
 } Form;
 
 static void print_dynamics(const char *form, const DynamicsBench *b) {
@@ -68,12 +67,11 @@ static void print_dynamics_head(const StepShape *shape) {
 
 static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
-    static const Form forms[] = {
-        {"paper", false, VELOCITY_NONE}, {"paper, velocity", false, VELOCITY_PARTICLE}, {"full", true, VELOCITY_NODE}};
+    static const Form forms[] = {{"paper", false}, {"full", true}};
     if (!options->json) print_dynamics_head(shape);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         DynamicsBench b;
-        GnnConfig config = dynamics_bench_config(shape->M, forms[i].full, forms[i].velocity);
+        GnnConfig config = dynamics_bench_config(shape->M, forms[i].full);
         Status status = dynamics_bench(device, &config, shape->N, 1, options->repeat, &b, err);
         if (status == STATUS_OK && options->json)
             status = json_write_line(stdout, dynamics_json(forms[i].name, shape, &b), err);
@@ -147,7 +145,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
                           .from = 1 << 12,
                           .to = 1 << 20};
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
-    if (status == STATUS_OK) status = command_choice(line, "form", "paper|velocity|full|all", &out->form, err);
+    if (status == STATUS_OK) status = command_choice(line, "form", "paper|full|all", &out->form, err);
     if (status == STATUS_OK) status = command_small_int(line, "repeat", 1, 64, &out->repeat, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);

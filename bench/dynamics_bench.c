@@ -9,7 +9,7 @@
 
 enum { WARM_UP = 2 };
 
-GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
+GnnConfig dynamics_bench_config(size_t M, bool full) {
     return (GnnConfig){.T = 2,
                        .D = 16,
                        .C = 128,
@@ -17,13 +17,11 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .M = M,
                        .nodes = full ? NODES_MOVING : NODES_RANDOM,
                        .distance = full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
-                       .velocity = velocity,
+                       .velocity = full ? VELOCITY_NODE : VELOCITY_NONE,
                        .decode = full ? DECODE_NODE : DECODE_PARTICLE,
                        .moving_flag = full,
                        .node_extras = full,
                        .gap = full,
-                       .rigid_cue = full,
-                       .smooth = full,
                        .carry_rgb = true,
                        .k_particle_to_node = GNN_PARTICLE_TO_NODE,
                        .k_node_to_node = GNN_NODE_TO_NODE,
@@ -36,7 +34,6 @@ GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity) {
                        .colour_length = 1,
                        .moving_length = 0.3,
                        .decode_width = 0.1,
-                       .smooth_width = 0.15,
                        .keep = true};
 }
 

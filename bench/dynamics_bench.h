@@ -25,6 +25,6 @@ Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rol
                       DynamicsBench *out, Error *err);
 
 // Shapes for reference measurements: neighbours 3/10/4, C 128, L 10, D 16, T 2, lengths of a scene of 2 m.
-GnnConfig dynamics_bench_config(size_t M, bool full, GnnVelocity velocity);
+GnnConfig dynamics_bench_config(size_t M, bool full);
 
 #endif

@@ -22,7 +22,7 @@ const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 1
                                              {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
                                              {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
                                              {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
-const char *const step_form_names[STEP_FORMS] = {"paper", "paper, velocity", "full"};
+const char *const step_form_names[STEP_FORMS] = {"paper", "full"};
 
 Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
     static const char *const fixed[] = {"model.T=2",
@@ -45,11 +45,8 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "gnn.colour_length=1",
                                         "gnn.moving_length=0.3",
                                         "gnn.decode_width=0.1",
-                                        "gnn.smooth_width=0.15",
                                         "gnn.moving_threshold=0.005"};
-    static const char *const forms[STEP_FORMS][2] = {{"gnn.form=paper", "gnn.velocity=none"},
-                                                     {"gnn.form=paper", "gnn.velocity=particle"},
-                                                     {"gnn.form=full", "gnn.velocity=auto"}};
+    static const char *const forms[STEP_FORMS] = {"gnn.form=paper", "gnn.form=full"};
     char text[7][OPTION_LENGTH];
     snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
     snprintf(text[1], OPTION_LENGTH, "gnn.M=%zu", s->M);
@@ -61,7 +58,7 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
     const char *own[] = {text[0], text[1], text[2], text[3], text[4], text[5], text[6]};
     config_defaults(out);
     Status status = config_set(out, sizeof fixed / sizeof *fixed, fixed, err);
-    if (status == STATUS_OK) status = config_set(out, 2, forms[form], err);
+    if (status == STATUS_OK) status = config_set(out, 1, &forms[form], err);
     if (status == STATUS_OK) status = config_set(out, sizeof own / sizeof *own, own, err);
     return status == STATUS_OK ? config_resolve(out, err) : status;
 }

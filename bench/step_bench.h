@@ -21,12 +21,7 @@ typedef struct StepShape {
 } StepShape;
 
 typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_LARGE, STEP_PRESETS } StepPreset;
-typedef enum StepForm {
-    STEP_PUBLISHED,
-    STEP_VELOCITY,
-    STEP_FULL,
-    STEP_FORMS
-} StepForm; // VELOCITY: paper with a velocity path
+typedef enum StepForm { STEP_PUBLISHED, STEP_FULL, STEP_FORMS } StepForm;
 
 extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
 extern const char *const step_form_names[STEP_FORMS];

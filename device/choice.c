@@ -36,7 +36,6 @@ static Status small_config(Config *config, Error *err) {
                                         "gnn.displacement_scale=.05",
                                         "gnn.colour_length=1",
                                         "gnn.decode_width=.1",
-                                        "gnn.smooth_width=.15",
                                         "gnn.moving_threshold=.005",
                                         "renderer.radius=.1",
                                         "encoder.widths=[8, 16]",

@@ -21,7 +21,6 @@
     OP(plan_contact, PlanContactArgs)                                                                                  \
     OP(plan_count, PlanCountArgs)                                                                                      \
     OP(plan_extra, PlanExtraArgs)                                                                                      \
-    OP(plan_gap, PlanGapArgs)                                                                                          \
     OP(plan_join, PlanJoinArgs)                                                                                        \
     OP(plan_logit, PlanLogitArgs)                                                                                      \
     OP(plan_mark, PlanMarkArgs)                                                                                        \
@@ -29,7 +28,6 @@
     OP(plan_motion, PlanMotionArgs)                                                                                    \
     OP(plan_scatter, PlanScatterArgs)                                                                                  \
     OP(plan_sides, PlanSidesArgs)                                                                                      \
-    OP(plan_smooth, PlanSmoothArgs)                                                                                    \
     OP(plan_spin, PlanSpinArgs)                                                                                        \
     OP(plan_spread, PlanSpreadArgs)
 

@@ -13,8 +13,8 @@ typedef enum GnnNodes { NODES_RANDOM, NODES_MOVING, NODES_AUTO } GnnNodes;
 typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE, DISTANCE_AUTO } GnnDistance;
 typedef enum GnnVelocity {
     VELOCITY_NONE,
-    VELOCITY_PARTICLE,
-    VELOCITY_NODE, // of a flat graph: PARTICLE
+    VELOCITY_PARTICLE, // of a flat graph
+    VELOCITY_NODE,     // of a hierarchical one
     VELOCITY_AUTO
 } GnnVelocity;
 typedef enum GnnDecode { DECODE_PARTICLE, DECODE_NODE, DECODE_AUTO } GnnDecode;
@@ -30,8 +30,7 @@ typedef struct GnnConfig {
     GnnDistance distance;
     GnnVelocity velocity;
     GnnDecode decode;
-    bool moving_flag, node_extras, gap, smooth, rotation;
-    bool rigid_cue; // the velocity cue is registered rigidly (motion/flow.h)
+    bool moving_flag, node_extras, gap, rotation;
     bool carry_rgb; // the first three features are rgb: they never change
     double feature_change;
     size_t k_particle_to_node, k_node_to_node, k_node_to_particle, cross_edges, contact_edges;
@@ -41,34 +40,21 @@ typedef struct GnnConfig {
     double colour_length;      // lc, metres per unit of rgb
     double moving_length;      // lm, metres per unit of m
     double decode_width;       // wd
-    double smooth_width;       // ws
     bool keep; // keep products for the backward pass instead of computing them again: faster, more memory
 } GnnConfig;
 
 // With one input time step there is nothing to take a velocity from.
 static inline bool gnn_has_velocity(const GnnConfig *c) { return c->velocity != VELOCITY_NONE && c->T > 1; }
-static inline bool gnn_has_node_velocity(const GnnConfig *c) {
-    return c->graph == GRAPH_HIERARCHICAL && c->velocity == VELOCITY_NODE && c->T > 1;
-}
-// What particles need a velocity for: to add gain times it to their step.
-static inline bool gnn_has_particle_velocity(const GnnConfig *c) {
-    return gnn_has_velocity(c) && (!gnn_has_node_velocity(c) || c->decode == DECODE_PARTICLE);
-}
-// Moving nodes see where their body comes nearest to others (docs/model.md, "Inputs of a node").
-static inline bool gnn_has_gap(const GnnConfig *c) {
-    return c->gap && c->moving_flag && c->graph == GRAPH_HIERARCHICAL;
-}
-// Nodes see how they turn, and carry what they move with that: 3 numbers.
-static inline bool gnn_has_spin(const GnnConfig *c) { return c->rigid_cue && gnn_has_node_velocity(c); }
-enum { GNN_EXTRAS = 8, GNN_GAP = 7, GNN_MEETING = 12, GNN_SPIN = 3 };
-// Without spin: the gap to what stands still. With it: where and how fast it closes, and the same for what moves
-// otherwise.
-static inline size_t gnn_gap_width(const GnnConfig *c) {
-    return !gnn_has_gap(c) ? 0 : gnn_has_spin(c) ? 2 * GNN_MEETING : GNN_GAP;
-}
+// Nodes have a velocity and an angular velocity, with which they also carry particles.
+static inline bool gnn_has_node_velocity(const GnnConfig *c) { return c->velocity == VELOCITY_NODE && c->T > 1; }
+// Moving nodes see contact features (docs/model.md, "Inputs of a node").
+static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && gnn_has_node_velocity(c); }
+enum { GNN_EXTRAS = 8, GNN_MEETING = 12, GNN_SPIN = 3 };
+// Where and how fast the gap to static surfaces closes, and the same for other bodies.
+static inline size_t gnn_gap_width(const GnnConfig *c) { return gnn_has_gap(c) ? 2 * GNN_MEETING : 0; }
 // Numbers that a node sees of itself, beside what particles tell it.
 static inline size_t gnn_node_inputs(const GnnConfig *c) {
-    return (c->node_extras ? GNN_EXTRAS : 0) + gnn_gap_width(c) + (gnn_has_spin(c) ? GNN_SPIN : 0);
+    return (c->node_extras ? GNN_EXTRAS : 0) + gnn_gap_width(c) + (gnn_has_node_velocity(c) ? GNN_SPIN : 0);
 }
 // Width of s_i, the input of a particle.
 static inline size_t gnn_input_width(const GnnConfig *c) { return c->D + c->T + (c->moving_flag ? 1 : 0); }

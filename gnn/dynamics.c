@@ -175,22 +175,20 @@ static Tensor *decode_weights(const Step *s, Tensor *h) {
     return message(s->tape, &call).rows;
 }
 
-// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (gain_start + gain_a) v ], w_ia = softmax over the nodes of
-// [-d^2/(2 wd^2) + z_ia]
+// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (1 + gain_a) (v_a + spin_a x (x_i - x_a)) ],
+// w_ia = softmax over the nodes of [-d^2/(2 wd^2) + z_ia]
 static Tensor *decode_at_nodes(const Step *s, Tensor *h) {
     NodeBlendCall call = {.edges = s->plan->to_particle,
                           .motion = {.rotation = s->c->rotation,
-                                     .gain = gnn_has_velocity(s->c),
+                                     .gain = gnn_has_node_velocity(s->c),
                                      .features = gnn_feature_outputs(s->c),
                                      .s = (real)s->c->displacement_scale,
-                                     .inverse_ell = (real)(1 / s->c->length_scale),
-                                     .gain_start = gnn_has_spin(s->c) ? 1 : 0},
+                                     .inverse_ell = (real)(1 / s->c->length_scale)},
                           .u = decode_node_outputs(s, h),
                           .z = decode_weights(s, h),
                           .x_group = s->present->x,
                           .x_other = s->x_nodes,
                           .logit = s->plan->logit,
-                          .v_group = s->plan->particle_velocity,
                           .v_other = s->plan->node_velocity,
                           .spin_other = s->plan->node_spin};
     return node_blend(s->tape, &call);
@@ -273,8 +271,7 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     }
     s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
     out->h = rounds(&s, encode(&s));
-    if (c->decode == DECODE_PARTICLE)
-        take_step(&s, decode_at_particles(&s, out->h), scale, plan->particle_velocity, out);
+    if (c->decode == DECODE_PARTICLE) take_step(&s, decode_at_particles(&s, out->h), scale, NULL, out);
     else take_step(&s, decode_at_nodes(&s, out->h), 1, NULL, out);
 }
 

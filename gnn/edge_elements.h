@@ -86,19 +86,14 @@ ELEMENT void blend_weights(const NodeBlendArgs *a, size_t group, real *w) {
     for (size_t e = 0; e < k; e++) w[e] = a->edges.index[row + e] < 0 ? 0 : w[e] / sum;
 }
 
-ELEMENT const real *blend_velocity(const NodeBlendArgs *a, size_t group, size_t other) {
-    if (!a->motion.gain) return NULL;
-    return a->v_group ? a->v_group + group * 3 : a->v_other + other * 3;
-}
-
-ELEMENT const real *blend_spin(const NodeBlendArgs *a, size_t other) {
-    return a->spin_other ? a->spin_other + other * 3 : NULL;
-}
+// Row `other` of velocities; NULL where there are none.
+ELEMENT const real *blend_velocity(const real *rows, size_t other) { return rows ? rows + other * 3 : NULL; }
 
 // move (3): where the node takes the particle.
 ELEMENT void blend_motion(const NodeBlendArgs *a, size_t group, size_t other, real *move) {
     element_motion(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3,
-                   a->x_other + other * 3, blend_velocity(a, group, other), blend_spin(a, other), move);
+                   a->x_other + other * 3, blend_velocity(a->v_other, other), blend_velocity(a->spin_other, other),
+                   move);
 }
 
 // One particle; w (k) is filled.
@@ -132,8 +127,9 @@ ELEMENT real blend_weight_gradient(const NodeBlendArgs *a, size_t group, size_t 
 // Adds an edge's gradients to du, but for the features' part, and to dx (3); that of x_a is its negative.
 ELEMENT void blend_motion_backward(const NodeBlendArgs *a, size_t group, size_t other, real w, real *du, real *dx) {
     element_motion_backward(&a->motion, a->u + other * element_motion_width(&a->motion), a->x_group + group * 3,
-                            a->x_other + other * 3, blend_velocity(a, group, other), blend_spin(a, other), w,
-                            a->dout + group * (3 + a->motion.features), du, dx);
+                            a->x_other + other * 3, blend_velocity(a->v_other, other),
+                            blend_velocity(a->spin_other, other), w, a->dout + group * (3 + a->motion.features), du,
+                            dx);
 }
 
 #endif

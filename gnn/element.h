@@ -33,21 +33,19 @@ typedef struct NodeMotion {
     int rotation, gain;
     size_t features;
     real s, inverse_ell; // metres, 1/metres
-    real gain_start;     // what the gain is when the network says 0
 } NodeMotion;
 
 ELEMENT size_t element_motion_gain_at(const NodeMotion *m) { return m->rotation ? 6 : 3; }
 ELEMENT size_t element_motion_features_at(const NodeMotion *m) { return element_motion_gain_at(m) + (m->gain ? 1 : 0); }
 ELEMENT size_t element_motion_width(const NodeMotion *m) { return element_motion_features_at(m) + m->features; }
 
-// What a gain multiplies: v + spin x (x - x_a), spin NULL: v.
+// What a gain multiplies: v + spin x (x - x_a).
 ELEMENT void element_carried(const real *v, const real *spin, const real *r, real *out) {
     for (int c = 0; c < 3; c++) out[c] = v[c];
-    if (spin) element_add_cross(1, spin, r, out);
+    element_add_cross(1, spin, r, out);
 }
 
-// move (3) = s (t + omega x (x - x_a) / ell) + (gain_start + gain) (v + spin x (x - x_a)); v and spin are read only
-// with a gain.
+// move (3) = s (t + omega x (x - x_a) / ell) + (1 + gain) (v + spin x (x - x_a)); v and spin are read only with a gain.
 ELEMENT void element_motion(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v,
                             const real *spin, real *move) {
     real r[3] = {x[0] - xa[0], x[1] - xa[1], x[2] - xa[2]}, carried[3];
@@ -55,10 +53,10 @@ ELEMENT void element_motion(const NodeMotion *m, const real *u, const real *x, c
     if (m->rotation) element_add_cross(m->s * m->inverse_ell, u + 3, r, move);
     if (!m->gain) return;
     element_carried(v, spin, r, carried);
-    for (int c = 0; c < 3; c++) move[c] += (m->gain_start + u[element_motion_gain_at(m)]) * carried[c];
+    for (int c = 0; c < 3; c++) move[c] += (1 + u[element_motion_gain_at(m)]) * carried[c];
 }
 
-// Adds w times the gradients of move . dmove: to du, and, with rotation or spin, to dx (that of x_a is its negative).
+// Adds w times the gradients of move . dmove: to du, and, with rotation or a gain, to dx (that of x_a is its negative).
 ELEMENT void element_motion_backward(const NodeMotion *m, const real *u, const real *x, const real *xa, const real *v,
                                      const real *spin, real w, const real *dmove, real *du, real *dx) {
     real r[3] = {x[0] - xa[0], x[1] - xa[1], x[2] - xa[2]}, carried[3];
@@ -70,7 +68,7 @@ ELEMENT void element_motion_backward(const NodeMotion *m, const real *u, const r
     if (!m->gain) return;
     element_carried(v, spin, r, carried);
     du[element_motion_gain_at(m)] += w * element_dot(dmove, carried);
-    if (spin) element_add_cross(w * (m->gain_start + u[element_motion_gain_at(m)]), dmove, spin, dx);
+    element_add_cross(w * (1 + u[element_motion_gain_at(m)]), dmove, spin, dx);
 }
 
 #endif

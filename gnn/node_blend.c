@@ -17,7 +17,7 @@ static void node_blend_backward_node(Tape *tape, void *context) {
     if (!a->dout) return;
     a->du = tape_grad(tape, node->call.u);
     a->dz = tape_grad(tape, node->call.z);
-    bool turns = a->motion.rotation || a->spin_other;
+    bool turns = a->motion.rotation || a->motion.gain;
     a->dx_group = turns ? tape_grad(tape, node->call.x_group) : NULL;
     a->dx_other = turns ? tape_grad(tape, node->call.x_other) : NULL;
     if (!tape->device->failed) tape->device->gnn->node_blend_backward(tape->device, a);
@@ -28,8 +28,7 @@ Tensor *node_blend(Tape *tape, const NodeBlendCall *call) {
     TAPE_CHECK_EQ(tape, call->u->rows, call->edges.others);
     TAPE_CHECK_EQ(tape, call->u->cols, element_motion_width(&call->motion));
     TAPE_CHECK_EQ(tape, call->z->rows * call->z->cols, edge_rows(&call->edges));
-    CHECK(!call->motion.gain || call->v_group || call->v_other);
-    CHECK(!call->spin_other || (call->motion.gain && call->v_other && !call->v_group));
+    CHECK(!call->motion.gain || (call->v_other && call->spin_other));
     Tensor *out = tape_tensor(tape, call->edges.groups, 3 + call->motion.features, tape_wants(tape, 4, inputs));
     NodeBlendNode *node = tape_context(tape, sizeof *node);
     if (!node) return out;
@@ -40,7 +39,6 @@ Tensor *node_blend(Tape *tape, const NodeBlendCall *call) {
                              .logit = call->logit,
                              .x_group = call->x_group->value,
                              .x_other = call->x_other->value,
-                             .v_group = call->v_group,
                              .v_other = call->v_other,
                              .spin_other = call->spin_other,
                              .out = out->value},

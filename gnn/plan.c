@@ -285,21 +285,6 @@ static void find_bodies(Planning *p, const int32_t *particles, Movers *b) {
     b->w = w, b->near = near, b->body = body;
 }
 
-// Without spin: where the particles around each moving node are nearest to what stands still.
-static void find_nearest_places(Planning *p, const Movers *b) {
-    enum { BODY = 128 };
-    size_t k = min_size(BODY, b->count);
-    PointSet nodes = {p->nodes.count, p->nodes.x, NULL}, queries = planning_subset(p, &nodes, b->list, b->nodes);
-    int32_t *near = planning_temporary(p, b->nodes * k, sizeof *near);
-    KnnIndex index = {0};
-    planning_index(p, &b->points, 0, &index);
-    planning_search(p, &index, &queries, 0, NULL, k, near, NULL);
-    const real *mean = mean_of_other_half(p, &b->points, true);
-    PlanGapArgs args = {
-        b->nodes, k, b->list, p->nodes.x, near, b->points.x, mean, (real)p->c->length_scale, (real *)p->plan->gap};
-    if (!p->device->failed && mean) p->device->gnn->plan_gap(p->device, &args);
-}
-
 // Keeps `most` of the moving particles, those of nodes and then the first (their order is random): what a node sees
 // depends little on N. Returns their number; row[i] = the row of node list[i]'s particle among them.
 static size_t thin_out(const Planning *p, const int32_t *list, size_t nodes, int32_t *movers, size_t count, size_t most,
@@ -332,19 +317,13 @@ static void make_gaps(Planning *p) {
     Movers b = {.nodes = list_by_flag(p->node_m, M, true, list, NULL),
                 .count = list_by_flag(p->m, N, true, movers, NULL)};
     if (!b.nodes || !b.count) return;
-    b.most = gnn_has_spin(p->c) ? max_size(LOOKED_AMONG, 4 * b.nodes) : SIZE_MAX;
-    if (gnn_has_spin(p->c)) {
-        b.count = thin_out(p, list, b.nodes, movers, b.count, b.most, position, row);
-        b.row = planning_upload_list(p, row, b.nodes);
-    }
+    b.most = max_size(LOOKED_AMONG, 4 * b.nodes);
+    b.count = thin_out(p, list, b.nodes, movers, b.count, b.most, position, row);
+    b.row = planning_upload_list(p, row, b.nodes);
     PointSet all = planning_set(p, p->in->sets.count - 1);
     const int32_t *particles = planning_upload_list(p, movers, b.count);
     b.list = planning_upload_list(p, list, b.nodes);
     b.points = planning_subset(p, &all, particles, b.count);
-    if (!gnn_has_spin(p->c)) {
-        find_nearest_places(p, &b);
-        return;
-    }
     find_bodies(p, particles, &b);
     meet_what_stands(p, &b);
     meet_what_moves(p, &b);
@@ -373,7 +352,7 @@ static void plan_hierarchical(Planning *p) {
     size_t last = p->in->sets.count - 1;
     PointSet set[GNN_MAX_SETS];
     KnnIndex index = {0};
-    real *near2 = NULL, *distance2 = NULL;
+    real *distance2 = NULL;
 
     choose_nodes(p);
     for (size_t t = 0; t <= last; t++) set[t] = planning_set(p, t);
@@ -382,19 +361,17 @@ static void plan_hierarchical(Planning *p) {
     planning_index(p, &p->nodes, p->extra, &index);
     for (size_t t = 0; t <= last; t++)
         plan->to_node[t] = nearest_edges(p, &index, plan->nodes, &set[t], NULL, p->c->k_particle_to_node, NULL);
-    GnnEdges near =
-        nearest_edges(p, &index, plan->nodes, &p->nodes, own_numbers(p, plan->nodes), p->c->k_node_to_node, &near2);
-    plan->node_node = near;
+    plan->node_node =
+        nearest_edges(p, &index, plan->nodes, &p->nodes, own_numbers(p, plan->nodes), p->c->k_node_to_node, NULL);
     if (p->c->cross_edges) add_cross_edges(p, &plan->node_node);
     plan->to_particle = nearest_edges(p, &index, plan->nodes, &set[last], NULL, p->c->k_node_to_particle, &distance2);
 
     count_edges(p);
     make_logits(p, distance2);
     if (gnn_has_node_velocity(p->c)) {
-        plan->node_velocity = planning_node_velocity(p, &near, near2, &plan->node_spin);
+        plan->node_velocity = planning_node_velocity(p, &plan->node_spin);
         if (p->c->contact_edges && !p->device->failed) add_contact_edges(p, &plan->node_node);
     }
-    if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
     if (p->c->node_extras) make_extras(p);
     if (gnn_has_gap(p->c)) make_gaps(p);
 }
@@ -412,7 +389,7 @@ static void plan_flat(Planning *p) {
         planning_index(p, &past, p->extra, &before);
         plan->past = nearest_edges(p, &before, past.count, &now, NULL, p->c->k_particle_to_node, NULL);
     }
-    if (gnn_has_particle_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
+    if (gnn_has_velocity(p->c)) plan->particle_velocity = planning_particle_velocity(p);
 }
 
 void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan) {

@@ -48,7 +48,7 @@ typedef struct GnnPlan {
     const real *gap;                // (M, gnn_gap_width), or NULL
     const real *node_velocity;      // (M, 3) metres per frame, or NULL
     const real *node_spin;          // (M, 3) radians per frame, or NULL
-    const real *particle_velocity;  // (N, 3), or NULL; both with node velocities and a decode at particles
+    const real *particle_velocity;  // (N, 3) in a flat graph, or NULL
     const real *logit;              // (N, k) -d^2 / (2 wd^2) of to_particle
 } GnnPlan;
 

@@ -10,7 +10,7 @@
 ELEMENT bool plan_is_contact(const PlanContactArgs *a, size_t q, size_t other) {
     real r[3], own[3], square = 0;
     for (size_t c = 0; c < 3; c++) r[c] = a->x[other * 3 + c] - a->x[q * 3 + c];
-    element_carried(a->v + q * 3, a->spin ? a->spin + q * 3 : NULL, r, own);
+    element_carried(a->v + q * 3, a->spin + q * 3, r, own);
     for (size_t c = 0; c < 3; c++) {
         real d = a->v[other * 3 + c] - own[c];
         square += d * d;
@@ -50,16 +50,11 @@ ELEMENT void plan_add_moments(real w, const real *r, const real *d, real *to) {
     to[15] += w * r[2] * r[2];
 }
 
-// Adds particle i, which moved by d, to the sums of a node: moments, without spin [weight, d].
-ELEMENT void plan_carry_edge(const PlanCarryArgs *a, size_t i, size_t node, real w, const real *d, real *sum) {
-    if (a->spin) {
-        real r[3];
-        for (size_t c = 0; c < 3; c++) r[c] = a->x[i * 3 + c] - a->node[node * 3 + c];
-        plan_add_moments(w, r, d, sum);
-        return;
-    }
-    sum[0] += w;
-    for (size_t c = 0; c < 3; c++) sum[1 + c] += w * d[c];
+// Adds particle i, which moved by d, to the moments of a node.
+ELEMENT void plan_carry_edge(const PlanCarryArgs *a, size_t i, size_t node, real w, const real *d, real *moments) {
+    real r[3];
+    for (size_t c = 0; c < 3; c++) r[c] = a->x[i * 3 + c] - a->node[node * 3 + c];
+    plan_add_moments(w, r, d, moments);
 }
 
 // The rigid motion of moments about their mean: spin solves (inertia + damping) spin = angular part; v at the node.
@@ -87,17 +82,11 @@ ELEMENT void plan_rigid_of_moments(const real *m, real damping, real *v, real *s
     }
 }
 
-// The velocity of a node from its sums.
-ELEMENT void plan_carry_node(const PlanCarryArgs *a, size_t node, const real *sum) {
-    real *v = a->v + node * 3, *spin = a->spin ? a->spin + node * 3 : NULL;
-    for (size_t c = 0; c < 3; c++) {
-        v[c] = 0;
-        if (spin) spin[c] = 0;
-    }
-    if (sum[0] < (real)1e-6) return;
-    if (spin) plan_rigid_of_moments(sum, a->damping, v, spin);
-    else
-        for (size_t c = 0; c < 3; c++) v[c] = sum[1 + c] / sum[0];
+// The velocity of a node from its moments.
+ELEMENT void plan_carry_node(const PlanCarryArgs *a, size_t node, const real *moments) {
+    real *v = a->v + node * 3, *spin = a->spin + node * 3;
+    for (size_t c = 0; c < 3; c++) v[c] = spin[c] = 0;
+    if (moments[0] >= (real)1e-6) plan_rigid_of_moments(moments, a->damping, v, spin);
 }
 
 // ---- velocities of nodes
@@ -108,19 +97,6 @@ ELEMENT void plan_spin_row(const PlanSpinArgs *a, size_t i) {
     spin[0] = (g[7] - g[5]) / 2;
     spin[1] = (g[2] - g[6]) / 2;
     spin[2] = (g[3] - g[1]) / 2;
-}
-
-ELEMENT void plan_smooth_row(const PlanSmoothArgs *a, size_t i) {
-    // The node itself is at distance 0, so the largest exponent is 0.
-    real factor = plan_logit_factor(a->width), sum = 1, v[3] = {a->v[i * 3], a->v[i * 3 + 1], a->v[i * 3 + 2]};
-    for (size_t e = 0; e < a->k; e++) {
-        int32_t other = a->index[i * a->k + e];
-        if (other < 0) continue;
-        real w = real_exp(factor * a->distance2[i * a->k + e]);
-        sum += w;
-        for (size_t c = 0; c < 3; c++) v[c] += w * a->v[(size_t)other * 3 + c];
-    }
-    for (size_t c = 0; c < 3; c++) a->out[i * 3 + c] = v[c] / sum;
 }
 
 ELEMENT void plan_extra_row(const PlanExtraArgs *a, size_t i) {
@@ -139,27 +115,7 @@ ELEMENT void plan_extra_row(const PlanExtraArgs *a, size_t i) {
     extra[7] = a->m;
 }
 
-// ---- gaps
-
-// The square of how far particle j is from its target.
-ELEMENT real plan_gap_square(const PlanGapArgs *a, size_t j) {
-    real sum = 0;
-    for (size_t c = 0; c < 3; c++)
-        sum += (a->target[3 * j + c] - a->x[3 * j + c]) * (a->target[3 * j + c] - a->x[3 * j + c]);
-    return sum;
-}
-
-// `best`: the particle of least square.
-ELEMENT void plan_gap_row(const PlanGapArgs *a, size_t i, size_t best, real least) {
-    size_t node = (size_t)a->list[i];
-    real *out = a->out + 7 * node, length = real_sqrt(least), limit = 3 * a->ell,
-         factor = (length > limit ? limit / length : 1) / a->ell;
-    for (size_t c = 0; c < 3; c++) {
-        out[c] = (a->x[3 * best + c] - a->nodes[3 * node + c]) / a->ell;
-        out[3 + c] = (a->target[3 * best + c] - a->x[3 * best + c]) * factor;
-    }
-    out[6] = length * factor;
-}
+// ---- contact features
 
 ELEMENT void plan_motion_row(const PlanMotionArgs *a, size_t i) {
     const int32_t *index = a->edges.index + (size_t)a->list[i] * a->edges.k;

@@ -41,7 +41,7 @@ typedef struct PlanContactArgs {
     size_t nodes, looked, k;
     const int32_t *near;  // (nodes, looked)
     const real *v;        // (nodes, 3)
-    const real *x, *spin; // (nodes, 3) each; spin NULL: 0
+    const real *x, *spin; // (nodes, 3) each
     real least;
     int32_t *out; // (nodes, k)
 } PlanContactArgs;
@@ -54,27 +54,16 @@ typedef struct PlanLogitArgs {
     real *logit;
 } PlanLogitArgs;
 
-// v_a = sum_i P_ia (x_i - past_i) / sum_i P_ia, P = softmax over a particle's edges of logit; 0 where the sum is below
-// 1e-6. With spin: the rigid motion fitted to the same particles with the same weights, its turn damped; v_a is its
-// velocity at x_a.
+// The rigid motion fitted to how the particles around each node moved, with weights P = softmax over a particle's edges
+// of logit, its rotation damped: v_a is its velocity at x_a; 0 where the weights sum to less than 1e-6.
 typedef struct PlanCarryArgs {
     GnnEdges edges;       // particles are groups, nodes the other ends
     const real *logit;    // (rows)
     const real *x, *past; // (groups, 3)
-    const real *node;     // (others, 3) x_a, with spin
-    real damping;         // m^2, with spin
-    real *v, *spin;       // (others, 3) each; spin NULL: not wanted
+    const real *node;     // (others, 3) x_a
+    real damping;         // m^2
+    real *v, *spin;       // (others, 3) each
 } PlanCarryArgs;
-
-// out_a = sum_b w_b v_b over a itself and its neighbours, w = softmax of -d^2 / (2 width^2).
-typedef struct PlanSmoothArgs {
-    size_t nodes, k;
-    const int32_t *index;  // (nodes, k)
-    const real *distance2; // (nodes, k)
-    real width;
-    const real *v; // (nodes, 3)
-    real *out;     // (nodes, 3)
-} PlanSmoothArgs;
 
 // Rows list[i] of spin (.., 3) = the rotation in a gradient of motion g (count, 9).
 typedef struct PlanSpinArgs {
@@ -94,19 +83,6 @@ typedef struct PlanExtraArgs {
     real m, ell, s;
     real *extra;
 } PlanExtraArgs;
-
-// Of the k listed particles j of each listed node, the one with the least |off_j|, off = target - x (ties by order):
-// rows list[i] of out (.., 7) = [(x_j - x_a)/ell (3), off_j/ell (3), |off_j|/ell], |off_j| shortened to 3 ell.
-typedef struct PlanGapArgs {
-    size_t count, k;
-    const int32_t *list; // (count) nodes
-    const real *nodes;   // (.., 3)
-    const int32_t *near; // (count, k)
-    const real *x;       // (.., 3) particles
-    const real *target;  // (.., 3)
-    real ell;
-    real *out;
-} PlanGapArgs;
 
 // Bodies of particles that move: neighbours are joined where each moves as the other's motion would carry it, but for
 // less than `least`. body[i]: the smallest row of i's body. -1 ends a row of neighbours, here and below.

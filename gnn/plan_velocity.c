@@ -42,14 +42,14 @@ static void read_motion(Planning *p, real *v, real *spin) {
     const int32_t *list = planning_upload_list(p, host, count);
     real *colour = planning_temporary(p, p->nodes.count * 3, sizeof *colour),
          *colours = planning_temporary(p, count * 3, sizeof *colours), *u = planning_temporary(p, count * 3, sizeof *u),
-         *g = spin ? planning_temporary(p, count * 9, sizeof *g) : NULL;
+         *g = planning_temporary(p, count * 9, sizeof *g);
     planning_gather(p, p->nodes.count, 3, p->present->c, p->plan->node, 1, colour, 3, 0);
     planning_gather(p, count, 3, colour, list, 1, colours, 3, 0);
     PointSet here = planning_subset(p, &(PointSet){p->nodes.count, p->nodes.x, NULL}, list, count);
     flow_at(p->device, &p->in->motion, &(FlowPoints){count, here.x, colours}, (real)p->c->colour_length, 1, u, g);
     PlanScatterArgs args = {count, list, u, v};
     if (!p->device->failed) p->device->gnn->plan_scatter(p->device, &args);
-    if (spin && !p->device->failed) p->device->gnn->plan_spin(p->device, &(PlanSpinArgs){count, list, g, spin});
+    if (!p->device->failed) p->device->gnn->plan_spin(p->device, &(PlanSpinArgs){count, list, g, spin});
 }
 
 static void carry_from_particles(Planning *p, real *v, real *spin) {
@@ -61,19 +61,16 @@ static void carry_from_particles(Planning *p, real *v, real *spin) {
     if (!p->device->failed) p->device->gnn->plan_carry(p->device, &args);
 }
 
-const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2, const real **spin) {
-    real *v = tape_memory(p->tape, p->nodes.count * 3, sizeof *v), *turn = NULL;
-    if (gnn_has_spin(p->c)) *spin = turn = tape_memory(p->tape, p->nodes.count * 3, sizeof *turn);
+const real *planning_node_velocity(Planning *p, const real **spin) {
+    size_t count = p->nodes.count * 3;
+    real *v = tape_memory(p->tape, count, sizeof *v), *turn = tape_memory(p->tape, count, sizeof *turn);
+    *spin = turn;
     if (p->device->failed) return NULL;
-    p->device->nn->zero(p->device, v, p->nodes.count * 3 * sizeof *v);
-    if (turn) p->device->nn->zero(p->device, turn, p->nodes.count * 3 * sizeof *turn);
+    p->device->nn->zero(p->device, v, count * sizeof *v);
+    p->device->nn->zero(p->device, turn, count * sizeof *turn);
     if (p->in->rollout_step == 0) read_motion(p, v, turn);
     else carry_from_particles(p, v, turn);
-    if (!p->c->smooth) return v;
-    real *smooth = tape_memory(p->tape, p->nodes.count * 3, sizeof *smooth);
-    PlanSmoothArgs args = {p->nodes.count, near->k, near->index, near_distance2, (real)p->c->smooth_width, v, smooth};
-    if (!p->device->failed) p->device->gnn->plan_smooth(p->device, &args);
-    return smooth;
+    return v;
 }
 
 const real *planning_particle_velocity(Planning *p) {

@@ -37,9 +37,9 @@ void planning_index(Planning *p, const PointSet *points, size_t extra, KnnIndex 
 void planning_search(Planning *p, const KnnIndex *index, const PointSet *queries, size_t extra, const int32_t *self,
                      size_t k, int32_t *found, real *distance2);
 
-// (M, 3); near: the k nearest edges among nodes, without the cross edges. *spin (M, 3) is set where the config has it.
-const real *planning_node_velocity(Planning *p, const GnnEdges *near, const real *near_distance2, const real **spin);
-// (N, 3)
+// Velocities (M, 3) and angular velocities *spin (M, 3) of nodes.
+const real *planning_node_velocity(Planning *p, const real **spin);
+// (N, 3), in a flat graph.
 const real *planning_particle_velocity(Planning *p);
 
 #endif

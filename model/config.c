@@ -56,8 +56,6 @@ static const Option options[] = {
      "Message passing among abstract nodes, among the particles themselves, or no dynamics."},
     {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL, "Number of abstract nodes."},
     {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing among the nodes."},
-    {"gnn.velocity", OPTION_ENUM, AT(gnn.velocity), 0, 0, "", "auto", "none|particle|node|auto",
-     "Velocity that is added to the network's output, scaled by a learned gain."},
     {"gnn.gap", OPTION_ENUM, AT(gnn.gap), 0, 0, "", "auto", ON_OFF,
      "Moving nodes see distance and closing speed from their body to the nearest static surface and to the nearest "
      "other body."},
@@ -67,8 +65,6 @@ static const Option options[] = {
      "Edges to each node from nearby nodes with a different velocity; -1: auto."},
     {"gnn.moving_vote", OPTION_INT, AT(gnn.moving_vote), -1, 64, "", "-1", NULL,
      "Neighbours in the majority filter of moving flags; 0: unfiltered; -1: auto."},
-    {"gnn.rigid_cue", OPTION_ENUM, AT(gnn.rigid_cue), 0, 0, "", "auto", ON_OFF,
-     "Initial node velocities and angular velocities come from rigid registration of scene flow."},
     {"gnn.rotation", OPTION_BOOL, AT(gnn.rotation), 0, 0, "", "false", NULL,
      "Nodes predict a rotation as well as a translation."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
@@ -158,8 +154,10 @@ static const Option options[] = {
      "Particles carry a flag: whether their pixel's depth changed."},
     {"gnn.node_extras", OPTION_ENUM, AT(gnn.node_extras), 0, 0, "", "auto", ON_OFF,
      "Nodes see their velocity and the offset to the nearest particles with the other moving flag."},
-    {"gnn.smooth", OPTION_ENUM, AT(gnn.smooth), 0, 0, "", "auto", ON_OFF,
-     "Node velocities are averaged over neighbouring nodes."},
+    {"gnn.velocity", OPTION_ENUM, AT(gnn.velocity), 0, 0, "", "auto", "none|particle|node|auto",
+     "Who carries a velocity: nobody, the particles of a flat graph, or the nodes."},
+    {"gnn.rigid_cue", OPTION_ENUM, AT(gnn.rigid_cue), 0, 0, "", "auto", ON_OFF,
+     "Initial velocities and angular velocities of nodes come from rigid registration of scene flow."},
     {"gnn.length_scale", OPTION_REAL, AT(gnn.length_scale), 0, 1e6, "m", "0", NULL, "ell: unit of edge displacements."},
     {"gnn.displacement_scale", OPTION_REAL, AT(gnn.displacement_scale), 0, 1e6, "m", "0", NULL,
      "s: unit of predicted displacements."},
@@ -169,8 +167,6 @@ static const Option options[] = {
      "lm: metres that the moving flag counts in distances."},
     {"gnn.decode_width", OPTION_REAL, AT(gnn.decode_width), 0, 1e6, "m", "0", NULL,
      "wd: support radius of a node's decode weights."},
-    {"gnn.smooth_width", OPTION_REAL, AT(gnn.smooth_width), 0, 1e6, "m", "0", NULL,
-     "ws: support radius of the smoothing."},
 };
 
 enum { RECORDED = sizeof options / sizeof *options, DERIVED = 12 }; // derived options come last
@@ -186,6 +182,8 @@ static const OptionOld old[] = {
     {"gnn.k_node_to_node", "10", NULL,
      "each node receives from this many others; set gnn.M or gnn.contact_edges for more edges"},
     {"gnn.k_node_to_particle", "4", NULL, "each particle receives from this many nodes"},
+    {"gnn.smooth", "off", NULL, "velocities of nodes are not averaged over their neighbours"},
+    {"gnn.smooth_width", NULL, NULL, NULL},
     {"train.step_weights", "[]", NULL, "the pixel loss has the same weight at all rollout steps; set train.rollout"},
     {"train.beta1", "0.9", NULL, "Adam's decays are constants; set train.rate"},
     {"train.beta2", "0.99", NULL, "Adam's decays are constants; set train.rate"},
@@ -202,7 +200,6 @@ const ConfigLength config_lengths[CONFIG_LENGTHS] = {{"data.extent", AT(data.ext
                                                      {"gnn.colour_length", AT(gnn.colour_length), 0.5},
                                                      {"gnn.moving_length", AT(gnn.moving_length), 0.15},
                                                      {"gnn.decode_width", AT(gnn.decode_width), 0.05},
-                                                     {"gnn.smooth_width", AT(gnn.smooth_width), 0.075},
                                                      {"gnn.moving_threshold", AT(gnn.moving_threshold), 0.0025},
                                                      {"renderer.radius", AT(renderer.radius), 0}};
 
@@ -262,9 +259,6 @@ Status config_resolve(Config *config, Error *err) {
     if (config->encoder.widths.count < 1 || config->encoder.widths.count > ENCODER_MAX_LEVELS)
         return error_set(err, STATUS_BAD_INPUT, "encoder.widths: expected 1 to %d levels, found %d", ENCODER_MAX_LEVELS,
                          config->encoder.widths.count);
-    GnnOptions *gnn = &config->gnn;
-    if (gnn->velocity == VELOCITY_NODE && gnn->graph == GRAPH_FLAT)
-        gnn->velocity = VELOCITY_PARTICLE; // a flat graph has no nodes to carry velocities
     return STATUS_OK;
 }
 

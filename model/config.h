@@ -47,17 +47,16 @@ typedef struct GnnOptions {
     int form;  // GnnForm
     int graph; // GnnGraph
     long M, L;
-    int velocity;       // GnnVelocity
-    int gap, rigid_cue; // Switch
+    int gap; // Switch
     long cross_edges, contact_edges, moving_vote;
     bool rotation;
     double feature_change;
     double moving_threshold; // metres
     // Set by the form alone. model/config.c writes them beside a run for reference.
-    int nodes, distance, decode;          // GnnNodes, GnnDistance, GnnDecode
-    int moving_flag, node_extras, smooth; // Switch
+    int nodes, distance, velocity, decode;   // GnnNodes, GnnDistance, GnnVelocity, GnnDecode
+    int moving_flag, node_extras, rigid_cue; // Switch
     // Shares of data.extent, metres; for reference too.
-    double length_scale, displacement_scale, colour_length, moving_length, decode_width, smooth_width;
+    double length_scale, displacement_scale, colour_length, moving_length, decode_width;
 } GnnOptions;
 
 typedef struct RendererOptions {
@@ -159,7 +158,7 @@ typedef struct ConfigLength {
     size_t offset;
     double share; // of data.extent; 0: measured
 } ConfigLength;
-enum { CONFIG_LENGTHS = 9 };
+enum { CONFIG_LENGTHS = 8 };
 extern const ConfigLength config_lengths[CONFIG_LENGTHS]; // data.extent first
 
 static inline double *config_length(Config *config, int i) {

@@ -12,12 +12,11 @@ typedef struct Row {
 
 static const Row forms[] = {
     // FORM_FULL, FORM_PAPER
-    {"gnn.nodes", {"moving", "random"}}, {"gnn.distance", {"appearance", "position"}},
-    {"gnn.velocity", {"node", "none"}},  {"gnn.decode", {"node", "particle"}},
-    {"gnn.moving_flag", {"on", "off"}},  {"gnn.node_extras", {"on", "off"}},
-    {"gnn.gap", {"on", "off"}},          {"gnn.rigid_cue", {"on", "off"}},
-    {"gnn.cross_edges", {"4", "0"}},     {"gnn.contact_edges", {"4", "0"}},
-    {"gnn.moving_vote", {"16", "0"}},
+    {"gnn.nodes", {"moving", "random"}},  {"gnn.distance", {"appearance", "position"}},
+    {"gnn.decode", {"node", "particle"}}, {"gnn.moving_flag", {"on", "off"}},
+    {"gnn.node_extras", {"on", "off"}},   {"gnn.gap", {"on", "off"}},
+    {"gnn.rigid_cue", {"on", "off"}},     {"gnn.cross_edges", {"4", "0"}},
+    {"gnn.contact_edges", {"4", "0"}},    {"gnn.moving_vote", {"16", "0"}},
 };
 
 static const Row presets[] = {
@@ -81,10 +80,16 @@ static Status apply_value(Config *config, const char *key, const char *value, Er
 }
 
 Status config_apply_form(Config *config, Error *err) {
+    const GnnOptions *gnn = &config->gnn;
+    bool full = gnn->form == FORM_FULL;
+    if (full && gnn->rigid_cue == SWITCH_OFF)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "gnn.rigid_cue: expected on, found off; velocities without rigid registration are gone, so "
+                         "train anew, or with gnn.form=paper");
     Status status = STATUS_OK;
     for (size_t r = 0; r < sizeof forms / sizeof *forms && status == STATUS_OK; r++)
-        status = apply_value(config, forms[r].key, forms[r].value[config->gnn.form], err);
-    // Means of near points need smoothing; registered velocities are better without.
-    bool smooth = config->gnn.form == FORM_FULL && config->gnn.rigid_cue == SWITCH_OFF;
-    return status == STATUS_OK ? apply_value(config, "gnn.smooth", smooth ? "on" : "off", err) : status;
+        status = apply_value(config, forms[r].key, forms[r].value[gnn->form], err);
+    // A flat graph has no nodes to carry velocities.
+    const char *velocity = !full ? "none" : gnn->graph == GRAPH_FLAT ? "particle" : "node";
+    return status == STATUS_OK ? apply_value(config, "gnn.velocity", velocity, err) : status;
 }

@@ -37,8 +37,6 @@ static GnnConfig gnn_config(const Config *c) {
                        .moving_flag = g->moving_flag == SWITCH_ON,
                        .node_extras = g->node_extras == SWITCH_ON,
                        .gap = g->gap == SWITCH_ON,
-                       .rigid_cue = g->rigid_cue == SWITCH_ON,
-                       .smooth = g->smooth == SWITCH_ON,
                        .rotation = g->rotation,
                        .carry_rgb = c->encoder.carry_rgb,
                        .feature_change = g->feature_change,
@@ -53,7 +51,6 @@ static GnnConfig gnn_config(const Config *c) {
                        .colour_length = g->colour_length,
                        .moving_length = g->moving_length,
                        .decode_width = g->decode_width,
-                       .smooth_width = g->smooth_width,
                        .keep = !c->train.checkpoint_steps};
 }
 
@@ -183,7 +180,7 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
-    if (!tape->device->failed) flags_settle(tape, &motion, out->count, out->position, out->colour, out->moving);
+    if (!tape->device->failed) flags_filter(tape, &motion, out->count, out->position, out->colour, out->moving);
     return STATUS_OK;
 }
 
@@ -266,12 +263,10 @@ MotionOptions vpd_motion_options(const Vpd *model) {
     return (MotionOptions){.crop = c->data.crop,
                            .flags = model->dynamics->config.moving_flag,
                            .velocity = gnn_has_node_velocity(&model->dynamics->config),
-                           .rigid = model->dynamics->config.rigid_cue,
                            .moving_threshold = c->gnn.moving_threshold,
                            .vote = (size_t)c->gnn.moving_vote,
                            .colour_length = c->gnn.colour_length,
                            .extent = c->data.extent,
-                           .length_scale = c->gnn.length_scale,
                            .seed = (uint32_t)c->train.seed};
 }
 

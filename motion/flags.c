@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/flags.h"
 
-#include "motion/backend.h"
-#include "motion/flow_ops.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
-#include "nn/row_ops.h"
 
-#include <math.h>
 #include <string.h>
-
-enum { PLANE = 10, PLANE_LEAST = 3 }; // points that a plane is fitted to, and the fewest
 
 // Marks of the tape's host memory and the device's scratch memory, to which a call returns at its end.
 typedef struct Used {
@@ -30,10 +24,10 @@ typedef struct Listed {
     int32_t *index;
 } Listed;
 
-static Listed list_flagged(Tape *tape, size_t count, const real *moving, bool flag) {
+static Listed list_flagged(Tape *tape, size_t count, const real *moving) {
     Listed out = {.index = tape_context(tape, (count + 1) * sizeof *out.index)};
     for (size_t i = 0; out.index && i < count; i++)
-        if ((moving[i] > 0) == flag) out.index[out.count++] = (int32_t)i;
+        if (moving[i] > 0) out.index[out.count++] = (int32_t)i;
     return out;
 }
 
@@ -79,39 +73,10 @@ static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *p
     }
 }
 
-// Clears the flags of points within zm of the plane through the static points nearest to them, if the mean of those is
-// within `reach` (metres). Such points are floor that no camera saw before.
-static void settle_on_planes(Tape *tape, const MotionOptions *o, double reach, size_t count, const real *position,
-                             real *moving) {
-    Device *device = tape->device;
-    Listed movers = list_flagged(tape, count, moving, true), still = list_flagged(tape, count, moving, false);
-    size_t n = movers.count, k = still.count < PLANE ? still.count : PLANE;
-    if (device->failed || n == 0 || k < PLANE_LEAST) return;
-    real *plane = device_scratch(device, 6 * n),
-         *host = tape_context(tape, 6 * n * sizeof *host); // means (n, 3), normals (n, 3)
-    int32_t *found = device_scratch_bytes(device, n * k * sizeof *found);
-    const real *x = upload_rows(tape, &still, position, 1), *query = upload_rows(tape, &movers, position, 1);
-    KnnArgs near = {.points = still.count, .queries = n, .point = x, .query = query, .k = (int)k, .index = found};
-    if (!device->failed) knn(device, &near);
-    if (!device->failed) device->nn->row_mean(device, &(RowMeanArgs){n, k, found, x, plane});
-    if (!device->failed) device->motion->flow_normals(device, &(FlowNormalsArgs){n, k, k, found, x, plane + 3 * n});
-    if (device->failed) return;
-    device->nn->download(device, host, plane, 6 * n * sizeof *host);
-    for (size_t i = 0; i < n; i++) {
-        double off = 0, square = 0;
-        for (size_t c = 0; c < 3; c++) {
-            double d = (double)(position[3 * (size_t)movers.index[i] + c] - host[3 * i + c]);
-            off += d * (double)host[3 * (n + i) + c];
-            square += d * d;
-        }
-        if (fabs(off) < o->moving_threshold && square < reach * reach) moving[movers.index[i]] = 0;
-    }
-}
-
 void flags_confirm(Tape *tape, const MotionOptions *o, PointCloud *cloud) {
     if (o->vote <= 1) return;
     Used used = begin(tape);
-    Listed flagged = list_flagged(tape, cloud->count, cloud->moving, true);
+    Listed flagged = list_flagged(tape, cloud->count, cloud->moving);
     if (flagged.count) vote(tape, o, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
     end(tape, used);
 }
@@ -125,13 +90,11 @@ void flags_unpack(const uint8_t *bits, PointCloud *cloud) {
     for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[cloud->pixel[i] / 8] >> cloud->pixel[i] % 8 & 1;
 }
 
-void flags_settle(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
+void flags_filter(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
                   real *moving) {
     if (o->vote <= 1 || count == 0) return;
     Used used = begin(tape);
-    settle_on_planes(tape, o, INFINITY, count, position, moving);
     Listed all = list_all(tape, count);
     if (!tape->device->failed) vote(tape, o, count, position, colour, &all, moving);
-    settle_on_planes(tape, o, o->length_scale, count, position, moving);
     end(tape, used);
 }

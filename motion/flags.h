@@ -7,16 +7,15 @@
 #include "encoder/unproject.h"
 #include "motion/observe.h"
 
-// For a whole cloud: clears each flag that most neighbours do not share. Newly uncovered floor becomes static.
+// For a whole cloud: clears each flag that most neighbours do not share.
 void flags_confirm(Tape *tape, const MotionOptions *options, PointCloud *cloud);
 
 // Packs a cloud's flags as one bit per pixel of its frame (bits must start as 0), and unpacks them.
 void flags_pack(const PointCloud *cloud, uint8_t *bits);
 void flags_unpack(const uint8_t *bits, PointCloud *cloud);
 
-// For chosen points, positions (count, 3) metres and colours (count, 3) in [0,1]: clears flags of points on static
-// planes, applies the majority filter, and clears flags on static planes again.
-void flags_settle(Tape *tape, const MotionOptions *options, size_t count, const real *position, const real *colour,
+// For chosen points, positions (count, 3) metres and colours (count, 3) in [0,1]: applies the majority filter.
+void flags_filter(Tape *tape, const MotionOptions *options, size_t count, const real *position, const real *colour,
                   real *moving);
 
 #endif

@@ -216,7 +216,7 @@ void flow_between(Device *device, const FlowArgs *a) {
     size_t Q = a->queries.count;
     if (device->failed || Q == 0) return;
     device->nn->zero(device, a->u, 3 * Q * sizeof *a->u);
-    if (a->rigid) device->nn->zero(device, a->g, 9 * Q * sizeof *a->g);
+    device->nn->zero(device, a->g, 9 * Q * sizeof *a->g);
     if (a->from.count == 0 || a->to.count == 0) return;
     const real *colour = colour_coordinates(device, Q, a->queries.c, a->colour_length);
     Near from = near_open(device, &a->from, a->colour_length, NEIGHBOURS, Q),
@@ -231,7 +231,7 @@ void flow_between(Device *device, const FlowArgs *a) {
         near_mean(&to, Q, place, colour, to.x, there);
         if (!device->failed) device->nn->row_add(device, &subtract);
     }
-    if (a->rigid && a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING)
+    if (a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING)
         register_rigidly(device, a, colour);
 }
 

@@ -22,9 +22,8 @@ typedef struct FlowArgs {
     FlowPoints from_moving, to_moving; // the moving points; with fewer than 8 in either cloud there is no registration
     real colour_length;                // metres per unit of rgb
     real extent;                       // X, metres: unit of the scales of registration
-    bool rigid;                        // false: differences of local means only
     real *u;                           // (queries, 3) metres, device memory
-    real *g;                           // (queries, 9) du/dx, row-major, device memory; NULL without `rigid`
+    real *g;                           // (queries, 9) du/dx, row-major, device memory
 } FlowArgs;
 
 // If memory is short, the device is marked as failed. Temporaries stay in device->scratch, so callers mark and release

@@ -67,7 +67,6 @@ static FlowPoints upload_picked(Tape *tape, const PointCloud *cloud, const Picke
 typedef struct Between {
     const PointCloud *from, *to;
     size_t count;
-    bool rigid;
     int sign;
 } Between;
 
@@ -85,13 +84,12 @@ static Status measure(Tape *tape, const MotionOptions *o, const Between *b, Moti
                      .to_moving = upload_picked(tape, b->to, &to),
                      .colour_length = (real)o->colour_length,
                      .extent = (real)o->extent,
-                     .rigid = b->rigid,
                      .u = found,
-                     .g = b->rigid ? found + 3 * count : NULL};
+                     .g = found + 3 * count};
     ArenaMark mark = arena_mark(&device->scratch);
     flow_between(device, &flow);
     arena_release(&device->scratch, mark);
-    size_t numbers = (b->rigid ? 12 : 3) * count;
+    size_t numbers = 12 * count;
     if (!device->failed) device->nn->download(device, host, found, numbers * sizeof *host);
     for (size_t i = 0; i < 3 * count; i++) field->motion[i] = (real)b->sign * host[i];
     for (size_t i = 3 * count; i < numbers; i++) field->gradient[i - 3 * count] = (real)b->sign * host[i];
@@ -130,7 +128,7 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
     *out = (MotionField){0};
     Status status = choose_points(tape, o, now, out, err);
     // The motion into this frame is the reverse of the flow back to the frame before.
-    if (status == STATUS_OK) status = measure(tape, o, &(Between){now, past, out->count, o->rigid, -1}, out, err);
+    if (status == STATUS_OK) status = measure(tape, o, &(Between){now, past, out->count, -1}, out, err);
     if (status != STATUS_OK) motion_field_free(out);
     return status;
 }
@@ -242,7 +240,7 @@ static Status move_changed(Tape *tape, const MotionOptions *o, Neighbours *n, si
     flags_confirm(tape, o, &n->now);
     flags_confirm(tape, o, &n->next);
     if (tape->device->failed) return device_status(tape->device, err);
-    Status status = measure(tape, o, &(Between){&n->now, &n->next, changed, true, 1}, field, err);
+    Status status = measure(tape, o, &(Between){&n->now, &n->next, changed, 1}, field, err);
     for (size_t i = 0; i < changed && status == STATUS_OK; i++) {
         if (share[3 * i] >= (real)0.5) continue;
         memset(field->motion + 3 * i, 0, 3 * sizeof *share);

@@ -22,12 +22,10 @@ typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box
     bool flags;              // compute moving flags; without them every point may move
     bool velocity;           // compute a motion field
-    bool rigid;              // by rigid registration; false: differences of local means only
     double moving_threshold; // zm, metres
     size_t vote;             // neighbours in the majority filter of flags; 0 or 1: none
     double colour_length;    // lc, metres per unit of rgb
     double extent;           // X, metres
-    double length_scale;     // ell, metres
     uint32_t seed;           // of the choice of field points
 } MotionOptions;
 
@@ -56,7 +54,7 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointC
 enum { MOTION_NEXT_POINTS = 512 }; // most points of a field to the next frame
 
 // Frame `index` needs a frame before and after it. At most half of the points, which come first, changed; the others
-// did not and have no motion. `key`: random key of the choice of points. Always uses registration and flags. *out is
+// did not and have no motion. `key`: random key of the choice of points. Always uses flags. *out is
 // overwritten, not freed.
 Status motion_to_next(Tape *tape, const MotionOptions *options, const Observation *frames, int index, RandomKey key,
                       MotionField *out, Error *err);

@@ -31,14 +31,15 @@ static void the_forms_by_name(void **state) {
     const GnnOptions *f = &full.gnn, *p = &paper.gnn;
     assert_true(f->nodes == NODES_MOVING && f->distance == DISTANCE_APPEARANCE && f->velocity == VELOCITY_NODE &&
                 f->decode == DECODE_NODE && f->moving_flag == SWITCH_ON && f->node_extras == SWITCH_ON &&
-                f->gap == SWITCH_ON && f->rigid_cue == SWITCH_ON && f->smooth == SWITCH_OFF && f->cross_edges == 4 &&
-                f->contact_edges == 4 && f->moving_vote == 16);
+                f->gap == SWITCH_ON && f->rigid_cue == SWITCH_ON && f->cross_edges == 4 && f->contact_edges == 4 &&
+                f->moving_vote == 16);
     assert_true(p->nodes == NODES_RANDOM && p->distance == DISTANCE_POSITION && p->velocity == VELOCITY_NONE &&
                 p->decode == DECODE_PARTICLE && p->moving_flag == SWITCH_OFF && p->node_extras == SWITCH_OFF &&
-                p->gap == SWITCH_OFF && p->rigid_cue == SWITCH_OFF && p->smooth == SWITCH_OFF && p->cross_edges == 0 &&
-                p->contact_edges == 0 && p->moving_vote == 0);
-    assert_status_ok(set(&full, "gnn.rigid_cue=off"), err);
-    assert_true(full.gnn.smooth == SWITCH_ON); // means of near points are smoothed
+                p->gap == SWITCH_OFF && p->rigid_cue == SWITCH_OFF && p->cross_edges == 0 && p->contact_edges == 0 &&
+                p->moving_vote == 0);
+    Config flat;
+    assert_status_ok(set(&flat, "gnn.graph=flat"), err);
+    assert_true(flat.gnn.velocity == VELOCITY_PARTICLE); // it has no nodes
 }
 
 static void what_the_form_sets_is_no_option(void **state) {
@@ -47,7 +48,10 @@ static void what_the_form_sets_is_no_option(void **state) {
     assert_status_ok(set(&config, "gnn.nodes=moving"), err);
     assert_status_error(set(&config, "gnn.nodes=random"), STATUS_BAD_INPUT, err,
                         "gnn.nodes: expected moving, found random; it follows from gnn.form (full)");
-    assert_status_error(set(&config, "gnn.smooth=on"), STATUS_BAD_INPUT, err, "gnn.smooth");
+    assert_status_error(set(&config, "gnn.velocity=none"), STATUS_BAD_INPUT, err,
+                        "gnn.velocity: expected node, found none; it follows from gnn.form (full)");
+    assert_status_error(set(&config, "gnn.rigid_cue=off"), STATUS_BAD_INPUT, err,
+                        "gnn.rigid_cue: expected on, found off; velocities without rigid registration are gone");
     assert_false(config_is_option("gnn.nodes") || config_is_option("gnn.length_scale"));
     assert_true(config_is_option("gnn.form") && config_is_option("gnn.moving_threshold"));
 }
@@ -56,9 +60,9 @@ static void options_that_are_gone(void **state) {
     (void)state;
     Config config, plain;
     config_defaults(&plain);
-    static const char *const today[] = {"train.position_noise=0.0", "train.displacement_penalty=0",
-                                        "train.beta1=.9",           "train.step_weights=[]",
-                                        "model.activation=silu",    "gnn.k_node_to_node=10"};
+    static const char *const today[] = {
+        "train.position_noise=0.0", "train.displacement_penalty=0", "train.beta1=.9", "train.step_weights=[]",
+        "model.activation=silu",    "gnn.k_node_to_node=10",        "gnn.smooth=off", "gnn.smooth_width=0.15"};
     static const char *const other[][2] = {
         {"train.position_noise=0.1", "train.position_noise: expected 0, found \"0.1\"; this option is gone"},
         {"train.displacement_penalty=0.01", "the mean displacement as a loss"},
@@ -67,6 +71,7 @@ static void options_that_are_gone(void **state) {
         {"model.activation=relu", "SiLU"},
         {"gnn.k_node_to_node=4", "expected 10"},
         {"encoder.inside_share=1", "expected 0.7"},
+        {"gnn.smooth=on", "gnn.smooth: expected off, found \"on\"; this option is gone"},
         {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are moving or random"},
         {"gnn.nodes=voxel", "gnn.nodes: the value voxel is gone"}};
     for (size_t i = 0; i < sizeof today / sizeof *today; i++) assert_status_ok(set(&config, today[i]), err);

@@ -100,7 +100,7 @@ static void decode(const double *in, double *out) {
         v[3 * a] = (real)of[5], omega[3 * a + 2] = (real)of[6];
     }
     NodeBlendArgs args = {.edges = {.groups = 1, .k = 2, .others = 2, .index = index},
-                          .motion = {.gain = true, .s = (real)in[1], .gain_start = 1},
+                          .motion = {.gain = true, .s = (real)in[1]},
                           .u = u,
                           .z = z,
                           .logit = logit,

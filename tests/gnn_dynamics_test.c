@@ -46,7 +46,7 @@ static void naive_carried(const GnnPlan *plan, const Scene *s, const GnnConfig *
     size_t k = plan->to_particle.k;
     double total = 0;
     memset(move, 0, 3 * sizeof *move);
-    if (!plan->node_spin || config->decode != DECODE_NODE) return;
+    if (!plan->node_spin) return;
     for (size_t e = i * k; e < (i + 1) * k; e++) total += exp((double)plan->logit[e]);
     for (size_t e = i * k; e < (i + 1) * k; e++) {
         size_t a = (size_t)plan->to_particle.index[e];
@@ -88,7 +88,7 @@ static void untrained_carries_on_what_moves(void **state) {
                 assert_true(out.x->value[3 * i + c] == scene->x[config.T - 1][3 * i + c] + out.dx->value[3 * i + c]);
             }
         }
-        assert_true((most > 0.01) == (gnn_has_spin(&config) && config.decode == DECODE_NODE)); // the block falls 2 cm
+        assert_true((most > 0.01) == (gnn_has_node_velocity(&config))); // the block falls 2 cm
         assert_memory_equal(out.f->value, scene->f[config.T - 1], n * scene->D * sizeof(real));
         // ... and a trained one moves something.
         model.parameters.values[model.parameters.size - 1] = 1;
@@ -401,7 +401,7 @@ static void memory_is_linear(void **state) {
     for (int full = 0; full < 2; full++) {
         double before = 0;
         for (size_t N = 1 << 11; N <= 1 << 13; N *= 2) {
-            GnnConfig config = dynamics_bench_config(N / 16, full, full ? VELOCITY_NODE : VELOCITY_NONE);
+            GnnConfig config = dynamics_bench_config(N / 16, full);
             DynamicsBench bench;
             config.C = 8;
             config.L = 2;

@@ -114,7 +114,6 @@ static GnnConfig read_config(const Reference *r) {
         .moving_flag = reference_number(r, "moving_flag") != 0,
         .node_extras = reference_number(r, "node_extras") != 0,
         .gap = reference_number(r, "gap") != 0,
-        .smooth = reference_number(r, "smooth") != 0,
         .rotation = reference_number(r, "rotation") != 0,
         .carry_rgb = reference_number(r, "carry_rgb") != 0,
         .feature_change = reference_number(r, "feature_change"),
@@ -123,14 +122,12 @@ static GnnConfig read_config(const Reference *r) {
         .k_node_to_particle = (size_t)reference_number(r, "k_node_to_particle"),
         .cross_edges = (size_t)reference_number(r, "cross_edges"),
         .contact_edges = (size_t)reference_number(r, "contact_edges"),
-        .rigid_cue = reference_number(r, "rigid_cue") != 0,
         .extent = reference_number(r, "X"),
         .length_scale = reference_number(r, "ell"),
         .displacement_scale = reference_number(r, "s_length"),
         .colour_length = reference_number(r, "lc"),
         .moving_length = reference_number(r, "lm"),
         .decode_width = reference_number(r, "wd"),
-        .smooth_width = reference_number(r, "ws"),
         .keep = true,
     };
 }
@@ -220,8 +217,7 @@ static void check_decode_node(Reference *file, void *context) {
     NodeMotion motion = {.rotation = rotation,
                          .gain = v != NULL,
                          .s = (real)reference_number(file, "s_length"),
-                         .inverse_ell = (real)(1 / ell),
-                         .gain_start = (real)reference_number(file, "gain_start")};
+                         .inverse_ell = (real)(1 / ell)};
     motion.features = u->cols - element_motion_width(&motion);
     NodeBlendCall blend = {.edges = edges,
                            .motion = motion,
@@ -292,12 +288,8 @@ static void velocities_extras_and_contacts_agree(void **state) {
     Bench b;
     bench_open(&b);
     b.file = &file;
-    check_node_velocity(&b, "node_velocity/cue", false);
     check_node_velocity(&b, "node_velocity/cue_rigid", false);
-    check_node_velocity(&b, "node_velocity/cue_smooth", false);
-    check_node_velocity(&b, "node_velocity/later", true);
     check_node_velocity(&b, "node_velocity/later_spin", true);
-    check_contact_edges(&b, "contact_edges/later");
     check_contact_edges(&b, "contact_edges/later_spin");
     check_particle_velocity(&b);
     bench_close(&b);

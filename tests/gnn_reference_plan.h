@@ -20,8 +20,7 @@ static GnnConfig plan_config(void) {
                        .displacement_scale = .025,
                        .colour_length = .5,
                        .moving_length = .15,
-                       .decode_width = .05,
-                       .smooth_width = .075};
+                       .decode_width = .05};
 }
 
 static void check_nodes(Reference *file, void *context) {
@@ -58,12 +57,9 @@ static GnnPlan velocity_plan(Bench *b, GnnConfig config, bool later) {
     config.moving_flag = config.node_extras = true;
     config.cross_edges = 2;
     config.extent = reference_number(b->file, "X");
-    config.smooth = reference_number(b->file, "smooth") != 0;
     config.colour_length = reference_number(b->file, "lc");
     config.moving_length = reference_number(b->file, "lm");
-    config.smooth_width = reference_number(b->file, "ws");
     config.decode_width = reference_number(b->file, "wd");
-    config.rigid_cue = reference_number(b->file, "rigid_cue") != 0;
     Tensor *x = read_tensor(b, "x", false), *past = read_tensor(b, later ? "x_past" : "x", false),
            *f = tape_tensor(&b->tape, x->rows, 3, false);
     const real *m = read_values(b, "m"), *c = read_values(b, "c");
@@ -83,13 +79,11 @@ static void check_flow(Reference *file, void *context) {
     Tensor *x = read_tensor(b, "x", false);
     real *u = tape_context(&b->tape, x->rows * 3 * sizeof *u), *g = tape_context(&b->tape, x->rows * 9 * sizeof *g),
          *both = tape_context(&b->tape, x->rows * 12 * sizeof *both);
-    bool rigid = reference_number(file, "rigid") != 0;
     FlowArgs args = {.queries = {x->rows, x->value, read_values(b, "c")},
                      .colour_length = (real)reference_number(file, "lc"),
                      .extent = (real)reference_number(file, "X"),
-                     .rigid = rigid,
                      .u = u,
-                     .g = rigid ? g : NULL};
+                     .g = g};
     args.from = read_points(b, "now_x", "now_c", "now_m", &args.from_moving);
     args.to = read_points(b, "past_x", "past_c", "past_m", &args.to_moving);
     ArenaMark mark = arena_mark(&b->device->scratch);
@@ -97,27 +91,34 @@ static void check_flow(Reference *file, void *context) {
     arena_release(&b->device->scratch, mark);
     for (size_t i = 0; i < x->rows; i++) {
         memcpy(both + 12 * i, u + 3 * i, 3 * sizeof *u);
-        for (size_t c = 0; c < 9; c++) both[12 * i + 3 + c] = rigid ? g[9 * i + c] : 0;
+        for (size_t c = 0; c < 9; c++) both[12 * i + 3 + c] = g[9 * i + c];
     }
     compare(b, "out", both, x->rows * 12, OUT_TOLERANCE);
     tape_reset(&b->tape);
 }
 
-// Velocities of nodes with their spin, and the extras that go with those of cue_smooth.
+// Velocities and angular velocities of nodes, and the extras that go with those of the prior.
 static void check_node_velocity(Bench *b, const char *group, bool later) {
     snprintf(b->file->group, sizeof b->file->group, "%s", group);
     GnnPlan plan = velocity_plan(b, plan_config(), later);
-    size_t width = plan.node_spin ? 6 : 3;
-    real *both = tape_context(&b->tape, plan.nodes * width * sizeof *both);
+    real *both = tape_context(&b->tape, plan.nodes * 6 * sizeof *both),
+         *extra = tape_context(&b->tape, plan.nodes * 8 * sizeof *extra);
     for (size_t i = 0; i < plan.nodes; i++) {
-        memcpy(both + i * width, plan.node_velocity + 3 * i, 3 * sizeof *both);
-        if (plan.node_spin) memcpy(both + i * width + 3, plan.node_spin + 3 * i, 3 * sizeof *both);
+        memcpy(both + i * 6, plan.node_velocity + 3 * i, 3 * sizeof *both);
+        memcpy(both + i * 6 + 3, plan.node_spin + 3 * i, 3 * sizeof *both);
     }
-    compare(b, "out", both, plan.nodes * width, OUT_TOLERANCE);
-    if (!strcmp(group, "node_velocity/cue_smooth")) {
+    compare(b, "out", both, plan.nodes * 6, OUT_TOLERANCE);
+    if (!later) {
         snprintf(b->file->group, sizeof b->file->group, "node_extras/all");
-        // The case's v was rounded to float32.
-        compare(b, "out", plan.extra, plan.nodes * 8, fmax(OUT_TOLERANCE, 1e-6));
+        const real *v = read_values(b, "v"), s = (real)plan_config().displacement_scale;
+        memcpy(extra, plan.extra, plan.nodes * 8 * sizeof *extra);
+        // The case has other velocities.
+        for (size_t i = 0; i < 3 * plan.nodes; i++) {
+            size_t at = i / 3 * 8 + i % 3;
+            assert_close((double)extra[at], (double)(plan.node_velocity[i] / s), 1e-6, 1e-6);
+            extra[at] = v[i] / s;
+        }
+        compare(b, "out", extra, plan.nodes * 8, fmax(OUT_TOLERANCE, 1e-6));
     }
     tape_reset(&b->tape);
 }
@@ -130,8 +131,7 @@ static void check_gaps(Reference *file, void *context) {
     config.length_scale = reference_number(file, "ell");
     config.displacement_scale = reference_number(file, "s_length");
     GnnPlan plan = velocity_plan(b, config, true);
-    compare(b, "out", plan.gap, plan.nodes * (reference_number(file, "rigid_cue") != 0 ? 2 * GNN_MEETING : GNN_GAP),
-            OUT_TOLERANCE);
+    compare(b, "out", plan.gap, plan.nodes * 2 * GNN_MEETING, OUT_TOLERANCE);
     tape_reset(&b->tape);
 }
 
@@ -156,6 +156,7 @@ static void check_particle_velocity(Bench *b) {
     GnnConfig config = plan_config();
     snprintf(b->file->group, sizeof b->file->group, "particle_velocity/first");
     config.T = 2;
+    config.graph = GRAPH_FLAT;
     config.velocity = VELOCITY_PARTICLE;
     config.extent = reference_number(b->file, "X");
     Tensor *x0 = read_tensor(b, "x0", false), *x1 = read_tensor(b, "x1", false);

@@ -21,16 +21,12 @@ typedef struct SceneForm {
 
 static const SceneForm scene_forms[] = {
     {"published", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false, false, false, true, 2},
-    {"published, velocity, nothing kept", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false,
+    {"published, features, nothing kept", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false,
      false, true, false, 2},
     {"full", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, false, false, true, 2},
     {"full, rotation, features, T 3", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, true,
      false, 3},
     {"full, one time step", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, false, true, 1},
-    {"node velocity, decode at particles", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_PARTICLE, true,
-     false, false, true, 2},
-    {"particle velocity, decode at nodes", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_NODE, false,
-     false, false, true, 2},
     {"flat", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, false, true, 2},
     {"flat, one time step", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, true, false, 1},
 };
@@ -50,7 +46,6 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .moving_flag = form->full,
                        .node_extras = form->full,
                        .gap = form->full,
-                       .smooth = form->full,
                        .rotation = form->rotation,
                        .carry_rgb = true,
                        .feature_change = form->feature_change ? 0.1 : 0,
@@ -59,14 +54,12 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .k_node_to_particle = 4,
                        .cross_edges = form->full ? 2 : 0,
                        .contact_edges = form->full ? 2 : 0,
-                       .rigid_cue = form->full,
                        .extent = 1,
                        .length_scale = 0.05,
                        .displacement_scale = 0.025,
                        .colour_length = 0.5,
                        .moving_length = 0.15,
                        .decode_width = 0.05,
-                       .smooth_width = 0.075,
                        .keep = form->keep};
 }
 

@@ -14,7 +14,7 @@ static void untrained_stands_still(void **state) {
     RolloutFile r;
     Error err = {0};
     world_open(&world, WORLD_PLAIN);
-    world_model(&world, (const char *[]){"gnn.rigid_cue=off", NULL}, false);
+    world_model(&world, (const char *[]){"gnn.form=paper", NULL}, false);
     assert_status_ok(world_rollout(&world, 2, 3, 9, &r, &err), err);
     assert_int_equal(r.steps, 9);
     assert_int_equal(r.set_count, 2);
@@ -48,7 +48,6 @@ static const char *const *form(int i) {
                                            {"model.T=1", NULL},
                                            {"model.T=3", "gnn.rotation=true", NULL},
                                            {"gnn.form=paper", NULL},
-                                           {"gnn.form=paper", "gnn.velocity=particle", NULL},
                                            {"gnn.graph=flat", NULL},
                                            {"gnn.graph=none", NULL}};
     return i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;

@@ -32,7 +32,7 @@ static const Case cases[] = {
     {{"c", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 0, NULL},
     {{"d", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 1024, NULL},
     {{"e", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 30, NULL},
-    {{"f", 512, 128, 2, 32, 32, 4, 64, 0.1, true}, STEP_VELOCITY, 1024, NULL},
+    {{"f", 512, 128, 2, 32, 32, 4, 64, 0.1, true}, STEP_FULL, 1024, NULL},
     {{"g", 256, 16, 2, 64, 64, 1, 16, 0.1, false}, STEP_PUBLISHED, 0, NULL},
     {{"h", 1024, 64, 2, 30, 34, 2, 512, 0.1, false}, STEP_FULL, 1024, "model.C=32"},
     {{"i", 512, 64, 2, 32, 32, 2, 32, 0.1, false}, STEP_PUBLISHED, 1024, "gnn.graph=flat"},

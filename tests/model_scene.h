@@ -92,7 +92,6 @@ static inline void scene_config(Config *config, const char *const *pairs) {
                                         "gnn.colour_length=1",
                                         "gnn.moving_length=0.3",
                                         "gnn.decode_width=0.2",
-                                        "gnn.smooth_width=0.3",
                                         "gnn.moving_threshold=0.005",
                                         "renderer.radius=0.25"};
     Error err = {0};

@@ -165,7 +165,6 @@ static real *flow_between_clouds(Fixture *f, const MotionField *field, size_t co
     FlowArgs args = {.queries = {count, field->position, field->colour},
                      .colour_length = (real)options.colour_length,
                      .extent = (real)options.extent,
-                     .rigid = true,
                      .u = calloc(3 * count, sizeof(real)),
                      .g = calloc(9 * count, sizeof(real))};
     for (int i = 0; i < 2; i++) {

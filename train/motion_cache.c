@@ -51,10 +51,9 @@ static void stop_keeping(MotionCache *cache, int error) {
 static uint64_t key_of(const Vpd *model, const MotionSource *source) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
-    int length =
-        snprintf(text, sizeof text, "%d %d %s %d %d %d %d %a %zu %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
-                 version_number(), o.crop, o.flags, o.velocity, o.rigid, o.moving_threshold, o.vote, o.colour_length,
-                 o.extent, o.length_scale, o.seed, model->config.model.T, model->config.data.stride);
+    int length = snprintf(text, sizeof text, "%d %d %s %d %d %d %a %zu %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
+                          version_number(), o.crop, o.flags, o.velocity, o.moving_threshold, o.vote, o.colour_length,
+                          o.extent, o.seed, model->config.model.T, model->config.data.stride);
     uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
     const IntList *views = &model->config.data.input_views;
     hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);

@@ -95,7 +95,7 @@ class Inputs:
             cls.voted.add(key)
         if c.moving_vote and key not in cls.voted: # cached by a run without it: the cue is unchanged
             x, f, m, colour, R, cue, label = cls.cache[key]
-            m = [torch.from_numpy(particles.settled(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
+            m = [torch.from_numpy(particles.filtered(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
             cls.cache[key] = (x, f, m, colour, R, cue, label)
             cls.voted.add(key)
         x, f, m, colour, R, cue, label = cls.cache[key]

@@ -61,34 +61,35 @@ void CPU_FN(plan_logit)(Device *device, const PlanLogitArgs *a) {
     for (size_t i = 0; i < a->count; i++) a->logit[i] = factor * a->distance2[i];
 }
 
-static void carry_particle(const PlanCarryArgs *a, size_t i, size_t width, real *w, real *sum) {
+static void carry_particle(const PlanCarryArgs *a, size_t i, real *w, real *sum) {
     size_t k = a->edges.k;
     const int32_t *index = a->edges.index + i * k;
     real d[3];
     for (size_t c = 0; c < 3; c++) d[c] = a->x[i * 3 + c] - a->past[i * 3 + c];
     plan_softmax(k, index, a->logit + i * k, w);
     for (size_t e = 0; e < k; e++)
-        if (index[e] >= 0) plan_carry_edge(a, i, (size_t)index[e], w[e], d, sum + (size_t)index[e] * width);
+        if (index[e] >= 0) plan_carry_edge(a, i, (size_t)index[e], w[e], d, sum + (size_t)index[e] * PLAN_MOMENTS);
 }
 
 void CPU_FN(plan_carry)(Device *device, const PlanCarryArgs *a) {
     ArenaMark mark = arena_mark(&device->scratch);
     Scatter sums, weights;
-    size_t k = a->edges.k, nodes = a->edges.others, width = a->spin ? PLAN_MOMENTS : 4;
-    if (!scatter_open(&sums, device, nodes * width) || !scatter_open(&weights, device, k + 1)) return;
+    size_t k = a->edges.k, nodes = a->edges.others;
+    if (!scatter_open(&sums, device, nodes * PLAN_MOMENTS) || !scatter_open(&weights, device, k + 1)) return;
 #pragma omp parallel num_threads(device->threads)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
         real *sum = scatter_part(&sums, t), *w = scatter_part(&weights, t);
         size_t first, last;
         thread_range(a->edges.groups, t, threads, &first, &last);
-        for (size_t i = first; i < last; i++) carry_particle(a, i, width, w, sum);
+        for (size_t i = first; i < last; i++) carry_particle(a, i, w, sum);
 #pragma omp barrier
         thread_range(nodes, t, threads, &first, &last);
         for (size_t o = first; o < last; o++) {
             real total[PLAN_MOMENTS] = {0};
             for (int p = 0; p < threads; p++)
-                for (size_t c = 0; c < width; c++) total[c] += sums.memory[sums.size * (size_t)p + o * width + c];
+                for (size_t c = 0; c < PLAN_MOMENTS; c++)
+                    total[c] += sums.memory[sums.size * (size_t)p + o * PLAN_MOMENTS + c];
             plan_carry_node(a, o, total);
         }
     }
@@ -98,26 +99,6 @@ void CPU_FN(plan_carry)(Device *device, const PlanCarryArgs *a) {
 void CPU_FN(plan_spin)(Device *device, const PlanSpinArgs *a) {
     (void)device;
     for (size_t i = 0; i < a->count; i++) plan_spin_row(a, i);
-}
-
-void CPU_FN(plan_smooth)(Device *device, const PlanSmoothArgs *a) {
-    (void)device;
-    for (size_t i = 0; i < a->nodes; i++) plan_smooth_row(a, i);
-}
-
-void CPU_FN(plan_gap)(Device *device, const PlanGapArgs *a) {
-    (void)device;
-    for (size_t i = 0; i < a->count; i++) {
-        const int32_t *near = a->near + i * a->k;
-        size_t best = (size_t)near[0];
-        real least = plan_gap_square(a, best);
-        for (size_t j = 1; j < a->k; j++) {
-            size_t other = (size_t)near[j];
-            real square = plan_gap_square(a, other);
-            if (square < least) least = square, best = other;
-        }
-        plan_gap_row(a, i, best, least);
-    }
 }
 
 static int32_t root_of(int32_t *body, int32_t i) {

@@ -81,10 +81,6 @@ void plan_spin_cuda(Device *device, const PlanSpinArgs *a) {
     cuda_each_row<PlanSpinArgs, plan_spin_row>(device, "plan spin", a, a->count);
 }
 
-void plan_smooth_cuda(Device *device, const PlanSmoothArgs *a) {
-    cuda_each_row<PlanSmoothArgs, plan_smooth_row>(device, "plan smooth", a, a->nodes);
-}
-
 void plan_extra_cuda(Device *device, const PlanExtraArgs *a) {
     cuda_each_row<PlanExtraArgs, plan_extra_row>(device, "plan extra", a, a->count);
 }
@@ -111,27 +107,4 @@ static __global__ void contacts(PlanContactArgs a) {
 void plan_contact_cuda(Device *device, const PlanContactArgs *a) {
     if (!cuda_op(device, "plan contact", a->nodes, a->looked, a->k)) return;
     LAUNCH(device, cuda_blocks(a->nodes, 2), 2 * CUDA_WARP, 0, contacts, *a);
-}
-
-// Squares of distances are not negative: their bits are in their order. The earlier of equal ones has the smaller key.
-static __global__ void gaps(PlanGapArgs a) {
-    WARP_LOOP(i, a.count) {
-        const int32_t *near = a.near + i * a.k;
-        unsigned long long best = ~0ull;
-        for (size_t j = cuda_lane(); j < a.k; j += CUDA_WARP) {
-            unsigned bits = __float_as_uint(plan_gap_square(&a, static_cast<size_t>(near[j])));
-            unsigned long long key = static_cast<unsigned long long>(bits) << 32 | j;
-            best = key < best ? key : best;
-        }
-        best = warp_min(best);
-        if (cuda_lane() == 0) {
-            size_t j = static_cast<size_t>(near[static_cast<uint32_t>(best)]);
-            plan_gap_row(&a, i, j, __uint_as_float(static_cast<unsigned>(best >> 32)));
-        }
-    }
-}
-
-void plan_gap_cuda(Device *device, const PlanGapArgs *a) {
-    if (!cuda_op(device, "plan gap", a->count, a->k)) return;
-    LAUNCH(device, cuda_blocks(a->count, 2), 2 * CUDA_WARP, 0, gaps, *a);
 }

@@ -91,10 +91,10 @@ static void barriers_and_atomics(void **) {
 static void indices(void **) {
     Both both;
     const size_t n = 40, looked = 20, k = 6;
-    Floats x(both, floats(3 * n, 1)), v(both, floats(3 * n, 2));
+    Floats x(both, floats(3 * n, 1)), v(both, floats(3 * n, 2)), spin(both, floats(3 * n, 4));
     Integers near(both, integers(n, looked, n, 3)), out(both, junk<int32_t>(n * k));
     auto contact = [&](Device *d) {
-        return PlanContactArgs{n, looked, k, near.at(d), v.at(d), x.at(d), nullptr, 1, out.at(d)};
+        return PlanContactArgs{n, looked, k, near.at(d), v.at(d), x.at(d), spin.at(d), 1, out.at(d)};
     };
     assert_caught(both, gnn, plan_contact, wrong_index::plan_contact_cuda, contact, &out);
 }

@@ -67,13 +67,10 @@ static void contacts(void **) {
     for (auto &s : shapes) {
         Floats x(both, floats(3 * s[0], 1)), v(both, floats(3 * s[0], 2)), spin(both, floats(3 * s[0], 3));
         Integers near(both, integers(s[0], s[1], s[0], 4, s[1])), out(both, junk<int32_t>(s[0] * s[2]));
-        for (bool turns : {false, true}) {
-            auto make = [&](Device *d) {
-                return PlanContactArgs{s[0], s[1],     s[2], near.at(d), v.at(d), x.at(d), turns ? spin.at(d) : nullptr,
-                                       1,    out.at(d)};
-            };
-            assert_both(both, gnn, plan_contact, make, &out);
-        }
+        auto make = [&](Device *d) {
+            return PlanContactArgs{s[0], s[1], s[2], near.at(d), v.at(d), x.at(d), spin.at(d), 1, out.at(d)};
+        };
+        assert_both(both, gnn, plan_contact, make, &out);
     }
 }
 
@@ -84,19 +81,17 @@ static void carry(void **) {
         Floats x(both, floats(3 * s[0], 1)), past(both, floats(3 * s[0], 2)), node(both, floats(3 * s[2], 3)),
             logit(both, floats(s[0] * s[1], 4, 4)), v(both, junk<float>(3 * s[2])), spin(both, junk<float>(3 * s[2]));
         Integers index(both, integers(s[0], s[1], s[2], 5, s[1] - 1));
-        for (bool turns : {false, true}) {
-            auto make = [&](Device *d) {
-                return PlanCarryArgs{{s[0], s[1], s[2], index.at(d), nullptr},
-                                     logit.at(d),
-                                     x.at(d),
-                                     past.at(d),
-                                     node.at(d),
-                                     1e-2f,
-                                     v.at(d),
-                                     turns ? spin.at(d) : nullptr};
-            };
-            assert_both(both, gnn, plan_carry, make, &v, &spin);
-        }
+        auto make = [&](Device *d) {
+            return PlanCarryArgs{{s[0], s[1], s[2], index.at(d), nullptr},
+                                 logit.at(d),
+                                 x.at(d),
+                                 past.at(d),
+                                 node.at(d),
+                                 1e-2f,
+                                 v.at(d),
+                                 spin.at(d)};
+        };
+        assert_both(both, gnn, plan_carry, make, &v, &spin);
     }
 }
 
@@ -105,17 +100,12 @@ static void velocities(void **) {
     for (size_t n : COUNTS) {
         size_t nodes = 520;
         Floats g(both, floats(9 * n, 1)), spin(both, junk<float>(3 * nodes)), v(both, floats(3 * nodes, 2)),
-            x(both, floats(3 * nodes, 3)), distance2(both, std::vector<float>(n * 6, 0.02f)),
-            out(both, junk<float>(3 * nodes)), mean(both, floats(3 * n, 4)), extra(both, junk<float>(8 * nodes)),
-            place(both, floats(3 * n, 5)), m(both, floats(nodes, 6)), turn(both, junk<float>(3 * nodes));
-        Integers list(both, some(n, nodes)), index(both, integers(n, 6, n, 7, 6)),
-            to(both, integers(nodes, 6, nodes, 8, 6));
+            x(both, floats(3 * nodes, 3)), out(both, junk<float>(3 * nodes)), mean(both, floats(3 * n, 4)),
+            extra(both, junk<float>(8 * nodes)), place(both, floats(3 * n, 5)), m(both, floats(nodes, 6)),
+            turn(both, junk<float>(3 * nodes));
+        Integers list(both, some(n, nodes)), to(both, integers(nodes, 6, nodes, 8, 6));
         auto spins = [&](Device *d) { return PlanSpinArgs{n, list.at(d), g.at(d), spin.at(d)}; };
         assert_both(both, gnn, plan_spin, spins, &spin);
-        auto smooth = [&](Device *d) {
-            return PlanSmoothArgs{n, 6, index.at(d), distance2.at(d), 0.1f, v.at(d), out.at(d)};
-        };
-        assert_both(both, gnn, plan_smooth, smooth, &out);
         for (bool known : {false, true}) {
             auto extras = [&](Device *d) {
                 return PlanExtraArgs{
@@ -186,22 +176,6 @@ static void sides(void **) {
     }
 }
 
-static void gaps(void **) {
-    Both both;
-    const size_t shapes[][2] = {{0, 4}, {1, 1}, {30, 128}, {12, 33}}; // count, k
-    for (auto &s : shapes) {
-        std::vector<float> square = floats(3 * 60, 2);
-        for (size_t i = 0; i < square.size() && s[1] > 100; i++) square[i] = 0.5f; // ties
-        Floats nodes(both, floats(3 * 64, 1)), x(both, std::vector<float>(3 * 60)), target(both, square),
-            out(both, junk<float>(7 * 64));
-        Integers list(both, some(s[0], 64)), near(both, integers(s[0], s[1], 60, 3));
-        auto make = [&](Device *d) {
-            return PlanGapArgs{s[0], s[1], list.at(d), nodes.at(d), near.at(d), x.at(d), target.at(d), 0.1f, out.at(d)};
-        };
-        assert_both(both, gnn, plan_gap, make, &out);
-    }
-}
-
 static void meetings(void **) {
     Both both;
     const size_t shapes[][2] = {{0, 3}, {1, 3}, {30, 40}, {20, 900}}; // nodes, particles
@@ -239,10 +213,10 @@ static void spread(void **) {
 
 int main() {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies),   cmocka_unit_test(lists),  cmocka_unit_test(marks_and_counts),
-        cmocka_unit_test(contacts), cmocka_unit_test(carry),  cmocka_unit_test(velocities),
-        cmocka_unit_test(bodies),   cmocka_unit_test(sides),  cmocka_unit_test(gaps),
-        cmocka_unit_test(meetings), cmocka_unit_test(spread),
+        cmocka_unit_test(copies),   cmocka_unit_test(lists), cmocka_unit_test(marks_and_counts),
+        cmocka_unit_test(contacts), cmocka_unit_test(carry), cmocka_unit_test(velocities),
+        cmocka_unit_test(bodies),   cmocka_unit_test(sides), cmocka_unit_test(meetings),
+        cmocka_unit_test(spread),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

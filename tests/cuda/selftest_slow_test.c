@@ -43,7 +43,6 @@ static void neighbours(void **state) {
 static void models(void **state) {
     (void)state;
     check(selftest_models, PRECISION_F32, "paper", 1);
-    check(selftest_models, PRECISION_F32, "paper, velocity", 1);
     check(selftest_models, PRECISION_F32, "full", 10);
     check(selftest_models, PRECISION_TF32, "paper", 1);
     check(selftest_models, PRECISION_BF16, "full", 1);

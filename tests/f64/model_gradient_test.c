@@ -181,7 +181,7 @@ static void check_modules(const char *const *options, const char *const *modules
 
 static void the_full_form_pulled_to_places(void **state) {
     (void)state;
-    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.rigid_cue=on", "gnn.gap=on", NULL},
+    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.gap=on", NULL},
                      (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.round1", "gnn.decode",
                                       "renderer.", NULL});
 }
@@ -202,9 +202,9 @@ static void the_published_form(void **state) {
                                    "gnn.decode.node", "renderer.weight", "renderer.background", NULL});
 }
 
-static void the_published_form_with_velocity(void **state) {
+static void the_published_form_with_a_sky(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=paper", "gnn.velocity=particle", "renderer.background=direction", NULL},
+    check_modules((const char *[]){"gnn.form=paper", "renderer.background=direction", NULL},
                   (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
 }
 
@@ -239,7 +239,7 @@ int main(void) {
         cmocka_unit_test(the_full_form),
         cmocka_unit_test(the_full_form_pulled_to_places),
         cmocka_unit_test(the_published_form),
-        cmocka_unit_test(the_published_form_with_velocity),
+        cmocka_unit_test(the_published_form_with_a_sky),
         cmocka_unit_test(the_flat_graph),
         cmocka_unit_test(steps_run_again_in_the_backward_pass),
         cmocka_unit_test(a_wrong_gradient_is_caught),

@@ -110,7 +110,7 @@ static void read_open(CheckpointFile *file, bool good) {
 
 // Every option is more than a reader of HDF5 needs.
 static void shorten_config(const char *path) {
-    static const char CONFIG[] = "gnn: {length_scale: 0.1}\nrenderer: {radius: 0.3}\n";
+    static const char CONFIG[] = "gnn: {length_scale: 0.1, rigid_cue: \"on\"}\nrenderer: {radius: 0.3}\n";
     const size_t size = sizeof CONFIG - 1;
     h5_lock();
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);

@@ -122,7 +122,7 @@ def encode(p, c, episode, frames, step, encoder=unet):
         state.c.append(cloud.ct[index].to(dtype))
         m = cloud.moving(c)[index]
         if c.moving_flag:
-            m = particles.settled(c, cloud.x[index], cloud.colour[index], m)
+            m = particles.filtered(c, cloud.x[index], cloud.colour[index], m)
         state.m.append(to_device(m).to(dtype))
         own = y[t].index_select(0, to_device(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)

@@ -4,10 +4,8 @@ import numpy as np
 import torch
 from scipy.spatial import cKDTree
 
-from . import flow, neighbours, philox
+from . import neighbours, philox
 from .host import to_device, to_numpy
-
-PLANE, PLANE_LEAST = 10, 3 # points of a static plane, and the fewest
 
 
 def unproject(depth, Kc, pose):
@@ -111,25 +109,9 @@ def confirmed(c, x, colour, m):
     return vote(c, x, colour, m, np.flatnonzero(m > 0)) if c.moving_vote > 1 and (m > 0).any() else m
 
 
-def on_plane(c, x, m, reach=np.inf):
-    """Moving points within zm of the plane through the static points nearest to them, the mean of which is within `reach`."""
-    moves, out = m > 0, np.zeros(len(m), bool)
-    if moves.any() and (~moves).sum() >= PLANE_LEAST:
-        movers, still = (to_device(x[part]).double() for part in (moves, ~moves))
-        points = still[neighbours.knn(movers, still, PLANE)]
-        d = movers - points.mean(1)
-        off = (d * flow.least_direction(points)).sum(1).abs()
-        out[moves] = to_numpy((off < c.zm) & (d.norm(dim=1) < reach))
-    return out
-
-
-def settled(c, x, colour, m):
-    """Flags of chosen points: cleared on static planes, then majority-filtered, then cleared on static planes nearby again."""
-    if c.moving_vote <= 1 or not len(m):
-        return m
-    m = m * ~on_plane(c, x, m)
-    m = vote(c, x, colour, m, np.arange(len(m)))
-    return m * ~on_plane(c, x, m, c.ell)
+def filtered(c, x, colour, m):
+    """Flags of chosen points after the vote of all."""
+    return vote(c, x, colour, m, np.arange(len(m))) if c.moving_vote > 1 and len(m) else m
 
 
 def radii(c, x):
