@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// (Names begin with yaml_tree, since libyaml has a yaml_free of its own.)
-// A YAML document as a tree of texts, lists and maps, for files whose shape no option table describes. Data only, as in
-// base/options.h: anchors, aliases, tags and keys given twice are errors that name file and line; so is text that does
-// not fit on one line (base/text.h).
+// A YAML document as a tree of texts, lists and maps: the only reader of YAML, for options and for lists of edits. Data
+// only: anchors, aliases, tags and keys given twice are errors that name file and line; so is text that does not fit on
+// one line (base/text.h). Names begin with yaml_tree, since libyaml has a yaml_free of its own.
 #ifndef VPD_BASE_YAML_H
 #define VPD_BASE_YAML_H
 

@@ -46,7 +46,9 @@ typedef struct GnnConfig {
 // With one input time step there is nothing to take a velocity from.
 static inline bool gnn_has_velocity(const GnnConfig *c) { return c->velocity != VELOCITY_NONE && c->T > 1; }
 // Nodes have a velocity and an angular velocity, with which they also carry particles.
-static inline bool gnn_has_node_velocity(const GnnConfig *c) { return c->velocity == VELOCITY_NODE && c->T > 1; }
+static inline bool gnn_has_node_velocity(const GnnConfig *c) {
+    return c->graph == GRAPH_HIERARCHICAL && c->velocity == VELOCITY_NODE && c->T > 1;
+}
 // Moving nodes see contact features (docs/model.md, "Inputs of a node").
 static inline bool gnn_has_gap(const GnnConfig *c) { return c->gap && c->moving_flag && gnn_has_node_velocity(c); }
 enum { GNN_EXTRAS = 8, GNN_MEETING = 12, GNN_SPIN = 3 };
