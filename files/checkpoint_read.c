@@ -6,7 +6,7 @@
 
 enum { ARRAYS_MAX = 1 << 16, CONFIG_MAX = 1 << 20, RECORD_MAX = 4096 };
 
-// Reads a text of fixed length. Variable length is refused; write_text says why.
+// Reads a text of fixed length. Variable length is refused; datasets/h5_write.h says why.
 static Status read_text(const H5Place *place, const char *name, char *out, size_t size, Error *err) {
     h5_lock();
     hid_t attribute = H5Aexists(place->id, name) > 0 ? H5Aopen(place->id, name, H5P_DEFAULT) : H5I_INVALID_HID;

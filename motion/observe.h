@@ -54,8 +54,8 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointC
 enum { MOTION_NEXT_POINTS = 512 }; // most points of a field to the next frame
 
 // Frame `index` needs a frame before and after it. At most half of the points, which come first, changed; the others
-// did not and have no motion. `key`: random key of the choice of points. Always uses flags. *out is
-// overwritten, not freed.
+// did not and have no motion. `key`: random key of the choice of points. Always uses flags. *out is overwritten, not
+// freed.
 Status motion_to_next(Tape *tape, const MotionOptions *options, const Observation *frames, int index, RandomKey key,
                       MotionField *out, Error *err);
 
