@@ -16,11 +16,12 @@ expect 0 '{"bench":"step","preset":"tiny","form":"full"' "" "$VPD" bench step --
 [ "$(grep -c '^{"bench":".*}$' "$folder/stdout")" = 2 ] && [ "$(wc -l <"$folder/stdout")" = 2 ] || fail "not one object for the device and one for the form"
 grep -Eq '"floor_ms":[0-9.]+,"over_floor":[0-9.]+,.*"memory":\{"parameters":[0-9]+,"optimiser":[0-9]+,.*"dynamics":[0-9]+' "$folder/stdout" || fail "no floor, or no memory by part"
 expect 0 '"bench":"frames","preset":"tiny","form":"paper"' "" "$VPD" bench frames --json --device cpu --preset tiny --form paper --repeat 1
+expect 0 '"bench":"bodies","windows":64,' "" "$VPD" bench bodies --json --device cpu --repeat 1
 expect 0 '"bench":"neighbours","points":256,"k":16,"ms":' "" "$VPD" bench neighbours --json --device cpu --from 128 --to 256 --repeat 1
 expect 0 '"what":"inference","N":128,' "" "$VPD" bench doubling --json --device cpu --from 64 --to 128 --repeat 1
 [ "$(grep -c '^{"bench":"doubling".*"step_ms":[0-9.]*,.*}$' "$folder/stdout")" = 4 ] || fail "not four objects: $(cat "$folder/stdout")"
 
-expect 2 "" 'expected dynamics, renderer, step, doubling, frames, neighbours or ops, found "stepp"' "$VPD" bench stepp
+expect 2 "" 'expected dynamics, bodies, renderer, step, doubling, frames, neighbours or ops, found "stepp"' "$VPD" bench stepp
 expect 2 "" '--form' "$VPD" bench step --form open
 expect 2 "" '--to: expected an integer from 64' "$VPD" bench doubling --to 1
 expect 2 "device cpu" 'nowhere.h5' "$VPD" bench step --data nowhere.h5
