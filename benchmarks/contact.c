@@ -103,7 +103,7 @@ static void turned(const Window *w, const float *x, real *y) {
 // Moves points about their middle by a random rigid motion of `error` cm and error / 7 radians on the average.
 static void disturb(uint32_t seed, double error, size_t count, real *x) {
     double axis[3], length = 1e-12, move[3];
-    RigidMotion m = rigid_fit(count, x, x);
+    RigidMotion m = rigid_motion_fit(count, x, x);
     for (int c = 0; c < 3; c++) {
         move[c] = normal(seed) * error / 159.6; // the mean length of a normal vector is 1.596 deviations
         axis[c] = normal(seed) * error / 7 / 1.596;
@@ -118,7 +118,7 @@ static void disturb(uint32_t seed, double error, size_t count, real *x) {
         }
     for (size_t i = 0; i < count; i++) {
         real y[3];
-        rigid_move(&m, x + 3 * i, y);
+        rigid_motion_apply(&m, x + 3 * i, y);
         memcpy(x + 3 * i, y, sizeof y);
     }
 }
@@ -174,7 +174,7 @@ static void move(Batch *b, const real *output) {
         for (size_t i = 0; i <= POINTS; i++) {
             real x[3], y[3];
             for (int c = 0; c < 3; c++) x[c] = (real)b->whole[p][i][c];
-            rigid_move(&b->motion[p], x, y);
+            rigid_motion_apply(&b->motion[p], x, y);
             for (int c = 0; c < 3; c++) b->whole[p][i][c] = (double)y[c];
         }
 }

@@ -88,7 +88,8 @@ static void see_surfaces(const Making *m) {
 // Positions and velocities, and where the nodes go if the motion of the last step is repeated.
 static void see_own_motion(const Making *m) {
     const BodySet *set = m->set;
-    RigidMotion last = rigid_fit(m->last - m->first, set->before + 3 * m->first, set->now + 3 * m->first), next = last;
+    RigidMotion last = rigid_motion_fit(m->last - m->first, set->before + 3 * m->first, set->now + 3 * m->first),
+                next = last;
     double velocity[3];
     for (int c = 0; c < 3; c++) {
         velocity[c] = last.to[c] - last.from[c];
@@ -98,7 +99,7 @@ static void see_own_motion(const Making *m) {
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = set->now + 3 * i;
         real *out = m->in->feature + BODY_FEATURES * i, *carried = m->in->carried + 3 * i, there[3];
-        rigid_move(&next, now, there);
+        rigid_motion_apply(&next, now, there);
         for (int c = 0; c < 3; c++) {
             double v = (double)(now[c] - set->before[3 * i + (size_t)c]), unit = (double)m->scales->speed;
             carried[c] = there[c] - now[c];
@@ -173,6 +174,6 @@ void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *in, 
     for (size_t i = 0; i < 3 * set->nodes; i++) in->goal[i] = set->now[i] + in->carried[i] + scales->step * output[i];
     for (size_t b = 0; b < set->bodies; b++) {
         size_t first = set->first_node[b];
-        motion[b] = rigid_fit(set->first_node[b + 1] - first, set->now + 3 * first, in->goal + 3 * first);
+        motion[b] = rigid_motion_fit(set->first_node[b + 1] - first, set->now + 3 * first, in->goal + 3 * first);
     }
 }

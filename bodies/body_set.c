@@ -79,5 +79,5 @@ void body_set_move(BodySet *set, const RigidMotion *motion) {
     set->before = set->now, set->now = before;
     for (size_t b = 0; b < set->bodies; b++)
         for (size_t i = set->first_node[b]; i < set->first_node[b + 1]; i++)
-            rigid_move(&motion[b], set->before + 3 * i, set->now + 3 * i);
+            rigid_motion_apply(&motion[b], set->before + 3 * i, set->now + 3 * i);
 }

@@ -5,7 +5,7 @@
 #define VPD_BODIES_BODY_SET_H
 
 #include "base/error.h"
-#include "bodies/rigid_fit.h"
+#include "bodies/rigid_motion.h"
 
 // A piece of a surface that stands still: the plane through `position`, as far as `radius` from it.
 typedef struct SurfacePatch {

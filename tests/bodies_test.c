@@ -35,11 +35,11 @@ static void test_fit_finds_the_motion(void **state) {
     real from[3 * COUNT], to[3 * COUNT], there[3], wrong[3] = {0, 0, 0.01f};
     for (size_t i = 0; i < 3 * COUNT; i++) from[i] = uniform(i);
     for (size_t i = 0; i < COUNT; i++) known_motion(from + 3 * i, to + 3 * i);
-    RigidMotion m = rigid_fit(COUNT, from, to);
+    RigidMotion m = rigid_motion_fit(COUNT, from, to);
     assert_true(fabs(determinant(m.rotation) - 1) < 1e-9);
     double worst = 0, planted = 0;
     for (size_t i = 0; i < COUNT; i++) {
-        rigid_move(&m, from + 3 * i, there);
+        rigid_motion_apply(&m, from + 3 * i, there);
         for (size_t c = 0; c < 3; c++) {
             worst = fmax(worst, fabs((double)(there[c] - to[3 * i + c])));
             planted = fmax(planted, fabs((double)(there[c] + wrong[c] - to[3 * i + c])));
@@ -56,11 +56,11 @@ static void test_fit_is_a_rotation(void **state) {
     real from[3 * COUNT], to[3 * COUNT];
     for (size_t i = 0; i < 3 * COUNT; i++) from[i] = uniform(i), to[i] = i % 3 ? from[i] : -from[i];
     for (size_t count = 1; count <= COUNT; count++) {
-        RigidMotion m = rigid_fit(count, from, to);
+        RigidMotion m = rigid_motion_fit(count, from, to);
         assert_true(fabs(determinant(m.rotation) - 1) < 1e-9);
     }
     memset(from, 0, sizeof from);
-    RigidMotion m = rigid_fit(COUNT, from, from);
+    RigidMotion m = rigid_motion_fit(COUNT, from, from);
     assert_true(fabs(determinant(m.rotation) - 1) < 1e-9);
 }
 

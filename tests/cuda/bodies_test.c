@@ -12,9 +12,7 @@
 static const BodyScales scales = {.reach = 0.15f, .length = 0.125f, .speed = 0.1f, .step = 0.05f};
 static const double TOLERANCE = 2e-5; // sums of some hundred products in f32, in another order
 
-static real uniform(size_t i) {
-    return 2 * random_uniform((RandomKey){.seed = 8, .purpose = RANDOM_TEST}, i) - 1;
-}
+static real uniform(size_t i) { return 2 * random_uniform((RandomKey){.seed = 8, .purpose = RANDOM_TEST}, i) - 1; }
 
 // Two windows of two bodies of 20 points.
 static void make_set(BodySet *set) {

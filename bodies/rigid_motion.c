@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bodies/rigid_fit.h"
+#include "bodies/rigid_motion.h"
 
 #include <math.h>
 
@@ -48,7 +48,7 @@ static void rotation_of(const double q[4], double r[9]) {
     r[6] = 2 * (x * z - w * y), r[7] = 2 * (y * z + w * x), r[8] = 1 - 2 * (x * x + y * y);
 }
 
-RigidMotion rigid_fit(size_t count, const real *from, const real *to) {
+RigidMotion rigid_motion_fit(size_t count, const real *from, const real *to) {
     RigidMotion out;
     double s[9] = {0}, q[4];
     middle(count, from, out.from);
@@ -65,7 +65,7 @@ RigidMotion rigid_fit(size_t count, const real *from, const real *to) {
     return out;
 }
 
-void rigid_move(const RigidMotion *m, const real x[3], real y[3]) {
+void rigid_motion_apply(const RigidMotion *m, const real x[3], real y[3]) {
     double d[3];
     for (int c = 0; c < 3; c++) d[c] = (double)x[c] - m->from[c];
     for (int c = 0; c < 3; c++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rigid motion that takes one set of points nearest to another, in the least squares (Horn, Closed-form solution of
 // absolute orientation using unit quaternions, 1987).
-#ifndef VPD_BODIES_RIGID_FIT_H
-#define VPD_BODIES_RIGID_FIT_H
+#ifndef VPD_BODIES_RIGID_MOTION_H
+#define VPD_BODIES_RIGID_MOTION_H
 
 #include "nn/real.h"
 
@@ -15,7 +15,7 @@ typedef struct RigidMotion {
 } RigidMotion;
 
 // `from` and `to` (count, 3), count > 0. Of several best rotations (points on a line, one point), one of them.
-RigidMotion rigid_fit(size_t count, const real *from, const real *to);
-void rigid_move(const RigidMotion *motion, const real x[3], real y[3]);
+RigidMotion rigid_motion_fit(size_t count, const real *from, const real *to);
+void rigid_motion_apply(const RigidMotion *motion, const real x[3], real y[3]);
 
 #endif
