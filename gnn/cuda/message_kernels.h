@@ -56,9 +56,10 @@ static __device__ inline void product_turned(const real *a, unsigned depth, cons
 template <class T, class SlopesOf>
 static __device__ inline void activate_rows(const real *bias, unsigned n, T &tile, SlopesOf &slopes) {
     UNROLL_LOOP(i, T::R) {
-        real slope[T::C];
+        real slope[T::C] = {};
         if (bias) add_line<T>(bias, n, tile.v[i]);
-        UNROLL_LOOP(j, T::C) activate(&tile.v[i][j], &slope[j]);
+        UNROLL_LOOP(j, T::C)
+        if (T::col(j) < n) activate(&tile.v[i][j], &slope[j]); // without the branch sm_80 spills registers
         slopes.put(i, slope);
     }
 }
