@@ -69,13 +69,14 @@ static Status measure(Bench *b, int repetitions, BodiesBench *out, Error *err) {
     Status status = one_step(b, times, err); // the first one allocates
     if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
     for (int i = 0; i < repetitions && status == STATUS_OK; i++) status = one_step(b, times + TIMES * i, err);
+    if (status != STATUS_OK) return status;
     out->inputs = bench_median(times, repetitions, TIMES, room);
     out->forward = bench_median(times + 1, repetitions, TIMES, room);
     out->backward = bench_median(times + 2, repetitions, TIMES, room);
     out->windows = WINDOWS, out->nodes = b->set.nodes;
     out->weights = parameters_element_count(&b->parameters);
     out->tape_bytes = tape_peak_bytes(&b->tape);
-    return status;
+    return STATUS_OK;
 }
 
 Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesBench *out, Error *err) {

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, NODES = 32, ROUNDS = 4, POINTS = 48, BODIES = 2, STEPS = 12, LONG = 50 };
+enum { BATCH = 32, NODES = 32, ROUNDS = 4, POINTS = 48, BODIES = 2, STEPS = 12, LONG = 50, LONGEST = 7 + STEPS };
 static const BodyScales scales = {.reach = 0.15f, .length = 0.125f, .speed = 0.1f, .step = 0.05f};
 
 static void stop_if(bool wrong, const char *what) {
@@ -41,7 +41,8 @@ typedef struct States {
 
 static void *read_array(hid_t file, const char *name, hid_t type, size_t size, hsize_t dims[5]) {
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    stop_if(set < 0 || H5Sget_simple_extent_dims(space, dims, NULL) < 1, "the file is not from contact_states.py");
+    stop_if(set < 0 || H5Sget_simple_extent_ndims(space) > 5 || H5Sget_simple_extent_dims(space, dims, NULL) < 1,
+            "the file is not from contact_states.py");
     void *out = malloc((size_t)H5Sget_simple_extent_npoints(space) * size);
     stop_if(!out || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0, "the file cannot be read");
     H5Sclose(space);
@@ -50,14 +51,17 @@ static void *read_array(hid_t file, const char *name, hid_t type, size_t size, h
 }
 
 static States read_states(const char *path) {
-    hsize_t dims[5] = {0}, other[5];
+    hsize_t dims[5] = {0}, centre[5] = {0}, seen[5] = {0}, bodies[5] = {0};
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     stop_if(file < 0, "the file cannot be opened");
     States s = {.points = read_array(file, "points", H5T_NATIVE_FLOAT, sizeof(float), dims),
-                .centre = read_array(file, "centre", H5T_NATIVE_FLOAT, sizeof(float), other),
-                .seen = read_array(file, "seen", H5T_NATIVE_UCHAR, 1, other),
-                .bodies = read_array(file, "bodies", H5T_NATIVE_INT, sizeof(int), other)};
-    stop_if(dims[2] != BODIES || dims[3] != POINTS || dims[4] != 3, "the file has other bodies or points");
+                .centre = read_array(file, "centre", H5T_NATIVE_FLOAT, sizeof(float), centre),
+                .seen = read_array(file, "seen", H5T_NATIVE_UCHAR, 1, seen),
+                .bodies = read_array(file, "bodies", H5T_NATIVE_INT, sizeof(int), bodies)};
+    bool good = dims[2] == BODIES && dims[3] == POINTS && dims[4] == 3 && seen[3] == POINTS && bodies[0] == dims[0];
+    for (int d = 0; d < 3; d++) good = good && centre[d] == dims[d] && seen[d] == dims[d];
+    for (hsize_t e = 0; good && e < dims[0]; e++) good = s.bodies[e] >= 0 && s.bodies[e] <= BODIES;
+    stop_if(!good || dims[1] <= LONGEST + 1, "the file has other bodies, points or frames");
     s.E = dims[0], s.T = dims[1];
     H5Fclose(file);
     return s;
