@@ -19,8 +19,8 @@ if command -v python3 >/dev/null; then
   python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(not any("self-test" in f["figure"] and f["reached"] for f in r["figures"]))' \
     "$folder/both/result.json" || fail "no figures in what was merged"
 fi
-expect 1 "no time is left" "" env VPD_MINUTES=0 VPD_RESULTS="$folder/c" "$bundle/run" cpu bench
-expect 2 "" "no result of this command" "$bundle/run" merge "$bundle/run"
+expect 1 "the time limit is reached" "" env VPD_MINUTES=0 VPD_RESULTS="$folder/c" "$bundle/run" cpu bench
+expect 2 "" "is not a result of this command" "$bundle/run" merge "$bundle/run"
 expect 2 "" "expected selftest, figures" "$bundle/run" cpu everything
 ldd_of_bundle=$(LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle/vpd")
 case $ldd_of_bundle in *"$bundle/lib/libdnnl"*) ;; *) fail "oneDNN is not taken from the bundle" ;; esac

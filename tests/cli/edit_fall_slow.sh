@@ -20,5 +20,5 @@ falls() { # EDIT: then thrown from rest, the fall of label 1 in six steps
 expect 0 "*" "*" "$VPD" rollout -q "$carried" "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --episode 000017 --start 1 --steps 0 --threads 1 -o "$folder/seen.h5"
 falls "move: {label: [1, 2], by: [0, 0, 0.4]}"
 falls "move: {label: 0, by: [0, 0, -100]}"
-expect 0 "*" "no particle is left that stands still" "$VPD" edit "$folder/seen.h5" --do "remove: {label: 0}" -o "$folder/bare.h5"
+expect 0 "*" "no static particle is left" "$VPD" edit "$folder/seen.h5" --do "remove: {label: 0}" -o "$folder/bare.h5"
 finish
