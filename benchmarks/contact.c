@@ -7,6 +7,7 @@
 // ERROR: cm; what a body's motion up to the present is wrong by in a frame, on the average; its rotation by a seventh
 // of that in radians. Prints the errors of centres in cm at steps 1, 3, 6 and 12, the slope of horizontal motion at 6
 // and 12, how deep bodies stand in the floor or each other, and how many rest after 50 steps.
+#include "base/camera.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sort.h"
@@ -106,20 +107,15 @@ static void turned(const Window *w, const float *x, real *y) {
 
 // Moves points about their middle by a random rigid motion of `error` cm and error / 7 radians on the average.
 static void disturb(uint32_t seed, double error, size_t count, real *x) {
-    double axis[3], length = 1e-12, move[3];
+    double axis[3], square = 1e-12;
     RigidMotion m = rigid_motion_fit(count, x, x);
     for (int c = 0; c < 3; c++) {
-        move[c] = normal(seed) * error / 159.6; // the mean length of a normal vector is 1.596 deviations
+        m.to[c] += normal(seed) * error / 159.6; // the mean length of a normal vector is 1.596 deviations
         axis[c] = normal(seed) * error / 7 / 1.596;
-        length += axis[c] * axis[c];
+        square += axis[c] * axis[c];
     }
-    double angle = sqrt(length), s = sin(angle), k = 1 - cos(angle);
-    for (int c = 0; c < 3; c++) axis[c] /= angle, m.to[c] += move[c];
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-            double cross = r == c ? 0 : (c == (r + 1) % 3 ? -1 : 1) * axis[3 - r - c];
-            m.rotation[3 * r + c] = (r == c ? 1 - k : 0) + k * axis[r] * axis[c] + s * cross;
-        }
+    double angle = sqrt(square), s = sin(angle / 2) / angle;
+    rotation_from_quaternion((double[4]){cos(angle / 2), s * axis[0], s * axis[1], s * axis[2]}, m.rotation);
     for (size_t i = 0; i < count; i++) {
         real y[3];
         rigid_motion_apply(&m, x + 3 * i, y);

@@ -2,6 +2,7 @@
 #include "infer/motion.h"
 
 #include "base/camera.h"
+#include "base/horn.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,49 +41,7 @@ double line_fit_correlation(const LineFit *fit) {
     return xy / sqrt(xx * yy);
 }
 
-// ---- best rigid motion (Horn 1987)
-
-// One Jacobi rotation: makes m[p][q] of a symmetric matrix zero.
-static void jacobi_rotate(double m[4][4], int p, int q) {
-    if (m[p][q] == 0) return;
-    double theta = (m[q][q] - m[p][p]) / (2 * m[p][q]);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-    double c = 1 / sqrt(t * t + 1), s = t * c;
-    for (int k = 0; k < 4; k++) {
-        double a = m[k][p], b = m[k][q];
-        m[k][p] = c * a - s * b;
-        m[k][q] = s * a + c * b;
-    }
-    for (int k = 0; k < 4; k++) {
-        double a = m[p][k], b = m[q][k];
-        m[p][k] = c * a - s * b;
-        m[q][k] = s * a + c * b;
-    }
-}
-
-static double largest_eigenvalue(double m[4][4]) {
-    enum { SWEEPS = 30 }; // convergence is quadratic; five or six are enough
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        double off = 0, all = 0;
-        for (int i = 0; i < 16; i++) *(i % 5 ? &off : &all) += m[i / 4][i % 4] * m[i / 4][i % 4];
-        if (off <= 1e-30 * all) break;
-        for (int p = 0; p < 3; p++)
-            for (int q = p + 1; q < 4; q++) jacobi_rotate(m, p, q);
-    }
-    return fmax(fmax(m[0][0], m[1][1]), fmax(m[2][2], m[3][3]));
-}
-
-// For the rotation R that minimises sum_i |b_i - R a_i|^2, the minimum is sum |a|^2 + sum |b|^2 - 2 lambda, where
-// lambda is the largest eigenvalue of Horn's matrix of S = sum_i a_i b_i^T.
-static double best_alignment(const double S[9]) {
-    double m[4][4] = {
-        {S[0] + S[4] + S[8], S[5] - S[7], S[6] - S[2], S[1] - S[3]},
-        {S[5] - S[7], S[0] - S[4] - S[8], S[1] + S[3], S[6] + S[2]},
-        {S[6] - S[2], S[1] + S[3], S[4] - S[0] - S[8], S[5] + S[7]},
-        {S[1] - S[3], S[6] + S[2], S[5] + S[7], S[8] - S[0] - S[4]},
-    };
-    return largest_eigenvalue(m);
-}
+// ---- best rigid motion
 
 bool motion_rigid_residual(const float *before, const float *after, const uint16_t *object, int particles, int id,
                            double *out) {
@@ -107,7 +66,7 @@ bool motion_rigid_residual(const float *before, const float *after, const uint16
         }
         for (int k = 0; k < 9; k++) S[k] += a[k / 3] * b[k % 3];
     }
-    *out = sqrt(fmax(squares - 2 * best_alignment(S), 0) / n);
+    *out = sqrt(fmax(squares - 2 * horn_rotation(S, NULL), 0) / n);
     return true;
 }
 
