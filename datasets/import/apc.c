@@ -71,7 +71,7 @@ static Status run(const ImportSource *source, PosedSet *out, Error *err) {
 
 const Importer import_apc = {
     .name = "apc",
-    .layout = "cam.info.txt and frame-*.color.png, or scene-* folders of them",
+    .layout = "cam.info.txt and frame-*.color.png, or folders of them",
     .is_episode = is_scene,
     .in_folders = true,
     .run = run,
