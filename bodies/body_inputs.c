@@ -42,6 +42,10 @@ typedef struct Making {
     size_t window, first, last;
 } Making;
 
+// The columns of a node's features, as body_inputs.h lists them.
+enum { PLACE = 0, VELOCITY = 3, RELATIVE = 6, OF_BODY = 9, NORMAL = 12, DISTANCE = 15, APPROACH, LEAST };
+_Static_assert(LEAST + 1 == BODY_FEATURES, "each column has its place");
+
 static double distance2(const real *a, const real *b) {
     double sum = 0;
     for (int c = 0; c < 3; c++) sum += (double)(a[c] - b[c]) * (double)(a[c] - b[c]);
@@ -70,17 +74,17 @@ static void see_surfaces(const Making *m) {
     real least = m->scales->reach;
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
-        real *out = m->in->feature + BODY_FEATURES * i + 12, distance, along = 0;
+        real *out = m->in->feature + BODY_FEATURES * i, distance, along = 0;
         const SurfacePatch *patch = nearest_surface(m, now, &distance);
         for (int c = 0; c < 3; c++) {
-            out[c] = patch ? patch->normal[c] : 0;
-            along += out[c] * (now[c] - before[c]);
+            out[NORMAL + c] = patch ? patch->normal[c] : 0;
+            along += out[NORMAL + c] * (now[c] - before[c]);
         }
-        out[3] = distance / m->scales->length;
-        out[4] = along / m->scales->speed;
+        out[DISTANCE] = distance / m->scales->length;
+        out[APPROACH] = along / m->scales->speed;
         least = distance < least ? distance : least;
     }
-    for (size_t i = m->first; i < m->last; i++) m->in->feature[BODY_FEATURES * i + 17] = least / m->scales->length;
+    for (size_t i = m->first; i < m->last; i++) m->in->feature[BODY_FEATURES * i + LEAST] = least / m->scales->length;
 }
 
 // ---- a body's own motion
@@ -103,10 +107,10 @@ static void see_own_motion(const Making *m) {
         for (int c = 0; c < 3; c++) {
             double v = (double)(now[c] - set->before[3 * i + (size_t)c]), unit = (double)m->scales->speed;
             carried[c] = there[c] - now[c];
-            out[c] = (real)(((double)now[c] - last.to[c]) / (double)m->scales->length);
-            out[3 + c] = (real)(v / unit);
-            out[6 + c] = (real)((v - velocity[c]) / unit);
-            out[9 + c] = (real)(velocity[c] / unit);
+            out[PLACE + c] = (real)(((double)now[c] - last.to[c]) / (double)m->scales->length);
+            out[VELOCITY + c] = (real)(v / unit);
+            out[RELATIVE + c] = (real)((v - velocity[c]) / unit);
+            out[OF_BODY + c] = (real)(velocity[c] / unit);
         }
     }
 }
