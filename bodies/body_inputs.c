@@ -40,6 +40,7 @@ typedef struct Making {
     const BodyScales *scales;
     BodyInputs *in;
     size_t window, first, last;
+    real middle[3]; // of the body's nodes
 } Making;
 
 // The columns of a node's features, as body_inputs.h lists them.
@@ -54,18 +55,24 @@ static double distance2(const real *a, const real *b) {
 
 // ---- surfaces
 
-// The patch nearest to x whose plane is within reach, and the signed distance from that plane; NULL: none.
-static const SurfacePatch *nearest_surface(const Making *m, const real *x, real *distance) {
+static double height_above(const SurfacePatch *patch, const real *x) {
+    double along = 0;
+    for (int c = 0; c < 3; c++) along += (double)((x[c] - patch->position[c]) * patch->normal[c]);
+    return along;
+}
+
+// The patch nearest to x whose plane is within reach, and the distance from that plane, negative behind it; NULL: none.
+// *sign turns its normal to the side of the body's middle.
+static const SurfacePatch *nearest_surface(const Making *m, const real *x, real *distance, real *sign) {
     const SurfacePatch *best = NULL;
     double least = INFINITY;
     *distance = m->scales->reach;
     for (size_t p = m->set->first_patch[m->window]; p < m->set->first_patch[m->window + 1]; p++) {
         const SurfacePatch *patch = &m->set->patch[p];
-        double along = 0, d2 = distance2(x, patch->position);
-        for (int c = 0; c < 3; c++) along += (double)((x[c] - patch->position[c]) * patch->normal[c]);
-        double aside2 = d2 - along * along, radius = (double)patch->radius;
-        if (aside2 > radius * radius || along >= (double)m->scales->reach || d2 >= least) continue;
-        least = d2, best = patch, *distance = (real)along;
+        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, x),
+               d2 = distance2(x, patch->position), radius = (double)patch->radius;
+        if (d2 - along * along > radius * radius || along >= (double)m->scales->reach || d2 >= least) continue;
+        least = d2, best = patch, *distance = (real)along, *sign = (real)side;
     }
     return best;
 }
@@ -74,10 +81,10 @@ static void see_surfaces(const Making *m) {
     real least = m->scales->reach;
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = m->set->now + 3 * i, *before = m->set->before + 3 * i;
-        real *out = m->in->feature + BODY_FEATURES * i, distance, along = 0;
-        const SurfacePatch *patch = nearest_surface(m, now, &distance);
+        real *out = m->in->feature + BODY_FEATURES * i, distance, sign = 1, along = 0;
+        const SurfacePatch *patch = nearest_surface(m, now, &distance, &sign);
         for (int c = 0; c < 3; c++) {
-            out[NORMAL + c] = patch ? patch->normal[c] : 0;
+            out[NORMAL + c] = patch ? sign * patch->normal[c] : 0;
             along += out[NORMAL + c] * (now[c] - before[c]);
         }
         out[DISTANCE] = distance / m->scales->length;
@@ -90,7 +97,7 @@ static void see_surfaces(const Making *m) {
 // ---- a body's own motion
 
 // Positions and velocities, and where the nodes go if the motion of the last step is repeated.
-static void see_own_motion(const Making *m) {
+static void see_own_motion(Making *m) {
     const BodySet *set = m->set;
     RigidMotion last = rigid_motion_fit(m->last - m->first, set->before + 3 * m->first, set->now + 3 * m->first),
                 next = last;
@@ -99,6 +106,7 @@ static void see_own_motion(const Making *m) {
         velocity[c] = last.to[c] - last.from[c];
         next.from[c] = last.to[c];
         next.to[c] = last.to[c] + velocity[c];
+        m->middle[c] = (real)last.to[c];
     }
     for (size_t i = m->first; i < m->last; i++) {
         const real *now = set->now + 3 * i;
@@ -163,7 +171,7 @@ Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs
     if (status != STATUS_OK) return status;
     for (size_t w = 0; w < set->windows; w++)
         for (size_t b = set->first_body[w]; b < set->first_body[w + 1]; b++) {
-            Making m = {set, scales, in, w, set->first_node[b], set->first_node[b + 1]};
+            Making m = {set, scales, in, w, set->first_node[b], set->first_node[b + 1], {0}};
             in->count[b] = (int32_t)(m.last - m.first);
             for (size_t i = m.first; i < m.last; i++) in->body[i] = (int32_t)b;
             see_own_motion(&m);

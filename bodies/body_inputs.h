@@ -26,6 +26,12 @@ typedef struct BodyScales {
     real step;   // metres: what the network's output is multiplied by
 } BodyScales;
 
+// The units of a model whose data have the extent X, in metres.
+static inline BodyScales body_scales(double X) {
+    return (BodyScales){.reach = (real)(0.06 * X), .length = (real)(0.05 * X), .speed = (real)(0.04 * X),
+                        .step = (real)(0.02 * X)};
+}
+
 // Starts as {0}.
 typedef struct BodyInputs {
     real *carried;    // (nodes, 3) metres: displacement if the rigid motion of each body went on

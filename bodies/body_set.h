@@ -7,9 +7,10 @@
 #include "base/error.h"
 #include "bodies/rigid_motion.h"
 
-// A piece of a surface that stands still: the plane through `position`, as far as `radius` from it.
+// A piece of a surface that stands still: the plane through `position`, as far as `radius` from it. The solid is on the
+// side away from the body that looks at it.
 typedef struct SurfacePatch {
-    real position[3], normal[3]; // metres; a unit vector, away from the solid
+    real position[3], normal[3]; // metres; a unit vector of either sign
     real radius;                 // metres; INFINITY: a whole plane
 } SurfacePatch;
 
@@ -31,6 +32,15 @@ Status body_set_add_window(BodySet *set, Error *err);
 // A body of `count` > 0 points whose positions the caller fills in at rows *row, ...
 Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err);
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err);
+
+enum { BODY_NODES = 32, BODY_PATCHES = 512 };
+
+// A body given by `count` > 0 points of its surface, now and one time step ago. At most BODY_NODES of them, as far from
+// each other as possible, become its nodes.
+Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, Error *err);
+// Patches at the first BODY_PATCHES of `count` points of surfaces that stand still, which should be in random order. A
+// patch is the plane through the points near it.
+Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error *err);
 
 // The present becomes the past, and body b moves by motion[b] (bodies).
 void body_set_move(BodySet *set, const RigidMotion *motion);

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE } GnnGraph;
+// With GRAPH_BODIES the network of bodies/ predicts the motion, and gnn/ has no part in it.
+typedef enum GnnGraph { GRAPH_HIERARCHICAL, GRAPH_FLAT, GRAPH_NONE, GRAPH_BODIES } GnnGraph;
 // The choices of the options, in their order; AUTO is resolved before it comes here.
 typedef enum GnnNodes { NODES_RANDOM, NODES_MOVING, NODES_AUTO } GnnNodes;
 typedef enum GnnDistance { DISTANCE_POSITION, DISTANCE_APPEARANCE, DISTANCE_AUTO } GnnDistance;

@@ -104,7 +104,7 @@ Status dynamics_create(Parameters *parameters, const GnnConfig *config, Dynamics
     }
     d->config = *config;
     d->rounds = rounds;
-    if (config->graph != GRAPH_NONE) add_parameters(parameters, config, d);
+    if (config->graph == GRAPH_HIERARCHICAL || config->graph == GRAPH_FLAT) add_parameters(parameters, config, d);
     *out = d;
     return STATUS_OK;
 }

@@ -52,8 +52,8 @@ static const Option options[] = {
     {"gnn.form", OPTION_ENUM, AT(gnn.form), 0, 0, "", "full", "full|paper",
      "Form of the dynamics: it sets the options that are left at auto. full: with scene flow and contact features; "
      "paper: the plain form (once called published)."},
-    {"gnn.graph", OPTION_ENUM, AT(gnn.graph), 0, 0, "", "hierarchical", "hierarchical|flat|none",
-     "Message passing among abstract nodes, among the particles themselves, or no dynamics."},
+    {"gnn.graph", OPTION_ENUM, AT(gnn.graph), 0, 0, "", "hierarchical", "hierarchical|flat|none|bodies",
+     "Message passing among abstract nodes, among the particles themselves, no dynamics, or bodies that stay rigid."},
     {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL, "Number of abstract nodes."},
     {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing among the nodes."},
     {"gnn.gap", OPTION_ENUM, AT(gnn.gap), 0, 0, "", "auto", ON_OFF,

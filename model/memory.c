@@ -79,7 +79,7 @@ static void add_decode(const Config *c, const GraphSize *s, StepNumbers *n) {
 
 static StepNumbers dynamics_numbers(const Config *c, double N) {
     StepNumbers n = {0};
-    if (c->gnn.graph == GRAPH_NONE || c->model.T < 2) return n;
+    if (c->gnn.graph == GRAPH_NONE || c->gnn.graph == GRAPH_BODIES || c->model.T < 2) return n;
     GraphSize s = graph_size(c, N);
     double T = (double)c->model.T, nodes = s.M * s.C, flat = c->gnn.graph == GRAPH_FLAT;
     double sets = flat ? 1 : T; // particle sets that send to nodes

@@ -68,6 +68,10 @@ static RendererConfig renderer_config(const Config *c) {
                             .background = (RendererBackground)r->background};
 }
 
+static bool has_bodies(const Config *c) { return c->gnn.graph == GRAPH_BODIES && c->model.T > 1; }
+
+bool vpd_has_bodies(const Vpd *model) { return has_bodies(&model->config); }
+
 bool vpd_has_dynamics(const Vpd *model) { return model->config.gnn.graph != GRAPH_NONE && model->config.model.T > 1; }
 
 Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
@@ -85,6 +89,8 @@ Status vpd_create(const Config *config, Device *device, Vpd **out, Error *err) {
     GnnConfig gnn = gnn_config(config);
     encoder_create(&model->encoder, &model->parameters, &encoder);
     status = dynamics_create(&model->parameters, &gnn, &model->dynamics, err);
+    if (has_bodies(config))
+        body_network_create(&model->parameters, (size_t)config->model.C, (size_t)config->gnn.L, &model->bodies);
     renderer_create(&model->renderer, &model->parameters, &renderer);
     if (status == STATUS_OK) status = parameters_allocate(&model->parameters, (uint32_t)config->train.seed, err);
     if (status == STATUS_OK) *out = model;
@@ -104,6 +110,8 @@ Status memory_count_weights(const Config *config, double *weights, Error *err) {
     parameters_init(&set, &none);
     encoder_create(&encoder, &set, &of_encoder);
     Status status = dynamics_create(&set, &of_dynamics, &dynamics, err);
+    BodyNetwork bodies;
+    if (has_bodies(config)) body_network_create(&set, (size_t)config->model.C, (size_t)config->gnn.L, &bodies);
     renderer_create(&renderer, &set, &of_renderer);
     if (status == STATUS_OK && set.failed) status = error_set(err, STATUS_FAILED, "out of memory for a model");
     *weights = (double)set.size;
@@ -122,6 +130,7 @@ void vpd_free(Vpd *model) {
 void workspace_free(Workspace *workspace) {
     point_cloud_free(&workspace->cloud);
     selection_free(&workspace->selection);
+    body_step_free(&workspace->step);
     *workspace = (Workspace){0};
 }
 
@@ -258,11 +267,13 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
     return tape_upload(tape, host, count, sizeof *host);
 }
 
+BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
+
 MotionOptions vpd_motion_options(const Vpd *model) {
     const Config *c = &model->config;
     return (MotionOptions){.crop = c->data.crop,
                            .flags = model->dynamics->config.moving_flag,
-                           .velocity = gnn_has_node_velocity(&model->dynamics->config),
+                           .velocity = vpd_has_bodies(model) || gnn_has_node_velocity(&model->dynamics->config),
                            .moving_threshold = c->gnn.moving_threshold,
                            .vote = (size_t)c->gnn.moving_vote,
                            .colour_length = c->gnn.colour_length,
@@ -278,24 +289,25 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                   const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err) {
-    int T = (int)model->config.model.T;
+    // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
+    int T = (int)model->config.model.T, first = vpd_has_bodies(model) ? T - 1 : 0;
     CHECK_EQ(history->F, T);
     CHECK(!seen->moving || (seen->frames == (size_t)T && seen->flag_bytes == motion_flag_bytes(history)));
     Chosen chosen[GNN_MAX_SETS] = {{0}};
     *scene = (Scene){.key = options.key};
     vpd_part(tape, VPD_ENCODER);
     // Unproject pixels to points, and choose N particles at each time.
-    for (int t = 0; t < T; t++) {
+    for (int t = first; t < T; t++) {
         Status status = choose_frame(tape, model, workspace, history, t, seen, options, &chosen[t], err);
         if (status != STATUS_OK) return status;
     }
     if (chosen[T - 1].count == 0)
         return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
-    scene->sets.count = (size_t)T;
-    for (int t = 0; t < T; t++) {
+    scene->sets.count = (size_t)(T - first);
+    for (int t = first; t < T; t++) {
         bool flags = model->dynamics->config.moving_flag;
-        scene->sets.set[t] =
+        scene->sets.set[t - first] =
             (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
                      .m = flags ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
                      .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
@@ -304,14 +316,20 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     // Done before the encoder, because this waits for the device.
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
     // Encode every pixel of every input image.
-    ImageShape shape = {(size_t)(T * history->V), (size_t)history->H, (size_t)history->W};
+    ImageShape shape = {(size_t)((T - first) * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = NULL;
     if (!options.no_latents)
-        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, 0, T), shape);
-    for (int t = 0; t < T; t++)
-        scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, (size_t)t,
-                                               &chosen[t], scene->sets.set[t].c);
+        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first), shape);
+    for (size_t t = 0; t < scene->sets.count; t++)
+        scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, t,
+                                               &chosen[t + (size_t)first], scene->sets.set[t].c);
     if (gnn_has_node_velocity(&model->dynamics->config)) scene->motion = motion_upload(tape, history, &seen->field);
+    if (vpd_has_bodies(model)) {
+        const Chosen *now = &chosen[T - 1];
+        scene->bodies = scene_bodies_of(tape, history, &seen->field, model->config.gnn.colour_length, now->count,
+                                        now->position, now->colour, now->moving);
+        scene->step = &workspace->step;
+    }
     scene->pixel = chosen[T - 1].pixel;
     scene->colour = chosen[T - 1].colour;
     scene->moving = chosen[T - 1].moving;
@@ -398,8 +416,22 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     return step;
 }
 
+// A step of rigid bodies. The new positions carry no gradient.
+static StepOutput step_bodies(Tape *tape, const Vpd *model, Scene *scene) {
+    BodyScales scales = vpd_body_scales(model);
+    SceneBodies *bodies = &scene->bodies;
+    body_step(tape, &model->bodies, &scales, scene->step, bodies);
+    real *dx = tape_context(tape, (3 * bodies->count + 1) * sizeof *dx);
+    if (!dx) return (StepOutput){0};
+    for (size_t i = 0; i < 3 * bodies->count; i++) dx[i] = bodies->now[i] - bodies->before[i];
+    scene_present(scene)->x = tape_constant(tape, bodies->count, 3, bodies->now);
+    scene->rollout_step++;
+    return (StepOutput){.dx = tape_constant(tape, bodies->count, 3, dx)};
+}
+
 StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene) {
     vpd_part(tape, VPD_DYNAMICS);
+    if (vpd_has_bodies(model)) return step_bodies(tape, model, scene);
     GnnPlan *plan = tape_context(tape, sizeof *plan);
     if (!plan) return (StepOutput){0};
     if (vpd_has_dynamics(model)) vpd_plan(tape, model, scene, plan);

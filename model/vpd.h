@@ -6,9 +6,11 @@
 #ifndef VPD_MODEL_VPD_H
 #define VPD_MODEL_VPD_H
 
+#include "bodies/body_network.h"
 #include "encoder/encoder.h"
 #include "encoder/sample.h"
 #include "gnn/dynamics.h"
+#include "model/body_step.h"
 #include "model/config.h"
 #include "motion/observe.h"
 #include "nn/parameters.h"
@@ -20,6 +22,7 @@ typedef struct Vpd {
     Parameters parameters;
     Encoder encoder;
     Dynamics *dynamics;
+    BodyNetwork bodies; // with gnn.graph=bodies, in place of the dynamics
     Renderer renderer;
 } Vpd;
 
@@ -36,6 +39,7 @@ void vpd_part(Tape *tape, VpdPart part);
 typedef struct Workspace {
     PointCloud cloud;
     Selection selection;
+    BodyStep step;
 } Workspace;
 
 void workspace_free(Workspace *workspace);
@@ -59,6 +63,8 @@ typedef struct Scene {
     int32_t
         *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
     const real *colour, *moving; // (N,3), (N) host; of the present particles
+    SceneBodies bodies;          // with gnn.graph=bodies
+    BodyStep *step;              // memory for their steps
     real background[3];          // mean colour of the input pixels without depth
     SceneKey key;
     uint32_t rollout_step;
@@ -99,6 +105,8 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
 StepOutput vpd_step(Tape *tape, const Vpd *model, Scene *scene);
 // Whether steps predict motion, which needs a graph and at least two input frames.
 bool vpd_has_dynamics(const Vpd *model);
+bool vpd_has_bodies(const Vpd *model); // gnn.graph=bodies
+BodyScales vpd_body_scales(const Vpd *model);
 
 RendererParticles vpd_particles(const Scene *scene);
 // Rays are in host memory; jitter (R) NULL = 0.5. If `samples` is not NULL, a non-NULL *samples is used instead of

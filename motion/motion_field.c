@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/motion_field.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+MotionField motion_field_in(real *x, size_t count) {
+    return (MotionField){count, x, x + 3 * count, x + 6 * count, x + 9 * count, x + 18 * count};
+}
 
 Status motion_field_create(size_t count, MotionField *out, Error *err) {
     *out = (MotionField){0};
     real *memory = calloc(count + 1, MOTION_FIELD_WIDTH * sizeof *memory);
     if (!memory) return error_set(err, STATUS_FAILED, "out of memory for a motion field of %zu points", count);
-    *out = (MotionField){count, memory, memory + 3 * count, memory + 6 * count, memory + 9 * count};
+    *out = motion_field_in(memory, count);
     return STATUS_OK;
 }
 
@@ -17,13 +22,34 @@ void motion_field_free(MotionField *field) {
     *field = (MotionField){0};
 }
 
+int motion_field_at(const MotionField *f, double colour_length, const double x[3], const real c[3],
+                    double before[3]) {
+    double least = INFINITY, r[3];
+    size_t nearest = 0;
+    for (size_t j = 0; j < f->count; j++) {
+        double sum = 0;
+        if (f->body[j] < 0) continue;
+        for (size_t d = 0; d < 3; d++) {
+            double apart = x[d] - (double)f->position[3 * j + d],
+                   colour = colour_length * (double)(c[d] - f->colour[3 * j + d]);
+            sum += apart * apart + colour * colour;
+        }
+        if (sum < least) least = sum, nearest = j;
+    }
+    memcpy(before, x, 3 * sizeof *before);
+    if (least == INFINITY) return -1;
+    for (size_t d = 0; d < 3; d++) r[d] = x[d] - (double)f->position[3 * nearest + d];
+    for (size_t d = 0; d < 3; d++) {
+        const real *g = f->gradient + 9 * nearest + 3 * d;
+        before[d] -= (double)f->motion[3 * nearest + d] + (double)g[0] * r[0] + (double)g[1] * r[1] + (double)g[2] * r[2];
+    }
+    return (int)f->body[nearest];
+}
+
 Status motion_field_copy(const MotionField *from, MotionField *out, Error *err) {
     MotionField of = *from;
     Status status = motion_field_create(of.count, out, err);
     if (status != STATUS_OK || of.count == 0) return status;
-    memcpy(out->position, of.position, 3 * of.count * sizeof *of.position);
-    memcpy(out->colour, of.colour, 3 * of.count * sizeof *of.colour);
-    memcpy(out->motion, of.motion, 3 * of.count * sizeof *of.motion);
-    memcpy(out->gradient, of.gradient, 9 * of.count * sizeof *of.gradient);
+    memcpy(out->position, of.position, of.count * MOTION_FIELD_WIDTH * sizeof *of.position); // one block
     return STATUS_OK;
 }

@@ -17,13 +17,21 @@ typedef struct MotionField {
     real *colour;   // (count, 3) rgb in [0,1]
     real *motion;   // (count, 3) metres per input time step
     real *gradient; // (count, 9) d motion / d position, row-major; 0 without registration
+    real *body;     // (count) number of the body it belongs to, from 0; -1: it stands still
 } MotionField;
 
-enum { MOTION_FIELD_WIDTH = 18 }; // numbers per point
+enum { MOTION_FIELD_WIDTH = 19 }; // numbers per point
+
+// A field whose arrays follow each other in `memory` (count, MOTION_FIELD_WIDTH).
+MotionField motion_field_in(real *memory, size_t count);
 
 // `count` points, all numbers 0, in one block that begins at `position`. *out is overwritten, not freed.
 Status motion_field_create(size_t count, MotionField *out, Error *err);
 void motion_field_free(MotionField *field); // accepts {0}
+// The body at x, whose colour is c: that of the nearest point of a body, where rgb counts as `colour_length` metres; -1
+// if nothing moves. *before is where x was one time step ago.
+int motion_field_at(const MotionField *field, double colour_length, const double x[3], const real c[3],
+                    double before[3]);
 // A copy in its own memory. *out is overwritten, not freed.
 Status motion_field_copy(const MotionField *from, MotionField *out, Error *err);
 

@@ -151,8 +151,7 @@ static uint64_t checksum_of(const MotionCache *cache, const char *record, size_t
 
 // A field whose arrays follow a record.
 static MotionField field_in(char *bytes, size_t points) {
-    real *x = (real *)(bytes + sizeof(MotionRecord));
-    return (MotionField){points, x, x + 3 * points, x + 6 * points, x + 9 * points};
+    return motion_field_in((real *)(bytes + sizeof(MotionRecord)), points);
 }
 
 // Reads a record into its buffer; false if it is missing or damaged.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollout steps of particles that belong to bodies (docs/model.md, "Bodies"): each body moves as the network of bodies/
+// says, and stays rigid; the other particles stand still.
+#ifndef VPD_MODEL_BODY_STEP_H
+#define VPD_MODEL_BODY_STEP_H
+
+#include "base/observation.h"
+#include "bodies/body_network.h"
+#include "motion/motion_field.h"
+
+// The bodies of present particles, in the tape's host memory.
+typedef struct SceneBodies {
+    size_t count;       // particles; 0: no bodies are known
+    int32_t *body;      // (count) number of its body, from 0; -1: it stands still
+    real *before, *now; // (count, 3) metres: one time step ago, and at present
+} SceneBodies;
+
+// Host memory that steps reuse. Starts as {0}.
+typedef struct BodyStep {
+    BodySet set;
+    BodyInputs inputs;
+} BodyStep;
+
+void body_step_free(BodyStep *step); // accepts {0}
+
+// The particles' bodies and past positions, as the motion seen in the input tells them.
+SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
+                            size_t count, const real *position, const real *colour, const real *moving);
+
+// Moves the bodies by one time step. If memory is short, the device is marked as failed.
+void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies);
+
+#endif
