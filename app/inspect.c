@@ -105,6 +105,19 @@ static json_t *lines_of(const char *text) {
     return out;
 }
 
+// Different numbers of bodies.
+static size_t count_bodies(const RolloutSet *now) {
+    uint8_t *seen = calloc(ROLLOUT_BODIES_MAX, 1);
+    size_t count = 0;
+    for (size_t i = 0; seen && i < now->N; i++) {
+        if (now->body[i] < 0 || seen[now->body[i]]) continue;
+        seen[now->body[i]] = 1;
+        count++;
+    }
+    free(seen);
+    return count;
+}
+
 static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     const RolloutSet *now = &r->sets[0];
     json_t *sets = json_array();
@@ -119,6 +132,7 @@ static json_t *describe_rollout(const char *path, const RolloutFile *r) {
         r->motion_owner || r->sets[1].ties, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash,
         "dataset", r->dataset, "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
     if (!out) return NULL;
+    if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now)));
     if (r->has_motion) json_object_set_new(out, "motion_points", json_integer((json_int_t)r->motion.count));
     if (rollout_lacks_motion(r)) json_object_set_new(out, "cloud_points", json_integer((json_int_t)r->clouds[0].count));
     if (now->N > 0) json_object_set_new(out, "box_first", box_of(r, 0));

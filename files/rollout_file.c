@@ -107,6 +107,23 @@ static Status take_set_array(const H5Place *group, const SetArray *array, bool r
     return STATUS_OK;
 }
 
+// The flags of a set with bodies say which particles belong to one; those in the file, if any, do not count.
+static Status take_flags(const H5Place *group, RolloutSet *set, Error *err) {
+    if (!set->body != !set->before)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected before and body, or neither, found %s alone", group->text,
+                         set->body ? "body" : "before");
+    if (!set->body) return STATUS_OK;
+    if (!set->moving && !(set->moving = malloc(set->N)))
+        return error_set(err, STATUS_FAILED, "%s/body: out of memory for %zu particles", group->text, set->N);
+    for (size_t i = 0; i < set->N; i++) {
+        if (set->body[i] < -1 || set->body[i] >= ROLLOUT_BODIES_MAX)
+            return error_set(err, STATUS_BAD_INPUT, "%s/body: expected -1 to %d, found %d", group->text,
+                             ROLLOUT_BODIES_MAX - 1, set->body[i]);
+        set->moving[i] = set->body[i] >= 0;
+    }
+    return STATUS_OK;
+}
+
 static Status check_set(const H5Place *group, const RolloutSet *set, Error *err) {
     for (size_t i = 0; i < set->N; i++) {
         if (set->radius && !(set->radius[i] > 0))
@@ -126,10 +143,11 @@ static Status take_set(const H5Place *file, int index, RolloutSet *set, bool *fo
     if (status != STATUS_OK || !*found) return status;
     for (int i = 0; i < SET_ARRAY_COUNT && status == STATUS_OK; i++) {
         if (i > 0 && set->N == 0) break; // an empty past set
-        if (index == 0 && SET_ARRAYS[i].past) continue;
+        if (SET_ARRAYS[i].where == (index == 0 ? IN_PAST_SETS : IN_PRESENT_SET)) continue;
         status = take_set_array(&group, SET_ARRAYS + i, SET_ARRAYS[i].required && index == 0, set, err);
     }
     if (status == STATUS_OK) status = check_set(&group, set, err);
+    if (status == STATUS_OK && index == 0) status = take_flags(&group, set, err);
     h5_close(&group);
     return status;
 }

@@ -6,7 +6,8 @@
 //   dataset,
 //                     episode, first_frame, frame_stride, time_step
 //   /now/             positions f32 [N,3], features f32 [N,D], colour u8 [N,3], radius f32 [N], moving u8 [N],
-//                     labels u16 [N]; all but positions optional; features are read as f16 too
+//                     labels u16 [N]; all but positions optional; features are read as f16 too. With rigid bodies also
+//                     before f32 [N,3] and body i32 [N], and no moving: a particle moves if it belongs to a body
 //   /past/, /past_2/  the input sets before it, newest first, same arrays, and ties u32 [N] (optional)
 //   /motion/          positions f32 [K,3], colour u8 [K,3], motion f32 [K,3], gradient f32 [K,9] (optional), owner
 // u32 [K] (optional): the motion field of the input (motion/motion_field.h)
@@ -31,7 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROLLOUT_MAJOR = 2, ROLLOUT_MINOR = 0, ROLLOUT_SETS_MAX = 8, ROLLOUT_CLOUDS = 2, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_MAJOR = 2, ROLLOUT_MINOR = 1, ROLLOUT_SETS_MAX = 8, ROLLOUT_CLOUDS = 2, ROLLOUT_TEXT_SIZE = 1024 };
+enum { ROLLOUT_BODIES_MAX = 1 << 24 }; // numbers of bodies are below this
 
 // One input time step. NULL if missing.
 typedef struct RolloutSet {
@@ -43,6 +45,9 @@ typedef struct RolloutSet {
     uint8_t *moving;  // (N) 0 or 1
     uint16_t *labels; // (N) 0 = background, k+1 = object k
     uint32_t *ties;   // (N) the present particle that owns a past one; never in the present set
+    // Both or none, in the present set alone; `moving` is then body >= 0.
+    float *before; // (N,3) metres: where each particle was one time step ago
+    int32_t *body; // (N) number of its rigid body; -1: it stands still
 } RolloutSet;
 
 // All valid pixels of an input frame, in files of format 1.x.

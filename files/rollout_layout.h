@@ -12,18 +12,20 @@ typedef struct SetArray {
     size_t pointer; // offset in RolloutSet
     size_t width;   // 1: rank 1; 0: D columns
     bool required;
-    bool past; // only past sets have it
+    enum { IN_ALL_SETS, IN_PAST_SETS, IN_PRESENT_SET } where;
 } SetArray;
 
 #define SET_AT(field) offsetof(RolloutSet, field)
 static const SetArray SET_ARRAYS[] = {
-    {"positions", "N,3", H5_F32, SET_AT(positions), 3, true, false},
-    {"features", "N,D", H5_F32, SET_AT(features), 0, false, false},
-    {"colour", "N,3", H5_U8, SET_AT(colour), 3, false, false},
-    {"radius", "N", H5_F32, SET_AT(radius), 1, false, false},
-    {"moving", "N", H5_U8, SET_AT(moving), 1, false, false},
-    {"labels", "N", H5_U16, SET_AT(labels), 1, false, false},
-    {"ties", "N", H5_U32, SET_AT(ties), 1, false, true},
+    {"positions", "N,3", H5_F32, SET_AT(positions), 3, true, IN_ALL_SETS},
+    {"features", "N,D", H5_F32, SET_AT(features), 0, false, IN_ALL_SETS},
+    {"colour", "N,3", H5_U8, SET_AT(colour), 3, false, IN_ALL_SETS},
+    {"radius", "N", H5_F32, SET_AT(radius), 1, false, IN_ALL_SETS},
+    {"moving", "N", H5_U8, SET_AT(moving), 1, false, IN_ALL_SETS},
+    {"labels", "N", H5_U16, SET_AT(labels), 1, false, IN_ALL_SETS},
+    {"ties", "N", H5_U32, SET_AT(ties), 1, false, IN_PAST_SETS},
+    {"before", "N,3", H5_F32, SET_AT(before), 3, false, IN_PRESENT_SET},
+    {"body", "N", H5_I32, SET_AT(body), 1, false, IN_PRESENT_SET},
 };
 #undef SET_AT
 enum { SET_ARRAY_COUNT = sizeof SET_ARRAYS / sizeof SET_ARRAYS[0] };

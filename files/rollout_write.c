@@ -59,7 +59,8 @@ static bool put_header(hid_t file, const RolloutFile *r) {
 }
 
 static bool put_set(hid_t file, const RolloutSet *set, int index) {
-    RolloutSet copy = *set; // the accessors take a non-const set
+    RolloutSet copy = *set;            // the accessors take a non-const set
+    if (set->body) copy.moving = NULL; // body tells the same
     hid_t group = h5_create_group(file, SET_NAMES[index]);
     bool good = group >= 0;
     for (int i = 0; good && i < SET_ARRAY_COUNT; i++) {

@@ -74,6 +74,19 @@ static bool keep_set(Device *device, const GnnSet *from, const real *radius, Rol
     return out->positions && out->features && out->colour && (!from->m || out->moving) && (!radius || out->radius);
 }
 
+static bool keep_bodies(const SceneBodies *bodies, RolloutSet *out) {
+    size_t N = bodies->count;
+    if (N == 0) return true;
+    if (!out->moving) out->moving = malloc(N);
+    out->before = malloc(3 * N * sizeof *out->before);
+    out->body = malloc(N * sizeof *out->body);
+    if (!out->moving || !out->before || !out->body) return false;
+    memcpy(out->before, bodies->before, 3 * N * sizeof *out->before);
+    memcpy(out->body, bodies->body, N * sizeof *out->body);
+    for (size_t i = 0; i < N; i++) out->moving[i] = out->body[i] >= 0;
+    return true;
+}
+
 static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile *out) {
     int T = (int)scene->sets.count;
     bool good = true;
@@ -83,6 +96,7 @@ static bool keep_sets(const RolloutWorkspace *w, const Scene *scene, RolloutFile
         good =
             keep_set(w->model->device, &scene->sets.set[t], back == 0 ? scene->radius : NULL, &out->sets[back]) && good;
     }
+    good = keep_bodies(&scene->bodies, &out->sets[0]) && good;
     for (int c = 0; c < 3; c++) out->background[c] = scene->background[c];
     return good;
 }
@@ -154,7 +168,7 @@ static Status keep_source(const EpisodeInfo *info, const Frames *history, Rollou
     return set_surroundings(info, out, err);
 }
 
-// Encodes the input frames on the tape. The motion field found in them is kept in the rollout.
+// Encodes the input frames on the tape. The motion field found in them is kept in the rollout, if its steps need it.
 static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, RolloutFile *out, Scene *scene,
                      Error *err) {
     Observation o = frames_observation(history);
@@ -163,8 +177,10 @@ static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, R
     if (status == STATUS_OK)
         status = vpd_encode(&w->tape, w->model, &w->scene, &o, &seen, (EncodeOptions){.key = key}, scene, err);
     out->has_motion = gnn_has_node_velocity(&w->model->dynamics->config);
-    out->motion = seen.field;
-    seen.field = (MotionField){0};
+    if (out->has_motion) {
+        out->motion = seen.field;
+        seen.field = (MotionField){0};
+    }
     motion_seen_free(&seen);
     return status;
 }
@@ -212,10 +228,41 @@ static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile 
                     .m_host = m};
 }
 
+// The same bodies with numbers that follow each other, in the same order.
+static void number_bodies(Tape *tape, SceneBodies *bodies) {
+    int32_t most = -1, next = 0;
+    for (size_t i = 0; i < bodies->count; i++) most = bodies->body[i] > most ? bodies->body[i] : most;
+    int32_t *rank = tape_context(tape, (size_t)(most + 2) * sizeof *rank);
+    if (!rank) return;
+    memset(rank, 0, (size_t)(most + 2) * sizeof *rank);
+    for (size_t i = 0; i < bodies->count; i++) rank[bodies->body[i] + 1] = 1;
+    for (int32_t b = 0; b <= most; b++) rank[b + 1] = rank[b + 1] ? next++ : 0;
+    for (size_t i = 0; i < bodies->count; i++)
+        if (bodies->body[i] >= 0) bodies->body[i] = rank[bodies->body[i] + 1];
+}
+
+static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
+    const RolloutSet *set = &r->sets[0];
+    size_t N = set->N;
+    SceneBodies out = {.count = N,
+                       .body = tape_context(tape, N * sizeof *out.body),
+                       .before = tape_context(tape, 3 * N * sizeof *out.before),
+                       .now = tape_context(tape, 3 * N * sizeof *out.now)};
+    if (tape->device->failed) return (SceneBodies){0};
+    const float *before = r->steps > 0 ? rollout_positions(r, r->steps - 1) : set->before;
+    memcpy(out.body, set->body, N * sizeof *out.body);
+    memcpy(out.before, before, 3 * N * sizeof *out.before);
+    memcpy(out.now, rollout_positions(r, r->steps), 3 * N * sizeof *out.now);
+    number_bodies(tape, &out);
+    return out;
+}
+
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
     size_t T = (size_t)r->set_count;
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
     for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
+    scene->step = &w->scene.step;
+    if (vpd_has_bodies(w->model)) scene->bodies = load_bodies(&w->tape, r);
     if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
     scene->motion = motion_upload(&w->tape, NULL, &r->motion);
 }
@@ -259,10 +306,15 @@ static bool grow(void *array, size_t count, size_t size) {
     return larger;
 }
 
+// Whether steps change the features of particles, so that they are kept at every step.
+static bool changes_features(const Vpd *model) {
+    return model->config.gnn.feature_change > 0 && vpd_has_dynamics(model) && !vpd_has_bodies(model);
+}
+
 // Makes room for `more` steps, and sets their times and poses.
 static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) {
     size_t steps = r->steps + more, N = r->sets[0].N, D = r->sets[0].D, poses = 16 * (size_t)r->V;
-    bool change = model->config.gnn.feature_change > 0 && vpd_has_dynamics(model), moving = r->camera_frames > 1;
+    bool change = changes_features(model), moving = r->camera_frames > 1;
     bool good = grow(&r->positions, steps * 3 * N, sizeof *r->positions) && grow(&r->time, steps + 1, sizeof *r->time);
     if (good && change) good = grow(&r->features, steps * D * N, sizeof *r->features);
     if (good && moving) good = grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
@@ -278,10 +330,15 @@ static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) 
 // Whether the rollout holds everything that this model's steps read.
 static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) {
     const GnnConfig *c = &model->dynamics->config;
-    if (r->set_count != (int)c->T || r->sets[0].D != c->D)
-        return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %zu input sets of %zu features, found %d of %zu",
-                         c->T, c->D, r->set_count, r->sets[0].D);
-    if (r->steps > 0 && model->config.gnn.feature_change > 0 && !r->features)
+    int T = vpd_has_bodies(model) ? 1 : (int)c->T;
+    if (r->set_count != T || r->sets[0].D != c->D)
+        return error_set(err, STATUS_BAD_INPUT, "the rollout: expected %d input set%s of %zu features, found %d of %zu",
+                         T, T == 1 ? "" : "s", c->D, r->set_count, r->sets[0].D);
+    if (vpd_has_bodies(model) && !r->sets[0].body)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "the rollout: expected the bodies of its particles and where they were one time step before "
+                         "(/now/body, /now/before), found none");
+    if (r->steps > 0 && changes_features(model) && !r->features)
         return error_set(err, STATUS_BAD_INPUT,
                          "the rollout: expected features at every step, because this model changes them, found none");
     for (int i = 0; i < r->set_count; i++) {

@@ -42,10 +42,20 @@ static RolloutSet make_set(size_t n, float first) {
     return set;
 }
 
+// Every third particle belongs to one of two bodies, of which the larger number is the largest there is.
+static void make_bodies(RolloutSet *now) {
+    now->before = floats(3 * now->N, -1);
+    now->body = malloc(now->N * sizeof *now->body);
+    for (size_t i = 0; i < now->N; i++) {
+        now->body[i] = i % 3 ? -1 : i % 2 ? 2 : ROLLOUT_BODIES_MAX - 1;
+        now->moving[i] = i % 3 == 0;
+    }
+}
+
 static void make_motion(RolloutFile *r) {
     Error err;
     assert_status_ok(motion_field_create(K, &r->motion, &err), err);
-    for (size_t i = 0; i < MOTION_FIELD_WIDTH * K; i++) r->motion.position[i] = 0.5f - 0.125f * (float)i;
+    for (size_t i = 0; i < 18 * K; i++) r->motion.position[i] = 0.5f - 0.125f * (float)i; // all but bodies
     for (size_t i = 0; i < 3 * K; i++) r->motion.colour[i] = (float)(7 * i) / 255;
     r->motion_owner = ties(K);
     r->has_motion = true;
@@ -69,6 +79,7 @@ static void make_cameras(RolloutFile *r) {
 static RolloutFile make_rollout(void) {
     RolloutFile r = {.set_count = 2, .steps = STEPS, .time_step = 0.125, .background = {0.25f, 0.5f, 0.75f}};
     r.sets[0] = make_set(N, 0);
+    make_bodies(&r.sets[0]);
     r.sets[1] = make_set(N + 2, 3);
     r.sets[1].ties = ties(N + 2);
     make_motion(&r);
@@ -100,6 +111,9 @@ static void assert_set_equal(const RolloutSet *a, const RolloutSet *b) {
     assert_memory_equal(a->labels, b->labels, a->N * 2);
     assert_true(!a->ties == !b->ties);
     if (a->ties) assert_memory_equal(a->ties, b->ties, a->N * 4);
+    assert_true(!a->before == !b->before && !a->body == !b->body);
+    if (a->before) assert_memory_equal(a->before, b->before, a->N * 12);
+    if (a->body) assert_memory_equal(a->body, b->body, a->N * 4);
 }
 
 static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
@@ -238,7 +252,18 @@ static void spoil_position(RolloutFile *r) { r->sets[0].positions[4] = NAN; }
 static void spoil_rollout(RolloutFile *r) { r->positions[7] = INFINITY; }
 static void spoil_feature(RolloutFile *r) { r->sets[1].features[2] = NAN; }
 static void spoil_radius(RolloutFile *r) { r->sets[0].radius[1] = 0; }
-static void spoil_moving(RolloutFile *r) { r->sets[0].moving[1] = 2; }
+static void spoil_moving(RolloutFile *r) { r->sets[1].moving[1] = 2; }
+static void spoil_before(RolloutFile *r) { r->sets[0].before[5] = NAN; }
+static void spoil_body(RolloutFile *r) { r->sets[0].body[6] = ROLLOUT_BODIES_MAX; }
+static void spoil_still(RolloutFile *r) { r->sets[0].body[1] = -2; }
+static void forget_before(RolloutFile *r) {
+    free(r->sets[0].before);
+    r->sets[0].before = NULL;
+}
+static void forget_body(RolloutFile *r) {
+    free(r->sets[0].body);
+    r->sets[0].body = NULL;
+}
 static void spoil_time(RolloutFile *r) { r->time[2] = r->time[1]; }
 static void spoil_focal(RolloutFile *r) { r->intrinsics[9] = -3; }
 static void spoil_pose(RolloutFile *r) { r->world_from_camera[16] *= 1.5; }
@@ -261,7 +286,12 @@ static void test_wrong_values(void **state) {
         {spoil_rollout, "/rollout/positions: expected finite"},
         {spoil_feature, "/past/features: expected finite"},
         {spoil_radius, "/now/radius: expected lengths above 0"},
-        {spoil_moving, "/now/moving: expected 0 or 1"},
+        {spoil_moving, "/past/moving: expected 0 or 1"},
+        {spoil_before, "/now/before: expected finite"},
+        {spoil_body, "/now/body: expected -1 to 16777215, found 16777216"},
+        {spoil_still, "/now/body: expected -1 to 16777215, found -2"},
+        {forget_before, "/now: expected before and body, or neither, found body alone"},
+        {forget_body, "/now: expected before and body, or neither, found before alone"},
         {spoil_time, "/time: expected finite, strictly increasing"},
         {spoil_focal, "/cameras/intrinsics: expected focal"},
         {spoil_pose, "/cameras/world_from_camera: expected rigid"},
@@ -334,7 +364,9 @@ static void change_file(const char *path, int what) {
     if (what == 8) replace_array(file, "motion/owner", H5T_NATIVE_INT32, 1, (hsize_t[]){K});
     if (what == 9) replace_array(file, "motion/gradient", H5T_NATIVE_FLOAT, 2, (hsize_t[]){K, 3});
     if (what == 10) H5Ldelete(file, "motion/colour", H5P_DEFAULT);
-    if (what == 11) set_version(file, ROLLOUT_MAJOR + 1);
+    if (what == 11) replace_array(file, "now/body", H5T_NATIVE_INT32, 1, (hsize_t[]){N - 1});
+    if (what == 12) replace_array(file, "now/before", H5T_NATIVE_FLOAT, 2, (hsize_t[]){N, 2});
+    if (what == 13) set_version(file, ROLLOUT_MAJOR + 1);
     H5Fclose(file);
 }
 
@@ -352,6 +384,8 @@ static void test_wrong_structure(void **state) {
         "/motion/owner: expected u32",
         "/motion/gradient: expected f32 [rows,9] = [11,9], found f32 [11,3]",
         "/motion/colour: expected",
+        "/now/body: expected i32 [N] = [7], found i32 [6]",
+        "/now/before: expected f32 [N,3] = [7,3], found f32 [7,2]",
         "expected format version 1.x to 2.x, found 3.0; use a newer vpd"};
     char folder[64], path[128];
     test_make_folder(folder);

@@ -49,6 +49,7 @@ static const char *const *form(int i) {
                                            {"model.T=3", "gnn.rotation=true", NULL},
                                            {"gnn.form=paper", NULL},
                                            {"gnn.graph=flat", NULL},
+                                           {"gnn.graph=bodies", NULL},
                                            {"gnn.graph=none", NULL}};
     return i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
 }
