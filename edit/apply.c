@@ -10,6 +10,9 @@
 static const double SAME[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 static Status run_one(EditScene *scene, const Edit *edit, const Mask *mask, bool *skipped, Error *err) {
+    bool places = edit->op == EDIT_MOVE || edit->op == EDIT_ROTATE || edit->op == EDIT_SCALE || edit->op == EDIT_THROW;
+    Status status = places ? scene_part_bodies(scene, mask, err) : STATUS_OK;
+    if (status != STATUS_OK) return status;
     switch (edit->op) {
     case EDIT_REMOVE: return edit_leave(scene, mask, false, err);
     case EDIT_KEEP: return edit_leave(scene, mask, true, err);
@@ -107,7 +110,8 @@ static bool has_static(const RolloutSet *now) {
 
 // A model that was trained with a floor has learned part of gravity from the static particles.
 static void warn_nothing_static(const EditScene *scene, bool had_static) {
-    if (scene->log && had_static && !has_static(scene_now(scene)))
+    bool bodies = scene_now(scene)->body; // see no other static particles than those that they meet
+    if (scene->log && !bodies && had_static && !has_static(scene_now(scene)))
         log_warning(scene->log, "no static particle is left; a model that was trained with a floor then "
                                 "predicts falls that are too slow. Move the floor far away instead of removing it: "
                                 "move: {floor: true, by: [0, 0, -100]}");

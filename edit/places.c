@@ -51,6 +51,10 @@ void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {
 static Status check_past(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const RolloutFile *file = scene->file;
     size_t past = 0;
+    if (file->sets[0].body)
+        return file->time_step > 0
+                   ? STATUS_OK
+                   : error_set(err, STATUS_BAD_INPUT, "a velocity needs a time step, found %g s", file->time_step);
     if (file->set_count < 2 || !(file->time_step > 0))
         return error_set(
             err, STATUS_BAD_INPUT,
@@ -63,6 +67,16 @@ static Status check_past(const EditScene *scene, const Edit *edit, const Mask *m
                      "the past set has no particles of the selection; `replace: true` adds them");
 }
 
+// The velocity of bodies lies between where they were one time step ago and where they are.
+static Status throw_bodies(EditScene *scene, const Edit *edit, const Mask *mask, const double more[3], Error *err) {
+    const double back[3] = {-more[0], -more[1], -more[2]};
+    Status status = scene_embody(scene, mask, err);
+    if (status != STATUS_OK) return status;
+    scene_shift_before(scene, mask, back, edit->replace);
+    scene_set_moving(scene, mask, 1);
+    return STATUS_OK;
+}
+
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const double *v = edit->velocity, dt = scene->file->time_step;
     bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
@@ -72,10 +86,12 @@ Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *e
         status = error_set(
             err, STATUS_BAD_INPUT,
             "gravity is allowed only with `replace: true`; the motion that is kept otherwise already includes it");
-    if (status == STATUS_OK && edit->replace) status = scene_replace_past(scene, mask, err);
     if (status != STATUS_OK) return status;
     for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
     for (int c = 0; c < 3; c++) more[c] = -by[c] - bend[c];
+    if (scene_now(scene)->body) return moves || edit->replace ? throw_bodies(scene, edit, mask, more, err) : STATUS_OK;
+    if (edit->replace) status = scene_replace_past(scene, mask, err);
+    if (status != STATUS_OK) return status;
     scene_shift_past(scene, mask, by, bend);
     if (moves || edit->replace) status = scene_add_motion(scene, mask, more, err);
     // A thrown body at rest is flagged as moving too: a model takes static particles for part of the floor, even in the

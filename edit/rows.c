@@ -19,6 +19,7 @@ static const Field fields[] = {
     {AT(positions), 4, 3, false, "positions"}, {AT(features), 4, 0, false, "features"},
     {AT(colour), 1, 3, false, "colours"},      {AT(radius), 4, 1, false, "radii"},
     {AT(moving), 1, 1, true, "moving flags"},  {AT(labels), 2, 1, true, "labels"},
+    {AT(before), 4, 3, false, "bodies"},       {AT(body), 4, 1, false, "bodies"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -226,6 +227,7 @@ Status scene_join(EditScene *scene, EditScene *other, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "expected a motion field in both files or in none, found it in one");
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = check_sum(a->sets[k].N, b->sets[k].N, "particles", err);
+    if (status == STATUS_OK) status = scene_shift_numbers(scene, other, err);
     if (status == STATUS_OK) status = join_motion(a, b, first, err);
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = join_set(&a->sets[k], &b->sets[k], k > 0, first, err);

@@ -71,6 +71,20 @@ void scene_recolour_motion(EditScene *scene, const Mask *mask);
 // Makes a motion field at some of the moving particles, from their positions now and one step before (N,3).
 Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *err);
 
+// ---- rigid bodies, which some files have in place of past sets and a motion field (edit/bodies.c)
+
+// The selected particles of a body that also has others become a body of their own.
+Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err);
+// From particle N on, the particles are copies of `more` particles each; the bodies of each copy become its own.
+Status scene_number_copies(EditScene *scene, size_t N, size_t more, Error *err);
+// The bodies of `other` get numbers that are free in the scene.
+Status scene_shift_numbers(const EditScene *scene, EditScene *other, Error *err);
+// Selected particles that stood still join the body of most selected particles of their label, as if they had moved
+// with it. Where there is none, those of one label become a body that stands still. Without labels, all count as one.
+Status scene_embody(EditScene *scene, const Mask *mask, Error *err);
+// One time step ago, the selected particles were at: where they were, or where they are if `from_now`; moved by `by`.
+void scene_shift_before(EditScene *scene, const Mask *mask, const double by[3], bool from_now);
+
 // ---- labels (edit/labels.c)
 
 // Creates labels, all 0, if there are none.

@@ -11,6 +11,15 @@ static void *copy_bytes(const void *from, size_t bytes) {
     return out;
 }
 
+// The bodies at a step > 0.
+static bool bodies_of_step(const RolloutFile *file, size_t step, RolloutSet *out) {
+    const RolloutSet *now = &file->sets[0];
+    if (!now->body) return true;
+    out->body = copy_bytes(now->body, 4 * now->N);
+    out->before = copy_bytes(step > 1 ? file->positions + (step - 2) * 3 * now->N : now->positions, 12 * now->N);
+    return out->body && out->before;
+}
+
 // The present particles at a step of the rollout.
 static bool set_of_step(const RolloutFile *file, size_t step, bool present, RolloutSet *out) {
     const RolloutSet *now = &file->sets[0];
@@ -26,7 +35,7 @@ static bool set_of_step(const RolloutFile *file, size_t step, bool present, Roll
     out->radius = present ? copy_bytes(now->radius, 4 * N) : NULL;
     bool good = out->positions && !f == !out->features && !now->colour == !out->colour &&
                 !now->moving == !out->moving && !now->labels == !out->labels;
-    good = good && (!present || !now->radius == !out->radius);
+    good = good && (!present || (!now->radius == !out->radius && bodies_of_step(file, step, out)));
     if (!present) out->ties = scene_count_up(N);
     return good && (present || out->ties);
 }

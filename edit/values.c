@@ -7,10 +7,10 @@
 // Whether the owner of row i is selected.
 static bool selected(const RolloutSet *set, const Mask *mask, size_t i) { return mask[set->ties ? set->ties[i] : i]; }
 
-static void transform_points(RolloutSet *set, const Mask *mask, const double A[9], const double t[3]) {
-    for (size_t i = 0; i < set->N; i++) {
+static void transform_points(const RolloutSet *set, float *x, const Mask *mask, const double A[9], const double t[3]) {
+    for (size_t i = 0; x && i < set->N; i++) {
         if (!selected(set, mask, i)) continue;
-        float *p = set->positions + 3 * i;
+        float *p = x + 3 * i;
         double q[3];
         for (int r = 0; r < 3; r++) q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
         for (int r = 0; r < 3; r++) p[r] = (float)q[r];
@@ -20,7 +20,8 @@ static void transform_points(RolloutSet *set, const Mask *mask, const double A[9
 void scene_transform(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor) {
     for (int k = 0; k < scene->file->set_count; k++) {
         RolloutSet *set = &scene->file->sets[k];
-        transform_points(set, mask, A, t);
+        transform_points(set, set->positions, mask, A, t);
+        transform_points(set, set->before, mask, A, t);
         for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
             if (selected(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
     }
@@ -32,12 +33,12 @@ void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], co
     for (int k = 1; k < scene->file->set_count; k++) {
         double t[3];
         for (int c = 0; c < 3; c++) t[c] = k * by[c] + k * k * bend[c];
-        transform_points(&scene->file->sets[k], mask, same, t);
+        transform_points(&scene->file->sets[k], scene->file->sets[k].positions, mask, same, t);
     }
 }
 
 static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t first, size_t more, const double by[3]) {
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; x && i < rows; i++) {
         size_t particle = owner ? owner[i] : i;
         if (particle < first) continue;
         double n = (double)((particle - first) / more + 1);
@@ -49,6 +50,7 @@ void scene_shift_copies(EditScene *scene, size_t first, size_t more, const doubl
     RolloutFile *file = scene->file;
     for (int k = 0; k < file->set_count; k++)
         shift_rows(file->sets[k].positions, file->sets[k].N, file->sets[k].ties, first, more, by);
+    shift_rows(file->sets[0].before, file->sets[0].N, NULL, first, more, by);
     shift_rows(file->motion.position, file->motion.count, file->motion_owner, first, more, by);
 }
 

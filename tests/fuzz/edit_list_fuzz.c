@@ -9,9 +9,17 @@
 
 enum { N = 24 };
 
-static RolloutFile small_scene(void) {
-    RolloutFile file = {.set_count = 2, .time_step = 0.1, .frame_stride = 1};
-    for (int k = 0; k < 2; k++) {
+static void add_bodies(RolloutSet *now) {
+    now->before = malloc(12 * N), now->body = malloc(4 * N);
+    memcpy(now->before, now->positions, 12 * N);
+    for (int i = 0; i < N; i++) now->body[i] = i % 5 - 1;
+    for (int i = 0; i < N; i++) now->moving[i] = now->body[i] >= 0;
+}
+
+// With a past set and motion, or with rigid bodies.
+static RolloutFile small_scene(bool bodies) {
+    RolloutFile file = {.set_count = bodies ? 1 : 2, .time_step = 0.1, .frame_stride = 1};
+    for (int k = 0; k < file.set_count; k++) {
         RolloutSet *set = &file.sets[k];
         *set = (RolloutSet){.N = N, .D = 1};
         set->positions = malloc(12 * N), set->features = calloc(N, 4);
@@ -25,8 +33,9 @@ static RolloutFile small_scene(void) {
         }
     }
     Error err;
-    file.has_motion = motion_field_create(N / 2, &file.motion, &err) == STATUS_OK;
-    for (size_t i = 0; i < 3 * N / 2; i++) file.motion.position[i] = file.sets[0].positions[i];
+    if (bodies) add_bodies(&file.sets[0]);
+    file.has_motion = !bodies && motion_field_create(N / 2, &file.motion, &err) == STATUS_OK;
+    for (size_t i = 0; i < 3 * file.motion.count; i++) file.motion.position[i] = file.sets[0].positions[i];
     file.time = calloc(1, sizeof *file.time);
     return file;
 }
@@ -52,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     EditList *list = edit_list_create();
     if (!list || (!device && device_open("cpu", 1, &device, &err) != STATUS_OK)) abort();
     Status status = edit_list_parse(list, (const char *)data, size, "fuzz", "/nowhere", &err);
-    if (status == STATUS_OK && edit_list_count(list) <= 8) {
-        RolloutFile file = small_scene();
+    for (int bodies = 0; bodies < 2 && status == STATUS_OK && edit_list_count(list) <= 8; bodies++) {
+        RolloutFile file = small_scene(bodies);
         status = edit_apply(list, device, NULL, 0, &file, &report, &err);
         if (status == STATUS_OK) check_history(&file);
         rollout_file_free(&file);
