@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, NODES = 32, ROUNDS = 4, POINTS = 48, BODIES = 2, STEPS = 12, LONG = 50, LONGEST = 7 + STEPS };
+enum { BATCH = 32, ROUNDS = 4, POINTS = 48, BODIES = 2, STEPS = 12, LONG = 50, LONGEST = 7 + STEPS };
 static const BodyScales scales = {.reach = 0.15f, .length = 0.125f, .speed = 0.1f, .step = 0.05f};
 
 static void stop_if(bool wrong, const char *what) {
@@ -86,7 +86,7 @@ typedef struct Batch {
     Window window[BATCH];
     size_t windows;
     size_t body[BATCH * BODIES], owner[BATCH * BODIES]; // number within its episode, window
-    int point[BATCH * BODIES * NODES];                  // of each node
+    size_t point[BATCH * BODIES * BODY_NODES];          // of each node
     RigidMotion motion[BATCH * BODIES];
     double whole[BATCH * BODIES][POINTS + 1][3]; // all points of the bodies and their centres, moved along
 } Batch;
@@ -127,19 +127,19 @@ static void add_body(Batch *b, const States *s, size_t window, size_t number, do
     const Window *w = &b->window[window];
     size_t at = body_at(s, w->episode, w->frame, number), before = body_at(s, w->episode, w->frame - 1, number);
     const unsigned char *seen = s->seen + at * POINTS;
-    int chosen[NODES];
-    size_t all = 0, count = 0, row, body = b->set.bodies;
+    size_t all = 0, count = 0, row = b->set.nodes, body = b->set.bodies, chosen[BODY_NODES], index[POINTS];
+    real now[3 * POINTS], was[3 * POINTS];
     Error err;
     for (size_t i = 0; i < POINTS; i++) all += seen[i];
-    for (int i = 0; i < POINTS && count < NODES; i++)
-        if (seen[i] || all < 6) chosen[count++] = i;
-    stop_unless(body_set_add_body(&b->set, count, &row, &err), &err);
-    for (size_t i = 0; i < count; i++) {
-        b->point[row + i] = chosen[i];
-        turned(w, s->points + 3 * (before * POINTS + (size_t)chosen[i]), b->set.before + 3 * (row + i));
-        turned(w, s->points + 3 * (at * POINTS + (size_t)chosen[i]), b->set.now + 3 * (row + i));
+    for (size_t i = 0; i < POINTS; i++) {
+        if (!seen[i] && all >= 6) continue;
+        turned(w, s->points + 3 * (at * POINTS + i), now + 3 * count);
+        turned(w, s->points + 3 * (before * POINTS + i), was + 3 * count);
+        index[count++] = i;
     }
-    if (error > 0) disturb(seed, error, count, b->set.before + 3 * row);
+    if (error > 0) disturb(seed, error, count, was);
+    stop_unless(body_set_add_points(&b->set, count, now, was, chosen, &err), &err);
+    for (size_t n = row; n < b->set.nodes; n++) b->point[n] = index[chosen[n - row]];
     b->body[body] = number, b->owner[body] = window;
     for (size_t i = 0; i <= POINTS; i++) {
         real y[3];
@@ -191,7 +191,7 @@ static Tensor *loss_of(Batch *b, const States *s, Tape *tape, Tensor *output, si
         size_t at = body_at(s, w->episode, w->frame + step, b->body[p]), first = set->first_node[p];
         for (size_t i = first; i < set->first_node[p + 1]; i++) {
             real y[3];
-            turned(w, s->points + 3 * (at * POINTS + (size_t)b->point[i]), y);
+            turned(w, s->points + 3 * (at * POINTS + b->point[i]), y);
             for (size_t c = 0; c < 3; c++)
                 target[3 * i + c] = (y[c] - set->now[3 * i + c] - b->inputs.carried[3 * i + c]) / scales.step;
             weight[i] = 1 / (real)((set->first_node[p + 1] - first) * set->bodies);
@@ -216,7 +216,7 @@ static void draw_windows(Batch *b, const States *s, size_t rollout, uint32_t see
 // Each step of a rollout is a loss of its own: no gradient goes through the steps before.
 static void learn(Batch *b, const States *s, Tape *tape, const BodyNetwork *network, size_t rollout) {
     for (size_t k = 1; k <= rollout; k++) {
-        real host[3 * BATCH * BODIES * NODES];
+        real host[3 * BATCH * BODIES * BODY_NODES];
         Tensor *output = ask(b, tape, network);
         Tensor *loss = loss_of(b, s, tape, output, k, 1 / (double)rollout);
         memcpy(host, output->value, 3 * b->set.nodes * sizeof *host);

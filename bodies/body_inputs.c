@@ -44,8 +44,8 @@ typedef struct Making {
 } Making;
 
 // The columns of a node's features, as body_inputs.h lists them.
-enum { PLACE = 0, VELOCITY = 3, RELATIVE = 6, OF_BODY = 9, NORMAL = 12, DISTANCE = 15, APPROACH, LEAST };
-_Static_assert(LEAST + 1 == BODY_FEATURES, "each column has its place");
+enum { PLACE = 0, VELOCITY = 3, RELATIVE = 6, OF_BODY = 9, NORMAL = 12, DISTANCE = 15, APPROACH, LEAST, OUTWARDS };
+_Static_assert(OUTWARDS + 3 == BODY_FEATURES, "each column has its place");
 
 static double distance2(const real *a, const real *b) {
     double sum = 0;
@@ -119,6 +119,7 @@ static void see_own_motion(Making *m) {
             out[VELOCITY + c] = (real)(v / unit);
             out[RELATIVE + c] = (real)((v - velocity[c]) / unit);
             out[OF_BODY + c] = (real)(velocity[c] / unit);
+            out[OUTWARDS + c] = set->normal[3 * i + (size_t)c];
         }
     }
 }
@@ -147,21 +148,32 @@ static void find_contacts(const Making *m, size_t i) {
     look_among(m, i, m->last, set->first_node[set->first_body[m->window + 1]], found);
 }
 
+// The columns of a pair's geometry, as body_inputs.h lists them.
+enum { OTHER = 0, CLOSING = 3, APART = 6, FACE = 7, ABOVE = 10, AWAY };
+_Static_assert(AWAY + 1 == BODY_GEOMETRY, "each column has its place");
+
+static void see_pair(const Making *m, size_t i, size_t j, real *out) {
+    const real *x = m->set->now + 3 * i, *y = m->set->now + 3 * j, *u = m->set->before + 3 * i,
+               *v = m->set->before + 3 * j, *normal = m->set->normal + 3 * j;
+    for (int c = 0; c < 3; c++) {
+        out[OTHER + c] = (y[c] - x[c]) / m->scales->length;
+        out[CLOSING + c] = ((y[c] - v[c]) - (x[c] - u[c])) / m->scales->speed;
+        out[FACE + c] = normal[c];
+        out[ABOVE] -= out[OTHER + c] * normal[c];
+        out[AWAY] -= out[CLOSING + c] * normal[c];
+    }
+    out[APART] = (real)sqrt(distance2(x, y)) / m->scales->length;
+}
+
 static void see_contacts(const Making *m) {
-    const real *now = m->set->now, *before = m->set->before;
+    memset(m->in->geometry + BODY_GEOMETRY * BODY_CONTACTS * m->first, 0,
+           (m->last - m->first) * BODY_CONTACTS * BODY_GEOMETRY * sizeof *m->in->geometry);
     for (size_t i = m->first; i < m->last; i++) {
         find_contacts(m, i);
         for (size_t k = 0; k < BODY_CONTACTS; k++) {
-            real *g = m->in->geometry + BODY_GEOMETRY * (BODY_CONTACTS * i + k);
-            int32_t j = m->in->contact[BODY_CONTACTS * i + k];
-            memset(g, 0, BODY_GEOMETRY * sizeof *g);
-            if (j < 0) continue;
-            const real *x = now + 3 * i, *y = now + 3 * (size_t)j, *u = before + 3 * i, *v = before + 3 * (size_t)j;
-            for (int c = 0; c < 3; c++) {
-                g[c] = (y[c] - x[c]) / m->scales->length;
-                g[3 + c] = ((y[c] - v[c]) - (x[c] - u[c])) / m->scales->speed;
-            }
-            g[6] = (real)sqrt(distance2(x, y)) / m->scales->length;
+            size_t row = BODY_CONTACTS * i + k;
+            if (m->in->contact[row] >= 0)
+                see_pair(m, i, (size_t)m->in->contact[row], m->in->geometry + BODY_GEOMETRY * row);
         }
     }
 }

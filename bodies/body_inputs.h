@@ -13,11 +13,13 @@
 //   3  velocity less that of its body's middle   3  velocity of its body's middle
 //   3  normal of the nearest surface             1  distance from it along the normal
 //   1  velocity along the normal                 1  least distance of its body's nodes
+//   3  normal of its body's surface, outwards
 // A surface farther than `reach` is not seen: its normal and velocity are 0, the distance is `reach`.
-enum { BODY_FEATURES = 18 };
+enum { BODY_FEATURES = 21 };
 // Nodes of other bodies that a node hears, at most, none farther than `reach`; columns of a pair's geometry: position
-// of the other from it (3), velocity of the other less its own (3), distance (1).
-enum { BODY_CONTACTS = 2, BODY_GEOMETRY = 7 };
+// of the other from it (3), velocity of the other less its own (3), distance (1), normal of the other (3), distance
+// from the other's surface along that normal (1), velocity away from it (1).
+enum { BODY_CONTACTS = 2, BODY_GEOMETRY = 12 };
 
 typedef struct BodyScales {
     real reach;  // metres
@@ -28,8 +30,8 @@ typedef struct BodyScales {
 
 // The units of a model whose data have the extent X, in metres.
 static inline BodyScales body_scales(double X) {
-    return (BodyScales){.reach = (real)(0.06 * X), .length = (real)(0.05 * X), .speed = (real)(0.04 * X),
-                        .step = (real)(0.02 * X)};
+    return (BodyScales){
+        .reach = (real)(0.06 * X), .length = (real)(0.05 * X), .speed = (real)(0.04 * X), .step = (real)(0.02 * X)};
 }
 
 // Starts as {0}.

@@ -14,6 +14,7 @@ void body_set_free(BodySet *set) {
     free(set->first_node);
     free(set->before);
     free(set->now);
+    free(set->normal);
     free(set->patch);
     *set = (BodySet){0};
 }
@@ -36,7 +37,8 @@ static Status reserve(BodySet *set, int kind, size_t count, Error *err) {
                grow(&set->first_patch, room + 1, sizeof *set->first_patch);
     if (kind == BODIES) good = grow(&set->first_node, room + 1, sizeof *set->first_node);
     if (kind == NODES)
-        good = grow(&set->before, 3 * room, sizeof *set->before) && grow(&set->now, 3 * room, sizeof *set->now);
+        good = grow(&set->before, 3 * room, sizeof *set->before) && grow(&set->now, 3 * room, sizeof *set->now) &&
+               grow(&set->normal, 3 * room, sizeof *set->normal);
     if (kind == PATCHES) good = grow(&set->patch, room, sizeof *set->patch);
     if (!good) return error_set(err, STATUS_FAILED, "out of memory for bodies");
     set->room[kind] = room;
@@ -58,6 +60,7 @@ Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err) {
     if (status == STATUS_OK) status = reserve(set, NODES, set->nodes + count, err);
     if (status != STATUS_OK) return status;
     *row = set->nodes;
+    memset(set->normal + 3 * set->nodes, 0, 3 * count * sizeof *set->normal);
     set->first_node[set->bodies++] = set->nodes;
     set->nodes += count;
     set->first_node[set->bodies] = set->nodes;
@@ -78,6 +81,8 @@ void body_set_move(BodySet *set, const RigidMotion *motion) {
     real *before = set->before;
     set->before = set->now, set->now = before;
     for (size_t b = 0; b < set->bodies; b++)
-        for (size_t i = set->first_node[b]; i < set->first_node[b + 1]; i++)
+        for (size_t i = set->first_node[b]; i < set->first_node[b + 1]; i++) {
             rigid_motion_apply(&motion[b], set->before + 3 * i, set->now + 3 * i);
+            rigid_motion_rotate(&motion[b], set->normal + 3 * i);
+        }
 }

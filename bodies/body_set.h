@@ -20,6 +20,7 @@ typedef struct BodySet {
     size_t *first_body, *first_patch; // (windows + 1)
     size_t *first_node;               // (bodies + 1)
     real *before, *now;               // (nodes, 3) metres: one time step ago, and at present
+    real *normal;                     // (nodes, 3) of the body's surface, outwards
     SurfacePatch *patch;              // (patches)
     size_t room[4];                   // for windows, bodies, nodes, patches
 } BodySet;
@@ -29,15 +30,15 @@ void body_set_clear(BodySet *set);
 
 // A window without bodies and patches; what is added then belongs to it.
 Status body_set_add_window(BodySet *set, Error *err);
-// A body of `count` > 0 points whose positions the caller fills in at rows *row, ...
+// A body of `count` > 0 points whose positions the caller fills in at rows *row, ..; normals are 0.
 Status body_set_add_body(BodySet *set, size_t count, size_t *row, Error *err);
 Status body_set_add_patch(BodySet *set, SurfacePatch patch, Error *err);
 
 enum { BODY_NODES = 32, BODY_PATCHES = 512 };
 
 // A body given by `count` > 0 points of its surface, now and one time step ago. At most BODY_NODES of them, as far from
-// each other as possible, become its nodes.
-Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, Error *err);
+// each other as possible, become its nodes; node n is point chosen[n] (BODY_NODES; may be NULL).
+Status body_set_add_points(BodySet *set, size_t count, const real *now, const real *before, size_t *chosen, Error *err);
 // Patches at the first BODY_PATCHES of `count` points of surfaces that stand still, which should be in random order. A
 // patch is the plane through the points near it.
 Status body_set_add_surface(BodySet *set, size_t count, const real *point, Error *err);

@@ -33,3 +33,11 @@ void rigid_motion_apply(const RigidMotion *m, const real x[3], real y[3]) {
         y[c] = (real)(row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + m->to[c]);
     }
 }
+
+void rigid_motion_rotate(const RigidMotion *m, real direction[3]) {
+    const double d[3] = {(double)direction[0], (double)direction[1], (double)direction[2]};
+    for (int c = 0; c < 3; c++) {
+        const double *row = m->rotation + 3 * c;
+        direction[c] = (real)(row[0] * d[0] + row[1] * d[1] + row[2] * d[2]);
+    }
+}

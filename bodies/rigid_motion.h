@@ -17,5 +17,6 @@ typedef struct RigidMotion {
 // `from` and `to` (count, 3), count > 0. Of several best rotations (points on a line, one point), one of them.
 RigidMotion rigid_motion_fit(size_t count, const real *from, const real *to);
 void rigid_motion_apply(const RigidMotion *motion, const real x[3], real y[3]);
+void rigid_motion_rotate(const RigidMotion *motion, real direction[3]);
 
 #endif

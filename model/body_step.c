@@ -59,7 +59,7 @@ static Status fill(BodySet *set, const SceneBodies *bodies, size_t numbers, Poin
     for (size_t b = 0; b < numbers && status == STATUS_OK; b++) {
         gather(bodies, (int32_t)b, points);
         index[b] = (int32_t)set->bodies;
-        if (points->count) status = body_set_add_points(set, points->count, points->now, points->before, err);
+        if (points->count) status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
     }
     return status;
 }

@@ -319,7 +319,8 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     ImageShape shape = {(size_t)((T - first) * history->V), (size_t)history->H, (size_t)history->W};
     Tensor *pixels = NULL;
     if (!options.no_latents)
-        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first), shape);
+        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first),
+                                shape);
     for (size_t t = 0; t < scene->sets.count; t++)
         scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, t,
                                                &chosen[t + (size_t)first], scene->sets.set[t].c);

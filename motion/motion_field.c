@@ -22,8 +22,7 @@ void motion_field_free(MotionField *field) {
     *field = (MotionField){0};
 }
 
-int motion_field_at(const MotionField *f, double colour_length, const double x[3], const real c[3],
-                    double before[3]) {
+int motion_field_at(const MotionField *f, double colour_length, const double x[3], const real c[3], double before[3]) {
     double least = INFINITY, r[3];
     size_t nearest = 0;
     for (size_t j = 0; j < f->count; j++) {
@@ -41,7 +40,8 @@ int motion_field_at(const MotionField *f, double colour_length, const double x[3
     for (size_t d = 0; d < 3; d++) r[d] = x[d] - (double)f->position[3 * nearest + d];
     for (size_t d = 0; d < 3; d++) {
         const real *g = f->gradient + 9 * nearest + 3 * d;
-        before[d] -= (double)f->motion[3 * nearest + d] + (double)g[0] * r[0] + (double)g[1] * r[1] + (double)g[2] * r[2];
+        before[d] -=
+            (double)f->motion[3 * nearest + d] + (double)g[0] * r[0] + (double)g[1] * r[1] + (double)g[2] * r[2];
     }
     return (int)f->body[nearest];
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of particles that belong to bodies.
+#include "model/body_step.h"
+#include "tests/test.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COUNT = 30, C = 8, L = 1 };
+
+static void assert_near(real found, double expected, double tolerance) {
+    if (!(fabs((double)found - expected) <= tolerance)) fail_msg("expected %.6f, found %.6f", expected, (double)found);
+}
+
+// Bodies 0 and 3 and what stands still, by turns. Body 0 moved by (0.01, 0, 0); body 3 rotated by 0.1 about z.
+static void make(int32_t *body, real *before, real *now) {
+    for (size_t i = 0; i < COUNT; i++) {
+        body[i] = (int32_t[]){0, 3, -1}[i % 3];
+        double x[3] = {0.1 * (double)(i % 4), 0.1 * (double)(i % 5), 1 + 0.05 * (double)i}, c = cos(0.1), s = sin(0.1);
+        for (size_t k = 0; k < 3; k++) before[3 * i + k] = now[3 * i + k] = (real)x[k];
+        if (body[i] == 0) now[3 * i] += 0.01f;
+        if (body[i] == 3) now[3 * i] = (real)(c * x[0] - s * x[1]), now[3 * i + 1] = (real)(s * x[0] + c * x[1]);
+    }
+}
+
+// The output layer starts at zero: bodies go on as they moved.
+static void test_untrained_bodies_go_on(void **state) {
+    (void)state;
+    Device *device;
+    Error err;
+    Parameters parameters;
+    BodyNetwork network;
+    Tape tape;
+    int32_t body[COUNT];
+    real before[3 * COUNT], now[3 * COUNT], start[3 * COUNT];
+    BodyScales scales = body_scales(2.5);
+    BodyStep step = {0};
+    SceneBodies bodies = {COUNT, body, before, now};
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    parameters_init(&parameters, device);
+    body_network_create(&parameters, C, L, &network);
+    assert_status_ok(parameters_allocate(&parameters, 1, &err), err);
+    tape_init(&tape, device);
+    make(body, before, now);
+    memcpy(start, now, sizeof now);
+    body_step(&tape, &network, &scales, &step, &bodies);
+    assert_status_ok(device_status(device, &err), err);
+    assert_memory_equal(before, start, sizeof start);
+    for (size_t i = 0; i < COUNT; i++) {
+        const real *was = start + 3 * i, *is = now + 3 * i;
+        if (body[i] == -1) assert_memory_equal(is, was, 3 * sizeof *is);
+        if (body[i] == 0) assert_near(is[0], (double)was[0] + 0.01, 1e-5), assert_near(is[1], (double)was[1], 1e-5);
+        if (body[i] == 3) {
+            double c = cos(0.1), s = sin(0.1); // the rotation is about the middle, whose way goes on straight
+            assert_near(is[2], (double)was[2], 1e-5);
+            assert_true(hypot((double)is[0] - (c * (double)was[0] - s * (double)was[1]),
+                              (double)is[1] - (s * (double)was[0] + c * (double)was[1])) < 0.005);
+        }
+    }
+    tape_free(&tape);
+    body_step_free(&step);
+    parameters_free(&parameters);
+    device_close(device);
+}
+
+static void test_nothing_moves(void **state) {
+    (void)state;
+    Device *device;
+    Error err;
+    Tape tape;
+    int32_t body[2] = {-1, -1};
+    real before[6] = {1, 2, 3, 4, 5, 6}, now[6] = {1, 2, 3, 4, 5, 6}, same[6] = {1, 2, 3, 4, 5, 6};
+    BodyNetwork network = {0};
+    BodyScales scales = body_scales(1);
+    BodyStep step = {0};
+    SceneBodies bodies = {2, body, before, now};
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    tape_init(&tape, device);
+    body_step(&tape, &network, &scales, &step, &bodies);
+    assert_status_ok(device_status(device, &err), err);
+    assert_memory_equal(now, same, sizeof now);
+    tape_free(&tape);
+    body_step_free(&step);
+    device_close(device);
+}
+
+// A particle takes the body of the nearest point of the same colour, and its past position from that point's motion.
+static void test_bodies_of_a_field(void **state) {
+    (void)state;
+    Device *device;
+    Error err;
+    Tape tape;
+    MotionField field;
+    Observation observation = {0};
+    const double quarter[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1}; // the scene is rotated by 90 degrees about z
+    real position[9] = {0, 0.1f, 0, 0, 0.1f, 0, 0, 1, 0}, colour[9] = {1, 0, 0, 0, 0, 1, 1, 0, 0},
+         moving[3] = {1, 1, 0};
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    tape_init(&tape, device);
+    assert_status_ok(motion_field_create(3, &field, &err), err);
+    // Point 0 is red and of body 2, point 1 blue and of body 1, point 2 stands still where the particles are.
+    const real x[9] = {0.12f, 0, 0, 0.3f, 0, 0, 0.1f, 0, 0}, c[9] = {1, 0, 0, 0, 0, 1, 1, 0, 0}, body[3] = {2, 1, -1};
+    memcpy(field.position, x, sizeof x);
+    memcpy(field.colour, c, sizeof c);
+    memcpy(field.body, body, sizeof body);
+    field.motion[0] = 0.05f, field.gradient[1] = 0, field.gradient[0] = 1;
+    observation.turn = quarter;
+    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 3, position, colour, moving);
+    assert_int_equal(bodies.body[0], 2);
+    assert_int_equal(bodies.body[1], 1);
+    assert_int_equal(bodies.body[2], -1);
+    // In the field's frame the particle is at x = 0.1; the motion there is 0.05 + 1 (0.1 - 0.12) = 0.03.
+    assert_near(bodies.before[0], 0, 1e-6), assert_near(bodies.before[1], 0.1 - 0.03, 1e-6);
+    assert_memory_equal(bodies.before + 3, position + 3, 6 * sizeof *position);
+    motion_field_free(&field);
+    tape_free(&tape);
+    device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_untrained_bodies_go_on),
+        cmocka_unit_test(test_nothing_moves),
+        cmocka_unit_test(test_bodies_of_a_field),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
