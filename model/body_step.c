@@ -32,7 +32,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     return out;
 }
 
-// Points of a body, or of what stands still, that are looked at: the first ones, whose order is random.
+// Points of a body, or of what stands still, that are looked at.
 enum { POINTS = 2048 };
 
 typedef struct Points {
@@ -40,24 +40,54 @@ typedef struct Points {
     real now[3 * POINTS], before[3 * POINTS];
 } Points;
 
-static void gather(const SceneBodies *bodies, int32_t body, Points *out) {
-    out->count = 0;
-    for (size_t i = 0; i < bodies->count && out->count < POINTS; i++) {
-        if (bodies->body[i] != body) continue;
-        memcpy(out->now + 3 * out->count, bodies->now + 3 * i, 3 * sizeof *out->now);
-        memcpy(out->before + 3 * out->count++, bodies->before + 3 * i, 3 * sizeof *out->before);
+// The particles in the order of their bodies: those of body b are particle[first[b + 1]], .., before first[b + 2].
+// Those that stand still count as body -1.
+typedef struct Order {
+    size_t numbers, *first; // (numbers + 2)
+    uint32_t *particle;
+} Order;
+
+static Order order_of(Tape *tape, const SceneBodies *bodies, size_t numbers) {
+    Order out = {.numbers = numbers,
+                 .first = tape_context(tape, (numbers + 3) * sizeof *out.first),
+                 .particle = tape_context(tape, bodies->count * sizeof *out.particle)};
+    if (tape->device->failed) return (Order){0};
+    size_t *next = out.first + 1; // where the next particle of each body goes; at last, where the body ends
+    memset(out.first, 0, (numbers + 3) * sizeof *out.first);
+    for (size_t i = 0; i < bodies->count; i++) next[bodies->body[i] + 2]++;
+    for (size_t b = 1; b <= numbers; b++) next[b] += next[b - 1];
+    for (size_t i = 0; i < bodies->count; i++) out.particle[next[bodies->body[i] + 1]++] = (uint32_t)i;
+    return out;
+}
+
+static size_t common_divisor(size_t a, size_t b) { return b ? common_divisor(b, a % b) : a; }
+
+// A way through `count` particles of which any first part is spread evenly over all: composed scenes follow each other.
+static size_t stride_through(size_t count) {
+    size_t stride = (size_t)(0.618033988749895 * (double)count) + 1;
+    while (common_divisor(stride, count) != 1) stride++;
+    return stride;
+}
+
+static void gather(const SceneBodies *bodies, const Order *order, size_t group, Points *out) {
+    const uint32_t *particle = order->particle + order->first[group];
+    size_t all = order->first[group + 1] - order->first[group], stride = all ? stride_through(all) : 0, at = 0;
+    out->count = all < POINTS ? all : POINTS;
+    for (size_t k = 0; k < out->count; k++, at = (at + stride) % all) {
+        memcpy(out->now + 3 * k, bodies->now + 3 * (size_t)particle[at], 3 * sizeof *out->now);
+        memcpy(out->before + 3 * k, bodies->before + 3 * (size_t)particle[at], 3 * sizeof *out->before);
     }
 }
 
 // The set's bodies are in the order of their numbers; index[number] is the place of each.
-static Status fill(BodySet *set, const SceneBodies *bodies, size_t numbers, Points *points, int32_t *index,
+static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, Points *points, int32_t *index,
                    Error *err) {
     body_set_clear(set);
     Status status = body_set_add_window(set, err);
-    gather(bodies, -1, points);
+    gather(bodies, order, 0, points);
     if (status == STATUS_OK) status = body_set_add_surface(set, points->count, points->now, err);
-    for (size_t b = 0; b < numbers && status == STATUS_OK; b++) {
-        gather(bodies, (int32_t)b, points);
+    for (size_t b = 0; b < order->numbers && status == STATUS_OK; b++) {
+        gather(bodies, order, b + 1, points);
         index[b] = (int32_t)set->bodies;
         if (points->count) status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
     }
@@ -94,10 +124,11 @@ void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales,
     Error err;
     if (!numbers) return;
     Points *points = tape_context(tape, sizeof *points);
+    Order order = order_of(tape, bodies, numbers);
     int32_t *index = tape_context(tape, numbers * sizeof *index);
     RigidMotion *motion = tape_context(tape, numbers * sizeof *motion);
     if (tape->device->failed) return;
-    Status status = fill(&step->set, bodies, numbers, points, index, &err);
+    Status status = fill(&step->set, bodies, &order, points, index, &err);
     if (status == STATUS_OK) status = body_inputs_make(&step->set, scales, &step->inputs, &err);
     if (status != STATUS_OK) device_fail(tape->device, status, "%s", err.text);
     const real *output = tape->device->failed ? NULL : predict(tape, network, step);
