@@ -32,7 +32,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     return out;
 }
 
-// Points of a body, or of what stands still, that are looked at.
+// Points of a body that are looked at.
 enum { POINTS = 2048 };
 
 typedef struct Points {
@@ -60,22 +60,15 @@ static Order order_of(Tape *tape, const SceneBodies *bodies, size_t numbers) {
     return out;
 }
 
-static size_t common_divisor(size_t a, size_t b) { return b ? common_divisor(b, a % b) : a; }
-
-// A way through `count` particles of which any first part is spread evenly over all: composed scenes follow each other.
-static size_t stride_through(size_t count) {
-    size_t stride = (size_t)(0.618033988749895 * (double)count) + 1;
-    while (common_divisor(stride, count) != 1) stride++;
-    return stride;
-}
-
-static void gather(const SceneBodies *bodies, const Order *order, size_t group, Points *out) {
+// At most `most` particles of a group, spread evenly over it, because composed scenes follow each other.
+static void gather(const SceneBodies *bodies, const Order *order, size_t group, size_t most, Points *out) {
     const uint32_t *particle = order->particle + order->first[group];
-    size_t all = order->first[group + 1] - order->first[group], stride = all ? stride_through(all) : 0, at = 0;
-    out->count = all < POINTS ? all : POINTS;
-    for (size_t k = 0; k < out->count; k++, at = (at + stride) % all) {
-        memcpy(out->now + 3 * k, bodies->now + 3 * (size_t)particle[at], 3 * sizeof *out->now);
-        memcpy(out->before + 3 * k, bodies->before + 3 * (size_t)particle[at], 3 * sizeof *out->before);
+    size_t all = order->first[group + 1] - order->first[group];
+    out->count = all < most ? all : most;
+    for (size_t k = 0; k < out->count; k++) {
+        size_t i = particle[k * all / out->count];
+        memcpy(out->now + 3 * k, bodies->now + 3 * i, 3 * sizeof *out->now);
+        memcpy(out->before + 3 * k, bodies->before + 3 * i, 3 * sizeof *out->before);
     }
 }
 
@@ -84,10 +77,10 @@ static Status fill(BodySet *set, const SceneBodies *bodies, const Order *order, 
                    Error *err) {
     body_set_clear(set);
     Status status = body_set_add_window(set, err);
-    gather(bodies, order, 0, points);
+    gather(bodies, order, 0, BODY_PATCHES, points);
     if (status == STATUS_OK) status = body_set_add_surface(set, points->count, points->now, err);
     for (size_t b = 0; b < order->numbers && status == STATUS_OK; b++) {
-        gather(bodies, order, b + 1, points);
+        gather(bodies, order, b + 1, POINTS, points);
         index[b] = (int32_t)set->bodies;
         if (points->count) status = body_set_add_points(set, points->count, points->now, points->before, NULL, err);
     }
