@@ -123,7 +123,8 @@ static void check(const Thing *t, size_t count, double depth_error, double most)
     assert_int_equal(b.count, count);
     for (size_t k = 0; k < count; k++) {
         double error = centre_error(t, k, &b);
-        if (!(error >= 0 && error < most)) fail_msg("body %zu: its centre is off by %g m, or points are wrong", k, error);
+        if (!(error >= 0 && error < most))
+            fail_msg("body %zu: its centre is off by %g m, or points are wrong", k, error);
     }
     bodies_free(&b);
     world_free(&w);
