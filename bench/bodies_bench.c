@@ -115,14 +115,17 @@ static Status find_once(Device *device, const MotionField *field, const PointClo
                         FindBench *out, Error *err) {
     BodyLengths lengths = {room_motion.extent, room_motion.colour_length};
     Bodies bodies = {0};
+    int32_t *body = malloc((cloud[1].count + 1) * sizeof *body);
+    if (!body) return error_set(err, STATUS_FAILED, "out of memory for the bodies of a frame");
     BenchTime start = bench_now(device);
     Status status = bodies_find(field, lengths, &bodies, err);
     times[0] = bench_since(device, start);
     start = bench_now(device);
-    if (status == STATUS_OK) status = bodies_register(field, &cloud[1], &cloud[0], lengths, &bodies, err);
+    if (status == STATUS_OK) status = bodies_register(field, &cloud[1], &cloud[0], lengths, &bodies, body, err);
     times[1] = bench_since(device, start);
     out->bodies = bodies.count;
     bodies_free(&bodies);
+    free(body);
     return status;
 }
 

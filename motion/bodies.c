@@ -267,3 +267,23 @@ Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, E
     free(w.values);
     return ok ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for the bodies of %zu points", n);
 }
+
+// ---- the field
+
+static void put_motion(const Body *b, MotionField *f, size_t i) {
+    double before[3];
+    place_before(b, f->position + 3 * i, before);
+    for (size_t c = 0; c < 3; c++) {
+        f->motion[3 * i + c] = (real)((double)f->position[3 * i + c] - before[c]);
+        for (size_t d = 0; d < 3; d++) f->gradient[9 * i + 3 * c + d] = (real)(c == d) - b->turn[3 * d + c];
+    }
+}
+
+void bodies_put(const Bodies *b, MotionField *f) {
+    for (size_t i = 0; i < b->points; i++) {
+        f->body[i] = (real)b->body[i];
+        memset(f->motion + 3 * i, 0, 3 * sizeof *f->motion);
+        memset(f->gradient + 9 * i, 0, 9 * sizeof *f->gradient);
+        if (b->body[i] >= 0) put_motion(&b->list[b->body[i]], f, i);
+    }
+}

@@ -40,8 +40,13 @@ void bodies_free(Bodies *bodies); // accepts {0}
 // *out is overwritten, not freed.
 Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err);
 
-// Registers each body with the moving points of the last frame and of the one before.
+// Registers each body with the moving points of the last frame and of the one before. body (now->count): the body of
+// each point of the last frame, or -1.
 Status bodies_register(const MotionField *field, const PointCloud *now, const PointCloud *past, BodyLengths lengths,
-                       Bodies *bodies, Error *err);
+                       Bodies *bodies, int32_t *body, Error *err);
+
+// Gives each of the field's first bodies->points points the number of its body, and its body's motion; -1 and no motion
+// if it has none.
+void bodies_put(const Bodies *bodies, MotionField *field);
 
 #endif

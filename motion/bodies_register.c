@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 14, FIRST_STEPS = 9, COARSE_STEPS = 5, FEWEST_PIXELS = 12, ROUNDS = 2 };
+enum { STEPS = 14, FIRST_STEPS = 9, COARSE_STEPS = 5, FEWEST_PIXELS = 12, FEWEST_POINTS = 6, ROUNDS = 2 };
 static const double PLANE_SCALE = 0.00375; // times X: where a pair counts half, at first
 static const double WIDE_SCALE = 0.01;     // times X: at the very first
 static const double LEAST_SCALE = 0.0004;  // times X: and at last
@@ -285,6 +285,10 @@ static void merge(Scene *s, Bodies *b, double *own) {
     free(shares);
 }
 
+static double label_distance2(const Surface *s, size_t i, size_t j) {
+    return gap2(s->x + 3 * j, s->x + 3 * i) + 4 * gap2(s->c + 3 * j, s->c + 3 * i);
+}
+
 // Which body's motion a pixel follows, or STILL, where that can be told from the others near to it; else UNKNOWN.
 static int32_t sure_label(const Scene *s, const Bodies *b, const Surface *from, size_t i, const Surface *to,
                           bool back) {
@@ -306,7 +310,7 @@ static int32_t sure_label(const Scene *s, const Bodies *b, const Surface *from, 
     return best > 0.5 && best - second > MARGIN ? label : UNKNOWN;
 }
 
-// The others take the label of the nearest sure pixel in position and colour.
+// The others take the label of the nearest sure pixel in position and colour, or keep theirs.
 static void label_again(const Scene *s, const Bodies *b, Surface *from, const Surface *to, bool back, int32_t *sure) {
     for (size_t i = 0; i < from->count; i++) sure[i] = sure_label(s, b, from, i, to, back);
     int32_t *old = from->label;
@@ -317,14 +321,14 @@ static void label_again(const Scene *s, const Bodies *b, Surface *from, const Su
             old[i] = sure[i];
             continue;
         }
-        int32_t label = STILL;
+        int32_t label = old[i];
         for (Walk w = walk_begin(from, from->x + 3 * i); walk_next(&w);) {
             size_t j = (size_t)w.index;
             if (sure[j] == UNKNOWN) continue;
-            double d = gap2(from->x + 3 * j, from->x + 3 * i) + 4 * gap2(from->c + 3 * j, from->c + 3 * i);
+            double d = label_distance2(from, i, j);
             if (d < best) best = d, label = sure[j];
         }
-        old[i] = label;
+        old[i] = label == UNKNOWN ? STILL : label;
     }
     from->label = old;
 }
@@ -403,6 +407,22 @@ static void settle(const MotionField *f, Scene *s, Bodies *b, double *own, int32
     for (size_t i = 0; i < b->count; i++) b->list[i].fit = (real)explained(s, (int32_t)i, &b->list[i]);
 }
 
+// Pixels of bodies that could not be registered take the label of the nearest other pixel. Those far from all others
+// stay.
+static void join_crumbs(Scene *s, const Bodies *b, int32_t *label) {
+    Surface *now = &s->now;
+    for (size_t i = 0; i < now->count; i++)
+        label[i] = now->label[i] >= 0 && b->list[now->label[i]].residual <= 0 ? UNKNOWN : now->label[i];
+    for (size_t i = 0; i < now->count; i++) {
+        double best = INFINITY;
+        if (label[i] != UNKNOWN) continue;
+        for (Walk w = walk_begin(now, now->x + 3 * i); walk_next(&w);) {
+            double d2 = label_distance2(now, i, (size_t)w.index);
+            if (label[w.index] != UNKNOWN && d2 < best) best = d2, now->label[i] = label[w.index];
+        }
+    }
+}
+
 // The field's points get the labels of their pixels; bodies without points go.
 static void label_field(const MotionField *f, const Scene *s, Bodies *b, int32_t *number) {
     for (size_t j = 0; j < b->count; j++) b->list[j].count = 0;
@@ -418,7 +438,8 @@ static void label_field(const MotionField *f, const Scene *s, Bodies *b, int32_t
     }
     size_t kept = 0;
     for (size_t j = 0; j < b->count; j++) {
-        if (b->list[j].residual <= 0) b->list[j].count = 0; // too few pixels to register
+        // Without registration and with few points, nothing is known of it.
+        if (b->list[j].residual <= 0 && b->list[j].count < FEWEST_POINTS) b->list[j].count = 0;
         number[j] = b->list[j].count ? (int32_t)kept : -1;
         if (b->list[j].count) b->list[kept++] = b->list[j];
     }
@@ -428,7 +449,7 @@ static void label_field(const MotionField *f, const Scene *s, Bodies *b, int32_t
 }
 
 Status bodies_register(const MotionField *f, const PointCloud *now, const PointCloud *past, BodyLengths l,
-                       Bodies *bodies, Error *err) {
+                       Bodies *bodies, int32_t *body, Error *err) {
     Scene s = {surface_make(now->count), surface_make(past->count), l, 0.002 * l.extent, 0, NULL};
     size_t most = now->count + past->count + 1;
     s.errors = malloc(most * sizeof *s.errors);
@@ -439,7 +460,11 @@ Status bodies_register(const MotionField *f, const PointCloud *now, const PointC
         surface_fill(&s.now, now, l);
         surface_fill(&s.past, past, l);
         settle(f, &s, bodies, own, sure);
+        join_crumbs(&s, bodies, sure);
         label_field(f, &s, bodies, sure);
+        for (size_t i = 0; i < now->count; i++) body[i] = -1;
+        for (size_t i = 0; i < s.now.count; i++)
+            if (s.now.label[i] >= 0) body[s.now.pixel[i]] = sure[s.now.label[i]];
     }
     surface_free(&s.now);
     surface_free(&s.past);

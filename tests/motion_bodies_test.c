@@ -116,10 +116,11 @@ static double centre_error(const Thing *t, size_t k, const Bodies *b) {
 
 static void check(const Thing *t, size_t count, double depth_error, double most) {
     World w = world_make(t, count, depth_error, 0.002);
+    int32_t pixels[2 * PIXELS];
     Bodies b = {0};
     Error err = {0};
     assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
-    assert_status_ok(bodies_register(&w.field, &w.now, &w.past, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&w.field, &w.now, &w.past, LENGTHS, &b, pixels, &err), err);
     assert_int_equal(b.count, count);
     for (size_t k = 0; k < count; k++) {
         double error = centre_error(t, k, &b);
@@ -172,6 +173,7 @@ static void few_points(void **state) {
     (void)state;
     for (size_t count = 0; count < 12; count++) { // all equal
         MotionField field;
+        int32_t pixels[12];
         Bodies b = {0};
         Error err = {0};
         PointCloud cloud = cloud_make(count);
@@ -180,7 +182,7 @@ static void few_points(void **state) {
         assert_int_equal(b.count, count > 0);
         for (size_t i = 0; i < b.count; i++)
             for (int c = 0; c < 9; c++) assert_close(b.list[i].turn[c], c % 4 == 0, 1e-6, 0);
-        assert_status_ok(bodies_register(&field, &cloud, &cloud, LENGTHS, &b, &err), err);
+        assert_status_ok(bodies_register(&field, &cloud, &cloud, LENGTHS, &b, pixels, &err), err);
         assert_int_equal(b.points, count);
         for (size_t i = 0; i < count; i++) assert_true(b.body[i] >= -1 && b.body[i] < (int32_t)b.count);
         bodies_free(&b);
