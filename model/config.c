@@ -91,6 +91,8 @@ static const Option options[] = {
     {"train.steps", OPTION_INT, AT(train.steps), 0, 1e9, "steps", "1000", NULL, "Optimiser steps."},
     {"train.batch", OPTION_INT, AT(train.batch), 1, 4096, "episodes", "1", NULL,
      "Episodes whose gradients are added in one step."},
+    {"train.windows", OPTION_INT, AT(train.windows), 1, 65536, "", "32", NULL,
+     "Windows whose gradients are added in one of the train.motion_steps of gnn.graph=bodies."},
     {"train.rollout", OPTION_INT_LIST, AT(train.rollout), 0, 1000, "steps", "[3, 6]", NULL,
      "Rollout lengths of the curriculum, one after the other."},
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
@@ -241,15 +243,46 @@ void config_defaults_of_checkpoint(Config *config) {
     config->gnn.contact_edges = config->gnn.moving_vote = 0;
 }
 
+// Whether the user asked for the option's value.
+static bool is_asked(const Config *config, const char *key) {
+    unsigned char origin = config->origin[config_index(key)];
+    return origin == ORIGIN_FILE || origin == ORIGIN_SET;
+}
+
+// Options of other dynamics do nothing to bodies, and bodies have a curriculum of their own.
+static Status apply_bodies(Config *config, Error *err) {
+    static const char *const others[] = {"train.flow_term", "train.nearest_term", "train.motion_particles"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char value[64];
+        options_format(&config_options.options[config_index(others[i])], config, value, sizeof value);
+        if (is_asked(config, others[i]) && strcmp(value, "0") != 0)
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: expected 0, found %s; bodies (gnn.graph) learn motion in windows, so leave it out",
+                             others[i], value);
+        Status status = options_set(config_options, config, others[i], "0", err);
+        if (status != STATUS_OK) return status;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const keys[] = {"train.rollout", "train.rollout_from"};
+        unsigned char origin = config->origin[config_index(keys[i])];
+        if (origin != ORIGIN_DEFAULT && origin != ORIGIN_PRESET) return STATUS_OK;
+    }
+    config->train.rollout = (IntList){4, {1, 2, 3, 6}};
+    config->train.rollout_from = (RealList){4, {0, 0.4, 0.6, 0.85}};
+    return STATUS_OK;
+}
+
 Status config_resolve(Config *config, Error *err) {
     Status status = config_apply_form(config, err);
+    bool bodies = config->gnn.graph == GRAPH_BODIES;
+    if (status == STATUS_OK && bodies) status = apply_bodies(config, err);
     if (status != STATUS_OK) return status;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d",
                          train->rollout.count, train->rollout_from.count);
-    if (train->motion_steps > 0 && !(train->flow_term > 0) && !(train->nearest_term > 0))
+    if (train->motion_steps > 0 && !bodies && !(train->flow_term > 0) && !(train->nearest_term > 0))
         return error_set(err, STATUS_BAD_INPUT,
                          "train.motion_steps: expected a loss term of motion, found none; set train.flow_term or "
                          "train.nearest_term");

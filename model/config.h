@@ -72,6 +72,7 @@ typedef struct TrainConfig {
     char out[OPTION_TEXT_SIZE];
     long steps;            // optimiser steps
     long batch;            // B episodes a step
+    long windows;          // windows a step while bodies learn motion
     IntList rollout;       // rollout lengths of the schedule: [3, 6]
     RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
     double contact_starts; // share of the start frames drawn by how much motion changes there

@@ -279,19 +279,20 @@ Status loss_nearest(LossEpisode *e, Tensor **out, Error *err) {
 typedef struct LossTerm {
     const char *name, *words; // metric; its name in errors
     LossKind kind;
-    size_t weight; // offset of the weight in TrainConfig; unused for pixels, whose weight is 1
+    size_t weight; // offset of the weight in TrainConfig; unused for pixels and bodies, whose weight is 1
     LossFunction *record;
 } LossTerm;
 
 #define LOSS_ROW(NAME, name, KIND, words, ...)                                                                         \
     [LOSS_##NAME] = {#name, words, LOSS_OF_##KIND, offsetof(TrainConfig, name##_term), loss_##name},
 static const LossTerm terms[LOSS_TERM_COUNT] = {[LOSS_PIXELS] = {"pixels", "pixel", LOSS_OF_PICTURES, 0, loss_pixels},
+                                                [LOSS_BODIES] = {"bodies", "bodies'", LOSS_OF_WINDOWS, 0, NULL},
                                                 LOSS_TERMS(LOSS_ROW)};
 
 const char *loss_term_name(LossTermId term) { return terms[term].name; }
 
 static double weight_of(const TrainConfig *train, int term) {
-    return term == LOSS_PIXELS ? 1 : *(const double *)((const char *)train + terms[term].weight);
+    return term == LOSS_PIXELS || term == LOSS_BODIES ? 1 : *(const double *)((const char *)train + terms[term].weight);
 }
 
 Status loss_add_terms(LossEpisode *e, LossKind kind, double share, Error *err) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms of the loss (docs/model.md, "Losses"): the squared error of pixels, and those of model/loss_terms.h.
+// The terms of the loss (docs/model.md, "Losses"): the squared error of pixels, the error of the bodies' motion
+// (train/windows.h), and those of model/loss_terms.h.
 #ifndef VPD_TRAIN_LOSS_H
 #define VPD_TRAIN_LOSS_H
 
@@ -9,11 +10,11 @@
 #include "train/ray_batch.h"
 
 #define LOSS_ID(NAME, ...) LOSS_##NAME,
-typedef enum LossTermId { LOSS_PIXELS, LOSS_TERMS(LOSS_ID) LOSS_TERM_COUNT } LossTermId;
+typedef enum LossTermId { LOSS_PIXELS, LOSS_BODIES, LOSS_TERMS(LOSS_ID) LOSS_TERM_COUNT } LossTermId;
 #undef LOSS_ID
 
-// When a term is computed: after each rollout step, or after each rendered frame, including step 0.
-typedef enum LossKind { LOSS_OF_MOTION, LOSS_OF_PICTURES } LossKind;
+// When a term is computed: after each rollout step, after each rendered frame, including step 0, or of windows alone.
+typedef enum LossKind { LOSS_OF_MOTION, LOSS_OF_PICTURES, LOSS_OF_WINDOWS } LossKind;
 
 // Terms of the loss times their weights, which add up to `total`.
 typedef struct LossParts {

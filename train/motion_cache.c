@@ -193,6 +193,24 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
 
 // ---- motion of a history
 
+// What the buffer holds.
+static const MotionSeen *seen_in(MotionCache *cache, const MotionRecord *record) {
+    char *bytes = cache->buffer[MOTION_SEEN].bytes;
+    cache->seen =
+        (MotionSeen){.field = field_in(bytes, record->points),
+                     .frames = record->frames,
+                     .flag_bytes = record->flag_bytes,
+                     .moving = record->flag_bytes ? (uint8_t *)bytes + record_bytes(record->points, 0) : NULL};
+    return &cache->seen;
+}
+
+bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out) {
+    MotionRecord record;
+    bool found = find_record(cache, MOTION_SEEN, present, &record);
+    if (found) *out = seen_in(cache, &record);
+    return found;
+}
+
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
                          VideoFrame present, const MotionSeen **out, Error *err) {
     MotionRecord record = {0};
@@ -205,14 +223,8 @@ Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const
         if (status == STATUS_OK) status = keep_record(cache, MOTION_SEEN, present, &seen.field, &seen, &record, err);
         motion_seen_free(&seen);
     }
-    if (status != STATUS_OK) return status;
-    char *bytes = cache->buffer[MOTION_SEEN].bytes;
-    cache->seen = (MotionSeen){.field = field_in(bytes, record.points),
-                               .frames = record.frames,
-                               .flag_bytes = record.flag_bytes,
-                               .moving = record.flag_bytes ? (uint8_t *)bytes + record_bytes(record.points, 0) : NULL};
-    *out = &cache->seen;
-    return STATUS_OK;
+    if (status == STATUS_OK) *out = seen_in(cache, &record);
+    return status;
 }
 
 // ---- motion to the next frame

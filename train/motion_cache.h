@@ -64,6 +64,9 @@ void motion_cache_close(MotionCache *cache); // accepts {0}
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,
                          VideoFrame present, const MotionSeen **out, Error *err);
 
+// The same for callers that read pixels only when needed: false if the motion is not in the cache.
+bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out);
+
 // The motion from frame `index` of an observation to the next one, stride later; valid until the next call. The
 // observation begins at `first`.
 typedef struct MotionFrame {

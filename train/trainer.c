@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
-#include "base/random.h"
 #include "base/stop.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
 #include "train/contacts.h"
 #include "train/schedule.h"
+#include "train/turn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +16,6 @@
 enum { DRY_STEPS = 3 };
 
 // ---- one step
-
-// Augmentation: a rotation by any angle about the axis train.turn, and a mirror image in every second case. Gravity
-// along the axis is unaffected.
-static void random_turn(const Trainer *t, int episode, long in_batch, double turn[9]) {
-    Random4 random =
-        random4((RandomKey){(uint32_t)t->config.train.seed, RANDOM_TURN, (uint32_t)t->step, (uint32_t)episode},
-                (uint64_t)in_batch);
-    double angle = 6.283185307179586 * (double)random_to_unit(random.v[0]), sign = random.v[1] & 1 ? -1 : 1;
-    int axis = t->config.train.turn - TURN_X, a = (axis + 1) % 3, b = (axis + 2) % 3;
-    memset(turn, 0, 9 * sizeof *turn);
-    turn[4 * axis] = 1;
-    turn[3 * a + a] = cos(angle), turn[3 * a + b] = -sign * sin(angle);
-    turn[3 * b + a] = sin(angle), turn[3 * b + b] = sign * cos(angle);
-}
 
 // Adds the gradients of the next episode, number b of the batch.
 static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) {
@@ -41,7 +27,7 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
     Observation observation = frames_observation(frames);
     double turn[9];
     if (train->turn != TURN_NONE) {
-        random_turn(t, frames->episode, b, turn);
+        turn_at_random(train, t->step, frames->episode, (uint64_t)b, turn);
         observation.turn = turn;
     }
     EpisodeInput input = {
@@ -56,13 +42,8 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
     return train_episode(&t->tape, t->model, &t->workspace, &input, values, err);
 }
 
-// Reads the loss of an episode; waits for the device.
-static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Error *err) {
-    LossParts one;
-    Status status = loss_read(&t->tape, values, &one, err);
-    if (status != STATUS_OK) return status;
-    loss_parts_add(sum, &one, 1.0 / (double)t->config.train.batch);
-    const char *broken = loss_parts_not_finite(sum);
+static Status check_finite(const Trainer *t, const LossParts *parts, Error *err) {
+    const char *broken = loss_parts_not_finite(parts);
     if (!broken) return STATUS_OK;
     return error_set(err, STATUS_FAILED,
                      "step %ld: the %s loss is not finite; try a lower train.rate or train.clip, and check the data "
@@ -70,11 +51,18 @@ static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Err
                      t->step, broken);
 }
 
+// Reads the loss of an episode; waits for the device.
+static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Error *err) {
+    LossParts one;
+    Status status = loss_read(&t->tape, values, &one, err);
+    if (status != STATUS_OK) return status;
+    loss_parts_add(sum, &one, 1.0 / (double)t->config.train.batch);
+    return check_finite(t, sum, err);
+}
+
 // Encode, step, render, loss and backward for each episode of the batch. The host waits for the device only to read a
 // loss; the caller reads that of the last episode.
-static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
-    memset(parts, 0, sizeof *parts);
-    parameters_zero_grad(&t->model->parameters);
+static Status episode_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
     Status status = STATUS_OK;
     for (long b = 0; b < t->config.train.batch && status == STATUS_OK; b++) {
         if (b > 0) status = add_loss(t, values, parts, err);
@@ -82,6 +70,23 @@ static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, 
     }
     if (status == STATUS_OK && device_stopped(t->device)) status = device_status(t->device, err);
     return status;
+}
+
+static Status window_gradients(Trainer *t, LossParts *parts, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    long rollout = schedule_rollout(train, t->step);
+    Status status = windows_draw(&t->windows, train, t->step, rollout, err);
+    arena_reset(&t->device->scratch);
+    if (status == STATUS_OK) status = windows_learn(&t->windows, &t->tape, t->model, rollout, parts, err);
+    return status == STATUS_OK ? check_finite(t, parts, err) : status;
+}
+
+static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
+    memset(parts, 0, sizeof *parts);
+    parameters_zero_grad(&t->model->parameters);
+    if (trainer_learns_windows(t, t->step)) return window_gradients(t, parts, err);
+    if (vpd_has_bodies(t->model)) parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
+    return episode_gradients(t, parts, values, err);
 }
 
 // Gradients, then one update. If a step fails or is stopped before its update, weights, averages and moments are
@@ -97,7 +102,7 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     if (status != STATUS_OK) return status;
     if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
-    status = add_loss(t, &values, parts, err);
+    if (!trainer_learns_windows(t, t->step)) status = add_loss(t, &values, parts, err);
     if (status != STATUS_OK) return status;
     status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
@@ -125,10 +130,16 @@ static Status save_stopped(Trainer *t, Error *err) {
     return status == STATUS_OK ? stop_error(err) : status;
 }
 
+// The stream of episodes from a step on, or from the first one that does not learn windows.
+static Status start_data(Trainer *t, long step, Error *err) {
+    if (trainer_learns_windows(t, step)) step = t->config.train.motion_steps;
+    return train_data_start(&t->data, (uint64_t)step * (uint64_t)t->config.train.batch, err);
+}
+
 static Status loop(Trainer *t, Error *err) {
     Progress progress;
     progress_start(&progress, t->options->log, "train", "steps", (size_t)t->step, (size_t)t->config.train.steps);
-    Status status = train_data_start(&t->data, (uint64_t)t->step * (uint64_t)t->config.train.batch, err);
+    Status status = start_data(t, t->step, err);
     t->logged = clock_now(), t->waited = t->data.waited;
     bool ended = false;
     while (status == STATUS_OK && t->step < t->config.train.steps) {
@@ -215,14 +226,21 @@ static Status prepare(Trainer *t, Error *err) {
     return status;
 }
 
+// The weights by which start frames of episodes are drawn.
+static Status measure_starts(Trainer *t, Error *err) {
+    if (trainer_learns_windows(t, t->config.train.steps - 1)) return STATUS_OK;
+    Status status = train_data_count_changes(&t->data, err);
+    if (status != STATUS_OK) return status;
+    return contacts_measure(&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, err);
+}
+
 // Prepares the first step, with folder and data open.
 static Status begin(Trainer *t, const char *resumed, Error *err) {
     Status status = prepare(t, err);
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
-    if (status == STATUS_OK) status = train_data_count_changes(&t->data, err);
-    if (status == STATUS_OK)
-        status = contacts_measure(&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, err);
+    if (status == STATUS_OK) status = measure_starts(t, err);
     if (status == STATUS_OK && resumed) status = trainer_resume_weights(t, resumed, err);
+    if (status == STATUS_OK) status = trainer_open_windows(t, err);
     if (status == STATUS_OK)
         status = run_log_open(&t->run_log, t->folder.path, resumed ? t->step : -1, t->evaluated, err);
     t->run_log.copy = t->options->lines;
@@ -258,12 +276,13 @@ static Status dry_run(Trainer *t, Error *err) {
     t->config.train.rollout_from = (RealList){1, {0}};
     if (status == STATUS_OK) status = prepare(t, err);
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
+    if (status == STATUS_OK) status = trainer_open_windows(t, err);
     // Measures the same steps twice, because the first time includes scene flow, which is then cached.
     long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
     if (status == STATUS_OK) log_note(t->options->log, "measuring %ld steps; Ctrl-C ends it", 2 * steps);
     t->fast_step = INFINITY;
     for (long i = 0; i < 2 * steps && status == STATUS_OK; i++) {
-        if (i % steps == 0) status = train_data_start(&t->data, 0, err);
+        if (i % steps == 0) status = start_data(t, 0, err);
         double before = clock_now();
         if (status == STATUS_OK) status = train_step(t, &t->parts, &norm, err);
         t->fast_step = fmin(t->fast_step, clock_now() - before);
@@ -304,6 +323,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     bool begun = t->run_log.lines != NULL;
     run_log_close(&t->run_log);
     tape_free(&t->tape);
+    windows_free(&t->windows);
     loss_workspace_free(&t->workspace);
     optimizer_free(&t->optimizer);
     vpd_free(t->model);

@@ -124,7 +124,7 @@ static Status load_motion(Trainer *t, const char *path, Error *err) {
     for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         const Parameter *item = set->items[i];
         size_t bytes = item->tensor.rows * item->tensor.cols * sizeof *kept;
-        if (strncmp(item->name, "gnn.", 4))
+        if (strncmp(item->name, "gnn.", 4) && strncmp(item->name, "bodies.", 7))
             t->device->nn->upload(t->device, item->tensor.value, kept + item->offset, bytes);
     }
     free(kept);
@@ -261,4 +261,24 @@ Status trainer_open_motion(Trainer *t, Error *err) {
         status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, &source, t->options->log, err);
     free(frames);
     return status;
+}
+
+// ---- windows
+
+bool trainer_learns_windows(const Trainer *t, long step) {
+    return vpd_has_bodies(t->model) && !schedule_has_images(&t->config.train, step);
+}
+
+Status trainer_open_windows(Trainer *t, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    if (vpd_has_bodies(t->model) && train->motion_steps == 0 && !train->init[0] && !train->init_motion[0] &&
+        t->step == 0)
+        log_warning(t->options->log,
+                    "the motion of bodies is not trained: set train.motion_steps, or train.init_motion "
+                    "to a checkpoint whose motion was");
+    if (!trainer_learns_windows(t, t->step) || t->step >= train->steps) return STATUS_OK;
+    // A dry run needs no more than a batch.
+    size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
+    WindowSource source = {&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, enough};
+    return windows_make(&t->windows, &source, err);
 }

@@ -9,6 +9,7 @@
 #include "train/episode.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
+#include "train/windows.h"
 
 typedef struct Trainer {
     Config config;
@@ -19,6 +20,7 @@ typedef struct Trainer {
     Optimizer optimizer;
     Tape tape;
     LossWorkspace workspace;
+    Windows windows; // of the motion phase with gnn.graph=bodies
     RunLog run_log;
     RunFolder folder;
     long step;            // optimiser steps done
@@ -52,6 +54,11 @@ Status trainer_resume_weights(Trainer *t, const char *path, Error *err);
 
 // Opens the motion cache: in the run's folder, or in memory for a dry run.
 Status trainer_open_motion(Trainer *t, Error *err);
+
+// Whether step `step` trains bodies in windows (train/windows.h), not in episodes.
+bool trainer_learns_windows(const Trainer *t, long step);
+// Makes the windows, if a step that is left needs them.
+Status trainer_open_windows(Trainer *t, Error *err);
 
 // ---- output (trainer_save.c)
 

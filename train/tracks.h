@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The moving bodies that are seen in the frames of videos, and where each of them goes in the frames after, as the
+// motion fields of those frames tell (docs/training.md, "Windows"). Host memory.
+#ifndef VPD_TRAIN_TRACKS_H
+#define VPD_TRAIN_TRACKS_H
+
+#include "bodies/body_set.h"
+#include "motion/motion_field.h"
+
+typedef struct TrackOptions {
+    int longest;          // frames that a body is followed, at most
+    double colour_length; // metres that a unit of rgb counts in distances
+    double reach;         // metres: a point of the next frame farther from a node says nothing of it
+} TrackOptions;
+
+// Starts as {0}. The windows of `set` are the frames in which something moves.
+typedef struct Tracks {
+    int longest;
+    BodySet set;
+    int *steps;          // (bodies) frames after which the body's place is known, up to the first where it is not
+    RigidMotion *motion; // (bodies, longest) [k]: from the nodes in `set` to where they are k + 1 frames later
+    size_t room;         // for bodies
+} Tracks;
+
+void tracks_free(Tracks *tracks); // accepts {0}
+
+// Adds the frames of a video: `field` (frames), the motion seen in each, {0} where it is not known. Bodies are numbered
+// anew in every frame. From a frame to the next each node takes the point of the next frame whose place and colour one
+// time step ago were nearest to its own. The body that has most of those points moves them all, if these are half of
+// the nodes or more; otherwise the track ends there.
+Status tracks_add_video(Tracks *tracks, const TrackOptions *options, int frames, const MotionField *field, Error *err);
+
+// Adds the windows of `from`, which has the same `longest`.
+Status tracks_append(Tracks *tracks, const Tracks *from, Error *err);
+
+// Frames after which some body of the window is still known.
+int tracks_steps(const Tracks *tracks, size_t window);
+
+#endif

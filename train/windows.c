@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/windows.h"
+
+#include "base/random.h"
+#include "nn/backend.h"
+#include "nn/reduce.h"
+#include "train/turn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The loss is quadratic below this share of BodyScales.step, and linear above.
+#define HUBER 0.2
+
+void windows_free(Windows *w) {
+    tracks_free(&w->tracks);
+    free(w->order);
+    free(w->with);
+    body_set_free(&w->set);
+    body_inputs_free(&w->inputs);
+    free(w->drawn);
+    free(w->source);
+    free(w->motion);
+    *w = (Windows){0};
+}
+
+static Status out_of_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for windows"); }
+
+// ---- drawing
+
+Status windows_sort(Windows *w, Error *err) {
+    const Tracks *t = &w->tracks;
+    size_t steps = (size_t)t->longest, at = 0;
+    free(w->order);
+    free(w->with);
+    w->order = malloc((t->set.windows + 1) * sizeof *w->order);
+    w->with = calloc(steps + 1, sizeof *w->with);
+    if (!w->order || !w->with) return out_of_memory(err);
+    for (size_t k = steps + 1; k-- > 0;) {
+        for (size_t i = 0; i < t->set.windows; i++)
+            if ((size_t)tracks_steps(t, i) == k) w->order[at++] = (uint32_t)i;
+        w->with[k] = at;
+    }
+    return STATUS_OK;
+}
+
+static Status reserve_drawn(Windows *w, size_t count, Error *err) {
+    if (count <= w->drawn_room) return STATUS_OK;
+    DrawnWindow *drawn = realloc(w->drawn, count * sizeof *drawn);
+    if (!drawn) return out_of_memory(err);
+    w->drawn = drawn, w->drawn_room = count;
+    return STATUS_OK;
+}
+
+Status windows_draw(Windows *w, const TrainConfig *train, long step, long rollout, Error *err) {
+    static const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    RandomKey key = {(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0};
+    Status status = reserve_drawn(w, (size_t)train->windows, err);
+    for (long b = 0; b < train->windows && status == STATUS_OK; b++) {
+        DrawnWindow *drawn = &w->drawn[b];
+        drawn->index = w->order[random_below(key, (uint64_t)b, (uint32_t)w->with[rollout])];
+        memcpy(drawn->turn, still, sizeof still);
+        if (train->turn != TURN_NONE) turn_at_random(train, step, 0, (uint64_t)b, drawn->turn);
+    }
+    return status == STATUS_OK ? windows_fill(w, (size_t)train->windows, err) : status;
+}
+
+// ---- a batch
+
+static void turn_point(const double turn[9], const real *x, real *y) {
+    for (int c = 0; c < 3; c++)
+        y[c] = (real)(turn[3 * c] * (double)x[0] + turn[3 * c + 1] * (double)x[1] + turn[3 * c + 2] * (double)x[2]);
+}
+
+static Status reserve_bodies(Windows *w, size_t bodies, Error *err) {
+    if (bodies <= w->body_room) return STATUS_OK;
+    size_t *source = realloc(w->source, 2 * bodies * sizeof *source);
+    if (source) w->source = source;
+    RigidMotion *motion = realloc(w->motion, 2 * bodies * sizeof *motion);
+    if (motion) w->motion = motion;
+    if (!source || !motion) return out_of_memory(err);
+    w->body_room = 2 * bodies;
+    return STATUS_OK;
+}
+
+static Status add_body(Windows *w, const double turn[9], size_t from, Error *err) {
+    const BodySet *all = &w->tracks.set;
+    size_t first = all->first_node[from], count = all->first_node[from + 1] - first, row, body = w->set.bodies;
+    Status status = body_set_add_body(&w->set, count, &row, err);
+    if (status == STATUS_OK) status = reserve_bodies(w, w->set.bodies, err);
+    if (status != STATUS_OK) return status;
+    w->source[body] = from;
+    for (size_t i = 0; i < count; i++) {
+        turn_point(turn, all->now + 3 * (first + i), w->set.now + 3 * (row + i));
+        turn_point(turn, all->before + 3 * (first + i), w->set.before + 3 * (row + i));
+    }
+    return STATUS_OK;
+}
+
+static Status add_window(Windows *w, const DrawnWindow *drawn, Error *err) {
+    const BodySet *all = &w->tracks.set;
+    size_t from = drawn->index;
+    Status status = body_set_add_window(&w->set, err);
+    for (size_t b = all->first_body[from]; b < all->first_body[from + 1] && status == STATUS_OK; b++)
+        status = add_body(w, drawn->turn, b, err);
+    for (size_t p = all->first_patch[from]; p < all->first_patch[from + 1] && status == STATUS_OK; p++) {
+        SurfacePatch patch = all->patch[p];
+        turn_point(drawn->turn, all->patch[p].position, patch.position);
+        turn_point(drawn->turn, all->patch[p].normal, patch.normal);
+        status = body_set_add_patch(&w->set, patch, err);
+    }
+    return status;
+}
+
+Status windows_fill(Windows *w, size_t count, Error *err) {
+    Status status = STATUS_OK;
+    body_set_clear(&w->set);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) status = add_window(w, &w->drawn[i], err);
+    return status;
+}
+
+// ---- the loss
+
+// Where the video has the nodes of body b of window `of` after `step` steps, as the network should say it; a weight of
+// 0 where that is not known. Each window has the same share of the loss, and within it each body.
+static void set_targets(const Windows *w, const BodyScales *scales, size_t of, size_t b, size_t step, real *target,
+                        real *weight) {
+    const BodySet *set = &w->set;
+    const Tracks *t = &w->tracks;
+    size_t from = w->source[b], first = set->first_node[b], count = set->first_node[b + 1] - first,
+           bodies = set->first_body[of + 1] - set->first_body[of];
+    bool known = (size_t)t->steps[from] >= step;
+    const RigidMotion *motion = &t->motion[from * (size_t)t->longest + step - 1];
+    for (size_t i = first; i < first + count; i++) {
+        real there[3] = {0}, y[3];
+        if (known) rigid_motion_apply(motion, t->set.now + 3 * (t->set.first_node[from] + i - first), there);
+        turn_point(w->drawn[of].turn, there, y);
+        for (size_t c = 0; c < 3; c++)
+            target[3 * i + c] = known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / scales->step : 0;
+        weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)set->windows)) : 0;
+    }
+}
+
+static Tensor *loss_of(const Windows *w, const BodyScales *scales, Tape *tape, Tensor *output, size_t step,
+                       double scale) {
+    const BodySet *set = &w->set;
+    real *target = tape_context(tape, 3 * set->nodes * sizeof *target),
+         *weight = tape_context(tape, set->nodes * sizeof *weight);
+    if (!target || !weight) return NULL;
+    for (size_t of = 0; of < set->windows; of++)
+        for (size_t b = set->first_body[of]; b < set->first_body[of + 1]; b++)
+            set_targets(w, scales, of, b, step, target, weight);
+    return reduce_huber(tape, output, tape_upload(tape, target, 3 * set->nodes, sizeof *target),
+                        tape_upload(tape, weight, set->nodes, sizeof *weight), HUBER, scale);
+}
+
+// Metres that the nodes are sent by the last body_motions, on the average.
+static double mean_displacement(const Windows *w) {
+    double sum = 0;
+    for (size_t i = 0; i < w->set.nodes; i++) {
+        double square = 0;
+        for (size_t c = 0; c < 3; c++) {
+            double d = (double)(w->inputs.goal[3 * i + c] - w->set.now[3 * i + c]);
+            square += d * d;
+        }
+        sum += sqrt(square);
+    }
+    return sum / (double)w->set.nodes;
+}
+
+// One step: gradients of its loss, and the bodies' motions. The tape's values are read before the backward pass, which
+// may reuse their memory.
+static Status learn_step(Windows *w, Tape *tape, const Vpd *model, size_t step, double scale, double *loss,
+                         Error *err) {
+    BodyScales scales = vpd_body_scales(model);
+    Device *device = tape->device;
+    real value = 0;
+    Status status = body_inputs_make(&w->set, &scales, &w->inputs, err);
+    if (status != STATUS_OK) return status;
+    tape_reset(tape);
+    vpd_part(tape, VPD_DYNAMICS);
+    Tensor *output = body_network_run(tape, &model->bodies, &w->set, &w->inputs),
+           *sum = loss_of(w, &scales, tape, output, step, scale);
+    real *host = tape_context(tape, 3 * w->set.nodes * sizeof *host);
+    if (device->failed || !host || !sum) return device_status(device, err);
+    device->nn->download(device, host, output->value, 3 * w->set.nodes * sizeof *host);
+    device->nn->download(device, &value, sum->value, sizeof value);
+    if (device->failed) return device_status(device, err);
+    body_motions(&w->set, &scales, &w->inputs, host, w->motion);
+    tape_backward(tape, sum);
+    *loss += (double)value;
+    return device_status(device, err);
+}
+
+Status windows_learn(Windows *w, Tape *tape, const Vpd *model, long rollout, LossParts *parts, Error *err) {
+    double loss = 0;
+    Status status = STATUS_OK;
+    for (long k = 1; k <= rollout && status == STATUS_OK; k++) {
+        status = learn_step(w, tape, model, (size_t)k, 1.0 / (double)rollout, &loss, err);
+        if (status == STATUS_OK && k == rollout) parts->motion = mean_displacement(w);
+        if (status == STATUS_OK && k < rollout) body_set_move(&w->set, w->motion);
+    }
+    parts->term[LOSS_BODIES] += loss;
+    parts->total += loss;
+    parts->particles = w->set.nodes;
+    return status;
+}

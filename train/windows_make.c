@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of training episodes, from their motion fields.
+#include "base/progress.h"
+#include "base/stop.h"
+#include "nn/backend.h"
+#include "train/schedule.h"
+#include "train/windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Frames that are read at a time; episodes whose fields are in memory at a time; how far, as a share of the extent, a
+// point may be from a node that it speaks for.
+enum { CHUNK = 16, TOGETHER = 32 };
+#define REACH 0.04
+
+// ---- the motion fields of an episode
+
+typedef struct Reading {
+    const WindowSource *source;
+    const TrainEpisode *episode;
+    int F, T, stride;
+    int *views; // (episode->input_view_count) in the episode
+    Frames frames;
+    int first; // frame of the data set that is frame 0 of `frames`
+} Reading;
+
+// Input views of frames first, first + stride, ..
+static Status read_chunk(Reading *r, int first, Error *err) {
+    int there = (r->F - 1 - first) / r->stride + 1;
+    FrameRequest request = {.episode = r->episode->episode,
+                            .first = first,
+                            .count = there < CHUNK + r->T ? there : CHUNK + r->T,
+                            .stride = r->stride,
+                            .views = r->views,
+                            .view_count = r->episode->input_view_count};
+    frames_free(&r->frames);
+    r->first = first;
+    return dataset_read_frames(r->source->data->dataset, request, &r->frames, err);
+}
+
+// The history whose last frame is `frame`, reading ahead if it is not in memory.
+static Status read_history(Reading *r, int frame, Observation *out, Error *err) {
+    int oldest = frame - (r->T - 1) * r->stride, index = (oldest - r->first) / r->stride;
+    bool there =
+        r->frames.F && oldest >= r->first && (oldest - r->first) % r->stride == 0 && index + r->T <= r->frames.F;
+    Status status = there ? STATUS_OK : read_chunk(r, oldest, err);
+    if (status != STATUS_OK) return status;
+    *out = frames_observation(&r->frames);
+    size_t skip = (size_t)(oldest - r->first) / (size_t)r->stride * (size_t)out->V,
+           pixels = (size_t)out->H * (size_t)out->W;
+    out->F = r->T;
+    out->rgb += 3 * pixels * skip;
+    out->depth += pixels * skip;
+    out->world_from_camera += 16 * skip;
+    return STATUS_OK;
+}
+
+// Copied, because the cache keeps only its last record.
+static Status read_field(Reading *r, int frame, MotionField *out, Error *err) {
+    const WindowSource *s = r->source;
+    VideoFrame present = {r->episode->episode, frame, r->stride};
+    const MotionSeen *seen = NULL;
+    Observation history;
+    Status status = STATUS_OK;
+    if (!motion_cache_find_seen(s->cache, present, &seen)) {
+        status = read_history(r, frame, &history, err);
+        tape_reset(s->tape);
+        arena_reset(&s->tape->device->scratch);
+        if (status == STATUS_OK) status = motion_cache_seen(s->cache, s->tape, s->model, &history, present, &seen, err);
+    }
+    return status == STATUS_OK ? motion_field_copy(&seen->field, out, err) : status;
+}
+
+// field (F): those of the frames before the first history stay {0}.
+static Status read_fields(const WindowSource *source, const TrainEpisode *episode, MotionField *field, Error *err) {
+    Reading r = {.source = source,
+                 .episode = episode,
+                 .F = dataset_episode(source->data->dataset, episode->episode)->F,
+                 .T = (int)source->model->config.model.T,
+                 .stride = (int)source->model->config.data.stride};
+    r.views = malloc((size_t)episode->input_view_count * sizeof *r.views);
+    Status status = r.views ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for the views of an episode");
+    for (int i = 0; r.views && i < episode->input_view_count; i++) r.views[i] = episode->views[episode->input_views[i]];
+    for (int lane = 0; lane < r.stride && lane < r.F; lane++)
+        for (int f = lane + (r.T - 1) * r.stride; f < r.F && status == STATUS_OK; f += r.stride) {
+            status = stop_requested() ? stop_error(err) : read_field(&r, f, &field[f], err);
+            if (status == STATUS_BAD_INPUT)
+                status = error_prefix(err, "%s:/episodes/%s, frame %d",
+                                      dataset_episode(source->data->dataset, episode->episode)->file,
+                                      dataset_episode(source->data->dataset, episode->episode)->name, f);
+        }
+    frames_free(&r.frames);
+    free(r.views);
+    return status;
+}
+
+// ---- tracks of episodes
+
+// An episode on its way from fields to tracks.
+typedef struct Item {
+    int F;
+    MotionField *field; // (F)
+    Tracks tracks;
+    Status status;
+    Error error;
+} Item;
+
+static void item_free(Item *item) {
+    for (int f = 0; item->field && f < item->F; f++) motion_field_free(&item->field[f]);
+    free(item->field);
+    tracks_free(&item->tracks);
+    *item = (Item){0};
+}
+
+static Status item_read(Item *item, const WindowSource *source, int e, Error *err) {
+    const TrainEpisode *episode = &source->data->episodes[e];
+    *item = (Item){.F = dataset_episode(source->data->dataset, episode->episode)->F};
+    item->field = calloc((size_t)item->F + 1, sizeof *item->field);
+    if (!item->field) return error_set(err, STATUS_FAILED, "out of memory for %d frames", item->F);
+    return read_fields(source, episode, item->field, err);
+}
+
+// Frames of a stride are videos of their own.
+static void item_track(Item *item, const TrackOptions *options, int stride) {
+    item->status = STATUS_OK;
+    for (int lane = 0; lane < stride && item->status == STATUS_OK; lane++) {
+        int frames = lane < item->F ? (item->F - 1 - lane) / stride + 1 : 0;
+        MotionField *field = malloc(((size_t)frames + 1) * sizeof *field);
+        for (int f = 0; field && f < frames; f++) field[f] = item->field[lane + f * stride];
+        item->status = field ? tracks_add_video(&item->tracks, options, frames, field, &item->error)
+                             : error_set(&item->error, STATUS_FAILED, "out of memory for %d frames", frames);
+        free(field);
+    }
+}
+
+// Episodes first .. first + count - 1. What they give does not depend on the number of threads.
+static Status make_some(Tracks *tracks, const WindowSource *source, const TrackOptions *options, int first, int count,
+                        Progress *progress, Error *err) {
+    Item item[TOGETHER] = {{0}};
+    Status status = STATUS_OK;
+    int stride = (int)source->model->config.data.stride;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        status = item_read(&item[i], source, first + i, err);
+        progress_update(progress, (size_t)(first + i + 1), NULL);
+    }
+    if (status == STATUS_OK) {
+#pragma omp parallel for schedule(dynamic) num_threads(source->tape->device->threads)
+        for (int i = 0; i < count; i++) item_track(&item[i], options, stride);
+    }
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        status = item[i].status == STATUS_OK ? tracks_append(tracks, &item[i].tracks, err)
+                                             : error_set(err, item[i].status, "%s", item[i].error.text);
+    for (int i = 0; i < count; i++) item_free(&item[i]);
+    return status;
+}
+
+static size_t count_long(const Tracks *tracks, int steps) {
+    size_t count = 0;
+    for (size_t w = 0; w < tracks->set.windows; w++) count += tracks_steps(tracks, w) >= steps;
+    return count;
+}
+
+// A window for every rollout is needed.
+static Status check(const Windows *w, const WindowSource *source, Error *err) {
+    const Config *c = &source->model->config;
+    const Tracks *t = &w->tracks;
+    int longest = t->longest;
+    if (!t->set.windows)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: expected moving bodies, found none in any frame of the %d training episodes; set "
+                         "gnn.moving_threshold (now %.3g m), or train without motion (gnn.graph=none)",
+                         c->data.path, source->data->episode_count, c->gnn.moving_threshold);
+    if (w->with[longest]) return STATUS_OK;
+    while (longest > 0 && !w->with[longest]) longest--;
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s: expected bodies that can be followed for %d frames (the longest train.rollout), found at most "
+        "%d in %zu frames with motion; shorten train.rollout, or record more frames a second",
+        c->data.path, t->longest, longest, t->set.windows);
+}
+
+static void tell(const Windows *w, const Log *log) {
+    const Tracks *t = &w->tracks;
+    size_t lost = 0;
+    for (size_t b = 0; b < t->set.bodies; b++) lost += t->steps[b] == 0;
+    log_note(log,
+             "windows: %zu frames with %zu moving bodies, %zu of them followed for %d steps; %zu bodies are lost "
+             "at once",
+             t->set.windows, t->set.bodies, w->with[t->longest], t->longest, lost);
+}
+
+Status windows_make(Windows *w, const WindowSource *source, Error *err) {
+    const Config *c = &source->model->config;
+    TrackOptions options = {.longest = (int)schedule_longest_rollout(&c->train),
+                            .colour_length = c->gnn.colour_length,
+                            .reach = REACH * c->data.extent};
+    int episodes = source->data->episode_count;
+    Progress progress;
+    Status status = STATUS_OK;
+    if (options.longest < 1)
+        return error_set(err, STATUS_BAD_INPUT, "train.rollout: expected a step or more, found none");
+    w->tracks.longest = options.longest;
+    progress_start(&progress, source->log, "scene flow", "episodes", 0, (size_t)episodes);
+    for (int first = 0; first < episodes && status == STATUS_OK; first += TOGETHER) {
+        int count = episodes - first < TOGETHER ? episodes - first : TOGETHER;
+        status = make_some(&w->tracks, source, &options, first, count, &progress, err);
+        if (source->enough != SIZE_MAX && count_long(&w->tracks, options.longest) >= source->enough) break;
+    }
+    progress_end(&progress, NULL);
+    if (status == STATUS_OK) status = windows_sort(w, err);
+    if (status == STATUS_OK) status = check(w, source, err);
+    if (status == STATUS_OK) tell(w, source->log);
+    return status;
+}
