@@ -3,6 +3,10 @@
 
 #include "base/random.h"
 #include "bodies/body_network.h"
+#include "device/room_video.h"
+#include "motion/bodies.h"
+#include "motion/flags.h"
+#include "motion/observe.h"
 #include "nn/reduce.h"
 
 #include <stdlib.h>
@@ -92,5 +96,67 @@ Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesB
     parameters_free(&b.parameters);
     body_inputs_free(&b.inputs);
     body_set_free(&b.set);
+    return status;
+}
+
+// ---- finding bodies in video
+
+// The room's boxes stand 3 m apart at most.
+static const MotionOptions room_motion = {
+    .flags = true, .velocity = true, .moving_threshold = 0.0075, .vote = 16, .colour_length = 1.5, .extent = 3};
+
+static Status see_frame(Tape *tape, const Observation *room, int frame, PointCloud *cloud, Error *err) {
+    Status status = unproject_frame(room, frame, (UnprojectOptions){false, room_motion.moving_threshold}, cloud, err);
+    if (status == STATUS_OK) flags_confirm(tape, &room_motion, cloud);
+    return status;
+}
+
+static Status find_once(Device *device, const MotionField *field, const PointCloud cloud[2], BenchTime times[2],
+                        FindBench *out, Error *err) {
+    BodyLengths lengths = {room_motion.extent, room_motion.colour_length};
+    Bodies bodies = {0};
+    int32_t *body = malloc((cloud[1].count + 1) * sizeof *body);
+    if (!body) return error_set(err, STATUS_FAILED, "out of memory for the bodies of a frame");
+    BenchTime start = bench_now(device);
+    Status status = bodies_find(field, lengths, &bodies, err);
+    times[0] = bench_since(device, start);
+    start = bench_now(device);
+    if (status == STATUS_OK) status = bodies_register(field, &cloud[1], &cloud[0], lengths, &bodies, body, err);
+    times[1] = bench_since(device, start);
+    out->bodies = bodies.count;
+    bodies_free(&bodies);
+    free(body);
+    return status;
+}
+
+static Status find_in_room(Tape *tape, const Observation *room, int repetitions, FindBench *out, Error *err) {
+    BenchTime times[2 * REPEAT_MAX];
+    double median[REPEAT_MAX];
+    MotionSeen seen = {0};
+    PointCloud cloud[2] = {{0}};
+    if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
+    Status status = motion_observe(tape, &room_motion, room, &seen, err);
+    for (int f = 0; f < 2 && status == STATUS_OK; f++) status = see_frame(tape, room, f, &cloud[f], err);
+    for (int i = 0; i < repetitions && status == STATUS_OK; i++)
+        status = find_once(tape->device, &seen.field, cloud, times + 2 * i, out, err);
+    out->pixels = cloud[1].count, out->points = seen.field.count;
+    if (status == STATUS_OK) {
+        out->find = bench_median(times, repetitions, 2, median);
+        out->register_all = bench_median(times + 1, repetitions, 2, median);
+    }
+    for (int f = 0; f < 2; f++) point_cloud_free(&cloud[f]);
+    motion_seen_free(&seen);
+    return status;
+}
+
+Status bodies_bench_find(Device *device, int side, int repetitions, FindBench *out, Error *err) {
+    RoomVideo room;
+    Tape tape;
+    *out = (FindBench){0};
+    tape_init(&tape, device);
+    Status status = room_video_make(&room, 2, 4, side, side, err);
+    if (status == STATUS_OK) status = find_in_room(&tape, &room.observation, repetitions, out, err);
+    room_video_free(&room);
+    tape_free(&tape);
     return status;
 }

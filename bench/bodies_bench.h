@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a training step of the network over bodies (bodies/body_network.h).
+// Times a training step of the network over bodies (bodies/body_network.h), and the search for bodies in video
+// (motion/bodies.h).
 #ifndef VPD_BENCH_BODIES_BENCH_H
 #define VPD_BENCH_BODIES_BENCH_H
 
@@ -13,5 +14,13 @@ typedef struct BodiesBench {
 
 // 64 windows of two bodies of 32 nodes that touch, above a floor; C channels, L rounds.
 Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesBench *out, Error *err);
+
+typedef struct FindBench {
+    size_t pixels, points, bodies; // of a frame's views, of the field, found
+    BenchTime find, register_all;  // of one frame: from the field alone, and with its pixels; medians
+} FindBench;
+
+// The synthetic room (device/room_video.h): five boxes slide over a floor, in four views of side x side pixels.
+Status bodies_bench_find(Device *device, int side, int repetitions, FindBench *out, Error *err);
 
 #endif

@@ -45,19 +45,23 @@ typedef struct View {
     int H, W;
 } View;
 
-// Whether the other frame's depth disagrees at the projected point.
-static bool point_moves(const View *v, const double point[3], int pixel, double threshold) {
+// The change of depth at the projected point, over the square of depth, as a sensor's noise is: positive if it is above
+// the threshold, else negative. INFINITY where the other frame has no depth, -INFINITY if the point is not in its
+// picture.
+static double depth_change(const View *v, const double point[3], int pixel, double threshold) {
     double q[3], xy[2];
     pose_apply(v->other_from_world, point, q);
     double z = camera_project(v->K, q, xy);
-    if (!(z > 0)) return false;
+    if (!(z > 0)) return -INFINITY;
     if (!v->fixed) {
         double column = floor(xy[0]), row = floor(xy[1]);
-        if (!(column >= 0 && column < v->W && row >= 0 && row < v->H)) return false;
+        if (!(column >= 0 && column < v->W && row >= 0 && row < v->H)) return -INFINITY;
         pixel = (int)row * v->W + (int)column;
     }
     float stored = v->other_depth[pixel];
-    return !is_depth(stored) || fabs((double)stored - z) > threshold;
+    if (!is_depth(stored)) return INFINITY;
+    double change = fabs((double)stored - z);
+    return (change > threshold ? change : -change) / (z * z);
 }
 
 static bool same_pose(const double *a, const double *b) {
@@ -87,10 +91,37 @@ static void add_points(PointCloud *cloud, const Observation *o, const View *v, i
             cloud->position[3 * i + (size_t)c] = (real)turned[c];
             cloud->colour[3 * i + (size_t)c] = (real)v->rgb[3 * p + c] / 255;
         }
-        cloud->moving[i] = v->other_depth && point_moves(v, point, p, options.moving_threshold);
+        cloud->moving[i] = (real)(v->other_depth ? depth_change(v, point, p, options.moving_threshold) : -INFINITY);
         cloud->pixel[i] = first_pixel + p;
         cloud->inside[i] = inside;
     }
+}
+
+static size_t count_changes(const PointCloud *cloud, double most) {
+    size_t count = 0;
+    for (size_t i = 0; i < cloud->count; i++) count += fabs((double)cloud->moving[i]) <= most;
+    return count;
+}
+
+// Most points stand still, so the median change is noise. Found by bisection, because it needs no memory.
+static double measure_noise(const PointCloud *cloud) {
+    static const double most = 1, of_median = 1.4826; // a normal distribution's standard deviation
+    size_t half = (count_changes(cloud, most) + 1) / 2;
+    double low = 0, high = most;
+    if (half == 0 || count_changes(cloud, low) >= half) return 0;
+    for (int step = 0; step < 24; step++) {
+        double middle = (low + high) / 2;
+        if (count_changes(cloud, middle) < half) low = middle;
+        else high = middle;
+    }
+    return of_median * high;
+}
+
+// From changes of depth to flags.
+static void set_flags(PointCloud *cloud) {
+    static const double times = 1.5; // the noise
+    cloud->noise = measure_noise(cloud);
+    for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = (double)cloud->moving[i] > times * cloud->noise;
 }
 
 Status unproject_frame(const Observation *o, int frame, UnprojectOptions options, PointCloud *out, Error *err) {
@@ -119,5 +150,6 @@ Status unproject_frame(const Observation *o, int frame, UnprojectOptions options
         }
         add_points(out, o, &v, view * (int)pixels, options);
     }
+    set_flags(out);
     return STATUS_OK;
 }

@@ -18,11 +18,12 @@ typedef struct PointCloud {
     real *moving;    // (n) 0 or 1
     int32_t *pixel;  // (n) (view position * H + row) * W + column
     uint8_t *inside; // (n) within the workspace box (1 without one)
+    double noise;    // of depth differences, a share of the squared depth, 1/m; 0 without flags
 } PointCloud;
 
 typedef struct UnprojectOptions {
     bool crop;               // points outside the box are left out
-    double moving_threshold; // zm in metres; 0: every flag is 0
+    double moving_threshold; // zm in metres, more where depth is noisier; 0: every flag is 0
 } UnprojectOptions;
 
 Status unproject_frame(const Observation *observation, int frame, UnprojectOptions options, PointCloud *out,

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "motion/flags.h"
+#include "motion/observe_bodies.h"
 #include "nn/backend.h"
 #include "nn/choose.h"
 
@@ -14,7 +15,10 @@
 // directions of time.
 enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024, HALF_POINTS = MOTION_NEXT_POINTS / 2, BOTH_WAYS = 8 };
 
-size_t motion_seen_points(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
+// Those that are looked at: how far they moved is measured.
+static size_t looked_at(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
+
+size_t motion_seen_points(const MotionOptions *o) { return looked_at(o) + (o->flags ? MOTION_STILL_POINTS : 0); }
 
 void motion_seen_free(MotionSeen *seen) {
     motion_field_free(&seen->field);
@@ -107,11 +111,13 @@ static Status see_frame(Tape *tape, const MotionOptions *o, const Observation *o
     return status == STATUS_OK ? device_status(tape->device, err) : status;
 }
 
+static RandomKey seen_key(const MotionOptions *o) { return (RandomKey){o->seed, RANDOM_FLOW, 0, 0}; }
+
 // Chooses the points with the smallest random keys.
 static Status choose_points(Tape *tape, const MotionOptions *o, const PointCloud *now, MotionField *out, Error *err) {
-    RandomKey key = {o->seed, RANDOM_FLOW, 0, 0};
+    RandomKey key = seen_key(o);
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
-    size_t count = 0, most = motion_seen_points(o);
+    size_t count = 0, most = looked_at(o);
     if (!items) return device_status(tape->device, err);
     for (size_t i = 0; i < now->count; i++)
         if (!o->flags || now->moving[i] > 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
@@ -142,7 +148,9 @@ static Status observe(Tape *tape, const MotionOptions *o, const Observation *obs
     }
     if (status != STATUS_OK || !o->velocity || observation->F < 2) return status;
     int F = observation->F;
-    return motion_from_clouds(tape, o, &cloud[(F - 1) % 2], &cloud[F % 2], &out->field, err);
+    const PointCloud *now = &cloud[(F - 1) % 2], *past = &cloud[F % 2];
+    status = motion_from_clouds(tape, o, now, past, &out->field, err);
+    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), now, past, &out->field, err) : status;
 }
 
 Status motion_observe(Tape *tape, const MotionOptions *o, const Observation *observation, MotionSeen *out, Error *err) {
@@ -302,11 +310,29 @@ static const real *turned_gradients(Tape *tape, const Observation *o, const real
     return tape_upload(tape, out, 9 * count, sizeof *out);
 }
 
+// The points that move.
+static Picked pick_bodies(Tape *tape, const MotionField *field) {
+    Picked out = {.index = tape_context(tape, (field->count + 1) * sizeof *out.index)};
+    for (size_t i = 0; out.index && i < field->count; i++)
+        if (field->body[i] >= 0) out.index[out.count++] = (int32_t)i;
+    return out;
+}
+
+static const real *pick_rows(Tape *tape, const Picked *picked, const real *rows, size_t width) {
+    real *out = tape_context(tape, (width * picked->count + 1) * sizeof *out);
+    for (size_t i = 0; out && i < picked->count; i++)
+        memcpy(out + width * i, rows + width * (size_t)picked->index[i], width * sizeof *out);
+    return out;
+}
+
 Flow motion_upload(Tape *tape, const Observation *o, const MotionField *field) {
     static const Observation still;
-    size_t count = field->count;
+    Picked picked = pick_bodies(tape, field);
+    size_t count = picked.count;
+    const real *x = pick_rows(tape, &picked, field->position, 3), *c = pick_rows(tape, &picked, field->colour, 3),
+               *motion = pick_rows(tape, &picked, field->motion, 3), *g = pick_rows(tape, &picked, field->gradient, 9);
     if (!o) o = &still;
-    FlowPoints points = {count, turned(tape, o, field->position, count),
-                         tape_upload(tape, field->colour, 3 * count, sizeof(real))};
-    return (Flow){points, turned(tape, o, field->motion, count), turned_gradients(tape, o, field->gradient, count)};
+    if (tape->device->failed) return (Flow){.points = {0}};
+    FlowPoints points = {count, turned(tape, o, x, count), tape_upload(tape, c, 3 * count, sizeof(real))};
+    return (Flow){points, turned(tape, o, motion, count), turned_gradients(tape, o, g, count)};
 }

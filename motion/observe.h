@@ -16,7 +16,7 @@
 
 // Raised with every change by which the same frames and options give other motion, so that motion that training kept
 // in a file is measured anew.
-enum { MOTION_VERSION = 1 };
+enum { MOTION_VERSION = 2 };
 
 typedef struct MotionOptions {
     bool crop;               // ignore points outside the workspace box
@@ -31,7 +31,7 @@ typedef struct MotionOptions {
 
 // Starts as {0}: no motion known.
 typedef struct MotionSeen {
-    MotionField field; // at points of the last frame
+    MotionField field; // at points of the last frame; with flags, flagged ones first, then some that are not
     size_t frames, flag_bytes;
     uint8_t *moving; // (frames, flag_bytes) one bit per pixel (view * H + row) * W + column; NULL: no pixel moves
 } MotionSeen;
@@ -47,7 +47,8 @@ size_t motion_seen_points(const MotionOptions *options);
 Status motion_observe(Tape *tape, const MotionOptions *options, const Observation *observation, MotionSeen *out,
                       Error *err);
 
-// Only the field, from the points of the last two frames with corrected flags (motion/flags.h).
+// Only the field, from the points of the last two frames with corrected flags (motion/flags.h), and each point with its
+// own motion as part of body 0: what rollout files of format 1.x began with.
 Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointCloud *now, const PointCloud *past,
                           MotionField *out, Error *err);
 
@@ -59,7 +60,8 @@ enum { MOTION_NEXT_POINTS = 512 }; // most points of a field to the next frame
 Status motion_to_next(Tape *tape, const MotionOptions *options, const Observation *frames, int index, RandomKey key,
                       MotionField *out, Error *err);
 
-// A field on the device, rotated as the observation is (NULL: not rotated); the memory belongs to the tape.
+// The moving points of a field on the device, rotated as the observation is (NULL: not rotated); the memory belongs to
+// the tape.
 Flow motion_upload(Tape *tape, const Observation *observation, const MotionField *field);
 
 #endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies among the points of a motion field: which points move as one, and how each body moved in the last time step.
+// First the field's points are linked where each one's motion predicts the other's; then each body is registered as a
+// whole, with all pixels that show it in the last two frames. Host memory.
+#ifndef VPD_MOTION_BODIES_H
+#define VPD_MOTION_BODIES_H
+
+#include "encoder/unproject.h"
+#include "motion/motion_field.h"
+
+#include <stdint.h>
+
+// A body whose points' mean is c now: a point at x was at R' (x - c) + c - t one time step before.
+typedef struct Body {
+    size_t count;        // points of the field
+    real centre[3];      // c, metres
+    real turn[9];        // R, row by row
+    real shift[3];       // t, metres
+    real field_residual; // median distance of the points' motions from the body's, metres: large where a body bends
+    real residual;       // of the last registration, metres; 0 without one
+    size_t pixels;       // that it was registered with
+    real fit;            // mean fit of its pixels, 0 to 1: low where it bends
+    bool bends;          // several motions that agree where they meet
+} Body;
+
+// Starts as {0}.
+typedef struct Bodies {
+    size_t points, count;
+    int32_t *body; // (points) index in `list`, -1: of none
+    Body *list;
+} Bodies;
+
+typedef struct BodyLengths {
+    double extent;        // X, metres
+    double colour_length; // lc, metres per unit of rgb
+} BodyLengths;
+
+void bodies_free(Bodies *bodies); // accepts {0}
+
+// *out is overwritten, not freed.
+Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err);
+
+// Registers each body with the moving points of the last frame and of the one before. body (now->count): the body of
+// each point of the last frame, or -1.
+Status bodies_register(const MotionField *field, const PointCloud *now, const PointCloud *past, BodyLengths lengths,
+                       Bodies *bodies, int32_t *body, Error *err);
+
+// Gives each of the field's first bodies->points points the number of its body, and its body's motion; -1 and no motion
+// if it has none.
+void bodies_put(const Bodies *bodies, MotionField *field);
+
+#endif

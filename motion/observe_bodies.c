@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "motion/observe_bodies.h"
+
+#include "motion/bodies.h"
+#include "nn/choose.h"
+
+#include <string.h>
+
+// Points of the frame that neither moved nor belong to a body, those with the smallest keys.
+static size_t choose_still(const PointCloud *now, const int32_t *body, RandomKey key, Keyed *items) {
+    size_t count = 0;
+    for (size_t i = 0; i < now->count; i++)
+        if (!(now->moving[i] > 0) && body[i] < 0) items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
+    choose_sort(items, count);
+    return count < MOTION_STILL_POINTS ? count : MOTION_STILL_POINTS;
+}
+
+static void copy_rows(const MotionField *from, MotionField *to) {
+    memcpy(to->position, from->position, 3 * from->count * sizeof *to->position);
+    memcpy(to->colour, from->colour, 3 * from->count * sizeof *to->colour);
+    memcpy(to->motion, from->motion, 3 * from->count * sizeof *to->motion);
+    memcpy(to->gradient, from->gradient, 9 * from->count * sizeof *to->gradient);
+    memcpy(to->body, from->body, from->count * sizeof *to->body);
+}
+
+// Behind the others.
+static Status add_still(const PointCloud *now, const Keyed *items, size_t count, MotionField *field, Error *err) {
+    MotionField all;
+    size_t moving = field->count;
+    Status status = motion_field_create(moving + count, &all, err);
+    if (status != STATUS_OK) return status;
+    if (moving) copy_rows(field, &all);
+    for (size_t i = 0; i < count; i++) {
+        size_t from = 3 * (size_t)items[i].index, to = 3 * (moving + i);
+        memcpy(all.position + to, now->position + from, 3 * sizeof *all.position);
+        memcpy(all.colour + to, now->colour + from, 3 * sizeof *all.colour);
+        all.body[moving + i] = -1;
+    }
+    motion_field_free(field);
+    *field = all;
+    return STATUS_OK;
+}
+
+Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const PointCloud *now, const PointCloud *past,
+                      MotionField *field, Error *err) {
+    int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
+    Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
+    BodyLengths lengths = {o->extent, o->colour_length};
+    Bodies bodies = {0};
+    if (tape->device->failed) return device_status(tape->device, err);
+    Status status = bodies_find(field, lengths, &bodies, err);
+    if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
+    if (status == STATUS_OK) status = add_still(now, items, choose_still(now, body, key, items), field, err);
+    if (status == STATUS_OK) bodies_put(&bodies, field);
+    bodies_free(&bodies);
+    return status;
+}

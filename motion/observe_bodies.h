@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bodies of an observation's field (motion/observe.h), and points of what stands still beside them. Host memory.
+#ifndef VPD_MOTION_OBSERVE_BODIES_H
+#define VPD_MOTION_OBSERVE_BODIES_H
+
+#include "encoder/unproject.h"
+#include "motion/observe.h"
+
+enum { MOTION_STILL_POINTS = 512 }; // most points of a field that stand still
+
+// Gives each point of a field of the last frame the number and the motion of its body (-1 and 0: it stands still), and
+// adds points of that frame that do not move, those with the smallest keys. If memory is short, the field stays as it
+// is.
+Status observe_bodies(Tape *tape, const MotionOptions *options, RandomKey key, const PointCloud *now,
+                      const PointCloud *past, MotionField *field, Error *err);
+
+#endif

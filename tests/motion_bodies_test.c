@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of a motion field: how many there are, which points are theirs, and how each moved, against known motions of
+// painted boxes whose pixels are drawn anew in each frame; and fields with few points, or equal ones.
+#include "motion/bodies.h"
+
+#include "base/random.h"
+#include "motion/rigid.h"
+#include "tests/test.h"
+
+enum { PIXELS = 400, SEEN = 60 };
+static const BodyLengths LENGTHS = {2, 1};
+
+typedef struct Thing {
+    double centre[3], half[3], turn[3], shift[3], colour[3];
+} Thing;
+
+typedef struct World {
+    MotionField field;
+    PointCloud now, past;
+} World;
+
+static double noise(uint32_t stream, size_t index) {
+    return 2 * (double)random_uniform((RandomKey){.seed = 8, .purpose = RANDOM_TEST, .step = stream}, index) - 1;
+}
+
+static PointCloud cloud_make(size_t count) {
+    PointCloud cloud = {.count = count, .capacity = count};
+    cloud.position = calloc(count + 1, 3 * sizeof *cloud.position);
+    cloud.colour = calloc(count + 1, 3 * sizeof *cloud.colour);
+    cloud.moving = calloc(count + 1, sizeof *cloud.moving);
+    cloud.pixel = calloc(count + 1, sizeof *cloud.pixel);
+    cloud.inside = calloc(count + 1, sizeof *cloud.inside);
+    for (size_t i = 0; i < count; i++) cloud.moving[i] = 1;
+    return cloud;
+}
+
+// A point of a thing's surface, with depth noise.
+static void draw(const Thing *t, uint32_t stream, size_t i, double error, real *x, real *c) {
+    for (size_t d = 0; d < 3; d++) {
+        double on = d == i % 3 ? (noise(stream, 4 * i) < 0 ? -1 : 1) : noise(stream, 4 * i + 1 + d);
+        x[d] = (real)(t->centre[d] + t->half[d] * on + error * noise(stream + 100, 3 * i + d));
+        c[d] = (real)t->colour[d];
+    }
+}
+
+static void motion_of(const Thing *t, real *motion) {
+    double step[6] = {t->turn[0], t->turn[1], t->turn[2], t->shift[0], t->shift[1], t->shift[2]};
+    for (size_t c = 0; c < RIGID_MOTION; c++) motion[c] = c < 9 && c % 4 == 0;
+    rigid_compose(step, motion);
+}
+
+// Pixels of the frame before, moved by the thing's motion where `moved`.
+static void draw_cloud(const Thing *t, size_t count, bool moved, double error, PointCloud *cloud) {
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < PIXELS; i++) {
+            real motion[RIGID_MOTION], centre[3], x[3], *out = cloud->position + 3 * (k * PIXELS + i);
+            motion_of(&t[k], motion);
+            for (size_t c = 0; c < 3; c++) centre[c] = (real)t[k].centre[c];
+            draw(&t[k], (uint32_t)(2 * k + moved), i, error, x, cloud->colour + 3 * (k * PIXELS + i));
+            if (moved) rigid_place(motion, centre, x, out);
+            else memcpy(out, x, sizeof x);
+        }
+}
+
+// The field's points are some of the last frame's pixels; their motion has errors.
+static void draw_field(const Thing *t, size_t count, double error, World *w) {
+    for (size_t j = 0; j < count * SEEN; j++) {
+        size_t k = j / SEEN, pixel = k * PIXELS + j % SEEN;
+        real motion[RIGID_MOTION], *x = w->field.position + 3 * j;
+        motion_of(&t[k], motion);
+        memcpy(x, w->now.position + 3 * pixel, 3 * sizeof *x);
+        memcpy(w->field.colour + 3 * j, w->now.colour + 3 * pixel, 3 * sizeof *x);
+        for (size_t c = 0; c < 3; c++) {
+            double before = t[k].centre[c];
+            for (size_t d = 0; d < 3; d++) {
+                before += (double)motion[3 * d + c] * ((double)x[d] - t[k].centre[d] - t[k].shift[d]);
+                w->field.gradient[9 * j + 3 * c + d] = (real)(c == d) - motion[3 * d + c];
+            }
+            w->field.motion[3 * j + c] = (real)((double)x[c] - before + error * noise(50, 3 * j + c));
+        }
+    }
+}
+
+static World world_make(const Thing *t, size_t count, double depth_error, double motion_error) {
+    World w = {{0}, cloud_make(count * PIXELS), cloud_make(count * PIXELS)};
+    Error err = {0};
+    draw_cloud(t, count, true, depth_error, &w.now);
+    draw_cloud(t, count, false, depth_error, &w.past);
+    assert_status_ok(motion_field_create(count * SEEN, &w.field, &err), err);
+    draw_field(t, count, motion_error, &w);
+    return w;
+}
+
+static void world_free(World *w) {
+    motion_field_free(&w->field);
+    point_cloud_free(&w->now);
+    point_cloud_free(&w->past);
+}
+
+// The error of where the body says that the thing's centre was, metres; -1 unless all its points are the body's alone.
+static double centre_error(const Thing *t, size_t k, const Bodies *b) {
+    int32_t body = b->body[k * SEEN];
+    for (size_t j = 0; j < b->points; j++)
+        if ((b->body[j] == body) != (j / SEEN == k)) return -1;
+    if (body < 0) return -1;
+    const Body *of = &b->list[body];
+    double sum = 0;
+    for (size_t c = 0; c < 3; c++) {
+        double before = (double)(of->centre[c] - of->shift[c]);
+        for (size_t d = 0; d < 3; d++)
+            before += (double)of->turn[3 * d + c] * (t[k].centre[d] + t[k].shift[d] - (double)of->centre[d]);
+        sum += (before - t[k].centre[c]) * (before - t[k].centre[c]);
+    }
+    return sqrt(sum);
+}
+
+static void check(const Thing *t, size_t count, double depth_error, double most) {
+    World w = world_make(t, count, depth_error, 0.002);
+    int32_t pixels[2 * PIXELS];
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&w.field, &w.now, &w.past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, count);
+    for (size_t k = 0; k < count; k++) {
+        double error = centre_error(t, k, &b);
+        if (!(error >= 0 && error < most))
+            fail_msg("body %zu: its centre is off by %g m, or points are wrong", k, error);
+    }
+    bodies_free(&b);
+    world_free(&w);
+}
+
+static const Thing RED = {{0, 0, 0.5}, {.1, .08, .09}, {.05, .1, -.08}, {.03, -.02, .01}, {.8, .1, .1}},
+                   BLUE = {{.5, .1, .5}, {.09, .1, .07}, {-.1, .02, .05}, {-.02, .03, -.04}, {.1, .2, .9}};
+
+static void finds_bodies_apart(void **state) {
+    (void)state;
+    check((Thing[]){RED, BLUE}, 2, 0, 0.001);
+}
+
+static void finds_one(void **state) {
+    (void)state;
+    check(&RED, 1, 0, 0.001);
+}
+
+// They meet face to face.
+static void finds_bodies_that_touch(void **state) {
+    (void)state;
+    Thing blue = BLUE;
+    for (int c = 0; c < 3; c++) blue.centre[c] = RED.centre[c];
+    blue.centre[0] += RED.half[0] + blue.half[0];
+    check((Thing[]){RED, blue}, 2, 0, 0.002);
+}
+
+static void same_motion_apart_is_two(void **state) {
+    (void)state;
+    Thing other = RED;
+    other.centre[1] += 0.5;
+    for (int c = 0; c < 3; c++) other.turn[c] = 0;
+    Thing first = RED;
+    for (int c = 0; c < 3; c++) first.turn[c] = 0;
+    check((Thing[]){first, other}, 2, 0, 0.001);
+}
+
+// 400 pixels with errors of up to 4 mm: their mean is known to a fraction of that.
+static void bears_noise(void **state) {
+    (void)state;
+    check((Thing[]){RED, BLUE}, 2, 0.004, 0.003);
+}
+
+static void few_points(void **state) {
+    (void)state;
+    for (size_t count = 0; count < 12; count++) { // all equal
+        MotionField field;
+        int32_t pixels[12];
+        Bodies b = {0};
+        Error err = {0};
+        PointCloud cloud = cloud_make(count);
+        assert_status_ok(motion_field_create(count, &field, &err), err);
+        assert_status_ok(bodies_find(&field, LENGTHS, &b, &err), err);
+        assert_int_equal(b.count, count > 0);
+        for (size_t i = 0; i < b.count; i++)
+            for (int c = 0; c < 9; c++) assert_close(b.list[i].turn[c], c % 4 == 0, 1e-6, 0);
+        assert_status_ok(bodies_register(&field, &cloud, &cloud, LENGTHS, &b, pixels, &err), err);
+        assert_int_equal(b.points, count);
+        for (size_t i = 0; i < count; i++) assert_true(b.body[i] >= -1 && b.body[i] < (int32_t)b.count);
+        bodies_free(&b);
+        motion_field_free(&field);
+        point_cloud_free(&cloud);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_one),
+        cmocka_unit_test(finds_bodies_apart),
+        cmocka_unit_test(finds_bodies_that_touch),
+        cmocka_unit_test(same_motion_apart_is_two),
+        cmocka_unit_test(bears_noise),
+        cmocka_unit_test(few_points),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The motion seen of a ball that flies over a floor: its points have bodies and their rigid motion, the floor's have
+// none, with exact depth and with noise.
+#include "base/random.h"
+#include "motion/observe.h"
+#include "tests/flow_movie.h"
+
+static const MotionOptions OPTIONS = {
+    .flags = true, .velocity = true, .moving_threshold = 0.005, .vote = 16, .colour_length = 1, .extent = 2, .seed = 3};
+
+typedef struct Seen {
+    Movie movie;
+    Device *device;
+    Tape tape;
+    MotionSeen seen;
+} Seen;
+
+// Errors of depth that are normal and grow with its square, as a sensor's do.
+static void add_noise(Movie *m, double share) {
+    for (size_t i = 0; i < MOVIE_IMAGES * MOVIE_PIXELS; i++) {
+        double sum = 0, z = (double)m->depth[i];
+        for (size_t k = 0; k < 12; k++)
+            sum += (double)random_uniform((RandomKey){.seed = 5, .purpose = RANDOM_TEST}, 12 * i + k);
+        m->depth[i] = (float)(z + share * z * z * (sum - 6));
+    }
+}
+
+static void see(Seen *s, MotionOptions options, double noise) {
+    Error err = {0};
+    movie_make(&s->movie);
+    add_noise(&s->movie, noise);
+    Observation two = s->movie.observation;
+    two.F = 2;
+    assert_status_ok(device_open("cpu", 1, &s->device, &err), err);
+    tape_init(&s->tape, s->device);
+    assert_status_ok(motion_observe(&s->tape, &options, &two, &s->seen, &err), err);
+}
+
+static void forget(Seen *s) {
+    motion_seen_free(&s->seen);
+    tape_free(&s->tape);
+    device_close(s->device);
+}
+
+// Distance from the ball's middle in the last frame; its radius is 0.3.
+static double from_middle(const real *x) {
+    double middle[3] = {-0.2, -0.1, 0.5}, sum = 0;
+    for (int c = 0; c < 3; c++) sum += pow((double)x[c] - middle[c] - MOVIE_STEP[c], 2);
+    return sqrt(sum);
+}
+
+typedef struct Counts {
+    size_t ball, ball_still, floor, floor_moving;
+} Counts;
+
+static Counts count(const MotionField *f) {
+    Counts n = {0};
+    for (size_t i = 0; i < f->count; i++) {
+        bool ball = from_middle(f->position + 3 * i) < 0.35, moves = f->body[i] >= 0;
+        if (ball) n.ball++, n.ball_still += !moves;
+        else n.floor++, n.floor_moving += moves;
+    }
+    return n;
+}
+
+// Where each point says that the ball's middle was.
+static void check_motion(const MotionField *f, double most) {
+    static const real grey[3] = {0.5f, 0.5f, 0.5f};
+    for (size_t i = 0; i < f->count; i++) {
+        double at[3] = {-0.2 + MOVIE_STEP[0], -0.1 + MOVIE_STEP[1], 0.5 + MOVIE_STEP[2]};
+        for (size_t c = 0; c < 3; c++) {
+            double moved = (double)f->motion[3 * i + c];
+            if (f->body[i] < 0) assert_true(moved == 0);
+            for (size_t d = 0; d < 3; d++) {
+                double g = (double)f->gradient[9 * i + 3 * c + d];
+                moved += g * (at[d] - (double)f->position[3 * i + d]);
+                if (f->body[i] < 0) assert_true(g == 0);
+            }
+            if (f->body[i] >= 0) assert_close(moved, MOVIE_STEP[c], most, 0);
+        }
+    }
+    double before[3];
+    assert_true(motion_field_at(f, 1, (double[3]){0, 0, 0.5}, grey, before) >= 0);
+}
+
+static void one_ball(void **state) {
+    (void)state;
+    static Seen s;
+    see(&s, OPTIONS, 0);
+    const MotionField *f = &s.seen.field;
+    Counts n = count(f);
+    assert_true(f->count <= motion_seen_points(&OPTIONS) && n.ball > 100 && n.floor > 400);
+    assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
+    for (size_t i = 0; i < f->count; i++) assert_true(f->body[i] >= -1 && f->body[i] < 4);
+    check_motion(f, 0.03); // pixels are 4 cm apart, and a ball's sides tell little of its turn
+    forget(&s);
+}
+
+// Noise of 1 cm at the ball, where flags of 5 mm would be everywhere.
+static void noise_is_no_motion(void **state) {
+    (void)state;
+    static Seen s;
+    see(&s, OPTIONS, 0.005);
+    Counts n = count(&s.seen.field);
+    assert_true(n.ball > 100 && n.floor > 400);
+    assert_true(n.floor_moving < n.floor / 100 && n.ball_still < n.ball / 5);
+    check_motion(&s.seen.field, 0.02);
+    forget(&s);
+}
+
+// Without flags nothing is known of bodies: every point has number 0 and its own motion.
+static void without_flags_all_is_one(void **state) {
+    (void)state;
+    static Seen s;
+    MotionOptions options = OPTIONS;
+    options.flags = false;
+    see(&s, options, 0);
+    assert_int_equal(s.seen.field.count, motion_seen_points(&options));
+    for (size_t i = 0; i < s.seen.field.count; i++) assert_true(s.seen.field.body[i] == 0);
+    forget(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_ball),
+        cmocka_unit_test(noise_is_no_motion),
+        cmocka_unit_test(without_flags_all_is_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
