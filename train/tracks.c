@@ -55,12 +55,13 @@ static size_t count_bodies(const MotionField *field) {
     return (size_t)(most + 1);
 }
 
-// The points of body b and where they were, at the start of `now` and `before` (count, 3).
-static size_t points_of(const Frame *f, size_t b, real *now, real *before) {
+// The points of body b, where they were, and their colours (count, 3); `colour` may be NULL.
+static size_t points_of(const Frame *f, size_t b, real *now, real *before, real *colour) {
     size_t count = 0;
     for (size_t i = 0; i < f->field->count; i++) {
         if ((long)f->field->body[i] != (long)b) continue;
         memcpy(now + 3 * count, f->field->position + 3 * i, 3 * sizeof *now);
+        if (colour) memcpy(colour + 3 * count, f->field->colour + 3 * i, 3 * sizeof *colour);
         memcpy(before + 3 * count++, f->before + 3 * i, 3 * sizeof *before);
     }
     return count;
@@ -81,7 +82,7 @@ static Status frame_make(const MotionField *field, Frame *out, Error *err) {
     real *now = out->before + 3 * field->count, *then = now + 3 * field->count;
     for (size_t i = 0; i < 3 * field->count; i++) out->before[i] = field->position[i] - field->motion[i];
     for (size_t b = 0; b < out->bodies; b++) {
-        size_t count = points_of(out, b, now, then);
+        size_t count = points_of(out, b, now, then, NULL);
         out->moves[b] = count >= LEAST_POINTS;
         if (out->moves[b]) out->motion[b] = rigid_motion_fit(count, then, now);
     }
@@ -146,29 +147,26 @@ static void track_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *
     }
 }
 
-// The colours of nodes, which are points of the field.
-static void colours_of(const MotionField *field, size_t count, const real *node, real *colour) {
-    for (size_t n = 0; n < count; n++)
-        for (size_t i = 0; i < field->count; i++)
-            if (!memcmp(field->position + 3 * i, node + 3 * n, 3 * sizeof *node))
-                memcpy(colour + 3 * n, field->colour + 3 * i, 3 * sizeof *colour);
+// Adds body b of a frame; `x` has room for 9 numbers of each point.
+static Status add_body(Tracks *t, const TrackOptions *o, const Frame *frame, size_t b, int after, real *x, Error *err) {
+    size_t points = frame->field->count, chosen[BODY_NODES], body = t->set.bodies;
+    real *before = x + 3 * points, *colours = before + 3 * points, colour[3 * BODY_NODES];
+    size_t count = points_of(frame, b, x, before, colours);
+    if (!count) return STATUS_OK;
+    Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
+    if (status == STATUS_OK) status = reserve(t, err);
+    if (status != STATUS_OK) return status;
+    for (size_t n = 0; n < t->set.nodes - t->set.first_node[body]; n++)
+        memcpy(colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colour);
+    track_body(t, o, body, frame + 1, after, colour);
+    return STATUS_OK;
 }
 
 static Status add_bodies(Tracks *t, const TrackOptions *o, const Frame *frame, int after, Error *err) {
-    size_t points = frame->field->count;
-    real *now = malloc(6 * points * sizeof *now), colour[3 * BODY_NODES] = {0};
-    Status status = now ? STATUS_OK : out_of_memory(err);
-    for (size_t b = 0; b < frame->bodies && status == STATUS_OK; b++) {
-        size_t count = points_of(frame, b, now, now + 3 * points), body = t->set.bodies;
-        if (!count) continue;
-        status = body_set_add_points(&t->set, count, now, now + 3 * points, err);
-        if (status == STATUS_OK) status = reserve(t, err);
-        if (status != STATUS_OK) break;
-        size_t first = t->set.first_node[body];
-        colours_of(frame->field, t->set.first_node[body + 1] - first, t->set.now + 3 * first, colour);
-        track_body(t, o, body, frame + 1, after, colour);
-    }
-    free(now);
+    real *x = malloc(9 * frame->field->count * sizeof *x);
+    Status status = x ? STATUS_OK : out_of_memory(err);
+    for (size_t b = 0; b < frame->bodies && status == STATUS_OK; b++) status = add_body(t, o, frame, b, after, x, err);
+    free(x);
     return status;
 }
 
@@ -250,6 +248,7 @@ static Status append_body(Tracks *t, const Tracks *from, size_t b, Error *err) {
     if (status != STATUS_OK) return status;
     memcpy(t->set.now + 3 * row, from->set.now + 3 * first, 3 * count * sizeof *t->set.now);
     memcpy(t->set.before + 3 * row, from->set.before + 3 * first, 3 * count * sizeof *t->set.before);
+    memcpy(t->set.normal + 3 * row, from->set.normal + 3 * first, 3 * count * sizeof *t->set.normal);
     memcpy(t->motion + steps * body, from->motion + steps * b, (size_t)from->steps[b] * sizeof *t->motion);
     t->steps[body] = from->steps[b];
     return STATUS_OK;

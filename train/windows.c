@@ -93,6 +93,7 @@ static Status add_body(Windows *w, const double turn[9], size_t from, Error *err
     for (size_t i = 0; i < count; i++) {
         turn_point(turn, all->now + 3 * (first + i), w->set.now + 3 * (row + i));
         turn_point(turn, all->before + 3 * (first + i), w->set.before + 3 * (row + i));
+        turn_point(turn, all->normal + 3 * (first + i), w->set.normal + 3 * (row + i));
     }
     return STATUS_OK;
 }
