@@ -168,6 +168,21 @@ static Status keep_source(const EpisodeInfo *info, const Frames *history, Rollou
     return set_surroundings(info, out, err);
 }
 
+// The points that move: a file does not say which ones stand still.
+static Status keep_motion(const MotionField *seen, MotionField *out, Error *err) {
+    size_t count = 0, row = 0;
+    for (size_t i = 0; i < seen->count; i++) count += seen->body[i] >= 0;
+    Status status = motion_field_create(count, out, err);
+    for (size_t i = 0; i < seen->count && status == STATUS_OK; i++) {
+        if (seen->body[i] < 0) continue;
+        memcpy(out->position + 3 * row, seen->position + 3 * i, 3 * sizeof(real));
+        memcpy(out->colour + 3 * row, seen->colour + 3 * i, 3 * sizeof(real));
+        memcpy(out->motion + 3 * row, seen->motion + 3 * i, 3 * sizeof(real));
+        memcpy(out->gradient + 9 * row++, seen->gradient + 9 * i, 9 * sizeof(real));
+    }
+    return status;
+}
+
 // Encodes the input frames on the tape. The motion field found in them is kept in the rollout, if its steps need it.
 static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, RolloutFile *out, Scene *scene,
                      Error *err) {
@@ -177,10 +192,7 @@ static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, R
     if (status == STATUS_OK)
         status = vpd_encode(&w->tape, w->model, &w->scene, &o, &seen, (EncodeOptions){.key = key}, scene, err);
     out->has_motion = gnn_has_node_velocity(&w->model->dynamics->config);
-    if (out->has_motion) {
-        out->motion = seen.field;
-        seen.field = (MotionField){0};
-    }
+    if (status == STATUS_OK && out->has_motion) status = keep_motion(&seen.field, &out->motion, err);
     motion_seen_free(&seen);
     return status;
 }
