@@ -120,7 +120,7 @@ static Status find_motion(const CommandLine *line, RolloutFile *file, Error *err
     Status status = session_open_for(&session, &options, file, command_argument(line, 0), err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session.model);
-    status = rollout_find_motion(&workspace, file, err);
+    status = rollout_convert(&workspace, file, err);
     rollout_workspace_free(&workspace);
     session_close(&session);
     return status;

@@ -76,6 +76,16 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     return status;
 }
 
+// A file that a model without bodies made belongs to this one from now on.
+static void take_over(const CommandLine *line, const char *path, const Session *session, RolloutFile *rollout) {
+    log_warning(
+        &line->log,
+        "%s: made by another model, %s; found the bodies of its particles. Their features are drawn well only if "
+        "both models have the same encoder and renderer",
+        path, rollout->checkpoint);
+    session_sign(session, rollout);
+}
+
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
@@ -93,12 +103,16 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
                          "--steps: give the number of steps by which the rollout %s is to be continued", path);
     Status status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
-    if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
+    options.raw = session_is_raw(rollout);
+    if (status == STATUS_OK) status = session_open(session, &options, err);
+    bool former = status == STATUS_OK && rollout_is_former(session->model, rollout);
+    if (status == STATUS_OK && !former) status = session_check(session, rollout, path, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
     status = rollout_simulate(&workspace, rollout, (size_t)steps, &line->log, err);
     rollout_workspace_free(&workspace);
+    if (status == STATUS_OK && former) take_over(line, path, session, rollout);
     return status;
 }
 

@@ -41,7 +41,7 @@ typedef struct EditReport {
 
 // Replaces a rollout by its state at `step`: that step becomes the present, the steps before it become the past sets,
 // and the motion field is that of the particles at that step. Step 0 of a file of format 1.x is an error; call
-// rollout_find_motion first.
+// rollout_convert first.
 Status edit_take_step(RolloutFile *file, size_t step, Error *err);
 
 // Takes the step and applies all edits. `log` (may be NULL) is told of edits that are left out because their selection

@@ -20,7 +20,7 @@
 // only for the positions they were found for: if the attribute ties_of differs from the hash of all positions, another
 // program changed the file, and they are ignored.
 // Files of format 1.x are read too. Instead of /motion/ they hold pixel clouds: cloud_positions f32 [P,3], cloud_colour
-// u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which rollout_find_motion computes the motion
+// u8 [P,3] and cloud_moving u8 [P] (optional) of /now/ and /past/, from which rollout_convert computes the motion
 // field when it is needed. They are never written.
 #ifndef VPD_FILES_ROLLOUT_FILE_H
 #define VPD_FILES_ROLLOUT_FILE_H

@@ -326,7 +326,7 @@ static bool changes_features(const Vpd *model) {
 // Makes room for `more` steps, and sets their times and poses.
 static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) {
     size_t steps = r->steps + more, N = r->sets[0].N, D = r->sets[0].D, poses = 16 * (size_t)r->V;
-    bool change = changes_features(model), moving = r->camera_frames > 1;
+    bool change = changes_features(model) || r->features, moving = r->camera_frames > 1;
     bool good = grow(&r->positions, steps * 3 * N, sizeof *r->positions) && grow(&r->time, steps + 1, sizeof *r->time);
     if (good && change) good = grow(&r->features, steps * D * N, sizeof *r->features);
     if (good && moving) good = grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
@@ -365,54 +365,10 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
     return STATUS_OK;
 }
 
-// ---- files of format 1.x
-
-// The points of a cloud; without flags in the file, none is moving.
-static PointCloud load_cloud(Tape *tape, const RolloutCloud *from) {
-    size_t P = from->count;
-    PointCloud cloud = {.count = P,
-                        .position = tape_context(tape, (3 * P + 1) * sizeof(real)),
-                        .colour = tape_context(tape, (3 * P + 1) * sizeof(real)),
-                        .moving = tape_context(tape, (P + 1) * sizeof(real))};
-    if (tape->device->failed) return (PointCloud){0};
-    for (size_t i = 0; i < 3 * P; i++) cloud.position[i] = (real)from->positions[i];
-    for (size_t i = 0; i < 3 * P; i++) cloud.colour[i] = (real)from->colour[i] / 255;
-    for (size_t i = 0; i < P; i++) cloud.moving[i] = from->moving && from->moving[i];
-    return cloud;
-}
-
-static void forget_motion(RolloutFile *r) {
-    motion_field_free(&r->motion);
-    free(r->motion_owner);
-    r->motion_owner = NULL;
-    r->has_motion = false;
-}
-
-Status rollout_find_motion(RolloutWorkspace *w, RolloutFile *r, Error *err) {
-    Device *device = w->model->device;
-    Status status = STATUS_OK;
-    if (!rollout_lacks_motion(r)) return STATUS_OK;
-    tape_reset(&w->tape);
-    // Without the cloud of past particles the motion is unknown, which differs from no motion.
-    bool known = r->clouds[1].count > 0 || (r->set_count > 1 && r->sets[1].N == 0);
-    if (known && gnn_has_node_velocity(&w->model->dynamics->config)) {
-        PointCloud now = load_cloud(&w->tape, &r->clouds[0]), past = load_cloud(&w->tape, &r->clouds[1]);
-        MotionOptions options = vpd_motion_options(w->model);
-        status = motion_from_clouds(&w->tape, &options, &now, &past, &r->motion, err);
-        r->has_motion = status == STATUS_OK;
-    }
-    if (status == STATUS_OK) status = rollout_tie(r, device, err);
-    if (status == STATUS_OK) rollout_free_clouds(r);
-    else forget_motion(r); // the clouds stay, so that it can be found again
-    return status;
-}
-
-// ---- many steps
-
 Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const Log *log, Error *err) {
     Progress progress;
     size_t first = r->steps;
-    Status status = rollout_find_motion(w, r, err);
+    Status status = rollout_convert(w, r, err);
     if (status != STATUS_OK || steps == 0) return status;
     status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
     if (status == STATUS_OK) status = extend(w->model, r, steps, err);

@@ -71,6 +71,67 @@ static void go_on(void **state) {
     close_world(&world);
 }
 
+// A model with bodies, whose particles have D features.
+static void open_bodies(World *world, int D) {
+    Config config;
+    Error err;
+    char features[32];
+    open_world(world);
+    snprintf(features, sizeof features, "model.D=%d", D);
+    const char *const pairs[] = {features, "gnn.graph=bodies"};
+    config = world->session.meta.config;
+    assert_status_ok(config_set(&config, 2, pairs, &err), err);
+    assert_status_ok(config_resolve(&config, &err), err);
+    rollout_workspace_free(&world->workspace);
+    vpd_free(world->session.model);
+    world->session.model = NULL;
+    assert_status_ok(vpd_create(&config, world->session.device, &world->session.model, &err), err);
+    rollout_workspace_init(&world->workspace, world->session.model);
+}
+
+// Every moving particle has a body, which falls as the motion field said.
+static void assert_falls(const RolloutFile *file, const uint8_t *moving) {
+    const RolloutSet *now = &file->sets[0];
+    double down = 0, count = 0;
+    assert_true(now->body && now->before && file->set_count == 1 && !file->sets[1].positions);
+    assert_true(!file->has_motion && !file->motion.position && !file->motion_owner && !rollout_lacks_motion(file));
+    for (size_t i = 0; i < now->N; i++) {
+        assert_true((now->body[i] >= 0) == now->moving[i] && now->moving[i] <= moving[i]);
+        if (!now->moving[i]) assert_memory_equal(now->before + 3 * i, now->positions + 3 * i, 12);
+        else down += (double)now->before[3 * i + 2] - (double)now->positions[3 * i + 2], count++;
+    }
+    assert_true(count > 8 && down / count > 0.005);
+}
+
+static void become_bodies(void **state) {
+    (void)state;
+    World world;
+    Error err;
+    RolloutFile old = read_old(0);
+    int D = (int)old.sets[0].D;
+    open_bodies(&world, D);
+    for (int minor = 0; minor < 2; minor++) {
+        RolloutFile file = read_old(minor);
+        assert_status_ok(rollout_simulate(&world.workspace, &file, 0, NULL, &err), err);
+        assert_falls(&file, old.sets[0].moving);
+        size_t steps = file.steps;
+        assert_status_ok(rollout_simulate(&world.workspace, &file, 2, NULL, &err), err);
+        assert_int_equal(file.steps, steps + 2);
+        rollout_file_free(&file);
+    }
+    RolloutFile file = read_old(0);
+    free(file.sets[0].moving), file.sets[0].moving = NULL;
+    assert_status_error(rollout_convert(&world.workspace, &file, &err), STATUS_BAD_INPUT, err, "found no moving flags");
+    assert_true(!file.sets[0].body && file.set_count == 2);
+    rollout_file_free(&file);
+    close_world(&world);
+    open_bodies(&world, D + 1);
+    assert_status_error(rollout_simulate(&world.workspace, &old, 0, NULL, &err), STATUS_BAD_INPUT, err,
+                        "a model with another encoder made it");
+    close_world(&world);
+    rollout_file_free(&old);
+}
+
 static Status edit(RolloutFile *file, const char *text, size_t step, Error *err) {
     Device *device = NULL;
     EditReport report;
@@ -92,7 +153,7 @@ static void are_edited(void **state) {
     for (int minor = 0; minor < 2; minor++) {
         RolloutFile file = read_old(minor), wanted = read_old(minor);
         assert_status_error(edit(&file, up, 0, &err), STATUS_BAD_INPUT, err, "--steps 0 -o NEW.h5\" converts it");
-        assert_status_ok(rollout_find_motion(&world.workspace, &file, &err), err);
+        assert_status_ok(rollout_convert(&world.workspace, &file, &err), err);
         assert_status_ok(edit(&file, up, 0, &err), err);
         assert_status_ok(rollout_simulate(&world.workspace, &file, 1, NULL, &err), err);
         assert_step(&file, wanted.positions, 0.5);
@@ -115,11 +176,11 @@ static void are_tried_again(void **state) {
     RolloutFile file = read_old(0);
     size_t N = file.sets[1].N;
     file.sets[1].N = (size_t)INT32_MAX + 1;
-    assert_status_error(rollout_find_motion(&world.workspace, &file, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(rollout_convert(&world.workspace, &file, &err), STATUS_BAD_INPUT, err,
                         "expected at most 2^31 - 1 particles");
     assert_true(rollout_lacks_motion(&file) && !file.has_motion && !file.motion.position && !file.motion_owner);
     file.sets[1].N = N;
-    assert_status_ok(rollout_find_motion(&world.workspace, &file, &err), err);
+    assert_status_ok(rollout_convert(&world.workspace, &file, &err), err);
     assert_true(!rollout_lacks_motion(&file) && file.has_motion && file.motion.count > 8 && file.motion_owner);
     rollout_file_free(&file);
     close_world(&world);
@@ -176,6 +237,7 @@ static void wrong_clouds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(go_on), cmocka_unit_test(are_edited),
-                                       cmocka_unit_test(are_tried_again), cmocka_unit_test(wrong_clouds)};
+                                       cmocka_unit_test(become_bodies), cmocka_unit_test(are_tried_again),
+                                       cmocka_unit_test(wrong_clouds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

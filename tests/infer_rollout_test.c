@@ -96,6 +96,28 @@ static void a_saved_rollout_goes_on(void **state) {
     }
 }
 
+// A file may hold features of each step for a model that does not change them.
+static void features_are_kept(void **state) {
+    (void)state;
+    static const char *const bodies[] = {"gnn.graph=bodies", NULL};
+    World world;
+    Error err = {0};
+    world_open(&world, WORLD_PLAIN);
+    for (int form = 0; form < 2; form++) {
+        RolloutFile r;
+        world_model(&world, form ? bodies : NULL, true);
+        assert_status_ok(world_rollout(&world, 0, 1, 1, &r, &err), err);
+        size_t numbers = r.sets[0].N * r.sets[0].D;
+        assert_null(r.features);
+        r.features = malloc(numbers * sizeof *r.features);
+        for (size_t i = 0; i < numbers; i++) r.features[i] = (float)(i % 7);
+        assert_status_ok(rollout_simulate(&world.workspace, &r, 40, NULL, &err), err);
+        assert_memory_equal(r.features + 40 * numbers, r.features, numbers * sizeof *r.features);
+        rollout_file_free(&r);
+    }
+    world_close(&world);
+}
+
 static void memory_stays_bounded(void **state) {
     (void)state;
     World world;
@@ -303,10 +325,15 @@ static void sessions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untrained_stands_still), cmocka_unit_test(a_saved_rollout_goes_on),
-        cmocka_unit_test(memory_stays_bounded),   cmocka_unit_test(odd_inputs_work),
-        cmocka_unit_test(views_and_strides),      cmocka_unit_test(episodes_by_name),
-        cmocka_unit_test(what_goes_wrong),        cmocka_unit_test(sessions),
+        cmocka_unit_test(untrained_stands_still),
+        cmocka_unit_test(a_saved_rollout_goes_on),
+        cmocka_unit_test(features_are_kept),
+        cmocka_unit_test(memory_stays_bounded),
+        cmocka_unit_test(odd_inputs_work),
+        cmocka_unit_test(views_and_strides),
+        cmocka_unit_test(episodes_by_name),
+        cmocka_unit_test(what_goes_wrong),
+        cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
