@@ -168,7 +168,7 @@ static Status check(const Windows *w, const WindowSource *source, Error *err) {
     int longest = t->longest;
     if (!t->set.windows)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected moving bodies, found none in any frame of the %d training episodes; set "
+                         "%s: expected moving bodies, found none in any frame of the training episodes (%d); set "
                          "gnn.moving_threshold (now %.3g m), or train without motion (gnn.graph=none)",
                          c->data.path, source->data->episode_count, c->gnn.moving_threshold);
     if (w->with[longest]) return STATUS_OK;

@@ -129,12 +129,12 @@ static void report(Device *device, bool ok) {
     if (!ok) device_fail(device, STATUS_FAILED, "message: the matrix product failed");
 }
 
-// mean[o] = sum over threads / count
-static void finish_mean_of_others(const MessageArgs *m, const WorkPlan *plan, const Work *w, int thread, int threads) {
+// mean[o] = sum over parts / count
+static void finish_mean_of_others(const MessageArgs *m, const WorkPlan *plan, int thread, int threads) {
     size_t n = m->out, first, last;
     thread_range(m->edges.others, thread, threads, &first, &last);
     memset(m->mean + first * n, 0, (last - first) * n * sizeof(real));
-    add_others(plan, w, thread, threads, first * n, last * n, m->mean);
+    add_others(plan, first * n, last * n, m->mean);
     for (size_t o = first; o < last; o++)
         for (size_t j = 0; m->edges.count[o] > 0 && j < n; j++) m->mean[o * n + j] /= (real)m->edges.count[o];
 }
@@ -161,15 +161,14 @@ void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
     size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
-        int t = omp_get_thread_num(), threads = omp_get_num_threads();
-        Work w = work_of_thread(&plan, m, t);
-        size_t first, last;
-        thread_range(chunks, t, threads, &first, &last);
-        for (size_t c = first; c < last; c++) ok = forward_chunk(m, &w, chunk_at(m, c)) && ok;
-        if (m->mean_kind == MEAN_OTHER) {
-#pragma omp barrier
-            finish_mean_of_others(m, &plan, &w, t, threads);
+#pragma omp for schedule(static)
+        for (int p = 0; p < plan.parts; p++) {
+            Work w = work_of_part(&plan, m, p);
+            size_t first, last;
+            thread_range(chunks, p, plan.parts, &first, &last);
+            for (size_t c = first; c < last; c++) ok = forward_chunk(m, &w, chunk_at(m, c)) && ok;
         }
+        if (m->mean_kind == MEAN_OTHER) finish_mean_of_others(m, &plan, omp_get_thread_num(), omp_get_num_threads());
     }
     report(device, ok);
     arena_release(&device->scratch, mark);
@@ -340,12 +339,12 @@ static bool backward_chunk(const MessageArgs *m, const Work *w, const Sums *s, C
 }
 
 // Gradients of terms by other end: the same sum for each such term.
-static void finish_others(const MessageArgs *m, const WorkPlan *plan, const Work *w, int thread, int threads) {
+static void finish_others(const MessageArgs *m, const WorkPlan *plan, int thread, int threads) {
     size_t first, last;
     thread_range(m->edges.others, thread, threads, &first, &last);
     for (size_t i = 0; i < m->term_count; i++)
         if (m->terms[i].kind == TERM_OTHER && m->terms[i].dx)
-            add_others(plan, w, thread, threads, first * m->hidden, last * m->hidden, m->terms[i].dx);
+            add_others(plan, first * m->hidden, last * m->hidden, m->terms[i].dx);
 }
 
 void CPU_FN(message_backward)(Device *device, const MessageArgs *m) {
@@ -361,14 +360,16 @@ void CPU_FN(message_backward)(Device *device, const MessageArgs *m) {
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
-        Work w = work_of_thread(&plan, m, t);
-        Sums sums = sums_of(&plan, m, &w);
-        size_t first, last;
-        thread_range(chunks, t, threads, &first, &last);
-        for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, chunk_at(m, c), scatter) && ok;
-#pragma omp barrier
-        add_sums(&plan, &w, t, threads);
-        if (scatter) finish_others(m, &plan, &w, t, threads);
+#pragma omp for schedule(static)
+        for (int p = 0; p < plan.parts; p++) {
+            Work w = work_of_part(&plan, m, p);
+            Sums sums = sums_of(&plan, m, &w);
+            size_t first, last;
+            thread_range(chunks, p, plan.parts, &first, &last);
+            for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, chunk_at(m, c), scatter) && ok;
+        }
+        add_sums(&plan, t, threads);
+        if (scatter) finish_others(m, &plan, t, threads);
     }
     report(device, ok);
     arena_release(&device->scratch, mark);

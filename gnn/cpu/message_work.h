@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks of rows, buffers of a thread, and sums over threads for gnn/cpu/message.c.
+// Chunks of rows, the buffers of a part of them, and sums over the parts for gnn/cpu/message.c.
 #ifndef VPD_GNN_CPU_MESSAGE_WORK_H
 #define VPD_GNN_CPU_MESSAGE_WORK_H
 
@@ -26,7 +26,7 @@ static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
     return (Chunk){index * per, groups, index * per * k, groups * k};
 }
 
-// A thread's buffers. `sums` holds its part of the gradients of weights, `others` its sums by other end.
+// A part's buffers. `sums` holds its part of the gradients of weights, `others` its sums by other end.
 typedef struct Work {
     real *group, *a, *ha, *b, *hb, *y, *line;
     real *sums, *others;
@@ -34,7 +34,7 @@ typedef struct Work {
     const struct WorkPlan *plan;
 } Work;
 
-// op(weight) (k, n), which all chunks multiply with. Each thread packs its own copy.
+// op(weight) (k, n), which all chunks multiply with. Each part packs its own copy.
 typedef struct Factor {
     const real *weight;
     Transpose turned;
@@ -43,7 +43,7 @@ typedef struct Factor {
 
 enum { MESSAGE_MAX_FACTORS = 2 * (MESSAGE_MAX_TERMS + 2) };
 
-// A gradient that is summed over threads.
+// A gradient that is summed over the parts.
 typedef struct SumSlot {
     real *to;
     size_t offset, size;
@@ -53,7 +53,9 @@ enum { MESSAGE_MAX_SLOTS = MESSAGE_MAX_TERMS + 8 };
 
 typedef struct WorkPlan {
     real *memory;
-    size_t stride;                 // elements per thread
+    int parts;
+    size_t stride;                 // elements per part
+    size_t sums_at, others_at;     // elements, within a part
     size_t chunk_rows, widest;     // widest = max(hidden, out)
     size_t sums_size, others_size; // elements
     size_t slot_count;
@@ -82,18 +84,20 @@ static inline void plan_factor(WorkPlan *plan, Transpose turned, size_t rows, si
     plan->packed_size += padded(matmul_packed_size(plan->precision, k, n));
 }
 
-// Allocates one block of scratch memory for all threads; false if memory is short.
+// Allocates one block of scratch memory for all parts; false if memory is short.
 static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
-    size_t rows = plan->chunk_rows;
-    plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(rows * plan->widest) + padded(plan->widest) +
-                   plan->sums_size + padded(plan->others_size) + plan->packed_size;
-    plan->memory = device_scratch(device, plan->stride * (size_t)device->threads);
+    plan->parts = sum_parts(chunk_count(m->edges.groups, chunk_groups(m)));
+    plan->sums_at =
+        padded(chunk_groups(m) * m->hidden) + 5 * padded(plan->chunk_rows * plan->widest) + padded(plan->widest);
+    plan->others_at = plan->sums_at + plan->sums_size;
+    plan->stride = plan->others_at + padded(plan->others_size) + plan->packed_size;
+    plan->memory = device_scratch(device, plan->stride * (size_t)plan->parts);
     return plan->memory != NULL;
 }
 
-static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread) {
+static inline Work work_of_part(const WorkPlan *plan, const MessageArgs *m, int part) {
     size_t block = padded(plan->chunk_rows * plan->widest);
-    real *at = plan->memory + plan->stride * (size_t)thread;
+    real *at = plan->memory + plan->stride * (size_t)part;
     Work w = {.group = at, .plan = plan};
     w.a = at + padded(chunk_groups(m) * m->hidden);
     w.ha = w.a + block;
@@ -101,8 +105,8 @@ static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, in
     w.hb = w.b + block;
     w.y = w.hb + block;
     w.line = w.y + block;
-    w.sums = w.line + padded(plan->widest);
-    w.others = w.sums + plan->sums_size;
+    w.sums = at + plan->sums_at;
+    w.others = at + plan->others_at;
     w.packed = w.others + padded(plan->others_size);
     for (size_t i = 0; i < plan->factor_count; i++) {
         const Factor *f = &plan->factors[i];
@@ -128,26 +132,23 @@ static inline bool add_weight_gradient(const Work *w, size_t rows, size_t k, siz
     return matmul(w->plan->precision, TRANSPOSED, PLAIN, k, n, rows, x, k, d, n, 1, sum, n);
 }
 
-// This thread's share of adding all threads' parts to the gradients, in thread order.
-static inline void add_sums(const WorkPlan *plan, const Work *own, int thread, int threads) {
-    const real *part0 = own->sums - plan->stride * (size_t)thread;
+// This thread's share of adding all parts to the gradients, in their order.
+static inline void add_sums(const WorkPlan *plan, int thread, int threads) {
     for (size_t s = 0; s < plan->slot_count; s++) {
         const SumSlot *slot = &plan->slots[s];
         size_t first, last;
         thread_range(slot->size, thread, threads, &first, &last);
-        for (int t = 0; slot->to && t < threads; t++) {
-            const real *part = part0 + plan->stride * (size_t)t + slot->offset;
+        for (int p = 0; slot->to && p < plan->parts; p++) {
+            const real *part = plan->memory + plan->stride * (size_t)p + plan->sums_at + slot->offset;
             for (size_t i = first; i < last; i++) slot->to[i] += part[i];
         }
     }
 }
 
-// to[i] += sum over threads of others[i], for lines [first, last) of `width`.
-static inline void add_others(const WorkPlan *plan, const Work *own, int thread, int threads, size_t first, size_t last,
-                              real *to) {
-    const real *part0 = own->others - plan->stride * (size_t)thread;
-    for (int t = 0; t < threads; t++) {
-        const real *part = part0 + plan->stride * (size_t)t;
+// to[i] += sum over parts of others[i], for elements [first, last).
+static inline void add_others(const WorkPlan *plan, size_t first, size_t last, real *to) {
+    for (int p = 0; p < plan->parts; p++) {
+        const real *part = plan->memory + plan->stride * (size_t)p + plan->others_at;
         for (size_t i = first; i < last; i++) to[i] += part[i];
     }
 }

@@ -25,8 +25,11 @@ static inline size_t chunk_size(size_t rows, size_t chunk, size_t index) {
     return left < chunk ? left : chunk;
 }
 
-// The contiguous range [first, last) of `count` chunks that thread t of n takes: fixed by (count, t, n) alone, so sums
-// over a thread's chunks repeat bit for bit with the same number of threads.
+// How many parts the chunks of an op are summed in. It does not depend on the number of threads, and neither do the
+// bits of sums that are made part by part and added in the order of the parts.
+static inline int sum_parts(size_t chunks) { return chunks < 2 ? 1 : chunks < 64 ? (int)(chunks + 1) / 2 : 32; }
+
+// The contiguous range [first, last) of `count` chunks that part or thread t of n takes: fixed by (count, t, n) alone.
 static inline void thread_range(size_t count, int t, int n, size_t *first, size_t *last) {
     *first = count * (size_t)t / (size_t)n;
     *last = count * (size_t)(t + 1) / (size_t)n;

@@ -5,8 +5,6 @@
 #include "nn/cpu/functions.h"
 #include "nn/matmul.h"
 
-#include <omp.h>
-
 static void report(Device *device, bool ok, const LinearArgs *a) {
     if (!device_stopped(device) && !ok)
         device_fail(device, STATUS_FAILED, "linear (%zu,%zu)x(%zu,%zu): the matrix product failed", a->rows, a->in,
@@ -43,18 +41,17 @@ static bool add_weight_gradient(Precision precision, const LinearArgs *a, size_t
 void CPU_FN(linear_backward)(Device *device, const LinearArgs *a) {
     size_t chunks = chunk_count(a->rows, CPU_CHUNK_ROWS), weights = a->in * a->out;
     ArenaMark mark = arena_mark(&device->scratch);
-    // Each thread sums its chunks apart; the partial sums are added in thread order.
-    real *partial = device_scratch(device, (size_t)device->threads * (weights + a->out));
+    // Each part of the chunks is summed apart; the partial sums are added in their order.
+    int parts = sum_parts(chunks);
+    real *partial = device_scratch(device, (size_t)parts * (weights + a->out));
     if (!partial) return;
-    int threads = device->threads;
     bool ok = true;
-#pragma omp parallel num_threads(threads) reduction(&& : ok)
-    {
-        int t = omp_get_thread_num();
-        real *dweight = partial + (size_t)t * (weights + a->out), *dbias = dweight + weights;
+#pragma omp parallel for schedule(static) num_threads(device->threads) reduction(&& : ok)
+    for (int p = 0; p < parts; p++) {
+        real *dweight = partial + (size_t)p * (weights + a->out), *dbias = dweight + weights;
         memset(dweight, 0, (weights + a->out) * sizeof(real));
         size_t begin, end;
-        thread_range(chunks, t, threads, &begin, &end);
+        thread_range(chunks, p, parts, &begin, &end);
         for (size_t c = begin; c < end && !stop_requested(); c++) {
             size_t first = c * CPU_CHUNK_ROWS, n = chunk_size(a->rows, CPU_CHUNK_ROWS, c);
             if (a->dx)
@@ -66,8 +63,8 @@ void CPU_FN(linear_backward)(Device *device, const LinearArgs *a) {
                  ok;
         }
     }
-    for (int t = 0; t < threads; t++) {
-        const real *dweight = partial + (size_t)t * (weights + a->out), *dbias = dweight + weights;
+    for (int p = 0; p < parts; p++) {
+        const real *dweight = partial + (size_t)p * (weights + a->out), *dbias = dweight + weights;
         for (size_t i = 0; a->dweight && i < weights; i++) a->dweight[i] += dweight[i];
         for (size_t i = 0; a->dbias && i < a->out; i++) a->dbias[i] += dbias[i];
     }

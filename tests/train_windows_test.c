@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows in batches: what is drawn, where the loss is 0, gradients of a batch, threads; and whole runs.
+#include "base/file.h"
+#include "files/checkpoint.h"
+#include "tests/infer_world.h"
+#include "tests/track_scene.h"
+#include "train/trainer.h"
+#include "train/windows.h"
+
+enum { LONGEST = 6 };
+static const TrackOptions options = {.longest = LONGEST, .colour_length = 1, .reach = 0.08};
+
+// ---- batches of a made-up scene
+
+typedef struct Fixture {
+    Device *device;
+    Vpd *model;
+    Tape tape;
+    Windows windows;
+} Fixture;
+
+// `stirred` moves the weights away from those that predict the same motion again.
+static void setup(Fixture *f, int threads, bool stirred) {
+    static const char *const pairs[] = {"gnn.graph=bodies", "train.windows=5", "train.turn=z", NULL};
+    TrackScene scene;
+    Config config;
+    Error err = {0};
+    RandomKey key = {.seed = 9, .purpose = RANDOM_TEST};
+    *f = (Fixture){0};
+    world_config(&config, pairs);
+    assert_status_ok(device_open("cpu", threads, &f->device, &err), err);
+    assert_status_ok(vpd_create(&config, f->device, &f->model, &err), err);
+    for (size_t i = 0; stirred && i < f->model->parameters.size; i++)
+        f->model->parameters.values[i] += (real)(0.2 * (2 * (double)random_uniform(key, i) - 1));
+    tape_init(&f->tape, f->device);
+    track_scene_make(&scene);
+    assert_status_ok(tracks_add_video(&f->windows.tracks, &options, TRACK_FRAMES, scene.field, &err), err);
+    assert_status_ok(windows_sort(&f->windows, &err), err);
+    track_scene_free(&scene);
+}
+
+static void teardown(Fixture *f) {
+    windows_free(&f->windows);
+    tape_free(&f->tape);
+    vpd_free(f->model);
+    device_close(f->device);
+}
+
+static const TrainConfig *train_of(const Fixture *f) { return &f->model->config.train; }
+
+static void draw(Fixture *f, long step, long rollout) {
+    Error err = {0};
+    assert_status_ok(windows_draw(&f->windows, train_of(f), step, rollout, &err), err);
+}
+
+// The loss of the batch; its gradients are added.
+static double learn(Fixture *f, long rollout) {
+    LossParts parts = {0};
+    Error err = {0};
+    assert_status_ok(windows_learn(&f->windows, &f->tape, f->model, rollout, &parts, &err), err);
+    assert_true(parts.total == parts.term[LOSS_BODIES] && parts.particles == f->windows.set.nodes);
+    return parts.total;
+}
+
+static void draws_depend_on_the_step_alone(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, 1, false);
+    DrawnWindow first[5];
+    size_t counts[LONGEST + 1] = {8, 7, 6, 5, 4, 3, 2}; // of frames 1 to 8, those with so many frames after them
+    assert_memory_equal(f.windows.with, counts, sizeof counts);
+    for (long rollout = 1; rollout <= LONGEST; rollout++)
+        for (long step = 0; step < 20; step++) {
+            draw(&f, step, rollout);
+            assert_int_equal(f.windows.set.windows, 5);
+            for (int i = 0; i < 5; i++)
+                assert_true(tracks_steps(&f.windows.tracks, f.windows.drawn[i].index) >= rollout);
+        }
+    draw(&f, 7, 2);
+    memcpy(first, f.windows.drawn, sizeof first);
+    draw(&f, 8, 2);
+    assert_memory_not_equal(first, f.windows.drawn, sizeof first);
+    draw(&f, 7, 2);
+    assert_memory_equal(first, f.windows.drawn, sizeof first);
+    teardown(&f);
+}
+
+// An untrained network repeats the last motion, which is what these bodies do, however the world is turned.
+static void the_loss_is_zero_where_the_video_goes(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, 1, false);
+    for (long step = 0; step < 10; step++) {
+        draw(&f, step, 3);
+        // The nodes' middle is not the body's centre, so it turns a little: 1e-4 of a step, which counts 1e-7.
+        assert_in_range(1e6 * learn(&f, 3), 0, 20);
+    }
+    draw(&f, 0, 3);
+    for (int c = 0; c < 9; c++) f.windows.drawn[0].turn[c] *= -1;
+    assert_true(learn(&f, 3) > 0.5); // the planted error
+    teardown(&f);
+}
+
+static void a_batch_is_the_mean_of_its_windows(void **state) {
+    (void)state;
+    enum { COUNT = 5, ROLLOUT = 3 };
+    Fixture f;
+    Error err = {0};
+    setup(&f, 2, true);
+    Parameters *set = &f.model->parameters;
+    double *sum = calloc(set->size, sizeof *sum), loss = 0, most = 0, worst = 0, planted = 0;
+    DrawnWindow drawn[COUNT];
+    draw(&f, 3, ROLLOUT);
+    memcpy(drawn, f.windows.drawn, sizeof drawn);
+    for (int w = 0; w < COUNT; w++) {
+        f.windows.drawn[0] = drawn[w];
+        assert_status_ok(windows_fill(&f.windows, 1, &err), err);
+        parameters_zero_grad(set);
+        loss += learn(&f, ROLLOUT) / COUNT;
+        for (size_t i = 0; i < set->size; i++) sum[i] += (double)set->grads[i] / COUNT;
+    }
+    memcpy(f.windows.drawn, drawn, sizeof drawn);
+    assert_status_ok(windows_fill(&f.windows, COUNT, &err), err);
+    parameters_zero_grad(set);
+    assert_close(learn(&f, ROLLOUT), loss, 0, 1e-5); // sums in another order
+    for (size_t i = 0; i < set->size; i++) {
+        most = fmax(most, fabs(sum[i]));
+        worst = fmax(worst, fabs(sum[i] - (double)set->grads[i]));
+        planted = fmax(planted, fabs(sum[i] * 1.01 - (double)set->grads[i]));
+    }
+    assert_true(most > 1e-3 && worst < 1e-4 * most && planted > 1e-3 * most);
+    free(sum);
+    teardown(&f);
+}
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    Fixture one, two;
+    setup(&one, 1, true);
+    setup(&two, 2, true);
+    draw(&one, 3, 3);
+    draw(&two, 3, 3);
+    assert_true(learn(&one, 3) == learn(&two, 3));
+    assert_memory_equal(one.model->parameters.grads, two.model->parameters.grads,
+                        one.model->parameters.size * sizeof(real));
+    teardown(&one);
+    teardown(&two);
+}
+
+// ---- whole runs
+
+typedef struct Run {
+    World world;
+    char out[128], messages[8192];
+    Error err;
+} Run;
+
+static Status train(Run *run, const char *out, bool resume, int threads, const char *more) {
+    char data[256], folder[256];
+    snprintf(data, sizeof data, "data.path=%s", run->world.data);
+    snprintf(run->out, sizeof run->out, "%s/%s", run->world.folder, out);
+    snprintf(folder, sizeof folder, "train.out=%s", run->out);
+    const char *const pairs[] = {data,
+                                 folder,
+                                 "gnn.graph=bodies",
+                                 "encoder.N=200",
+                                 "train.steps=6",
+                                 "train.motion_steps=4",
+                                 "train.windows=3",
+                                 "train.rollout=[1,2]",
+                                 "train.rollout_from=[0,0.5]",
+                                 "train.rate=0.01",
+                                 "train.warmup=0",
+                                 "train.weight_decay=0.1",
+                                 "train.turn=z",
+                                 "train.rays=4",
+                                 "train.log_every=1",
+                                 "train.checkpoint_every=1",
+                                 "train.keep=1000",
+                                 "train.picture_every=0",
+                                 more,
+                                 NULL};
+    Config config;
+    TrainSummary summary;
+    Device *device;
+    world_config(&config, pairs);
+    run->err = (Error){0};
+    assert_status_ok(device_open("cpu", threads, &device, &run->err), run->err);
+    FILE *messages = fmemopen(run->messages, sizeof run->messages, "w");
+    Log log = {.out = messages};
+    Status status = train_run(&config, device, &(TrainOptions){.resume = resume, .log = &log}, &summary, &run->err);
+    fclose(messages);
+    device_close(device);
+    return status;
+}
+
+// The weights of a checkpoint; the caller frees them.
+static real *weights_at(Run *run, const char *out, int step, size_t *size) {
+    static const char *const pairs[] = {"gnn.graph=bodies", "encoder.N=200", NULL};
+    char path[256];
+    Error err = {0};
+    world_model(&run->world, pairs, false);
+    Parameters *set = &run->world.model->parameters;
+    snprintf(path, sizeof path, "%s/%s/checkpoints/step_%08d.h5", run->world.folder, out, step);
+    assert_status_ok(checkpoint_load(path, set, CHECKPOINT_RAW, NULL, &err), err);
+    real *out_weights = malloc(set->size * sizeof *out_weights);
+    memcpy(out_weights, set->values, set->size * sizeof *out_weights);
+    *size = set->size;
+    return out_weights;
+}
+
+static bool same_weights(Run *run, const char *a, int step_a, const char *b, int step_b, const char *prefix) {
+    size_t size;
+    real *first = weights_at(run, a, step_a, &size), *second = weights_at(run, b, step_b, &size);
+    const Parameters *set = &run->world.model->parameters;
+    bool same = true;
+    for (size_t i = 0; i < set->count; i++) {
+        const Parameter *item = set->items[i];
+        if (strncmp(item->name, prefix, strlen(prefix)) != 0) continue;
+        same &=
+            !memcmp(first + item->offset, second + item->offset, item->tensor.rows * item->tensor.cols * sizeof(real));
+    }
+    free(first);
+    free(second);
+    return same;
+}
+
+static bool log_has(const Run *run, const char *words) {
+    char path[256], *text;
+    size_t length;
+    Error err = {0};
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run->out);
+    assert_status_ok(file_read_all(path, 1 << 20, &text, &length, &err), err);
+    bool found = strstr(text, words) != NULL;
+    free(text);
+    return found;
+}
+
+// Bodies learn in the first phase alone, encoder and renderer in the second alone.
+static void each_phase_trains_its_part(void **state) {
+    (void)state;
+    Run run;
+    world_open(&run.world, WORLD_PLAIN);
+    assert_status_ok(train(&run, "a", false, 2, NULL), run.err);
+    assert_non_null(strstr(run.messages, "moving bodies"));
+    assert_true(log_has(&run, "\"bodies\":") && log_has(&run, "\"psnr_step0\":"));
+    assert_false(same_weights(&run, "a", 1, "a", 4, "bodies."));
+    assert_true(same_weights(&run, "a", 5, "a", 6, "bodies.")); // with weight decay
+    assert_false(same_weights(&run, "a", 5, "a", 6, "renderer."));
+    world_close(&run.world);
+}
+
+static void a_resumed_run_has_the_same_bits(void **state) {
+    (void)state;
+    Run run;
+    world_open(&run.world, WORLD_PLAIN);
+    assert_status_ok(train(&run, "a", false, 2, NULL), run.err);
+    char from[256], to[256], command[1200];
+    for (int stop = 2; stop <= 5; stop++) { // as if it had been killed after that step
+        snprintf(from, sizeof from, "%s/a", run.world.folder);
+        snprintf(to, sizeof to, "%s/b%d", run.world.folder, stop);
+        snprintf(command, sizeof command,
+                 "cp -r %s %s && cd %s/checkpoints && rm step_0000000[%d-9].h5 && echo step_%08d.h5 > latest", from, to,
+                 to, stop + 1, stop);
+        assert_int_equal(system(command), 0);
+        snprintf(to, sizeof to, "b%d", stop);
+        assert_status_ok(train(&run, to, true, 1 + stop % 2, NULL), run.err);
+        assert_non_null(strstr(run.messages, "resuming from step"));
+        assert_true(same_weights(&run, "a", 6, to, 6, "bodies."));
+        if (stop % 2) assert_true(same_weights(&run, "a", 6, to, 6, "")); // pictures: with as many threads
+    }
+    world_close(&run.world);
+}
+
+static void runs_without_windows_are_refused(void **state) {
+    (void)state;
+    Run run;
+    world_open(&run.world, WORLD_PLAIN);
+    assert_status_error(train(&run, "a", false, 1, "gnn.moving_threshold=9"), STATUS_BAD_INPUT, run.err,
+                        "expected moving bodies, found none in any frame of the training episodes (1)");
+    assert_status_error(train(&run, "b", false, 1, "data.stride=7"), STATUS_BAD_INPUT, run.err,
+                        "expected at least 22 frames (history 2, rollout 2, stride 7), found 8");
+    assert_status_ok(train(&run, "c", false, 1, "train.motion_steps=0"), run.err);
+    assert_non_null(strstr(run.messages, "the motion of bodies is not trained"));
+    world_close(&run.world);
+    world_open(&run.world, (WorldShape){.F = 1, .V = 3, .H = 24, .W = 28, .episodes = 3});
+    assert_status_error(train(&run, "a", false, 1, NULL), STATUS_BAD_INPUT, run.err, "found 1; shorten train.rollout");
+    world_close(&run.world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draws_depend_on_the_step_alone),     cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
+        cmocka_unit_test(a_batch_is_the_mean_of_its_windows), cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(each_phase_trains_its_part),         cmocka_unit_test(a_resumed_run_has_the_same_bits),
+        cmocka_unit_test(runs_without_windows_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
