@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { WINDOWS = 64, NODES = 32, REPEAT_MAX = 64, TIMES = 3 };
+enum { WINDOWS = 64, NODES = BODY_NODES, REPEAT_MAX = 64, TIMES = 3 };
 
 static real uniform(size_t i) { return random_uniform((RandomKey){.seed = 1, .purpose = RANDOM_TEST}, i); }
 

@@ -12,7 +12,7 @@ typedef struct BodiesBench {
     size_t tape_bytes;                   // peak of one step
 } BodiesBench;
 
-// 64 windows of two bodies of 32 nodes that touch, above a floor; C channels, L rounds.
+// 64 windows of two bodies of 16 nodes that touch, above a floor; C channels, L rounds.
 Status bodies_bench(Device *device, size_t C, size_t L, int repetitions, BodiesBench *out, Error *err);
 
 typedef struct FindBench {

