@@ -103,10 +103,9 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
                          "--steps: give the number of steps by which the rollout %s is to be continued", path);
     Status status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
-    options.raw = session_is_raw(rollout);
-    if (status == STATUS_OK) status = session_open(session, &options, err);
+    options.convert = true;
+    if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
     bool former = status == STATUS_OK && rollout_is_former(session->model, rollout);
-    if (status == STATUS_OK && !former) status = session_check(session, rollout, path, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
