@@ -70,7 +70,7 @@ static const Option options[] = {
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a particle's feature per step; 0: features are constant."},
     {"gnn.moving_threshold", OPTION_REAL, AT(gnn.moving_threshold), 0, 1e6, "m", "0", NULL,
-     "zm: change of depth that counts as motion; 0: 0.0025 of data.extent."},
+     "zm: change of depth that counts as motion; 0: 0.00125 of data.extent."},
 
     {"renderer.K", OPTION_INT, AT(renderer.K), 1, 64, "", "8", NULL, "Particles that a ray sample reads."},
     {"renderer.S", OPTION_INT, AT(renderer.S), 1, 256, "", "16", NULL, "Samples on a ray, at most."},
@@ -202,7 +202,7 @@ const ConfigLength config_lengths[CONFIG_LENGTHS] = {{"data.extent", AT(data.ext
                                                      {"gnn.colour_length", AT(gnn.colour_length), 0.5},
                                                      {"gnn.moving_length", AT(gnn.moving_length), 0.15},
                                                      {"gnn.decode_width", AT(gnn.decode_width), 0.05},
-                                                     {"gnn.moving_threshold", AT(gnn.moving_threshold), 0.0025},
+                                                     {"gnn.moving_threshold", AT(gnn.moving_threshold), 0.00125},
                                                      {"renderer.radius", AT(renderer.radius), 0}};
 
 const char *const config_usual_keys[] = {"data.path",

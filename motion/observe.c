@@ -139,18 +139,25 @@ Status motion_from_clouds(Tape *tape, const MotionOptions *o, const PointCloud *
     return status;
 }
 
+// Only the field, whose bodies correct the flags of the last frame.
+static Status observe_field(Tape *tape, const MotionOptions *o, PointCloud *now, const PointCloud *past,
+                            MotionField *out, Error *err) {
+    Status status = motion_from_clouds(tape, o, now, past, out, err);
+    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), now, past, out, err) : status;
+}
+
 static Status observe(Tape *tape, const MotionOptions *o, const Observation *observation, PointCloud cloud[2],
                       MotionSeen *out, Error *err) {
     Status status = STATUS_OK;
-    for (int f = 0; f < observation->F && status == STATUS_OK; f++) {
-        status = see_frame(tape, o, observation, f, &cloud[f % 2], err);
-        if (status == STATUS_OK && o->flags) flags_pack(&cloud[f % 2], out->moving + (size_t)f * out->flag_bytes);
-    }
-    if (status != STATUS_OK || !o->velocity || observation->F < 2) return status;
     int F = observation->F;
-    const PointCloud *now = &cloud[(F - 1) % 2], *past = &cloud[F % 2];
-    status = motion_from_clouds(tape, o, now, past, &out->field, err);
-    return status == STATUS_OK && o->flags ? observe_bodies(tape, o, seen_key(o), now, past, &out->field, err) : status;
+    for (int f = 0; f < F && status == STATUS_OK; f++) {
+        PointCloud *now = &cloud[f % 2], *past = &cloud[(f + 1) % 2];
+        status = see_frame(tape, o, observation, f, now, err);
+        if (status == STATUS_OK && o->velocity && f > 0 && f == F - 1)
+            status = observe_field(tape, o, now, past, &out->field, err);
+        if (status == STATUS_OK && o->flags) flags_pack(now, out->moving + (size_t)f * out->flag_bytes);
+    }
+    return status;
 }
 
 Status motion_observe(Tape *tape, const MotionOptions *o, const Observation *observation, MotionSeen *out, Error *err) {

@@ -41,7 +41,7 @@ static Status add_still(const PointCloud *now, const Keyed *items, size_t count,
     return STATUS_OK;
 }
 
-Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const PointCloud *now, const PointCloud *past,
+Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, PointCloud *now, const PointCloud *past,
                       MotionField *field, Error *err) {
     int32_t *body = tape_context(tape, (now->count + 1) * sizeof *body); // of each point of the frame
     Keyed *items = tape_context(tape, (now->count + 1) * sizeof *items);
@@ -52,6 +52,7 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, const P
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
     if (status == STATUS_OK) status = add_still(now, items, choose_still(now, body, key, items), field, err);
     if (status == STATUS_OK) bodies_put(&bodies, field);
+    for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
     bodies_free(&bodies);
     return status;
 }

@@ -137,7 +137,7 @@ static void check_observation(Reference *file, void *context) {
         Scene scene;
         Error err = {0};
         scene_config(&config, (const char *[]){"encoder.N=200", "gnn.moving_threshold=0.015", "gnn.length_scale=0.2",
-                                               votes[planted], NULL});
+                                               "gnn.graph=flat", votes[planted], NULL}); // no bodies correct flags
         assert_status_ok(device_open("cpu", 2, &device, &err), err);
         assert_status_ok(vpd_create(&config, device, &model, &err), err);
         tape_init(&tape, device);

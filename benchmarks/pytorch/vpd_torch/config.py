@@ -65,7 +65,7 @@ class Config:
     seed: int = 1
 
     def __post_init__(self):
-        for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .0025)):
+        for name, share in (("ell", .05), ("s", .025), ("lc", .5), ("lm", .15), ("wd", .05), ("ws", .075), ("zm", .00125)):
             if not getattr(self, name):
                 setattr(self, name, share * self.X)
         if self.smooth is None:
