@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS = 8, FIT_PASSES = 6, FEWEST = 1 };
+enum { LINKS = 8, FIT_PASSES = 6 };
 static const double TOLERANCE = 0.0015; // times X: how far motions of points of a body may be apart
 static const double PAIR_COLOUR = 0.1;  // of the colour length: shading does not move with a body
 static const double REACH = 3;          // times the usual distance of neighbours: how far a link goes
@@ -152,49 +152,71 @@ static double point_error(const MotionField *f, const Body *b, size_t i) {
     return sqrt(sum);
 }
 
-// Weighted fit of the turn and the shift to points and their own turns.
-static void fit_once(const MotionField *f, BodyLengths l, const int32_t *index, size_t count, const double *weight,
-                     Body *b) {
-    double total = 1e-300, now[3] = {0}, was[3] = {0}, h[9] = {0}, lever = square(TURN_LEVER * l.extent);
-    for (size_t k = 0; k < count; k++) {
-        size_t i = 3 * (size_t)index[k];
-        total += weight[k];
+// Some points of a field, with weights, and their weighted means now and before.
+typedef struct Weighted {
+    const MotionField *field;
+    const int32_t *index;
+    size_t count;
+    const double *weight;
+    double total, now[3], was[3];
+} Weighted;
+
+static void add_means(Weighted *w) {
+    const MotionField *f = w->field;
+    w->total = 1e-300;
+    for (size_t c = 0; c < 3; c++) w->now[c] = w->was[c] = 0;
+    for (size_t k = 0; k < w->count; k++) {
+        size_t i = 3 * (size_t)w->index[k];
+        w->total += w->weight[k];
         for (size_t c = 0; c < 3; c++) {
-            now[c] += weight[k] * (double)f->position[i + c];
-            was[c] += weight[k] * (double)(f->position[i + c] - f->motion[i + c]);
+            w->now[c] += w->weight[k] * (double)f->position[i + c];
+            w->was[c] += w->weight[k] * (double)(f->position[i + c] - f->motion[i + c]);
         }
     }
-    for (int c = 0; c < 3; c++) now[c] /= total, was[c] /= total;
-    for (size_t k = 0; k < count; k++) {
-        size_t i = (size_t)index[k];
-        for (size_t c = 0; c < 9; c++) {
-            size_t r = c / 3, d = c % 3; // R: from before to now
-            double x = (double)f->position[3 * i + r] - now[r],
-                   y = (double)(f->position[3 * i + d] - f->motion[3 * i + d]) - was[d];
-            h[c] += weight[k] / total * (x * y + lever * ((r == d) - (double)f->gradient[9 * i + 3 * d + r]));
-        }
-    }
+    for (int c = 0; c < 3; c++) w->now[c] /= w->total, w->was[c] /= w->total;
+}
+
+// What a point of weight 1 says of entry (r, d) of the turn from before to now: by its place, and by its own turn.
+static double turn_entry(const Weighted *w, size_t i, size_t r, size_t d, double lever) {
+    const MotionField *f = w->field;
+    double x = (double)f->position[3 * i + r] - w->now[r],
+           y = (double)(f->position[3 * i + d] - f->motion[3 * i + d]) - w->was[d];
+    return x * y + lever * ((r == d) - (double)f->gradient[9 * i + 3 * d + r]);
+}
+
+// Weighted fit of the turn and the shift to points and their own turns.
+static void fit_once(Weighted *w, BodyLengths l, Body *b) {
+    double h[9] = {0}, lever = square(TURN_LEVER * l.extent);
+    add_means(w);
+    for (size_t k = 0; k < w->count; k++)
+        for (size_t c = 0; c < 9; c++)
+            h[c] += w->weight[k] / w->total * turn_entry(w, (size_t)w->index[k], c / 3, c % 3, lever);
     for (int c = 0; c < 9; c++) h[c] /= lever;
     nearest_rotation(h);
     for (int c = 0; c < 9; c++) b->turn[c] = (real)h[c];
     for (int c = 0; c < 3; c++) {
-        double before = was[c]; // of the centre
-        for (int d = 0; d < 3; d++) before += h[3 * d + c] * ((double)b->centre[d] - now[d]);
+        double before = w->was[c]; // of the centre
+        for (int d = 0; d < 3; d++) before += h[3 * d + c] * ((double)b->centre[d] - w->now[d]);
         b->shift[c] = (real)((double)b->centre[c] - before);
     }
 }
 
-// Robust: weights fall with the square of the error. values (count) is used.
-static void fit_body(const MotionField *f, BodyLengths l, const int32_t *index, size_t count, double *values, Body *b) {
+static void set_centre(const MotionField *f, const int32_t *index, size_t count, Body *b) {
     for (int c = 0; c < 3; c++) {
         double sum = 0;
         for (size_t k = 0; k < count; k++) sum += (double)f->position[3 * (size_t)index[k] + (size_t)c];
         b->centre[c] = (real)(sum / (double)count);
     }
+}
+
+// Robust: weights fall with the square of the error. values (count) is used.
+static void fit_body(const MotionField *f, BodyLengths l, const int32_t *index, size_t count, double *values, Body *b) {
+    Weighted w = {.field = f, .index = index, .count = count, .weight = values};
+    set_centre(f, index, count, b);
     b->count = count;
     for (size_t k = 0; k < count; k++) values[k] = 1;
     for (int pass = 0; pass < FIT_PASSES; pass++) {
-        fit_once(f, l, index, count, values, b);
+        fit_once(&w, l, b);
         for (size_t k = 0; k < count; k++)
             values[k] = square(1 / (1 + square(point_error(f, b, (size_t)index[k]) / (0.5 * TOLERANCE * l.extent))));
     }
@@ -217,45 +239,26 @@ static size_t gather(const Bodies *b, int32_t body, int32_t *index) {
     return count;
 }
 
-static size_t count_members(const int32_t *parent, size_t count, int32_t root) {
-    size_t members = 0;
-    for (size_t i = 0; i < count; i++) members += parent[i] == root;
-    return members;
-}
-
-// Points of no body join the body of the nearest point whose motion explains theirs.
-static void join_rest(const MotionField *f, BodyLengths l, Work *w, double reach, Bodies *out) {
-    for (size_t i = 0; i < f->count; i++) w->parent[i] = out->body[i];
-    for (size_t i = 0; i < f->count; i++)
-        for (int k = 0; k < LINKS && w->parent[i] < 0; k++) {
-            Near n = w->near[i * LINKS + (size_t)k];
-            if (n.index < 0 || n.d2 > reach * reach) break;
-            int32_t body = out->body[n.index];
-            if (body >= 0 && point_error(f, &out->list[body], i) < 2 * TOLERANCE * l.extent) w->parent[i] = body;
-        }
-    memcpy(out->body, w->parent, f->count * sizeof *out->body);
+static void fit_all(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
+    for (size_t b = 0; b < out->count; b++)
+        fit_body(f, l, w->index, gather(out, (int32_t)b, w->index), w->values, &out->list[b]);
 }
 
 static void find(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
     find_near(f, PAIR_COLOUR * l.colour_length, w->near);
     double reach = REACH * usual_distance(w->near, f->count, w->values);
     link_points(f, link_tolerance(f, l, w->near, w->values), w->near, reach, w->parent);
-    for (size_t i = 0; i < f->count; i++) w->parent[i] = find_root(w->parent, (int32_t)i);
+    // A root is the first point of its body.
     for (size_t i = 0; i < f->count; i++) {
-        if (w->parent[i] == (int32_t)i)
-            w->index[i] = count_members(w->parent, f->count, (int32_t)i) >= FEWEST ? (int32_t)out->count++ : -1;
-        out->body[i] = w->index[w->parent[i]];
+        int32_t root = find_root(w->parent, (int32_t)i);
+        out->body[i] = root == (int32_t)i ? (int32_t)out->count++ : out->body[root];
     }
-    for (size_t b = 0; b < out->count; b++)
-        fit_body(f, l, w->index, gather(out, (int32_t)b, w->index), w->values, &out->list[b]);
-    join_rest(f, l, w, reach, out);
-    for (size_t b = 0; b < out->count; b++)
-        fit_body(f, l, w->index, gather(out, (int32_t)b, w->index), w->values, &out->list[b]);
+    fit_all(f, l, w, out);
 }
 
 Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err) {
     size_t n = field->count;
-    *out = (Bodies){n, 0, malloc((n + 1) * sizeof *out->body), calloc(n / FEWEST + 1, sizeof *out->list)};
+    *out = (Bodies){n, 0, malloc((n + 1) * sizeof *out->body), calloc(n + 1, sizeof *out->list)};
     Work w = {malloc((n + 1) * LINKS * sizeof *w.near), malloc((n + 1) * sizeof *w.parent),
               malloc((n + 1) * sizeof *w.index), malloc((n + 1) * sizeof *w.values)};
     bool ok = out->body && out->list && w.near && w.parent && w.index && w.values;

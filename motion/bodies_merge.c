@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "motion/bodies_scene.h"
+
+#include <math.h>
+
+static const double EXPLAINS = 0.85; // of the fit of a body's own motion: another does as well
+static const double BEND = 0.0015;   // times X: motions that differ less agree
+
+// ---- by one motion
+
+static bool touch(const Surface *s, int32_t a, int32_t b) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->label[i] != a) continue;
+        for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);)
+            if (s->label[w.index] == b && gap2(s->x + 3 * (size_t)w.index, s->x + 3 * i) < squared(s->cell) &&
+                gap2(s->c + 3 * (size_t)w.index, s->c + 3 * i) < squared(s->cell))
+                return true;
+    }
+    return false;
+}
+
+// Joins a body with one that it touches and whose motion explains it, the best explained first.
+// s->shares: of the fit of i's pixels under its own motion, that under j's; -1: not known yet.
+static bool merge_one(Scene *s, Bodies *b, int32_t *gone, int32_t *kept) {
+    double best = EXPLAINS;
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t j = 0; j < b->count; j++) {
+            if (i == j || !b->list[i].count || !b->list[j].count || s->own[i] <= 0) continue;
+            if (b->list[i].pixels > b->list[j].pixels) continue;
+            double *share = s->shares + i * b->count + j;
+            if (*share < 0)
+                *share = touch(&s->now, (int32_t)i, (int32_t)j)
+                             ? scene_explained(s, (int32_t)i, &b->list[j]) / s->own[i]
+                             : 0;
+            if (*share > best) best = *share, *gone = (int32_t)i, *kept = (int32_t)j;
+        }
+    return best > EXPLAINS;
+}
+
+// Body `gone` becomes part of `kept`, whose shares must be found again.
+static void merge_into(Scene *s, Bodies *b, int32_t gone, int32_t kept) {
+    scene_relabel(s, gone, kept);
+    for (size_t i = 0; i < b->points; i++)
+        if (b->body[i] == gone) b->body[i] = kept;
+    b->list[kept].count += b->list[gone].count;
+    b->list[gone].count = 0;
+    scene_register(s, kept, false, &b->list[kept]);
+    s->own[kept] = scene_explained(s, kept, &b->list[kept]);
+    for (size_t i = 0; i < b->count; i++)
+        s->shares[i * b->count + (size_t)kept] = s->shares[(size_t)kept * b->count + i] = -1;
+}
+
+void scene_merge(Scene *s, Bodies *b) {
+    int32_t gone = 0, kept = 0;
+    for (size_t i = 0; i < b->count * b->count; i++) s->shares[i] = -1;
+    for (size_t i = 0; i < b->count; i++) s->own[i] = scene_explained(s, (int32_t)i, &b->list[i]);
+    while (merge_one(s, b, &gone, &kept)) merge_into(s, b, gone, kept);
+}
+
+// ---- by motions that agree where they meet
+
+// Of the pixels of body `i` beside `j`: how many, and the share at which both motions agree. Flat pieces slide, so
+// agreement is across the surface alone.
+static double agreement(const Scene *s, const Bodies *b, int32_t i, int32_t j, size_t *beside) {
+    const Surface *now = &s->now;
+    double agree = 0;
+    *beside = 0;
+    for (size_t p = 0; p < now->count; p++) {
+        double d2;
+        real d[3];
+        if (now->label[p] != i) continue;
+        int32_t q = scene_nearest(now, now->x + 3 * p, now->c + 3 * p, j, &d2);
+        if (q < 0 || d2 > squared(now->cell)) continue;
+        way_difference(&b->list[i], &b->list[j], now->x + 3 * p, d);
+        agree += fabs((double)element_dot(d, now->normal + 3 * p)) < BEND * s->lengths.extent;
+        ++*beside;
+    }
+    return *beside ? agree / (double)*beside : 0;
+}
+
+static int32_t root_of(const int32_t *parent, int32_t i) {
+    while (parent[i] != i) i = parent[i];
+    return i;
+}
+
+// Where they meet their motions agree, along much of the smaller one's pixels.
+static bool bend_together(const Scene *s, const Bodies *b, size_t i, size_t j) {
+    size_t beside;
+    if (i == j || !b->list[i].pixels || b->list[i].pixels > b->list[j].pixels) return false;
+    if (agreement(s, b, (int32_t)i, (int32_t)j, &beside) < 0.5) return false;
+    return (double)beside >= 0.15 * (double)b->list[i].pixels;
+}
+
+// The larger body is the root.
+static void find_bending(const Scene *s, const Bodies *b, int32_t *parent) {
+    for (size_t i = 0; i < b->count; i++) parent[i] = (int32_t)i;
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t j = 0; j < b->count; j++) {
+            int32_t x = root_of(parent, (int32_t)i), y = root_of(parent, (int32_t)j);
+            if (x == y || !bend_together(s, b, i, j)) continue;
+            bool first = b->list[x].pixels > b->list[y].pixels;
+            parent[first ? y : x] = first ? x : y;
+        }
+}
+
+void scene_merge_bending(Scene *s, Bodies *b) {
+    int32_t *parent = s->sure;
+    find_bending(s, b, parent);
+    for (size_t i = 0; i < b->count; i++) {
+        int32_t x = root_of(parent, (int32_t)i);
+        if (x == (int32_t)i) continue;
+        scene_relabel(s, (int32_t)i, x);
+        b->list[i].count = b->list[i].pixels = 0;
+        b->list[x].bends = true;
+    }
+    for (size_t i = 0; i < b->count; i++)
+        if (b->list[i].bends && b->list[i].pixels) scene_register(s, (int32_t)i, true, &b->list[i]);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "motion/bodies_scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { STEPS = 14, FIRST_STEPS = 9, COARSE_STEPS = 5, FEWEST_PIXELS = 12 };
+static const double PLANE_SCALE = 0.00375; // times X: where a pair counts half, at first
+static const double WIDE_SCALE = 0.01;     // times X: at the very first
+static const double LEAST_SCALE = 0.0004;  // times X: and at last
+static const double DAMPING = 0.005;       // times X: what a turn must move to be seen
+static const double POINT_SHARE[2] = {0.02, 0.001};
+static const double STILL_SCALE = 0.0002; // times X, at least
+
+// ---- pairs of a motion
+
+Way way_back(const Body *b) {
+    Way w;
+    for (int c = 0; c < 3; c++) {
+        w.centre[c] = b->centre[c];
+        w.motion[9 + c] = -b->shift[c];
+        for (int d = 0; d < 3; d++) w.motion[3 * c + d] = b->turn[3 * d + c];
+    }
+    return w;
+}
+
+Way way_inverse(const Way *w) {
+    Way out;
+    for (int c = 0; c < 3; c++) {
+        out.centre[c] = w->centre[c] + w->motion[9 + c];
+        out.motion[9 + c] = -w->motion[9 + c];
+        for (int d = 0; d < 3; d++) out.motion[3 * c + d] = w->motion[3 * d + c];
+    }
+    return out;
+}
+
+void way_difference(const Body *body, const Body *other, const real *x, real *out) {
+    Way a = way_back(body), b = way_back(other);
+    real p[3], q[3];
+    rigid_place(a.motion, a.centre, x, p);
+    rigid_place(b.motion, b.centre, x, q);
+    for (int c = 0; c < 3; c++) out[c] = p[c] - q[c];
+}
+
+int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t label, double *d2) {
+    int32_t best = -1;
+    *d2 = INFINITY;
+    for (Walk w = walk_begin(s, x); walk_next(&w);) {
+        size_t j = (size_t)w.index;
+        if (label != LABEL_UNKNOWN && s->label[j] != label) continue;
+        double d = gap2(s->x + 3 * j, x) + gap2(s->c + 3 * j, c);
+        if (d < *d2) *d2 = d, best = w.index;
+    }
+    return best;
+}
+
+// The offset of a pair along the mean of its normals (after the motion), which is exact on quadrics.
+static double pair_offset(const Way *w, const Surface *from, size_t i, const Surface *to, size_t j, real *n, real *e,
+                          double *agree) {
+    real p[3], np[3];
+    double dot = 0, length = 1e-30;
+    rigid_place(w->motion, w->centre, from->x + 3 * i, p);
+    for (int c = 0; c < 3; c++) np[c] = element_dot(w->motion + 3 * c, from->normal + 3 * i);
+    dot = (double)element_dot(np, to->normal + 3 * j);
+    for (size_t c = 0; c < 3; c++) {
+        n[c] = to->normal[3 * j + c] + (dot < 0 ? -np[c] : np[c]);
+        length += squared((double)n[c]);
+        e[c] = to->x[3 * j + c] - p[c];
+    }
+    for (int c = 0; c < 3; c++) n[c] = (real)((double)n[c] / sqrt(length));
+    *agree = squared(squared(dot));
+    return (double)element_dot(n, e);
+}
+
+double scene_fit(const Scene *s, const Way *w, const Surface *from, size_t i, const Surface *to, double scale) {
+    real x[3], n[3], e[3];
+    double d2, agree;
+    rigid_place(w->motion, w->centre, from->x + 3 * i, x);
+    int32_t j = scene_nearest(to, x, from->c + 3 * i, LABEL_UNKNOWN, &d2);
+    if (j < 0) return 0;
+    double off = pair_offset(w, from, i, to, (size_t)j, n, e, &agree);
+    return rigid_fit(off, d2, scale, SURFACE_CELL * s->lengths.extent);
+}
+
+// ---- labels
+
+size_t scene_count(const Surface *s, int32_t label) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++) count += s->label[i] == label;
+    return count;
+}
+
+void scene_relabel(Scene *s, int32_t from, int32_t to) {
+    for (size_t i = 0; i < s->now.count; i++)
+        if (s->now.label[i] == from) s->now.label[i] = to;
+    for (size_t i = 0; i < s->past.count; i++)
+        if (s->past.label[i] == from) s->past.label[i] = to;
+}
+
+static int compare_errors(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double scene_noise(Scene *s) {
+    Way w = way_back(&STANDING);
+    size_t count = 0;
+    for (size_t i = s->now.first_still; i < s->now.count; i++) {
+        real n[3], e[3];
+        double d2, agree;
+        int32_t j = scene_nearest(&s->past, s->now.x + 3 * i, s->now.c + 3 * i, LABEL_UNKNOWN, &d2);
+        if (j >= 0) s->errors[count++] = fabs(pair_offset(&w, &s->now, i, &s->past, (size_t)j, n, e, &agree));
+    }
+    qsort(s->errors, count, sizeof *s->errors, compare_errors);
+    return fmax(STILL_SCALE * s->lengths.extent, count ? 3 * s->errors[count / 2] : 0);
+}
+
+double scene_explained(const Scene *s, int32_t label, const Body *by) {
+    Way w = way_back(by);
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < s->now.count; i++)
+        if (s->now.label[i] == label) sum += scene_fit(s, &w, &s->now, i, &s->past, s->scale), count++;
+    return count ? sum / (double)count : 0;
+}
+
+// ---- registration of one body
+
+typedef struct Registration {
+    Scene *scene;
+    Way way;
+    double scale, share;
+    size_t error_count;
+    RigidSystem system;
+    double sum, weight;
+} Registration;
+
+static void add_pair(Registration *r, size_t i, size_t j, double d2) {
+    Scene *s = r->scene;
+    real n[3], e[3], arm[3];
+    double agree, off = pair_offset(&r->way, &s->now, i, &s->past, j, n, e, &agree);
+    for (size_t c = 0; c < 3; c++) arm[c] = s->past.x[3 * j + c] - e[c] - r->way.centre[c] - r->way.motion[9 + c];
+    double fit = rigid_fit(off, d2, r->scale, SURFACE_CELL * s->lengths.extent);
+    double weight = fit * fit * s->now.flat[i] * s->past.flat[j] * agree;
+    RigidRow rows[RIGID_PAIR_ROWS];
+    rigid_pair_rows(weight, r->share, arm, n, e, rows);
+    rigid_add_pair(&r->system, rows);
+    s->errors[r->error_count++] = fabs(off);
+    r->sum += weight * off * off;
+    r->weight += weight;
+}
+
+// `within`: pairs of the label alone; else of any pixel that moves.
+static void add_pairs(Registration *r, int32_t label, bool within) {
+    Scene *s = r->scene;
+    Way ahead = way_inverse(&r->way);
+    double d2;
+    real x[3];
+    r->system = (RigidSystem){.weight = 0};
+    r->error_count = 0;
+    r->sum = r->weight = 0;
+    for (size_t i = 0; i < s->now.count; i++) {
+        if (s->now.label[i] != label) continue;
+        rigid_place(r->way.motion, r->way.centre, s->now.x + 3 * i, x);
+        int32_t j = scene_nearest(&s->past, x, s->now.c + 3 * i, within ? label : LABEL_UNKNOWN, &d2);
+        if (j >= 0) add_pair(r, i, (size_t)j, d2);
+    }
+    for (size_t j = 0; j < s->past.count; j++) {
+        if (s->past.label[j] != label) continue;
+        rigid_place(ahead.motion, ahead.centre, s->past.x + 3 * j, x);
+        int32_t i = scene_nearest(&s->now, x, s->past.c + 3 * j, within ? label : LABEL_UNKNOWN, &d2);
+        if (i >= 0) add_pair(r, (size_t)i, j, d2);
+    }
+}
+
+// The scale of errors follows their median.
+static double next_scale(Registration *r, int step) {
+    double extent = r->scene->lengths.extent, most = PLANE_SCALE * extent;
+    if (step < COARSE_STEPS || r->error_count == 0) return step < COARSE_STEPS / 2 ? WIDE_SCALE * extent : most;
+    qsort(r->scene->errors, r->error_count, sizeof(double), compare_errors);
+    double falling = most * pow(0.7, step - COARSE_STEPS);
+    return fmin(most, fmax(fmax(LEAST_SCALE * extent, falling), 2 * r->scene->errors[r->error_count / 2]));
+}
+
+void scene_register(Scene *s, int32_t label, bool within, Body *b) {
+    Registration r = {.scene = s, .way = way_back(b), .scale = WIDE_SCALE * s->lengths.extent};
+    b->pixels = scene_count(&s->now, label);
+    if (b->pixels < FEWEST_PIXELS || scene_count(&s->past, label) < FEWEST_PIXELS) return;
+    for (int step = 0; step < (within ? STEPS : FIRST_STEPS); step++) {
+        r.share = POINT_SHARE[step >= COARSE_STEPS || within];
+        add_pairs(&r, label, within);
+        rigid_solve(&r.system, squared(DAMPING * s->lengths.extent));
+        rigid_compose(r.system.b, r.way.motion);
+        r.scale = next_scale(&r, step);
+    }
+    for (int c = 0; c < 3; c++) {
+        b->shift[c] = -r.way.motion[9 + c];
+        for (int d = 0; d < 3; d++) b->turn[3 * c + d] = r.way.motion[3 * d + c];
+    }
+    b->residual = (real)sqrt(r.sum / (r.weight + 1e-300));
+}

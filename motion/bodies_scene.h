@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pixels of two frames with a label each, and the registration of one label's pixels (motion/bodies.h). Host
+// memory.
+#ifndef VPD_MOTION_BODIES_SCENE_H
+#define VPD_MOTION_BODIES_SCENE_H
+
+#include "motion/bodies_surface.h"
+#include "motion/rigid.h"
+
+enum { LABEL_STILL = -1, LABEL_UNKNOWN = -2 }; // others are bodies
+
+typedef struct Scene {
+    Surface now, past;
+    BodyLengths lengths;
+    double scale;       // metres: where a plane distance counts half when motions are compared
+    double still_scale; // the same of what stands
+    double *errors;     // (pixels of both) used by each call
+    int32_t *sure;      // (pixels of both + bodies) the same
+    double *own;        // (bodies) the same
+    double *shares;     // (bodies, bodies) the same
+} Scene;
+
+// A motion from now to before, or the other way.
+typedef struct Way {
+    real motion[RIGID_MOTION], centre[3];
+} Way;
+
+static const Body STANDING = {.turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+
+Way way_back(const Body *body); // from now to before
+Way way_inverse(const Way *way);
+// What the body's motion says that x was before, less what the other's says.
+void way_difference(const Body *body, const Body *other, const real *x, real *out);
+
+// Nearest in position and colour within the 27 cells; of a label, or any (LABEL_UNKNOWN). -1: none.
+int32_t scene_nearest(const Surface *surface, const real *x, const real *c, int32_t label, double *d2);
+// How well a pixel lies on the other frame's surface after a motion, 0 to 1.
+double scene_fit(const Scene *scene, const Way *way, const Surface *from, size_t i, const Surface *to, double scale);
+// Mean fit of a label's pixels under a body's motion.
+double scene_explained(const Scene *scene, int32_t label, const Body *by);
+// What stands shows the noise of depth: three times its median error.
+double scene_noise(Scene *scene);
+size_t scene_count(const Surface *surface, int32_t label);
+// All pixels of a label, in both frames, get another.
+void scene_relabel(Scene *scene, int32_t from, int32_t to);
+
+// Registers a label's pixels of both frames, starting at the body's motion. `within`: pairs of the label alone; else of
+// any pixel that moves. With few pixels the body's motion stays.
+void scene_register(Scene *scene, int32_t label, bool within, Body *body);
+
+// Joins bodies that touch and that one motion explains, the best explained first.
+void scene_merge(Scene *scene, Bodies *bodies);
+// Joins pieces of a body that bends.
+void scene_merge_bending(Scene *scene, Bodies *bodies);
+
+#endif
