@@ -139,6 +139,18 @@ static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out)
     add_part(out, "inputs", "fewer data.input_views, smaller images", inputs, SURE * images * 7, true);
 }
 
+// The training of bodies in windows: a batch, of which the pictures' memory may hold a part later, and the tracks.
+// A guess: two bodies move in every frame.
+static void add_windows(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
+    double node_bytes = REAL_BYTES * (double)c->model.C * (12 + 14 * (double)c->gnn.L), nodes = 2 * BODY_NODES,
+           patch_bytes = sizeof(SurfacePatch) * BODY_PATCHES / 2;
+    double batch = (double)c->train.windows * (nodes * node_bytes + patch_bytes);
+    double frame = patch_bytes + nodes * 9 * REAL_BYTES + 2 * longest_rollout(&c->train) * sizeof(RigidMotion);
+    if (c->gnn.graph != GRAPH_BODIES || c->model.T < 2 || c->train.motion_steps < 1) return;
+    add_part(out, "windows", "train.windows, model.C, gnn.L", batch, 0.25 * batch, false);
+    add_part(out, "tracks of bodies", "fewer episodes, a shorter train.rollout", s->frames * frame, 0, true);
+}
+
 static void add_weights(double weights, double blocks, MemoryEstimate *out) {
     static const char shrink[] = "model.C, gnn.L, encoder.widths";
     double block = REAL_BYTES * weights;
@@ -163,6 +175,7 @@ void memory_of_training(const Config *config, const MemoryShape *shape, double w
     add_weights(weights, blocks, out);
     add_part(out, "a checkpoint while it is saved", "model.C, gnn.L, encoder.widths", copies, copies, true);
     add_tape(config, shape, out);
+    add_windows(config, shape, out);
     add_data(config, shape, out);
     double C = (double)config->model.C;
     add_part(out, "temporaries", NULL, (4 << 20) + threads * REAL_BYTES * 12.0 * C * C, 0, false);

@@ -30,7 +30,7 @@ typedef struct MemoryEstimate {
 typedef struct MemoryShape {
     double views, input_views, H, W; // of an episode
     double points;                   // pixels with depth in the input views of one frame
-    double episodes_bytes;           // all decoded images of the training data
+    double episodes_bytes, frames;   // all decoded images of the training data; their frames
 } MemoryShape;
 
 // Number of weights, without building the model.

@@ -103,7 +103,7 @@ static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate)
     int F = (int)config.model.T + c->shape.rollout;
     assert_status_ok(room_video_make(&room, F, c->shape.views, c->shape.H, c->shape.W, &err), err);
     take_step(device, &config, &room.observation, measured);
-    MemoryShape shape = {c->shape.views, c->shape.views, c->shape.H, c->shape.W, pixels, 0};
+    MemoryShape shape = {c->shape.views, c->shape.views, c->shape.H, c->shape.W, pixels, 0, 0};
     assert_status_ok(memory_count_weights(&config, &weights, &err), err);
     memory_of_training(&config, &shape, weights, 2, estimate);
     room_video_free(&room);
@@ -157,7 +157,7 @@ static void what_cannot_fit_is_refused(void **state) {
     (void)state;
     // Few weights: checkpoints are made in this machine's memory, whatever it has.
     const char *const huge[] = {"gnn.M=1000000", "gnn.L=64", "encoder.N=4000000"};
-    MemoryShape shape = {4, 4, 512, 512, 1e6, 1e9};
+    MemoryShape shape = {4, 4, 512, 512, 1e6, 1e9, 1e3};
     MemoryEstimate e;
     Config config;
     double weights;

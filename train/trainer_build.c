@@ -45,6 +45,7 @@ static Status shape_of(const TrainData *data, MemoryShape *shape, Error *err) {
         if (pixels > shape->H * shape->W) shape->H = info->H, shape->W = info->W;
         shape->views = fmax(shape->views, episode->view_count);
         shape->input_views = fmax(shape->input_views, episode->input_view_count);
+        shape->frames += info->F;
         shape->episodes_bytes += images * pixels * (3 + 4 + (info->has_mask ? 2 : 0));
     }
     return count_points(data, shape, err);

@@ -161,10 +161,11 @@ void CPU_FN(message_forward)(Device *device, const MessageArgs *m) {
     size_t chunks = chunk_count(m->edges.groups, chunk_groups(m));
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
+        Work w = work_of_thread(&plan, m, omp_get_thread_num());
 #pragma omp for schedule(static)
         for (int p = 0; p < plan.parts; p++) {
-            Work w = work_of_part(&plan, m, p);
             size_t first, last;
+            work_on_part(&w, p);
             thread_range(chunks, p, plan.parts, &first, &last);
             for (size_t c = first; c < last; c++) ok = forward_chunk(m, &w, chunk_at(m, c)) && ok;
         }
@@ -360,11 +361,12 @@ void CPU_FN(message_backward)(Device *device, const MessageArgs *m) {
 #pragma omp parallel num_threads(device->threads) reduction(&& : ok)
     {
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        Work w = work_of_thread(&plan, m, t);
 #pragma omp for schedule(static)
         for (int p = 0; p < plan.parts; p++) {
-            Work w = work_of_part(&plan, m, p);
-            Sums sums = sums_of(&plan, m, &w);
             size_t first, last;
+            work_on_part(&w, p);
+            Sums sums = sums_of(&plan, m, &w);
             thread_range(chunks, p, plan.parts, &first, &last);
             for (size_t c = first; c < last; c++) ok = backward_chunk(m, &w, &sums, chunk_at(m, c), scatter) && ok;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks of rows, the buffers of a part of them, and sums over the parts for gnn/cpu/message.c.
+// Chunks of rows, buffers of a thread, and sums over parts of the chunks for gnn/cpu/message.c.
 #ifndef VPD_GNN_CPU_MESSAGE_WORK_H
 #define VPD_GNN_CPU_MESSAGE_WORK_H
 
@@ -26,7 +26,8 @@ static inline Chunk chunk_at(const MessageArgs *m, size_t index) {
     return (Chunk){index * per, groups, index * per * k, groups * k};
 }
 
-// A part's buffers. `sums` holds its part of the gradients of weights, `others` its sums by other end.
+// A thread's buffers. `sums` holds the gradients of weights of the part of the chunks that it works on, `others` the
+// part's sums by other end.
 typedef struct Work {
     real *group, *a, *ha, *b, *hb, *y, *line;
     real *sums, *others;
@@ -34,7 +35,7 @@ typedef struct Work {
     const struct WorkPlan *plan;
 } Work;
 
-// op(weight) (k, n), which all chunks multiply with. Each part packs its own copy.
+// op(weight) (k, n), which all chunks multiply with. Each thread packs its own copy.
 typedef struct Factor {
     const real *weight;
     Transpose turned;
@@ -52,10 +53,9 @@ typedef struct SumSlot {
 enum { MESSAGE_MAX_SLOTS = MESSAGE_MAX_TERMS + 8 };
 
 typedef struct WorkPlan {
-    real *memory;
+    real *memory, *sums; // of threads, of parts
     int parts;
-    size_t stride;                 // elements per part
-    size_t sums_at, others_at;     // elements, within a part
+    size_t stride, part_stride;    // elements per thread, per part
     size_t chunk_rows, widest;     // widest = max(hidden, out)
     size_t sums_size, others_size; // elements
     size_t slot_count;
@@ -84,20 +84,21 @@ static inline void plan_factor(WorkPlan *plan, Transpose turned, size_t rows, si
     plan->packed_size += padded(matmul_packed_size(plan->precision, k, n));
 }
 
-// Allocates one block of scratch memory for all parts; false if memory is short.
+// Allocates scratch memory for all threads and parts; false if memory is short.
 static inline bool plan_allocate(WorkPlan *plan, Device *device, const MessageArgs *m) {
+    size_t threads = (size_t)device->threads;
     plan->parts = sum_parts(chunk_count(m->edges.groups, chunk_groups(m)));
-    plan->sums_at =
-        padded(chunk_groups(m) * m->hidden) + 5 * padded(plan->chunk_rows * plan->widest) + padded(plan->widest);
-    plan->others_at = plan->sums_at + plan->sums_size;
-    plan->stride = plan->others_at + padded(plan->others_size) + plan->packed_size;
-    plan->memory = device_scratch(device, plan->stride * (size_t)plan->parts);
+    plan->stride = padded(chunk_groups(m) * m->hidden) + 5 * padded(plan->chunk_rows * plan->widest) +
+                   padded(plan->widest) + plan->packed_size;
+    plan->part_stride = plan->sums_size + padded(plan->others_size);
+    plan->memory = device_scratch(device, plan->stride * threads + plan->part_stride * (size_t)plan->parts);
+    plan->sums = plan->memory ? plan->memory + plan->stride * threads : NULL;
     return plan->memory != NULL;
 }
 
-static inline Work work_of_part(const WorkPlan *plan, const MessageArgs *m, int part) {
+static inline Work work_of_thread(const WorkPlan *plan, const MessageArgs *m, int thread) {
     size_t block = padded(plan->chunk_rows * plan->widest);
-    real *at = plan->memory + plan->stride * (size_t)part;
+    real *at = plan->memory + plan->stride * (size_t)thread;
     Work w = {.group = at, .plan = plan};
     w.a = at + padded(chunk_groups(m) * m->hidden);
     w.ha = w.a + block;
@@ -105,17 +106,20 @@ static inline Work work_of_part(const WorkPlan *plan, const MessageArgs *m, int 
     w.hb = w.b + block;
     w.y = w.hb + block;
     w.line = w.y + block;
-    w.sums = at + plan->sums_at;
-    w.others = at + plan->others_at;
-    w.packed = w.others + padded(plan->others_size);
+    w.packed = w.line + padded(plan->widest);
     for (size_t i = 0; i < plan->factor_count; i++) {
         const Factor *f = &plan->factors[i];
         size_t stride = f->turned == TRANSPOSED ? f->k : f->n;
         matmul_pack(plan->precision, f->turned, f->k, f->n, f->weight, stride, w.packed + f->offset);
     }
-    memset(w.sums, 0, plan->sums_size * sizeof(real));
-    memset(w.others, 0, plan->others_size * sizeof(real));
     return w;
+}
+
+// The thread goes on to a part, whose sums begin at 0.
+static inline void work_on_part(Work *w, int part) {
+    w->sums = w->plan->sums + w->plan->part_stride * (size_t)part;
+    w->others = w->sums + w->plan->sums_size;
+    memset(w->sums, 0, w->plan->part_stride * sizeof(real));
 }
 
 // y (rows, n) = x (rows, k) op(weight) + beta y, with a planned factor.
@@ -139,7 +143,7 @@ static inline void add_sums(const WorkPlan *plan, int thread, int threads) {
         size_t first, last;
         thread_range(slot->size, thread, threads, &first, &last);
         for (int p = 0; slot->to && p < plan->parts; p++) {
-            const real *part = plan->memory + plan->stride * (size_t)p + plan->sums_at + slot->offset;
+            const real *part = plan->sums + plan->part_stride * (size_t)p + slot->offset;
             for (size_t i = first; i < last; i++) slot->to[i] += part[i];
         }
     }
@@ -148,7 +152,7 @@ static inline void add_sums(const WorkPlan *plan, int thread, int threads) {
 // to[i] += sum over parts of others[i], for elements [first, last).
 static inline void add_others(const WorkPlan *plan, size_t first, size_t last, real *to) {
     for (int p = 0; p < plan->parts; p++) {
-        const real *part = plan->memory + plan->stride * (size_t)p + plan->others_at;
+        const real *part = plan->sums + plan->part_stride * (size_t)p + plan->sums_size;
         for (size_t i = first; i < last; i++) to[i] += part[i];
     }
 }
