@@ -95,10 +95,8 @@ Status command_open_device(const CommandLine *line, Device **out, Error *err) {
 }
 
 SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw) {
-    return (SessionOptions){.checkpoint = checkpoint,
-                            .device = command_text(line, "device", "auto"),
-                            .threads = line->threads,
-                            .raw = raw};
+    return (SessionOptions){
+        .checkpoint = checkpoint, .device = command_text(line, "device", "auto"), .threads = line->threads, .raw = raw};
 }
 
 Status command_open_session(const CommandLine *line, const char *checkpoint, Session *session, Error *err) {

@@ -39,6 +39,8 @@ static const HostileItem items[] = {
     {"bounds", H5_F64, 2, {2, 3}},
     {"edit_history", H5_U8, 1, {5}},
     {"label_names", H5_U8, 1, {5}},
+    {"now/before", H5_F32, 2, {4, 3}},
+    {"now/body", H5_I32, 1, {4}},
 };
 
 static double sound_value(const char *path, size_t i) {
