@@ -202,8 +202,9 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "train.rollout: expected a step or more, found none");
     w->tracks.longest = options.longest;
     progress_start(&progress, source->log, "scene flow", "episodes", 0, (size_t)episodes);
-    for (int first = 0; first < episodes && status == STATUS_OK; first += TOGETHER) {
-        int count = episodes - first < TOGETHER ? episodes - first : TOGETHER;
+    int together = source->enough == SIZE_MAX ? TOGETHER : 1;
+    for (int first = 0; first < episodes && status == STATUS_OK; first += together) {
+        int count = episodes - first < together ? episodes - first : together;
         status = make_some(&w->tracks, source, &options, first, count, &progress, err);
         if (source->enough != SIZE_MAX && count_long(&w->tracks, options.longest) >= source->enough) break;
     }
