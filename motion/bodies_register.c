@@ -35,6 +35,22 @@ static void label_first(const MotionField *f, const Bodies *b, double colour, bo
 
 // ---- labels by motion
 
+// 0 to 1: how well a pixel lies in the plane of near ones that stand still, as a floor does that a body uncovers or
+// will cover.
+static double flush_with_still(const Scene *s, const Surface *from, size_t i) {
+    double best = 0;
+    for (Walk w = walk_begin(from, from->x + 3 * i); walk_next(&w);) {
+        size_t j = (size_t)w.index;
+        real apart[3];
+        if (from->label[j] != LABEL_STILL) continue;
+        for (size_t c = 0; c < 3; c++) apart[c] = from->x[3 * i + c] - from->x[3 * j + c];
+        double off = (double)element_dot(apart, from->normal + 3 * j);
+        double agree = squared((double)element_dot(from->normal + 3 * i, from->normal + 3 * j));
+        best = fmax(best, squared(agree) * from->flat[i] * from->flat[j] / (1 + squared(off / s->scale)));
+    }
+    return best;
+}
+
 // The fit of a pixel under a body's motion, or as part of what stands (LABEL_STILL); -1 far from the body. `back`: from
 // now to before.
 static double label_fit(const Scene *s, const Bodies *b, int32_t label, size_t i, bool back) {
@@ -44,7 +60,8 @@ static double label_fit(const Scene *s, const Bodies *b, int32_t label, size_t i
     if (label >= 0 && scene_nearest(from, from->x + 3 * i, from->c + 3 * i, label, &d2) < 0) return -1;
     Way w = way_back(label < 0 ? &STANDING : &b->list[label]);
     if (!back) w = way_inverse(&w);
-    return scene_fit(s, &w, from, i, to, scale);
+    double fit = scene_fit(s, &w, from, i, to, scale);
+    return label < 0 ? fmax(fit, flush_with_still(s, from, i)) : fit;
 }
 
 // Which body's motion a pixel follows, or LABEL_STILL, where that can be told from the others near to it; else

@@ -307,7 +307,7 @@ static void these_are_the_numbers_of_version_2(void **state) {
     Error err = {0};
     MotionField field;
     MotionFrame frame = {&f.movie.observation, 1, {.episode = EPISODE, .frame = 5, .stride = 1}};
-    const double seen_sum[4] = {24.4466287, 10.7273111, -6.67423942, 49.3728606},
+    const double seen_sum[4] = {24.1554039, 10.5399206, -6.64720571, 48.3493601},
                  next_sum[4] = {19.6947974, 8.05720844, -5.76780247, 34.5055252};
     double seen[4], next[4];
     setup(&f);
