@@ -22,8 +22,8 @@ static Status new_numbers(const RolloutSet *now, size_t count, int32_t *first, E
     size_t used = numbers_of(now);
     *first = (int32_t)used;
     if (count + used <= ROLLOUT_BODIES_MAX) return STATUS_OK;
-    return error_set(err, STATUS_BAD_INPUT, "cannot add %zu more bodies to %zu: expected at most %d in all", count, used,
-                     ROLLOUT_BODIES_MAX);
+    return error_set(err, STATUS_BAD_INPUT, "cannot add %zu more bodies to %zu: expected at most %d in all", count,
+                     used, ROLLOUT_BODIES_MAX);
 }
 
 // Numbers the entries that are `wanted` 0, 1, ..; all others become -1. Returns how many there are.

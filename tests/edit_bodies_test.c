@@ -271,7 +271,8 @@ static void test_wrong(void **state) {
     file.sets[0].body[FLOOR] = ROLLOUT_BODIES_MAX - 2; // one number is free
     RUN(&file, "copy: {label: blue, by: [0, 0, 1]}");
     assert_status_error(edit_scene_apply(&file, EDITS("copy: {label: blue, by: [0, 0, 1]}"), 0, &report, &err),
-                        STATUS_BAD_INPUT, err, "cannot add 1 more bodies to 16777216: expected at most 16777216 in all");
+                        STATUS_BAD_INPUT, err,
+                        "cannot add 1 more bodies to 16777216: expected at most 16777216 in all");
     rollout_file_free(&file);
 }
 
