@@ -132,20 +132,21 @@ static Status find_once(Device *device, const MotionField *field, const PointClo
 static Status find_in_room(Tape *tape, const Observation *room, int repetitions, FindBench *out, Error *err) {
     BenchTime times[2 * REPEAT_MAX];
     double median[REPEAT_MAX];
-    MotionSeen seen = {0};
+    MotionField field = {0};
     PointCloud cloud[2] = {{0}};
     if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
-    Status status = motion_observe(tape, &room_motion, room, &seen, err);
+    Status status = STATUS_OK;
     for (int f = 0; f < 2 && status == STATUS_OK; f++) status = see_frame(tape, room, f, &cloud[f], err);
+    if (status == STATUS_OK) status = motion_from_clouds(tape, &room_motion, &cloud[1], &cloud[0], &field, err);
     for (int i = 0; i < repetitions && status == STATUS_OK; i++)
-        status = find_once(tape->device, &seen.field, cloud, times + 2 * i, out, err);
-    out->pixels = cloud[1].count, out->points = seen.field.count;
+        status = find_once(tape->device, &field, cloud, times + 2 * i, out, err);
+    out->pixels = cloud[1].count, out->points = field.count;
     if (status == STATUS_OK) {
         out->find = bench_median(times, repetitions, 2, median);
         out->register_all = bench_median(times + 1, repetitions, 2, median);
     }
     for (int f = 0; f < 2; f++) point_cloud_free(&cloud[f]);
-    motion_seen_free(&seen);
+    motion_field_free(&field);
     return status;
 }
 
