@@ -70,9 +70,10 @@ static void find_near(const MotionField *f, double colour, Near *near) {
         Near *row = near + i * LINKS;
         for (int k = 0; k < LINKS; k++) row[k] = (Near){INFINITY, -1};
         for (size_t j = 0; j < f->count; j++) {
-            double d2 = distance2(f->position + 3 * i, f->position + 3 * j) +
-                        square(colour) * distance2(f->colour + 3 * i, f->colour + 3 * j);
+            double d2 = distance2(f->position + 3 * i, f->position + 3 * j);
             if (j == i || !(d2 < row[LINKS - 1].d2)) continue;
+            d2 += square(colour) * distance2(f->colour + 3 * i, f->colour + 3 * j);
+            if (!(d2 < row[LINKS - 1].d2)) continue;
             int k = LINKS - 1;
             for (; k > 0 && row[k - 1].d2 > d2; k--) row[k] = row[k - 1];
             row[k] = (Near){d2, (int32_t)j};

@@ -8,15 +8,25 @@ static const double BEND = 0.0015;   // times X: motions that differ less agree
 
 // ---- by one motion
 
-static bool touch(const Surface *s, int32_t a, int32_t b) {
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->label[i] != a) continue;
-        for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);)
-            if (s->label[w.index] == b && gap2(s->x + 3 * (size_t)w.index, s->x + 3 * i) < squared(s->cell) &&
-                gap2(s->c + 3 * (size_t)w.index, s->c + 3 * i) < squared(s->cell))
-                return true;
+static bool *touch(const Scene *s, const Bodies *b, int32_t i, int32_t j) {
+    return &s->touches[(size_t)i * b->count + (size_t)j];
+}
+
+// Which bodies have pixels that are near to each other in position and colour.
+static void find_touches(const Scene *s, const Bodies *b) {
+    const Surface *now = &s->now;
+    for (size_t k = 0; k < b->count * b->count; k++) s->touches[k] = false;
+    for (size_t i = 0; i < now->count; i++) {
+        int32_t own = now->label[i];
+        if (own < 0) continue;
+        for (Walk w = walk_begin(now, now->x + 3 * i); walk_next(&w);) {
+            int32_t other = now->label[w.index];
+            if (other < 0 || other == own || *touch(s, b, own, other)) continue;
+            if (gap2(now->x + 3 * (size_t)w.index, now->x + 3 * i) < squared(now->cell) &&
+                gap2(now->c + 3 * (size_t)w.index, now->c + 3 * i) < squared(now->cell))
+                *touch(s, b, own, other) = *touch(s, b, other, own) = true;
+        }
     }
-    return false;
 }
 
 // Joins a body with one that it touches and whose motion explains it, the best explained first.
@@ -29,9 +39,8 @@ static bool merge_one(Scene *s, Bodies *b, int32_t *gone, int32_t *kept) {
             if (b->list[i].pixels > b->list[j].pixels) continue;
             double *share = s->shares + i * b->count + j;
             if (*share < 0)
-                *share = touch(&s->now, (int32_t)i, (int32_t)j)
-                             ? scene_explained(s, (int32_t)i, &b->list[j]) / s->own[i]
-                             : 0;
+                *share =
+                    *touch(s, b, (int32_t)i, (int32_t)j) ? scene_explained(s, (int32_t)i, &b->list[j]) / s->own[i] : 0;
             if (*share > best) best = *share, *gone = (int32_t)i, *kept = (int32_t)j;
         }
     return best > EXPLAINS;
@@ -46,13 +55,16 @@ static void merge_into(Scene *s, Bodies *b, int32_t gone, int32_t kept) {
     b->list[gone].count = 0;
     scene_register(s, kept, false, &b->list[kept]);
     s->own[kept] = scene_explained(s, kept, &b->list[kept]);
-    for (size_t i = 0; i < b->count; i++)
+    for (size_t i = 0; i < b->count; i++) {
         s->shares[i * b->count + (size_t)kept] = s->shares[(size_t)kept * b->count + i] = -1;
+        if (*touch(s, b, gone, (int32_t)i)) *touch(s, b, kept, (int32_t)i) = *touch(s, b, (int32_t)i, kept) = true;
+    }
 }
 
 void scene_merge(Scene *s, Bodies *b) {
     int32_t gone = 0, kept = 0;
     for (size_t i = 0; i < b->count * b->count; i++) s->shares[i] = -1;
+    find_touches(s, b);
     for (size_t i = 0; i < b->count; i++) s->own[i] = scene_explained(s, (int32_t)i, &b->list[i]);
     while (merge_one(s, b, &gone, &kept)) merge_into(s, b, gone, kept);
 }

@@ -12,25 +12,42 @@ static const double MARGIN = 0.25;     // between the fits of two motions: the p
 
 // ---- first labels
 
-// Body of the field's point nearest in position (before: where it was one step before) and colour.
-static int32_t body_at(const MotionField *f, const Bodies *b, double colour, bool before, const real *x,
-                       const real *c) {
-    double best = INFINITY;
-    int32_t body = LABEL_STILL;
-    for (size_t j = 0; j < f->count; j++) {
-        double d2 = 0;
-        for (size_t d = 0; d < 3; d++) {
-            d2 += squared((double)(f->position[3 * j + d] - (before ? f->motion[3 * j + d] : 0) - x[d]));
-            d2 += squared(colour * (double)f->colour[3 * j + d] - (double)c[d]);
-        }
-        if (d2 < best) best = d2, body = b->body[j];
+// The field's points, with the colour's length; before: where they were one step before.
+typedef struct Places {
+    const MotionField *field;
+    double colour;
+    bool before;
+} Places;
+
+// Squared distance of a field's point in position and colour, or more than `most` if it is more.
+static double place_distance2(const Places *p, size_t j, const real *x, const real *c, double most) {
+    const MotionField *f = p->field;
+    double d2 = 0;
+    for (size_t d = 0; d < 3 && d2 <= most; d++) {
+        d2 += squared((double)(f->position[3 * j + d] - (p->before ? f->motion[3 * j + d] : 0) - x[d]));
+        d2 += squared(p->colour * (double)f->colour[3 * j + d] - (double)c[d]);
     }
-    return body;
+    return d2;
 }
 
-static void label_first(const MotionField *f, const Bodies *b, double colour, bool before, Surface *s) {
-    for (size_t i = 0; i < s->count; i++)
-        s->label[i] = i < s->first_still ? body_at(f, b, colour, before, s->x + 3 * i, s->c + 3 * i) : LABEL_UNKNOWN;
+// The nearest of the field's points, the first of equals. A guess near to it makes the search short.
+static size_t nearest_place(const Places *p, const real *x, const real *c, size_t guess) {
+    double best = place_distance2(p, guess, x, c, INFINITY);
+    for (size_t j = 0; j < p->field->count; j++) {
+        double d2 = place_distance2(p, j, x, c, best);
+        if (d2 < best || (d2 == best && j < guess)) best = d2, guess = j;
+    }
+    return guess;
+}
+
+static void label_first(const Places *p, const Bodies *b, Surface *s) {
+    size_t near = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        s->label[i] = LABEL_UNKNOWN;
+        if (i >= s->first_still) continue;
+        if (p->field->count) near = nearest_place(p, s->x + 3 * i, s->c + 3 * i, near);
+        s->label[i] = p->field->count ? b->body[near] : LABEL_STILL;
+    }
 }
 
 // ---- labels by motion
@@ -44,32 +61,39 @@ static double flush_with_still(const Scene *s, const Surface *from, size_t i) {
         real apart[3];
         if (from->label[j] != LABEL_STILL) continue;
         for (size_t c = 0; c < 3; c++) apart[c] = from->x[3 * i + c] - from->x[3 * j + c];
-        double off = (double)element_dot(apart, from->normal + 3 * j);
         double agree = squared((double)element_dot(from->normal + 3 * i, from->normal + 3 * j));
-        best = fmax(best, squared(agree) * from->flat[i] * from->flat[j] / (1 + squared(off / s->scale)));
+        double most = squared(agree) * from->flat[i] * from->flat[j];
+        if (most <= best) continue;
+        double off = (double)element_dot(apart, from->normal + 3 * j);
+        best = fmax(best, most / (1 + squared(off / s->scale)));
     }
     return best;
 }
 
-// The fit of a pixel under a body's motion, or as part of what stands (LABEL_STILL); -1 far from the body. `back`: from
-// now to before.
+// The fit of a pixel under a body's motion, or as part of what stands (LABEL_STILL). `back`: from now to before.
 static double label_fit(const Scene *s, const Bodies *b, int32_t label, size_t i, bool back) {
     const Surface *from = back ? &s->now : &s->past, *to = back ? &s->past : &s->now;
-    double d2, scale = label < 0 ? s->still_scale : s->scale;
-    if (label >= 0 && !b->list[label].count) return -1;
-    if (label >= 0 && scene_nearest(from, from->x + 3 * i, from->c + 3 * i, label, &d2) < 0) return -1;
     Way w = way_back(label < 0 ? &STANDING : &b->list[label]);
     if (!back) w = way_inverse(&w);
-    double fit = scene_fit(s, &w, from, i, to, scale);
+    double fit = scene_fit(s, &w, from, i, to, label < 0 ? s->still_scale : s->scale);
     return label < 0 ? fmax(fit, flush_with_still(s, from, i)) : fit;
+}
+
+// Marks the bodies near to a pixel as seen in this walk.
+static void see_bodies(Scene *s, const Surface *from, size_t i) {
+    s->walks++;
+    for (Walk w = walk_begin(from, from->x + 3 * i); walk_next(&w);)
+        if (from->label[w.index] >= 0) s->seen[from->label[w.index]] = s->walks;
 }
 
 // Which body's motion a pixel follows, or LABEL_STILL, where that can be told from the others near to it; else
 // LABEL_UNKNOWN.
-static int32_t sure_label(const Scene *s, const Bodies *b, size_t i, bool back) {
+static int32_t sure_label(Scene *s, const Bodies *b, size_t i, bool back) {
     double best = 0, second = 0;
     int32_t label = LABEL_UNKNOWN;
+    see_bodies(s, back ? &s->now : &s->past, i);
     for (int32_t k = LABEL_STILL; k < (int32_t)b->count; k++) {
+        if (k >= 0 && (s->seen[k] != s->walks || !b->list[k].count)) continue;
         double fit = label_fit(s, b, k, i, back);
         if (fit > best) second = best, best = fit, label = k;
         else if (fit > second) second = fit;
@@ -124,8 +148,8 @@ static void settle(const MotionField *f, Scene *s, Bodies *b) {
     double colour = SURFACE_COLOUR * s->lengths.colour_length;
     s->still_scale = scene_noise(s);
     s->scale = fmax(FIT_SCALE * s->lengths.extent, s->still_scale);
-    label_first(f, b, colour, false, &s->now);
-    label_first(f, b, colour, true, &s->past);
+    label_first(&(Places){f, colour, false}, b, &s->now);
+    label_first(&(Places){f, colour, true}, b, &s->past);
     register_all(s, b, false);
     for (int round = 0; round < ROUNDS; round++) {
         scene_merge(s, b);
@@ -182,7 +206,10 @@ static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bod
     s->sure = malloc((pixels + bodies) * sizeof *s->sure);
     s->own = malloc((bodies + 1) * sizeof *s->own);
     s->shares = malloc((bodies * bodies + 1) * sizeof *s->shares);
-    return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->own && s->shares;
+    s->touches = malloc((bodies * bodies + 1) * sizeof *s->touches);
+    s->seen = calloc(bodies + 1, sizeof *s->seen);
+    return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->own && s->shares &&
+           s->touches && s->seen;
 }
 
 static void free_scene(Scene *s) {
@@ -192,6 +219,8 @@ static void free_scene(Scene *s) {
     free(s->sure);
     free(s->own);
     free(s->shares);
+    free(s->touches);
+    free(s->seen);
 }
 
 Status bodies_register(const MotionField *f, const PointCloud *now, const PointCloud *past, BodyLengths l,

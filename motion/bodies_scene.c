@@ -42,16 +42,49 @@ void way_difference(const Body *body, const Body *other, const real *x, real *ou
     for (int c = 0; c < 3; c++) out[c] = p[c] - q[c];
 }
 
-int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t label, double *d2) {
-    int32_t best = -1;
-    *d2 = INFINITY;
-    for (Walk w = walk_begin(s, x); walk_next(&w);) {
-        size_t j = (size_t)w.index;
-        if (label != LABEL_UNKNOWN && s->label[j] != label) continue;
-        double d = gap2(s->x + 3 * j, x) + gap2(s->c + 3 * j, c);
-        if (d < *d2) *d2 = d, best = w.index;
+// A place that a nearest point is wanted of, and the nearest so far: its place in the grid's order.
+typedef struct Nearest {
+    const Surface *s;
+    double x[3], c[3], d2;
+    int32_t label, at;
+} Nearest;
+
+// Squared distance from the place to a run's cells, a little less for rounding.
+static double run_gap2(const Nearest *n, const Around *a, int number) {
+    double sum = 0;
+    for (int c = 1; c < 3; c++) {
+        int side = c == 1 ? number % 3 : number / 3;
+        double low = n->x[c] - (double)a->cell[c] * n->s->cell, high = (double)(a->cell[c] + 1) * n->s->cell - n->x[c];
+        sum += side == 1 ? 0 : squared(fmax(0, side == 0 ? low : high));
     }
-    return best;
+    return sum * (1 - 1e-9);
+}
+
+// Ties go to the point that comes first in the grid's order.
+static void search_run(Nearest *n, const Run *run) {
+    const Surface *s = n->s;
+    for (int32_t p = run->first; p < run->last; p++) {
+        const double *q = s->row + 6 * (size_t)p;
+        double d2 = squared(q[0] - n->x[0]) + squared(q[1] - n->x[1]) + squared(q[2] - n->x[2]);
+        if (d2 > n->d2) continue;
+        d2 += squared(q[3] - n->c[0]) + squared(q[4] - n->c[1]) + squared(q[5] - n->c[2]);
+        if (d2 > n->d2 || (d2 == n->d2 && p > n->at)) continue;
+        if (n->label == LABEL_UNKNOWN || s->label[s->order[p].index] == n->label) n->d2 = d2, n->at = p;
+    }
+}
+
+int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t label, double *d2) {
+    static const int near_first[RUNS] = {RUN_MIDDLE, 1, 3, 5, 7, 0, 2, 6, 8};
+    Nearest n = {.s = s, .d2 = INFINITY, .label = label, .at = -1};
+    Around around = surface_around(s, x);
+    for (int d = 0; d < 3; d++) n.x[d] = (double)x[d], n.c[d] = (double)c[d];
+    for (int k = 0; k < RUNS; k++) {
+        if (run_gap2(&n, &around, near_first[k]) > n.d2) continue;
+        const Run *run = surface_run(s, &around, near_first[k]);
+        if (run) search_run(&n, run);
+    }
+    *d2 = n.d2;
+    return n.at < 0 ? -1 : s->order[n.at].index;
 }
 
 // The offset of a pair along the mean of its normals (after the motion), which is exact on quadrics.

@@ -18,6 +18,9 @@ typedef struct Scene {
     int32_t *sure;      // (pixels of both + bodies) the same
     double *own;        // (bodies) the same
     double *shares;     // (bodies, bodies) the same
+    bool *touches;      // (bodies, bodies) the same
+    size_t *seen;       // (bodies) number of the last walk that met a body, of `walks`
+    size_t walks;
 } Scene;
 
 // A motion from now to before, or the other way.

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PLANE = 9, PLANE_LEAST = 4 };    // points of a normal
 static const double NEAR_MOVING = 0.06; // times X: pixels so near to moving ones are looked at
@@ -12,70 +13,90 @@ static const double FLAT = 0.03;        // share of the spread across a surface:
 
 // ---- grid
 
+enum { CELL_BITS = 21 };
+
+// z stands highest. Cells far outside share the outermost.
 static uint64_t cell_key(const int64_t *cell) {
+    const int64_t half = 1 << (CELL_BITS - 1);
     uint64_t key = 0;
-    for (int c = 0; c < 3; c++) key = key << 21 | ((uint64_t)cell[c] & 0x1fffff);
+    for (int c = 2; c >= 0; c--) {
+        int64_t place = cell[c] < 2 - half ? 2 - half : cell[c] > half - 2 ? half - 2 : cell[c];
+        key = key << CELL_BITS | (uint64_t)(place + half);
+    }
     return key;
 }
 
-static int32_t *key_bucket(const Surface *s, uint64_t key) {
-    return &s->bucket[(key * 0x9e3779b97f4a7c15u >> 32) % s->buckets];
+Around surface_around(const Surface *s, const real *x) {
+    Around a;
+    for (int c = 0; c < 3; c++) a.cell[c] = (int64_t)floor((double)x[c] / s->cell);
+    a.key = cell_key(a.cell);
+    return a;
 }
 
-static void cell_of(const Surface *s, const real *x, int64_t *cell) {
-    for (int c = 0; c < 3; c++) cell[c] = (int64_t)floor((double)x[c] / s->cell);
+// The slot of a cell's run, or an empty one.
+static Run *find_slot(const Surface *s, uint64_t key) {
+    size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (s->runs - 1);
+    while (s->run[at].last && s->run[at].key != key) at = (at + 1) & (s->runs - 1);
+    return &s->run[at];
 }
 
-static void fill_grid(Surface *s) {
-    for (size_t i = 0; i < s->buckets; i++) s->bucket[i] = -1;
-    for (size_t i = s->count; i-- > 0;) {
-        int64_t cell[3];
-        cell_of(s, s->x + 3 * i, cell);
-        s->key[i] = cell_key(cell);
-        int32_t *bucket = key_bucket(s, s->key[i]);
-        s->next[i] = *bucket;
-        *bucket = (int32_t)i;
+const Run *surface_run(const Surface *s, const Around *a, int number) {
+    int64_t y = number % 3 - 1, z = number / 3 - 1;
+    const Run *run = find_slot(s, a->key + (uint64_t)(y * (1 << CELL_BITS)) + (uint64_t)(z * (1ll << 2 * CELL_BITS)));
+    return run->last ? run : NULL;
+}
+
+// The smallest power of two of at least `count`.
+static size_t table_size(size_t count) {
+    size_t size = 1;
+    while (size < count) size *= 2;
+    return size;
+}
+
+static void sort_points(Surface *s) {
+    for (size_t i = 0; i < s->count; i++) s->order[i] = (Keyed){surface_around(s, s->x + 3 * i).key, (int32_t)i};
+    choose_sort(s->order, s->count);
+    for (size_t p = 0; p < 6 * s->count; p++) {
+        size_t i = 3 * (size_t)s->order[p / 6].index + p % 3;
+        s->row[p] = (double)(p % 6 < 3 ? s->x[i] : s->c[i]);
     }
 }
 
-Walk walk_begin(const Surface *s, const real *x) {
-    Walk w = {.s = s, .step = -1, .index = -1};
-    cell_of(s, x, w.cell);
-    return w;
-}
-
-bool walk_next(Walk *w) {
-    const Surface *s = w->s;
-    if (w->index >= 0) w->index = s->next[w->index];
-    for (;;) {
-        while (w->index >= 0 && s->key[w->index] != w->at) w->index = s->next[w->index];
-        if (w->index >= 0) return true;
-        if (++w->step == 27) return false;
-        int64_t cell[3];
-        for (int c = 0, part = w->step; c < 3; c++, part /= 3) cell[c] = w->cell[c] + part % 3 - 1;
-        w->at = cell_key(cell);
-        w->index = *key_bucket(s, w->at);
+// A cell belongs to its own run and to those of the two beside it. The table is at most three quarters full.
+static void fill_grid(Surface *s) {
+    size_t cells = 0;
+    sort_points(s);
+    for (size_t p = 0; p < s->count; p++) cells += p == 0 || s->order[p].key != s->order[p - 1].key;
+    s->runs = table_size(4 * cells + 1);
+    memset(s->run, 0, s->runs * sizeof *s->run);
+    for (size_t first = 0, last; first < s->count; first = last) {
+        uint64_t key = s->order[first].key;
+        for (last = first + 1; last < s->count && s->order[last].key == key;) last++;
+        for (uint64_t near = key - 1; near <= key + 1; near++) {
+            Run *run = find_slot(s, near);
+            *run = (Run){near, run->last ? run->first : (int32_t)first, (int32_t)last};
+        }
     }
 }
 
 // ---- surfaces
 
 Surface surface_make(size_t n) {
-    Surface s = {.cell = 1, .buckets = 2 * n + 1};
+    Surface s = {.cell = 1};
     s.x = malloc((3 * n + 1) * sizeof *s.x);
     s.c = malloc((3 * n + 1) * sizeof *s.c);
     s.normal = malloc((3 * n + 1) * sizeof *s.normal);
     s.flat = malloc((n + 1) * sizeof *s.flat);
     s.label = malloc((n + 1) * sizeof *s.label);
     s.pixel = malloc((n + 1) * sizeof *s.pixel);
-    s.bucket = malloc(s.buckets * sizeof *s.bucket);
-    s.next = malloc((n + 1) * sizeof *s.next);
-    s.key = malloc((n + 1) * sizeof *s.key);
+    s.order = malloc((n + 1) * sizeof *s.order);
+    s.row = malloc((6 * n + 1) * sizeof *s.row);
+    s.run = malloc(table_size(4 * n + 1) * sizeof *s.run);
     return s;
 }
 
 bool surface_ready(const Surface *s) {
-    return s->x && s->c && s->normal && s->flat && s->label && s->pixel && s->bucket && s->next && s->key;
+    return s->x && s->c && s->normal && s->flat && s->label && s->pixel && s->order && s->row && s->run;
 }
 
 void surface_free(Surface *s) {
@@ -85,9 +106,9 @@ void surface_free(Surface *s) {
     free(s->flat);
     free(s->label);
     free(s->pixel);
-    free(s->bucket);
-    free(s->next);
-    free(s->key);
+    free(s->order);
+    free(s->row);
+    free(s->run);
 }
 
 static void surface_add(Surface *s, const PointCloud *cloud, size_t i, double colour) {

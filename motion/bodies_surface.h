@@ -4,9 +4,16 @@
 #define VPD_MOTION_BODIES_SURFACE_H
 
 #include "motion/bodies.h"
+#include "nn/choose.h"
 
 #define SURFACE_COLOUR 0.1 // of the colour length: shading does not move with a body
 #define SURFACE_CELL 0.015 // times X
+
+// Points `first` to `last` - 1 of a grid's order: those of a cell and of the two beside it in x. last 0: an empty slot.
+typedef struct Run {
+    uint64_t key; // of the cell in the middle
+    int32_t first, last;
+} Run;
 
 // Pixels of a frame that move or are near to such, in a grid.
 typedef struct Surface {
@@ -14,9 +21,10 @@ typedef struct Surface {
     real *x, *c, *normal;      // (count, 3); colours in metres
     double *flat;              // (count) 0 to 1: how flat the surface is there
     int32_t *label, *pixel;    // (count)
-    int32_t *bucket, *next;    // (buckets), (count): lists of the grid's cells; -1 ends one
-    uint64_t *key;             // (count) the point's cell
-    size_t buckets;
+    Keyed *order;              // (count) points sorted by cell, and by index in a cell
+    double *row;               // (count, 6) x and c in that order
+    Run *run;                  // (runs) hash table of cells with points in them or beside them in x
+    size_t runs;               // a power of two
     double cell;
 } Surface;
 
@@ -26,18 +34,39 @@ void surface_free(Surface *surface);
 // Moving pixels of a cloud, then others near to them, and their normals.
 void surface_fill(Surface *surface, const PointCloud *cloud, BodyLengths lengths);
 
+// The 27 cells around a place are nine runs, numbered by z, then y. Their points, or NULL if there are none.
+enum { RUNS = 9, RUN_MIDDLE = 4 };
+typedef struct Around {
+    int64_t cell[3];
+    uint64_t key;
+} Around;
+
+Around surface_around(const Surface *surface, const real *x);
+const Run *surface_run(const Surface *surface, const Around *around, int number);
+
 // Goes through the points of the 27 cells around a place:
 //   for (Walk w = walk_begin(s, x); walk_next(&w);) .. w.index
 typedef struct Walk {
     const Surface *s;
-    int64_t cell[3];
-    int step;
-    int32_t index;
-    uint64_t at;
+    Around around;
+    int next; // run
+    int32_t at, last, index;
 } Walk;
 
-Walk walk_begin(const Surface *surface, const real *x);
-bool walk_next(Walk *walk); // false at the end
+static inline Walk walk_begin(const Surface *s, const real *x) {
+    return (Walk){.s = s, .around = surface_around(s, x)};
+}
+
+// False at the end.
+static inline bool walk_next(Walk *w) {
+    while (w->at == w->last) {
+        if (w->next == RUNS) return false;
+        const Run *run = surface_run(w->s, &w->around, w->next++);
+        if (run) w->at = run->first, w->last = run->last;
+    }
+    w->index = w->s->order[w->at++].index;
+    return true;
+}
 
 static inline double squared(double x) { return x * x; }
 
