@@ -49,15 +49,12 @@ typedef struct Nearest {
     int32_t label, at;
 } Nearest;
 
-// Squared distance from the place to a run's cells, a little less for rounding.
-static double run_gap2(const Nearest *n, const Around *a, int number) {
-    double sum = 0;
-    for (int c = 1; c < 3; c++) {
-        int side = c == 1 ? number % 3 : number / 3;
-        double low = n->x[c] - (double)a->cell[c] * n->s->cell, high = (double)(a->cell[c] + 1) * n->s->cell - n->x[c];
-        sum += side == 1 ? 0 : squared(fmax(0, side == 0 ? low : high));
-    }
-    return sum * (1 - 1e-9);
+// Squared distances from the place to the cells before, of and behind it, in y or z; a little less for rounding.
+static void side_gaps2(const Nearest *n, const Around *a, int c, double *out) {
+    double low = n->x[c] - (double)a->cell[c] * n->s->cell;
+    out[0] = squared(fmax(0, low)) * (1 - 1e-9);
+    out[1] = 0;
+    out[2] = squared(fmax(0, n->s->cell - low)) * (1 - 1e-9);
 }
 
 // Ties go to the point that comes first in the grid's order.
@@ -77,9 +74,12 @@ int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t la
     static const int near_first[RUNS] = {RUN_MIDDLE, 1, 3, 5, 7, 0, 2, 6, 8};
     Nearest n = {.s = s, .d2 = INFINITY, .label = label, .at = -1};
     Around around = surface_around(s, x);
+    double y[3], z[3];
     for (int d = 0; d < 3; d++) n.x[d] = (double)x[d], n.c[d] = (double)c[d];
+    side_gaps2(&n, &around, 1, y);
+    side_gaps2(&n, &around, 2, z);
     for (int k = 0; k < RUNS; k++) {
-        if (run_gap2(&n, &around, near_first[k]) > n.d2) continue;
+        if (y[near_first[k] % 3] + z[near_first[k] / 3] > n.d2) continue;
         const Run *run = surface_run(s, &around, near_first[k]);
         if (run) search_run(&n, run);
     }

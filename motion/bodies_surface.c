@@ -28,7 +28,11 @@ static uint64_t cell_key(const int64_t *cell) {
 
 Around surface_around(const Surface *s, const real *x) {
     Around a;
-    for (int c = 0; c < 3; c++) a.cell[c] = (int64_t)floor((double)x[c] / s->cell);
+    for (int c = 0; c < 3; c++) {
+        double place = (double)x[c] / s->cell;
+        a.cell[c] = (int64_t)place;
+        a.cell[c] -= (double)a.cell[c] > place; // down, without a call of floor
+    }
     a.key = cell_key(a.cell);
     return a;
 }

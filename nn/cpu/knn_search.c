@@ -59,7 +59,7 @@ static inline bool nearest_takes(const Nearest *near, real d2, int32_t id) {
 }
 
 // Entries that come later move one place on, the new one takes the first such place.
-static void nearest_insert(Nearest *near, real d2, int32_t id) {
+static void insert_sorted(Nearest *near, real d2, int32_t id) {
     int v = 0;
     while (v + 1 < near->vectors && near->d2[v * LANES + LANES - 1] < d2) v++;
     Lanes *list = (Lanes *)near->d2 + v, *end = (Lanes *)near->d2 + near->vectors, last = lanes_all(-1),
@@ -75,6 +75,11 @@ static void nearest_insert(Nearest *near, real d2, int32_t id) {
         last_id = now_id;
         last_later = later;
     }
+}
+
+static inline void nearest_insert(Nearest *near, real d2, int32_t id) {
+    if (near->k > 1) insert_sorted(near, d2, id);
+    else near->d2[0] = d2, near->id[0] = id;
 }
 
 // Distances from q to the eight points, or boxes, that stand at `low` (and `high`, `dims` rows further).
@@ -268,10 +273,7 @@ static uint32_t home_leaf(const KnnTree *tree, const KnnArgs *a, size_t query) {
     uint32_t number = 0;
     for (int level = tree->levels - 1; level >= 0; level--) {
         Lanes d2 = box_distances(tree->dims, q, tree->box[level] + (size_t)number * 2 * (size_t)tree->dims * LANES);
-        int best = 0;
-        for (int lane = 1; lane < LANES; lane++)
-            if (d2[lane] < d2[best]) best = lane;
-        number = number * LANES + (uint32_t)best;
+        number = number * LANES + (uint32_t)lanes_first_least(d2);
     }
     return number;
 }

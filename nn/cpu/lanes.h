@@ -68,4 +68,12 @@ static inline unsigned lanes_less_equal(Lanes a, Lanes b) {
 
 static inline unsigned lanes_at_most(Lanes a, real limit) { return lanes_less_equal(a, lanes_all(limit)); }
 
+// The first lane that holds the smallest number; none is NaN.
+static inline int lanes_first_least(Lanes a) {
+    Lanes least = lanes_min(a, __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3));
+    least = lanes_min(least, __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5));
+    least = lanes_min(least, __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6));
+    return __builtin_ctz(lanes_less_equal(a, least));
+}
+
 #endif
