@@ -109,8 +109,9 @@ static void fill_bodies(const MotionField *field, double colour_length, RolloutS
             before[k] = x[k] = (double)now->positions[3 * i + k];
             c[k] = (real)now->colour[3 * i + k] / 255;
         }
-        now->body[i] = now->moving[i] ? motion_field_at(field, colour_length, x, c, before) : -1;
+        now->body[i] = now->moving[i] ? motion_field_body(field, colour_length, x, c) : -1;
         now->moving[i] = now->body[i] >= 0;
+        if (now->body[i] >= 0) motion_field_before(field, now->body[i], x, before);
         for (size_t k = 0; k < 3; k++) now->before[3 * i + k] = (float)before[k];
     }
 }

@@ -2,6 +2,7 @@
 #include "model/body_step.h"
 
 #include "nn/backend.h"
+#include "nn/knn.h"
 
 #include <string.h>
 
@@ -10,24 +11,63 @@ void body_step_free(BodyStep *step) {
     body_inputs_free(&step->inputs);
 }
 
+// A particle and its nearest ones, most of which decide what body it is of.
+enum { VOTERS = 9 };
+
+// The number that most of the voters have, or *own if none has more than half.
+static int32_t majority(const int32_t *body, const int32_t *voter, size_t count, int32_t own) {
+    for (size_t k = 0; k < count; k++) {
+        size_t votes = 0;
+        for (size_t j = 0; j < count; j++) votes += body[voter[j]] == body[voter[k]];
+        if (2 * votes > count) return body[voter[k]];
+    }
+    return own;
+}
+
+// Single particles whose colour was nearer to another body, and strays on a surface, take the body around them.
+static void confirm_bodies(Tape *tape, size_t count, const real *position, const int32_t *found, int32_t *body) {
+    Device *device = tape->device;
+    size_t k = count < VOTERS ? count : VOTERS;
+    const real *x = tape_upload(tape, position, 3 * count, sizeof *x);
+    int32_t *voter = tape_context(tape, (count * k + 1) * sizeof *voter);
+    KnnArgs args = {.points = count,
+                    .queries = count,
+                    .point = x,
+                    .query = x,
+                    .k = (int)k,
+                    .index = tape_memory(tape, count * k, sizeof *voter)};
+    if (device->failed) return;
+    knn(device, &args);
+    if (!device->failed) device->nn->download(device, voter, args.index, count * k * sizeof *voter);
+    for (size_t i = 0; i < count && !device->failed; i++) body[i] = majority(found, voter + i * k, k, found[i]);
+}
+
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
                             size_t count, const real *position, const real *colour, const real *moving) {
     SceneBodies out = {.body = tape_context(tape, (count + 1) * sizeof *out.body),
                        .before = tape_context(tape, (3 * count + 1) * sizeof *out.before),
                        .now = tape_context(tape, (3 * count + 1) * sizeof *out.now)};
+    int32_t *found = tape_context(tape, (count + 1) * sizeof *found);
+    double *x = tape_context(tape, (3 * count + 1) * sizeof *x); // in the field's frame
+    if (tape->device->failed) return (SceneBodies){0};
+    for (size_t i = 0; i < count; i++) {
+        observation_turn_back(
+            observation,
+            (const double[3]){(double)position[3 * i], (double)position[3 * i + 1], (double)position[3 * i + 2]},
+            x + 3 * i);
+        found[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
+    }
+    confirm_bodies(tape, count, position, found, out.body);
     if (tape->device->failed) return (SceneBodies){0};
     out.count = count;
     memcpy(out.now, position, 3 * count * sizeof *position);
     memcpy(out.before, position, 3 * count * sizeof *position);
     for (size_t i = 0; i < count; i++) {
-        double x[3], before[3], turned[3];
-        out.body[i] = -1;
-        if (!(moving[i] > 0)) continue;
-        for (size_t c = 0; c < 3; c++) turned[c] = (double)position[3 * i + c];
-        observation_turn_back(observation, turned, x);
-        out.body[i] = motion_field_at(field, colour_length, x, colour + 3 * i, before);
+        double before[3], turned[3];
+        if (out.body[i] < 0) continue;
+        motion_field_before(field, out.body[i], x + 3 * i, before);
         observation_turn(observation, before, turned);
-        for (size_t c = 0; c < 3 && out.body[i] >= 0; c++) out.before[3 * i + c] = (real)turned[c];
+        for (size_t c = 0; c < 3; c++) out.before[3 * i + c] = (real)turned[c];
     }
     return out;
 }

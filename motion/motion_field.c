@@ -22,28 +22,38 @@ void motion_field_free(MotionField *field) {
     *field = (MotionField){0};
 }
 
-int motion_field_at(const MotionField *f, double colour_length, const double x[3], const real c[3], double before[3]) {
+static double distance2(const double x[3], const real *y) {
+    double sum = 0;
+    for (int d = 0; d < 3; d++) sum += (x[d] - (double)y[d]) * (x[d] - (double)y[d]);
+    return sum;
+}
+
+int motion_field_body(const MotionField *f, double colour_length, const double x[3], const real c[3]) {
+    const double colour[3] = {(double)c[0], (double)c[1], (double)c[2]};
+    double least = INFINITY;
+    int body = -1;
+    for (size_t j = 0; j < f->count; j++) {
+        if (f->body[j] < 0) continue;
+        double d2 =
+            distance2(x, f->position + 3 * j) + colour_length * colour_length * distance2(colour, f->colour + 3 * j);
+        if (d2 < least) least = d2, body = (int)f->body[j];
+    }
+    return body;
+}
+
+void motion_field_before(const MotionField *f, int body, const double x[3], double before[3]) {
     double least = INFINITY, r[3];
     size_t nearest = 0;
     for (size_t j = 0; j < f->count; j++) {
-        double sum = 0;
-        if (f->body[j] < 0) continue;
-        for (size_t d = 0; d < 3; d++) {
-            double apart = x[d] - (double)f->position[3 * j + d],
-                   colour = colour_length * (double)(c[d] - f->colour[3 * j + d]);
-            sum += apart * apart + colour * colour;
-        }
-        if (sum < least) least = sum, nearest = j;
+        double d2 = (int)f->body[j] == body ? distance2(x, f->position + 3 * j) : INFINITY;
+        if (d2 < least) least = d2, nearest = j;
     }
-    memcpy(before, x, 3 * sizeof *before);
-    if (least == INFINITY) return -1;
     for (size_t d = 0; d < 3; d++) r[d] = x[d] - (double)f->position[3 * nearest + d];
     for (size_t d = 0; d < 3; d++) {
         const real *g = f->gradient + 9 * nearest + 3 * d;
-        before[d] -=
-            (double)f->motion[3 * nearest + d] + (double)g[0] * r[0] + (double)g[1] * r[1] + (double)g[2] * r[2];
+        before[d] = x[d] - (double)f->motion[3 * nearest + d] -
+                    ((double)g[0] * r[0] + (double)g[1] * r[1] + (double)g[2] * r[2]);
     }
-    return (int)f->body[nearest];
 }
 
 Status motion_field_copy(const MotionField *from, MotionField *out, Error *err) {

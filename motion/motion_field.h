@@ -29,9 +29,10 @@ MotionField motion_field_in(real *memory, size_t count);
 Status motion_field_create(size_t count, MotionField *out, Error *err);
 void motion_field_free(MotionField *field); // accepts {0}
 // The body at x, whose colour is c: that of the nearest point of a body, where rgb counts as `colour_length` metres; -1
-// if nothing moves. *before is where x was one time step ago.
-int motion_field_at(const MotionField *field, double colour_length, const double x[3], const real c[3],
-                    double before[3]);
+// if nothing moves.
+int motion_field_body(const MotionField *field, double colour_length, const double x[3], const real c[3]);
+// Where x was one time step ago if it belongs to this body, by the body's point nearest to x.
+void motion_field_before(const MotionField *field, int body, const double x[3], double before[3]);
 // A copy in its own memory. *out is overwritten, not freed.
 Status motion_field_copy(const MotionField *from, MotionField *out, Error *err);
 

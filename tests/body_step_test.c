@@ -117,11 +117,42 @@ static void test_bodies_of_a_field(void **state) {
     device_close(device);
 }
 
+// A particle whose colour is that of another body, and one that lies alone on what stands still, take the body of the
+// particles around them.
+static void test_strays(void **state) {
+    (void)state;
+    enum { EACH = 20, ALL = 2 * EACH };
+    Device *device;
+    Error err;
+    Tape tape;
+    MotionField field;
+    Observation observation = {0};
+    real position[3 * ALL] = {0}, colour[3 * ALL] = {0}, moving[ALL];
+    assert_status_ok(device_open("cpu", 1, &device, &err), err);
+    tape_init(&tape, device);
+    assert_status_ok(motion_field_create(2, &field, &err), err);
+    field.position[3] = 0.5f, field.colour[3] = 1, field.body[1] = 1; // a black body and a red one, which moves up
+    field.motion[5] = 0.1f;
+    for (size_t i = 0; i < ALL; i++) { // a moving black body, and far from it what stands still
+        position[3 * i] = 0.01f * (real)(i % EACH) + (i < EACH ? 0 : 5);
+        moving[i] = i < EACH;
+    }
+    colour[3 * 7] = 1;
+    moving[EACH + 9] = 1;
+    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, ALL, position, colour, moving);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(bodies.body[i], i < EACH ? 0 : -1);
+    assert_memory_equal(bodies.before, position, sizeof position);
+    motion_field_free(&field);
+    tape_free(&tape);
+    device_close(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_untrained_bodies_go_on),
         cmocka_unit_test(test_nothing_moves),
         cmocka_unit_test(test_bodies_of_a_field),
+        cmocka_unit_test(test_strays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,9 @@ static void check_motion(const MotionField *f, double most) {
         }
     }
     double before[3];
-    assert_true(motion_field_at(f, 1, (double[3]){0, 0, 0.5}, grey, before) >= 0);
+    int body = motion_field_body(f, 1, (double[3]){0, 0, 0.5}, grey);
+    assert_true(body >= 0);
+    motion_field_before(f, body, (double[3]){0, 0, 0.5}, before);
 }
 
 static void one_ball(void **state) {
