@@ -20,7 +20,7 @@ typedef struct FindBench {
     BenchTime find, register_all;  // of one frame: from the field alone, and with its pixels; medians
 } FindBench;
 
-// The synthetic room (device/room_video.h): five boxes slide over a floor, in four views of side x side pixels.
+// The synthetic room (device/room_video.h): five boxes fly outwards, in four views of side x side pixels.
 Status bodies_bench_find(Device *device, int side, int repetitions, FindBench *out, Error *err);
 
 #endif

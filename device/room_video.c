@@ -10,7 +10,8 @@ enum { BOXES = 5 };
 static const double room_low[3] = {-1.5, -1.5, 0}, room_high[3] = {1.5, 1.5, 2};
 
 static void box_of(int number, int frame, double low[3], double high[3]) {
-    double angle = 1.3 * number, at[3] = {0.6 * cos(angle) + 0.02 * frame, 0.6 * sin(angle), 0.1 * number};
+    double angle = 1.3 * number, far = 0.6 + 0.02 * frame,
+           at[3] = {far * cos(angle), far * sin(angle), 0.1 * number + 0.01 * frame};
     for (int c = 0; c < 3; c++) {
         low[c] = at[c] - (c < 2 ? 0.15 : 0);
         high[c] = low[c] + 0.3;
@@ -59,11 +60,13 @@ static void draw_image(RoomVideo *r, int frame, int view) {
         int box;
         camera_unproject_pixel(K, pose, o->W, p, 1, point);
         for (int c = 0; c < 3; c++) d[c] = point[c] - eye[c];
-        double z = trace(eye, d, frame, &box);
+        double z = trace(eye, d, frame, &box), paint[3] = {0}, high[3]; // the paint moves with the box
+        if (box >= 0) box_of(box, frame, paint, high);
         uint8_t *rgb = r->rgb + 3 * (image * pixels + p);
         r->depth[image * pixels + p] = (float)z;
         for (int c = 0; c < 3; c++)
-            rgb[c] = (uint8_t)(120 + 50 * sin(4 * (eye[c] + z * d[c])) + (box < 0 ? 0 : 60 * cos(2.0 * box + c)));
+            rgb[c] =
+                (uint8_t)(120 + 50 * sin(4 * (eye[c] + z * d[c] - paint[c])) + (box < 0 ? 0 : 60 * cos(2.0 * box + c)));
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic video for benchmarks and checks: a 3 m room with five 0.3 m boxes that slide over its floor, with cameras
+// Synthetic video for benchmarks and checks: a 3 m room with five 0.3 m boxes that fly outwards, with cameras
 // around it. Every pixel has depth, so every pixel can become a particle.
 #ifndef VPD_DEVICE_ROOM_VIDEO_H
 #define VPD_DEVICE_ROOM_VIDEO_H

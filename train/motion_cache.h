@@ -66,6 +66,8 @@ Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const
 
 // The same for callers that read pixels only when needed: false if the motion is not in the cache.
 bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out);
+// Keeps what vpd_observe measured.
+Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const MotionSeen *seen, Error *err);
 
 // The motion from frame `index` of an observation to the next one, stride later; valid until the next call. The
 // observation begins at `first`.

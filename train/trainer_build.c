@@ -280,6 +280,6 @@ Status trainer_open_windows(Trainer *t, Error *err) {
     if (!trainer_learns_windows(t, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
-    WindowSource source = {&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, enough};
+    WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough};
     return windows_make(&t->windows, &source, err);
 }

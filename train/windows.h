@@ -34,7 +34,7 @@ void windows_free(Windows *windows); // accepts {0}
 // What windows are made from.
 typedef struct WindowSource {
     const TrainData *data;
-    Tape *tape;
+    int threads;
     const Vpd *model;
     MotionCache *cache;
     const Log *log;

@@ -2,22 +2,22 @@
 // Windows of training episodes, from their motion fields.
 #include "base/progress.h"
 #include "base/stop.h"
-#include "nn/backend.h"
 #include "train/schedule.h"
 #include "train/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Frames that are read at a time; episodes whose fields are in memory at a time; how far, as a share of the extent, a
+// Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a
 // point may be from a node that it speaks for.
-enum { CHUNK = 16, TOGETHER = 32 };
+enum { CHUNK = 16, TOGETHER = 64 };
 #define REACH 0.04
 
 // ---- the motion fields of an episode
 
 typedef struct Reading {
     const WindowSource *source;
+    Tape *tape; // of the thread
     const TrainEpisode *episode;
     int F, T, stride;
     int *views; // (episode->input_view_count) in the episode
@@ -56,25 +56,48 @@ static Status read_history(Reading *r, int frame, Observation *out, Error *err) 
     return STATUS_OK;
 }
 
-// Copied, because the cache keeps only its last record.
-static Status read_field(Reading *r, int frame, MotionField *out, Error *err) {
-    const WindowSource *s = r->source;
-    VideoFrame present = {r->episode->episode, frame, r->stride};
+// The data set and the cache serve one thread at a time. The cache's field is copied, because it keeps only its last
+// record.
+static bool find_field(const WindowSource *s, VideoFrame present, MotionField *out, Status *status, Error *err) {
     const MotionSeen *seen = NULL;
-    Observation history;
-    Status status = STATUS_OK;
-    if (!motion_cache_find_seen(s->cache, present, &seen)) {
-        status = read_history(r, frame, &history, err);
-        tape_reset(s->tape);
-        arena_reset(&s->tape->device->scratch);
-        if (status == STATUS_OK) status = motion_cache_seen(s->cache, s->tape, s->model, &history, present, &seen, err);
+    bool found;
+#pragma omp critical(windows_source)
+    {
+        found = motion_cache_find_seen(s->cache, present, &seen);
+        if (found) *status = motion_field_copy(&seen->field, out, err);
     }
-    return status == STATUS_OK ? motion_field_copy(&seen->field, out, err) : status;
+    return found;
+}
+
+static Status measure_field(Reading *r, VideoFrame present, MotionField *out, Error *err) {
+    Observation history;
+    MotionSeen seen = {0};
+    Status status;
+#pragma omp critical(windows_source)
+    status = read_history(r, present.frame, &history, err);
+    tape_reset(r->tape);
+    arena_reset(&r->tape->device->scratch);
+    if (status == STATUS_OK) status = vpd_observe(r->tape, r->source->model, &history, &seen, err);
+    if (status == STATUS_OK) {
+#pragma omp critical(windows_source)
+        status = motion_cache_keep_seen(r->source->cache, present, &seen, err);
+    }
+    if (status == STATUS_OK) status = motion_field_copy(&seen.field, out, err);
+    motion_seen_free(&seen);
+    return status;
+}
+
+static Status read_field(Reading *r, int frame, MotionField *out, Error *err) {
+    VideoFrame present = {r->episode->episode, frame, r->stride};
+    Status status = STATUS_OK;
+    return find_field(r->source, present, out, &status, err) ? status : measure_field(r, present, out, err);
 }
 
 // field (F): those of the frames before the first history stay {0}.
-static Status read_fields(const WindowSource *source, const TrainEpisode *episode, MotionField *field, Error *err) {
+static Status read_fields(const WindowSource *source, Tape *tape, const TrainEpisode *episode, MotionField *field,
+                          Error *err) {
     Reading r = {.source = source,
+                 .tape = tape,
                  .episode = episode,
                  .F = dataset_episode(source->data->dataset, episode->episode)->F,
                  .T = (int)source->model->config.model.T,
@@ -106,24 +129,22 @@ typedef struct Item {
     Error error;
 } Item;
 
-static void item_free(Item *item) {
+static void item_free_fields(Item *item) {
     for (int f = 0; item->field && f < item->F; f++) motion_field_free(&item->field[f]);
     free(item->field);
-    tracks_free(&item->tracks);
-    *item = (Item){0};
+    item->field = NULL;
 }
 
-static Status item_read(Item *item, const WindowSource *source, int e, Error *err) {
+static Status item_read(Item *item, const WindowSource *source, Tape *tape, int e) {
     const TrainEpisode *episode = &source->data->episodes[e];
-    *item = (Item){.F = dataset_episode(source->data->dataset, episode->episode)->F};
+    item->F = dataset_episode(source->data->dataset, episode->episode)->F;
     item->field = calloc((size_t)item->F + 1, sizeof *item->field);
-    if (!item->field) return error_set(err, STATUS_FAILED, "out of memory for %d frames", item->F);
-    return read_fields(source, episode, item->field, err);
+    if (!item->field) return error_set(&item->error, STATUS_FAILED, "out of memory for %d frames", item->F);
+    return read_fields(source, tape, episode, item->field, &item->error);
 }
 
 // Frames of a stride are videos of their own.
 static void item_track(Item *item, const TrackOptions *options, int stride) {
-    item->status = STATUS_OK;
     for (int lane = 0; lane < stride && item->status == STATUS_OK; lane++) {
         int frames = lane < item->F ? (item->F - 1 - lane) / stride + 1 : 0;
         MotionField *field = malloc(((size_t)frames + 1) * sizeof *field);
@@ -134,24 +155,47 @@ static void item_track(Item *item, const TrackOptions *options, int stride) {
     }
 }
 
+// How far a loop of threads is.
+typedef struct Made {
+    Progress *progress;
+    size_t done;
+} Made;
+
+// A thread's share. Most of a measurement is host code of one thread, so each thread measures frames of its own, with
+// a device of its own.
+static void make_items(Item *item, const WindowSource *source, const TrackOptions *options, int first, int count,
+                       Made *made) {
+    Device *device = NULL;
+    Tape tape;
+    Error error = {0};
+    Status opened = device_open("cpu", 1, &device, &error);
+    if (opened == STATUS_OK) tape_init(&tape, device);
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < count; i++) {
+        item[i].status = opened;
+        item[i].error = error;
+        if (opened == STATUS_OK) item[i].status = item_read(&item[i], source, &tape, first + i);
+        if (item[i].status == STATUS_OK) item_track(&item[i], options, (int)source->model->config.data.stride);
+        item_free_fields(&item[i]);
+#pragma omp critical(windows_source)
+        progress_update(made->progress, ++made->done, NULL);
+    }
+    if (opened == STATUS_OK) tape_free(&tape);
+    device_close(device);
+}
+
 // Episodes first .. first + count - 1. What they give does not depend on the number of threads.
 static Status make_some(Tracks *tracks, const WindowSource *source, const TrackOptions *options, int first, int count,
                         Progress *progress, Error *err) {
     Item item[TOGETHER] = {{0}};
     Status status = STATUS_OK;
-    int stride = (int)source->model->config.data.stride;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        status = item_read(&item[i], source, first + i, err);
-        progress_update(progress, (size_t)(first + i + 1), NULL);
-    }
-    if (status == STATUS_OK) {
-#pragma omp parallel for schedule(dynamic) num_threads(source->tape->device->threads)
-        for (int i = 0; i < count; i++) item_track(&item[i], options, stride);
-    }
+    Made made = {progress, (size_t)first};
+#pragma omp parallel num_threads(source->threads < count ? source->threads : count)
+    make_items(item, source, options, first, count, &made);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = item[i].status == STATUS_OK ? tracks_append(tracks, &item[i].tracks, err)
                                              : error_set(err, item[i].status, "%s", item[i].error.text);
-    for (int i = 0; i < count; i++) item_free(&item[i]);
+    for (int i = 0; i < count; i++) tracks_free(&item[i].tracks);
     return status;
 }
 
