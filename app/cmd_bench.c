@@ -17,7 +17,7 @@
 static const Flag flags[] = {
     {.name = "preset", .value = "NAME", .help = "tiny, small, paper or large: N, M and rays (default paper)"},
     {.name = "repeat", .value = "N", .help = "number of measurements; the median is reported (default 5)"},
-    {.name = "form", .value = "FORM", .help = "step: paper, full or all (default all)"},
+    {.name = "form", .value = "FORM", .help = "step: paper, bodies or all (default all)"},
     {.name = "data", .value = "DATA", .help = "step: data set to train on (default: a synthetic room)"},
     {.name = "keep", .value = "MIB", .help = "step: train.keep_mib (default 1024)"},
     {.name = "whole", .help = "step: time whole steps only, as in training (timing each part makes a GPU wait)"},
@@ -34,24 +34,19 @@ static const Flag flags[] = {
 
 // ---- dynamics
 
-typedef struct Form {
-    const char *name;
-    bool full;
-} Form;
-
-static void print_dynamics(const char *form, const DynamicsBench *b) {
+static void print_dynamics(const DynamicsBench *b) {
     double seconds = b->plan.wall + b->forward.wall + b->backward.wall, rate = b->useful_flops / seconds,
            peak = b->peak_flops / b->peak.wall;
     double work = b->plan.cpu + b->forward.cpu + b->backward.cpu;
     double cpu_share = b->useful_flops / work / (b->peak_flops / b->peak.cpu);
-    printf("%-22s %9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", form, 1e3 * b->plan.wall,
-           1e3 * b->forward.wall, 1e3 * b->backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak, 100 * cpu_share,
+    printf("%9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", 1e3 * b->plan.wall, 1e3 * b->forward.wall,
+           1e3 * b->backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak, 100 * cpu_share,
            (double)b->peak_bytes / (1 << 20));
 }
 
-static json_t *dynamics_json(const char *form, const StepShape *shape, const DynamicsBench *b) {
+static json_t *dynamics_json(const StepShape *shape, const DynamicsBench *b) {
     double seconds = b->plan.wall + b->forward.wall + b->backward.wall;
-    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:o s:o s:I}", "bench", "dynamics", "form", form, "N",
+    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:o s:o s:I}", "bench", "dynamics", "form", "paper", "N",
                      (json_int_t)shape->N, "M", (json_int_t)shape->M, "plan_ms", 1e3 * b->plan.wall, "forward_ms",
                      1e3 * b->forward.wall, "backward_ms", 1e3 * b->backward.wall, "gflops",
                      json_finite(1e-9 * b->useful_flops / seconds), "peak_gflops",
@@ -61,23 +56,19 @@ static json_t *dynamics_json(const char *form, const StepShape *shape, const Dyn
 static void print_dynamics_head(const StepShape *shape) {
     printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", shape->N,
            shape->M);
-    printf("%-22s %9s %9s %9s %10s %10s %8s %8s %9s\n", "form", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak",
-           "share", "cpu shr", "tape MiB");
+    printf("%9s %9s %9s %10s %10s %8s %8s %9s\n", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak", "share", "cpu shr",
+           "tape MiB");
 }
 
 static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
     const StepShape *shape = &step_shapes[options->preset];
-    static const Form forms[] = {{"paper", false}, {"full", true}};
+    GnnConfig config = dynamics_bench_config(shape->M);
+    DynamicsBench b;
     if (!options->json) print_dynamics_head(shape);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        DynamicsBench b;
-        GnnConfig config = dynamics_bench_config(shape->M, forms[i].full);
-        Status status = dynamics_bench(device, &config, shape->N, 1, options->repeat, &b, err);
-        if (status == STATUS_OK && options->json)
-            status = json_write_line(stdout, dynamics_json(forms[i].name, shape, &b), err);
-        if (status != STATUS_OK) return status;
-        if (!options->json) print_dynamics(forms[i].name, &b);
-    }
+    Status status = dynamics_bench(device, &config, shape->N, options->repeat, &b, err);
+    if (status != STATUS_OK) return status;
+    if (options->json) return json_write_line(stdout, dynamics_json(shape, &b), err);
+    print_dynamics(&b);
     return STATUS_OK;
 }
 
@@ -150,7 +141,7 @@ static Status read_options(const CommandLine *line, BenchOptions *out, Error *er
                           .from = 1 << 12,
                           .to = 1 << 20};
     Status status = command_choice(line, "preset", "tiny|small|paper|large", &out->preset, err);
-    if (status == STATUS_OK) status = command_choice(line, "form", "paper|full|all", &out->form, err);
+    if (status == STATUS_OK) status = command_choice(line, "form", "paper|bodies|all", &out->form, err);
     if (status == STATUS_OK) status = command_small_int(line, "repeat", 1, 64, &out->repeat, err);
     if (status == STATUS_OK) status = command_real(line, "keep", 0, 1e7, &out->keep_mib, err);
     if (status == STATUS_OK) status = command_int(line, "from", 64, 1 << 20, &out->from, err);

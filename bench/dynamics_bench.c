@@ -9,31 +9,18 @@
 
 enum { WARM_UP = 2 };
 
-GnnConfig dynamics_bench_config(size_t M, bool full) {
+GnnConfig dynamics_bench_config(size_t M) {
     return (GnnConfig){.T = 2,
                        .D = 16,
                        .C = 128,
                        .L = 10,
                        .M = M,
-                       .nodes = full ? NODES_MOVING : NODES_RANDOM,
-                       .distance = full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
-                       .velocity = full ? VELOCITY_NODE : VELOCITY_NONE,
-                       .decode = full ? DECODE_NODE : DECODE_PARTICLE,
-                       .moving_flag = full,
-                       .node_extras = full,
-                       .gap = full,
                        .carry_rgb = true,
                        .k_particle_to_node = GNN_PARTICLE_TO_NODE,
                        .k_node_to_node = GNN_NODE_TO_NODE,
                        .k_node_to_particle = GNN_NODE_TO_PARTICLE,
-                       .cross_edges = full ? 4 : 0,
-                       .contact_edges = full ? 4 : 0,
-                       .extent = 2,
                        .length_scale = 0.1,
                        .displacement_scale = 0.05,
-                       .colour_length = 1,
-                       .moving_length = 0.3,
-                       .decode_width = 0.1,
                        .keep = true};
 }
 
@@ -41,35 +28,32 @@ GnnConfig dynamics_bench_config(size_t M, bool full) {
 static double message_work(double rows, double C) { return 2 * rows * C * C; }
 
 double dynamics_useful_flops(const GnnConfig *c, const size_t *particles) {
+    bool flat = c->graph == GRAPH_FLAT;
     double C = (double)c->C, S = (double)gnn_input_width(c), N = (double)particles[c->T - 1];
-    double M = N < (double)c->M || c->graph == GRAPH_FLAT ? N : (double)c->M, gain = gnn_has_velocity(c);
-    double among = M * (double)(c->k_node_to_node + c->cross_edges + c->contact_edges),
-           to = N * (double)c->k_node_to_particle;
-    double work = 0, out = 3 + gain + (double)gnn_feature_outputs(c);
-    if (c->graph == GRAPH_NONE) return 0;
-    if (c->graph == GRAPH_FLAT) {
+    double M = N < (double)c->M || flat ? N : (double)c->M, among = M * (double)c->k_node_to_node,
+           to = N * (double)c->k_node_to_particle, work = 0, out = 3 + (double)gnn_feature_outputs(c);
+    if (c->graph != GRAPH_HIERARCHICAL && !flat) return 0;
+    if (flat) {
         double past = c->T > 1 ? N * (double)c->k_particle_to_node : 0;
-        work += N * S * C + past * 4 * C + message_work(past, C) + N * (S + 3 * gain + C) * C + 2 * N * C * C;
+        work += N * S * C + past * 4 * C + message_work(past, C) + N * (S + C) * C + 2 * N * C * C;
     } else {
         for (size_t t = 0; t < c->T; t++) {
             double n = (double)particles[t], edges = n * (double)c->k_particle_to_node;
             work += n * S * C + edges * 4 * C + message_work(edges, C);
         }
-        work += M * ((double)c->T * (C + 1) + (double)gnn_node_inputs(c)) * C + 2 * M * C * C;
+        work += M * (double)c->T * (C + 1) * C + 2 * M * C * C;
     }
-    if (c->L > 0) work += among * (gnn_has_node_velocity(c) ? 7 : 4) * C + message_work(among, C);
+    if (c->L > 0) work += among * 4 * C + message_work(among, C);
     work += (double)c->L * (2 * M * C * C + 3 * among * C * C + 4 * M * C * C);
-    if (c->graph == GRAPH_FLAT) work += 2 * N * C * C + N * C * out;
-    else if (c->decode == DECODE_PARTICLE)
-        work += M * C * C + N * S * C + to * 4 * C + message_work(to, C) + N * (S + 2 * C) * C + N * C * out;
-    else work += M * C * C + M * C * (out + (c->rotation ? 3 : 0)) + M * C * 32 + N * S * 32 + to * 5 * 32;
+    if (flat) work += 2 * N * C * C + N * C * out;
+    else work += M * C * C + N * S * C + to * 4 * C + message_work(to, C) + N * (S + 2 * C) * C + N * C * out;
     return 6 * work;
 }
 
 // Particles on a floor and a few boxes, displaced slightly between the sets.
 typedef struct BenchScene {
     size_t N, T;
-    real *x[GNN_MAX_SETS], *f, *m, *c;
+    real *x[GNN_MAX_SETS], *f;
 } BenchScene;
 
 static double uniform(uint32_t stream, size_t i) {
@@ -88,9 +72,6 @@ static void fill_scene(BenchScene *s, size_t D) {
         }
         for (size_t t = 0; t < s->T; t++)
             for (size_t c = 0; c < 3; c++) s->x[t][i * 3 + c] = (real)(p[c] - (box && c == 2 ? 0.02 * (double)t : 0));
-        s->m[i] = box;
-        for (size_t c = 0; c < 3; c++)
-            s->c[i * 3 + c] = (real)(0.8 * (double)(box ? number + 1 : 0) / 6 + 0.2 * uniform(3 + (uint32_t)c, i));
         for (size_t j = 0; j < D; j++) s->f[i * D + j] = (real)(2 * uniform(10, i * D + j) - 1);
     }
 }
@@ -98,8 +79,6 @@ static void fill_scene(BenchScene *s, size_t D) {
 static void free_scene(BenchScene *s) {
     for (size_t t = 0; t < s->T; t++) free(s->x[t]);
     free(s->f);
-    free(s->m);
-    free(s->c);
 }
 
 static bool make_scene(BenchScene *s, size_t N, size_t T, size_t D) {
@@ -107,9 +86,7 @@ static bool make_scene(BenchScene *s, size_t N, size_t T, size_t D) {
     bool ok = true;
     for (size_t t = 0; t < T; t++) ok = (s->x[t] = malloc((N * 3 + 1) * sizeof(real))) && ok;
     s->f = malloc((N * D + 1) * sizeof(real));
-    s->m = malloc((N + 1) * sizeof(real));
-    s->c = malloc((N * 3 + 1) * sizeof(real));
-    ok = ok && s->f && s->m && s->c;
+    ok = ok && s->f;
     if (ok) fill_scene(s, D);
     return ok;
 }
@@ -131,19 +108,13 @@ static Tensor *on_device(Bench *b, const real *host, size_t rows, size_t cols) {
 }
 
 // Plan, forward and backward of one rollout step.
-static void bench_step(Bench *b, int rollout_step, BenchTime *times) {
+static void bench_step(Bench *b, BenchTime *times) {
     const BenchScene *s = &b->scene;
     tape_reset(&b->tape);
     parameters_zero_grad(&b->parameters);
-    GnnPlanInput input = {.seed = 1, .rollout_step = (uint32_t)rollout_step, .sets = {.count = s->T}};
-    const real *m = on_device(b, s->m, s->N, 1)->value, *c = on_device(b, s->c, s->N, 3)->value;
+    GnnPlanInput input = {.seed = 1, .sets = {.count = s->T}};
     for (size_t t = 0; t < s->T; t++)
-        input.sets.set[t] =
-            (GnnSet){on_device(b, s->x[t], s->N, 3), on_device(b, s->f, s->N, b->config->D), m, c, NULL};
-    enum { CUE = 256 };
-    if (s->N >= CUE)
-        input.motion =
-            (Flow){{CUE, input.sets.set[s->T - 1].x->value, c}, input.sets.set[0].x->value, NULL}; // any numbers
+        input.sets.set[t] = (GnnSet){.x = on_device(b, s->x[t], s->N, 3), .f = on_device(b, s->f, s->N, b->config->D)};
     GnnPlan plan;
     DynamicsOutput out = {0};
     BenchTime start = bench_now(b->device);
@@ -178,8 +149,8 @@ static void bench_close(Bench *b) {
     bench_peak_close(&b->peak);
 }
 
-Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions,
-                      DynamicsBench *out, Error *err) {
+Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int repetitions, DynamicsBench *out,
+                      Error *err) {
     Bench b;
     size_t particles[GNN_MAX_SETS];
     for (size_t t = 0; t < GNN_MAX_SETS; t++) particles[t] = N;
@@ -189,7 +160,7 @@ Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rol
     if (status == STATUS_OK && (!times || !room)) status = error_set(err, STATUS_FAILED, "out of memory");
     for (int i = -WARM_UP; status == STATUS_OK && i < repetitions; i++) {
         BenchTime one[4];
-        bench_step(&b, rollout_step, one);
+        bench_step(&b, one);
         one[3] = bench_peak_products(&b.peak);
         for (int j = 0; i >= 0 && j < 4; j++) times[j * repetitions + i] = one[j];
         status = device_status(device, err);

@@ -19,12 +19,11 @@ typedef struct DynamicsBench {
     size_t peak_bytes;                 // of the tape: values, gradients, data kept for the backward pass
 } DynamicsBench;
 
-// N particles in each of T sets, on surfaces of a room of 2 m. The first step of a rollout (step 0) computes velocities
-// differently from later ones; step 1 represents most of a rollout.
-Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int rollout_step, int repetitions,
-                      DynamicsBench *out, Error *err);
+// N particles in each of T sets, on surfaces of a room of 2 m.
+Status dynamics_bench(Device *device, const GnnConfig *config, size_t N, int repetitions, DynamicsBench *out,
+                      Error *err);
 
 // Shapes for reference measurements: neighbours 3/10/4, C 128, L 10, D 16, T 2, lengths of a scene of 2 m.
-GnnConfig dynamics_bench_config(size_t M, bool full);
+GnnConfig dynamics_bench_config(size_t M);
 
 #endif

@@ -219,7 +219,7 @@ static Status measure_doubled(Device *device, const BenchOptions *options, size_
     Video video;
     Config config;
     StepShape shape = doubled_shape(N);
-    int form = options->form == STEP_FORMS ? STEP_PUBLISHED : options->form;
+    int form = options->form == STEP_FORMS ? STEP_HIERARCHICAL : options->form;
     // Activations are not kept, because the limit of train.keep_mib would distort the memory curve.
     Status status = step_bench_config(&shape, (StepForm)form, 0, &config, err);
     if (status != STATUS_OK) return status;

@@ -78,10 +78,10 @@ static Status compare_steps(const SelfTest *test, SelfTestModel *expected, SelfT
 static Status small_config(const SelfTest *test, StepForm form, Config *out, Error *err) {
     static const StepShape shape = {"self-test", 384, 48, SELFTEST_VIEWS, SIDE, SIDE, ROLLOUT, 48, 0.1, false};
     static const char *const narrow[] = {"model.C=32", "gnn.L=2", "encoder.widths=[8, 16]", "renderer.widths=[16, 16]"};
-    static const char *const terms[] = {"train.flow_term=0.1", "train.nearest_term=0.02", "train.depth_term=0.05"};
+    static const char *const terms[] = {"train.depth_term=0.05"};
     Status status = step_bench_config(&shape, form, 1024, out, err);
     if (status == STATUS_OK && !test->large) status = config_set(out, sizeof narrow / sizeof *narrow, narrow, err);
-    if (status == STATUS_OK && form == STEP_FULL) status = config_set(out, sizeof terms / sizeof *terms, terms, err);
+    if (status == STATUS_OK && form == STEP_BODIES) status = config_set(out, sizeof terms / sizeof *terms, terms, err);
     return status;
 }
 

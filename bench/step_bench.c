@@ -22,7 +22,7 @@ const StepShape step_shapes[STEP_PRESETS] = {{"tiny", 2048, 128, 2, 64, 64, 3, 1
                                              {"small", 4096, 256, 4, 64, 64, 4, 256, 0.05, false},
                                              {"paper", 16384, 1024, 4, 128, 128, 6, 256, 0.03, false},
                                              {"large", 131072, 4096, 4, 256, 256, 16, 512, 0.0106, true}};
-const char *const step_form_names[STEP_FORMS] = {"paper", "full"};
+const char *const step_form_names[STEP_FORMS] = {"paper", "bodies"};
 
 Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Config *out, Error *err) {
     static const char *const fixed[] = {"model.T=2",
@@ -43,10 +43,8 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "gnn.length_scale=0.1",
                                         "gnn.displacement_scale=0.05",
                                         "gnn.colour_length=1",
-                                        "gnn.moving_length=0.3",
-                                        "gnn.decode_width=0.1",
                                         "gnn.moving_threshold=0.005"};
-    static const char *const forms[STEP_FORMS] = {"gnn.form=paper", "gnn.form=full"};
+    static const char *const forms[STEP_FORMS] = {"gnn.graph=hierarchical", "gnn.graph=bodies"};
     char text[7][OPTION_LENGTH];
     snprintf(text[0], OPTION_LENGTH, "encoder.N=%zu", s->N);
     snprintf(text[1], OPTION_LENGTH, "gnn.M=%zu", s->M);

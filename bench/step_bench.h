@@ -21,7 +21,7 @@ typedef struct StepShape {
 } StepShape;
 
 typedef enum StepPreset { STEP_TINY, STEP_SMALL, STEP_PAPER, STEP_LARGE, STEP_PRESETS } StepPreset;
-typedef enum StepForm { STEP_PUBLISHED, STEP_FULL, STEP_FORMS } StepForm;
+typedef enum StepForm { STEP_HIERARCHICAL, STEP_BODIES, STEP_FORMS } StepForm;
 
 extern const StepShape step_shapes[STEP_PRESETS]; // `reference`
 extern const char *const step_form_names[STEP_FORMS];

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole training steps of vpd and of PyTorch, alternating: the same recording, views, image size, N, M, rays, rollout and form.
+"""Whole training steps of vpd and of PyTorch, alternating: the same recording, views, image size, N, M, rays and rollout.
 
-    benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper] [--forms paper,velocity]
+    benchmarks/compare.py [--vpd build/release/vpd] [--python PYTHON] [--presets tiny,small,paper]
                           [--rivals eager,compile,autocast] [--rounds 3] [--steps 5] [--data FOLDER] [--keep MIB]
                           [--precision f32,bf16x3] [--device cuda] [--json FILE]
 
@@ -27,7 +27,6 @@ def command_line():
     parser.add_argument("--vpd", default="build/release/vpd")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch, numpy, scipy and h5py")
     parser.add_argument("--presets", default="tiny,small,paper")
-    parser.add_argument("--forms", default="paper,velocity")
     parser.add_argument("--rivals", default="eager,compile")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
@@ -52,8 +51,8 @@ def on_gpu(args):
     return args.device.startswith("cuda")
 
 
-def run_vpd(args, preset, form, precision):
-    command = [args.vpd, "bench", "step", "--preset", preset, "--form", form, "--repeat", str(args.steps),
+def run_vpd(args, preset, precision):
+    command = [args.vpd, "bench", "step", "--preset", preset, "--form", "paper", "--repeat", str(args.steps),
                "--threads", str(args.threads), "--data", f"{args.data}/mujoco_blocks_{SIZES[preset]}.h5", "--device", args.device,
                "--json"]
     command += ["--precision", precision]
@@ -66,11 +65,10 @@ def run_vpd(args, preset, form, precision):
             "over_floor": step["over_floor"], "encoder": parts[0], "dynamics": parts[1], "renderer": parts[2]}
 
 
-def run_torch(args, preset, form, rival):
+def run_torch(args, preset, rival):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch", "bench.py")
     command = [args.python, script, preset, "--threads", str(args.threads), "--steps", str(args.steps), "--data", args.data,
                "--device", args.device.split(":")[0]]
-    command += {"paper": [], "velocity": ["--velocity"], "full": ["--full"]}[form]
     command += {"eager": [], "compile": ["--compile"], "autocast": ["--autocast"]}[rival]
     text = run(command)
 
@@ -87,24 +85,23 @@ def main():
     ours = args.precision.split(",")
     kinds, rows = ours + args.rivals.split(","), []
     for preset in args.presets.split(","):
-        for form in args.forms.split(","):
-            runs = {kind: [] for kind in kinds}
-            for _ in range(args.rounds):
-                for kind in kinds:
-                    runs[kind].append(run_vpd(args, preset, form, kind) if kind in ours else run_torch(args, preset, form, kind))
-            middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key, value in runs[kind][0].items() if value is not None}
-                      for kind in kinds}
-            rows += [{"preset": preset, "form": form, "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
-                      **middle[kind]} for kind in kinds]
-            print(f"\n{preset}, {form}: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
-            print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
-                  f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
+        runs = {kind: [] for kind in kinds}
+        for _ in range(args.rounds):
             for kind in kinds:
-                m = middle[kind]
-                print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
-                      f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['memory']:8.0f}"
-                      f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['memory'] / middle[ours[0]]['memory']:7.2f}",
-                      flush=True)
+                runs[kind].append(run_vpd(args, preset, kind) if kind in ours else run_torch(args, preset, kind))
+        middle = {kind: {key: statistics.median(r[key] for r in runs[kind]) for key, value in runs[kind][0].items() if value is not None}
+                  for kind in kinds}
+        rows += [{"preset": preset, "form": "paper", "kind": kind, "ours": kind in ours, "least": min(r["wall"] for r in runs[kind]),
+                  **middle[kind]} for kind in kinds]
+        print(f"\n{preset}, paper: {args.rounds} alternating rounds of {args.steps} steps, {args.threads} threads")
+        print(f"{'':9s} {'step s':>8s} {'least':>8s} {'cpu s':>8s} {'encoder':>8s} {'dynamics':>8s} {'renderer':>8s} {'MiB':>8s}"
+              f" {'x step':>7s} {'x cpu':>7s} {'x MiB':>7s}")
+        for kind in kinds:
+            m = middle[kind]
+            print(f"{kind:9s} {m['wall']:8.3f} {min(r['wall'] for r in runs[kind]):8.3f} {m['cpu']:8.3f} {m['encoder']:8.3f}"
+                  f" {m['dynamics']:8.3f} {m['renderer']:8.3f} {m['memory']:8.0f}"
+                  f" {m['wall'] / middle[ours[0]]['wall']:7.2f} {m['cpu'] / middle[ours[0]]['cpu']:7.2f} {m['memory'] / middle[ours[0]]['memory']:7.2f}",
+                  flush=True)
     if args.json:
         with open(args.json, "w") as file:
             json.dump({"format": "vpd-compare", "version": 1, "device": args.device, "rows": rows}, file)

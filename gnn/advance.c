@@ -25,11 +25,10 @@ static void advance_backward_node(Tape *tape, void *context) {
 
 AdvanceOutput advance(Tape *tape, const AdvanceCall *call) {
     Tensor *inputs[] = {call->x, call->o, call->f};
-    size_t count = call->x->rows, features = call->change > 0 ? call->f->cols - call->f_first : 0,
-           at = call->velocity ? 4 : 3;
+    size_t count = call->x->rows, features = call->change > 0 ? call->f->cols - call->f_first : 0;
     bool wants = tape_wants(tape, 2, inputs);
     TAPE_CHECK_EQ(tape, call->o->rows, count);
-    TAPE_CHECK_EQ(tape, call->o->cols, at + features);
+    TAPE_CHECK_EQ(tape, call->o->cols, 3 + features);
     AdvanceOutput output = {tape_tensor(tape, count, 3, wants), tape_tensor(tape, count, 3, wants), call->f};
     if (features) output.f = tape_tensor(tape, count, call->f->cols, tape_wants(tape, 3, inputs));
     AdvanceNode *node = tape_context(tape, sizeof *node);
@@ -39,13 +38,11 @@ AdvanceOutput advance(Tape *tape, const AdvanceCall *call) {
                            .features = features,
                            .f_width = call->f->cols,
                            .f_first = call->f_first,
-                           .feature_at = at,
                            .scale = call->scale,
                            .change = call->change,
                            .x = call->x->value,
                            .f = call->f->value,
                            .o = call->o->value,
-                           .velocity = call->velocity,
                            .dx = output.dx->value,
                            .x_next = output.x->value,
                            .f_next = features ? output.f->value : NULL},

@@ -9,7 +9,6 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     AdvanceCall call = {.x = in[0],
                         .f = in[1],
                         .o = in[2],
-                        .velocity = case_input_count(c) > 3 ? in[3]->value : NULL,
                         .scale = (real)0.3,
                         .change = (real)(c->sizes[CHANGE] ? 0.2 : 0),
                         .f_first = (size_t)c->sizes[FIRST]};
@@ -20,14 +19,12 @@ static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
 
 #define INPUTS(n, d, w)                                                                                                \
     {"x", n, 3, -1, 1, true}, {"f", n, d, -1, 1, true}, { "o", n, w, -1, 1, true }
-#define V(n)                                                                                                           \
-    { "v", n, 3, -1, 1, false }
 
 static const OpCase cases[] = {
     {.name = "advance dx", .run = run, .sizes = {0, 3, 0}, .inputs = {INPUTS(7, 5, 3)}},
-    {.name = "advance x with velocity", .run = run, .sizes = {1, 3, 0}, .inputs = {INPUTS(7, 5, 4), V(7)}},
+    {.name = "advance x", .run = run, .sizes = {1, 3, 0}, .inputs = {INPUTS(7, 5, 3)}},
     {.name = "advance f", .run = run, .sizes = {2, 3, 1}, .inputs = {INPUTS(7, 5, 5)}},
-    {.name = "advance all features, velocity", .run = run, .sizes = {3, 0, 1}, .inputs = {INPUTS(6, 4, 8), V(6)}},
+    {.name = "advance all features", .run = run, .sizes = {3, 0, 1}, .inputs = {INPUTS(6, 4, 7)}},
     {.name = "advance none", .run = run, .sizes = {3, 3, 1}, .inputs = {INPUTS(0, 5, 5)}},
 };
 

@@ -6,7 +6,7 @@
 #include "nn/device.h"
 #include "nn/op_list.h"
 
-// gnn/plan_ops.h has the arguments of those whose names begin with plan_.
+// gnn/plan.h has the arguments of those whose names begin with plan_.
 #define GNN_OPS(OP)                                                                                                    \
     OP(advance_forward, AdvanceArgs)                                                                                   \
     OP(advance_backward, AdvanceArgs)                                                                                  \
@@ -14,21 +14,8 @@
     OP(edge_geometry_backward, EdgeGeometryArgs)                                                                       \
     OP(message_forward, MessageArgs)                                                                                   \
     OP(message_backward, MessageArgs)                                                                                  \
-    OP(node_blend_forward, NodeBlendArgs)                                                                              \
-    OP(node_blend_backward, NodeBlendArgs)                                                                             \
-    OP(plan_bodies, PlanBodiesArgs)                                                                                    \
-    OP(plan_carry, PlanCarryArgs)                                                                                      \
-    OP(plan_contact, PlanContactArgs)                                                                                  \
     OP(plan_count, PlanCountArgs)                                                                                      \
-    OP(plan_extra, PlanExtraArgs)                                                                                      \
-    OP(plan_join, PlanJoinArgs)                                                                                        \
-    OP(plan_logit, PlanLogitArgs)                                                                                      \
     OP(plan_mark, PlanMarkArgs)                                                                                        \
-    OP(plan_meet, PlanMeetArgs)                                                                                        \
-    OP(plan_motion, PlanMotionArgs)                                                                                    \
-    OP(plan_scatter, PlanScatterArgs)                                                                                  \
-    OP(plan_sides, PlanSidesArgs)                                                                                      \
-    OP(plan_spin, PlanSpinArgs)                                                                                        \
     OP(plan_spread, PlanSpreadArgs)
 
 GNN_OPS(OP_STRUCT)

@@ -6,13 +6,99 @@
 #include "gnn/backend.h"
 #include "gnn/edge_geometry.h"
 #include "gnn/message.h"
-#include "gnn/node_blend.h"
-#include "gnn/plan_ops.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
-#include "nn/combine.h"
 #include "nn/linear.h"
 #include "nn/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// ---- weights, with the names and in the order of docs/model.md
+
+static Tensor *matrix(Parameters *set, const char *name, const char *part, size_t in, size_t out, size_t fan_in) {
+    return parameters_add(set, fan_in ? INIT_UNIFORM : INIT_ZERO, (double)fan_in, 2, (size_t[]){in, out}, "%s.%s", name,
+                          part);
+}
+
+static Tensor *vector(Parameters *set, const char *name, const char *part, size_t size, ParameterInit init) {
+    return parameters_add(set, init, 0, 1, &size, "%s.%s", name, part);
+}
+
+// Layers after the first of a message, update or MLP. `zero_last`: the last layer starts at zero.
+static void add_later_layers(Parameters *set, const char *name, size_t C, size_t out, bool norm, bool zero_last,
+                             NetworkParameters *p) {
+    p->bias0 = vector(set, name, "bias0", C, INIT_ZERO);
+    p->weight1 = matrix(set, name, "weight1", C, C, C);
+    p->bias1 = vector(set, name, "bias1", C, INIT_ZERO);
+    p->weight2 = matrix(set, name, "weight2", C, out, zero_last ? 0 : C);
+    p->bias2 = vector(set, name, "bias2", out, INIT_ZERO);
+    if (!norm) return;
+    p->gain = vector(set, name, "gain", out, INIT_ONE);
+    p->offset = vector(set, name, "offset", out, INIT_ZERO);
+}
+
+static void add_message(Parameters *set, const char *name, size_t sender, size_t receiver, size_t edge, size_t C,
+                        NetworkParameters *p) {
+    size_t fan_in = sender + receiver + edge;
+    p->sender = matrix(set, name, "sender", sender, C, fan_in);
+    if (receiver) p->receiver = matrix(set, name, "receiver", receiver, C, fan_in);
+    p->edge = matrix(set, name, "edge", edge, C, fan_in);
+    add_later_layers(set, name, C, C, true, false, p);
+}
+
+static void add_update(Parameters *set, const char *name, size_t in, size_t C, NetworkParameters *p) {
+    p->weight0 = matrix(set, name, "weight0", in, C, in);
+    add_later_layers(set, name, C, C, true, false, p);
+}
+
+static void add_output(Parameters *set, const char *name, size_t in, size_t C, size_t out, NetworkParameters *p) {
+    p->weight0 = matrix(set, name, "weight0", in, C, in);
+    add_later_layers(set, name, C, out, false, true, p);
+}
+
+static void add_parameters(Parameters *set, const GnnConfig *c, Dynamics *d) {
+    size_t C = c->C, S = gnn_input_width(c), out = 3 + gnn_feature_outputs(c);
+    char name[PARAMETER_NAME_SIZE];
+    add_message(set, "gnn.encode.edge", S, 0, EDGE_GEOMETRY, C, &d->encode_edge);
+    add_update(set, "gnn.encode.node", c->graph == GRAPH_FLAT ? S + C : c->T * C + c->T, C, &d->encode_node);
+    add_update(set, "gnn.edge", EDGE_GEOMETRY, C, &d->edge);
+    for (size_t l = 0; l < c->L; l++) {
+        snprintf(name, sizeof name, "gnn.round%zu.edge", l);
+        add_message(set, name, C, C, C, C, &d->rounds[l].edge);
+        snprintf(name, sizeof name, "gnn.round%zu.node", l);
+        add_update(set, name, 2 * C, C, &d->rounds[l].node);
+    }
+    if (c->graph == GRAPH_HIERARCHICAL) add_message(set, "gnn.decode.edge", C, S, EDGE_GEOMETRY, C, &d->decode_edge);
+    add_output(set, "gnn.decode.node", c->graph == GRAPH_FLAT ? C : S + C, C, out, &d->decode_node);
+}
+
+Status dynamics_create(Parameters *parameters, const GnnConfig *config, Dynamics **out, Error *err) {
+    *out = NULL;
+    if (config->T < 1 || config->T > GNN_MAX_SETS)
+        return error_set(err, STATUS_BAD_INPUT, "model.T: %zu input time steps; 1 to %d are possible", config->T,
+                         (int)GNN_MAX_SETS);
+    Dynamics *d = calloc(1, sizeof *d);
+    RoundParameters *rounds = calloc(config->L + 1, sizeof *rounds);
+    if (!d || !rounds) {
+        free(d);
+        free(rounds);
+        return error_set(err, STATUS_FAILED, "out of memory for the dynamics");
+    }
+    d->config = *config;
+    d->rounds = rounds;
+    if (config->graph == GRAPH_HIERARCHICAL || config->graph == GRAPH_FLAT) add_parameters(parameters, config, d);
+    *out = d;
+    return STATUS_OK;
+}
+
+void dynamics_free(Dynamics *dynamics) {
+    if (!dynamics) return;
+    free(dynamics->rounds);
+    free(dynamics);
+}
+
+// ---- one step
 
 // State of one step.
 typedef struct Step {
@@ -39,25 +125,19 @@ static Tensor *constant(const Step *s, const real *value, size_t rows, size_t co
     return tensor;
 }
 
-// s_i = [f_i, onehot_T(t), m_i] of set t, from row `row` of a weight; returns the next row.
-static size_t add_input(const Step *s, MessageCall *call, size_t t, Tensor *weight, size_t row) {
+// s_i = [f_i, onehot_T(t)] of set t, from row 0 of a weight.
+static void add_input(const Step *s, MessageCall *call, size_t t, Tensor *weight) {
     Tensor *f = s->sets->set[t].f;
-    size_t marks = gnn_input_width(s->c) - s->c->D;
-    message_add_term(call, TERM_GROUP, f, weight, row);
-    message_add_term(call, TERM_GROUP, constant(s, s->plan->mark[t], f->rows, marks), weight, row + s->c->D);
-    return row + s->c->D + marks;
+    message_add_term(call, TERM_GROUP, f, weight, 0);
+    message_add_term(call, TERM_GROUP, constant(s, s->plan->mark[t], f->rows, s->c->T), weight, s->c->D);
 }
 
-static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tensor *x_group, Tensor *x_other,
-                        const real *velocity) {
+static Tensor *geometry(const Step *s, GnnEdges edges, bool group_receives, Tensor *x_group, Tensor *x_other) {
     EdgeGeometryCall call = {.edges = edges,
                              .group_receives = group_receives,
                              .x_group = x_group,
                              .x_other = x_other,
-                             .v_group = velocity,
-                             .v_other = velocity,
-                             .ell = (real)s->c->length_scale,
-                             .s = (real)s->c->displacement_scale};
+                             .ell = (real)s->c->length_scale};
     return edge_geometry(s->tape, &call);
 }
 
@@ -66,30 +146,19 @@ static Tensor *encode_set(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
     GnnEdges edges = s->plan->to_node[t];
     MessageCall call = call_of(s, p, edges);
-    add_input(s, &call, t, p->sender, 0);
-    message_add_term(&call, TERM_ROW, geometry(s, edges, false, s->sets->set[t].x, s->x_nodes, NULL), p->edge, 0);
+    add_input(s, &call, t, p->sender);
+    message_add_term(&call, TERM_ROW, geometry(s, edges, false, s->sets->set[t].x, s->x_nodes), p->edge, 0);
     call.mean = MEAN_OTHER;
     return message(s->tape, &call).mean;
 }
 
-// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1}), extra_a, gap_a, spin_a ell/s])
+// h_a = update([agg_a^0 .. agg_a^{T-1}, log(1+n_a^0) .. log(1+n_a^{T-1})])
 static Tensor *encode(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t T = s->sets->count, M = s->plan->nodes, C = s->c->C;
     MessageCall call = call_of(s, p, edges_of_rows(M));
     for (size_t t = 0; t < T; t++) message_add_term(&call, TERM_ROW, encode_set(s, t), p->weight0, t * C);
     message_add_term(&call, TERM_ROW, constant(s, s->plan->log_count, M, T), p->weight0, T * C);
-    size_t row = T * C + T;
-    if (s->plan->extra) message_add_term(&call, TERM_ROW, constant(s, s->plan->extra, M, GNN_EXTRAS), p->weight0, row);
-    row += s->c->node_extras ? GNN_EXTRAS : 0;
-    if (s->plan->gap)
-        message_add_term(&call, TERM_ROW, constant(s, s->plan->gap, M, gnn_gap_width(s->c)), p->weight0, row);
-    row += gnn_gap_width(s->c);
-    if (s->plan->node_spin) {
-        real scale = (real)(s->c->length_scale / s->c->displacement_scale);
-        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, constant(s, s->plan->node_spin, M, GNN_SPIN), scale),
-                         p->weight0, row);
-    }
     call.wants_rows = true;
     return message(s->tape, &call).rows;
 }
@@ -98,7 +167,7 @@ static Tensor *encode(const Step *s) {
 static Tensor *encode_edges(const Step *s) {
     const NetworkParameters *p = &s->d->edge;
     GnnEdges edges = s->plan->node_node;
-    Tensor *g = geometry(s, edges, true, s->x_nodes, s->x_nodes, s->plan->node_velocity);
+    Tensor *g = geometry(s, edges, true, s->x_nodes, s->x_nodes);
     MessageCall call = call_of(s, p, edges_of_rows(edge_rows(&edges)));
     message_add_term(&call, TERM_ROW, g, p->weight0, 0);
     call.wants_rows = true;
@@ -140,67 +209,25 @@ static Tensor *decode_at_particles(const Step *s, Tensor *h) {
     size_t t = s->sets->count - 1;
     MessageCall edge = call_of(s, p, edges);
     message_add_term(&edge, TERM_OTHER, linear(s->tape, h, p->sender, NULL), NULL, 0);
-    add_input(s, &edge, t, p->receiver, 0);
-    message_add_term(&edge, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes, NULL), p->edge, 0);
+    add_input(s, &edge, t, p->receiver);
+    message_add_term(&edge, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes), p->edge, 0);
     edge.mean = MEAN_GROUP;
     Tensor *q = message(s->tape, &edge).mean;
 
     p = &s->d->decode_node;
     MessageCall node = call_of(s, p, edges_of_rows(s->present->x->rows));
-    size_t row = add_input(s, &node, t, p->weight0, 0);
-    message_add_term(&node, TERM_ROW, q, p->weight0, row);
+    add_input(s, &node, t, p->weight0);
+    message_add_term(&node, TERM_ROW, q, p->weight0, gnn_input_width(s->c));
     node.wants_rows = true;
     return message(s->tape, &node).rows;
 }
 
-// u_a = act(h_a W0 + b0) W1 + b1
-static Tensor *decode_node_outputs(const Step *s, Tensor *h) {
-    const NetworkParameters *p = &s->d->decode_node;
-    MessageCall call = call_of(s, p, edges_of_rows(h->rows));
-    message_add_term(&call, TERM_ROW, h, p->weight0, 0);
-    call.wants_rows = true;
-    return message(s->tape, &call).rows;
-}
-
-// z_ia = act(h_a W_s + s_i W_r + g_ai W_e + b0) w1
-static Tensor *decode_weights(const Step *s, Tensor *h) {
-    const NetworkParameters *p = &s->d->decode_weight;
-    GnnEdges edges = s->plan->to_particle;
-    MessageCall call = call_of(s, p, edges);
-    call.keep = KEEP_NOTHING; // narrow: recomputing is cheaper than reading
-    message_add_term(&call, TERM_OTHER, linear(s->tape, h, p->sender, NULL), NULL, 0);
-    add_input(s, &call, s->sets->count - 1, p->receiver, 0);
-    message_add_term(&call, TERM_ROW, geometry(s, edges, true, s->present->x, s->x_nodes, NULL), p->edge, 0);
-    call.wants_rows = true;
-    return message(s->tape, &call).rows;
-}
-
-// dx_i = sum_a w_ia [ s (t_a + omega_a x (x_i - x_a)/ell) + (1 + gain_a) (v_a + spin_a x (x_i - x_a)) ],
-// w_ia = softmax over the nodes of [-d^2/(2 wd^2) + z_ia]
-static Tensor *decode_at_nodes(const Step *s, Tensor *h) {
-    NodeBlendCall call = {.edges = s->plan->to_particle,
-                          .motion = {.rotation = s->c->rotation,
-                                     .gain = gnn_has_node_velocity(s->c),
-                                     .features = gnn_feature_outputs(s->c),
-                                     .s = (real)s->c->displacement_scale,
-                                     .inverse_ell = (real)(1 / s->c->length_scale)},
-                          .u = decode_node_outputs(s, h),
-                          .z = decode_weights(s, h),
-                          .x_group = s->present->x,
-                          .x_other = s->x_nodes,
-                          .logit = s->plan->logit,
-                          .v_other = s->plan->node_velocity,
-                          .spin_other = s->plan->node_spin};
-    return node_blend(s->tape, &call);
-}
-
-// x_i += dx_i, and the change of features. o is [dx or its parts (3), gain (1), features].
-static void take_step(const Step *s, Tensor *o, real scale, const real *velocity, DynamicsOutput *out) {
+// x_i += s o_i, and the change of features. o is [displacement (3), features].
+static void take_step(const Step *s, Tensor *o, DynamicsOutput *out) {
     AdvanceCall call = {.x = s->present->x,
                         .f = s->present->f,
                         .o = o,
-                        .velocity = velocity,
-                        .scale = scale,
+                        .scale = (real)s->c->displacement_scale,
                         .change = (real)s->c->feature_change,
                         .f_first = s->c->carry_rgb ? 3 : 0};
     AdvanceOutput next = advance(s->tape, &call);
@@ -214,28 +241,21 @@ static Tensor *encode_past(const Step *s, size_t t) {
     const NetworkParameters *p = &s->d->encode_edge;
     const GnnSet *past = &s->sets->set[t];
     GnnEdges edges = s->plan->past;
-    size_t marks = gnn_input_width(s->c) - s->c->D;
-    Tensor *parts[] = {past->f, constant(s, s->plan->mark[t], past->f->rows, marks)};
+    Tensor *parts[] = {past->f, constant(s, s->plan->mark[t], past->f->rows, s->c->T)};
     MessageCall call = call_of(s, p, edges);
     message_add_term(&call, TERM_OTHER, linear(s->tape, concat_columns(s->tape, 2, parts), p->sender, NULL), NULL, 0);
-    message_add_term(&call, TERM_ROW, geometry(s, edges, true, s->present->x, past->x, NULL), p->edge, 0);
+    message_add_term(&call, TERM_ROW, geometry(s, edges, true, s->present->x, past->x), p->edge, 0);
     call.mean = MEAN_GROUP;
     return message(s->tape, &call).mean;
 }
 
-// Flat: h_i = update([s_i, v_i/s, mean of past messages]); without a past set its part is zero.
+// Flat: h_i = update([s_i, mean of past messages]); without a past set its part is zero.
 static Tensor *encode_flat(const Step *s) {
     const NetworkParameters *p = &s->d->encode_node;
     size_t N = s->plan->particles, t = s->sets->count - 1;
     MessageCall call = call_of(s, p, edges_of_rows(N));
-    size_t row = add_input(s, &call, t, p->weight0, 0);
-    if (s->plan->particle_velocity) {
-        Tensor *v = constant(s, s->plan->particle_velocity, N, 3);
-        message_add_term(&call, TERM_ROW, tensor_scale(s->tape, v, (real)(1 / s->c->displacement_scale)), p->weight0,
-                         row);
-        row += 3;
-    }
-    if (t > 0) message_add_term(&call, TERM_ROW, encode_past(s, t - 1), p->weight0, row);
+    add_input(s, &call, t, p->weight0);
+    if (t > 0) message_add_term(&call, TERM_ROW, encode_past(s, t - 1), p->weight0, gnn_input_width(s->c));
     call.wants_rows = true;
     return message(s->tape, &call).rows;
 }
@@ -258,7 +278,6 @@ static void nothing_moves(Tape *tape, const GnnSet *present, DynamicsOutput *out
 void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const GnnSets *sets, DynamicsOutput *out) {
     const GnnConfig *c = &d->config;
     Step s = {.tape = tape, .d = d, .c = c, .plan = plan, .sets = sets, .present = &sets->set[sets->count - 1]};
-    real scale = (real)c->displacement_scale;
     if (c->graph == GRAPH_NONE || tape->device->failed) {
         nothing_moves(tape, s.present, out);
         return;
@@ -266,13 +285,12 @@ void dynamics_step(Tape *tape, const Dynamics *d, const GnnPlan *plan, const Gnn
     if (c->graph == GRAPH_FLAT) {
         s.x_nodes = s.present->x;
         out->h = rounds(&s, encode_flat(&s));
-        take_step(&s, decode_flat(&s, out->h), scale, plan->particle_velocity, out);
+        take_step(&s, decode_flat(&s, out->h), out);
         return;
     }
     s.x_nodes = gather_rows(tape, s.present->x, plan->nodes, plan->node);
     out->h = rounds(&s, encode(&s));
-    if (c->decode == DECODE_PARTICLE) take_step(&s, decode_at_particles(&s, out->h), scale, NULL, out);
-    else take_step(&s, decode_at_nodes(&s, out->h), 1, NULL, out);
+    take_step(&s, decode_at_particles(&s, out->h), out);
 }
 
 void dynamics_spread(Device *device, const Tensor *h, real *spread) {

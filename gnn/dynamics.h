@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rollout step of the particles (docs/model.md, "Dynamics").
-//   gnn_plan_make   T particle sets, keys        ->  nodes, edges, velocities (gnn/plan.h), no gradients
+//   gnn_plan_make   T particle sets, keys        ->  nodes, edges, counts (gnn/plan.h), no gradients
 //   dynamics_step   T particle sets and the plan ->  displacement (N,3) metres, next positions (N,3), next features
 //   (N,D)
 #ifndef VPD_GNN_DYNAMICS_H
@@ -25,7 +25,6 @@ typedef struct Dynamics {
     NetworkParameters edge;                     // gnn.edge
     RoundParameters *rounds;                    // (L) gnn.round{l}.edge, gnn.round{l}.node
     NetworkParameters decode_edge, decode_node; // gnn.decode.edge, gnn.decode.node
-    NetworkParameters decode_weight;            // gnn.decode.weight
 } Dynamics;
 
 // Declares the parameters in the order of docs/model.md; `parameters` must outlive the dynamics.

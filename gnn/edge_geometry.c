@@ -21,21 +21,16 @@ static void edge_geometry_backward_node(Tape *tape, void *context) {
 
 Tensor *edge_geometry(Tape *tape, const EdgeGeometryCall *call) {
     Tensor *inputs[] = {call->x_group, call->x_other};
-    size_t width = call->v_other ? 7 : 4;
     TAPE_CHECK_EQ(tape, call->x_group->rows, call->edges.groups);
     TAPE_CHECK_EQ(tape, call->x_other->rows, call->edges.others);
-    Tensor *g = tape_tensor(tape, edge_rows(&call->edges), width, tape_wants(tape, 2, inputs));
+    Tensor *g = tape_tensor(tape, edge_rows(&call->edges), EDGE_GEOMETRY, tape_wants(tape, 2, inputs));
     EdgeGeometryNode *node = tape_context(tape, sizeof *node);
     if (!node) return g;
     *node = (EdgeGeometryNode){{.edges = call->edges,
                                 .group_receives = call->group_receives,
-                                .width = width,
                                 .x_group = call->x_group->value,
                                 .x_other = call->x_other->value,
-                                .v_group = call->v_group,
-                                .v_other = call->v_other,
                                 .inverse_ell = 1 / call->ell,
-                                .inverse_s = 1 / call->s,
                                 .g = g->value},
                                call->x_group,
                                call->x_other,

@@ -7,25 +7,17 @@ enum { GROUPS, K, OTHERS, HOLE, RECEIVES };
 
 static Tensor *run(Tape *tape, Tensor *const *in, const OpCase *c) {
     size_t groups = (size_t)c->sizes[GROUPS], others = (size_t)c->sizes[OTHERS];
-    Tensor *x_other = others ? in[1] : in[0];
-    size_t v = others ? 2 : 1;
-    bool moving = case_input_count(c) > v;
     EdgeGeometryCall call = {
         .edges = case_edges(tape, groups, (size_t)c->sizes[K], others ? others : groups, (size_t)c->sizes[HOLE]),
         .group_receives = c->sizes[RECEIVES] != 0,
         .x_group = in[0],
-        .x_other = x_other,
-        .v_group = moving ? in[v]->value : NULL,
-        .v_other = moving ? in[others ? v + 1 : v]->value : NULL,
-        .ell = (real)0.7,
-        .s = (real)0.3};
+        .x_other = others ? in[1] : in[0],
+        .ell = (real)0.7};
     return edge_geometry(tape, &call);
 }
 
 #define X(name, rows)                                                                                                  \
     { name, rows, 3, -1, 1, true }
-#define V(name, rows)                                                                                                  \
-    { name, rows, 3, -1, 1, false }
 
 static const OpCase cases[] = {
     {.name = "edge_geometry particle to node",
@@ -36,15 +28,11 @@ static const OpCase cases[] = {
      .run = run,
      .sizes = {11, 4, 5, 3, 1},
      .inputs = {X("x_group", 11), X("x_other", 5)}},
-    {.name = "edge_geometry one set", .run = run, .sizes = {9, 4, 0, 5, 1}, .inputs = {X("x", 9), V("v", 9)}},
-    {.name = "edge_geometry velocity",
-     .run = run,
-     .sizes = {6, 2, 4, 0, 0},
-     .inputs = {X("x_group", 6), X("x_other", 4), V("v_group", 6), V("v_other", 4)}},
+    {.name = "edge_geometry one set", .run = run, .sizes = {9, 4, 0, 5, 1}, .inputs = {X("x", 9)}},
     {.name = "edge_geometry fixed others",
      .run = run,
      .sizes = {6, 2, 4, 0, 0},
-     .inputs = {X("x_group", 6), V("x_other", 4)}},
+     .inputs = {X("x_group", 6), {"x_other", 4, 3, -1, 1, false}}},
     {.name = "edge_geometry none", .run = run, .sizes = {0, 3, 5, 0, 0}, .inputs = {X("x_group", 0), X("x_other", 5)}},
     {.name = "edge_geometry no edges", .run = run, .sizes = {3, 0, 0, 0, 1}, .inputs = {X("x", 3)}},
     {.name = "edge_geometry paper",

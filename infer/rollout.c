@@ -69,15 +69,14 @@ static bool keep_set(Device *device, const GnnSet *from, const real *radius, Rol
     out->positions = fetch(device, from->x->value, 3 * N);
     out->features = fetch(device, from->f->value, out->D * N);
     out->colour = fetch_bytes(device, from->c, 3 * N, 255);
-    out->moving = fetch_bytes(device, from->m, N, 1);
     out->radius = fetch(device, radius, N);
-    return out->positions && out->features && out->colour && (!from->m || out->moving) && (!radius || out->radius);
+    return out->positions && out->features && out->colour && (!radius || out->radius);
 }
 
 static bool keep_bodies(const SceneBodies *bodies, RolloutSet *out) {
     size_t N = bodies->count;
     if (N == 0) return true;
-    if (!out->moving) out->moving = malloc(N);
+    out->moving = malloc(N);
     out->before = malloc(3 * N * sizeof *out->before);
     out->body = malloc(N * sizeof *out->body);
     if (!out->moving || !out->before || !out->body) return false;
@@ -168,41 +167,14 @@ static Status keep_source(const EpisodeInfo *info, const Frames *history, Rollou
     return set_surroundings(info, out, err);
 }
 
-// The points that move: a file does not say which ones stand still.
-static Status keep_motion(const MotionField *seen, MotionField *out, Error *err) {
-    size_t count = 0, row = 0;
-    for (size_t i = 0; i < seen->count; i++) count += seen->body[i] >= 0;
-    Status status = motion_field_create(count, out, err);
-    for (size_t i = 0; i < seen->count && status == STATUS_OK; i++) {
-        if (seen->body[i] < 0) continue;
-        memcpy(out->position + 3 * row, seen->position + 3 * i, 3 * sizeof(real));
-        memcpy(out->colour + 3 * row, seen->colour + 3 * i, 3 * sizeof(real));
-        memcpy(out->motion + 3 * row, seen->motion + 3 * i, 3 * sizeof(real));
-        memcpy(out->gradient + 9 * row++, seen->gradient + 9 * i, 9 * sizeof(real));
-    }
-    return status;
-}
-
-// Encodes the input frames on the tape. The motion field found in them is kept in the rollout, if its steps need it.
-static Status encode(RolloutWorkspace *w, const Frames *history, SceneKey key, RolloutFile *out, Scene *scene,
-                     Error *err) {
-    Observation o = frames_observation(history);
-    MotionSeen seen;
-    Status status = vpd_observe(&w->tape, w->model, &o, &seen, err);
-    if (status == STATUS_OK)
-        status = vpd_encode(&w->tape, w->model, &w->scene, &o, &seen, (EncodeOptions){.key = key}, scene, err);
-    out->has_motion = gnn_has_node_velocity(&w->model->dynamics->config);
-    if (status == STATUS_OK && out->has_motion) status = keep_motion(&seen.field, &out->motion, err);
-    motion_seen_free(&seen);
-    return status;
-}
-
 Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames *history, RolloutFile *out,
                      Error *err) {
     Scene scene;
     *out = (RolloutFile){0};
     tape_reset(&w->tape);
-    Status status = encode(w, history, key_of(w->model, info->name), out, &scene, err);
+    Observation o = frames_observation(history);
+    EncodeOptions options = {.key = key_of(w->model, info->name)};
+    Status status = vpd_observe_and_encode(&w->tape, w->model, &w->scene, &o, options, &scene, err);
     if (status != STATUS_OK) {
         rollout_file_free(out);
         if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, present_frame(history));
@@ -225,19 +197,15 @@ static const real *values_of(Tape *tape, const uint8_t *bytes, size_t count, rea
 }
 
 // The particle set `back` steps before the present one.
-static GnnSet load_set(const RolloutWorkspace *w, Tape *tape, const RolloutFile *r, size_t back) {
+static GnnSet load_set(Tape *tape, const RolloutFile *r, size_t back) {
     static const float nothing[1]; // data of an empty input set
     bool seen = back > r->steps;   // an input frame; else the present particles at an earlier step
     const RolloutSet *set = &r->sets[seen ? back - r->steps : 0];
     const float *x = seen ? set->positions : rollout_positions(r, r->steps - back);
     const float *f = seen ? set->features : rollout_features(r, r->steps - back);
-    bool flags = w->model->dynamics->config.moving_flag;
-    const real *m = flags ? values_of(tape, set->moving, set->N, 1) : NULL;
     return (GnnSet){.x = tape_constant(tape, set->N, 3, x ? x : nothing),
                     .f = tape_constant(tape, set->N, r->sets[0].D, f ? f : nothing),
-                    .m = tape_upload(tape, m, set->N, sizeof *m),
-                    .c = tape_upload(tape, values_of(tape, set->colour, 3 * set->N, 255), 3 * set->N, sizeof *m),
-                    .m_host = m};
+                    .c = tape_upload(tape, values_of(tape, set->colour, 3 * set->N, 255), 3 * set->N, sizeof(real))};
 }
 
 // The same bodies with numbers that follow each other, in the same order.
@@ -272,11 +240,9 @@ static SceneBodies load_bodies(Tape *tape, const RolloutFile *r) {
 static void load_scene(RolloutWorkspace *w, const RolloutFile *r, Scene *scene) {
     size_t T = (size_t)r->set_count;
     *scene = (Scene){.sets = {.count = T}, .key = key_of(w->model, r->episode), .rollout_step = (uint32_t)r->steps};
-    for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(w, &w->tape, r, back);
+    for (size_t back = 0; back < T; back++) scene->sets.set[T - 1 - back] = load_set(&w->tape, r, back);
     scene->step = &w->scene.step;
     if (vpd_has_bodies(w->model)) scene->bodies = load_bodies(&w->tape, r);
-    if (r->steps > 0 || !gnn_has_node_velocity(&w->model->dynamics->config)) return;
-    scene->motion = motion_upload(&w->tape, NULL, &r->motion);
 }
 
 static Status keep_step(RolloutWorkspace *w, const Scene *scene, RolloutFile *r, Error *err) {
@@ -355,13 +321,9 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
                          "the rollout: expected features at every step, because this model changes them, found none");
     for (int i = 0; i < r->set_count; i++) {
         const RolloutSet *set = &r->sets[i];
-        if (set->N && (!set->features || !set->colour || (c->moving_flag && !set->moving)))
-            return error_set(err, STATUS_BAD_INPUT, "the rollout: input set %d lacks features, colours or moving flags",
-                             i);
+        if (set->N && (!set->features || !set->colour))
+            return error_set(err, STATUS_BAD_INPUT, "the rollout: input set %d lacks features or colours", i);
     }
-    if (r->steps == 0 && gnn_has_node_velocity(c) && !r->has_motion)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "the rollout: expected a motion field, which gives the first step its velocities, found none");
     return STATUS_OK;
 }
 

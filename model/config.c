@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_internal.h"
 
+#include "bodies/body_network.h"
 #include "encoder/encoder.h"
 
 #include <string.h>
 
 #define AT(field) offsetof(Config, field)
-#define ON_OFF "off|on|auto"
 
 #define TERM_ROW(NAME, name, kind, words, weight, help)                                                                \
     {"train." #name "_term", OPTION_REAL, AT(train.name##_term), 0, 100, "", weight, NULL, help},
@@ -49,24 +49,14 @@ static const Option options[] = {
      "Share of the particles reserved for pixels whose depth changes, so that moving objects are sampled more densely "
      "(voxel)."},
 
-    {"gnn.form", OPTION_ENUM, AT(gnn.form), 0, 0, "", "full", "full|paper",
-     "Form of the dynamics: it sets the options that are left at auto. full: with scene flow and contact features; "
-     "paper: the plain form (once called published)."},
-    {"gnn.graph", OPTION_ENUM, AT(gnn.graph), 0, 0, "", "hierarchical", "hierarchical|flat|none|bodies",
-     "Message passing among abstract nodes, among the particles themselves, no dynamics, or bodies that stay rigid."},
+    {"gnn.graph", OPTION_ENUM, AT(gnn.graph), 0, 0, "", "bodies", "hierarchical|flat|none|bodies",
+     "Bodies that stay rigid; or the paper's message passing among abstract nodes (hierarchical) or among the "
+     "particles "
+     "themselves (flat); or no dynamics."},
     {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL, "Number of abstract nodes."},
     {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing among the nodes."},
-    {"gnn.gap", OPTION_ENUM, AT(gnn.gap), 0, 0, "", "auto", ON_OFF,
-     "Moving nodes see distance and closing speed from their body to the nearest static surface and to the nearest "
-     "other body."},
-    {"gnn.cross_edges", OPTION_INT, AT(gnn.cross_edges), -1, 64, "", "-1", NULL,
-     "Edges to each node from the nearest static nodes; -1: auto."},
-    {"gnn.contact_edges", OPTION_INT, AT(gnn.contact_edges), -1, 32, "", "-1", NULL,
-     "Edges to each node from nearby nodes with a different velocity; -1: auto."},
     {"gnn.moving_vote", OPTION_INT, AT(gnn.moving_vote), -1, 64, "", "-1", NULL,
-     "Neighbours in the majority filter of moving flags; 0: unfiltered; -1: auto."},
-    {"gnn.rotation", OPTION_BOOL, AT(gnn.rotation), 0, 0, "", "false", NULL,
-     "Nodes predict a rotation as well as a translation."},
+     "Neighbours in the majority filter of moving flags; 0: unfiltered; -1: 16 with bodies, else 0."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a particle's feature per step; 0: features are constant."},
     {"gnn.moving_threshold", OPTION_REAL, AT(gnn.moving_threshold), 0, 1e6, "m", "0", NULL,
@@ -146,43 +136,44 @@ static const Option options[] = {
      "Steps between checkpoints."},
     {"train.keep", OPTION_INT, AT(train.keep), 1, 1000, "", "2", NULL, "Newest checkpoints kept, beside the best."},
 
-    // What follows from gnn.form, then from data.extent.
-    {"gnn.nodes", OPTION_ENUM, AT(gnn.nodes), 0, 0, "", "auto", "random|moving|auto", "How abstract nodes are chosen."},
-    {"gnn.distance", OPTION_ENUM, AT(gnn.distance), 0, 0, "", "auto", "position|appearance|auto",
-     "Distance in which neighbours are searched."},
-    {"gnn.decode", OPTION_ENUM, AT(gnn.decode), 0, 0, "", "auto", "particle|node|auto",
-     "Where displacements are decoded."},
-    {"gnn.moving_flag", OPTION_ENUM, AT(gnn.moving_flag), 0, 0, "", "auto", ON_OFF,
-     "Particles carry a flag: whether their pixel's depth changed."},
-    {"gnn.node_extras", OPTION_ENUM, AT(gnn.node_extras), 0, 0, "", "auto", ON_OFF,
-     "Nodes see their velocity and the offset to the nearest particles with the other moving flag."},
-    {"gnn.velocity", OPTION_ENUM, AT(gnn.velocity), 0, 0, "", "auto", "none|particle|node|auto",
-     "Who carries a velocity: nobody, the particles of a flat graph, or the nodes."},
-    {"gnn.rigid_cue", OPTION_ENUM, AT(gnn.rigid_cue), 0, 0, "", "auto", ON_OFF,
-     "Initial velocities and angular velocities of nodes come from rigid registration of scene flow."},
+    // What follows from data.extent.
     {"gnn.length_scale", OPTION_REAL, AT(gnn.length_scale), 0, 1e6, "m", "0", NULL, "ell: unit of edge displacements."},
     {"gnn.displacement_scale", OPTION_REAL, AT(gnn.displacement_scale), 0, 1e6, "m", "0", NULL,
      "s: unit of predicted displacements."},
     {"gnn.colour_length", OPTION_REAL, AT(gnn.colour_length), 0, 1e6, "m", "0", NULL,
      "lc: metres that a unit of colour counts in distances."},
-    {"gnn.moving_length", OPTION_REAL, AT(gnn.moving_length), 0, 1e6, "m", "0", NULL,
-     "lm: metres that the moving flag counts in distances."},
-    {"gnn.decode_width", OPTION_REAL, AT(gnn.decode_width), 0, 1e6, "m", "0", NULL,
-     "wd: support radius of a node's decode weights."},
+
+    // What is read from older files alone.
+    {"gnn.form", OPTION_ENUM, AT(gone.form), 0, 0, "", "none", "none|full|paper", ""},
+    {"gnn.nodes", OPTION_ENUM, AT(gone.nodes), 0, 0, "", "auto", "auto|random|moving", ""},
+    {"gnn.cross_edges", OPTION_INT, AT(gone.cross_edges), -1, 64, "", "-1", NULL, ""},
 };
 
-enum { RECORDED = sizeof options / sizeof *options, DERIVED = 12 }; // derived options come last
-_Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
+typedef enum GoneForm { FORM_NONE, FORM_FULL, FORM_PAPER } GoneForm;
+typedef enum GoneNodes { NODES_AUTO, NODES_RANDOM, NODES_MOVING } GoneNodes;
+
+enum { READABLE = sizeof options / sizeof *options, GONE = 3, RECORDED = READABLE - GONE, DERIVED = 3 };
+_Static_assert((int)READABLE <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
 
 static const OptionOld old[] = {
     {"gnn.form", "published", "paper", NULL},
-    {"gnn.nodes", "farthest", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
-    {"gnn.nodes", "voxel", NULL, "nodes are moving or random particles; train anew with gnn.form full or paper"},
+    {"gnn.nodes", "farthest", NULL, "nodes are random particles; train anew"},
+    {"gnn.nodes", "voxel", NULL, "nodes are random particles; train anew"},
+    {"gnn.distance", NULL, NULL, NULL},
+    {"gnn.decode", NULL, NULL, NULL},
+    {"gnn.velocity", NULL, NULL, NULL},
+    {"gnn.moving_flag", NULL, NULL, NULL},
+    {"gnn.node_extras", NULL, NULL, NULL},
+    {"gnn.rigid_cue", NULL, NULL, NULL},
+    {"gnn.gap", NULL, NULL, NULL},
+    {"gnn.contact_edges", NULL, NULL, NULL},
+    {"gnn.rotation", "false", NULL, "bodies rotate, with gnn.graph=bodies; abstract nodes do not"},
+    {"gnn.moving_length", NULL, NULL, NULL},
+    {"gnn.decode_width", NULL, NULL, NULL},
     {"model.activation", "silu", NULL, "every hidden layer has SiLU"},
     {"encoder.inside_share", "0.7", NULL, "the workspace box gets this share of the static particles"},
     {"gnn.k_particle_to_node", "3", NULL, "each particle sends to this many nodes"},
-    {"gnn.k_node_to_node", "10", NULL,
-     "each node receives from this many others; set gnn.M or gnn.contact_edges for more edges"},
+    {"gnn.k_node_to_node", "10", NULL, "each node receives from this many others; set gnn.M for more edges"},
     {"gnn.k_node_to_particle", "4", NULL, "each particle receives from this many nodes"},
     {"gnn.smooth", "off", NULL, "velocities of nodes are not averaged over their neighbours"},
     {"gnn.smooth_width", NULL, NULL, NULL},
@@ -195,13 +186,12 @@ static const OptionOld old[] = {
 
 const OptionTable config_options = {options, RECORDED - DERIVED, old};
 const OptionTable config_record = {options, RECORDED, old};
+const OptionTable config_readable = {options, READABLE, old};
 
 const ConfigLength config_lengths[CONFIG_LENGTHS] = {{"data.extent", AT(data.extent), 0},
                                                      {"gnn.length_scale", AT(gnn.length_scale), 0.05},
                                                      {"gnn.displacement_scale", AT(gnn.displacement_scale), 0.025},
                                                      {"gnn.colour_length", AT(gnn.colour_length), 0.5},
-                                                     {"gnn.moving_length", AT(gnn.moving_length), 0.15},
-                                                     {"gnn.decode_width", AT(gnn.decode_width), 0.05},
                                                      {"gnn.moving_threshold", AT(gnn.moving_threshold), 0.00125},
                                                      {"renderer.radius", AT(renderer.radius), 0}};
 
@@ -212,7 +202,7 @@ const char *const config_usual_keys[] = {"data.path",
                                          "model.C",
                                          "model.precision",
                                          "encoder.N",
-                                         "gnn.form",
+                                         "gnn.graph",
                                          "gnn.M",
                                          "gnn.L",
                                          "train.out",
@@ -233,14 +223,29 @@ const char *const config_usual_keys[] = {"data.path",
 
 void config_defaults(Config *config) {
     memset(config->origin, ORIGIN_DEFAULT, sizeof config->origin);
-    options_defaults(config_record, config);
+    options_defaults(config_readable, config);
 }
 
 void config_defaults_of_checkpoint(Config *config) {
     config_defaults(config);
     config->encoder.moving_share = 0;
-    config->gnn.gap = config->gnn.rigid_cue = SWITCH_OFF;
-    config->gnn.contact_edges = config->gnn.moving_vote = 0;
+    config->gnn.graph = GRAPH_HIERARCHICAL;
+    config->gnn.moving_vote = 0;
+}
+
+// A form of the dynamics that is gone is an error, and so is the paper's where the graph is not one of the paper's.
+static Status check_gone(const Config *config, Error *err) {
+    const GoneOptions *gone = &config->gone;
+    int graph = config->gnn.graph;
+    bool of_paper = graph == GRAPH_HIERARCHICAL || graph == GRAPH_FLAT;
+    if (of_paper && (gone->form == FORM_FULL || gone->nodes == NODES_MOVING || gone->cross_edges > 0))
+        return error_set(err, STATUS_BAD_INPUT,
+                         "gnn.form: expected paper, found full; moving nodes are gone; train anew, gnn.graph=bodies");
+    if (gone->form == FORM_PAPER && graph == GRAPH_BODIES)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "gnn.form: paper is no form of gnn.graph=bodies; set gnn.graph=hierarchical or flat, and "
+                         "nothing more is needed");
+    return STATUS_OK;
 }
 
 // Whether the user asked for the option's value.
@@ -251,6 +256,9 @@ static bool is_asked(const Config *config, const char *key) {
 
 // Options of other dynamics do nothing to bodies, and bodies have a curriculum of their own.
 static Status apply_bodies(Config *config, Error *err) {
+    if (config->gnn.L > BODY_MAX_ROUNDS)
+        return error_set(err, STATUS_BAD_INPUT, "gnn.L: expected at most %d rounds with gnn.graph=bodies, found %ld",
+                         BODY_MAX_ROUNDS, config->gnn.L);
     static const char *const others[] = {"train.flow_term", "train.nearest_term", "train.motion_particles"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char value[64];
@@ -273,10 +281,12 @@ static Status apply_bodies(Config *config, Error *err) {
 }
 
 Status config_resolve(Config *config, Error *err) {
-    Status status = config_apply_form(config, err);
+    enum { VOTE = 16 };
+    Status status = check_gone(config, err);
     bool bodies = config->gnn.graph == GRAPH_BODIES;
     if (status == STATUS_OK && bodies) status = apply_bodies(config, err);
     if (status != STATUS_OK) return status;
+    if (config->gnn.moving_vote < 0) config->gnn.moving_vote = bodies ? VOTE : 0;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)
         return error_set(err, STATUS_BAD_INPUT,

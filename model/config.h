@@ -11,8 +11,6 @@
 
 // Values of options, in the order of the table in model/config.c.
 typedef enum Preset { PRESET_NONE, PRESET_TINY, PRESET_SMALL, PRESET_PAPER, PRESET_LARGE } Preset;
-typedef enum GnnForm { FORM_FULL, FORM_PAPER, FORM_COUNT } GnnForm;
-typedef enum Switch { SWITCH_OFF, SWITCH_ON, SWITCH_AUTO } Switch;
 typedef enum TurnAxis { TURN_NONE, TURN_X, TURN_Y, TURN_Z } TurnAxis;
 
 typedef struct DataConfig {
@@ -42,22 +40,21 @@ typedef struct EncoderOptions {
     double moving_share;
 } EncoderOptions;
 
-// Options at AUTO (-1 for numbers) take the value of the form.
 typedef struct GnnOptions {
-    int form;  // GnnForm
     int graph; // GnnGraph
     long M, L;
-    int gap; // Switch
-    long cross_edges, contact_edges, moving_vote;
-    bool rotation;
+    long moving_vote; // -1: as the graph needs
     double feature_change;
     double moving_threshold; // metres
-    // Set by the form alone. model/config.c writes them beside a run for reference.
-    int nodes, distance, velocity, decode;   // GnnNodes, GnnDistance, GnnVelocity, GnnDecode
-    int moving_flag, node_extras, rigid_cue; // Switch
-    // Shares of data.extent, metres; for reference too.
-    double length_scale, displacement_scale, colour_length, moving_length, decode_width;
+    // Shares of data.extent, metres. model/config.c writes them beside a run for reference.
+    double length_scale, displacement_scale, colour_length;
 } GnnOptions;
+
+// What older files and command lines may say of a model that is gone. It is read, and never written.
+typedef struct GoneOptions {
+    int form, nodes; // in the order of their choices
+    long cross_edges;
+} GoneOptions;
 
 typedef struct RendererOptions {
     long K, S;
@@ -100,7 +97,7 @@ typedef struct TrainConfig {
 
 // Where the value of an option comes from.
 typedef enum ConfigOrigin {
-    ORIGIN_DEFAULT,    // the table, or the value of gnn.form
+    ORIGIN_DEFAULT,    // the table
     ORIGIN_PRESET,     // model.preset
     ORIGIN_FILE,       // a config file
     ORIGIN_SET,        // --set, or a command-line option for it
@@ -118,12 +115,13 @@ typedef struct Config {
     GnnOptions gnn;
     RendererOptions renderer;
     TrainConfig train;
+    GoneOptions gone;
     unsigned char origin[CONFIG_OPTIONS_MAX]; // ConfigOrigin of each option, in the order of the table
 } Config;
 
 extern const OptionTable config_options;
-// The options, followed by values that follow from them (set by the form, or shares of data.extent). Checkpoints and a
-// run's config.yaml contain all. A file may contain these values, but must not change them.
+// The options, followed by lengths that follow from them (shares of data.extent). Checkpoints and a run's config.yaml
+// contain all. A file may contain these lengths, but must not change them.
 extern const OptionTable config_record;
 extern const char *const config_usual_keys[]; // the options that users change most; NULL-terminated
 
@@ -150,7 +148,7 @@ typedef struct ConfigChange {
 // Iterates over options that were set to other values than their defaults. Start with *i = 0; false after the last.
 bool config_each_change(const Config *config, size_t *i, ConfigChange *out);
 
-// Resolves every "auto" from gnn.form, and checks that options fit together.
+// Resolves what is "auto", and checks that options fit together.
 Status config_resolve(Config *config, Error *err);
 
 // The lengths of a model. Those at 0 are derived from the data (model/lengths.h).
@@ -159,7 +157,7 @@ typedef struct ConfigLength {
     size_t offset;
     double share; // of data.extent; 0: measured
 } ConfigLength;
-enum { CONFIG_LENGTHS = 8 };
+enum { CONFIG_LENGTHS = 6 };
 extern const ConfigLength config_lengths[CONFIG_LENGTHS]; // data.extent first
 
 static inline double *config_length(Config *config, int i) {

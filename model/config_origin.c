@@ -16,7 +16,7 @@ static void mark(Config *config, const bool *given, ConfigOrigin origin) {
 Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err) {
     bool given[CONFIG_OPTIONS_MAX] = {false};
     if (!path) return STATUS_OK;
-    Status status = options_load_yaml(config_record, config, path, given, err);
+    Status status = options_load_yaml(config_readable, config, path, given, err);
     if (status != STATUS_OK) return status;
     mark(config, given, origin);
     return config_apply_preset(config, err);
@@ -38,7 +38,7 @@ Status config_parse(Config *config, const char *yaml, size_t length, const char 
     bool given[CONFIG_OPTIONS_MAX] = {false};
     OptionOld gone[GONE_MAX];
     accept_training(gone);
-    const OptionTable table = {config_record.options, config_record.count, gone};
+    const OptionTable table = {config_readable.options, config_readable.count, gone};
     Status status = options_parse_yaml(table, config, yaml, length, name, given, err);
     if (status == STATUS_OK) mark(config, given, ORIGIN_CHECKPOINT);
     return status;
@@ -47,7 +47,7 @@ Status config_parse(Config *config, const char *yaml, size_t length, const char 
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err) {
     char key[128];
     for (size_t i = 0; i < count; i++) {
-        Status status = options_set_pair(config_record, config, pairs[i], err);
+        Status status = options_set_pair(config_readable, config, pairs[i], err);
         if (status != STATUS_OK) return status;
         snprintf(key, sizeof key, "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
         size_t at = config_index(key);

@@ -2,6 +2,7 @@
 #include "model/memory.h"
 
 #include "base/check.h"
+#include "gnn/edge_geometry.h"
 #include "model/vpd.h"
 #include "nn/ssim_loss.h"
 
@@ -13,7 +14,6 @@
 // A guess: the share of ray samples that meet particles.
 #define SAMPLES_MET 0.5
 enum { REAL_BYTES = 4, IMAGE_BYTES = 3 + 4 + 2 }; // colour, depth, mask
-enum { GEOMETRY = 4, GEOMETRY_VELOCITY = 7, WEIGHT_HIDDEN = 32 };
 
 static void add_part(MemoryEstimate *out, const char *name, const char *shrink, double bytes, double least,
                      bool on_host) {
@@ -34,7 +34,8 @@ typedef struct StepNumbers {
 static double encoder_numbers(const Config *c, const MemoryShape *s) {
     const IntList *w = &c->encoder.widths;
     int levels = w->count;
-    double divisor = ldexp(1, levels - 1), images = (double)c->model.T * s->input_views, numbers = 0;
+    double frames = c->gnn.graph == GRAPH_BODIES ? 1 : (double)c->model.T; // bodies need no features of the past
+    double divisor = ldexp(1, levels - 1), images = frames * s->input_views, numbers = 0;
     double pixels = images * ceil(s->H / divisor) * divisor * ceil(s->W / divisor) * divisor;
     for (int l = 0; l < levels; l++) {
         double here = ldexp(pixels, -2 * l);
@@ -53,9 +54,8 @@ static GraphSize graph_size(const Config *c, double N) {
     const GnnOptions *g = &c->gnn;
     bool flat = g->graph == GRAPH_FLAT;
     GraphSize s = {.N = N, .M = flat ? N : fmin((double)g->M, N), .C = (double)c->model.C};
-    double extra = flat ? 0 : (double)(g->cross_edges + g->contact_edges);
     s.to_node = N * fmin(GNN_PARTICLE_TO_NODE, s.M);
-    s.between = s.M * fmin(GNN_NODE_TO_NODE + extra, s.M);
+    s.between = s.M * fmin(GNN_NODE_TO_NODE, s.M);
     s.to_particle = N * fmin(GNN_NODE_TO_PARTICLE, s.M);
     return s;
 }
@@ -64,17 +64,16 @@ static GraphSize graph_size(const Config *c, double N) {
 static void add_rounds(const Config *c, const GraphSize *s, StepNumbers *n) {
     double L = (double)c->gnn.L, edges = s->between * s->C, nodes = s->M * s->C;
     if (L < 1) return;
-    n->values += s->between * (1 + GEOMETRY_VELOCITY) + L * (edges + 3 * nodes);
+    n->values += s->between * (1 + EDGE_GEOMETRY) + L * (edges + 3 * nodes);
     n->kept += 2 * edges + L * 3 * (edges + nodes);
-    n->gradients += edges + s->between * GEOMETRY_VELOCITY + 2 * L * nodes;
+    n->gradients += edges + s->between * EDGE_GEOMETRY + 2 * L * nodes;
 }
 
-static void add_decode(const Config *c, const GraphSize *s, StepNumbers *n) {
-    bool at_particles = c->gnn.decode == DECODE_PARTICLE;
+static void add_decode(const GraphSize *s, StepNumbers *n) {
     double edges = s->to_particle, nodes = s->M * s->C;
-    n->values += edges * (GEOMETRY + 2) + (at_particles ? nodes + s->N * (s->C + 4) : s->M * WEIGHT_HIDDEN + edges);
-    n->kept += at_particles ? 2 * edges * s->C + 2 * s->N * s->C : nodes;
-    n->gradients += edges * GEOMETRY + (at_particles ? nodes + s->N * s->C : s->M * WEIGHT_HIDDEN + edges);
+    n->values += edges * (EDGE_GEOMETRY + 1) + nodes + s->N * (s->C + 4);
+    n->kept += 2 * edges * s->C + 2 * s->N * s->C;
+    n->gradients += edges * EDGE_GEOMETRY + nodes + s->N * s->C;
 }
 
 static StepNumbers dynamics_numbers(const Config *c, double N) {
@@ -83,11 +82,11 @@ static StepNumbers dynamics_numbers(const Config *c, double N) {
     GraphSize s = graph_size(c, N);
     double T = (double)c->model.T, nodes = s.M * s.C, flat = c->gnn.graph == GRAPH_FLAT;
     double sets = flat ? 1 : T; // particle sets that send to nodes
-    n.values = sets * (s.to_node * (1 + GEOMETRY) + nodes + N * (T + 1)) + nodes;
+    n.values = sets * (s.to_node * (1 + EDGE_GEOMETRY) + nodes + N * T) + nodes;
     n.kept = sets * 2 * s.to_node * s.C + 3 * nodes;
-    n.gradients = sets * (s.to_node * GEOMETRY + nodes) + nodes;
+    n.gradients = sets * (s.to_node * EDGE_GEOMETRY + nodes) + nodes;
     add_rounds(c, &s, &n);
-    if (!flat) add_decode(c, &s, &n);
+    if (!flat) add_decode(&s, &n);
     n.outputs = N * (6 + (c->gnn.feature_change > 0 ? (double)c->model.D : 0));
     n.values += n.outputs;
     n.gradients += n.outputs;

@@ -30,27 +30,13 @@ static GnnConfig gnn_config(const Config *c) {
                        .L = (size_t)g->L,
                        .M = (size_t)g->M,
                        .graph = (GnnGraph)g->graph,
-                       .nodes = (GnnNodes)g->nodes,
-                       .distance = (GnnDistance)g->distance,
-                       .velocity = (GnnVelocity)g->velocity,
-                       .decode = (GnnDecode)g->decode,
-                       .moving_flag = g->moving_flag == SWITCH_ON,
-                       .node_extras = g->node_extras == SWITCH_ON,
-                       .gap = g->gap == SWITCH_ON,
-                       .rotation = g->rotation,
                        .carry_rgb = c->encoder.carry_rgb,
                        .feature_change = g->feature_change,
                        .k_particle_to_node = GNN_PARTICLE_TO_NODE,
                        .k_node_to_node = GNN_NODE_TO_NODE,
                        .k_node_to_particle = GNN_NODE_TO_PARTICLE,
-                       .cross_edges = (size_t)g->cross_edges,
-                       .contact_edges = (size_t)g->contact_edges,
-                       .extent = c->data.extent,
                        .length_scale = g->length_scale,
                        .displacement_scale = g->displacement_scale,
-                       .colour_length = g->colour_length,
-                       .moving_length = g->moving_length,
-                       .decode_width = g->decode_width,
                        .keep = !c->train.checkpoint_steps};
 }
 
@@ -272,8 +258,8 @@ BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.
 MotionOptions vpd_motion_options(const Vpd *model) {
     const Config *c = &model->config;
     return (MotionOptions){.crop = c->data.crop,
-                           .flags = model->dynamics->config.moving_flag,
-                           .velocity = vpd_has_bodies(model) || gnn_has_node_velocity(&model->dynamics->config),
+                           .flags = vpd_has_bodies(model),
+                           .velocity = vpd_has_bodies(model),
                            .moving_threshold = c->gnn.moving_threshold,
                            .vote = (size_t)c->gnn.moving_vote,
                            .colour_length = c->gnn.colour_length,
@@ -306,12 +292,9 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
     scene->sets.count = (size_t)(T - first);
     for (int t = first; t < T; t++) {
-        bool flags = model->dynamics->config.moving_flag;
         scene->sets.set[t - first] =
             (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
-                     .m = flags ? tape_upload(tape, chosen[t].moving, chosen[t].count, sizeof(real)) : NULL,
-                     .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real)),
-                     .m_host = flags ? chosen[t].moving : NULL};
+                     .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real))};
     }
     // Done before the encoder, because this waits for the device.
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
@@ -324,7 +307,6 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     for (size_t t = 0; t < scene->sets.count; t++)
         scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, t,
                                                &chosen[t + (size_t)first], scene->sets.set[t].c);
-    if (gnn_has_node_velocity(&model->dynamics->config)) scene->motion = motion_upload(tape, history, &seen->field);
     if (vpd_has_bodies(model)) {
         const Chosen *now = &chosen[T - 1];
         scene->bodies = scene_bodies_of(tape, history, &seen->field, model->config.gnn.colour_length, now->count,
@@ -351,7 +333,6 @@ Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace
 
 void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan) {
     GnnPlanInput input = {.sets = scene->sets,
-                          .motion = scene->motion,
                           .seed = scene->key.seed,
                           .step = scene->key.step,
                           .episode = scene->key.episode,
@@ -412,7 +393,6 @@ StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *p
     }
     memmove(scene->sets.set, scene->sets.set + 1, (scene->sets.count - 1) * sizeof *scene->sets.set);
     *scene_present(scene) = next;
-    scene->motion = (Flow){0};
     scene->rollout_step++;
     return step;
 }

@@ -57,7 +57,6 @@ typedef struct SceneKey {
 // The state of a rollout, on a tape.
 typedef struct Scene {
     GnnSets sets; // oldest first; the last is the present
-    Flow motion;  // seen in the input, for velocities at step 0
     real *radius; // (N) device, support radii of the present particles
     real reach;   // the largest radius
     int32_t
@@ -98,7 +97,7 @@ typedef struct StepOutput {
     Tensor *h;  // (M,C) abstract nodes after the last round; NULL without nodes or under tape_checkpoint
 } StepOutput;
 
-// Nodes, edges and velocities of the next step. A plan may be kept and reused (finite differences).
+// Nodes and edges of the next step. A plan may be kept and reused (finite differences).
 void vpd_plan(Tape *tape, const Vpd *model, const Scene *scene, GnnPlan *plan);
 StepOutput vpd_move(Tape *tape, const Vpd *model, Scene *scene, const GnnPlan *plan);
 // vpd_plan, then vpd_move.

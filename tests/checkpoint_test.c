@@ -113,22 +113,17 @@ static void meta_comes_back(void **state) {
 static void options_that_came_later_are_off(void **state) {
     Setting *s = *state;
     Config now, old;
-    const char text[] = "gnn:\n  form: full\n  cross_edges: 3\n  rigid_cue: \"on\"\n",
-               means[] = "gnn:\n  form: full\n"; // from before registration
+    const char text[] = "gnn:\n  L: 3\n";
     config_defaults(&now);
     config_defaults_of_checkpoint(&old);
     assert_status_ok(config_parse(&now, text, strlen(text), "now", &s->err), s->err);
     assert_status_ok(config_parse(&old, text, strlen(text), "old", &s->err), s->err);
     assert_status_ok(config_resolve(&now, &s->err), s->err);
     assert_status_ok(config_resolve(&old, &s->err), s->err);
-    assert_true(now.gnn.gap == SWITCH_ON && now.gnn.contact_edges > 0 && now.gnn.moving_vote > 0);
-    assert_true(old.gnn.gap == SWITCH_OFF && old.gnn.contact_edges == 0 && old.gnn.moving_vote == 0);
+    assert_true(now.gnn.graph == GRAPH_BODIES && old.gnn.graph == GRAPH_HIERARCHICAL);
+    assert_true(now.gnn.moving_vote > 0 && old.gnn.moving_vote == 0);
     assert_true(old.encoder.moving_share == 0 && now.encoder.moving_share > 0);
-    assert_true(old.gnn.cross_edges == 3); // what it names it has
-    config_defaults_of_checkpoint(&old);
-    assert_status_ok(config_parse(&old, means, strlen(means), "old", &s->err), s->err);
-    assert_status_error(config_resolve(&old, &s->err), STATUS_BAD_INPUT, s->err,
-                        "velocities without rigid registration are gone");
+    assert_true(old.gnn.L == 3); // what it names it has
 }
 
 // Numbers of particles, nodes and samples are no part of the weights; widths are.

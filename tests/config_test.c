@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms, presets, options that are gone, and lengths that one config takes from another.
+// Presets, forms and options that are gone, and lengths that one config takes from another.
 #include "model/config.h"
 #include "tests/test.h"
 
@@ -16,53 +16,68 @@ static Status set(Config *config, const char *pair) {
     return status == STATUS_OK ? config_resolve(config, &err) : status;
 }
 
-static void the_forms_by_name(void **state) {
+// What files of the two forms of the dynamics said that there once were.
+static const char *const of_paper =
+    "gnn: {form: paper, graph: hierarchical, gap: \"off\", cross_edges: 0, contact_edges: 0, "
+    "moving_vote: 0, rotation: false, nodes: random, distance: position, "
+    "decode: particle, moving_flag: \"off\", node_extras: \"off\", velocity: none, "
+    "rigid_cue: \"off\", moving_length: 0.3, decode_width: 0.1}";
+#define OF_FULL                                                                                                        \
+    "form: full, gap: \"on\", cross_edges: 4, contact_edges: 4, moving_vote: 16, rotation: false, nodes: moving, "     \
+    "distance: appearance, decode: node, moving_flag: \"on\", node_extras: \"on\", velocity: node, rigid_cue: \"on\""
+
+static void the_forms_that_were(void **state) {
     (void)state;
-    Config full, paper, published, old;
-    assert_status_ok(set(&full, "gnn.form=full"), err);
-    assert_status_ok(set(&paper, "gnn.form=paper"), err);
-    assert_status_ok(set(&published, "gnn.form=published"), err);
-    parse(&old, "gnn: {form: published, nodes: random, decode: particle, moving_flag: \"off\", smooth: \"off\"}");
-    assert_status_ok(config_resolve(&old, &err), err);
-    assert_true(paper.gnn.form == FORM_PAPER);
+    Config paper, now, bodies, plain;
     Error none = {0};
-    assert_status_ok(config_check_same_model(&paper, &published, &none), none);
-    assert_status_ok(config_check_same_model(&paper, &old, &none), none);
-    const GnnOptions *f = &full.gnn, *p = &paper.gnn;
-    assert_true(f->nodes == NODES_MOVING && f->distance == DISTANCE_APPEARANCE && f->velocity == VELOCITY_NODE &&
-                f->decode == DECODE_NODE && f->moving_flag == SWITCH_ON && f->node_extras == SWITCH_ON &&
-                f->gap == SWITCH_ON && f->rigid_cue == SWITCH_ON && f->cross_edges == 4 && f->contact_edges == 4 &&
-                f->moving_vote == 16);
-    assert_true(p->nodes == NODES_RANDOM && p->distance == DISTANCE_POSITION && p->velocity == VELOCITY_NONE &&
-                p->decode == DECODE_PARTICLE && p->moving_flag == SWITCH_OFF && p->node_extras == SWITCH_OFF &&
-                p->gap == SWITCH_OFF && p->rigid_cue == SWITCH_OFF && p->cross_edges == 0 && p->contact_edges == 0 &&
-                p->moving_vote == 0);
-    Config flat;
-    assert_status_ok(set(&flat, "gnn.graph=flat"), err);
-    assert_true(flat.gnn.velocity == VELOCITY_PARTICLE); // it has no nodes
+    parse(&paper, of_paper);
+    assert_status_ok(config_resolve(&paper, &err), err);
+    assert_status_ok(set(&now, "gnn.graph=hierarchical"), err);
+    assert_status_ok(config_check_same_model(&paper, &now, &none), none);
+    // A model of bodies was written with the values of the full form, which it never read.
+    parse(&bodies, "gnn: {graph: bodies, " OF_FULL "}");
+    assert_status_ok(config_resolve(&bodies, &err), err);
+    config_defaults(&plain);
+    assert_status_ok(config_resolve(&plain, &err), err);
+    assert_status_ok(config_check_same_model(&bodies, &plain, &none), none);
+    assert_true(plain.gnn.graph == GRAPH_BODIES && plain.gnn.moving_vote == 16 && now.gnn.moving_vote == 0);
+    static const char *const gone[] = {"gnn: {graph: hierarchical, " OF_FULL "}", "gnn: {graph: flat, form: full}",
+                                       "gnn: {graph: hierarchical, nodes: moving}",
+                                       "gnn: {graph: hierarchical, form: paper, cross_edges: 4}"};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        parse(&bodies, gone[i]);
+        assert_status_error(config_resolve(&bodies, &err), STATUS_BAD_INPUT, err,
+                            "moving nodes are gone; train anew, gnn.graph=bodies");
+    }
 }
 
-static void what_the_form_sets_is_no_option(void **state) {
+static void a_form_is_no_option(void **state) {
     (void)state;
     Config config;
-    assert_status_ok(set(&config, "gnn.nodes=moving"), err);
-    assert_status_error(set(&config, "gnn.nodes=random"), STATUS_BAD_INPUT, err,
-                        "gnn.nodes: expected moving, found random; it follows from gnn.form (full)");
-    assert_status_error(set(&config, "gnn.velocity=none"), STATUS_BAD_INPUT, err,
-                        "gnn.velocity: expected node, found none; it follows from gnn.form (full)");
-    assert_status_error(set(&config, "gnn.rigid_cue=off"), STATUS_BAD_INPUT, err,
-                        "gnn.rigid_cue: expected on, found off; velocities without rigid registration are gone");
-    assert_false(config_is_option("gnn.nodes") || config_is_option("gnn.length_scale"));
-    assert_true(config_is_option("gnn.form") && config_is_option("gnn.moving_threshold"));
+    const char *const pairs[] = {"gnn.form=published", "gnn.graph=flat"};
+    config_defaults(&config);
+    assert_status_ok(config_set(&config, 2, pairs, &err), err);
+    assert_status_ok(config_resolve(&config, &err), err);
+    assert_status_ok(set(&config, "gnn.form=full"), err);
+    assert_status_error(set(&config, "gnn.form=paper"), STATUS_BAD_INPUT, err,
+                        "set gnn.graph=hierarchical or flat, and nothing more is needed");
+    char *yaml = options_to_yaml(config_record, &config, false);
+    assert_null(strstr(yaml, "form:"));
+    free(yaml);
+    assert_false(config_is_option("gnn.form") || config_is_option("gnn.nodes") || config_is_option("gnn.length_scale"));
+    assert_true(config_is_option("gnn.graph") && config_is_option("gnn.moving_threshold"));
 }
 
 static void options_that_are_gone(void **state) {
     (void)state;
     Config config, plain;
     config_defaults(&plain);
-    static const char *const today[] = {
-        "train.position_noise=0.0", "train.displacement_penalty=0", "train.beta1=.9", "train.step_weights=[]",
-        "model.activation=silu",    "gnn.k_node_to_node=10",        "gnn.smooth=off", "gnn.smooth_width=0.15"};
+    static const char *const today[] = {"train.position_noise=0.0", "train.displacement_penalty=0",
+                                        "train.beta1=.9",           "train.step_weights=[]",
+                                        "model.activation=silu",    "gnn.k_node_to_node=10",
+                                        "gnn.smooth=off",           "gnn.smooth_width=0.15",
+                                        "gnn.rotation=false",       "gnn.gap=on",
+                                        "gnn.decode_width=0.1"};
     static const char *const other[][2] = {
         {"train.position_noise=0.1", "train.position_noise: expected 0, found \"0.1\"; this option is gone"},
         {"train.displacement_penalty=0.01", "the mean displacement as a loss"},
@@ -71,8 +86,9 @@ static void options_that_are_gone(void **state) {
         {"model.activation=relu", "SiLU"},
         {"gnn.k_node_to_node=4", "expected 10"},
         {"encoder.inside_share=1", "expected 0.7"},
+        {"gnn.rotation=true", "bodies rotate"},
         {"gnn.smooth=on", "gnn.smooth: expected off, found \"on\"; this option is gone"},
-        {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are moving or random"},
+        {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are random"},
         {"gnn.nodes=voxel", "gnn.nodes: the value voxel is gone"}};
     for (size_t i = 0; i < sizeof today / sizeof *today; i++) assert_status_ok(set(&config, today[i]), err);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
@@ -132,7 +148,9 @@ static void lengths_that_nobody_gave_are_dropped(void **state) {
 static void a_preset_of_rows(void **state) {
     (void)state;
     Config large, tiny;
-    assert_status_ok(set(&large, "model.preset=large"), err);
+    const char *const pairs[] = {"gnn.graph=hierarchical", "model.preset=large"}; // bodies have rollouts of their own
+    config_defaults(&large);
+    assert_status_ok(config_set(&large, 2, pairs, &err), err);
     assert_true(large.encoder.N == 131072 && large.gnn.M == 4096 && large.train.checkpoint_steps);
     assert_true(large.train.rollout.count == 1 && large.train.rollout.v[0] == 16);
     assert_status_ok(set(&tiny, "model.preset=tiny"), err);
@@ -144,8 +162,8 @@ static void a_preset_of_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forms_by_name),
-        cmocka_unit_test(what_the_form_sets_is_no_option),
+        cmocka_unit_test(the_forms_that_were),
+        cmocka_unit_test(a_form_is_no_option),
         cmocka_unit_test(options_that_are_gone),
         cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
         cmocka_unit_test(lengths_that_nobody_gave_are_dropped),

@@ -3,7 +3,6 @@
 // changing any one of them is noticed.
 #include "base/random.h"
 #include "gnn/edge_elements.h"
-#include "gnn/plan_elements.h"
 #include "model/lengths.h"
 #include "nn/group_norm.h"
 #include "nn/optimizer.h"
@@ -71,46 +70,36 @@ static void lengths(const double *in, double *out) {
 }
 
 static void edge_features(const double *in, double *out) {
-    real x[12], g[7];
+    real x[6], g[EDGE_GEOMETRY];
     int32_t first = 0;
-    for (int i = 0; i < 12; i++) x[i] = (real)in[i];
+    for (int i = 0; i < 6; i++) x[i] = (real)in[i];
     EdgeGeometryArgs a = {.edges = {.groups = 1, .k = 1, .others = 1, .index = &first},
                           .group_receives = true,
-                          .width = 7,
                           .x_other = x,
                           .x_group = x + 3,
-                          .v_other = x + 6,
-                          .v_group = x + 9,
-                          .inverse_ell = (real)(1 / in[12]),
-                          .inverse_s = (real)(1 / in[13]),
+                          .inverse_ell = (real)(1 / in[6]),
                           .g = g};
     geometry_row(&a, 0, 0);
-    for (int i = 0; i < 7; i++) out[i] = (double)g[i];
+    for (int i = 0; i < EDGE_GEOMETRY; i++) out[i] = (double)g[i];
 }
 
-// Two nodes: distance, logit, offset of the particle along x, output along x, gain, velocity along x, angular velocity
-// about z; before them the decode width and s.
-static void decode(const double *in, double *out) {
-    real logit[2], z[2], u[8] = {0}, node[6] = {0}, v[6] = {0}, omega[6] = {0}, x[3] = {0}, dx[3], weight[2];
-    int32_t index[2] = {0, 1};
-    for (size_t a = 0; a < 2; a++) {
-        const double *of = in + 2 + 7 * a;
-        logit[a] = plan_logit_factor((real)in[0]) * (real)(of[0] * of[0]);
-        z[a] = (real)of[1], node[3 * a] = (real)-of[2], u[4 * a] = (real)of[3], u[4 * a + 3] = (real)of[4];
-        v[3 * a] = (real)of[5], omega[3 * a + 2] = (real)of[6];
-    }
-    NodeBlendArgs args = {.edges = {.groups = 1, .k = 2, .others = 2, .index = index},
-                          .motion = {.gain = true, .s = (real)in[1]},
-                          .u = u,
-                          .z = z,
-                          .logit = logit,
-                          .x_group = x,
-                          .x_other = node,
-                          .v_other = v,
-                          .spin_other = omega,
-                          .out = dx};
-    blend_group(&args, 0, weight);
-    out[0] = (double)weight[0], out[1] = (double)dx[0], out[2] = (double)dx[1];
+// s, the largest change of a feature, a place along x, a feature, and the network's output for both.
+static void particle_step(const double *in, double *out) {
+    real x[3] = {(real)in[2]}, f = (real)in[3], o[4] = {(real)in[4], 0, 0, (real)in[5]}, dx[3], x_next[3], f_next;
+    AdvanceArgs a = {.count = 1,
+                     .width = 4,
+                     .features = 1,
+                     .f_width = 1,
+                     .scale = (real)in[0],
+                     .change = (real)in[1],
+                     .x = x,
+                     .f = &f,
+                     .o = o,
+                     .dx = dx,
+                     .x_next = x_next,
+                     .f_next = &f_next};
+    advance_row(&a, 0);
+    out[0] = (double)dx[0], out[1] = (double)x_next[0], out[2] = (double)f_next;
 }
 
 static void ring_weight(const double *in, double *out) {
@@ -202,8 +191,8 @@ static const Example examples[] = {
     {"Initial weight", 4, 1, initial_weight},
     {"Channel groups", 1, 1, channel_groups},
     {"Lengths", 3, 3, lengths},
-    {"Edge features", 14, 7, edge_features},
-    {"Decoder", 16, 3, decode},
+    {"Edge features", 7, 4, edge_features},
+    {"Particle step", 6, 3, particle_step},
     {"Ring weight", 2, 2, ring_weight},
     {"Compositing", 11, 3, compositing},
     {"SSIM term", 4, 1, ssim},

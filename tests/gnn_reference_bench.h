@@ -4,6 +4,7 @@
 #define VPD_TESTS_GNN_REFERENCE_BENCH_H
 
 #include "gnn/plan.h"
+#include "motion/flow.h"
 #include "nn/backend.h"
 #include "tests/gnn_reference_file.h"
 
@@ -101,20 +102,6 @@ static FlowPoints read_points(Bench *b, const char *x_name, const char *c_name, 
     FlowPoints all = {x->rows, x->value, read_values(b, c_name)};
     *moving = points_that_move(b, all, read_values(b, m_name));
     return all;
-}
-
-// The reverse of stored values.
-static const real *read_reverse(Bench *b, const char *name) {
-    Tensor *x = read_tensor(b, name, false);
-    for (size_t i = 0; x && i < x->rows * x->cols; i++) x->value[i] = -x->value[i];
-    return x ? x->value : NULL;
-}
-
-// The motion that the case has seen: it is stored as the flow back to the past. Without one: no points.
-static Flow read_seen(Bench *b) {
-    Tensor *x = read_tensor(b, "cue_x", false);
-    if (!x) return (Flow){0};
-    return (Flow){{x->rows, x->value, read_values(b, "cue_c")}, read_reverse(b, "cue_u"), read_reverse(b, "cue_g")};
 }
 
 #endif

@@ -12,23 +12,17 @@
 typedef struct SceneForm {
     const char *name;
     GnnGraph graph;
-    GnnNodes nodes;
-    GnnVelocity velocity;
-    GnnDecode decode;
-    bool full, rotation, feature_change, keep;
+    bool feature_change, keep;
     size_t T;
 } SceneForm;
 
 static const SceneForm scene_forms[] = {
-    {"published", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false, false, false, true, 2},
-    {"published, features, nothing kept", GRAPH_HIERARCHICAL, NODES_RANDOM, VELOCITY_NONE, DECODE_PARTICLE, false,
-     false, true, false, 2},
-    {"full", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, false, false, true, 2},
-    {"full, rotation, features, T 3", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, true,
-     false, 3},
-    {"full, one time step", GRAPH_HIERARCHICAL, NODES_MOVING, VELOCITY_NODE, DECODE_NODE, true, true, false, true, 1},
-    {"flat", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, false, true, 2},
-    {"flat, one time step", GRAPH_FLAT, NODES_RANDOM, VELOCITY_PARTICLE, DECODE_PARTICLE, false, false, true, false, 1},
+    {"hierarchical", GRAPH_HIERARCHICAL, false, true, 2},
+    {"hierarchical, features, nothing kept", GRAPH_HIERARCHICAL, true, false, 2},
+    {"hierarchical, features, T 3", GRAPH_HIERARCHICAL, true, true, 3},
+    {"hierarchical, one time step", GRAPH_HIERARCHICAL, false, true, 1},
+    {"flat", GRAPH_FLAT, false, true, 2},
+    {"flat, one time step", GRAPH_FLAT, true, false, 1},
 };
 enum { SCENE_FORMS = sizeof scene_forms / sizeof *scene_forms };
 
@@ -39,48 +33,30 @@ static GnnConfig scene_config(const SceneForm *form) {
                        .L = 2,
                        .M = 12,
                        .graph = form->graph,
-                       .nodes = form->nodes,
-                       .distance = form->full ? DISTANCE_APPEARANCE : DISTANCE_POSITION,
-                       .velocity = form->velocity,
-                       .decode = form->decode,
-                       .moving_flag = form->full,
-                       .node_extras = form->full,
-                       .gap = form->full,
-                       .rotation = form->rotation,
                        .carry_rgb = true,
                        .feature_change = form->feature_change ? 0.1 : 0,
                        .k_particle_to_node = 3,
                        .k_node_to_node = 4,
                        .k_node_to_particle = 4,
-                       .cross_edges = form->full ? 2 : 0,
-                       .contact_edges = form->full ? 2 : 0,
-                       .extent = 1,
                        .length_scale = 0.05,
                        .displacement_scale = 0.025,
-                       .colour_length = 0.5,
-                       .moving_length = 0.15,
-                       .decode_width = 0.05,
                        .keep = form->keep};
 }
 
 // Host arrays; tensors over them are made per run.
-enum { SCENE_MAX = 2000, SCENE_SEEN = 150 };
+enum { SCENE_MAX = 2000 };
 typedef struct Scene {
     size_t T, D, count[GNN_MAX_SETS];
-    real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5], m[GNN_MAX_SETS][SCENE_MAX],
-        c[GNN_MAX_SETS][SCENE_MAX * 3];
-    real seen_x[SCENE_SEEN * 3], seen_c[SCENE_SEEN * 3], seen_u[SCENE_SEEN * 3], seen_g[SCENE_SEEN * 9];
+    real x[GNN_MAX_SETS][SCENE_MAX * 3], f[GNN_MAX_SETS][SCENE_MAX * 5];
 } Scene;
 
 static double scene_random(uint32_t stream, size_t index) {
     return 2 * (double)random_uniform((RandomKey){.seed = 5, .purpose = RANDOM_TEST, .step = stream}, index) - 1;
 }
 
-// A wavy sheet of 0.6 m with a block above it that falls: m = 1 there. The particles of all sets are the same ones.
-static bool scene_point_moves(size_t i) { return i % 3 == 0; }
-
+// A wavy sheet of 0.6 m with a block above it that falls. The particles of all sets are the same ones.
 static void scene_point(size_t i, size_t t, double *x) {
-    bool block = scene_point_moves(i);
+    bool block = i % 3 == 0;
     for (size_t c = 0; c < 2; c++) x[c] = (block ? 0.08 : 0.3) * scene_random(1, 3 * i + c);
     x[2] = block ? 0.12 + 0.04 * scene_random(1, 3 * i + 2) - 0.02 * (double)t : 0.02 * sin(20 * x[0]);
     if (block) x[0] += 0.01 * (double)t;
@@ -97,22 +73,9 @@ static Scene *scene_make(size_t T, const size_t *count) {
         for (size_t i = 0; i < count[t]; i++) {
             double x[3];
             scene_point(i, t, x);
-            s->m[t][i] = scene_point_moves(i);
             for (size_t c = 0; c < 3; c++) s->x[t][i * 3 + c] = (real)x[c];
-            for (size_t c = 0; c < 3; c++) s->c[t][i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
             for (size_t j = 0; j < 5; j++) s->f[t][i * 5 + j] = (real)scene_random(3 + (uint32_t)t, 5 * i + j);
         }
-    }
-    for (size_t i = 0; i < SCENE_SEEN; i++) {
-        double now[3], past[3];
-        scene_point(i, 1, now);
-        scene_point(i, 0, past);
-        for (size_t c = 0; c < 3; c++) {
-            s->seen_x[i * 3 + c] = (real)now[c];
-            s->seen_c[i * 3 + c] = (real)(0.5 + 0.5 * scene_random(2, 3 * i + c));
-            s->seen_u[i * 3 + c] = (real)(now[c] - past[c]);
-        }
-        for (size_t c = 0; c < 9; c++) s->seen_g[i * 9 + c] = (real)(-0.2 * scene_random(11, 9 * i + c));
     }
     return s;
 }
@@ -123,18 +86,16 @@ static inline GnnSets scene_sets(Tape *tape, Scene *s) {
         Tensor *x = tape_tensor(tape, s->count[t], 3, true), *f = tape_tensor(tape, s->count[t], s->D, true);
         memcpy(x->value, s->x[t], s->count[t] * 3 * sizeof(real));
         memcpy(f->value, s->f[t], s->count[t] * s->D * sizeof(real));
-        sets.set[t] = (GnnSet){x, f, s->m[t], s->c[t], s->m[t]};
+        sets.set[t] = (GnnSet){.x = x, .f = f};
     }
     return sets;
 }
 
-static inline GnnPlanInput scene_plan_input(const Scene *s, const GnnSets *sets, uint32_t rollout_step) {
-    GnnPlanInput input = {.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
-    input.motion = (Flow){{SCENE_SEEN, s->seen_x, s->seen_c}, s->seen_u, s->seen_g};
-    return input;
+static inline GnnPlanInput scene_plan_input(const GnnSets *sets, uint32_t rollout_step) {
+    return (GnnPlanInput){.sets = *sets, .seed = 3, .step = 1, .episode = 2, .rollout_step = rollout_step};
 }
 
-// The sets behind a step: shifted by one, the moved set keeps m and c.
+// The sets behind a step: shifted by one.
 static inline GnnSets scene_shift(const GnnSets *sets, const DynamicsOutput *out) {
     GnnSets next = *sets;
     for (size_t t = 0; t + 1 < sets->count; t++) next.set[t] = sets->set[t + 1];

@@ -49,7 +49,7 @@ static void untrained_is_no_dynamics(void **state) {
         WorldShape shape = WORLD_PLAIN;
         shape.moving_cameras = cameras;
         world_open(&world, shape);
-        world_model(&world, (const char *[]){"gnn.form=paper", NULL}, false);
+        world_model(&world, (const char *[]){"gnn.graph=hierarchical", NULL}, false);
         plan_and_run(&world, (EvalChoice){.episodes = ALL_EPISODES, .episode_count = 3, .steps = 4}, (EvalOptions){0},
                      &report);
         assert_int_equal(report.rollouts, 6); // starts 1 and 2

@@ -14,7 +14,7 @@ static void untrained_stands_still(void **state) {
     RolloutFile r;
     Error err = {0};
     world_open(&world, WORLD_PLAIN);
-    world_model(&world, (const char *[]){"gnn.form=paper", NULL}, false);
+    world_model(&world, (const char *[]){"gnn.graph=hierarchical", NULL}, false);
     assert_status_ok(world_rollout(&world, 2, 3, 9, &r, &err), err);
     assert_int_equal(r.steps, 9);
     assert_int_equal(r.set_count, 2);
@@ -44,12 +44,12 @@ static void untrained_stands_still(void **state) {
 
 static const char *const *form(int i) {
     static const char *const forms[][5] = {{NULL},
-                                           {"gnn.feature_change=0.1", NULL},
                                            {"model.T=1", NULL},
-                                           {"model.T=3", "gnn.rotation=true", NULL},
-                                           {"gnn.form=paper", NULL},
+                                           {"model.T=3", NULL},
+                                           {"gnn.graph=hierarchical", NULL},
+                                           {"gnn.graph=hierarchical", "gnn.feature_change=0.1", NULL},
+                                           {"gnn.graph=hierarchical", "model.T=3", NULL},
                                            {"gnn.graph=flat", NULL},
-                                           {"gnn.graph=bodies", NULL},
                                            {"gnn.graph=none", NULL}};
     return i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
 }
@@ -249,7 +249,7 @@ static void what_goes_wrong(void **state) {
     // A rollout of another model.
     world_model(&world, (const char *const[]){"model.D=7", NULL}, false);
     assert_status_error(rollout_simulate(&world.workspace, &r, 3, NULL, &err), STATUS_BAD_INPUT, err,
-                        "expected 2 input sets of 7 features, found 2 of 6");
+                        "expected 1 input set of 7 features, found 1 of 6");
     DrawScene scene;
     assert_status_error(draw_load(&world.workspace.tape, world.model, &r, 0, &scene, &err), STATUS_BAD_INPUT, err,
                         "expected 7 features per particle, as the model draws, found 6");

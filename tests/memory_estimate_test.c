@@ -27,16 +27,16 @@ typedef struct Case {
 
 // Small shapes in which each part is the largest once.
 static const Case cases[] = {
-    {{"a", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_PUBLISHED, 0, NULL},
-    {{"b", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_PUBLISHED, 1024, NULL},
-    {{"c", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 0, NULL},
-    {{"d", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 1024, NULL},
-    {{"e", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_FULL, 30, NULL},
-    {{"f", 512, 128, 2, 32, 32, 4, 64, 0.1, true}, STEP_FULL, 1024, NULL},
-    {{"g", 256, 16, 2, 64, 64, 1, 16, 0.1, false}, STEP_PUBLISHED, 0, NULL},
-    {{"h", 1024, 64, 2, 30, 34, 2, 512, 0.1, false}, STEP_FULL, 1024, "model.C=32"},
-    {{"i", 512, 64, 2, 32, 32, 2, 32, 0.1, false}, STEP_PUBLISHED, 1024, "gnn.graph=flat"},
-    {{"j", 512, 5000, 1, 32, 32, 2, 32, 0.1, false}, STEP_PUBLISHED, 1024, "gnn.L=2"},
+    {{"a", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_HIERARCHICAL, 0, NULL},
+    {{"b", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_HIERARCHICAL, 1024, NULL},
+    {{"c", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_BODIES, 0, NULL},
+    {{"d", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_BODIES, 1024, NULL},
+    {{"e", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_HIERARCHICAL, 30, NULL},
+    {{"f", 512, 128, 2, 32, 32, 4, 64, 0.1, true}, STEP_HIERARCHICAL, 1024, NULL},
+    {{"g", 256, 16, 2, 64, 64, 1, 16, 0.1, false}, STEP_HIERARCHICAL, 0, NULL},
+    {{"h", 1024, 64, 2, 30, 34, 2, 512, 0.1, false}, STEP_HIERARCHICAL, 1024, "model.C=32"},
+    {{"i", 512, 64, 2, 32, 32, 2, 32, 0.1, false}, STEP_HIERARCHICAL, 1024, "gnn.graph=flat"},
+    {{"j", 512, 5000, 1, 32, 32, 2, 32, 0.1, false}, STEP_HIERARCHICAL, 1024, "gnn.L=2"},
 };
 
 // What one step took.
@@ -156,7 +156,7 @@ static void *no_memory(void *owner, size_t bytes) { return (void)owner, (void)by
 static void what_cannot_fit_is_refused(void **state) {
     (void)state;
     // Few weights: checkpoints are made in this machine's memory, whatever it has.
-    const char *const huge[] = {"gnn.M=1000000", "gnn.L=64", "encoder.N=4000000"};
+    const char *const huge[] = {"gnn.graph=hierarchical", "gnn.M=1000000", "gnn.L=64", "encoder.N=4000000"};
     MemoryShape shape = {4, 4, 512, 512, 1e6, 1e9, 1e3};
     MemoryEstimate e;
     Config config;
@@ -179,7 +179,7 @@ static void what_cannot_fit_is_refused(void **state) {
     assert_status_error(memory_check(&e, &device, "this training", NULL, &err), STATUS_BAD_INPUT, err,
                         "make smaller: encoder by fewer data.input_views");
     config_defaults(&config);
-    assert_status_ok(config_set(&config, 3, huge, &err), err);
+    assert_status_ok(config_set(&config, 4, huge, &err), err);
     assert_status_ok(config_resolve(&config, &err), err);
     assert_status_ok(memory_count_weights(&config, &weights, &err), err);
     memory_of_training(&config, &shape, weights, 2, &e);

@@ -90,8 +90,6 @@ static inline void scene_config(Config *config, const char *const *pairs) {
                                         "gnn.length_scale=0.1",
                                         "gnn.displacement_scale=0.05",
                                         "gnn.colour_length=1",
-                                        "gnn.moving_length=0.3",
-                                        "gnn.decode_width=0.2",
                                         "gnn.moving_threshold=0.005",
                                         "renderer.radius=0.25"};
     Error err = {0};

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scene flow without correspondences: it finds how a painted box moved and turned over a floor that stands, also when
-// its shading changed; its loops, and those of velocities and contacts of nodes, against naive ones.
+// its shading changed; its loops against naive ones.
 #include "motion/flow.h"
 
 #include "base/random.h"
-#include "gnn/backend.h"
-#include "gnn/plan_ops.h"
 #include "motion/backend.h"
 #include "motion/flow_ops.h"
 #include "motion/rigid.h"
@@ -365,102 +363,6 @@ static void votes_and_adoptions_are_the_naive_ones(void **state) {
     device_close(device);
 }
 
-// The mean displacement of the particles of node a, by the softmax of their logits.
-static void naive_mean_motion(const GnnEdges *edges, const real *logit, const real *x, const real *past, size_t a,
-                              double *v) {
-    double total = 0;
-    v[0] = v[1] = v[2] = 0;
-    for (size_t r = 0; r < edge_rows(edges); r++) {
-        size_t i = r / edges->k;
-        double sum = 0;
-        if (edges->index[r] != (int32_t)a) continue;
-        for (size_t e = 0; e < edges->k; e++) sum += exp((double)logit[i * edges->k + e] - (double)logit[r]);
-        for (size_t c = 0; c < 3; c++) v[c] += (double)(x[3 * i + c] - past[3 * i + c]) / sum;
-        total += 1 / sum;
-    }
-    for (size_t c = 0; total > 0 && c < 3; c++) v[c] /= total;
-}
-
-// Particles that all move as one rigid body give every node that body's spin, and its velocity at the node.
-static void carried_motion_is_that_of_the_particles(void **state) {
-    (void)state;
-    enum { PARTICLES = 60, NODES = 6, K = 3 };
-    const double spin[3] = {0.2, -0.1, 0.3}, shift[3] = {0.05, 0.02, -0.04};
-    real x[3 * PARTICLES], past[3 * PARTICLES], node[3 * NODES], logit[K * PARTICLES], v[3 * NODES], turn[3 * NODES];
-    int32_t index[K * PARTICLES];
-    for (size_t i = 0; i < 3 * NODES; i++) node[i] = (real)(0.1 * noise(41, i));
-    for (size_t i = 0; i < K * PARTICLES; i++) {
-        logit[i] = (real)noise(42, i);
-        index[i] = (int32_t)((i / K + i % K) % (NODES - 1)); // the last node has no particles
-    }
-    for (size_t i = 0; i < PARTICLES; i++) {
-        double p[3] = {0.1 * noise(43, 3 * i), 0.1 * noise(43, 3 * i + 1), 0.1 * noise(43, 3 * i + 2)};
-        for (size_t c = 0; c < 3; c++) {
-            double move = shift[c] + spin[(c + 1) % 3] * p[(c + 2) % 3] - spin[(c + 2) % 3] * p[(c + 1) % 3];
-            x[3 * i + c] = (real)p[c];
-            past[3 * i + c] = (real)(p[c] - move);
-        }
-    }
-    GnnEdges edges = {.groups = PARTICLES, .k = K, .others = NODES, .index = index};
-    for (int threads = 1; threads < 4; threads += 2) {
-        Device *device = open_device(threads);
-        device->gnn->plan_carry(device, &(PlanCarryArgs){edges, logit, x, past, node, (real)1e-9, v, turn});
-        for (size_t a = 0; a < NODES; a++)
-            for (size_t c = 0; c < 3; c++) {
-                double there = shift[c] + spin[(c + 1) % 3] * (double)node[3 * a + (c + 2) % 3] -
-                               spin[(c + 2) % 3] * (double)node[3 * a + (c + 1) % 3];
-                bool alone = a == NODES - 1;
-                assert_close(v[3 * a + c], alone ? 0 : there, alone ? 0 : 1e-6, 0);
-                assert_close(turn[3 * a + c], alone ? 0 : spin[c], alone ? 0 : 1e-5,
-                             0); // roundings of 1e-8 m over 10 cm
-            }
-        // Such a damping leaves no rotation, and then v is the mean velocity.
-        device->gnn->plan_carry(device, &(PlanCarryArgs){edges, logit, x, past, node, 1e6, v, turn});
-        for (size_t a = 0; a < NODES; a++) {
-            double mean[3];
-            naive_mean_motion(&edges, logit, x, past, a, mean);
-            for (size_t c = 0; c < 3; c++) assert_close(v[3 * a + c], mean[c], 1e-6, 0);
-        }
-        device_close(device);
-    }
-}
-
-static void contacts_are_the_first_that_move_otherwise(void **state) {
-    (void)state;
-    enum { NODES = 9, LOOKED = 6, K = 3 };
-    int32_t near[NODES * LOOKED], out[NODES * K];
-    real v[3 * NODES] = {0}, x[3 * NODES] = {0}, spin[3 * NODES] = {0};
-    for (size_t a = 0; a < NODES; a++) v[3 * a + a % 3] = (real)(a / 3); // three at rest, three at 1, three at 2
-    for (size_t a = 0; a < NODES; a++)
-        for (size_t j = 0; j < LOOKED; j++) near[a * LOOKED + j] = (int32_t)((a + 1 + j) % NODES);
-    near[2] = -1; // nothing behind the end of a list
-    Device *device = open_device(1);
-    device->gnn->plan_contact(device, &(PlanContactArgs){NODES, LOOKED, K, near, v, x, spin, 1, out});
-    for (size_t a = 0; a < NODES; a++) {
-        size_t found = 0;
-        for (size_t j = 0; j < LOOKED && near[a * LOOKED + j] >= 0 && found < K; j++) {
-            const real *other = v + 3 * near[a * LOOKED + j], *own = v + 3 * a;
-            double square = 0;
-            for (size_t c = 0; c < 3; c++) square += pow((double)other[c] - (double)own[c], 2);
-            if (square >= 1) assert_int_equal(out[a * K + found++], near[a * LOOKED + j]); // exactly 1 counts
-        }
-        for (; found < K; found++) assert_int_equal(out[a * K + found], -1);
-    }
-    assert_int_equal(out[0], -1); // its first two are at rest as it is
-    assert_int_equal(out[1 * K], 3);
-    // A node that turns about z at 1 is no stranger to what lies 1 m from it along x and moves along y at 1: node 0 at
-    // rest meets node 4.
-    near[0] = 4, near[1] = 3, near[2] = -1;
-    x[3 * 4] = x[3 * 3 + 1] = 1;
-    spin[2] = 1;
-    device->gnn->plan_contact(device, &(PlanContactArgs){NODES, LOOKED, K, near, v, x, spin, 1, out});
-    assert_int_equal(out[0], 3);
-    spin[2] = -1;
-    device->gnn->plan_contact(device, &(PlanContactArgs){NODES, LOOKED, K, near, v, x, spin, 1, out});
-    assert_int_equal(out[0], 4);
-    device_close(device);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_that_moves_and_turns_is_followed),
@@ -471,8 +373,6 @@ int main(void) {
         cmocka_unit_test(normals_of_a_plane_are_its_normal),
         cmocka_unit_test(steps_find_a_known_motion),
         cmocka_unit_test(votes_and_adoptions_are_the_naive_ones),
-        cmocka_unit_test(carried_motion_is_that_of_the_particles),
-        cmocka_unit_test(contacts_are_the_first_that_move_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,6 @@ static Status train(Storm *storm, bool resume, Error *err) {
                                  "encoder.N=48",
                                  "train.steps=100000",
                                  "train.motion_steps=2",
-                                 "train.flow_term=1",
                                  "train.rollout=[1]",
                                  "train.rollout_from=[0]",
                                  "train.rays=4",

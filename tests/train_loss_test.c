@@ -86,7 +86,7 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
     Fixture f[3];
     for (int i = 0; i < 3; i++) {
         Error err = {0};
-        setup(&f[i], (const char *[]){"model.T=2", NULL});
+        setup(&f[i], (const char *[]){"gnn.graph=hierarchical", NULL});
         f[i].tape.keep_limit = limits[i];
         // The two frames twice: a rollout of two steps.
         ModelScene *s = &f[i].scene;

@@ -144,6 +144,7 @@ static void an_encoding_takes_what_was_seen(void **state) {
         history.turn = turns[i];
         assert_status_ok(vpd_encode(&f.tape, f.model, &f.workspace, &history, seen, options, &scene, &err), err);
         const MotionField *field = &seen->field;
+        Flow flow = motion_upload(&f.tape, &history, field);
         size_t uploaded = 0; // those of bodies
         for (size_t j = 0; j < field->count; j++) {
             if (field->body[j] < 0) continue;
@@ -151,14 +152,14 @@ static void an_encoding_takes_what_was_seen(void **state) {
             for (size_t c = 0; c < 3; c++) {
                 const double *row = turns[i] + 3 * c;
                 // a rounding of 2 m
-                assert_close(scene.motion.points.x[3 * uploaded + c],
+                assert_close(flow.points.x[3 * uploaded + c],
                              row[0] * (double)x[0] + row[1] * (double)x[1] + row[2] * (double)x[2], 1e-6, 0);
-                assert_close(scene.motion.u[3 * uploaded + c],
+                assert_close(flow.u[3 * uploaded + c],
                              row[0] * (double)u[0] + row[1] * (double)u[1] + row[2] * (double)u[2], 1e-6, 0);
             }
             uploaded++;
         }
-        assert_int_equal(scene.motion.points.count, uploaded);
+        assert_int_equal(flow.points.count, uploaded);
         assert_true(uploaded > 30 && uploaded < field->count);
         for (size_t n = 0; n < scene_present(&scene)->x->rows; n++) moving += scene.moving[n] > 0;
         assert_true(moving > 10);

@@ -113,7 +113,7 @@ static void move_track(Tape *tape, const Vpd *model, const Scene *scene, const O
 static const real *weights_of(Tape *tape, const Vpd *model, const Scene *scene, size_t N) {
     real *weight = tape_context(tape, (N + 1) * sizeof *weight);
     size_t count[2] = {0};
-    bool flags = model->config.gnn.moving_flag == SWITCH_ON;
+    bool flags = vpd_has_bodies(model);
     for (size_t i = 0; i < N; i++) count[!flags || scene->moving[i] > 0]++;
     for (size_t i = 0; weight && i < N; i++) weight[i] = 1 / (real)count[!flags || scene->moving[i] > 0];
     return tape_upload(tape, weight, N, sizeof *weight);
@@ -162,7 +162,7 @@ typedef struct NearestTerm {
 } NearestTerm;
 
 static bool particle_moves(const NearestTerm *t, size_t i) {
-    return t->model->config.gnn.moving_flag != SWITCH_ON || t->scene->moving[i] > 0;
+    return !vpd_has_bodies(t->model) || t->scene->moving[i] > 0;
 }
 
 // Colours, scaled to metres. With `flags`, a fourth column puts static particles out of reach.

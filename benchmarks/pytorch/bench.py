@@ -14,8 +14,6 @@ from vpd_torch import config, data, encoder, gnn, host, layers, neighbours, para
 
 parser = argparse.ArgumentParser()
 parser.add_argument("preset", choices=config.PRESETS)
-parser.add_argument("--velocity", action="store_true", help="paper form with the velocity path")
-parser.add_argument("--full", action="store_true", help="form full")
 parser.add_argument("--compile", nargs="?", const="cores", choices=["cores", "all"], help="cores: MLPs; all: UNet too")
 parser.add_argument("--autocast", action="store_true", help="products and convolutions in bfloat16")
 parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -29,7 +27,7 @@ on_gpu = args.device.startswith("cuda")
 neighbours.WORKERS = args.threads
 
 shapes, views, size, steps, rays = config.PRESETS[args.preset]
-c = config.full(**shapes) if args.full else config.paper(velocity="particle" if args.velocity else "none", **shapes)
+c = config.Config(moving_vote=0, **shapes)
 c.sampling, c.radius_per_particle = "uniform", False
 episode = data.load(f"{args.data}/mujoco_blocks_{size}.h5", ["test"])[0]
 episode.views = episode.views[:views]
@@ -135,7 +133,7 @@ for i in range(args.steps + 2):
         train_step(i)
     if i == 1:
         seconds.clear()
-print(f"{args.preset} {'full' if args.full else 'paper'}{' velocity' if args.velocity else ''}"
+print(f"{args.preset} paper"
       f"{' compiled' if args.compile else ' autocast' if args.autocast else ' eager'}, {args.threads} threads, median of {args.steps} steps (least)")
 for name, values in seconds.items():
     print(f"  {name:18s} {np.median(values):8.4f} ({min(values):.4f})")

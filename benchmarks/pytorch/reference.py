@@ -14,9 +14,8 @@ parts are concatenated along the last axis in the order of the attribute `column
 same bit for bit each time (no time stamps; fixed Philox streams).
 
 Cases: philox/*, linear/*, conv2d/*, group_norm/*, average_pool/*, upsample/*, message/*, update/*, mlp/*,
-decode_node/*, knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, flow_between/*, node_velocity/*,
-contact_edges/*, particle_velocity/*, node_extras/*, node_gaps/*, encoder/*, step/*, rings/*, shade/*, composite/*, place/*, render/*,
-nearest_term/*.
+knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, flow_between/*, encoder/*, step/*, rings/*,
+shade/*, composite/*, place/*, render/*, nearest_term/*.
 """
 import argparse
 import os
@@ -50,15 +49,8 @@ def unit(*shape):
     return torch.tensor(u.astype(np.float64).reshape(shape))
 
 
-# Forms that the C program no longer has. They are still computed, so that the random numbers of later cases stay.
-GONE = {"node_velocity/cue", "node_velocity/cue_smooth", "node_velocity/later", "node_gaps/still_only", "contact_edges/later",
-        "flow_between/means", "decode_node/gain", "decode_node/rotation_gain", "step/full_without_spin_later",
-        "step/published_velocity", "step/published_velocity_later"}
-
-
 class Writer:
     def __init__(self, path):
-        self.gone = h5py.File("gone", "w", driver="core", backing_store=False)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         self.file = h5py.File(path, "w", libver=("v110", "v110"))
 
@@ -80,7 +72,7 @@ class Writer:
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(value))
 
     def _group(self, name, attributes):
-        group = (self.gone if name in GONE else self.file).create_group(name)
+        group = self.file.create_group(name)
         for key, value in attributes.items():
             group.attrs[key] = value
         return group
@@ -191,24 +183,7 @@ def small_networks(w):
         shapes = {}
         params._mlp(shapes, "X", (7, 8, 8, 8 if kind == "update" else 4), norm=kind == "update")
         w.case(f"{kind}/plain", lambda t: run(t, "X", t["x"], F.silu), dict(x=normal(6, 7), **weights(None, "X", shapes)), act="silu")
-    for name, rotation, velocity, spin in (("plain", False, "none", False), ("gain", False, "node", False),
-                                           ("rotation_gain", True, "node", False), ("spin", False, "node", True)):
-        c = config.full(C=8, D=5, rotation=rotation, velocity=velocity, rigid_cue=spin, feature_change=0.1 if rotation else 0.0)
-        N, M, k = 7, 5, 3
-        index = torch.stack([torch.tensor((np.arange(k) + 2 * i) % M) for i in range(N)])
-        inputs = dict(h=normal(M, 8), s=normal(N, c.S_in), x=normal(N, 3, scale=0.1), xa=normal(M, 3, scale=0.1), index=index,
-                      d2=unit(N, k) * 0.02, **weights(c, "gnn.decode"))
-        if velocity == "node":
-            inputs["v"] = normal(M, 3, scale=0.03)
-        if spin:
-            inputs["spin"] = normal(M, 3, scale=0.2)
-        inputs = {k_: (v.float().double() if v.is_floating_point() else v) for k_, v in inputs.items()}
-
-        def run(t):
-            dx, df = gnn.decode_node(t, c, t["h"], t["s"], t["x"], t["xa"], t["index"], t["d2"], t.get("v"), t.get("spin"), None)
-            return dx if df is None else torch.cat([dx, df], 1)
-        w.case(f"decode_node/{name}", run, inputs, fixed=("d2", "v", "spin"), ell=c.ell, s_length=c.s, wd=c.wd, rotation=int(rotation),
-               gain_start=c.gain_start, columns="dx" + (", sum of w times the feature outputs before tanh" if rotation else ""))
+    counter[0] += 64  # of cases that are gone
 
 
 def integers(w):
@@ -229,24 +204,19 @@ def integers(w):
     inside = (np.abs(x) <= 0.5).all(1)
     for name, sampling, n, box in (("uniform", "uniform", 40, None), ("voxel", "voxel", 40, inside), ("voxel_no_box", "voxel", 40, None),
                                    ("voxel_few_outside", "voxel", 90, inside), ("voxel_few_inside", "voxel", 100, np.arange(120) < 20)):
-        c = config.full(sampling=sampling, N=n)
+        c = config.Config(sampling=sampling, N=n)
         data = dict(x=x, keys=keys) if box is None else dict(x=x, keys=keys, inside=box.astype(np.uint8))
         w.plain(f"particles/{name}", data, particles.choose_particles(c, x, keys, box), N=n, X=2.0, moving_share=0.25, inside_share=0.7,
                 sampling=sampling, seed=2, step=4, episode=6)
     # the last: 11 static points
     for name, n, every in (("moving", 40, 3), ("moving_few", 60, 13), ("moving_many", 60, 1.1)):
-        c, flags = config.full(N=n), (np.arange(120) % every < 1).astype(np.float32)
+        c, flags = config.Config(N=n), (np.arange(120) % every < 1).astype(np.float32)
         w.plain(f"particles/{name}", dict(x=x, keys=keys, inside=inside.astype(np.uint8), m=flags),
                 particles.choose_particles(c, x, keys, inside, flags), N=n, X=2.0, moving_share=0.25, inside_share=0.7, sampling="voxel",
                 seed=2, step=4, episode=6)
-    m = (np.arange(120) % 9 == 0).astype(np.float32)
-    for name, nodes, M, flags in (("random", "random", 12, m),
-                                  ("moving", "moving", 12, m), ("moving_few", "moving", 60, m), ("moving_many", "moving", 60, 1 - m),
-                                  ("moving_all", "moving", 200, m)):
-        c = config.full(nodes=nodes, M=M, seed=5)
-        w.plain(f"nodes/{name}", dict(x=x, m=flags), particles.choose_nodes(c, x, flags, 3, 2, 6), M=M, X=2.0, seed=5, step=3,
-                rollout_step=2, episode=6, nodes=nodes)
-    c = config.full(r=0.1)
+    c = config.Config(M=12, seed=5)
+    w.plain("nodes/random", dict(x=x), particles.choose_nodes(c, x, 3, 2, 6), M=12, X=2.0, seed=5, step=3, rollout_step=2, episode=6)
+    c = config.Config(r=0.1)
     w.plain("radii/per_particle", dict(x=x), particles.radii(c, x.astype(np.float64)), r=0.1)
 
 
@@ -283,7 +253,7 @@ def geometry_cases(w):
 
 def observation_case(w):
     """From images to chosen particles and their filtered flags: a plate slides before a wall."""
-    c = config.full(N=200, X=2.0, lc=1.0, zm=0.015, ell=0.2, seed=3)
+    c = config.Config(N=200, X=2.0, lc=1.0, zm=0.015, ell=0.2, seed=3)
     V, H, W = 2, 12, 15
     Kc = np.array([[[14.0, 0, 7.5], [0, 14.0, 6.0], [0, 0, 1]]] * V)
     pose = np.stack([camera(0.1, [1.0, 0.4, 0.8]), camera(-0.2, [-0.6, 1.1, 0.7])]).astype(np.float32).astype(np.float64)
@@ -309,7 +279,7 @@ def observation_case(w):
             moving_share=c.moving_share, moving_vote=c.moving_vote)
 
 
-LENGTHS = dict(X=1.0, lc=0.5, lm=0.15, r=0.12)
+LENGTHS = dict(X=1.0, lc=0.5, r=0.12)
 SMALL = dict(C=6, L=1, D=5, M=7, k_node_to_node=4, seed=5, **LENGTHS)
 
 
@@ -331,8 +301,7 @@ def small_state(c, N=(20, 24), later=False):
 
 
 def to_state(c, t, rollout_step):
-    cue = (t["cue_x"], c.lc * t["cue_c"], t["cue_u"], t["cue_g"].view(-1, 3, 3)) if "cue_x" in t else None
-    return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, cue, rollout_step)
+    return gnn.State([t["x0"], t["x1"]], [t["f0"], t["f1"]], [t["m0"], t["m1"]], [t["c0"], t["c1"]], None, rollout_step)
 
 
 def box_points(n, time):
@@ -353,27 +322,11 @@ def box_cloud(time, box=180, floor=60):
             torch.cat([torch.ones(box), torch.zeros(floor)]))
 
 
-def state_with_box(c, N=(20, 24)):
-    """Two sets of which what moves lies on the box, and a cue at points of the box: no flow of any body, but all of it different."""
-    state = small_state(c, N)
-    for t in range(2):
-        moving = torch.nonzero(state[f"m{t}"])[:, 0]
-        state[f"x{t}"][moving], state[f"c{t}"][moving] = box_points(len(moving), t)
-    state["cue_x"], state["cue_c"] = box_points(30, 1)
-    state["cue_u"], state["cue_g"] = normal(30, 3, scale=0.03), normal(30, 9, scale=0.2)
-    return state
-
-
-CUE = ("cue_x", "cue_c", "cue_u", "cue_g")
-
-
 def step_case(w, name, c, rollout_step):
-    inputs = small_state(c, later=True) if rollout_step else state_with_box(c)
-    fixed = {"m0", "m1", "c0", "c1", *CUE}
-    if not c.has_node_velocity:
-        inputs = {name: value for name, value in inputs.items() if name not in CUE}
+    inputs = small_state(c, later=rollout_step > 0)
+    fixed = {"m0", "m1", "c0", "c1"}
     if c.graph == "hierarchical":
-        inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), inputs["m1"].numpy(), 3, rollout_step, 6))
+        inputs["node"] = torch.from_numpy(particles.choose_nodes(c, inputs["x1"].numpy(), 3, rollout_step, 6))
     inputs.update(weights(c, "gnn"))
 
     def run(t):
@@ -386,17 +339,11 @@ def step_case(w, name, c, rollout_step):
 
 
 def dynamics(w):
-    step_case(w, "published", config.paper(**SMALL), 0)
-    step_case(w, "published_velocity", config.paper(velocity="particle", **SMALL), 0)
-    step_case(w, "published_velocity_later", config.paper(velocity="particle", feature_change=0.1, **SMALL), 1)
-    step_case(w, "full", config.full(cross_edges=2, contact_edges=2, **{**SMALL, "L": 2}), 0)
-    step_case(w, "full_later", config.full(cross_edges=2, contact_edges=2, rotation=True, feature_change=0.1, **SMALL), 1)
-    step_case(w, "full_without_spin_later", config.full(cross_edges=2, contact_edges=2, rigid_cue=False, **SMALL), 1)
-    step_case(w, "flat", config.paper(graph="flat", velocity="particle", **{**SMALL, "k_node_to_node": 3}), 0)
-    velocities(w)
-    gaps(w, ("still_only", dict(rigid_cue=False), 2, 60, 0), ("both", {}, 2, 60, 0), ("among_still", dict(lm=0.01, M=40), 2, 60, 0),
-         ("nothing_else_moves", {}, 1, 60, 0), ("nothing_stands", {}, 2, 0, 0))
-    flows(w, config.full(**SMALL))
+    step_case(w, "hierarchical", config.Config(**SMALL), 0)
+    step_case(w, "features", config.Config(feature_change=0.1, **{**SMALL, "L": 2}), 1)
+    step_case(w, "flat", config.Config(graph="flat", **{**SMALL, "k_node_to_node": 3}), 0)
+    counter[0] = 761  # as it was before cases that are gone
+    flows(w, config.Config(**SMALL))
 
 
 def flows(w, c):
@@ -406,98 +353,13 @@ def flows(w, c):
                                                  for kind, value in zip("xcm", one)})
     metres = [(x, c.lc * colour) for x, colour in (queries, now[:2], past[:2])]
     moving = [tuple(a[one[2] > 0] for a in cloud) for cloud, one in zip(metres[1:], (now, past))]
-    for name, rigid in (("means", False), ("rigid", True)):
-        u, g = flow.between(c, *metres, *moving, rigid)
-        w.plain(f"flow_between/{name}", inputs, torch.cat([u, g.flatten(1)], 1), columns="u (3), g row by row (9)", X=c.X, lc=c.lc, rigid=int(rigid))
-
-
-def velocities(w):
-    """Of nodes, with their spin, of particles; and what is chosen or measured by them."""
-    def form(**options):
-        return config.full(**{**SMALL, "cross_edges": 2, "contact_edges": 0, **options})
-    lengths = lambda c: dict(X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth),
-                             rigid_cue=int(c.rigid_cue))
-
-    def node_velocity(name, c, state, inputs):
-        g, e = gnn.build_graph(c, state, 3, 6, inputs["node"])
-        v, spin = gnn.node_velocity(c, state, g, e)
-        w.plain(f"node_velocity/{name}", inputs, v if spin is None else torch.cat([v, spin], 1),
-                columns="v (3)" + ("" if spin is None else ", spin (3)"), **lengths(c))
-        return v, spin, g
-
-    c = form()
-    first = state_with_box(c)
-    node = torch.from_numpy(particles.choose_nodes(c, first["x1"].numpy(), first["m1"].numpy(), 3, 0, 6))
-    state = to_state(c, {**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
-    seen = dict(x=first["x1"], m=first["m1"], c=first["c1"], node=node, **{name: first[name] for name in CUE})
-    node_velocity("cue", form(rigid_cue=False, smooth=False), state, seen)
-    node_velocity("cue_rigid", c, state, seen)
-    v = node_velocity("cue_smooth", form(rigid_cue=False), state, seen)[0].float().double()
-    w.plain("node_extras/all", dict(x=first["x1"], m=first["m1"], node=node, v=v), gnn.node_extras(c, state, node, v), ell=c.ell, s_length=c.s)
-    later = small_state(c, later=True)
-    state = to_state(c, {**later, "f0": normal(24, 5), "f1": normal(24, 5)}, 1)
-    seen = dict(x=later["x1"], x_past=later["x0"], m=later["m1"], c=later["c1"], node=node)
-    for name, c in (("later", form(rigid_cue=False, contact_edges=2, s=0.05)), ("later_spin", form(contact_edges=2, s=0.05))):
-        v, spin, g = node_velocity(name, c, state, seen)
-        gnn.add_contact_edges(c, g, later["x1"][node], v, spin)
-        contact = torch.where(g.node_mask, g.node_node, torch.full_like(g.node_node, -1))[:, -2:]
-        w.plain(f"contact_edges/{name}", seen, contact, k=2, s_length=c.s, columns="the last columns of a node's senders; -1 none", **lengths(c))
-    c = form(velocity="particle")
-    state = to_state(c, {**first, "f0": normal(20, 5), "f1": normal(24, 5)}, 0)
-    w.plain("particle_velocity/first", {k: first[k] for k in ("x0", "c0", "x1", "c1")}, gnn.particle_velocity(c, state), X=c.X, k=24)
-
-
-def gaps(w, *cases):
-    """Two boxes that move towards each other over a bumpy floor; and one box alone, and two over nothing. With `among_still` the flag counts
-    little where nodes are chosen for particles: some have a still one nearest. Crumbs that fall on a box meet it, and it does not meet them."""
-    for name, options, boxes, floor, crumbs in cases:
-        c = config.full(**{**SMALL, "M": 12, "ell": 0.05, "lm": 10.0, **options})
-        points = [[box_points(170, time)[0] for time in (1, 0)] for _ in range(2)]
-        shift = torch.tensor([0.14, 0.02, 0.01])
-        moved = torch.tensor([0.05, 0.01, 0.0])
-        now = torch.cat([points[0][0]] + ([points[1][1] + shift] if boxes > 1 else []))
-        # Displacements as of two bodies, the second one's with noise.
-        past = torch.cat([now[:170] - moved] + ([now[170:] + moved + normal(170, 3, scale=0.004)] if boxes > 1 else []))
-        if crumbs:
-            fall = now[:170].mean(0) + torch.tensor([0.0, 0.0, 0.09]) + 0.02 * unit(crumbs, 3)
-            now, past = torch.cat([now, fall]), torch.cat([past, fall - moved + torch.tensor([0.0, 0.0, 0.06])])
-        ground = unit(floor, 2) - 0.3
-        ground = torch.cat([ground, -0.08 + 0.02 * torch.sin(9 * ground.sum(1, keepdim=True))], 1)
-        x, x_past = (torch.cat([a, ground]).float().double() for a in (now, past))
-        m = torch.cat([torch.ones(len(now)), torch.zeros(floor)])
-        colour = (0.2 * unit(len(x), 3) + 0.4 * (torch.arange(len(x))[:, None] // 170 % 2)).float().double()
-        node = torch.from_numpy(particles.choose_nodes(c, x.numpy(), m.numpy(), 3, 1, 6))
-        if crumbs:
-            node[0] = 172
-        f = torch.zeros(len(x), 5)
-
-        def measure(x, x_past):
-            state = gnn.State([x_past, x], [f, f], [m, m], [colour, colour], None, None, 1)
-            g, e = gnn.build_graph(c, state, 3, 6, node)
-            return gnn.node_gaps(c, state, g, e, *gnn.node_velocity(c, state, g, e)), g
-        out, g = measure(x, x_past)
-        # Planes and choices do not hang on roundings.
-        off = max(float((measure(x + normal(len(x), 3, scale=1e-8), x_past + normal(len(x), 3, scale=1e-8))[0] - out).abs().max()) for _ in range(4))
-        assert off < 1e-4, (name, off)
-        moving = m[node] > 0
-        near = m[node[g.to_particle]][: len(now)] > 0
-        assert out.shape[1] == c.gap_width and (out[moving, 6] != 0).all() and not out[~moving].any()
-        assert bool((~near[:, 0] & near.any(1)).any()) == (name == "among_still")
-        if c.has_spin:
-            assert bool(out[moving, 12:18].any()) == (boxes > 1 or crumbs > 0) and bool(out[moving, :6].any()) == (floor > 0)
-            assert not crumbs or torch.equal(out[:, 12:18].any(1), (node >= 170) & moving)
-        w.plain(f"node_gaps/{name}", dict(x=x, x_past=x_past, m=m, c=colour, node=node), out, X=c.X, lc=c.lc, lm=c.lm, wd=c.wd, ws=c.ws,
-                ell=c.ell, s_length=c.s, k_node_to_node=4, k_node_to_particle=4, smooth=int(c.smooth), rigid_cue=int(c.rigid_cue),
-                columns="place / ell (3), n (3), gap / ell, left / s, along / ell, w / s (3); twice" if c.has_spin else "[place, off, |off|] / ell (7)")
-
-
-def falling_crumbs(w):
-    gaps(w, ("crumbs", {}, 1, 60, 6))
+    u, g = flow.between(c, *metres, *moving)
+    w.plain("flow_between/rigid", inputs, torch.cat([u, g.flatten(1)], 1), columns="u (3), g row by row (9)", X=c.X, lc=c.lc)
 
 
 def whole_encoder(w):
     for name, depth_input, widths in (("rgb", False, (8,)), ("depth_three_levels", True, (2, 4, 6))):
-        c = config.full(D=6, widths=widths, depth_input=depth_input, X=1.5)
+        c = config.Config(D=6, widths=widths, depth_input=depth_input, X=1.5)
         rgb = torch.tensor((philox.random4(4, 8, 9, 0, np.arange(2 * 6 * 5 * 3))[:, 0] % 256).astype(np.uint8).reshape(2, 6, 5, 3))
         depth = (1 + unit(2, 6, 5)).float().double()
         depth[0, 1, 2] = 0
@@ -525,7 +387,7 @@ def scene(c, N=40):
 
 def rendering(w):
     for name, view_direction, per_particle in (("plain", False, False), ("direction", True, True)):
-        c = config.full(D=5, K=4, S=5, hidden=8, view_direction=view_direction, radius_per_particle=per_particle, near=0.2, far=4.0, **LENGTHS)
+        c = config.Config(D=5, K=4, S=5, hidden=8, view_direction=view_direction, radius_per_particle=per_particle, near=0.2, far=4.0, **LENGTHS)
         x, f, R, o, d = scene(c)
         jitter = unit(len(o))
         rays = dict(origin=o, direction=d, jitter=jitter)
@@ -569,7 +431,7 @@ def rendering(w):
 
 
 def losses(w):
-    c = config.full(X=1.0)
+    c = config.Config(X=1.0)
 
     class Points:
         pass
@@ -592,7 +454,7 @@ def main():
     parser.add_argument("-o", default=os.path.join(os.path.dirname(__file__), "../../tests/reference/ops.h5"))
     path = parser.parse_args().o
     w = Writer(path)
-    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses, falling_crumbs):
+    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses):
         part(w)
     cases = sum(len(g) for g in w.file.values())
     w.file.close()

@@ -90,16 +90,16 @@ class Inputs:
         if key not in cls.cache:
             state, index, cloud = encode(p, c, episode, list(range(start - c.T + 1, start + 1)), 0)
             label = cloud.mask[index].astype(np.uint8)
-            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, state.cue, label)
+            cls.cache[key] = (state.x, state.f, state.m, state.c, state.R, label)
             cls.new += 1
             cls.voted.add(key)
-        if c.moving_vote and key not in cls.voted: # cached by a run without it: the cue is unchanged
-            x, f, m, colour, R, cue, label = cls.cache[key]
+        if c.moving_vote and key not in cls.voted: # cached by a run without it
+            x, f, m, colour, R, label = cls.cache[key]
             m = [torch.from_numpy(particles.filtered(c, *(a.numpy() for a in s))) for s in zip(x, colour, m)]
-            cls.cache[key] = (x, f, m, colour, R, cue, label)
+            cls.cache[key] = (x, f, m, colour, R, label)
             cls.voted.add(key)
-        x, f, m, colour, R, cue, label = cls.cache[key]
-        return gnn.State(list(x), list(f), list(m), list(colour), R, cue), label
+        x, f, m, colour, R, label = cls.cache[key]
+        return gnn.State(list(x), list(f), list(m), list(colour), R), label
 
     @classmethod
     def load(cls, path):
@@ -231,7 +231,6 @@ def episode_loss(p, c, episode, start, steps, number, rng, log):
     Q = yaw(rng) if opt.yaw else torch.eye(3)
     if opt.yaw:
         state.x = [x @ Q.T for x in state.x]
-        state.cue = state.cue and turned(state.cue, Q)
     if opt.drop:
         state.m = [torch.where(torch.rand_like(m) < opt.drop, 1 - m, m) for m in state.m]
     background = episode.background(frames) if opt.pixels else None
@@ -319,7 +318,7 @@ def main():
     opt, model = parse(sys.argv[1:])
     torch.set_num_threads(opt.threads)
     torch.manual_seed(1)
-    c = config.full(**model)
+    c = config.Config(**model)
     train = data.load(opt.data, ["train"])
     test = data.load(opt.data, ["val", "test"])
     if "r" not in model:

@@ -1,48 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small loops of a plan: a thread for each row or number, a warp where a row chooses from a list.
+// The small loops of a plan, a thread for each number; how far the states of nodes are spread.
 #include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
-#include "gnn/plan_elements.h"
+#include "gnn/plan.h"
 #include "nn/cuda/device.h"
-#include "nn/cuda/each_row.h"
-
-// ---- copies
-
-static __global__ void scatter(PlanScatterArgs a) {
-    GRID_LOOP(i, 3 * a.count) a.out[3 * static_cast<size_t>(a.list[i / 3]) + i % 3] = a.x[i];
-}
-
-void plan_scatter_cuda(Device *device, const PlanScatterArgs *a) {
-    if (!cuda_op(device, "plan scatter", a->count)) return;
-    LAUNCH(device, cuda_blocks(3 * a->count), CUDA_THREADS, 0, scatter, *a);
-}
+#include "nn/cuda/sums.h"
+#include "nn/element.h"
 
 static __global__ void mark(PlanMarkArgs a) {
-    GRID_LOOP(i, a.count * a.stride) {
-        size_t row = cuda_quotient(i, a.stride), c = i - row * a.stride;
-        bool is_flag = a.has_flag && a.m && c + 1 == a.stride;
-        a.out[i] = is_flag ? a.m[row] : c == a.t;
-    }
+    GRID_LOOP(i, a.count * a.stride) a.out[i] = i - cuda_quotient(i, a.stride) * a.stride == a.t;
 }
 
 void plan_mark_cuda(Device *device, const PlanMarkArgs *a) {
     if (!cuda_op(device, "plan mark", a->count, a->stride)) return;
     LAUNCH(device, cuda_blocks(a->count * a->stride), CUDA_THREADS, 0, mark, *a);
-}
-
-static __global__ void join(PlanJoinArgs a) {
-    size_t width = a.ka + a.kb;
-    GRID_LOOP(i, a.rows * width) {
-        size_t row = cuda_quotient(i, width), e = i - row * width;
-        int32_t b = e < a.ka ? -1 : a.b[row * a.kb + e - a.ka];
-        a.out[i] = e < a.ka ? a.a[row * a.ka + e] : b < 0 ? -1 : a.list[b];
-    }
-}
-
-void plan_join_cuda(Device *device, const PlanJoinArgs *a) {
-    if (!cuda_op(device, "plan join", a->rows, a->ka, a->kb)) return;
-    LAUNCH(device, cuda_blocks(a->rows * (a->ka + a->kb)), CUDA_THREADS, 0, join, *a);
 }
 
 // ---- numbers of edges
@@ -65,46 +37,42 @@ void plan_count_cuda(Device *device, const PlanCountArgs *a) {
     LAUNCH(device, cuda_blocks(a->edges.others), CUDA_THREADS, 0, log_counts, *a);
 }
 
-static __global__ void logits(PlanLogitArgs a) {
-    real factor = plan_logit_factor(a.width);
-    GRID_LOOP(i, a.count) a.logit[i] = factor * a.distance2[i];
+// ---- spread of nodes
+
+// The sum of a column's values over the block's warps, which take every eighth row each; lanes are columns.
+static __device__ double column_sum(double value) {
+    __shared__ double part[CUDA_THREADS];
+    __syncthreads();
+    part[threadIdx.x] = value;
+    __syncthreads();
+    double sum = 0;
+    for (unsigned warp = 0; warp < blockDim.x / CUDA_WARP; warp++) sum += part[warp * CUDA_WARP + cuda_lane()];
+    return sum;
 }
 
-void plan_logit_cuda(Device *device, const PlanLogitArgs *a) {
-    if (!cuda_op(device, "plan logit", a->count)) return;
-    LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, logits, *a);
-}
-
-// ---- rows
-
-void plan_spin_cuda(Device *device, const PlanSpinArgs *a) {
-    cuda_each_row<PlanSpinArgs, plan_spin_row>(device, "plan spin", a, a->count);
-}
-
-void plan_extra_cuda(Device *device, const PlanExtraArgs *a) {
-    cuda_each_row<PlanExtraArgs, plan_extra_row>(device, "plan extra", a, a->count);
-}
-
-void plan_motion_cuda(Device *device, const PlanMotionArgs *a) {
-    cuda_each_row<PlanMotionArgs, plan_motion_row>(device, "plan motion", a, a->count);
-}
-
-// ---- choices from lists, a warp for each row
-
-static __global__ void contacts(PlanContactArgs a) {
-    WARP_LOOP(q, a.nodes) {
-        size_t found = 0;
-        for (size_t first = 0; first < a.looked && found < a.k; first += CUDA_WARP) {
-            size_t j = first + cuda_lane();
-            int32_t other = j < a.looked ? a.near[q * a.looked + j] : -1;
-            bool is = other >= 0 && plan_is_contact(&a, q, static_cast<size_t>(other));
-            found = warp_append(is, other, found, a.k, a.out + q * a.k);
+static __global__ void deviations(PlanSpreadArgs a, double *deviation) {
+    size_t tiles = (a.channels + CUDA_WARP - 1) / CUDA_WARP, warps = blockDim.x / CUDA_WARP;
+    double nodes = static_cast<double>(a.nodes ? a.nodes : 1);
+    BLOCK_LOOP(tile, tiles) {
+        size_t j = tile * CUDA_WARP + cuda_lane(), rows = j < a.channels ? a.nodes : 0;
+        double sum = 0, square = 0;
+        for (size_t i = cuda_warp(); i < rows; i += warps) sum += static_cast<double>(a.h[i * a.channels + j]);
+        double mean = column_sum(sum) / nodes;
+        for (size_t i = cuda_warp(); i < rows; i += warps) {
+            double off = static_cast<double>(a.h[i * a.channels + j]) - mean;
+            square += off * off;
         }
-        for (size_t j = found + cuda_lane(); j < a.k; j += CUDA_WARP) a.out[q * a.k + j] = -1;
+        square = column_sum(square);
+        if (cuda_warp() == 0 && j < a.channels) deviation[j] = sqrt(square / nodes);
     }
 }
 
-void plan_contact_cuda(Device *device, const PlanContactArgs *a) {
-    if (!cuda_op(device, "plan contact", a->nodes, a->looked, a->k)) return;
-    LAUNCH(device, cuda_blocks(a->nodes, 2), 2 * CUDA_WARP, 0, contacts, *a);
+void plan_spread_cuda(Device *device, const PlanSpreadArgs *a) {
+    if (!cuda_op(device, "plan spread", a->nodes, a->channels)) return;
+    ArenaMark mark = arena_mark(&device->scratch);
+    size_t channels = a->channels ? a->channels : 1;
+    double *deviation = static_cast<double *>(device_scratch_bytes(device, channels * sizeof *deviation));
+    LAUNCH(device, cuda_blocks(a->channels, CUDA_WARP), CUDA_THREADS, 0, deviations, *a, deviation);
+    cuda_sum(device, a->channels, deviation, 1 / static_cast<double>(channels), a->spread);
+    arena_release(&device->scratch, mark);
 }

@@ -2,8 +2,8 @@
 . "$VPD_SOURCE/tests/cli/common"
 
 expect 0 "training step, tiny: 2 views of 64x64, N 2048, M 128, 3 rollout steps" "" \
-  "$VPD" bench step --device cpu --preset tiny --form full --repeat 1 --keep 16
-[ "$(grep -c '^full ' "$folder/stdout")" = 1 ] || fail "not one line for one form"
+  "$VPD" bench step --device cpu --preset tiny --form bodies --repeat 1 --keep 16
+[ "$(grep -c '^bodies ' "$folder/stdout")" = 1 ] || fail "not one line for one form"
 grep -Eq '(nan|inf|-[0-9])' "$folder/stdout" && fail "a figure that is none"
 
 # Two lines that can be compared, forward and backward, then inference.
@@ -12,7 +12,7 @@ expect 0 "doubling: M = N/16" "" "$VPD" bench doubling --device cpu --from 64 --
 [ "$(grep -Ec '^128 .* [0-9.]+ +[0-9.]+ +[0-9.]+$' "$folder/stdout")" = 2 ] || fail "no ratios at 128"
 
 # As JSON: an object per line, with the figures of the table.
-expect 0 '{"bench":"step","preset":"tiny","form":"full"' "" "$VPD" bench step --json --device cpu --preset tiny --form full --repeat 1 --keep 16
+expect 0 '{"bench":"step","preset":"tiny","form":"bodies"' "" "$VPD" bench step --json --device cpu --preset tiny --form bodies --repeat 1 --keep 16
 [ "$(grep -c '^{"bench":".*}$' "$folder/stdout")" = 2 ] && [ "$(wc -l <"$folder/stdout")" = 2 ] || fail "not one object for the device and one for the form"
 grep -Eq '"floor_ms":[0-9.]+,"over_floor":[0-9.]+,.*"memory":\{"parameters":[0-9]+,"optimiser":[0-9]+,.*"dynamics":[0-9]+' "$folder/stdout" || fail "no floor, or no memory by part"
 expect 0 '"bench":"frames","preset":"tiny","form":"paper"' "" "$VPD" bench frames --json --device cpu --preset tiny --form paper --repeat 1

@@ -64,7 +64,7 @@ static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
                                  length,
                                  graph,
                                  "encoder.N=48",
-                                 "gnn.form=paper",
+                                 "gnn.graph=hierarchical",
                                  "train.flow_term=0",
                                  "train.rollout=[1]",
                                  "train.rollout_from=[0]",

@@ -3,9 +3,8 @@
 // threads must catch it.
 #include "tests/cuda/both.h"
 
-#include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
-#include "gnn/plan_elements.h"
+#include "gnn/plan.h"
 #include "motion/cuda/functions.h"
 #include "motion/flow_elements.h"
 #include "nn/cuda/each_row.h"
@@ -15,7 +14,7 @@
 #undef __syncthreads
 #define __syncthreads() ((void)0)
 namespace no_barrier {
-#include "gnn/cuda/plan_bodies.cu"
+#include "gnn/cuda/plan.cu"
 } // namespace no_barrier
 #pragma pop_macro("__syncthreads")
 
@@ -33,18 +32,10 @@ namespace wrong_index {
 #undef cuda_lane
 } // namespace wrong_index
 
-namespace one_lane {
-#define warp_sum(value) (value)
-#include "gnn/cuda/plan_carry.cu"
-#undef warp_sum
-} // namespace one_lane
-
 namespace lost_update {
 #define atomicAdd(at, by) (*(at) = (by))
-#define atomicMin(at, value) (*(at) = (value))
-#include "gnn/cuda/plan_bodies.cu"
+#include "gnn/cuda/plan.cu"
 #undef atomicAdd
-#undef atomicMin
 } // namespace lost_update
 
 #define assert_caught(both, table, op, faulty, make, ...)                                                              \
@@ -54,25 +45,14 @@ namespace lost_update {
         if (off <= 1e-5) fail_msg("%s is not caught", #faulty);                                                        \
     } while (0)
 
-static std::vector<int32_t> alternating(size_t n) {
-    std::vector<int32_t> body(n);
-    for (size_t i = 0; i < n; i++) body[i] = static_cast<int32_t>(i % 2);
-    return body;
-}
-
-static void barriers_and_atomics(void **) {
+static void barriers_and_indices(void **) {
     Both both;
-    const size_t n = 300;
-    Floats x(both, floats(3 * n, 1)), w(both, floats(3 * n, 2, 0.1f)), target(both, floats(3 * n, 3)),
-        normal(both, floats(3 * n, 4)), nodes(both, floats(3 * 8, 5)), out(both, junk<float>(8 * 12));
-    Integers list(both, some(8, 8)), row(both, some(8, 8)), body(both, alternating(n));
-    auto meet = [&](Device *d) {
-        return PlanMeetArgs{8,          n,       12,       0,        list.at(d),   row.at(d),    nodes.at(d),
-                            body.at(d), x.at(d), w.at(d),  nullptr,  target.at(d), normal.at(d), nullptr,
-                            0.2f,       0.05f,   INFINITY, out.at(d)};
-    };
-    assert_caught(both, gnn, plan_meet, no_barrier::plan_meet_cuda, meet, &out);
-    assert_caught(both, gnn, plan_meet, lost_update::plan_meet_cuda, meet, &out);
+    const size_t n = 300, channels = 40;
+    Floats h(both, floats(n * channels, 5)), out(both, junk<float>(1)), target(both, floats(3 * n, 3)),
+        normal(both, floats(3 * n, 4));
+    auto spread = [&](Device *d) { return PlanSpreadArgs{n, channels, h.at(d), out.at(d)}; };
+    assert_caught(both, gnn, plan_spread, no_barrier::plan_spread_cuda, spread, &out);
+    assert_caught(both, gnn, plan_spread, wrong_index::plan_spread_cuda, spread, &out);
 
     const size_t Q = 3, pairs = 40;
     Floats place(both, floats(3 * Q * pairs, 6)), distance2(both, std::vector<float>(Q * pairs, 0.01f)),
@@ -88,39 +68,18 @@ static void barriers_and_atomics(void **) {
     assert_caught(both, motion, flow_step, no_warp_barrier::flow_step_cuda, step, &motion);
 }
 
-static void indices(void **) {
+static void atomics(void **) {
     Both both;
-    const size_t n = 40, looked = 20, k = 6;
-    Floats x(both, floats(3 * n, 1)), v(both, floats(3 * n, 2)), spin(both, floats(3 * n, 4));
-    Integers near(both, integers(n, looked, n, 3)), out(both, junk<int32_t>(n * k));
-    auto contact = [&](Device *d) {
-        return PlanContactArgs{n, looked, k, near.at(d), v.at(d), x.at(d), spin.at(d), 1, out.at(d)};
+    const size_t n = 600, ends = 4;
+    Floats log_count(both, junk<float>(ends));
+    Integers index(both, integers(n, 1, ends, 5)), count(both, junk<int32_t>(ends));
+    auto counts = [&](Device *d) {
+        return PlanCountArgs{{n, 1, ends, index.at(d), nullptr}, count.at(d), log_count.at(d), 1, 0};
     };
-    assert_caught(both, gnn, plan_contact, wrong_index::plan_contact_cuda, contact, &out);
-}
-
-static void sums(void **) {
-    Both both;
-    const size_t n = 600;
-    Floats x(both, floats(3 * n, 1)), past(both, floats(3 * n, 2)), node(both, floats(3 * 2, 3)),
-        logit(both, floats(n, 4)), v(both, junk<float>(6)), spin(both, junk<float>(6));
-    Integers index(both, integers(n, 1, 2, 5));
-    auto carry = [&](Device *d) {
-        return PlanCarryArgs{
-            {n, 1, 2, index.at(d), nullptr}, logit.at(d), x.at(d), past.at(d), node.at(d), 1e-2f, v.at(d), spin.at(d)};
-    };
-    assert_caught(both, gnn, plan_carry, one_lane::plan_carry_cuda, carry, &v, &spin);
-
-    Integers near(both, integers(n, 20, n, 6)), body(both, alternating(n)), other(both, junk<int32_t>(n)),
-        own(both, junk<int32_t>(n * 10));
-    auto sides = [&](Device *d) {
-        return PlanSidesArgs{n, 20, 10, n / 2, 3, near.at(d), body.at(d), other.at(d), own.at(d)};
-    };
-    assert_caught(both, gnn, plan_sides, lost_update::plan_sides_cuda, sides, &other);
+    assert_caught(both, gnn, plan_count, lost_update::plan_count_cuda, counts, &count);
 }
 
 int main() {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(barriers_and_atomics), cmocka_unit_test(indices),
-                                       cmocka_unit_test(sums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(barriers_and_indices), cmocka_unit_test(atomics)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

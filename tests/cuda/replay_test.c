@@ -40,9 +40,9 @@ static void forms_without_lists_of_the_host(void **state) {
     }
 }
 
-static void the_full_form(void **state) {
+static void bodies(void **state) {
     (void)state;
-    assert_true(check_form("full", PRECISION_F32).launched > 10);
+    assert_true(check_form("bodies", PRECISION_F32).launched > 10);
 }
 
 static void a_step_waits_at_its_end(void **state) {
@@ -56,7 +56,7 @@ static void a_step_waits_at_its_end(void **state) {
     SelfTestModel model;
     Error err = {0};
     assert_status_ok(room_video_make(&room, T + ROLLOUT, VIEWS, SIDE, SIDE, &err), err);
-    assert_status_ok(step_bench_config(&shape, STEP_PUBLISHED, 1024, &config, &err), err);
+    assert_status_ok(step_bench_config(&shape, STEP_HIERARCHICAL, 1024, &config, &err), err);
     assert_status_ok(config_set(&config, 4, narrow, &err), err);
     assert_status_ok(cuda_on_cpu_open(&device, &err), err);
     assert_status_ok(selftest_open_model(&model, device, &config, &room.observation, &err), err);
@@ -74,7 +74,7 @@ static void a_step_waits_at_its_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_without_lists_of_the_host),
-                                       cmocka_unit_test(the_full_form), cmocka_unit_test(a_step_waits_at_its_end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_without_lists_of_the_host), cmocka_unit_test(bodies),
+                                       cmocka_unit_test(a_step_waits_at_its_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static double run_rollout(Rollout *r, bool backward) {
     const GnnConfig *config = &r->model->dynamics->config;
     double sum = 0;
     for (uint32_t step = 0; step < STEPS; step++) {
-        GnnPlanInput input = scene_plan_input(r->scene, &sets, step);
+        GnnPlanInput input = scene_plan_input(&sets, step);
         if (!r->planned) gnn_plan_make(&r->plan_tape, config, &input, &r->plan[step]);
         DynamicsOutput out = {0};
         dynamics_step(&r->tape, r->model->dynamics, &r->plan[step], &sets, &out);
@@ -198,7 +198,7 @@ static void one_step(SceneModel *model, Scene *scene, const int32_t *nodes, size
     DynamicsOutput out = {0};
     tape_init(&tape, model->device);
     GnnSets sets = scene_sets(&tape, scene);
-    GnnPlanInput input = scene_plan_input(scene, &sets, 0);
+    GnnPlanInput input = scene_plan_input(&sets, 0);
     input.nodes = nodes;
     input.node_count = node_count;
     gnn_plan_make(keep ? keep : &tape, &model->dynamics->config, &input, &plan);
@@ -220,7 +220,6 @@ static double largest(const real *a, const real *b, size_t count) {
 static void move_world(Scene *s, const double *shift) {
     for (size_t t = 0; t < s->T; t++)
         for (size_t i = 0; i < s->count[t] * 3; i++) s->x[t][i] += (real)shift[i % 3];
-    for (size_t i = 0; i < SCENE_SEEN * 3; i++) s->seen_x[i] += (real)shift[i % 3];
 }
 
 static void translation_changes_nothing(void **state) {
@@ -253,9 +252,7 @@ static void permute(const Scene *from, Scene *to, size_t *place) {
     for (size_t t = 0; t < from->T; t++)
         for (size_t i = 0, n = from->count[t]; i < n; i++) {
             size_t j = place[i] = (i * 7 + 3) % n; // 7 does not divide the count
-            to->m[t][j] = from->m[t][i];
             memcpy(to->x[t] + j * 3, from->x[t] + i * 3, 3 * sizeof(real));
-            memcpy(to->c[t] + j * 3, from->c[t] + i * 3, 3 * sizeof(real));
             memcpy(to->f[t] + j * 5, from->f[t] + i * 5, 5 * sizeof(real));
         }
 }

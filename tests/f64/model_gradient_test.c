@@ -179,32 +179,34 @@ static void check_modules(const char *const *options, const char *const *modules
     check_modules_of(false, options, modules);
 }
 
-static void the_full_form_pulled_to_places(void **state) {
+#define PAPER "gnn.graph=hierarchical"
+
+static void the_graph_pulled_to_places(void **state) {
     (void)state;
-    check_modules_of(true, (const char *[]){"gnn.contact_edges=4", "gnn.gap=on", NULL},
+    check_modules_of(true, (const char *[]){PAPER, NULL},
                      (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.round1", "gnn.decode",
                                       "renderer.", NULL});
 }
 
-static void the_full_form(void **state) {
+static void the_graph_and_features_that_change(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.rotation=true", "gnn.feature_change=0.1", NULL},
+    check_modules((const char *[]){PAPER, "gnn.feature_change=0.1", NULL},
                   (const char *[]){"encoder.down", "encoder.up", "encoder.out", "gnn.encode", "gnn.edge", "gnn.round0",
                                    "gnn.round1", "gnn.decode", "renderer.", NULL});
 }
 
-static void the_published_form(void **state) {
+static void the_graph_without_colours(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=paper", "encoder.sampling=uniform", "encoder.carry_rgb=false",
+    check_modules((const char *[]){PAPER, "encoder.sampling=uniform", "encoder.carry_rgb=false",
                                    "encoder.depth_input=true", "renderer.background=learned",
                                    "renderer.view_direction=true", "gnn.feature_change=0.1", NULL},
                   (const char *[]){"encoder.", "gnn.encode", "gnn.edge", "gnn.round0", "gnn.decode.edge",
                                    "gnn.decode.node", "renderer.weight", "renderer.background", NULL});
 }
 
-static void the_published_form_with_a_sky(void **state) {
+static void the_graph_with_a_sky(void **state) {
     (void)state;
-    check_modules((const char *[]){"gnn.form=paper", "renderer.background=direction", NULL},
+    check_modules((const char *[]){PAPER, "renderer.background=direction", NULL},
                   (const char *[]){"encoder.", "gnn.", "renderer.sky", NULL});
 }
 
@@ -215,7 +217,7 @@ static void the_flat_graph(void **state) {
 
 static void steps_run_again_in_the_backward_pass(void **state) {
     (void)state;
-    check_modules((const char *[]){"train.checkpoint_steps=true", NULL},
+    check_modules((const char *[]){PAPER, "gnn.feature_change=0.1", "train.checkpoint_steps=true", NULL},
                   (const char *[]){"encoder.", "gnn.encode", "gnn.round1", "gnn.decode", "renderer.", NULL});
 }
 
@@ -223,7 +225,7 @@ static void steps_run_again_in_the_backward_pass(void **state) {
 static void a_wrong_gradient_is_caught(void **state) {
     (void)state;
     Fixture f;
-    setup(&f, NULL);
+    setup(&f, (const char *[]){PAPER, NULL});
     loss_of(&f);
     f.frozen = true;
     parameters_zero_grad(&f.model->parameters);
@@ -236,10 +238,10 @@ static void a_wrong_gradient_is_caught(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_full_form),
-        cmocka_unit_test(the_full_form_pulled_to_places),
-        cmocka_unit_test(the_published_form),
-        cmocka_unit_test(the_published_form_with_a_sky),
+        cmocka_unit_test(the_graph_pulled_to_places),
+        cmocka_unit_test(the_graph_and_features_that_change),
+        cmocka_unit_test(the_graph_without_colours),
+        cmocka_unit_test(the_graph_with_a_sky),
         cmocka_unit_test(the_flat_graph),
         cmocka_unit_test(steps_run_again_in_the_backward_pass),
         cmocka_unit_test(a_wrong_gradient_is_caught),

@@ -6,12 +6,11 @@ import h5py
 import numpy as np
 import torch
 
-from . import flow, particles, philox
+from . import particles, philox
 from .encoder import image_input, unet
 from .gnn import State
 from .host import to_device, to_numpy
 
-CUE_POINTS, CUE_POINTS_OF_ALL = 256, 1024 # most points: of the moving ones, or of all without moving flags
 
 
 class Episode:
@@ -31,7 +30,7 @@ class Episode:
         if "state" in group and "object_position" in group["state"]:
             self.position = group["state/object_position"][:].astype(np.float64)
             self.quaternion = group["state/object_quaternion"][:].astype(np.float64)
-        self.clouds, self.fields, self.cues = {}, {}, {}  # by frame
+        self.clouds, self.fields = {}, {}  # by frame
 
     def poses(self, frame):
         return self.pose[frame] if self.pose.ndim == 4 else self.pose
@@ -81,23 +80,7 @@ class Cloud:
 
     def choose(self, c, step, episode):
         keys = philox.key64(c.seed, philox.PARTICLES, step, episode, self.key_index)
-        return particles.choose_particles(c, self.x, keys, self.inside, self.moving(c) if c.moving_flag else None, self.grids)
-
-
-def cue(c, episode, frames):
-    """Flow from the last frame to the one before, at some points of the last: (x, colour in metres, u, g). Cached."""
-    frame, T = frames[-1], len(frames)
-    if frame not in episode.cues:
-        clouds = episode.cloud(c, frame, frames[-2]), episode.cloud(c, frames[-2], frames[-3] if T > 2 else frame)
-        now, past = ((s.xt, c.lc * s.ct) for s in clouds)
-        m = [s.moving(c) > 0 if c.moving_flag else np.zeros(len(s.x), bool) for s in clouds]
-        index = np.flatnonzero(m[0]) if c.moving_flag else np.arange(len(m[0]))
-        keys = philox.key64(c.seed, philox.FLOW, 0, 0, index)
-        index = index[np.argsort(keys, kind="stable")[: CUE_POINTS if c.moving_flag else CUE_POINTS_OF_ALL]]
-        queries = tuple(a[index] for a in now)
-        moving = [tuple(a[to_device(flag)] for a in cloud) for cloud, flag in zip((now, past), m)]
-        episode.cues[frame] = queries + flow.between(c, queries, now, past, *moving, c.rigid_cue)
-    return episode.cues[frame]
+        return particles.choose_particles(c, self.x, keys, self.inside, self.moving(c), self.grids)
 
 
 def load(path, splits=None):
@@ -120,13 +103,9 @@ def encode(p, c, episode, frames, step, encoder=unet):
         index = cloud.choose(c, step, episode.number)
         state.x.append(cloud.xt[index].to(dtype))
         state.c.append(cloud.ct[index].to(dtype))
-        m = cloud.moving(c)[index]
-        if c.moving_flag:
-            m = particles.filtered(c, cloud.x[index], cloud.colour[index], m)
+        m = particles.filtered(c, cloud.x[index], cloud.colour[index], cloud.moving(c)[index])
         state.m.append(to_device(m).to(dtype))
         own = y[t].index_select(0, to_device(cloud.pixel[index]))
         state.f.append(torch.cat([state.c[-1], own], 1) if c.carry_rgb else own)
     state.R = to_device(particles.radii(c, to_numpy(state.x[-1]))).to(dtype)
-    if c.has_node_velocity:
-        state.cue = tuple(a.to(dtype) for a in cue(c, episode, frames))
     return state, index, cloud

@@ -15,14 +15,14 @@ PLANE_SCALE, DISTANCE_SCALE, DAMPING = 0.00375, 0.015, 0.005   # of X
 POINT_SHARE = 0.02 # weight of point-to-point distance relative to point-to-plane distance
 
 
-def between(c, queries, source, target, source_moving, target_moving, rigid):
+def between(c, queries, source, target, source_moving, target_moving):
     """Flow u (Q, 3) and its gradient g (Q, 3, 3) at the queries, from the source to the target cloud."""
     with torch.no_grad():
         x = queries[0]
         u, g = torch.zeros_like(x), x.new_zeros(len(x), 3, 3)
         if len(x) and len(source[0]) and len(target[0]):
             u = means(queries, source, target)
-            if rigid and min(len(source_moving[0]), len(target_moving[0])) >= FEWEST_MOVING:
+            if min(len(source_moving[0]), len(target_moving[0])) >= FEWEST_MOVING:
                 R, u = Registration(c, queries, source_moving, target_moving).run(u)
                 g = R - torch.eye(3, dtype=x.dtype)
         return u, g

@@ -50,7 +50,7 @@ def flow_field(c, episode, frame, points=256, voters=8):
         source, target = ((s.xt, c.lc * s.ct) for s in (now, after))
         moving = [tuple(a[to_device(s.moving(c) > 0)] for a in cloud) for s, cloud in ((now, source), (after, target))]
         queries = tuple(a[some] for a in source)
-        u, g = flow.between(c, queries, source, target, *moving, True)
+        u, g = flow.between(c, queries, source, target, *moving)
         # floor that a body uncovers, or will cover, changes in one direction of time only
         voter = np.flatnonzero(changed)
         near = knn(torch.cat(queries, 1), torch.cat([a[voter] for a in source], 1), voters)

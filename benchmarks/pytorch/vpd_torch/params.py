@@ -55,33 +55,16 @@ def gnn_shapes(c):
     out, C, S = {}, c.C, c.S_in
     if c.graph == "none":
         return out
-    edge = 4 + (3 if c.velocity == "node" and c.has_velocity else 0)
-    extras = (8 if c.node_extras else 0) + c.gap_width + (3 if c.has_spin else 0)
+    flat = c.graph == "flat"
     _message(out, "gnn.encode.edge", S, 0, 4, C)
-    if c.graph == "flat":
-        _mlp(out, "gnn.encode.node", (S + (3 if c.has_velocity else 0) + C, C, C, C), norm=True)
-    else:
-        _mlp(out, "gnn.encode.node", (c.T * C + c.T + extras, C, C, C), norm=True)
-    _mlp(out, "gnn.edge", (edge, C, C, C), norm=True)
+    _mlp(out, "gnn.encode.node", (S + C if flat else c.T * C + c.T, C, C, C), norm=True)
+    _mlp(out, "gnn.edge", (4, C, C, C), norm=True)
     for l in range(c.L):
         _message(out, f"gnn.round{l}.edge", C, C, C, C)
         _mlp(out, f"gnn.round{l}.node", (2 * C, C, C, C), norm=True)
-    gain = 1 if c.has_velocity else 0
-    if c.graph == "flat":
-        _mlp(out, "gnn.decode.node", (C, C, C, 3 + gain + c.feature_outputs), norm=False, zero_last=True)
-    elif c.decode == "particle":
+    if not flat:
         _message(out, "gnn.decode.edge", C, S, 4, C)
-        _mlp(out, "gnn.decode.node", (S + C, C, C, 3 + gain + c.feature_outputs), norm=False, zero_last=True)
-    else:
-        width = 3 + (3 if c.rotation else 0) + gain + c.feature_outputs
-        out["gnn.decode.node.weight0"] = ((C, C), C)
-        out["gnn.decode.node.bias0"] = ((C,), 0)
-        out["gnn.decode.node.weight1"] = ((C, width), 0)
-        out["gnn.decode.node.bias1"] = ((width,), 0)
-        for part, n in (("sender", C), ("receiver", S), ("edge", 4)):
-            out[f"gnn.decode.weight.{part}"] = ((n, 32), C + S + 4)
-        out["gnn.decode.weight.bias0"] = ((32,), 0)
-        out["gnn.decode.weight.weight1"] = ((32, 1), 0)
+    _mlp(out, "gnn.decode.node", (C if flat else S + C, C, C, 3 + c.feature_outputs), norm=False, zero_last=True)
     return out
 
 

@@ -127,15 +127,7 @@ def derive_radius(x_inside):
     return 2.1 * float(np.median(cKDTree(x_inside).query(x_inside, k=2)[0][:, 1]))
 
 
-def choose_nodes(c, x, m, step, rollout_step, episode):
-    """Indices of at most M abstract nodes of the present set: x (N, 3), m (N)."""
-    n = len(x)
-    keys = philox.key64(c.seed, philox.NODES, step * 64 + rollout_step, episode, np.arange(n))
-    order = np.argsort(keys, kind="stable")
-    if c.nodes == "random":
-        return order[: c.M]
-    movers, still = order[m[order] > 0], order[m[order] == 0]
-    a = min(c.M // 2, len(movers))
-    b = min(c.M - a, len(still))
-    a = min(c.M - b, len(movers))
-    return np.concatenate([movers[:a], still[:b]])
+def choose_nodes(c, x, step, rollout_step, episode):
+    """Indices of at most M abstract nodes of the present set: x (N, 3)."""
+    keys = philox.key64(c.seed, philox.NODES, step * 64 + rollout_step, episode, np.arange(len(x)))
+    return np.argsort(keys, kind="stable")[: c.M]
