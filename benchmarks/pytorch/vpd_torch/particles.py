@@ -21,10 +21,11 @@ def unproject(depth, Kc, pose):
 
 
 def moving_flag(depth, Kc, pose, other_depth, other_pose, zm):
-    """m (V, H, W): 1 where the depth stored at the other time differs from the projected one by more than zm."""
+    """m (V, H, W): 1 where the depth stored at the other time is missing, or differs from the projected depth z by more than zm and 1.5 noise z^2."""
     V, H, W = depth.shape
     point, valid = unproject(depth, Kc, pose)
-    m = np.zeros((V, H, W), np.float32)
+    change, missing = np.full((V, H, W), np.inf), np.zeros((V, H, W), bool)  # |stored - z| / z^2
+    far = np.zeros((V, H, W), bool)
     for view in range(V):
         inverse = np.linalg.inv(other_pose[view])
         q = point[view] @ inverse[:3, :3].T + inverse[:3, 3]
@@ -36,11 +37,16 @@ def moving_flag(depth, Kc, pose, other_depth, other_pose, zm):
         else:
             uv = np.where(np.isfinite(uv), uv, -1)
             u, v = np.floor(uv[..., 0]).astype(np.int64), np.floor(uv[..., 1]).astype(np.int64)
-        inside = (u >= 0) & (u < W) & (v >= 0) & (v < H) & (z > 0)
+        inside = (u >= 0) & (u < W) & (v >= 0) & (v < H) & (z > 0) & valid[view]
         stored = other_depth[view][np.clip(v, 0, H - 1), np.clip(u, 0, W - 1)]
-        missing = ~(np.isfinite(stored) & (stored > 0))
-        m[view] = inside & valid[view] & (missing | (np.abs(stored - z) > zm))
-    return m
+        there = np.isfinite(stored) & (stored > 0)
+        missing[view] = inside & ~there
+        both = inside & there
+        change[view][both] = np.abs(stored[both] - z[both]) / z[both] ** 2
+        far[view][both] = np.abs(stored[both] - z[both]) > zm
+    sizes = np.sort(change[change <= 1])
+    noise = 1.4826 * sizes[(len(sizes) + 1) // 2 - 1] if len(sizes) else 0
+    return (missing | (far & (change > 1.5 * noise))).astype(np.float32)
 
 
 def voxel_ids(x, a):
