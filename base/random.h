@@ -14,17 +14,16 @@
 
 // The purpose of a stream of numbers; two purposes never share numbers.
 typedef enum RandomPurpose {
-    RANDOM_INIT = 1,     // initial weights; index = position in the parameter
-    RANDOM_EPISODE,      // choice of episode and start frame
-    RANDOM_PARTICLES,    // choice of particles from pixels
-    RANDOM_NODES,        // choice of abstract nodes
-    RANDOM_RAYS,         // choice of training rays
-    RANDOM_JITTER,       // stratified position of samples on a ray
-    RANDOM_TEST = 8,     // inputs of tests and benchmarks
-    RANDOM_NEAREST = 10, // pixels of the nearest-point term
-    RANDOM_FLOW,         // points of motion fields
-    RANDOM_TURN,         // rotation of the world in training
-    RANDOM_FLOOR         // candidate planes of the floor
+    RANDOM_INIT = 1,  // initial weights; index = position in the parameter
+    RANDOM_EPISODE,   // choice of episode and start frame
+    RANDOM_PARTICLES, // choice of particles from pixels
+    RANDOM_NODES,     // choice of abstract nodes
+    RANDOM_RAYS,      // choice of training rays
+    RANDOM_JITTER,    // stratified position of samples on a ray
+    RANDOM_TEST = 8,  // inputs of tests and benchmarks
+    RANDOM_FLOW = 11, // points of motion fields
+    RANDOM_TURN,      // rotation of the world in training
+    RANDOM_FLOOR      // candidate planes of the floor
 } RandomPurpose;
 
 typedef struct RandomKey {

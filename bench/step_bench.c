@@ -37,8 +37,6 @@ Status step_bench_config(const StepShape *s, StepForm form, double keep_mib, Con
                                         "renderer.radius_per_particle=false",
                                         "train.rollout_from=[0]",
                                         "train.moving_rays=0",
-                                        "train.nearest_term=0",
-                                        "train.flow_term=0",
                                         "data.extent=2",
                                         "gnn.length_scale=0.1",
                                         "gnn.displacement_scale=0.05",
@@ -177,8 +175,8 @@ static Status one_inference(Bench *b, BenchTime row[ROWS], Error *err) {
     step_clock_start(&clock, b->device);
     tape_reset(&b->tape);
     b->tape.recording = false;
-    Status status = vpd_observe_and_encode(&b->tape, b->model, &b->workspace.scene, &history,
-                                           (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    Status status =
+        vpd_observe_and_encode(&b->tape, b->model, &b->workspace.scene, &history, (SceneKey){1, 0, 0}, &scene, err);
     if (status != STATUS_OK) return status;
     b->particles = scene_present(&scene)->x->rows;
     step_clock_part(&clock, &b->tape, PART_ENCODER);
@@ -199,8 +197,8 @@ static Status one_frame(Bench *b, BenchTime row[ROWS], Error *err) {
     tape_reset(&b->tape);
     arena_reset(&b->device->scratch);
     b->tape.recording = false;
-    Status status = vpd_observe_and_encode(&b->tape, b->model, &b->workspace.scene, &history,
-                                           (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    Status status =
+        vpd_observe_and_encode(&b->tape, b->model, &b->workspace.scene, &history, (SceneKey){1, 0, 0}, &scene, err);
     if (status != STATUS_OK) return status;
     uint8_t *rgb = tape_context(&b->tape, (size_t)camera.H * (size_t)camera.W * 3);
     BenchTime start = bench_now(b->device);

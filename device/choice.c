@@ -57,8 +57,7 @@ static Status step_model(Tape *tape, Vpd *model, Workspace *workspace, const Obs
     Scene scene;
     Device *device = tape->device;
     parameters_zero_grad(&model->parameters);
-    Status status =
-        vpd_observe_and_encode(tape, model, workspace, frames, (EncodeOptions){.key = {1, 0, 0}}, &scene, err);
+    Status status = vpd_observe_and_encode(tape, model, workspace, frames, (SceneKey){1, 0, 0}, &scene, err);
     if (status != STATUS_OK) return status;
     vpd_step(tape, model, &scene);
     RendererOutput seen = draw(tape, model, frames, &scene);

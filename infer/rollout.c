@@ -173,8 +173,8 @@ Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames 
     *out = (RolloutFile){0};
     tape_reset(&w->tape);
     Observation o = frames_observation(history);
-    EncodeOptions options = {.key = key_of(w->model, info->name)};
-    Status status = vpd_observe_and_encode(&w->tape, w->model, &w->scene, &o, options, &scene, err);
+    Status status =
+        vpd_observe_and_encode(&w->tape, w->model, &w->scene, &o, key_of(w->model, info->name), &scene, err);
     if (status != STATUS_OK) {
         rollout_file_free(out);
         if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, present_frame(history));

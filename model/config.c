@@ -8,7 +8,7 @@
 
 #define AT(field) offsetof(Config, field)
 
-#define TERM_ROW(NAME, name, kind, words, weight, help)                                                                \
+#define TERM_ROW(NAME, name, words, weight, help)                                                                      \
     {"train." #name "_term", OPTION_REAL, AT(train.name##_term), 0, 100, "", weight, NULL, help},
 
 static const Option options[] = {
@@ -55,8 +55,6 @@ static const Option options[] = {
      "themselves (flat); or no dynamics."},
     {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL, "Number of abstract nodes."},
     {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing among the nodes."},
-    {"gnn.moving_vote", OPTION_INT, AT(gnn.moving_vote), -1, 64, "", "-1", NULL,
-     "Neighbours in the majority filter of moving flags; 0: unfiltered; -1: 16 with bodies, else 0."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a particle's feature per step; 0: features are constant."},
     {"gnn.moving_threshold", OPTION_REAL, AT(gnn.moving_threshold), 0, 1e6, "m", "0", NULL,
@@ -88,11 +86,8 @@ static const Option options[] = {
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
      "Share of train.steps at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
-     "Share of the start frames, of those that train.contact_starts leaves, drawn with a probability proportional to "
-     "the pixels that change depth after them; the rest are uniform."},
-    {"train.contact_starts", OPTION_REAL, AT(train.contact_starts), 0, 1, "", "0", NULL,
-     "Share of the start frames drawn with a probability proportional to the change of motion there; measured from "
-     "scene flow when a run begins."},
+     "Share of the start frames drawn with a probability proportional to the pixels that change depth after them; the "
+     "rest are uniform."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels whose colour changes."},
@@ -106,11 +101,8 @@ static const Option options[] = {
     {"train.ema", OPTION_REAL, AT(train.ema), 0, 0.9999999, "", "0.998", NULL,
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
-                         "Number of initial steps that train the dynamics only, without encoder and renderer; each "
-                         "takes a fraction of the time."},
-    {"train.motion_particles", OPTION_INT, AT(train.motion_particles), 0, 1 << 24, "particles", "0", NULL,
-     "Particles per time step, at most, during train.motion_steps, at least half of them on moving pixels; 0: "
-     "encoder.N."},
+                         "Number of initial steps in which bodies learn motion in windows, without pictures "
+                         "(gnn.graph=bodies)."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
      "Axis of gravity: episodes are rotated about it by random angles, and half of them mirrored."},
     {"train.checkpoint_steps", OPTION_BOOL, AT(train.checkpoint_steps), 0, 0, "", "false", NULL,
@@ -147,13 +139,16 @@ static const Option options[] = {
     {"gnn.form", OPTION_ENUM, AT(gone.form), 0, 0, "", "none", "none|full|paper", ""},
     {"gnn.nodes", OPTION_ENUM, AT(gone.nodes), 0, 0, "", "auto", "auto|random|moving", ""},
     {"gnn.cross_edges", OPTION_INT, AT(gone.cross_edges), -1, 64, "", "-1", NULL, ""},
+    {"gnn.moving_vote", OPTION_INT, AT(gone.moving_vote), -1, 64, "", "-1", NULL, ""},
 };
 
 typedef enum GoneForm { FORM_NONE, FORM_FULL, FORM_PAPER } GoneForm;
 typedef enum GoneNodes { NODES_AUTO, NODES_RANDOM, NODES_MOVING } GoneNodes;
 
-enum { READABLE = sizeof options / sizeof *options, GONE = 3, RECORDED = READABLE - GONE, DERIVED = 3 };
+enum { READABLE = sizeof options / sizeof *options, GONE = 4, RECORDED = READABLE - GONE, DERIVED = 3 };
 _Static_assert((int)READABLE <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
+
+#define MOTION_LEARNS "bodies learn motion in windows (train.motion_steps), other graphs from pixels"
 
 static const OptionOld old[] = {
     {"gnn.form", "published", "paper", NULL},
@@ -182,6 +177,10 @@ static const OptionOld old[] = {
     {"train.beta2", "0.99", NULL, "Adam's decays are constants; set train.rate"},
     {"train.position_noise", "0", NULL, "it added noise to the positions of input particles, and no model got better"},
     {"train.displacement_penalty", "0", NULL, "it was the mean displacement as a loss, and no model got better"},
+    {"train.flow_term", "0", NULL, MOTION_LEARNS},
+    {"train.nearest_term", "0", NULL, MOTION_LEARNS},
+    {"train.contact_starts", "0", NULL, "windows show bodies every contact; set train.busy_starts for pictures"},
+    {"train.motion_particles", "0", NULL, "windows have no particles; set train.windows"},
     {NULL, NULL, NULL, NULL}};
 
 const OptionTable config_options = {options, RECORDED - DERIVED, old};
@@ -212,7 +211,6 @@ const char *const config_usual_keys[] = {"data.path",
                                          "train.rollout_from",
                                          "train.rays",
                                          "train.rate",
-                                         "train.flow_term",
                                          "train.motion_steps",
                                          "train.turn",
                                          "train.keep_mib",
@@ -230,7 +228,6 @@ void config_defaults_of_checkpoint(Config *config) {
     config_defaults(config);
     config->encoder.moving_share = 0;
     config->gnn.graph = GRAPH_HIERARCHICAL;
-    config->gnn.moving_vote = 0;
 }
 
 // A form of the dynamics that is gone is an error, and so is the paper's where the graph is not one of the paper's.
@@ -241,6 +238,12 @@ static Status check_gone(const Config *config, Error *err) {
     if (of_paper && (gone->form == FORM_FULL || gone->nodes == NODES_MOVING || gone->cross_edges > 0))
         return error_set(err, STATUS_BAD_INPUT,
                          "gnn.form: expected paper, found full; moving nodes are gone; train anew, gnn.graph=bodies");
+    if (graph == GRAPH_BODIES && gone->moving_vote >= 0 && gone->moving_vote != 16)
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "gnn.moving_vote: expected 16, found %ld; 16 points always decide about a moving flag, so leave "
+            "it out; a model of other flags must be trained anew",
+            gone->moving_vote);
     if (gone->form == FORM_PAPER && graph == GRAPH_BODIES)
         return error_set(err, STATUS_BAD_INPUT,
                          "gnn.form: paper is no form of gnn.graph=bodies; set gnn.graph=hierarchical or flat, and "
@@ -248,28 +251,11 @@ static Status check_gone(const Config *config, Error *err) {
     return STATUS_OK;
 }
 
-// Whether the user asked for the option's value.
-static bool is_asked(const Config *config, const char *key) {
-    unsigned char origin = config->origin[config_index(key)];
-    return origin == ORIGIN_FILE || origin == ORIGIN_SET;
-}
-
-// Options of other dynamics do nothing to bodies, and bodies have a curriculum of their own.
+// Bodies have a limit of rounds and a curriculum of their own.
 static Status apply_bodies(Config *config, Error *err) {
     if (config->gnn.L > BODY_MAX_ROUNDS)
         return error_set(err, STATUS_BAD_INPUT, "gnn.L: expected at most %d rounds with gnn.graph=bodies, found %ld",
                          BODY_MAX_ROUNDS, config->gnn.L);
-    static const char *const others[] = {"train.flow_term", "train.nearest_term", "train.motion_particles"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char value[64];
-        options_format(&config_options.options[config_index(others[i])], config, value, sizeof value);
-        if (is_asked(config, others[i]) && strcmp(value, "0") != 0)
-            return error_set(err, STATUS_BAD_INPUT,
-                             "%s: expected 0, found %s; bodies (gnn.graph) learn motion in windows, so leave it out",
-                             others[i], value);
-        Status status = options_set(config_options, config, others[i], "0", err);
-        if (status != STATUS_OK) return status;
-    }
     for (size_t i = 0; i < 2; i++) {
         static const char *const keys[] = {"train.rollout", "train.rollout_from"};
         unsigned char origin = config->origin[config_index(keys[i])];
@@ -281,21 +267,14 @@ static Status apply_bodies(Config *config, Error *err) {
 }
 
 Status config_resolve(Config *config, Error *err) {
-    enum { VOTE = 16 };
     Status status = check_gone(config, err);
-    bool bodies = config->gnn.graph == GRAPH_BODIES;
-    if (status == STATUS_OK && bodies) status = apply_bodies(config, err);
+    if (status == STATUS_OK && config->gnn.graph == GRAPH_BODIES) status = apply_bodies(config, err);
     if (status != STATUS_OK) return status;
-    if (config->gnn.moving_vote < 0) config->gnn.moving_vote = bodies ? VOTE : 0;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)
         return error_set(err, STATUS_BAD_INPUT,
                          "train.rollout and train.rollout_from: expected lists of equal length, found %d and %d",
                          train->rollout.count, train->rollout_from.count);
-    if (train->motion_steps > 0 && !bodies && !(train->flow_term > 0) && !(train->nearest_term > 0))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "train.motion_steps: expected a loss term of motion, found none; set train.flow_term or "
-                         "train.nearest_term");
     if (config->renderer.widths.count != 2)
         return error_set(err, STATUS_BAD_INPUT, "renderer.widths: expected two hidden widths, found %d",
                          config->renderer.widths.count);

@@ -43,7 +43,6 @@ typedef struct EncoderOptions {
 typedef struct GnnOptions {
     int graph; // GnnGraph
     long M, L;
-    long moving_vote; // -1: as the graph needs
     double feature_change;
     double moving_threshold; // metres
     // Shares of data.extent, metres. model/config.c writes them beside a run for reference.
@@ -53,7 +52,7 @@ typedef struct GnnOptions {
 // What older files and command lines may say of a model that is gone. It is read, and never written.
 typedef struct GoneOptions {
     int form, nodes; // in the order of their choices
-    long cross_edges;
+    long cross_edges, moving_vote;
 } GoneOptions;
 
 typedef struct RendererOptions {
@@ -72,8 +71,7 @@ typedef struct TrainConfig {
     long windows;          // windows a step while bodies learn motion
     IntList rollout;       // rollout lengths of the schedule: [3, 6]
     RealList rollout_from; // share of the steps at which each begins: [0, 0.67]
-    double contact_starts; // share of the start frames drawn by how much motion changes there
-    double busy_starts;    // share of the others drawn by how much moves after them
+    double busy_starts;    // share of the start frames drawn by how much moves after them
     long rays;             // rays per image and step
     double moving_rays;    // share of the rays on pixels that change
     double rate, rate_end, weight_decay;
@@ -81,10 +79,9 @@ typedef struct TrainConfig {
     double clip; // largest gradient norm; 0 = off
     double ema;  // decay of the moving average of weights; 0 = off
 #define CONFIG_WEIGHT(NAME, name, ...) double name##_term;
-    LOSS_TERMS(CONFIG_WEIGHT) // weights: nearest_term, flow_term, ..
+    LOSS_TERMS(CONFIG_WEIGHT) // weights: depth_term, ssim_term
 #undef CONFIG_WEIGHT
-    long motion_steps;     // initial steps that train the dynamics only, without encoder and renderer
-    long motion_particles; // per time step in those steps; 0: encoder.N
+    long motion_steps;     // initial steps in which bodies learn motion in windows
     int turn;              // TurnAxis: episodes are rotated about it
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may use to keep products that the backward pass would otherwise recompute

@@ -22,7 +22,7 @@ Status config_load(Config *config, const char *path, ConfigOrigin origin, Error 
     return config_apply_preset(config, err);
 }
 
-enum { GONE_MAX = 32 };
+enum { GONE_MAX = 40 };
 
 static void accept_training(OptionOld gone[GONE_MAX]) {
     size_t i = 0;

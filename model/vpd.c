@@ -158,42 +158,34 @@ static void copy_chosen(Tape *tape, const PointCloud *cloud, const Selection *se
 }
 
 static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *o, int frame,
-                           const MotionSeen *seen, EncodeOptions options, Chosen *out, Error *err) {
+                           const MotionSeen *seen, SceneKey key, Chosen *out, Error *err) {
     const Config *c = &model->config;
     MotionOptions motion = vpd_motion_options(model);
     SampleOptions sample = {.sampling = (Sampling)c->encoder.sampling,
-                            .N = options.particles ? options.particles : (size_t)c->encoder.N,
-                            .moving_share =
-                                options.particles ? fmax(0.5, c->encoder.moving_share) : c->encoder.moving_share,
+                            .N = (size_t)c->encoder.N,
+                            .moving_share = c->encoder.moving_share,
                             .extent = c->data.extent,
-                            .seed = options.key.seed,
-                            .step = options.key.step,
-                            .episode = options.key.episode};
+                            .seed = key.seed,
+                            .step = key.step,
+                            .episode = key.episode};
     PointCloud *cloud = &workspace->cloud;
     Status status = unproject_frame(o, frame, (UnprojectOptions){.crop = motion.crop}, cloud, err);
     if (status == STATUS_OK && seen->moving) flags_unpack(seen->moving + (size_t)frame * seen->flag_bytes, cloud);
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
-    if (!tape->device->failed) flags_filter(tape, &motion, out->count, out->position, out->colour, out->moving);
+    if (!tape->device->failed && seen->moving)
+        flags_filter(tape, motion.colour_length, out->count, out->position, out->colour, out->moving);
     return STATUS_OK;
 }
 
-static Tensor *no_latents(Tape *tape, const Vpd *model, size_t count) {
-    Tensor *zero = tape_tensor(tape, count, model->encoder.config.latent, false);
-    if (!tape->device->failed) tape->device->nn->zero(tape->device, zero->value, count * zero->cols * sizeof(real));
-    return zero;
-}
-
-// f = [rgb, latent] at the particles' pixels. The pixels of frame t come after those of earlier frames. If `pixels` is
-// NULL, latents are 0.
+// f = [rgb, latent] at the particles' pixels. The pixels of frame t come after those of earlier frames.
 static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
                                const Chosen *chosen, const real *colour) {
     int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
     for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
-    Tensor *latent = pixels ? encoder_latents(tape, &model->encoder, pixels, chosen->count,
-                                              tape_upload(tape, rows, chosen->count, sizeof *rows))
-                            : no_latents(tape, model, chosen->count);
+    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count,
+                                     tape_upload(tape, rows, chosen->count, sizeof *rows));
     if (!model->config.encoder.carry_rgb) return latent;
     Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
     if (!tape->device->failed)
@@ -261,7 +253,6 @@ MotionOptions vpd_motion_options(const Vpd *model) {
                            .flags = vpd_has_bodies(model),
                            .velocity = vpd_has_bodies(model),
                            .moving_threshold = c->gnn.moving_threshold,
-                           .vote = (size_t)c->gnn.moving_vote,
                            .colour_length = c->gnn.colour_length,
                            .extent = c->data.extent,
                            .seed = (uint32_t)c->train.seed};
@@ -274,17 +265,17 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 }
 
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                  const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err) {
+                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err) {
     // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
     int T = (int)model->config.model.T, first = vpd_has_bodies(model) ? T - 1 : 0;
     CHECK_EQ(history->F, T);
     CHECK(!seen->moving || (seen->frames == (size_t)T && seen->flag_bytes == motion_flag_bytes(history)));
     Chosen chosen[GNN_MAX_SETS] = {{0}};
-    *scene = (Scene){.key = options.key};
+    *scene = (Scene){.key = key};
     vpd_part(tape, VPD_ENCODER);
     // Unproject pixels to points, and choose N particles at each time.
     for (int t = first; t < T; t++) {
-        Status status = choose_frame(tape, model, workspace, history, t, seen, options, &chosen[t], err);
+        Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen[t], err);
         if (status != STATUS_OK) return status;
     }
     if (chosen[T - 1].count == 0)
@@ -300,10 +291,8 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
     // Encode every pixel of every input image.
     ImageShape shape = {(size_t)((T - first) * history->V), (size_t)history->H, (size_t)history->W};
-    Tensor *pixels = NULL;
-    if (!options.no_latents)
-        pixels = encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first),
-                                shape);
+    Tensor *pixels =
+        encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first), shape);
     for (size_t t = 0; t < scene->sets.count; t++)
         scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, t,
                                                &chosen[t + (size_t)first], scene->sets.set[t].c);
@@ -321,10 +310,10 @@ Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Obse
 }
 
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                              EncodeOptions options, Scene *scene, Error *err) {
+                              SceneKey key, Scene *scene, Error *err) {
     MotionSeen seen;
     Status status = vpd_observe(tape, model, history, &seen, err);
-    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, history, &seen, options, scene, err);
+    if (status == STATUS_OK) status = vpd_encode(tape, model, workspace, history, &seen, key, scene, err);
     motion_seen_free(&seen);
     return status;
 }

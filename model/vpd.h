@@ -71,13 +71,6 @@ typedef struct Scene {
 
 static inline GnnSet *scene_present(Scene *scene) { return &scene->sets.set[scene->sets.count - 1]; }
 
-typedef struct EncodeOptions {
-    SceneKey key;
-    bool no_latents;  // skip the encoder and set latent features to 0 (training of motion alone)
-    size_t particles; // at most, at least half of them moving if there are so many; 0: encoder.N, as
-                      // encoder.moving_share says
-} EncodeOptions;
-
 // Options of motion_observe for this model.
 MotionOptions vpd_motion_options(const Vpd *model);
 Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err);
@@ -85,11 +78,11 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 // `history` holds the T input frames, `seen` the motion in them. STATUS_BAD_INPUT if no pixel of the last frame has
 // valid depth.
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                  const MotionSeen *seen, EncodeOptions options, Scene *scene, Error *err);
+                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err);
 
 // vpd_observe, then vpd_encode, for callers that do not need the motion.
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                              EncodeOptions options, Scene *scene, Error *err);
+                              SceneKey key, Scene *scene, Error *err);
 
 // Results of a step besides the new sets.
 typedef struct StepOutput {

@@ -8,7 +8,6 @@
 
 #define MOTION_OPS(OP)                                                                                                 \
     OP(flow_adopt, FlowAdoptArgs)                                                                                      \
-    OP(flow_at, FlowAtArgs)                                                                                            \
     OP(flow_motion, FlowMotionArgs)                                                                                    \
     OP(flow_normals, FlowNormalsArgs)                                                                                  \
     OP(flow_pair_points, FlowPairPointsArgs)                                                                           \

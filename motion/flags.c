@@ -47,13 +47,13 @@ static const real *upload_rows(Tape *tape, const Listed *listed, const real *row
     return out;
 }
 
-// Majority filter: each listed point gets the flag of most of its `vote` nearest points in (position, lc rgb),
-// including itself.
-static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
-                 const Listed *listed, real *moving) {
+// Majority filter: each listed point gets the flag of most of its nearest points in (position, lc rgb), including
+// itself.
+static void vote(Tape *tape, real lc, size_t count, const real *position, const real *colour, const Listed *listed,
+                 real *moving) {
     Device *device = tape->device;
-    size_t k = o->vote < count ? o->vote : count, entries = listed->count * k;
-    real lc = (real)o->colour_length, *before = tape_context(tape, (count + 1) * sizeof *before);
+    size_t k = count < FLAG_VOTERS ? count : FLAG_VOTERS, entries = listed->count * k;
+    real *before = tape_context(tape, (count + 1) * sizeof *before);
     Listed all = list_all(tape, count);
     int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found),
             *near = tape_context(tape, (entries + 1) * sizeof *near);
@@ -73,11 +73,11 @@ static void vote(Tape *tape, const MotionOptions *o, size_t count, const real *p
     }
 }
 
-void flags_confirm(Tape *tape, const MotionOptions *o, PointCloud *cloud) {
-    if (o->vote <= 1) return;
+void flags_confirm(Tape *tape, double colour_length, PointCloud *cloud) {
     Used used = begin(tape);
     Listed flagged = list_flagged(tape, cloud->count, cloud->moving);
-    if (flagged.count) vote(tape, o, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
+    if (flagged.count)
+        vote(tape, (real)colour_length, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
     end(tape, used);
 }
 
@@ -90,11 +90,11 @@ void flags_unpack(const uint8_t *bits, PointCloud *cloud) {
     for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[cloud->pixel[i] / 8] >> cloud->pixel[i] % 8 & 1;
 }
 
-void flags_filter(Tape *tape, const MotionOptions *o, size_t count, const real *position, const real *colour,
+void flags_filter(Tape *tape, double colour_length, size_t count, const real *position, const real *colour,
                   real *moving) {
-    if (o->vote <= 1 || count == 0) return;
+    if (count == 0) return;
     Used used = begin(tape);
     Listed all = list_all(tape, count);
-    if (!tape->device->failed) vote(tape, o, count, position, colour, &all, moving);
+    if (!tape->device->failed) vote(tape, (real)colour_length, count, position, colour, &all, moving);
     end(tape, used);
 }

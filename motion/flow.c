@@ -234,16 +234,3 @@ void flow_between(Device *device, const FlowArgs *a) {
     if (a->from_moving.count >= FEWEST_MOVING && a->to_moving.count >= FEWEST_MOVING)
         register_rigidly(device, a, colour);
 }
-
-void flow_at(Device *device, const Flow *flow, const FlowPoints *queries, real colour_length, size_t k, real *u,
-             real *g) {
-    if (device->failed || queries->count == 0) return;
-    device->nn->zero(device, u, 3 * queries->count * sizeof *u);
-    if (g) device->nn->zero(device, g, 9 * queries->count * sizeof *g);
-    if (flow->points.count == 0) return;
-    Near near = near_open(device, &flow->points, colour_length, k, queries->count);
-    near_search(&near, queries->count, queries->x,
-                colour_coordinates(device, queries->count, queries->c, colour_length), NULL);
-    FlowAtArgs args = {queries->count, near.k, near.found, flow->points.x, flow->u, flow->g, queries->x, u, g};
-    if (!device->failed) device->motion->flow_at(device, &args);
-}

@@ -30,16 +30,4 @@ typedef struct FlowArgs {
 // it.
 void flow_between(Device *device, const FlowArgs *args);
 
-// Flow at points. Near point j it is u_j + g_j (x - x_j).
-typedef struct Flow {
-    FlowPoints points;
-    const real *u; // (points.count, 3)
-    const real *g; // (points.count, 9), or NULL: 0
-} Flow;
-
-// u_q (queries, 3) = mean flow at query q of the k points nearest in position and colour_length * rgb; g (queries, 9,
-// may be NULL) = mean of their gradients. Without points both are 0. Temporaries as above.
-void flow_at(Device *device, const Flow *flow, const FlowPoints *queries, real colour_length, size_t k, real *u,
-             real *g);
-
 #endif

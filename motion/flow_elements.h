@@ -69,20 +69,4 @@ ELEMENT void flow_motion_row(const FlowMotionArgs *a, size_t q) {
     }
 }
 
-ELEMENT void flow_at_row(const FlowAtArgs *a, size_t q) {
-    real sum[3] = {0};
-    for (size_t i = 0; i < a->k; i++) {
-        size_t j = (size_t)a->index[q * a->k + i];
-        real r[3];
-        for (size_t c = 0; c < 3; c++) r[c] = a->query[3 * q + c] - a->x[3 * j + c];
-        for (size_t c = 0; c < 3; c++) sum[c] += a->u[3 * j + c] + (a->g ? element_dot(a->g + 9 * j + 3 * c, r) : 0);
-    }
-    for (size_t c = 0; c < 3; c++) a->out[3 * q + c] = sum[c] / (real)a->k;
-    for (size_t c = 0; a->out_g && c < 9; c++) {
-        real total = 0;
-        for (size_t i = 0; a->g && i < a->k; i++) total += a->g[9 * (size_t)a->index[q * a->k + i] + c];
-        a->out_g[9 * q + c] = total / (real)a->k;
-    }
-}
-
 #endif

@@ -80,13 +80,4 @@ typedef struct FlowMotionArgs {
     real *u, *g;        // (queries, 3), (queries, 9)
 } FlowMotionArgs;
 
-// out[q] = mean over j of u[index] + g[index] (x_q - x[index]), out_g[q] = mean of g[index]; g NULL: 0.
-typedef struct FlowAtArgs {
-    size_t queries, k;
-    const int32_t *index;  // (queries, k), no entry is -1
-    const real *x, *u, *g; // (.., 3), (.., 3), (.., 9)
-    const real *query;     // (queries, 3)
-    real *out, *out_g;     // (queries, 3), (queries, 9) or NULL
-} FlowAtArgs;
-
 #endif

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The motion in posed RGB-D frames (docs/model.md, "Moving flags" and "Scene flow"). It is computed once, before
 // encoding:
-//   motion_observe  T input frames                     -> moving flags of pixels, and the motion into the last frame
-//   motion_to_next  a frame of a video, its neighbours -> the motion from this frame to the next
-// It depends only on the frames and a few lengths, not on weights. An observation's rotation is ignored here;
-// motion_upload applies it.
+//   motion_observe  T input frames -> moving flags of pixels, and the motion into the last frame
+// It depends only on the frames and a few lengths, not on weights. An observation's rotation is ignored here.
 #ifndef VPD_MOTION_OBSERVE_H
 #define VPD_MOTION_OBSERVE_H
 
@@ -23,7 +21,6 @@ typedef struct MotionOptions {
     bool flags;              // compute moving flags; without them every point may move
     bool velocity;           // compute a motion field
     double moving_threshold; // zm, metres
-    size_t vote;             // neighbours in the majority filter of flags; 0 or 1: none
     double colour_length;    // lc, metres per unit of rgb
     double extent;           // X, metres
     uint32_t seed;           // of the choice of field points
@@ -51,17 +48,5 @@ Status motion_observe(Tape *tape, const MotionOptions *options, const Observatio
 // own motion as part of body 0: what rollout files of format 1.x began with.
 Status motion_from_clouds(Tape *tape, const MotionOptions *options, const PointCloud *now, const PointCloud *past,
                           MotionField *out, Error *err);
-
-enum { MOTION_NEXT_POINTS = 512 }; // most points of a field to the next frame
-
-// Frame `index` needs a frame before and after it. At most half of the points, which come first, changed; the others
-// did not and have no motion. `key`: random key of the choice of points. Always uses flags. *out is overwritten, not
-// freed.
-Status motion_to_next(Tape *tape, const MotionOptions *options, const Observation *frames, int index, RandomKey key,
-                      MotionField *out, Error *err);
-
-// The moving points of a field on the device, rotated as the observation is (NULL: not rotated); the memory belongs to
-// the tape.
-Flow motion_upload(Tape *tape, const Observation *observation, const MotionField *field);
 
 #endif

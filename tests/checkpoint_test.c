@@ -121,7 +121,6 @@ static void options_that_came_later_are_off(void **state) {
     assert_status_ok(config_resolve(&now, &s->err), s->err);
     assert_status_ok(config_resolve(&old, &s->err), s->err);
     assert_true(now.gnn.graph == GRAPH_BODIES && old.gnn.graph == GRAPH_HIERARCHICAL);
-    assert_true(now.gnn.moving_vote > 0 && old.gnn.moving_vote == 0);
     assert_true(old.encoder.moving_share == 0 && now.encoder.moving_share > 0);
     assert_true(old.gnn.L == 3); // what it names it has
 }

@@ -40,7 +40,7 @@ static void the_forms_that_were(void **state) {
     config_defaults(&plain);
     assert_status_ok(config_resolve(&plain, &err), err);
     assert_status_ok(config_check_same_model(&bodies, &plain, &none), none);
-    assert_true(plain.gnn.graph == GRAPH_BODIES && plain.gnn.moving_vote == 16 && now.gnn.moving_vote == 0);
+    assert_true(plain.gnn.graph == GRAPH_BODIES);
     static const char *const gone[] = {"gnn: {graph: hierarchical, " OF_FULL "}", "gnn: {graph: flat, form: full}",
                                        "gnn: {graph: hierarchical, nodes: moving}",
                                        "gnn: {graph: hierarchical, form: paper, cross_edges: 4}"};
@@ -77,7 +77,10 @@ static void options_that_are_gone(void **state) {
                                         "model.activation=silu",    "gnn.k_node_to_node=10",
                                         "gnn.smooth=off",           "gnn.smooth_width=0.15",
                                         "gnn.rotation=false",       "gnn.gap=on",
-                                        "gnn.decode_width=0.1"};
+                                        "gnn.decode_width=0.1",     "train.flow_term=0",
+                                        "train.nearest_term=0.0",   "train.contact_starts=0",
+                                        "train.motion_particles=0", "gnn.moving_vote=16",
+                                        "gnn.moving_vote=-1"};
     static const char *const other[][2] = {
         {"train.position_noise=0.1", "train.position_noise: expected 0, found \"0.1\"; this option is gone"},
         {"train.displacement_penalty=0.01", "the mean displacement as a loss"},
@@ -87,6 +90,11 @@ static void options_that_are_gone(void **state) {
         {"gnn.k_node_to_node=4", "expected 10"},
         {"encoder.inside_share=1", "expected 0.7"},
         {"gnn.rotation=true", "bodies rotate"},
+        {"gnn.moving_vote=0", "gnn.moving_vote: expected 16, found 0; 16 points always decide"},
+        {"train.flow_term=0.1", "bodies learn motion in windows (train.motion_steps), other graphs from pixels"},
+        {"train.nearest_term=0.02", "bodies learn motion in windows"},
+        {"train.contact_starts=0.5", "set train.busy_starts for pictures"},
+        {"train.motion_particles=1024", "windows have no particles; set train.windows"},
         {"gnn.smooth=on", "gnn.smooth: expected off, found \"on\"; this option is gone"},
         {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are random"},
         {"gnn.nodes=voxel", "gnn.nodes: the value voxel is gone"}};
@@ -100,7 +108,7 @@ static void options_that_are_gone(void **state) {
     free(found);
     free(none);
     // Weights of another training are as good as any; another activation would give other numbers.
-    parse(&config, "train: {position_noise: 0.1, beta2: 0.95, step_weights: [1, 2], rate: 0.001}");
+    parse(&config, "train: {position_noise: 0.1, beta2: 0.95, step_weights: [1, 2], flow_term: 0.1, rate: 0.001}");
     assert_true(config.train.rate == 0.001);
     const char *relu = "model:\n  activation: relu\n";
     assert_status_error(config_parse(&config, relu, strlen(relu), "old.h5", &err), STATUS_BAD_INPUT, err,

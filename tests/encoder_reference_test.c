@@ -126,7 +126,7 @@ static void check_observation(Reference *file, void *context) {
     (void)context;
     Images images;
     read_images(file, &images);
-    const char *const votes[] = {"gnn.moving_vote=16", "gnn.moving_vote=0"};
+    const char *const colours[] = {"gnn.colour_length=1", "gnn.colour_length=0.01"};
     for (int planted = 0; planted < 2; planted++) {
         Config config;
         Device *device = NULL;
@@ -136,7 +136,7 @@ static void check_observation(Reference *file, void *context) {
         Scene scene;
         Error err = {0};
         scene_config(&config, (const char *[]){"gnn.graph=hierarchical", "encoder.N=200", "gnn.moving_threshold=0.015",
-                                               "gnn.length_scale=0.2", "gnn.graph=flat", votes[planted],
+                                               "gnn.length_scale=0.2", "gnn.graph=flat", colours[planted],
                                                NULL}); // no bodies correct flags
         assert_status_ok(device_open("cpu", 2, &device, &err), err);
         assert_status_ok(vpd_create(&config, device, &model, &err), err);
@@ -145,12 +145,11 @@ static void check_observation(Reference *file, void *context) {
         MotionSeen seen;
         options.flags = true;
         assert_status_ok(motion_observe(&tape, &options, &images.o, &seen, &err), err);
-        assert_status_ok(
-            vpd_encode(&tape, model, &workspace, &images.o, &seen, (EncodeOptions){.key = {3, 4, 6}}, &scene, &err),
-            err);
+        assert_status_ok(vpd_encode(&tape, model, &workspace, &images.o, &seen, (SceneKey){3, 4, 6}, &scene, &err),
+                         err);
         motion_seen_free(&seen);
         size_t wrong = wrong_flags(file, &scene);
-        if (planted) assert_true(wrong > 10); // without the vote
+        if (planted) assert_true(wrong > 10); // other voters
         else assert_int_equal(wrong, 0);
         tape_free(&tape);
         workspace_free(&workspace);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short made-up video for tests of the flow term: a painted ball flies over a floor, seen by two cameras that stand
+// A short made-up video for tests of motion: a painted ball flies over a floor, seen by two cameras that stand
 // still.
 #ifndef VPD_TESTS_FLOW_MOVIE_H
 #define VPD_TESTS_FLOW_MOVIE_H

@@ -5,7 +5,8 @@
 #include "motion/flags.h"
 #include "tests/test.h"
 
-enum { FLOOR = 300, BLOCK = 100, POINTS = FLOOR + BLOCK, VOTERS = 16 };
+enum { FLOOR = 300, BLOCK = 100, POINTS = FLOOR + BLOCK };
+static const double COLOUR_LENGTH = 1;
 
 typedef struct Points {
     size_t count;
@@ -51,24 +52,24 @@ static size_t count_moving(const Points *p) {
 
 // ---- the naive search
 
-static double naive_distance(const Points *p, double lc, size_t a, size_t b) {
+static double naive_distance(const Points *p, size_t a, size_t b) {
     double square = 0;
     for (size_t c = 0; c < 3; c++) {
         double x = (double)(p->position[3 * a + c] - p->position[3 * b + c]),
-               look = lc * (double)(p->colour[3 * a + c] - p->colour[3 * b + c]);
+               look = COLOUR_LENGTH * (double)(p->colour[3 * a + c] - p->colour[3 * b + c]);
         square += x * x + look * look;
     }
     return square;
 }
 
-// The up to k points nearest to i; returns their number.
-static size_t naive_nearest(const Points *p, double lc, size_t i, size_t k, size_t *out) {
+// The points nearest to i, FLAG_VOTERS if there are so many; returns their number.
+static size_t naive_nearest(const Points *p, size_t i, size_t *out) {
     size_t found = 0;
     for (size_t j = 0; j < p->count; j++) {
         size_t place = found;
-        while (place > 0 && naive_distance(p, lc, i, j) < naive_distance(p, lc, i, out[place - 1])) place--;
-        if (place == k) continue;
-        if (found < k) found++;
+        while (place > 0 && naive_distance(p, i, j) < naive_distance(p, i, out[place - 1])) place--;
+        if (place == FLAG_VOTERS) continue;
+        if (found < FLAG_VOTERS) found++;
         for (size_t e = found - 1; e > place; e--) out[e] = out[e - 1];
         out[place] = j;
     }
@@ -76,12 +77,12 @@ static size_t naive_nearest(const Points *p, double lc, size_t i, size_t k, size
 }
 
 // Returns how many flags change.
-static size_t naive_vote(const MotionOptions *c, Points *p, bool flagged_only) {
+static size_t naive_vote(Points *p, bool flagged_only) {
     Points *before = malloc(sizeof *before);
     size_t changes = 0;
     memcpy(before, p, sizeof *before);
     for (size_t i = 0; i < p->count; i++) {
-        size_t near[64], votes = 0, k = naive_nearest(before, c->colour_length, i, c->vote, near);
+        size_t near[FLAG_VOTERS], votes = 0, k = naive_nearest(before, i, near);
         for (size_t e = 0; e < k; e++) votes += before->moving[near[e]] > 0;
         if (!flagged_only || before->moving[i] > 0) p->moving[i] = 2 * votes > k;
         changes += p->moving[i] != before->moving[i];
@@ -95,12 +96,11 @@ static size_t naive_vote(const MotionOptions *c, Points *p, bool flagged_only) {
 typedef struct Fixture {
     Device *device;
     Tape tape;
-    MotionOptions options;
 } Fixture;
 
 static void setup(Fixture *f) {
     Error err = {0};
-    *f = (Fixture){.options = {.moving_threshold = 0.005, .vote = VOTERS, .colour_length = 1}};
+    *f = (Fixture){0};
     assert_status_ok(device_open("cpu", 2, &f->device, &err), err);
     tape_init(&f->tape, f->device);
 }
@@ -116,12 +116,12 @@ static void teardown(Fixture *f) {
 }
 
 static void filter(Fixture *f, Points *p) {
-    flags_filter(&f->tape, &f->options, p->count, p->position, p->colour, p->moving);
+    flags_filter(&f->tape, COLOUR_LENGTH, p->count, p->position, p->colour, p->moving);
 }
 
 static void confirm(Fixture *f, Points *p) {
     PointCloud cloud = {.count = p->count, .position = p->position, .colour = p->colour, .moving = p->moving};
-    flags_confirm(&f->tape, &f->options, &cloud);
+    flags_confirm(&f->tape, COLOUR_LENGTH, &cloud);
 }
 
 static void assert_same_flags(const Points *a, const Points *b) {
@@ -132,7 +132,7 @@ static void assert_same_flags(const Points *a, const Points *b) {
 static size_t filter_both_ways(Fixture *f, Points *p) {
     Points *naive = malloc(sizeof *naive);
     memcpy(naive, p, sizeof *naive);
-    size_t changes = naive_vote(&f->options, naive, false);
+    size_t changes = naive_vote(naive, false);
     filter(f, p);
     assert_same_flags(p, naive);
     free(naive);
@@ -178,7 +178,7 @@ static void flags_of_a_cloud_are_confirmed_or_cleared(void **state) {
     size_t kept = 0, cleared = 0;
     setup(&f);
     confirm(&f, p);
-    naive_vote(&f.options, naive, true);
+    naive_vote(naive, true);
     assert_same_flags(p, naive);
     for (size_t i = 0; i < p->count; i++) {
         assert_true(p->moving[i] <= before->moving[i]); // none is set
@@ -218,22 +218,6 @@ static void thin_cases(void **state) {
     teardown(&f);
 }
 
-static void without_voters_flags_stay(void **state) {
-    (void)state;
-    for (size_t vote = 0; vote < 2; vote++) {
-        Fixture f;
-        Points *p = make_points(0.15), *before = make_points(0.15);
-        setup(&f);
-        f.options.vote = vote;
-        filter(&f, p);
-        confirm(&f, p);
-        assert_same_flags(p, before);
-        free(p);
-        free(before);
-        teardown(&f);
-    }
-}
-
 static void flags_become_bits_of_pixels(void **state) {
     (void)state;
     enum { COUNT = 5, BYTES = 3 };
@@ -256,7 +240,6 @@ int main(void) {
         cmocka_unit_test(the_flat_inside_of_a_body_moves),
         cmocka_unit_test(flags_of_a_cloud_are_confirmed_or_cleared),
         cmocka_unit_test(thin_cases),
-        cmocka_unit_test(without_voters_flags_stay),
         cmocka_unit_test(flags_become_bits_of_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

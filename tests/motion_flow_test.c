@@ -212,48 +212,6 @@ static void threads_agree_and_nothing_is_no_flow(void **state) {
     device_close(device);
 }
 
-static void flow_at_points_is_that_of_the_nearest(void **state) {
-    (void)state;
-    enum { K = 4 };
-    static Cloud cloud;
-    real u[3 * K], g[9 * K], field[3], gradient[9];
-    Device *device = open_device(1);
-    cloud_make(&cloud, 1, false, 0);
-    for (size_t i = 0; i < 9 * K; i++) g[i] = (real)noise(8, i);
-    for (size_t i = 0; i < 3 * K; i++) u[i] = (real)noise(9, i);
-    FlowPoints query = {1, cloud.x + 3 * K, cloud.c + 3 * K}; // beside the field's points
-    for (int with = 0; with < 2; with++) {
-        Flow flow = {first_points(&cloud, K), u, with ? g : NULL};
-        flow_at(device, &flow, &query, (real)COLOUR_LENGTH, K, field, with ? gradient : NULL);
-        for (size_t c = 0; with && c < 9; c++) {
-            double mean = 0;
-            for (size_t j = 0; j < K; j++) mean += (double)g[9 * j + c] / K;
-            assert_close(gradient[c], mean, 1e-6, 0);
-        }
-        for (size_t c = 0; c < 3; c++) {
-            double mean = 0;
-            for (size_t j = 0; j < K; j++) {
-                mean += (double)u[3 * j + c] / K;
-                for (size_t d = 0; with && d < 3; d++)
-                    mean += (double)g[9 * j + 3 * c + d] * (double)(query.x[d] - cloud.x[3 * j + d]) / K;
-            }
-            assert_close(field[c], mean, 1e-6, 0); // a few roundings of numbers below 1
-        }
-    }
-    // Of one point alone: the nearest. A field without gradients has none, and one without points no flow.
-    query.x = cloud.x, query.c = cloud.c;
-    flow_at(device, &(Flow){first_points(&cloud, K), u, g}, &query, (real)COLOUR_LENGTH, 1, field, gradient);
-    assert_memory_equal(field, u, sizeof field);
-    assert_memory_equal(gradient, g, sizeof gradient);
-    flow_at(device, &(Flow){first_points(&cloud, K), u, NULL}, &query, (real)COLOUR_LENGTH, K, field, gradient);
-    for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
-    gradient[4] = 1;
-    flow_at(device, &(Flow){{0}, u, g}, &query, (real)COLOUR_LENGTH, K, field, gradient);
-    for (size_t c = 0; c < 3; c++) assert_true(field[c] == 0);
-    for (size_t c = 0; c < 9; c++) assert_true(gradient[c] == 0);
-    device_close(device);
-}
-
 // ---- the loops
 
 static void normals_of_a_plane_are_its_normal(void **state) {
@@ -369,7 +327,6 @@ int main(void) {
         cmocka_unit_test(too_few_moving_points_register_nothing),
         cmocka_unit_test(points_that_are_too_far_do_no_harm),
         cmocka_unit_test(threads_agree_and_nothing_is_no_flow),
-        cmocka_unit_test(flow_at_points_is_that_of_the_nearest),
         cmocka_unit_test(normals_of_a_plane_are_its_normal),
         cmocka_unit_test(steps_find_a_known_motion),
         cmocka_unit_test(votes_and_adoptions_are_the_naive_ones),

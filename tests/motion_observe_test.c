@@ -6,7 +6,7 @@
 #include "tests/flow_movie.h"
 
 static const MotionOptions OPTIONS = {
-    .flags = true, .velocity = true, .moving_threshold = 0.005, .vote = 16, .colour_length = 1, .extent = 2, .seed = 3};
+    .flags = true, .velocity = true, .moving_threshold = 0.005, .colour_length = 1, .extent = 2, .seed = 3};
 
 typedef struct Seen {
     Movie movie;

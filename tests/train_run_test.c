@@ -67,7 +67,6 @@ static Status train(Run *run, bool resume, bool dry_run, const char *more) {
                                  out,
                                  "encoder.N=48",
                                  "train.steps=2",
-                                 "train.flow_term=0",
                                  "train.rollout=[1]",
                                  "train.rollout_from=[0]",
                                  "train.rays=4",

@@ -38,18 +38,14 @@ static Observation input_frames(const LossEpisode *e, const EpisodeInput *in) {
 
 // Encodes the input frames into particles.
 static Status encode(LossEpisode *e, const EpisodeInput *input, Error *err) {
-    const TrainConfig *train = &e->model->config.train;
     Observation history = input_frames(e, input);
     if (e->tape->device->failed) return device_status(e->tape->device, err);
-    EncodeOptions options = {.key = input->key,
-                             .no_latents = input->motion_only,
-                             .particles = input->motion_only ? (size_t)train->motion_particles : 0};
     VideoFrame present = input->first;
     present.frame += e->last_input * present.stride;
     const MotionSeen *seen;
     Status status = motion_cache_seen(&e->workspace->motion, e->tape, e->model, &history, present, &seen, err);
     if (status != STATUS_OK) return status;
-    return vpd_encode(e->tape, e->model, &e->workspace->scene, &history, seen, options, &e->scene, err);
+    return vpd_encode(e->tape, e->model, &e->workspace->scene, &history, seen, input->key, &e->scene, err);
 }
 
 // Renders rays of all training views of the present frame and compares them with the video.
@@ -66,15 +62,7 @@ static Status render_and_compare(LossEpisode *e, const EpisodeInput *input, doub
     e->drawn = vpd_render(e->tape, e->model, &e->scene, rays->count, rays->origin, rays->direction, rays->jitter, NULL);
     e->colours = tape_upload(e->tape, rays->colour, 3 * rays->count, sizeof(real));
     if (e->tape->device->failed) return device_status(e->tape->device, err);
-    return loss_add_terms(e, LOSS_OF_PICTURES, weight, err);
-}
-
-// Predicts one step, and adds the loss terms of the particles' motion.
-static Status step_and_compare(LossEpisode *e, StepOutput *out, double share, Error *err) {
-    tape_stage(e->tape);
-    *out = vpd_step(e->tape, e->model, &e->scene);
-    if (e->tape->device->failed || !out->dx) return device_status(e->tape->device, err);
-    return loss_add_terms(e, LOSS_OF_MOTION, share, err);
+    return loss_add_terms(e, weight, err);
 }
 
 // Values read by the host after the backward pass: loss terms in order, then these, then the last dx.
@@ -87,7 +75,7 @@ typedef struct Report {
     real *read;
 } Report;
 
-// Encode, render; then step, render, step, render, .. Without images: the steps alone.
+// Encode, render; then step, render, step, render, ..
 static Status forward(LossEpisode *e, const EpisodeInput *input, Report *report, Error *err) {
     Status status = encode(e, input, err);
     if (status == STATUS_OK)
@@ -95,14 +83,14 @@ static Status forward(LossEpisode *e, const EpisodeInput *input, Report *report,
     step_clock_part(input->clock, e->tape, PART_ENCODER);
     for (e->step = 0; e->step <= input->rollout && status == STATUS_OK; e->step++) {
         if (e->step > 0) {
-            StepOutput out = {NULL, NULL};
-            status = step_and_compare(e, &out, 1.0 / input->rollout, err);
+            tape_stage(e->tape);
+            StepOutput out = vpd_step(e->tape, e->model, &e->scene);
+            status = device_status(e->tape->device, err);
             if (e->step == 1) report->h = out.h;
             report->dx = out.dx;
             step_clock_part(input->clock, e->tape, PART_DYNAMICS);
         }
-        if (status == STATUS_OK && !input->motion_only)
-            status = render_and_compare(e, input, 1.0 / (input->rollout + 1), err);
+        if (status == STATUS_OK) status = render_and_compare(e, input, 1.0 / (input->rollout + 1), err);
         step_clock_part(input->clock, e->tape, PART_RENDERER);
     }
     return status;

@@ -12,7 +12,6 @@ typedef struct EpisodeInput {
     const int *input_views;    // positions in frames->views of the views that the encoder sees
     int input_view_count;
     int rollout;      // number of steps
-    bool motion_only; // without encoder and renderer
     VideoFrame first; // the first frame's place in the data set, by which motion is cached
     SceneKey key;
     double scale;     // factor on the loss before the backward pass (1 / batch)

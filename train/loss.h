@@ -13,9 +13,6 @@
 typedef enum LossTermId { LOSS_PIXELS, LOSS_BODIES, LOSS_TERMS(LOSS_ID) LOSS_TERM_COUNT } LossTermId;
 #undef LOSS_ID
 
-// When a term is computed: after each rollout step, after each rendered frame, including step 0, or of windows alone.
-typedef enum LossKind { LOSS_OF_MOTION, LOSS_OF_PICTURES, LOSS_OF_WINDOWS } LossKind;
-
 // Terms of the loss times their weights, which add up to `total`.
 typedef struct LossParts {
     double total, term[LOSS_TERM_COUNT];
@@ -29,22 +26,16 @@ typedef struct LossParts {
 void loss_parts_add(LossParts *sum, const LossParts *one, double weight);
 // Name of a term that is NaN or infinite, for errors; NULL if all are finite.
 const char *loss_parts_not_finite(const LossParts *parts);
-const char *loss_term_name(LossTermId term); // "pixels", "flow", ..: its metric
+const char *loss_term_name(LossTermId term); // "pixels", "depth", ..: its metric
 
 // Host memory that steps reuse. Starts as {0}.
 typedef struct LossWorkspace {
     Workspace scene;
     RayBatch rays;
-    PointCloud cloud; // of a later frame, for the nearest-point term
     MotionCache motion;
 } LossWorkspace;
 
 void loss_workspace_free(LossWorkspace *workspace);
-
-// Target positions of the particles. Starts as {0} before the first step of a rollout.
-typedef struct FlowTrack {
-    real *y; // (N,3) device memory of the tape, or NULL
-} FlowTrack;
 
 // An episode while its loss is computed: the input of the terms, and their sums.
 typedef struct LossEpisode {
@@ -56,7 +47,6 @@ typedef struct LossEpisode {
     int last_input;                              // index of the last input frame
     int step;                                    // current rollout step, which predicts frame last_input + step
     Scene scene;                                 // after that step
-    FlowTrack track;                             // of the flow term
     RendererOutput drawn;                        // result of workspace->rays at that step
     const real *colours;                         // (rays,3) their true colours
     Tensor *sum[LOSS_TERM_COUNT], *step0, *last; // (1,1) weighted sums, and errors of single steps; or NULL
@@ -69,13 +59,7 @@ typedef Status LossFunction(LossEpisode *e, Tensor **out, Error *err);
 LOSS_TERMS(LOSS_DECLARE)
 #undef LOSS_DECLARE
 
-// Adds all terms of this kind with a non-zero weight, each times `share` and its weight.
-Status loss_add_terms(LossEpisode *e, LossKind kind, double share, Error *err);
-
-// The scene-flow term. Call after each rollout step. Moves the track by `field`, the motion from the step's first frame
-// to the predicted one. *out (1,1) is the pseudo-Huber distance to the track in units of s: the mean over moving
-// particles plus the mean over static ones. The field is rotated as `frames` are.
-Status flow_term(Tape *tape, const Vpd *model, const Scene *scene, const Observation *frames, const MotionField *field,
-                 FlowTrack *track, Tensor **out, Error *err);
+// Adds all terms of pictures with a non-zero weight, each times `share` and its weight.
+Status loss_add_terms(LossEpisode *e, double share, Error *err);
 
 #endif

@@ -13,13 +13,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { FORMAT = 1, HEADER_BYTES = 4096 };
+enum { FORMAT = 2, HEADER_BYTES = 4096 };
 static const char MAGIC[8] = "VPDMOTN";
 
 // The file's header. All numbers in the file are little-endian.
 typedef struct Header {
     char magic[8];
-    uint64_t key, rows, slot[MOTION_KINDS], checksum;
+    uint64_t key, rows, slot, checksum;
 } Header;
 
 static void close_file(MotionCache *cache) {
@@ -31,7 +31,7 @@ void motion_cache_close(MotionCache *cache) {
     close_file(cache);
     free(cache->path);
     free(cache->first_row);
-    for (int k = 0; k < MOTION_KINDS; k++) free(cache->buffer[k].bytes);
+    free(cache->buffer.bytes);
     *cache = (MotionCache){0};
 }
 
@@ -51,9 +51,9 @@ static void stop_keeping(MotionCache *cache, int error) {
 static uint64_t key_of(const Vpd *model, const MotionSource *source) {
     MotionOptions o = vpd_motion_options(model);
     char text[600];
-    int length = snprintf(text, sizeof text, "%d %d %s %d %d %d %a %zu %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
-                          version_number(), o.crop, o.flags, o.velocity, o.moving_threshold, o.vote, o.colour_length,
-                          o.extent, o.seed, model->config.model.T, model->config.data.stride);
+    int length = snprintf(text, sizeof text, "%d %d %s %d %d %d %a %a %a %u %ld %ld", FORMAT, MOTION_VERSION,
+                          version_number(), o.crop, o.flags, o.velocity, o.moving_threshold, o.colour_length, o.extent,
+                          o.seed, model->config.model.T, model->config.data.stride);
     uint64_t hash = XXH3_64bits_withSeed(text, (size_t)length, source->data);
     const IntList *views = &model->config.data.input_views;
     hash = XXH3_64bits_withSeed(views->v, (size_t)views->count * sizeof *views->v, hash);
@@ -76,8 +76,7 @@ static Status read_layout(MotionCache *cache, const Vpd *model, const MotionSour
         if (e < source->episodes) rows += (size_t)source->frames[e];
     }
     MotionOptions options = vpd_motion_options(model);
-    cache->slot[MOTION_SEEN] = round_up(record_bytes(motion_seen_points(&options), flags));
-    cache->slot[MOTION_NEXT] = round_up(record_bytes(MOTION_NEXT_POINTS, 0));
+    cache->slot = round_up(record_bytes(motion_seen_points(&options), flags));
     return STATUS_OK;
 }
 
@@ -116,9 +115,8 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
     if (status == STATUS_OK) status = open_file(cache, path, err);
     if (status == STATUS_OK) {
         cache->key = key_of(model, source);
-        Header header = {.key = cache->key, .rows = cache->first_row[source->episodes]};
+        Header header = {.key = cache->key, .rows = cache->first_row[source->episodes], .slot = cache->slot};
         memcpy(header.magic, MAGIC, sizeof MAGIC);
-        for (int k = 0; k < MOTION_KINDS; k++) header.slot[k] = cache->slot[k];
         header.checksum = XXH3_64bits(&header, offsetof(Header, checksum));
         status = keep_or_empty(cache, &header, err);
     }
@@ -128,14 +126,12 @@ Status motion_cache_open(MotionCache *cache, const char *path, const Vpd *model,
 
 // ---- records
 
-static off_t place_of(const MotionCache *cache, MotionKind kind, VideoFrame of) {
-    size_t row = cache->first_row[of.episode] + (size_t)of.frame,
-           pair = cache->slot[MOTION_SEEN] + cache->slot[MOTION_NEXT];
-    return (off_t)(HEADER_BYTES + row * pair + (kind == MOTION_NEXT ? cache->slot[MOTION_SEEN] : 0));
+static off_t place_of(const MotionCache *cache, VideoFrame of) {
+    return (off_t)(HEADER_BYTES + (cache->first_row[of.episode] + (size_t)of.frame) * cache->slot);
 }
 
-static char *reserve(MotionCache *cache, MotionKind kind, size_t bytes) {
-    struct MotionBuffer *buffer = &cache->buffer[kind];
+static char *reserve(MotionCache *cache, size_t bytes) {
+    struct MotionBuffer *buffer = &cache->buffer;
     if (bytes > buffer->capacity) {
         free(buffer->bytes);
         buffer->bytes = malloc(bytes);
@@ -154,31 +150,33 @@ static MotionField field_in(char *bytes, size_t points) {
     return motion_field_in((real *)(bytes + sizeof(MotionRecord)), points);
 }
 
-// Reads a record into its buffer; false if it is missing or damaged.
-static bool find_record(MotionCache *cache, MotionKind kind, VideoFrame of, MotionRecord *out) {
-    size_t slot = cache->slot[kind];
-    char *bytes = cache->is_open ? reserve(cache, kind, slot) : NULL;
-    ssize_t got = bytes ? pread(cache->descriptor, bytes, slot, place_of(cache, kind, of)) : 0;
+// Reads a record into the buffer; false if it is missing or damaged.
+static bool find_record(MotionCache *cache, VideoFrame of, MotionRecord *out) {
+    char *bytes = cache->is_open ? reserve(cache, cache->slot) : NULL;
+    ssize_t got = bytes ? pread(cache->descriptor, bytes, cache->slot, place_of(cache, of)) : 0;
     if (got < (ssize_t)sizeof *out) return false;
     static const MotionRecord never;
     memcpy(out, bytes, sizeof *out);
     if (!memcmp(out, &never, sizeof never)) return false;
     size_t size = record_bytes(out->points, (size_t)out->frames * out->flag_bytes);
     bool whole = out->frames <= GNN_MAX_SETS && size <= (size_t)got && checksum_of(cache, bytes, size) == out->checksum;
-    if (whole && out->kind == (int32_t)kind && out->episode == of.episode && out->frame == of.frame) return true;
+    if (whole && out->episode == of.episode && out->frame == of.frame) return true;
     log_note(cache->log, "%s: the motion at episode %d, frame %d is damaged; it is measured again", name_of(cache),
              of.episode, of.frame);
     return false;
 }
 
-// Writes a field and flags as a record into the buffer of its kind, and into the file if there is one.
-static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, const MotionField *field,
-                          const MotionSeen *seen, MotionRecord *out, Error *err) {
-    *out = (MotionRecord){.kind = kind, .episode = of.episode, .frame = of.frame, .points = (uint32_t)field->count};
-    if (seen) out->frames = (uint32_t)seen->frames, out->flag_bytes = (uint32_t)seen->flag_bytes;
-    size_t flags = (size_t)out->frames * out->flag_bytes, numbers = field->count * MOTION_FIELD_WIDTH * sizeof(real),
+// Writes a field and flags as a record into the buffer, and into the file if there is one.
+static Status keep_record(MotionCache *cache, VideoFrame of, const MotionSeen *seen, MotionRecord *out, Error *err) {
+    const MotionField *field = &seen->field;
+    *out = (MotionRecord){.episode = of.episode,
+                          .frame = of.frame,
+                          .points = (uint32_t)field->count,
+                          .frames = (uint32_t)seen->frames,
+                          .flag_bytes = seen->flag_bytes};
+    size_t flags = seen->frames * seen->flag_bytes, numbers = field->count * MOTION_FIELD_WIDTH * sizeof(real),
            size = record_bytes(field->count, flags);
-    char *bytes = reserve(cache, kind, size);
+    char *bytes = reserve(cache, size);
     if (!bytes) return error_set(err, STATUS_FAILED, "out of memory for the motion field of a frame");
     memcpy(bytes, out, sizeof *out);
     if (numbers) memcpy(bytes + sizeof *out, field->position, numbers); // one block
@@ -186,7 +184,7 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
     out->checksum = checksum_of(cache, bytes, size);
     memcpy(bytes, out, sizeof *out);
     if (!cache->is_open) return STATUS_OK;
-    ssize_t put = pwrite(cache->descriptor, bytes, size, place_of(cache, kind, of));
+    ssize_t put = pwrite(cache->descriptor, bytes, size, place_of(cache, of));
     if (put != (ssize_t)size) stop_keeping(cache, put < 0 ? errno : ENOSPC);
     return STATUS_OK;
 }
@@ -195,7 +193,7 @@ static Status keep_record(MotionCache *cache, MotionKind kind, VideoFrame of, co
 
 // What the buffer holds.
 static const MotionSeen *seen_in(MotionCache *cache, const MotionRecord *record) {
-    char *bytes = cache->buffer[MOTION_SEEN].bytes;
+    char *bytes = cache->buffer.bytes;
     cache->seen =
         (MotionSeen){.field = field_in(bytes, record->points),
                      .frames = record->frames,
@@ -206,7 +204,7 @@ static const MotionSeen *seen_in(MotionCache *cache, const MotionRecord *record)
 
 bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out) {
     MotionRecord record;
-    bool found = find_record(cache, MOTION_SEEN, present, &record);
+    bool found = find_record(cache, present, &record);
     if (found) *out = seen_in(cache, &record);
     return found;
 }
@@ -220,48 +218,14 @@ Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const
                          VideoFrame present, const MotionSeen **out, Error *err) {
     MotionRecord record = {0};
     Status status = STATUS_OK;
-    bool found = find_record(cache, MOTION_SEEN, present, &record);
+    bool found = find_record(cache, present, &record);
     if (found && record.flag_bytes && record.flag_bytes != motion_flag_bytes(history)) found = false;
     if (!found) {
         MotionSeen seen = {0};
         status = vpd_observe(tape, model, history, &seen, err);
-        if (status == STATUS_OK) status = keep_record(cache, MOTION_SEEN, present, &seen.field, &seen, &record, err);
+        if (status == STATUS_OK) status = keep_record(cache, present, &seen, &record, err);
         motion_seen_free(&seen);
     }
     if (status == STATUS_OK) *out = seen_in(cache, &record);
     return status;
-}
-
-// ---- motion to the next frame
-
-bool motion_cache_find_next(MotionCache *cache, VideoFrame of, MotionField *out) {
-    MotionRecord record;
-    bool found = find_record(cache, MOTION_NEXT, of, &record);
-    if (found) *out = field_in(cache->buffer[MOTION_NEXT].bytes, record.points);
-    return found;
-}
-
-static VideoFrame frame_of(const MotionFrame *frame) {
-    VideoFrame first = frame->first;
-    return (VideoFrame){first.episode, first.frame + frame->index * first.stride, first.stride};
-}
-
-Status motion_cache_measure_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame,
-                                 MotionField *out, Error *err) {
-    VideoFrame of = frame_of(frame);
-    MotionRecord record;
-    MotionField field;
-    MotionOptions options = vpd_motion_options(model);
-    RandomKey key = {options.seed, RANDOM_FLOW, (uint32_t)of.frame, (uint32_t)of.episode};
-    Status status = motion_to_next(tape, &options, frame->frames, frame->index, key, &field, err);
-    if (status == STATUS_OK) status = keep_record(cache, MOTION_NEXT, of, &field, NULL, &record, err);
-    motion_field_free(&field);
-    if (status == STATUS_OK) *out = field_in(cache->buffer[MOTION_NEXT].bytes, record.points);
-    return status;
-}
-
-Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
-                         Error *err) {
-    if (motion_cache_find_next(cache, frame_of(frame), out)) return STATUS_OK;
-    return motion_cache_measure_next(cache, tape, model, frame, out, err);
 }

@@ -3,8 +3,8 @@
 // run. A resumed run starts without measuring again, and so does a new run with the same data and options if the file
 // is copied to its folder.
 //
-// The file: a header of one page, then slots of fixed size, for each frame of each episode one for MOTION_SEEN and one
-// for MOTION_NEXT. A slot holds a MotionRecord and its arrays; a slot that was never written is zero or beyond the end.
+// The file: a header of one page, then slots of fixed size, one for each frame of each episode. A slot holds a
+// MotionRecord and its arrays; a slot that was never written is zero or beyond the end.
 // Every record has a checksum. A damaged record is measured again. A file of other data, options or version is emptied.
 // The log says so. The version is the program's and MOTION_VERSION, not the commit, so that changes of the program that
 // do not affect motion keep the file. The device does not matter either.
@@ -20,14 +20,13 @@ typedef struct VideoFrame {
     int episode, frame, stride;
 } VideoFrame;
 
-typedef enum MotionKind { MOTION_SEEN, MOTION_NEXT, MOTION_KINDS } MotionKind;
-
 // Start of a slot. It is followed by positions, colours, motion (points, 3) and gradients (points, 9) as f32, and the
 // flags.
 typedef struct MotionRecord {
     uint64_t checksum; // of the rest of the record, its arrays, and the cache's key
-    int32_t kind, episode, frame;
-    uint32_t points, frames, flag_bytes;
+    int32_t episode, frame;
+    uint32_t points, frames;
+    uint64_t flag_bytes;
 } MotionRecord;
 
 // What the motion in a data set depends on, besides the model's options.
@@ -38,7 +37,7 @@ typedef struct MotionSource {
     uint64_t data;     // hash of the data set
 } MotionSource;
 
-// Starts as {0}: then only the last record of each kind is kept.
+// Starts as {0}: then only the last record is kept.
 typedef struct MotionCache {
     bool is_open; // whether there is a file
     int descriptor;
@@ -47,12 +46,12 @@ typedef struct MotionCache {
     const Log *log;
     size_t *first_row; // (episodes + 1) number of rows before each episode
     int episodes;
-    size_t slot[MOTION_KINDS]; // bytes
+    size_t slot; // bytes
     struct MotionBuffer {
         char *bytes;
         size_t capacity;
-    } buffer[MOTION_KINDS];
-    MotionSeen seen; // points into its buffer
+    } buffer;
+    MotionSeen seen; // points into the buffer
 } MotionCache;
 
 // `path` NULL: a file in memory, which ends with the process.
@@ -68,21 +67,5 @@ Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const
 bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const MotionSeen **out);
 // Keeps what vpd_observe measured.
 Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const MotionSeen *seen, Error *err);
-
-// The motion from frame `index` of an observation to the next one, stride later; valid until the next call. The
-// observation begins at `first`.
-typedef struct MotionFrame {
-    const Observation *frames;
-    int index;
-    VideoFrame first;
-} MotionFrame;
-
-Status motion_cache_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame, MotionField *out,
-                         Error *err);
-// The two halves of motion_cache_next, for callers that read pixels only when needed. find_next fills *out if the
-// motion is cached; measure_next measures and caches it.
-bool motion_cache_find_next(MotionCache *cache, VideoFrame of, MotionField *out);
-Status motion_cache_measure_next(MotionCache *cache, Tape *tape, const Vpd *model, const MotionFrame *frame,
-                                 MotionField *out, Error *err);
 
 #endif

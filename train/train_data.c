@@ -126,7 +126,6 @@ void train_data_close(TrainData *data) {
         free(data->episodes[i].views);
         free(data->episodes[i].input_views);
         free(data->episodes[i].changes);
-        free(data->episodes[i].contacts);
     }
     free(data->episodes);
     dataset_close(data->dataset);
@@ -200,13 +199,9 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
     *first = (int)(((uint64_t)random.v[1] * (uint64_t)starts) >> 32);
-    // The share of contact starts comes first; busy starts get theirs of the rest.
     double which = (double)random_to_unit(random.v[2]), share = (double)random_to_unit(random.v[3]);
-    const double *weights = episode->contacts && which < train->contact_starts ? episode->contacts
-                            : episode->changes && 1 - which < (1 - train->contact_starts) * train->busy_starts
-                                ? episode->changes
-                                : NULL;
-    if (weights) *first = weighted_start(data, weights, starts, share, *first);
+    if (episode->changes && 1 - which < train->busy_starts)
+        *first = weighted_start(data, episode->changes, starts, share, *first);
     return episode;
 }
 

@@ -15,8 +15,7 @@ typedef struct TrainEpisode {
     int view_count;
     int *input_views; // (input_view_count) positions in `views`
     int input_view_count;
-    double *changes;  // (F) cumulative number of pixels whose depth changes from each frame to the next; or NULL
-    double *contacts; // (F + 1) cumulative change of motion at each frame (train/contacts.h); or NULL
+    double *changes; // (F) cumulative number of pixels whose depth changes from each frame to the next; or NULL
 } TrainEpisode;
 
 typedef struct TrainData {

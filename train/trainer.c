@@ -6,7 +6,6 @@
 #include "base/stop.h"
 #include "model/lengths.h"
 #include "nn/backend.h"
-#include "train/contacts.h"
 #include "train/schedule.h"
 #include "train/turn.h"
 
@@ -35,7 +34,6 @@ static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) 
         .first = {frames->episode, frames->first, frames->stride},
         .input_views = episode->input_views,
         .input_view_count = episode->input_view_count,
-        .motion_only = !schedule_has_images(train, t->step),
         .rollout = frames->F - (int)t->config.model.T,
         .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
         .scale = 1.0 / (double)train->batch};
@@ -84,7 +82,7 @@ static Status window_gradients(Trainer *t, LossParts *parts, Error *err) {
 static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
     memset(parts, 0, sizeof *parts);
     parameters_zero_grad(&t->model->parameters);
-    if (trainer_learns_windows(t, t->step)) return window_gradients(t, parts, err);
+    if (!schedule_has_images(&t->config.train, t->step)) return window_gradients(t, parts, err);
     if (vpd_has_bodies(t->model)) parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
     return episode_gradients(t, parts, values, err);
 }
@@ -102,7 +100,7 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     if (status != STATUS_OK) return status;
     if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
-    if (!trainer_learns_windows(t, t->step)) status = add_loss(t, &values, parts, err);
+    if (schedule_has_images(train, t->step)) status = add_loss(t, &values, parts, err);
     if (status != STATUS_OK) return status;
     status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
@@ -132,7 +130,7 @@ static Status save_stopped(Trainer *t, Error *err) {
 
 // The stream of episodes from a step on, or from the first one that does not learn windows.
 static Status start_data(Trainer *t, long step, Error *err) {
-    if (trainer_learns_windows(t, step)) step = t->config.train.motion_steps;
+    if (!schedule_has_images(&t->config.train, step)) step = t->config.train.motion_steps;
     return train_data_start(&t->data, (uint64_t)step * (uint64_t)t->config.train.batch, err);
 }
 
@@ -228,10 +226,8 @@ static Status prepare(Trainer *t, Error *err) {
 
 // The weights by which start frames of episodes are drawn.
 static Status measure_starts(Trainer *t, Error *err) {
-    if (trainer_learns_windows(t, t->config.train.steps - 1)) return STATUS_OK;
-    Status status = train_data_count_changes(&t->data, err);
-    if (status != STATUS_OK) return status;
-    return contacts_measure(&t->data, &t->tape, t->model, &t->workspace.motion, t->options->log, err);
+    if (!schedule_has_images(&t->config.train, t->config.train.steps - 1)) return STATUS_OK;
+    return train_data_count_changes(&t->data, err);
 }
 
 // Prepares the first step, with folder and data open.
@@ -306,7 +302,19 @@ static void summarize(const Trainer *t, TrainSummary *out) {
                           .config = t->config};
 }
 
+// Of old checkpoints motion_steps may say anything; of a run they may not.
+static Status check_motion_steps(const Config *config, Error *err) {
+    bool bodies = config->gnn.graph == GRAPH_BODIES && config->model.T > 1;
+    if (bodies || config->train.motion_steps == 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "train.motion_steps: expected 0, found %ld; only bodies (gnn.graph=bodies, model.T of 2 or more) "
+                     "learn motion before pictures, other graphs learn it from pixels, so leave it out",
+                     config->train.motion_steps);
+}
+
 Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err) {
+    Status status = check_motion_steps(config, err);
+    if (status != STATUS_OK) return status;
     Trainer *t = calloc(1, sizeof *t);
     if (!t) return error_set(err, STATUS_FAILED, "out of memory for a trainer");
     t->config = *config;
@@ -317,7 +325,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->started = clock_now();
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
-    Status status = options->dry_run ? dry_run(t, err) : run(t, err);
+    status = options->dry_run ? dry_run(t, err) : run(t, err);
     if (status == STATUS_INTERRUPTED && !options->dry_run) status = trainer_tell_stopped(t, err);
     if (status == STATUS_OK) summarize(t, summary);
     bool begun = t->run_log.lines != NULL;

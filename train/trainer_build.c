@@ -266,10 +266,6 @@ Status trainer_open_motion(Trainer *t, Error *err) {
 
 // ---- windows
 
-bool trainer_learns_windows(const Trainer *t, long step) {
-    return vpd_has_bodies(t->model) && !schedule_has_images(&t->config.train, step);
-}
-
 Status trainer_open_windows(Trainer *t, Error *err) {
     const TrainConfig *train = &t->config.train;
     if (vpd_has_bodies(t->model) && train->motion_steps == 0 && !train->init[0] && !train->init_motion[0] &&
@@ -277,7 +273,7 @@ Status trainer_open_windows(Trainer *t, Error *err) {
         log_warning(t->options->log,
                     "the motion of bodies is not trained: set train.motion_steps, or train.init_motion "
                     "to a checkpoint whose motion was");
-    if (!trainer_learns_windows(t, t->step) || t->step >= train->steps) return STATUS_OK;
+    if (schedule_has_images(train, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
     WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough};

@@ -55,8 +55,6 @@ Status trainer_resume_weights(Trainer *t, const char *path, Error *err);
 // Opens the motion cache: in the run's folder, or in memory for a dry run.
 Status trainer_open_motion(Trainer *t, Error *err);
 
-// Whether step `step` trains bodies in windows (train/windows.h), not in episodes.
-bool trainer_learns_windows(const Trainer *t, long step);
 // Makes the windows, if a step that is left needs them.
 Status trainer_open_windows(Trainer *t, Error *err);
 

@@ -23,10 +23,8 @@ static Status write_log(Trainer *t, double norm, double rate, Error *err) {
     run_log_begin(log, "train", t->step);
     run_log_number(log, "loss", parts->total);
     bool images = schedule_has_images(&t->config.train, t->step - 1);
-    bool windows = trainer_learns_windows(t, t->step - 1);
     for (LossTermId i = 0; i < LOSS_TERM_COUNT; i++)
-        if (windows ? i == LOSS_BODIES : i != LOSS_BODIES && (images || i != LOSS_PIXELS))
-            run_log_number(log, loss_term_name(i), parts->term[i]);
+        if ((i == LOSS_BODIES) != images) run_log_number(log, loss_term_name(i), parts->term[i]);
     if (images) {
         run_log_number(log, "psnr_step0", -10 * log10(parts->step0));
         run_log_number(log, "psnr_last", -10 * log10(parts->last));

@@ -61,8 +61,3 @@ void CPU_FN(flow_motion)(Device *device, const FlowMotionArgs *a) {
     (void)device;
     for (size_t q = 0; q < a->queries; q++) flow_motion_row(a, q);
 }
-
-void CPU_FN(flow_at)(Device *device, const FlowAtArgs *a) {
-#pragma omp parallel for schedule(static) num_threads(device->threads) if (a->queries > 256)
-    for (size_t q = 0; q < a->queries; q++) flow_at_row(a, q);
-}

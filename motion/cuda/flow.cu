@@ -18,10 +18,6 @@ void flow_motion_cuda(Device *device, const FlowMotionArgs *a) {
     cuda_each_row<FlowMotionArgs, flow_motion_row>(device, "flow motion", a, a->queries);
 }
 
-void flow_at_cuda(Device *device, const FlowAtArgs *a) {
-    cuda_each_row<FlowAtArgs, flow_at_row>(device, "flow at", a, a->queries);
-}
-
 static __global__ void pairs(FlowPairPointsArgs a) {
     GRID_LOOP(i, 3 * a.queries * a.pairs) {
         size_t row = i / 3, q = cuda_quotient(row, a.pairs), j = row - q * a.pairs;

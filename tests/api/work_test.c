@@ -16,7 +16,6 @@ static const char *const tiny[] = {"train.steps=3",
                                    "train.rollout=1",
                                    "train.rollout_from=0",
                                    "train.rays=8",
-                                   "train.nearest_term=0",
                                    "train.log_every=1",
                                    "train.eval_every=0",
                                    "train.picture_every=0"};

@@ -52,7 +52,7 @@ expect 0 "" "*" train -o "$folder/other" --set train.seed=2
 [ "$(weights "$folder/other/checkpoints/step_00000008.h5")" = "$(weights "$folder/whole/checkpoints/step_00000008.h5")" ] && fail "another seed gives the same weights"
 
 # Motion alone first, in a turned world, then with images: finite losses, the same twice, and a stop in either phase changes no bit.
-motion() { train --set gnn.graph=hierarchical --set train.motion_steps=4 --set train.flow_term=1 --set train.turn=z --set train.steps=7 --set train.keep=9 "$@"; }
+motion() { train --set train.motion_steps=4 --set train.turn=z --set train.steps=7 --set train.keep=9 "$@"; }
 expect 0 "" "*" motion -o "$folder/motion"
 expect 0 "" "*" motion -o "$folder/again"
 [ "$(weights "$folder/motion/checkpoints/step_00000007.h5")" = "$(weights "$folder/again/checkpoints/step_00000007.h5")" ] || fail "two runs of motion differ"
@@ -126,7 +126,7 @@ grep -q "model.C *64 *(preset)" "$folder/dry.txt" || fail "no preset in: $(cat "
 
 # Wrong input: exit status 2 and one sentence.
 expect 2 "" "train.out" train
-expect 2 "" "train.motion_steps: expected a loss term of motion, found none; set train.flow_term or train.nearest_term" train -o "$folder/x" --set gnn.graph=hierarchical --set train.motion_steps=2 --set train.nearest_term=0 --set train.flow_term=0
+expect 2 "" "train.motion_steps: expected 0, found 2; only bodies (gnn.graph=bodies, model.T of 2 or more) learn motion before pictures" train -o "$folder/x" --set train.motion_steps=2 --set gnn.graph=flat
 expect 2 "" "did you mean" train -o "$folder/x" --set train.stepz=3
 expect 2 "" "at least" train -o "$folder/x" --set "train.rollout=[40]" --set "train.rollout_from=[0]"
 expect 2 "" "differences" train -o "$folder/whole" --resume --set model.C=16 --set gnn.L=2

@@ -76,29 +76,11 @@ static void registration(void **) {
     }
 }
 
-static void flow_is_read(void **) {
-    Both both;
-    for (size_t n : COUNTS) {
-        Floats x(both, floats(3 * 70, 1)), u(both, floats(3 * 70, 2)), g(both, floats(9 * 70, 3)),
-            query(both, floats(3 * n, 4)), out(both, junk<float>(3 * n)), out_g(both, junk<float>(9 * n));
-        Integers index(both, integers(n, 4, 70, 5));
-        for (int kind = 0; kind < 3; kind++) {
-            auto make = [&](Device *d) {
-                return FlowAtArgs{n,           4,         index.at(d),
-                                  x.at(d),     u.at(d),   kind ? g.at(d) : nullptr,
-                                  query.at(d), out.at(d), kind < 2 ? out_g.at(d) : nullptr};
-            };
-            assert_both(both, motion, flow_at, make, &out, &out_g);
-        }
-    }
-}
-
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(normals),
         cmocka_unit_test(motions_are_moved),
         cmocka_unit_test(registration),
-        cmocka_unit_test(flow_is_read),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -65,7 +65,6 @@ static Status train_run_to(Run *run, long steps, bool resume, Error *err) {
                                  graph,
                                  "encoder.N=48",
                                  "gnn.graph=hierarchical",
-                                 "train.flow_term=0",
                                  "train.rollout=[1]",
                                  "train.rollout_from=[0]",
                                  "train.rays=4",

@@ -19,7 +19,7 @@ typedef struct Fixture {
     GnnPlan plans[STEPS];
     RendererSamples *samples[STEPS + 1];
     bool frozen;
-    bool pulled; // the loss pulls particles to fixed places, as the flow term does
+    bool pulled; // the loss pulls particles to fixed places
     real origin[3 * RAYS], direction[3 * RAYS], colour[3 * RAYS];
 } Fixture;
 
@@ -79,7 +79,7 @@ static Tensor *draw(Fixture *f, const Scene *scene, int step) {
     return reduce(f->frozen ? &f->tape : &f->kept, output.colour, REDUCE_SQUARE, f->colour, NULL, 1.0 / (3 * RAYS));
 }
 
-// The flow term's distance (train/loss.c) to places 10 cm or so from where each particle began.
+// The distance to places 10 cm or so from where each particle began.
 static Tensor *pull(Fixture *f, Tape *tape, const Scene *scene, const real *began) {
     const Config *c = &f->model->config;
     Tensor *x = scene->sets.set[scene->sets.count - 1].x;
@@ -99,9 +99,9 @@ static Tensor *loss_of(Fixture *f) {
     Scene scene;
     Error err = {0};
     tape_reset(tape);
-    assert_status_ok(vpd_observe_and_encode(tape, f->model, &f->workspace, &f->scene.observation,
-                                            (EncodeOptions){.key = {3, 0, 0}}, &scene, &err),
-                     err);
+    assert_status_ok(
+        vpd_observe_and_encode(tape, f->model, &f->workspace, &f->scene.observation, (SceneKey){3, 0, 0}, &scene, &err),
+        err);
     Tensor *loss = draw(f, &scene, 0);
     const real *began = scene.sets.set[scene.sets.count - 1].x->value;
     for (int step = 1; step <= STEPS; step++) {

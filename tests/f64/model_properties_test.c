@@ -50,8 +50,7 @@ static void simulate(const ModelScene *s, const Observation *observation, const 
     tape_init(&tape, device);
     tape.recording = false;
     pixel_rays(s, 0, origin, direction);
-    out->status = vpd_observe_and_encode(&tape, model, &workspace, observation, (EncodeOptions){.key = {3, 0, 0}},
-                                         &scene, &out->err);
+    out->status = vpd_observe_and_encode(&tape, model, &workspace, observation, (SceneKey){3, 0, 0}, &scene, &out->err);
     for (int step = 0; step < STEPS && out->status == STATUS_OK; step++) {
         StepOutput moved = vpd_step(&tape, model, &scene);
         for (size_t i = 0; moved.dx && i < 3 * moved.dx->rows; i++)
