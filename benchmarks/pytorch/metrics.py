@@ -92,18 +92,15 @@ def draw(p, c, episode, frame, view, x, f, R, background):
     return renderer.render(p, c, x, f, R, o, d, background)[0].clamp(0, 1).view(H, W, 3).numpy()
 
 
-def evaluate(p, c, episodes, encode, pictures=False, steps=STEPS, cached=None):
+def evaluate(p, c, episodes, encode, pictures=False, steps=STEPS):
     """-> motion table, dict of PSNR by (what, step)"""
     motion, shots = Motion(), Pictures()
     with torch.no_grad():
         for episode in episodes:
             for start in STARTS:
                 frames = list(range(start - c.T + 1, start + 1))
-                if cached:
-                    state, label = cached(p, c, episode, frames, 0)
-                else:
-                    state, index, cloud = encode(p, c, episode, frames, 0)
-                    label = cloud.mask[index].astype(int)
+                state, index, cloud = encode(p, c, episode, frames, 0)
+                label = cloud.mask[index].astype(int)
                 x0 = state.x[-1].numpy()
                 background = episode.background(frames)
                 for j in range(max(steps) + 1):

@@ -15,7 +15,7 @@ same bit for bit each time (no time stamps; fixed Philox streams).
 
 Cases: philox/*, linear/*, conv2d/*, group_norm/*, average_pool/*, upsample/*, message/*, update/*, mlp/*,
 knn/*, voxel/*, nodes/*, particles/*, moving_flag/*, unproject/*, radii/*, observation/*, flow_between/*, encoder/*, step/*, rings/*,
-shade/*, composite/*, place/*, render/*, nearest_term/*.
+shade/*, composite/*, place/*, render/*.
 """
 import argparse
 import os
@@ -25,7 +25,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from vpd_torch import config, encoder, flow, gnn, layers, loss, neighbours, params, particles, philox, renderer
+from vpd_torch import config, encoder, flow, gnn, layers, neighbours, params, particles, philox, renderer
 
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
@@ -430,31 +430,12 @@ def rendering(w):
                columns="colour (3), opacity, depth; the samples of ray i are start[i] .. start[i + 1] - 1", **attributes)
 
 
-def losses(w):
-    c = config.Config(X=1.0)
-
-    class Points:
-        pass
-    cloud = Points()
-    x, colour, m = normal(15, 3, scale=0.2), unit(15, 3), torch.tensor((np.arange(15) % 2).astype(np.float64))
-    y, yc = normal(30, 3, scale=0.2), unit(30, 3)
-    closer = torch.arange(0, 30, 4)
-
-    def run(t):
-        cloud.xt = t["y"]
-        state = gnn.State([t["x"]], None, [t["m"]], [t["c"]])
-        points = torch.cat([t["y"], c.lc * t["y_colour"]], 1)
-        return loss.nearest_term(c, state, cloud, (points, (points * points).sum(1)), t["closer"]).reshape(1)
-    w.case("nearest_term/both", run, dict(x=x, c=colour, m=m, y=y, y_colour=yc, closer=closer), fixed=("c", "m", "y", "y_colour"),
-           X=1.0, lc=c.lc, s_length=c.s, h=0.01, columns="(a) + (b), over s; closer = the pixels of (b)")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-o", default=os.path.join(os.path.dirname(__file__), "../../tests/reference/ops.h5"))
     path = parser.parse_args().o
     w = Writer(path)
-    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering, losses):
+    for part in (ops, small_networks, integers, geometry_cases, observation_case, dynamics, whole_encoder, rendering):
         part(w)
     cases = sum(len(g) for g in w.file.values())
     w.file.close()

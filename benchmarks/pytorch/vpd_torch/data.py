@@ -30,7 +30,7 @@ class Episode:
         if "state" in group and "object_position" in group["state"]:
             self.position = group["state/object_position"][:].astype(np.float64)
             self.quaternion = group["state/object_quaternion"][:].astype(np.float64)
-        self.clouds, self.fields = {}, {}  # by frame
+        self.clouds = {}  # by frame
 
     def poses(self, frame):
         return self.pose[frame] if self.pose.ndim == 4 else self.pose

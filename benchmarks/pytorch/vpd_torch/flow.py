@@ -110,13 +110,3 @@ class Registration:
         chosen = candidate.gather(1, best[:, None])[:, 0]
         offset = self.centre - self.centre[chosen] # about this query's own centre
         return R[chosen], t[chosen] + (R[chosen] @ offset[..., None])[..., 0] - offset
-
-
-def at(field, queries, k):
-    """Mean of u + g (x - x_j) over the k points of a field (x, colour, u, g) nearest to each query, and mean of their g."""
-    x, colour, u, g = field
-    if not len(x):
-        return torch.zeros_like(queries[0]), queries[0].new_zeros(len(queries[0]), 3, 3)
-    near = knn(torch.cat(queries, 1), torch.cat([x, colour], 1), k)
-    offset = queries[0][:, None] - x[near]
-    return (u[near] + (g[near] @ offset[..., None])[..., 0]).mean(1), g[near].mean(1)

@@ -48,15 +48,6 @@ def _tree(query, data, k, exclude):
     return found.gather(1, self_last)[:, :k]
 
 
-def nearest(query, data, data_norm=None):
-    """Index of the nearest of `data` for each query, by one matrix product."""
-    with torch.no_grad():
-        if EXACT:
-            return knn(query, data, 1)[:, 0]
-        data_norm = (data * data).sum(1) if data_norm is None else data_norm
-        return torch.addmm(data_norm, query, data.T, alpha=-2).argmin(1)
-
-
 def mean_nearest(query, data, values, k):
     """Mean of values of the k nearest: (Q, 3)."""
     with torch.no_grad():
