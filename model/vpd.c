@@ -174,8 +174,6 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     if (status == STATUS_OK) status = sample_particles(o, cloud, &sample, &workspace->selection, err);
     if (status != STATUS_OK) return status;
     copy_chosen(tape, cloud, &workspace->selection, out);
-    if (!tape->device->failed && seen->moving)
-        flags_filter(tape, motion.colour_length, out->count, out->position, out->colour, out->moving);
     return STATUS_OK;
 }
 

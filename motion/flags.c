@@ -24,16 +24,10 @@ typedef struct Listed {
     int32_t *index;
 } Listed;
 
-static Listed list_flagged(Tape *tape, size_t count, const real *moving) {
-    Listed out = {.index = tape_context(tape, (count + 1) * sizeof *out.index)};
-    for (size_t i = 0; out.index && i < count; i++)
-        if (moving[i] > 0) out.index[out.count++] = (int32_t)i;
-    return out;
-}
-
-static Listed list_all(Tape *tape, size_t count) {
-    Listed out = {.index = tape_context(tape, (count + 1) * sizeof *out.index)};
-    for (size_t i = 0; out.index && i < count; i++) out.index[out.count++] = (int32_t)i;
+static Listed list_points(Tape *tape, const PointCloud *cloud, bool flagged) {
+    Listed out = {.index = tape_context(tape, (cloud->count + 1) * sizeof *out.index)};
+    for (size_t i = 0; out.index && i < cloud->count; i++)
+        if (!flagged || cloud->moving[i] > 0) out.index[out.count++] = (int32_t)i;
     return out;
 }
 
@@ -47,37 +41,39 @@ static const real *upload_rows(Tape *tape, const Listed *listed, const real *row
     return out;
 }
 
-// Majority filter: each listed point gets the flag of most of its nearest points in (position, lc rgb), including
-// itself.
-static void vote(Tape *tape, real lc, size_t count, const real *position, const real *colour, const Listed *listed,
-                 real *moving) {
+// Majority filter: each listed point keeps its flag if most of its nearest points in (position, lc rgb), itself
+// included, have one.
+static void vote(Tape *tape, real lc, const Listed *listed, PointCloud *cloud) {
     Device *device = tape->device;
-    size_t k = count < FLAG_VOTERS ? count : FLAG_VOTERS, entries = listed->count * k;
+    size_t count = cloud->count, k = count < FLAG_VOTERS ? count : FLAG_VOTERS, entries = listed->count * k;
     real *before = tape_context(tape, (count + 1) * sizeof *before);
-    Listed all = list_all(tape, count);
+    Listed all = list_points(tape, cloud, false);
     int32_t *found = device_scratch_bytes(device, (entries + 1) * sizeof *found),
             *near = tape_context(tape, (entries + 1) * sizeof *near);
-    KnnArgs args = {.points = count, .queries = listed->count, .extra = 3, .k = (int)k, .index = found};
-    args.point = upload_rows(tape, &all, position, 1), args.point_extra = upload_rows(tape, &all, colour, lc);
-    bool everyone = listed->count == count;
-    args.query = everyone ? args.point : upload_rows(tape, listed, position, 1);
-    args.query_extra = everyone ? args.point_extra : upload_rows(tape, listed, colour, lc);
+    KnnArgs args = {.points = count,
+                    .queries = listed->count,
+                    .point = upload_rows(tape, &all, cloud->position, 1),
+                    .query = upload_rows(tape, listed, cloud->position, 1),
+                    .extra = 3,
+                    .point_extra = upload_rows(tape, &all, cloud->colour, lc),
+                    .query_extra = upload_rows(tape, listed, cloud->colour, lc),
+                    .k = (int)k,
+                    .index = found};
     if (!device->failed) knn(device, &args);
     if (device->failed) return;
     device->nn->download(device, near, found, entries * sizeof *near);
-    memcpy(before, moving, count * sizeof *before);
+    memcpy(before, cloud->moving, count * sizeof *before);
     for (size_t i = 0; i < listed->count; i++) {
         size_t votes = 0;
         for (size_t j = 0; j < k; j++) votes += before[near[i * k + j]] > 0;
-        moving[listed->index[i]] = 2 * votes > k;
+        cloud->moving[listed->index[i]] = 2 * votes > k;
     }
 }
 
 void flags_confirm(Tape *tape, double colour_length, PointCloud *cloud) {
     Used used = begin(tape);
-    Listed flagged = list_flagged(tape, cloud->count, cloud->moving);
-    if (flagged.count)
-        vote(tape, (real)colour_length, cloud->count, cloud->position, cloud->colour, &flagged, cloud->moving);
+    Listed flagged = list_points(tape, cloud, true);
+    if (flagged.count) vote(tape, (real)colour_length, &flagged, cloud);
     end(tape, used);
 }
 
@@ -88,13 +84,4 @@ void flags_pack(const PointCloud *cloud, uint8_t *bits) {
 
 void flags_unpack(const uint8_t *bits, PointCloud *cloud) {
     for (size_t i = 0; i < cloud->count; i++) cloud->moving[i] = bits[cloud->pixel[i] / 8] >> cloud->pixel[i] % 8 & 1;
-}
-
-void flags_filter(Tape *tape, double colour_length, size_t count, const real *position, const real *colour,
-                  real *moving) {
-    if (count == 0) return;
-    Used used = begin(tape);
-    Listed all = list_all(tape, count);
-    if (!tape->device->failed) vote(tape, (real)colour_length, count, position, colour, &all, moving);
-    end(tape, used);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving flags (docs/model.md, "Moving flags"): flags of single pixels, 0 or 1, corrected by a majority filter: the
-// FLAG_VOTERS points nearest in position and colour_length * rgb decide, the point itself included. All in host memory;
-// nothing stays on the tape.
+// Moving flags (docs/model.md, "Moving flags"): flags of single pixels, 0 or 1, confirmed by the FLAG_VOTERS points
+// nearest in position and colour_length * rgb, the point itself included. In host memory; nothing stays on the tape.
 #ifndef VPD_MOTION_FLAGS_H
 #define VPD_MOTION_FLAGS_H
 
@@ -16,9 +15,5 @@ void flags_confirm(Tape *tape, double colour_length, PointCloud *cloud);
 // Packs a cloud's flags as one bit per pixel of its frame (bits must start as 0), and unpacks them.
 void flags_pack(const PointCloud *cloud, uint8_t *bits);
 void flags_unpack(const uint8_t *bits, PointCloud *cloud);
-
-// For chosen points, positions (count, 3) metres and colours (count, 3) in [0,1]: applies the majority filter.
-void flags_filter(Tape *tape, double colour_length, size_t count, const real *position, const real *colour,
-                  real *moving);
 
 #endif

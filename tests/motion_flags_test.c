@@ -76,19 +76,16 @@ static size_t naive_nearest(const Points *p, size_t i, size_t *out) {
     return found;
 }
 
-// Returns how many flags change.
-static size_t naive_vote(Points *p, bool flagged_only) {
+// Flags that most of the nearest points do not have are cleared.
+static void naive_vote(Points *p) {
     Points *before = malloc(sizeof *before);
-    size_t changes = 0;
     memcpy(before, p, sizeof *before);
     for (size_t i = 0; i < p->count; i++) {
         size_t near[FLAG_VOTERS], votes = 0, k = naive_nearest(before, i, near);
         for (size_t e = 0; e < k; e++) votes += before->moving[near[e]] > 0;
-        if (!flagged_only || before->moving[i] > 0) p->moving[i] = 2 * votes > k;
-        changes += p->moving[i] != before->moving[i];
+        if (before->moving[i] > 0) p->moving[i] = 2 * votes > k;
     }
     free(before);
-    return changes;
 }
 
 // ---- the filter
@@ -115,10 +112,6 @@ static void teardown(Fixture *f) {
     device_close(f->device);
 }
 
-static void filter(Fixture *f, Points *p) {
-    flags_filter(&f->tape, COLOUR_LENGTH, p->count, p->position, p->colour, p->moving);
-}
-
 static void confirm(Fixture *f, Points *p) {
     PointCloud cloud = {.count = p->count, .position = p->position, .colour = p->colour, .moving = p->moving};
     flags_confirm(&f->tape, COLOUR_LENGTH, &cloud);
@@ -128,49 +121,6 @@ static void assert_same_flags(const Points *a, const Points *b) {
     assert_memory_equal(a->moving, b->moving, a->count * sizeof *a->moving);
 }
 
-// Filters p, which must give what the naive search says; returns how many flags change.
-static size_t filter_both_ways(Fixture *f, Points *p) {
-    Points *naive = malloc(sizeof *naive);
-    memcpy(naive, p, sizeof *naive);
-    size_t changes = naive_vote(naive, false);
-    filter(f, p);
-    assert_same_flags(p, naive);
-    free(naive);
-    return changes;
-}
-
-// One flag in five is wrong.
-static void particles_take_the_majority(void **state) {
-    (void)state;
-    Fixture f;
-    Points *p = make_points(0.2);
-    size_t wrong = 0;
-    setup(&f);
-    assert_true(filter_both_ways(&f, p) > 30);
-    for (size_t i = 0; i < p->count; i++) wrong += !is_uncovered(p, i) && (p->moving[i] > 0) != is_block(i);
-    assert_true(wrong < 10); // of 400, beside what was uncovered
-    free(p);
-    teardown(&f);
-}
-
-// Depth hardly changes there.
-static void the_flat_inside_of_a_body_moves(void **state) {
-    (void)state;
-    Fixture f;
-    Points *p = make_points(0);
-    size_t inside = 0;
-    setup(&f);
-    for (size_t i = FLOOR; i < POINTS; i++)
-        if (p->position[3 * i] * p->position[3 * i] + p->position[3 * i + 1] * p->position[3 * i + 1] <
-            (real)(0.05 * 0.05))
-            p->moving[i] = 0, inside++;
-    assert_true(inside >= 5);
-    assert_true(filter_both_ways(&f, p) >= inside);
-    for (size_t i = FLOOR; i < POINTS; i++) assert_true(p->moving[i] > 0);
-    free(p);
-    teardown(&f);
-}
-
 static void flags_of_a_cloud_are_confirmed_or_cleared(void **state) {
     (void)state;
     Fixture f;
@@ -178,7 +128,7 @@ static void flags_of_a_cloud_are_confirmed_or_cleared(void **state) {
     size_t kept = 0, cleared = 0;
     setup(&f);
     confirm(&f, p);
-    naive_vote(naive, true);
+    naive_vote(naive);
     assert_same_flags(p, naive);
     for (size_t i = 0; i < p->count; i++) {
         assert_true(p->moving[i] <= before->moving[i]); // none is set
@@ -206,11 +156,9 @@ static void thin_cases(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         p->count = counts[i];
         let_move(p, p->count);
-        filter_both_ways(&f, p);
         confirm(&f, p);
         assert_int_equal(count_moving(p), p->count);
         let_move(p, 0);
-        filter_both_ways(&f, p);
         confirm(&f, p);
         assert_int_equal(count_moving(p), 0);
     }
@@ -236,8 +184,6 @@ static void flags_become_bits_of_pixels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(particles_take_the_majority),
-        cmocka_unit_test(the_flat_inside_of_a_body_moves),
         cmocka_unit_test(flags_of_a_cloud_are_confirmed_or_cleared),
         cmocka_unit_test(thin_cases),
         cmocka_unit_test(flags_become_bits_of_pixels),

@@ -211,7 +211,7 @@ bool motion_cache_find_seen(MotionCache *cache, VideoFrame present, const Motion
 
 Status motion_cache_keep_seen(MotionCache *cache, VideoFrame present, const MotionSeen *seen, Error *err) {
     MotionRecord record;
-    return keep_record(cache, MOTION_SEEN, present, &seen->field, seen, &record, err);
+    return keep_record(cache, present, seen, &record, err);
 }
 
 Status motion_cache_seen(MotionCache *cache, Tape *tape, const Vpd *model, const Observation *history,

@@ -252,7 +252,7 @@ def geometry_cases(w):
 
 
 def observation_case(w):
-    """From images to chosen particles and their filtered flags: a plate slides before a wall."""
+    """From images to chosen particles and their confirmed flags: a plate slides before a wall."""
     c = config.Config(N=200, X=2.0, lc=1.0, zm=0.015, ell=0.2, seed=3)
     V, H, W = 2, 12, 15
     Kc = np.array([[[14.0, 0, 7.5], [0, 14.0, 6.0], [0, 0, 1]]] * V)
@@ -273,7 +273,7 @@ def observation_case(w):
         keys = philox.key64(c.seed, philox.PARTICLES, 4, 6, number.ravel())
         m = particles.confirmed(c, x, colour, m)
         chosen = particles.choose_particles(c, x, keys, None, m)
-        columns += [chosen, particles.filtered(c, x[chosen], colour[chosen], m[chosen])]
+        columns += [chosen, m[chosen]]
     w.plain("observation/two_views", dict(rgb=rgb, depth=depth, Kc=Kc, pose=pose), np.stack(columns, 1).astype(np.int32),
             columns="pixel, m of the present particles; the same of the past", N=c.N, X=c.X, lc=c.lc, zm=c.zm, ell=c.ell, seed=c.seed, step=4, episode=6,
             moving_share=c.moving_share, moving_vote=c.moving_vote)

@@ -102,22 +102,14 @@ def choose_particles(c, x, keys, inside, m=None, grids=None):
     return chosen[np.argsort(keys[chosen], kind="stable")]
 
 
-def vote(c, x, colour, m, asked):
-    """Majority filter of flags m: each requested point gets the flag of most of its c.moving_vote nearest points in (position, lc rgb),
-    including itself."""
+def confirmed(c, x, colour, m):
+    """Flags of a whole cloud, without those that most of the c.moving_vote nearest points in (position, lc rgb) do not share."""
+    asked = np.flatnonzero(m > 0)
+    if c.moving_vote < 2 or not len(asked):
+        return m
     e, out = to_device(np.concatenate([x, c.lc * colour], 1)), m.copy()
     out[asked] = m[to_numpy(neighbours.knn(e[asked], e, c.moving_vote))].mean(1) > 0.5
     return out
-
-
-def confirmed(c, x, colour, m):
-    """Flags of a whole cloud, without those that most neighbours do not share."""
-    return vote(c, x, colour, m, np.flatnonzero(m > 0)) if c.moving_vote > 1 and (m > 0).any() else m
-
-
-def filtered(c, x, colour, m):
-    """Flags of chosen points after the vote of all."""
-    return vote(c, x, colour, m, np.arange(len(m))) if c.moving_vote > 1 and len(m) else m
 
 
 def radii(c, x):
