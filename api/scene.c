@@ -99,7 +99,6 @@ vpd_status vpd_scene_read(vpd_model *model, const char *path, vpd_scene **out, v
     Call call = call_begin(model);
     status = rollout_file_read(path, &file, &e);
     if (status == STATUS_OK) status = check_weights(&model->session, &file, path, &e);
-    if (status == STATUS_OK) status = rollout_convert(&model->workspace, &file, &e);
     if (status == STATUS_OK) status = scene_create(model, &file, out, &e);
     else rollout_file_free(&file);
     call_end(&call);

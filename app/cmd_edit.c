@@ -5,7 +5,6 @@
 #include "app/output.h"
 #include "app/result.h"
 #include "edit/edit.h"
-#include "infer/rollout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,6 @@ static const Flag flags[] = {
      .help = "particle file to write",
      .letter = 'o',
      .writes = "vpd-particles vpd-rollout"},
-    {.name = "checkpoint",
-     .value = "FILE",
-     .help = "for a file of format 1.x: the checkpoint that made it (default: the one that it names)"},
     {.name = "show-history", .help = "print the edits that made FILE.h5 as a list, and do nothing else"},
     {.name = "show-labels", .help = "print the labels of FILE.h5, or of the result if there are edits"},
     {.name = "time", .help = "say how long the edits took"},
@@ -92,11 +88,11 @@ static Status read_edits(const CommandLine *line, EditList **out, Error *err) {
 
 static Status report_edits(Told *told, const char *out, const RolloutFile *file, const EditReport *report, Error *err) {
     if (told->json) {
-        json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:s s:i s:o s:o}", "written", out, "particles",
+        json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:s s:i s:o}", "written", out, "particles",
                                    (json_int_t)report->after, "particles_before", (json_int_t)report->before, "edits",
                                    (json_int_t)report->applied, "left_out", (json_int_t)report->skipped, "episode",
-                                   file->episode, "first_frame", file->first_frame, "tie_seconds",
-                                   json_finite(report->tie_seconds), "edit_seconds", json_finite(report->edit_seconds));
+                                   file->episode, "first_frame", file->first_frame, "edit_seconds",
+                                   json_finite(report->edit_seconds));
         bool good = object && json_object_update(told->json, object) == 0;
         json_decref(object);
         return good ? STATUS_OK : error_set(err, STATUS_FAILED, "--json: a path is no UTF-8, or memory ran out");
@@ -105,25 +101,8 @@ static Status report_edits(Told *told, const char *out, const RolloutFile *file,
            report->applied == 1 ? "" : "s");
     if (report->skipped) printf(", %zu left out", report->skipped);
     printf(" (episode %s, frame %d)\n", *file->episode ? file->episode : "unknown", file->first_frame);
-    if (command_has(told->line, "time"))
-        printf("%.3f s for the edits, %.3f s before to find which particles past sets and motion belong to\n",
-               report->edit_seconds, report->tie_seconds);
+    if (command_has(told->line, "time")) printf("%.3f s for the edits\n", report->edit_seconds);
     return STATUS_OK;
-}
-
-// A file of format 1.x holds clouds of pixels; its model finds the motion in them.
-static Status find_motion(const CommandLine *line, RolloutFile *file, Error *err) {
-    SessionOptions options = {.checkpoint = command_text(line, "checkpoint", NULL), .device = "cpu"};
-    Session session = {0};
-    RolloutWorkspace workspace = {0};
-    options.threads = line->threads;
-    Status status = session_open_for(&session, &options, file, command_argument(line, 0), err);
-    if (status != STATUS_OK) return status;
-    rollout_workspace_init(&workspace, session.model);
-    status = rollout_convert(&workspace, file, err);
-    rollout_workspace_free(&workspace);
-    session_close(&session);
-    return status;
 }
 
 static Status edit_file(Told *told, const EditList *list, RolloutFile *file, Error *err) {
@@ -135,7 +114,6 @@ static Status edit_file(Told *told, const EditList *list, RolloutFile *file, Err
     Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = command_int(line, "step", 0, 1000000000, &step, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
-    if (status == STATUS_OK && step == 0 && rollout_lacks_motion(file)) status = find_motion(line, file, err);
     if (status == STATUS_OK) status = device_open("cpu", line->threads, &device, err);
     if (status == STATUS_OK) status = edit_apply(list, device, &line->log, (size_t)step, file, &report, err);
     if (status == STATUS_OK) status = rollout_file_write(file, out, err);

@@ -76,16 +76,6 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     return status;
 }
 
-// A file that a model without bodies made belongs to this one from now on.
-static void take_over(const CommandLine *line, const char *path, const Session *session, RolloutFile *rollout) {
-    log_warning(
-        &line->log,
-        "%s: made by another model, %s; found the bodies of its particles. Their features are drawn well only if "
-        "both models have the same encoder and renderer",
-        path, rollout->checkpoint);
-    session_sign(session, rollout);
-}
-
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
@@ -101,17 +91,14 @@ static Status continue_rollout(const CommandLine *line, const char *out, Session
     if (!command_text(line, "steps", NULL))
         return error_set(err, STATUS_BAD_INPUT,
                          "--steps: give the number of steps by which the rollout %s is to be continued", path);
-    Status status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
+    Status status = command_int(line, "steps", 1, STEPS_MAX, &steps, err);
     if (status == STATUS_OK) status = rollout_file_read(path, rollout, err);
-    options.convert = true;
     if (status == STATUS_OK) status = session_open_for(session, &options, rollout, path, err);
-    bool former = status == STATUS_OK && rollout_is_former(session->model, rollout);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status != STATUS_OK) return status;
     rollout_workspace_init(&workspace, session->model);
     status = rollout_simulate(&workspace, rollout, (size_t)steps, &line->log, err);
     rollout_workspace_free(&workspace);
-    if (status == STATUS_OK && former) take_over(line, path, session, rollout);
     return status;
 }
 
@@ -149,7 +136,7 @@ const Command command_rollout = {
     .flags = flags,
     .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint). The model sees the "
                "frames up to F\nand can predict beyond the end of the video. With a ROLLOUT or a particle file, "
-               "--steps more are predicted from its last\nstep, with the same result as one longer rollout; --steps 0 "
-               "only converts a file of format 1.x. \"vpd render\nFILE.h5\" draws what was written.",
+               "--steps more are predicted from its last\nstep, with the same result as one longer rollout. "
+               "\"vpd render FILE.h5\" draws what was\nwritten.",
     .run = run_rollout,
 };

@@ -85,12 +85,10 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 
 // Makes the state at `step` the present and finds all owners, before the first edit.
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
-    double start = clock_now();
     *report = (EditReport){.before = scene_now(scene)->N};
     Status status = edit_take_step(scene->file, step, err);
     if (status == STATUS_OK) status = note_step(scene->file, step, err);
     if (status == STATUS_OK) status = rollout_tie(scene->file, scene->device, err);
-    report->tie_seconds = clock_now() - start;
     return status;
 }
 
@@ -102,30 +100,13 @@ static Status end(EditScene *scene, Status status, double start, EditReport *rep
     return status;
 }
 
-static bool has_static(const RolloutSet *now) {
-    for (size_t i = 0; now->moving && i < now->N; i++)
-        if (!now->moving[i]) return true;
-    return !now->moving;
-}
-
-// A model that was trained with a floor has learned part of gravity from the static particles.
-static void warn_nothing_static(const EditScene *scene, bool had_static) {
-    bool bodies = scene_now(scene)->body; // see no other static particles than those that they meet
-    if (scene->log && !bodies && had_static && !has_static(scene_now(scene)))
-        log_warning(scene->log, "no static particle is left; a model that was trained with a floor then "
-                                "predicts falls that are too slow. Move the floor far away instead of removing it: "
-                                "move: {floor: true, by: [0, 0, -100]}");
-}
-
 Status edit_apply(const EditList *list, Device *device, const Log *log, size_t step, RolloutFile *file,
                   EditReport *report, Error *err) {
     EditScene scene = {file, device, log};
-    Status status = begin(&scene, step, report, err);
     double start = clock_now();
-    bool had_static = has_static(scene_now(&scene));
+    Status status = begin(&scene, step, report, err);
     for (const Edit *edit = list->first; edit && status == STATUS_OK; edit = edit->next)
         status = apply_edit(&scene, edit, report, err);
-    if (status == STATUS_OK) warn_nothing_static(&scene, had_static);
     return end(&scene, status, start, report, err);
 }
 
@@ -139,8 +120,8 @@ static Status note_append(RolloutFile *file, const RolloutFile *other, Error *er
 Status edit_append(RolloutFile *file, RolloutFile *other, const EditAppend *append, Device *device, EditReport *report,
                    Error *err) {
     EditScene scene = {file, device, NULL};
-    Status status = begin(&scene, append->step, report, err);
     double start = clock_now();
+    Status status = begin(&scene, append->step, report, err);
     if (status == STATUS_OK) status = scene_append_file(&scene, other, append, err);
     if (status == STATUS_OK) status = note_append(file, other, err);
     report->applied = status == STATUS_OK;

@@ -137,6 +137,7 @@ static void fit_motion(Label *label) {
 static void join(const Label *label, RolloutSet *now, size_t i) {
     const float *p = now->positions + 3 * i;
     now->body[i] = label->body;
+    now->moving[i] = 1;
     for (size_t r = 0; r < 3 && !label->fresh; r++) {
         const double *row = label->rotation + 3 * r;
         now->before[3 * i + r] = (float)(row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + label->shift[r]);

@@ -35,13 +35,11 @@ size_t edit_list_count(const EditList *list);
 typedef struct EditReport {
     size_t before, after; // number of present particles
     size_t applied, skipped;
-    double tie_seconds;  // rollout_tie: finding owners that the file lacks
-    double edit_seconds; // the edits, without reading other files
+    double edit_seconds;
 } EditReport;
 
-// Replaces a rollout by its state at `step`: that step becomes the present, the steps before it become the past sets,
-// and the motion field is that of the particles at that step. Step 0 of a file of format 1.x is an error; call
-// rollout_convert first.
+// Replaces a rollout by its state at `step`: that step becomes the present. The step before it says where bodies were
+// one time step ago; the steps before it become the past sets.
 Status edit_take_step(RolloutFile *file, size_t step, Error *err);
 
 // Takes the step and applies all edits. `log` (may be NULL) is told of edits that are left out because their selection

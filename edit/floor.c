@@ -53,7 +53,8 @@ static size_t count_on(const Plane *plane, const float *x, size_t count, double 
     return sum;
 }
 
-bool scene_solve3(const double m[6], const double r[3], double out[3]) {
+// Solves the symmetric 3x3 system of m (its upper triangle, row by row) by Cramer's rule; false when it is singular.
+static bool solve3(const double m[6], const double r[3], double out[3]) {
     double a = m[0], b = m[1], c = m[2], d = m[3], e = m[4], f = m[5];
     double A = d * f - e * e, B = c * e - b * f, C = b * e - c * d, det = a * A + b * B + c * C;
     if (!(fabs(det) > 1e-12 * fabs(a * d * f))) return false;
@@ -82,7 +83,7 @@ static void fit(Plane *plane, const float *x, size_t count, double within) {
         m[0] += a * a, m[1] += a * b, m[2] += a, m[3] += b * b, m[4] += b, m[5] += 1;
         r[0] += a * h, r[1] += b * h, r[2] += h;
     }
-    if (!(m[5] >= 3) || !scene_solve3(m, r, s)) return;
+    if (!(m[5] >= 3) || !solve3(m, r, s)) return;
     // the fitted plane is height = s0 a + s1 b + s2
     double tilted[3], norm = sqrt(1 + s[0] * s[0] + s[1] * s[1]);
     for (int i = 0; i < 3; i++) tilted[i] = (n[i] - s[0] * u[i] - s[1] * v[i]) / norm;

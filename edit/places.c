@@ -47,20 +47,18 @@ void edit_scale(EditScene *scene, const Edit *edit, const Mask *mask) {
     transform_about(scene, mask, A, centre, edit->factor);
 }
 
-// A velocity is stored as a displacement of the past set, so the selection needs particles there.
-static Status check_past(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
+static Status check_throw(const EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const RolloutFile *file = scene->file;
     size_t past = 0;
-    if (file->sets[0].body)
-        return file->time_step > 0
-                   ? STATUS_OK
-                   : error_set(err, STATUS_BAD_INPUT, "a velocity needs a time step, found %g s", file->time_step);
-    if (file->set_count < 2 || !(file->time_step > 0))
+    if (edit->has_gravity && !edit->replace)
         return error_set(
             err, STATUS_BAD_INPUT,
-            "a velocity needs a past set: expected at least 2 input sets and a time step, found %d sets and "
-            "%g s",
-            file->set_count, file->time_step);
+            "gravity is allowed only with `replace: true`; the motion that is kept otherwise already includes it");
+    if (!(file->time_step > 0))
+        return error_set(err, STATUS_BAD_INPUT, "a velocity needs a time step, found %g s", file->time_step);
+    if (file->sets[0].body) return STATUS_OK;
+    if (file->set_count < 2)
+        return error_set(err, STATUS_BAD_INPUT, "a velocity needs bodies or a past set; the file has neither");
     for (size_t i = 0; i < file->sets[1].N; i++) past += mask[file->sets[1].ties[i]];
     if (past > 0 || edit->replace) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
@@ -68,34 +66,22 @@ static Status check_past(const EditScene *scene, const Edit *edit, const Mask *m
 }
 
 // The velocity of bodies lies between where they were one time step ago and where they are.
-static Status throw_bodies(EditScene *scene, const Edit *edit, const Mask *mask, const double more[3], Error *err) {
-    const double back[3] = {-more[0], -more[1], -more[2]};
+static Status throw_bodies(EditScene *scene, const Edit *edit, const Mask *mask, const double back[3], Error *err) {
     Status status = scene_embody(scene, mask, err);
-    if (status != STATUS_OK) return status;
-    scene_shift_before(scene, mask, back, edit->replace);
-    scene_set_moving(scene, mask, 1);
-    return STATUS_OK;
+    if (status == STATUS_OK) scene_shift_before(scene, mask, back, edit->replace);
+    return status;
 }
 
 Status edit_throw(EditScene *scene, const Edit *edit, const Mask *mask, Error *err) {
     const double *v = edit->velocity, dt = scene->file->time_step;
     bool moves = v[0] != 0 || v[1] != 0 || v[2] != 0;
-    double by[3], bend[3], more[3];
-    Status status = check_past(scene, edit, mask, err);
-    if (status == STATUS_OK && edit->has_gravity && !edit->replace)
-        status = error_set(
-            err, STATUS_BAD_INPUT,
-            "gravity is allowed only with `replace: true`; the motion that is kept otherwise already includes it");
-    if (status != STATUS_OK) return status;
+    double by[3], bend[3], back[3];
+    Status status = check_throw(scene, edit, mask, err);
+    if (status != STATUS_OK || (!moves && !edit->replace)) return status;
     for (int c = 0; c < 3; c++) by[c] = -v[c] * dt, bend[c] = 0.5 * edit->gravity[c] * dt * dt;
-    for (int c = 0; c < 3; c++) more[c] = -by[c] - bend[c];
-    if (scene_now(scene)->body) return moves || edit->replace ? throw_bodies(scene, edit, mask, more, err) : STATUS_OK;
+    for (int c = 0; c < 3; c++) back[c] = by[c] + bend[c];
+    if (scene_now(scene)->body) return throw_bodies(scene, edit, mask, back, err);
     if (edit->replace) status = scene_replace_past(scene, mask, err);
-    if (status != STATUS_OK) return status;
-    scene_shift_past(scene, mask, by, bend);
-    if (moves || edit->replace) status = scene_add_motion(scene, mask, more, err);
-    // A thrown body at rest is flagged as moving too: a model takes static particles for part of the floor, even in the
-    // air.
-    if (moves || edit->replace) scene_set_moving(scene, mask, 1);
+    if (status == STATUS_OK) scene_shift_past(scene, mask, by, bend);
     return status;
 }

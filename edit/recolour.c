@@ -43,12 +43,12 @@ static Status copy_look(const EditScene *scene, const Mask *source, Look *out, E
 }
 
 // Finds the selected rows of a set, and their positions after their centre is moved to the source's.
-static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, const Mask *mask, const double to[3],
-                         uint32_t *index, float *place) {
+static size_t place_rows(const RolloutSet *set, const Mask *mask, const double to[3], uint32_t *index, float *place) {
+    const float *x = set->positions;
     double centre[3] = {0};
     size_t count = 0;
-    for (size_t i = 0; i < rows; i++) {
-        if (!mask[owner ? owner[i] : i]) continue;
+    for (size_t i = 0; i < set->N; i++) {
+        if (!scene_selected(set, mask, i)) continue;
         index[count++] = (uint32_t)i;
         for (size_t c = 0; c < 3; c++) centre[c] += x[3 * i + c];
     }
@@ -58,14 +58,12 @@ static size_t place_rows(const float *x, size_t rows, const uint32_t *owner, con
     return count;
 }
 
-// `features` and `colour` may be NULL.
-static Status apply_look(const Look *look, const float *x, size_t rows, const uint32_t *owner, const Mask *mask,
-                         float *features, uint8_t *colour, Error *err) {
-    uint32_t *index = malloc((rows + 1) * sizeof *index);
-    int32_t *nearest = malloc((rows + 1) * sizeof *nearest);
-    float *place = malloc((3 * rows + 1) * sizeof *place);
+static Status apply_look(const Look *look, RolloutSet *set, const Mask *mask, Error *err) {
+    uint32_t *index = malloc((set->N + 1) * sizeof *index);
+    int32_t *nearest = malloc((set->N + 1) * sizeof *nearest);
+    float *place = malloc((3 * set->N + 1) * sizeof *place);
     Status status = index && nearest && place ? STATUS_OK : scene_no_memory(err);
-    size_t count = status == STATUS_OK ? place_rows(x, rows, owner, mask, look->centre, index, place) : 0;
+    size_t count = status == STATUS_OK ? place_rows(set, mask, look->centre, index, place) : 0;
     if (count > 0) {
         knn(look->device,
             &(KnnArgs){
@@ -73,9 +71,9 @@ static Status apply_look(const Look *look, const float *x, size_t rows, const ui
         status = device_status(look->device, err);
     }
     for (size_t r = 0; status == STATUS_OK && r < count; r++) {
-        size_t from = (size_t)nearest[r], to = index[r];
-        if (features && look->f) memcpy(features + look->D * to, look->f + look->D * from, look->D * sizeof *features);
-        if (colour && look->colour) memcpy(colour + 3 * to, look->colour + 3 * from, 3);
+        size_t from = (size_t)nearest[r], to = index[r], D = look->D;
+        if (set->features && look->f) memcpy(set->features + D * to, look->f + D * from, D * sizeof *look->f);
+        if (set->colour && look->colour) memcpy(set->colour + 3 * to, look->colour + 3 * from, 3);
     }
     free(index);
     free(nearest);
@@ -86,11 +84,8 @@ static Status apply_look(const Look *look, const float *x, size_t rows, const ui
 Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err) {
     Look look;
     Status status = copy_look(scene, source, &look, err);
-    for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++) {
-        RolloutSet *set = &scene->file->sets[k];
-        status = apply_look(&look, set->positions, set->N, set->ties, mask, set->features, set->colour, err);
-    }
-    if (status == STATUS_OK) scene_recolour_motion(scene, mask);
+    for (int k = 0; k < scene->file->set_count && status == STATUS_OK; k++)
+        status = apply_look(&look, &scene->file->sets[k], mask, err);
     look_free(&look);
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects, copies and joins rows of the arrays of all sets and of the motion field.
+// Selects, copies and joins rows of the arrays of all sets.
 #include "edit/scene.h"
 
 #include "base/check.h"
@@ -11,15 +11,16 @@ typedef struct Field {
     size_t pointer, bytes; // offset of the array in a RolloutSet; bytes of one number
     size_t width;          // numbers per row; 0: D
     bool zero;             // if only one of two joined sets has the array, the other counts as 0
+    bool past;             // whether past sets have it
     const char *name;
 } Field;
 
 #define AT(field) offsetof(RolloutSet, field)
 static const Field fields[] = {
-    {AT(positions), 4, 3, false, "positions"}, {AT(features), 4, 0, false, "features"},
-    {AT(colour), 1, 3, false, "colours"},      {AT(radius), 4, 1, false, "radii"},
-    {AT(moving), 1, 1, true, "moving flags"},  {AT(labels), 2, 1, true, "labels"},
-    {AT(before), 4, 3, false, "bodies"},       {AT(body), 4, 1, false, "bodies"},
+    {AT(positions), 4, 3, false, true, "positions"}, {AT(features), 4, 0, false, true, "features"},
+    {AT(colour), 1, 3, false, true, "colours"},      {AT(labels), 2, 1, true, true, "labels"},
+    {AT(radius), 4, 1, false, false, "radii"},       {AT(before), 4, 3, false, false, "bodies"},
+    {AT(body), 4, 1, false, false, "bodies"},        {AT(moving), 1, 1, false, false, "bodies"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -74,25 +75,12 @@ static bool append_rows(RolloutSet *set, const uint32_t *index, size_t count, si
     return true;
 }
 
-// The same for the motion field.
-static bool append_motion(MotionField *field, const uint32_t *index, size_t count, size_t times, size_t kept) {
-    MotionField out;
-    Error err;
-    if (motion_field_create(kept + times * count, &out, &err) != STATUS_OK) return false;
-    for (size_t r = 0; r < kept; r++) scene_copy_motion(&out, r, field, r);
-    for (size_t n = 0; n < times; n++)
-        for (size_t r = 0; r < count; r++) scene_copy_motion(&out, kept + n * count + r, field, index[r]);
-    motion_field_free(field);
-    *field = out;
-    return true;
-}
-
 // Rows whose owner is selected, in order.
-static uint32_t *find_rows(const uint32_t *owner, size_t rows, const Mask *mask, size_t *count) {
-    uint32_t *index = malloc((rows + 1) * sizeof *index);
+static uint32_t *find_rows(const RolloutSet *set, const Mask *mask, size_t *count) {
+    uint32_t *index = malloc((set->N + 1) * sizeof *index);
     *count = 0;
-    for (size_t i = 0; index && i < rows; i++)
-        if (mask[owner ? owner[i] : i]) index[(*count)++] = (uint32_t)i;
+    for (size_t i = 0; index && i < set->N; i++)
+        if (scene_selected(set, mask, i)) index[(*count)++] = (uint32_t)i;
     return index;
 }
 
@@ -106,7 +94,7 @@ static uint32_t *number(const Mask *mask, size_t N, size_t first) {
     return map;
 }
 
-// Arguments of take_all: selected rows are appended `times` over, or kept while all others are removed.
+// Arguments of take_past: selected rows are appended `times` over, or kept while all others are removed.
 typedef struct Taking {
     const Mask *mask;
     uint32_t *map;   // (N) new index of a selected particle, in the first copy
@@ -115,23 +103,21 @@ typedef struct Taking {
     bool append;
 } Taking;
 
-// Does this for one past set, or for the motion field if `set` is NULL.
-static bool take_owned(RolloutFile *file, RolloutSet *set, const Taking *t) {
-    uint32_t **owner = set ? &set->ties : &file->motion_owner;
-    size_t rows = set ? set->N : file->motion.count, kept = t->append ? rows : 0, count;
+// Does this for one past set.
+static bool take_past(RolloutSet *set, const Taking *t) {
+    size_t rows = set->N, kept = t->append ? rows : 0, count;
     if (rows == 0) return true;
-    uint32_t *index = find_rows(*owner, rows, t->mask, &count);
+    uint32_t *index = find_rows(set, t->mask, &count);
     uint32_t *out = malloc((kept + t->times * count + 1) * sizeof *out), *to = out + kept;
     bool good = index && out;
-    if (good && kept) memcpy(out, *owner, kept * sizeof *out);
+    if (good && kept) memcpy(out, set->ties, kept * sizeof *out);
     for (size_t n = 0; good && n < t->times; n++)
-        for (size_t r = 0; r < count; r++) *to++ = t->map[(*owner)[index[r]]] + (uint32_t)(n * t->selected);
-    if (good && set) good = append_rows(set, index, count, t->times, kept);
-    else if (good) good = append_motion(&file->motion, index, count, t->times, kept);
+        for (size_t r = 0; r < count; r++) *to++ = t->map[set->ties[index[r]]] + (uint32_t)(n * t->selected);
+    good = good && append_rows(set, index, count, t->times, kept);
     free(index);
     if (good) {
-        free(*owner);
-        *owner = out;
+        free(set->ties);
+        set->ties = out;
     } else free(out);
     return good;
 }
@@ -139,11 +125,10 @@ static bool take_owned(RolloutFile *file, RolloutSet *set, const Taking *t) {
 static Status take_all(EditScene *scene, const Mask *mask, bool append, size_t times, Error *err) {
     RolloutSet *now = scene_now(scene);
     size_t N = now->N, count;
-    uint32_t *index = find_rows(NULL, N, mask, &count);
+    uint32_t *index = find_rows(now, mask, &count);
     const Taking t = {mask, number(mask, N, append ? N : 0), count, times, append};
     bool good = t.map && index;
-    for (int k = 1; good && k < scene->file->set_count; k++) good = take_owned(scene->file, &scene->file->sets[k], &t);
-    good = good && take_owned(scene->file, NULL, &t);
+    for (int k = 1; good && k < scene->file->set_count; k++) good = take_past(&scene->file->sets[k], &t);
     good = good && append_rows(now, index, count, times, append ? N : 0);
     free(t.map);
     free(index);
@@ -164,8 +149,6 @@ Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err
     // a past set may have many more rows per particle
     for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++)
         status = check_sum(0, (times + 1) * scene->file->sets[k].N, "points", err);
-    if (status == STATUS_OK)
-        status = check_sum(0, (times + 1) * scene->file->motion.count, "points of the motion field", err);
     return status == STATUS_OK ? take_all(scene, mask, true, times, err) : status;
 }
 
@@ -186,16 +169,17 @@ static Status join_array(RolloutSet *to, const RolloutSet *from, const Field *fi
     return STATUS_OK;
 }
 
-static bool join_owners(uint32_t **to, const uint32_t *from, size_t rows_to, size_t rows_from, size_t first) {
-    uint32_t *out = realloc(*to, (rows_to + rows_from + 1) * sizeof *out);
+// `first`: the index of the other scene's first particle.
+static bool join_ties(RolloutSet *to, const RolloutSet *from, size_t first) {
+    uint32_t *out = realloc(to->ties, (to->N + from->N + 1) * sizeof *out);
     if (!out) return false;
-    *to = out;
-    for (size_t i = 0; i < rows_from; i++) out[rows_to + i] = from[i] + (uint32_t)first;
+    to->ties = out;
+    for (size_t i = 0; i < from->N; i++) out[to->N + i] = from->ties[i] + (uint32_t)first;
     return true;
 }
 
 static Status join_set(RolloutSet *to, const RolloutSet *from, bool past, size_t first, Error *err) {
-    if (past && !join_owners(&to->ties, from->ties, to->N, from->N, first)) return scene_no_memory(err);
+    if (past && !join_ties(to, from, first)) return scene_no_memory(err);
     if (to->N == 0) to->D = from->D;
     for (int i = 0; i < FIELDS; i++) {
         Status status = join_array(to, from, fields + i, err);
@@ -205,30 +189,13 @@ static Status join_set(RolloutSet *to, const RolloutSet *from, bool past, size_t
     return STATUS_OK;
 }
 
-static Status join_motion(RolloutFile *to, const RolloutFile *from, size_t first, Error *err) {
-    size_t K = to->motion.count, more = from->motion.count;
-    MotionField joined;
-    if (more == 0) return STATUS_OK;
-    if (!join_owners(&to->motion_owner, from->motion_owner, K, more, first)) return scene_no_memory(err);
-    Status status = motion_field_create(K + more, &joined, err);
-    for (size_t r = 0; status == STATUS_OK && r < K; r++) scene_copy_motion(&joined, r, &to->motion, r);
-    for (size_t r = 0; status == STATUS_OK && r < more; r++) scene_copy_motion(&joined, K + r, &from->motion, r);
-    if (status != STATUS_OK) return status;
-    motion_field_free(&to->motion);
-    to->motion = joined;
-    return STATUS_OK;
-}
-
 Status scene_join(EditScene *scene, EditScene *other, Error *err) {
     RolloutFile *a = scene->file, *b = other->file;
     size_t first = a->sets[0].N;
     Status status = STATUS_OK;
-    if (a->has_motion != b->has_motion)
-        return error_set(err, STATUS_BAD_INPUT, "expected a motion field in both files or in none, found it in one");
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = check_sum(a->sets[k].N, b->sets[k].N, "particles", err);
     if (status == STATUS_OK) status = scene_shift_numbers(scene, other, err);
-    if (status == STATUS_OK) status = join_motion(a, b, first, err);
     for (int k = 0; k < a->set_count && status == STATUS_OK; k++)
         status = join_set(&a->sets[k], &b->sets[k], k > 0, first, err);
     return status;
@@ -242,7 +209,7 @@ static Status add_rows(RolloutSet *to, const RolloutSet *from, const Field *fiel
     void **a = array_of(to, field);
     const char *b = *array_of(from, field);
     size_t bytes = row_bytes(from, field);
-    if ((to->N > 0 && !*a) || (!b && !field->zero)) return STATUS_OK;
+    if (!field->past || (to->N > 0 && !*a) || (!b && !field->zero)) return STATUS_OK;
     char *out = calloc(to->N + count + 1, bytes);
     if (!out) return scene_no_memory(err);
     if (*a) memcpy(out, *a, to->N * bytes);
@@ -257,8 +224,8 @@ static Status replace_rows(EditScene *scene, RolloutSet *set, const Mask *mask, 
                            Error *err) {
     const RolloutSet *now = scene_now(scene);
     size_t count;
-    if (!take_owned(scene->file, set, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
-    uint32_t *index = find_rows(NULL, now->N, mask, &count);
+    if (!take_past(set, &(Taking){others, same, 0, 1, false})) return scene_no_memory(err);
+    uint32_t *index = find_rows(now, mask, &count);
     uint32_t *larger = index ? realloc(set->ties, (set->N + count + 1) * sizeof *larger) : NULL;
     Status status = larger ? STATUS_OK : scene_no_memory(err);
     if (larger) set->ties = larger;
@@ -278,8 +245,6 @@ Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err) {
     for (size_t i = 0; status == STATUS_OK && i < N; i++) others[i] = !mask[i];
     for (int k = 1; k < scene->file->set_count && status == STATUS_OK; k++)
         status = replace_rows(scene, &scene->file->sets[k], mask, others, same, err);
-    if (status == STATUS_OK && !take_owned(scene->file, NULL, &(Taking){others, same, 0, 1, false}))
-        status = scene_no_memory(err);
     free(others);
     free(same);
     return status;

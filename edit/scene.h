@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene under edit, shared by edit/*.c alone. Each particle of a past set and each point of the motion field is
-// owned by one present particle (files/rollout_ties.h). An edit selects present particles and treats everything that
-// they own alike, so that past sets and the motion field stay consistent with the present.
+// The scene under edit, shared by edit/*.c alone. Some scenes have rigid bodies, others past sets, whose particles are
+// each owned by one present particle (files/rollout_ties.h). An edit selects present particles and treats everything
+// that they own alike, so that past sets stay consistent with the present.
 #ifndef VPD_EDIT_SCENE_H
 #define VPD_EDIT_SCENE_H
 
 #include "edit/list.h"
 #include "files/rollout_ties.h"
-
-#include <string.h>
 
 typedef struct EditScene {
     RolloutFile *file; // has no rollout steps
@@ -20,11 +18,15 @@ typedef struct EditScene {
 typedef uint8_t Mask;
 
 static inline RolloutSet *scene_now(const EditScene *scene) { return &scene->file->sets[0]; }
+// Whether the owner of a row is selected; a present particle owns itself.
+static inline bool scene_selected(const RolloutSet *set, const Mask *mask, size_t row) {
+    return mask[set->ties ? set->ties[row] : row];
+}
 static inline Status scene_no_memory(Error *err) {
     return error_set(err, STATUS_FAILED, "out of memory for the edited particles");
 }
 
-// ---- rows of all sets and of the motion field (edit/rows.c)
+// ---- rows of all sets (edit/rows.c)
 
 size_t mask_count(const Mask *mask, size_t count);
 // (count) the numbers 0, 1, ..; NULL if memory is short.
@@ -35,7 +37,7 @@ Status scene_keep(EditScene *scene, const Mask *mask, Error *err);
 Status scene_append(EditScene *scene, const Mask *mask, size_t times, Error *err);
 // Appends all particles of another scene with as many sets and features.
 Status scene_join(EditScene *scene, EditScene *other, Error *err);
-// Replaces the past of the selected particles by their present positions, and removes their motion.
+// Replaces the past of the selected particles by their present positions.
 Status scene_replace_past(EditScene *scene, const Mask *mask, Error *err);
 
 // ---- values (edit/values.c)
@@ -46,32 +48,12 @@ void scene_transform(EditScene *scene, const Mask *mask, const double A[9], cons
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]);
 // From particle `first` on, the particles are copies of `more` particles each. Copy n = 1, 2, .. is moved by n `by`.
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]);
-void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving);
 // Mean position of the selected particles, of which there is at least one.
 void scene_centre(const EditScene *scene, const Mask *mask, double centre[3]);
 // The selected particles take features and colours of those in `source` (edit/recolour.c).
 Status scene_recolour(EditScene *scene, const Mask *mask, const Mask *source, Error *err);
 
-// ---- the motion field (edit/motion.c)
-
-static inline void scene_copy_motion(MotionField *to, size_t row, const MotionField *from, size_t at) {
-    memcpy(to->position + 3 * row, from->position + 3 * at, 3 * sizeof *to->position);
-    memcpy(to->colour + 3 * row, from->colour + 3 * at, 3 * sizeof *to->colour);
-    memcpy(to->motion + 3 * row, from->motion + 3 * at, 3 * sizeof *to->motion);
-    memcpy(to->gradient + 9 * row, from->gradient + 9 * at, 9 * sizeof *to->gradient);
-}
-
-// Transforms points by p := A p + t, and their motion and its gradient with them. A is a rotation times the factor.
-void scene_transform_motion(EditScene *scene, const Mask *mask, const double A[9], const double t[3], double factor);
-// Adds `more`, in metres per time step, to the motion of the selected particles. Objects that own no points get new
-// ones; without labels, static particles do.
-Status scene_add_motion(EditScene *scene, const Mask *mask, const double more[3], Error *err);
-// Points take the colours of the selected particles that own them.
-void scene_recolour_motion(EditScene *scene, const Mask *mask);
-// Makes a motion field at some of the moving particles, from their positions now and one step before (N,3).
-Status scene_motion_of_particles(RolloutFile *file, const float *before, Error *err);
-
-// ---- rigid bodies, which some files have in place of past sets and a motion field (edit/bodies.c)
+// ---- rigid bodies (edit/bodies.c)
 
 // The selected particles of a body that also has others become a body of their own.
 Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err);
@@ -109,9 +91,6 @@ Status scene_set_labels(EditScene *scene, const uint16_t *labels, const char *na
 Status scene_spread_labels(EditScene *scene, Error *err);
 
 // ---- shapes (edit/floor.c, edit/clusters.c)
-
-// Solves the symmetric 3x3 system of m (its upper triangle, row by row) by Cramer's rule; false when it is singular.
-bool scene_solve3(const double m[6], const double r[3], double out[3]);
 
 // Median support radius of the particles, the default of several lengths.
 Status scene_median_radius(const EditScene *scene, double *out, Error *err);

@@ -11,13 +11,16 @@ static void *copy_bytes(const void *from, size_t bytes) {
     return out;
 }
 
-// The bodies at a step > 0.
-static bool bodies_of_step(const RolloutFile *file, size_t step, RolloutSet *out) {
+// What the present set alone has, at a step > 0.
+static bool present_of_step(const RolloutFile *file, size_t step, RolloutSet *out) {
     const RolloutSet *now = &file->sets[0];
-    if (!now->body) return true;
-    out->body = copy_bytes(now->body, 4 * now->N);
-    out->before = copy_bytes(step > 1 ? file->positions + (step - 2) * 3 * now->N : now->positions, 12 * now->N);
-    return out->body && out->before;
+    size_t N = now->N;
+    out->radius = copy_bytes(now->radius, 4 * N);
+    if (!now->radius != !out->radius || !now->body) return !now->radius == !out->radius;
+    out->body = copy_bytes(now->body, 4 * N);
+    out->moving = copy_bytes(now->moving, N);
+    out->before = copy_bytes(step > 1 ? file->positions + (step - 2) * 3 * N : now->positions, 12 * N);
+    return out->body && out->moving && out->before;
 }
 
 // The present particles at a step of the rollout.
@@ -30,14 +33,11 @@ static bool set_of_step(const RolloutFile *file, size_t step, bool present, Roll
     out->positions = copy_bytes(x, 12 * N);
     out->features = copy_bytes(f, 4 * D * N);
     out->colour = copy_bytes(now->colour, 3 * N);
-    out->moving = copy_bytes(now->moving, N);
     out->labels = copy_bytes(now->labels, 2 * N);
-    out->radius = present ? copy_bytes(now->radius, 4 * N) : NULL;
-    bool good = out->positions && !f == !out->features && !now->colour == !out->colour &&
-                !now->moving == !out->moving && !now->labels == !out->labels;
-    good = good && (!present || (!now->radius == !out->radius && bodies_of_step(file, step, out)));
-    if (!present) out->ties = scene_count_up(N);
-    return good && (present || out->ties);
+    bool good = out->positions && !f == !out->features && !now->colour == !out->colour && !now->labels == !out->labels;
+    if (present) return good && present_of_step(file, step, out);
+    out->ties = scene_count_up(N);
+    return good && out->ties;
 }
 
 static void free_set(RolloutSet *set) {
@@ -71,13 +71,6 @@ static void drop_steps(RolloutFile *file, size_t step) {
     file->steps = 0;
 }
 
-static Status take_motion(RolloutFile *file, Error *err) {
-    file->has_motion |= rollout_lacks_motion(file);
-    rollout_free_clouds(file);
-    return file->has_motion && file->set_count > 1 ? scene_motion_of_particles(file, file->sets[1].positions, err)
-                                                   : STATUS_OK;
-}
-
 Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
     RolloutSet fresh[ROLLOUT_SETS_MAX] = {{0}};
     // number of sets that are states of the rollout
@@ -90,9 +83,6 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
         return error_set(err, STATUS_BAD_INPUT,
                          "first_frame %d and frame_stride %d: the frame of step %zu would be above 1e9",
                          file->first_frame, file->frame_stride, step);
-    if (step == 0 && rollout_lacks_motion(file))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "a file of format 1.x; \"vpd rollout CHECKPOINT FILE --steps 0 -o NEW.h5\" converts it");
     for (size_t k = 0; step > 0 && k < same && good; k++) good = set_of_step(file, step - k, k == 0, &fresh[k]);
     if (!good) {
         for (size_t k = 0; k < same; k++) free_set(&fresh[k]);
@@ -100,5 +90,5 @@ Status edit_take_step(RolloutFile *file, size_t step, Error *err) {
     }
     if (step > 0) shift_sets(file, step, fresh, same);
     drop_steps(file, step);
-    return step > 0 ? take_motion(file, err) : STATUS_OK;
+    return STATUS_OK;
 }

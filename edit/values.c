@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions and flags of selected particles, in all sets.
+// Positions of selected particles, in all sets.
 #include "edit/scene.h"
 
 #include <math.h>
 
-// Whether the owner of row i is selected.
-static bool selected(const RolloutSet *set, const Mask *mask, size_t i) { return mask[set->ties ? set->ties[i] : i]; }
-
 static void transform_points(const RolloutSet *set, float *x, const Mask *mask, const double A[9], const double t[3]) {
     for (size_t i = 0; x && i < set->N; i++) {
-        if (!selected(set, mask, i)) continue;
+        if (!scene_selected(set, mask, i)) continue;
         float *p = x + 3 * i;
         double q[3];
         for (int r = 0; r < 3; r++) q[r] = A[3 * r] * p[0] + A[3 * r + 1] * p[1] + A[3 * r + 2] * p[2] + t[r];
@@ -23,9 +20,8 @@ void scene_transform(EditScene *scene, const Mask *mask, const double A[9], cons
         transform_points(set, set->positions, mask, A, t);
         transform_points(set, set->before, mask, A, t);
         for (size_t i = 0; set->radius && factor != 1 && i < set->N; i++)
-            if (selected(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
+            if (scene_selected(set, mask, i)) set->radius[i] = (float)(set->radius[i] * factor);
     }
-    scene_transform_motion(scene, mask, A, t, factor);
 }
 
 void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], const double bend[3]) {
@@ -37,9 +33,9 @@ void scene_shift_past(EditScene *scene, const Mask *mask, const double by[3], co
     }
 }
 
-static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t first, size_t more, const double by[3]) {
-    for (size_t i = 0; x && i < rows; i++) {
-        size_t particle = owner ? owner[i] : i;
+static void shift_rows(const RolloutSet *set, float *x, size_t first, size_t more, const double by[3]) {
+    for (size_t i = 0; x && i < set->N; i++) {
+        size_t particle = set->ties ? set->ties[i] : i;
         if (particle < first) continue;
         double n = (double)((particle - first) / more + 1);
         for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(x[3 * i + c] + n * by[c]);
@@ -47,18 +43,10 @@ static void shift_rows(float *x, size_t rows, const uint32_t *owner, size_t firs
 }
 
 void scene_shift_copies(EditScene *scene, size_t first, size_t more, const double by[3]) {
-    RolloutFile *file = scene->file;
-    for (int k = 0; k < file->set_count; k++)
-        shift_rows(file->sets[k].positions, file->sets[k].N, file->sets[k].ties, first, more, by);
-    shift_rows(file->sets[0].before, file->sets[0].N, NULL, first, more, by);
-    shift_rows(file->motion.position, file->motion.count, file->motion_owner, first, more, by);
-}
-
-void scene_set_moving(EditScene *scene, const Mask *mask, uint8_t moving) {
     for (int k = 0; k < scene->file->set_count; k++) {
-        RolloutSet *set = &scene->file->sets[k];
-        for (size_t i = 0; set->moving && i < set->N; i++)
-            if (selected(set, mask, i)) set->moving[i] = moving;
+        const RolloutSet *set = &scene->file->sets[k];
+        shift_rows(set, set->positions, first, more, by);
+        shift_rows(set, set->before, first, more, by);
     }
 }
 

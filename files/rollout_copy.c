@@ -27,20 +27,11 @@ static bool own_set(RolloutSet *set) {
     return good;
 }
 
-static bool own_cloud(RolloutCloud *cloud) {
-    bool good = own(&cloud->positions, 3 * cloud->count * sizeof *cloud->positions);
-    good = own(&cloud->colour, 3 * cloud->count) && good;
-    return own(&cloud->moving, cloud->count) && good;
-}
-
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) {
     RolloutFile r = *from;
     size_t N = r.sets[0].N, V = (size_t)r.V;
     bool good = true;
     for (int i = 0; i < ROLLOUT_SETS_MAX; i++) good = own_set(r.sets + i) && good;
-    good = motion_field_copy(&from->motion, &r.motion, err) == STATUS_OK && good;
-    good = own(&r.motion_owner, r.motion.count * sizeof *r.motion_owner) && good;
-    for (int i = 0; i < ROLLOUT_CLOUDS; i++) good = own_cloud(&r.clouds[i]) && good;
     good = own(&r.positions, r.steps * 3 * N * sizeof *r.positions) && good;
     good = own(&r.features, r.steps * r.sets[0].D * N * sizeof *r.features) && good;
     good = own(&r.time, (r.steps + 1) * sizeof *r.time) && good;
@@ -55,21 +46,9 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     return error_set(err, STATUS_FAILED, "out of memory for a copy of %zu particles", N);
 }
 
-void rollout_free_clouds(RolloutFile *rollout) {
-    for (int k = 0; k < ROLLOUT_CLOUDS; k++) {
-        free(rollout->clouds[k].positions);
-        free(rollout->clouds[k].colour);
-        free(rollout->clouds[k].moving);
-        rollout->clouds[k] = (RolloutCloud){0};
-    }
-}
-
 void rollout_file_free(RolloutFile *rollout) {
     for (int i = 0; i < ROLLOUT_SETS_MAX; i++)
         for (int k = 0; k < SET_ARRAY_COUNT; k++) free(*set_pointer(rollout->sets + i, SET_ARRAYS + k));
-    motion_field_free(&rollout->motion);
-    free(rollout->motion_owner);
-    rollout_free_clouds(rollout);
     free(rollout->positions);
     free(rollout->features);
     free(rollout->time);
@@ -82,22 +61,16 @@ void rollout_file_free(RolloutFile *rollout) {
 }
 
 bool rollout_has_ties(const RolloutFile *rollout) {
-    bool has = rollout->motion_owner;
+    bool has = false;
     for (int k = 0; k < rollout->set_count; k++) has |= rollout->sets[k].ties != NULL;
     return has;
-}
-
-static uint64_t hash_places(const float *places, size_t count, uint64_t sum) {
-    return XXH3_64bits_withSeed(places, places ? count * 12 : 0, sum);
 }
 
 void rollout_hash_places(const RolloutFile *rollout, char out[32]) {
     uint64_t sum = 0;
     for (int k = 0; k < rollout->set_count; k++) {
-        const RolloutCloud none = {0}, *cloud = k < ROLLOUT_CLOUDS ? &rollout->clouds[k] : &none;
-        sum = hash_places(rollout->sets[k].positions, rollout->sets[k].N, sum);
-        sum = hash_places(cloud->positions, cloud->count, sum);
+        const RolloutSet *set = &rollout->sets[k];
+        sum = XXH3_64bits_withSeed(set->positions, set->positions ? 12 * set->N : 0, sum);
     }
-    if (rollout->has_motion) sum = hash_places(rollout->motion.position, rollout->motion.count, sum);
     snprintf(out, 32, "xxh3:%016llx", (unsigned long long)sum);
 }

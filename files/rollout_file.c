@@ -55,36 +55,6 @@ static bool doubles_finite(const double *values, size_t count) {
     return true;
 }
 
-// ---- rows
-
-static Status check_owners(const H5Place *group, const char *name, const uint32_t *owner, size_t rows, size_t N,
-                           Error *err) {
-    for (size_t i = 0; owner && i < rows; i++)
-        if (owner[i] >= N)
-            return error_set(
-                err, STATUS_BAD_INPUT,
-                "%s/%s: expected indices of the %zu present particles, found %u; remove this array and they "
-                "are found again",
-                group->text, name, N, owner[i]);
-    return STATUS_OK;
-}
-
-// Reads an array of `rows` rows, or of any number of rows if `rows` is 0.
-static Status take_rows(const H5Place *group, const char *name, bool required, H5Kind kind, size_t rows, size_t width,
-                        size_t *found, void **out, Error *err) {
-    static const char *const letters[] = {[1] = "rows", [3] = "rows,3", [9] = "rows,9"};
-    hsize_t dims[H5_RANK_MAX] = {0};
-    H5Expect expect = {.kinds = kind, .rank = width == 1 ? 1 : 2, .letters = letters[width]};
-    expect.dims[0] = rows;
-    expect.dims[1] = width;
-    expect.dims_max = PARTICLES_MAX;
-    Status status = take_array(group, name, required, &expect, kind, dims, out, err);
-    if (found) *found = (size_t)dims[0];
-    if (status == STATUS_OK && kind == H5_F32 && !floats_finite(*out, (size_t)dims[0] * width))
-        return not_finite(group, name, err);
-    return status;
-}
-
 // ---- input sets
 
 static Status take_set_array(const H5Place *group, const SetArray *array, bool required, RolloutSet *set, Error *err) {
@@ -107,13 +77,13 @@ static Status take_set_array(const H5Place *group, const SetArray *array, bool r
     return STATUS_OK;
 }
 
-// The flags of a set with bodies say which particles belong to one; those in the file, if any, do not count.
+// Checks bodies, and flags the particles that belong to one.
 static Status take_flags(const H5Place *group, RolloutSet *set, Error *err) {
     if (!set->body != !set->before)
         return error_set(err, STATUS_BAD_INPUT, "%s: expected before and body, or neither, found %s alone", group->text,
                          set->body ? "body" : "before");
     if (!set->body) return STATUS_OK;
-    if (!set->moving && !(set->moving = malloc(set->N)))
+    if (!(set->moving = malloc(set->N)))
         return error_set(err, STATUS_FAILED, "%s/body: out of memory for %zu particles", group->text, set->N);
     for (size_t i = 0; i < set->N; i++) {
         if (set->body[i] < -1 || set->body[i] >= ROLLOUT_BODIES_MAX)
@@ -124,15 +94,11 @@ static Status take_flags(const H5Place *group, RolloutSet *set, Error *err) {
     return STATUS_OK;
 }
 
-static Status check_set(const H5Place *group, const RolloutSet *set, Error *err) {
-    for (size_t i = 0; i < set->N; i++) {
-        if (set->radius && !(set->radius[i] > 0))
+static Status check_radii(const H5Place *group, const RolloutSet *set, Error *err) {
+    for (size_t i = 0; set->radius && i < set->N; i++)
+        if (!(set->radius[i] > 0))
             return error_set(err, STATUS_BAD_INPUT, "%s/radius: expected lengths above 0, found %g", group->text,
                              (double)set->radius[i]);
-        if (set->moving && set->moving[i] > 1)
-            return error_set(err, STATUS_BAD_INPUT, "%s/moving: expected 0 or 1, found %d", group->text,
-                             set->moving[i]);
-    }
     return STATUS_OK;
 }
 
@@ -143,13 +109,27 @@ static Status take_set(const H5Place *file, int index, RolloutSet *set, bool *fo
     if (status != STATUS_OK || !*found) return status;
     for (int i = 0; i < SET_ARRAY_COUNT && status == STATUS_OK; i++) {
         if (i > 0 && set->N == 0) break; // an empty past set
-        if (SET_ARRAYS[i].where == (index == 0 ? IN_PAST_SETS : IN_PRESENT_SET)) continue;
+        if (!set_has_array(index, SET_ARRAYS + i)) continue;
         status = take_set_array(&group, SET_ARRAYS + i, SET_ARRAYS[i].required && index == 0, set, err);
     }
-    if (status == STATUS_OK) status = check_set(&group, set, err);
-    if (status == STATUS_OK && index == 0) status = take_flags(&group, set, err);
+    if (status == STATUS_OK) status = check_radii(&group, set, err);
+    if (status == STATUS_OK) status = take_flags(&group, set, err);
     h5_close(&group);
     return status;
+}
+
+static Status check_past(const H5Place *file, const char *name, const RolloutSet *past, const RolloutSet *now,
+                         Error *err) {
+    for (size_t i = 0; past->ties && i < past->N; i++)
+        if (past->ties[i] >= now->N)
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/%s/ties: expected indices of the %zu present particles, found %u; remove this array "
+                             "and they are found again",
+                             file->text, name, now->N, past->ties[i]);
+    if (past->N > 0 && past->D != now->D)
+        return error_set(err, STATUS_BAD_INPUT, "%s/%s/features: expected %zu features as in now, found %zu",
+                         file->text, name, now->D, past->D);
+    return STATUS_OK;
 }
 
 static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
@@ -160,95 +140,18 @@ static Status take_sets(const H5Place *file, RolloutFile *out, Error *err) {
         // counted even after an error, so that its arrays are freed
         out->set_count += found;
     }
-    for (int i = 1; status == STATUS_OK && i < out->set_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s/ties", SET_NAMES[i]);
-        status = check_owners(file, name, out->sets[i].ties, out->sets[i].N, out->sets[0].N, err);
-        if (status == STATUS_OK && out->sets[i].N > 0 && out->sets[i].D != out->sets[0].D)
-            status = error_set(err, STATUS_BAD_INPUT, "%s past sets: expected %zu features as in now, found %zu",
-                               file->text, out->sets[0].D, out->sets[i].D);
-    }
+    for (int i = 1; status == STATUS_OK && i < out->set_count; i++)
+        status = check_past(file, SET_NAMES[i], &out->sets[i], &out->sets[0], err);
     return status;
 }
 
-// ---- the motion field
-
-typedef struct MotionArrays {
-    float *positions, *motion, *gradient;
-    uint8_t *colour;
-} MotionArrays;
-
-static Status fill_motion(const MotionArrays *a, size_t count, MotionField *out, Error *err) {
-    Status status = motion_field_create(count, out, err);
-    if (status != STATUS_OK) return status;
-    memcpy(out->position, a->positions, 3 * count * sizeof *out->position);
-    memcpy(out->motion, a->motion, 3 * count * sizeof *out->motion);
-    if (a->gradient) memcpy(out->gradient, a->gradient, 9 * count * sizeof *out->gradient);
-    for (size_t i = 0; i < 3 * count; i++) out->colour[i] = (real)a->colour[i] / 255;
-    return STATUS_OK;
-}
-
-static Status take_motion_arrays(const H5Place *group, RolloutFile *out, Error *err) {
-    MotionArrays a = {0};
-    size_t K = 0;
-    Status status = take_rows(group, "positions", false, H5_F32, 0, 3, &K, (void **)&a.positions, err);
-    if (status == STATUS_OK && a.positions) {
-        status = take_rows(group, "colour", true, H5_U8, K, 3, NULL, (void **)&a.colour, err);
-        if (status == STATUS_OK) status = take_rows(group, "motion", true, H5_F32, K, 3, NULL, (void **)&a.motion, err);
-        if (status == STATUS_OK)
-            status = take_rows(group, "gradient", false, H5_F32, K, 9, NULL, (void **)&a.gradient, err);
-        if (status == STATUS_OK)
-            status = take_rows(group, "owner", false, H5_U32, K, 1, NULL, (void **)&out->motion_owner, err);
-        if (status == STATUS_OK) status = check_owners(group, "owner", out->motion_owner, K, out->sets[0].N, err);
-        if (status == STATUS_OK) status = fill_motion(&a, K, &out->motion, err);
-    }
-    free(a.positions);
-    free(a.colour);
-    free(a.motion);
-    free(a.gradient);
-    return status;
-}
-
-static Status take_motion(const H5Place *file, RolloutFile *out, Error *err) {
-    H5Place group = {0};
-    Status status = h5_open_group(file, "motion", false, &group, &out->has_motion, err);
-    if (status == STATUS_OK && out->has_motion) status = take_motion_arrays(&group, out, err);
-    h5_close(&group);
-    return status;
-}
-
-// Files of format 1.x.
-static Status take_cloud(const H5Place *file, const char *set, RolloutCloud *out, Error *err) {
-    H5Place group = {0};
-    bool found;
-    Status status = h5_open_group(file, set, false, &group, &found, err);
-    if (status == STATUS_OK && found)
-        status = take_rows(&group, "cloud_positions", false, H5_F32, 0, 3, &out->count, (void **)&out->positions, err);
-    if (status == STATUS_OK && out->positions) {
-        status = take_rows(&group, "cloud_colour", true, H5_U8, out->count, 3, NULL, (void **)&out->colour, err);
-        if (status == STATUS_OK)
-            status = take_rows(&group, "cloud_moving", false, H5_U8, out->count, 1, NULL, (void **)&out->moving, err);
-    }
-    h5_close(&group);
-    return status;
-}
-
-static Status take_clouds(const H5Place *file, RolloutFile *out, Error *err) {
-    Status status = STATUS_OK;
-    for (int k = 0; k < ROLLOUT_CLOUDS && k < out->set_count && status == STATUS_OK; k++)
-        status = take_cloud(file, SET_NAMES[k], &out->clouds[k], err);
-    return status;
-}
-
-// ---- owners
+// ---- ties
 
 static void forget_ties(RolloutFile *r) {
     for (int k = 0; k < r->set_count; k++) {
         free(r->sets[k].ties);
         r->sets[k].ties = NULL;
     }
-    free(r->motion_owner);
-    r->motion_owner = NULL;
 }
 
 static Status take_ties(const H5Place *file, RolloutFile *out, Error *err) {
@@ -373,7 +276,20 @@ static Status take_number(const H5Place *file, const char *name, bool integer, d
     return status;
 }
 
-static Status take_format(const H5Place *file, int *major, Error *err) {
+// Files of models with moving nodes: all of format 1.x, and those of format 2.x with a motion field.
+static Status check_motion(const H5Place *file, int major, Error *err) {
+    H5Place group = {0};
+    bool found = major == 1;
+    Status status = major == 2 ? h5_open_group(file, "motion", false, &group, &found, err) : STATUS_OK;
+    h5_close(&group);
+    if (status != STATUS_OK || !found) return status;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s made by a model of an earlier version with moving nodes, which is gone; make it again with "
+                     "\"vpd rollout\"",
+                     file->text);
+}
+
+static Status take_format(const H5Place *file, Error *err) {
     double version[2] = {0};
     int count = 0;
     Status status = h5_check_format(file, "vpd-rollout", "vpd-particles", err);
@@ -383,8 +299,7 @@ static Status take_format(const H5Place *file, int *major, Error *err) {
         status =
             error_set(err, STATUS_BAD_INPUT, "%s expected format version 1.x to %d.x, found %g.%g; use a newer vpd",
                       file->text, ROLLOUT_MAJOR, version[0], version[1]);
-    *major = (int)version[0];
-    return status;
+    return status == STATUS_OK ? check_motion(file, (int)version[0], err) : status;
 }
 
 Status rollout_file_detect(const char *path, bool *found, Error *err) {
@@ -461,11 +376,9 @@ static Status take_surroundings(const H5Place *file, RolloutFile *out, Error *er
 
 static Status take_file(H5Place *file, Status opened, RolloutFile *out, Error *err) {
     Status status = opened;
-    int major = 0;
-    if (status == STATUS_OK) status = take_format(file, &major, err);
+    if (status == STATUS_OK) status = take_format(file, err);
     if (status == STATUS_OK) status = take_words(file, out, err);
     if (status == STATUS_OK) status = take_sets(file, out, err);
-    if (status == STATUS_OK) status = (major == 1 ? take_clouds : take_motion)(file, out, err);
     if (status == STATUS_OK) status = take_ties(file, out, err);
     if (status == STATUS_OK) status = take_rollout(file, out, err);
     if (status == STATUS_OK) status = take_time(file, out, err);

@@ -59,35 +59,16 @@ static bool put_header(hid_t file, const RolloutFile *r) {
 }
 
 static bool put_set(hid_t file, const RolloutSet *set, int index) {
-    RolloutSet copy = *set;            // the accessors take a non-const set
-    if (set->body) copy.moving = NULL; // body tells the same
+    RolloutSet copy = *set; // the accessors take a non-const set
     hid_t group = h5_create_group(file, SET_NAMES[index]);
     bool good = group >= 0;
     for (int i = 0; good && i < SET_ARRAY_COUNT; i++) {
         const SetArray *array = SET_ARRAYS + i;
         const void *data = *set_pointer(&copy, array);
         size_t dims[2] = {set->N, array->width ? array->width : set->D};
-        if (data && dims[0] > 0 && dims[1] > 0)
+        if (data && set_has_array(index, array) && dims[0] > 0 && dims[1] > 0)
             good = put_array(group, array->name, array->kind, array->width == 1 ? 1 : 2, dims, data);
     }
-    return h5_close_id(group) && good;
-}
-
-static bool put_motion(hid_t file, const RolloutFile *r) {
-    const MotionField *m = &r->motion;
-    const size_t three[] = {m->count, 3}, nine[] = {m->count, 9};
-    if (!r->has_motion) return true;
-    hid_t group = h5_create_group(file, "motion");
-    uint8_t *colour = malloc(3 * m->count + 1);
-    bool good = group >= 0 && colour;
-    for (size_t i = 0; good && i < 3 * m->count; i++) colour[i] = (uint8_t)lrintf(m->colour[i] * 255);
-    if (good && m->count > 0)
-        good = put_array(group, "positions", H5_F32, 2, three, m->position) &&
-               put_array(group, "colour", H5_U8, 2, three, colour) &&
-               put_array(group, "motion", H5_F32, 2, three, m->motion) &&
-               put_array(group, "gradient", H5_F32, 2, nine, m->gradient);
-    if (good && r->motion_owner && m->count > 0) good = put_array(group, "owner", H5_U32, 1, three, r->motion_owner);
-    free(colour);
     return h5_close_id(group) && good;
 }
 
@@ -128,7 +109,7 @@ static bool put_all(hid_t file, const RolloutFile *r) {
                 put_array(file, "background", H5_F32, 1, &three, r->background);
     if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
     for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
-    return good && put_motion(file, r) && put_ties_of(file, r);
+    return good && put_ties_of(file, r);
 }
 
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err) {

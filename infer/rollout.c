@@ -330,9 +330,8 @@ static Status check_rollout(const Vpd *model, const RolloutFile *r, Error *err) 
 Status rollout_simulate(RolloutWorkspace *w, RolloutFile *r, size_t steps, const Log *log, Error *err) {
     Progress progress;
     size_t first = r->steps;
-    Status status = rollout_convert(w, r, err);
-    if (status != STATUS_OK || steps == 0) return status;
-    status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
+    if (steps == 0) return STATUS_OK;
+    Status status = vpd_has_dynamics(w->model) ? check_rollout(w->model, r, err) : STATUS_OK;
     if (status == STATUS_OK) status = extend(w->model, r, steps, err);
     if (status != STATUS_OK) return status;
     progress_start(&progress, log, "roll out", "steps", 0, steps);

@@ -29,17 +29,7 @@ void rollout_workspace_free(RolloutWorkspace *workspace); // accepts {0}
 Status rollout_begin(RolloutWorkspace *workspace, const EpisodeInfo *info, const Frames *history, RolloutFile *out,
                      Error *err);
 
-// Whether a model without bodies made the file, and this one has them.
-static inline bool rollout_is_former(const Vpd *model, const RolloutFile *rollout) {
-    return vpd_has_bodies(model) && !rollout->sets[0].body;
-}
-// For a file of format 1.x: finds the motion field from its clouds, which are then removed, and the owners
-// (files/rollout_ties.h). For a file of a model without bodies, if this one has them: finds the bodies of its particles
-// from the motion field, which is then removed with the past sets. After an error the file can be converted again.
-// Other files are unchanged.
-Status rollout_convert(RolloutWorkspace *workspace, RolloutFile *rollout, Error *err);
-
-// Predicts `steps` more steps, after rollout_convert. Particles that are not finite are STATUS_FAILED; a signal
+// Predicts `steps` more steps. Particles that are not finite are STATUS_FAILED; a signal
 // (base/stop.h) is STATUS_INTERRUPTED. After an error the rollout has the steps before it. Time advances by the time
 // step; cameras stay.
 Status rollout_simulate(RolloutWorkspace *workspace, RolloutFile *rollout, size_t steps, const Log *log, Error *err);

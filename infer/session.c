@@ -97,8 +97,6 @@ Status session_open_for(Session *session, const SessionOptions *options, const R
                          "%s: its checkpoint %s does not exist; give the checkpoint with --checkpoint", name,
                          rollout->checkpoint);
     Status status = find_checkpoint(session, &wanted, err);
-    const Config *c = &session->meta.config;
-    bool converts = options->convert && c->gnn.graph == GRAPH_BODIES && c->model.T > 1 && !rollout->sets[0].body;
-    if (status == STATUS_OK && !converts) status = session_check(session, rollout, name, err);
+    if (status == STATUS_OK) status = session_check(session, rollout, name, err);
     return status == STATUS_OK ? load_model(session, &wanted, err) : status;
 }

@@ -14,7 +14,6 @@ typedef struct SessionOptions {
     const char *device;     // "auto", "cpu", ..; NULL: auto
     int threads;            // 0: all that the machine has
     bool raw;               // use the weights of the optimiser, not their moving average
-    bool convert;           // session_open_for: a model with bodies takes any file without them
 } SessionOptions;
 
 typedef struct Session {

@@ -4,39 +4,6 @@
 
 #include <math.h>
 
-enum { RED = 3, BLUE = 5 }; // numbers of the blocks' bodies
-
-#define RUN(file, ...)                                                                                                 \
-    do {                                                                                                               \
-        Error run_err;                                                                                                 \
-        EditReport run_report;                                                                                         \
-        assert_status_ok(edit_scene_apply(file, EDITS(__VA_ARGS__), 0, &run_report, &run_err), run_err);               \
-    } while (0)
-
-// The scene of edit_scene.h as a model with bodies would have written it.
-static RolloutFile scene(void) {
-    RolloutFile file = edit_scene();
-    RolloutSet *now = &file.sets[0];
-    rollout_file_free(&(RolloutFile){.set_count = 1, .sets = {file.sets[1]}});
-    file.sets[1] = (RolloutSet){0};
-    file.set_count = 1;
-    motion_field_free(&file.motion);
-    file.has_motion = false;
-    now->before = malloc(ALL * 12);
-    now->body = malloc(ALL * 4);
-    for (size_t i = 0; i < ALL; i++) {
-        uint8_t rgb[3];
-        edit_scene_place(i, true, now->before + 3 * i, rgb);
-        now->body[i] = i < FLOOR ? -1 : i < FLOOR + BLOCK ? RED : BLUE;
-    }
-    return file;
-}
-
-static void free_labels(RolloutFile *file) {
-    free(file->sets[0].labels);
-    file->sets[0].labels = NULL;
-}
-
 // Flags tell the same as bodies.
 static void assert_flags(const RolloutFile *file) {
     for (size_t i = 0; i < file->sets[0].N; i++) assert_int_equal(file->sets[0].moving[i], file->sets[0].body[i] >= 0);
@@ -68,7 +35,7 @@ static const double red_place[3] = {-0.425, 0.075, 0.275}, blue_place[3] = {0.47
 
 static void test_remove(void **state) {
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "remove: {label: red}");
     assert_int_equal(file.sets[0].N, FLOOR + BLOCK);
     assert_body(&file, FLOOR, BLOCK, BLUE, blue_place, velocity);
@@ -76,7 +43,7 @@ static void test_remove(void **state) {
     assert_int_equal(file.sets[0].N, BLOCK);
     assert_body(&file, 0, BLOCK, BLUE, blue_place, velocity);
     rollout_file_free(&file);
-    file = scene();
+    file = edit_scene();
     RUN(&file, "keep: {moving: true}");
     assert_int_equal(file.sets[0].N, 2 * BLOCK);
     assert_body(&file, 0, BLOCK, RED, red_place, velocity);
@@ -88,14 +55,19 @@ static void test_remove(void **state) {
 static void test_places(void **state) {
     const double x = red_place[0], y = red_place[1], z = red_place[2];
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "move: {label: red, by: [0, 0.5, 1]}");
     assert_body(&file, FLOOR, BLOCK, RED, (double[]){x, y + 0.5, z + 1}, velocity);
     RUN(&file, "rotate: {label: red, axis: [0, 0, 1], angle: 90}");
     assert_body(&file, FLOOR, BLOCK, RED, (double[]){x, y + 0.5, z + 1}, (double[]){0, 0.1, 0});
     RUN(&file, "scale: {label: red, factor: 2}");
     assert_body(&file, FLOOR, BLOCK, RED, (double[]){x, y + 0.5, z + 1}, (double[]){0, 0.2, 0});
+    assert_close(file.sets[0].positions[3 * FLOOR], x + 0.15, 1e-5, 0); // the corner, turned and twice as far
+    assert_close(file.sets[0].radius[FLOOR], 0.12, 1e-6, 0);
+    assert_close(file.sets[0].radius[0], 0.06, 1e-6, 0);
     assert_body(&file, FLOOR + BLOCK, BLOCK, BLUE, blue_place, velocity);
+    RUN(&file, "rotate: {label: blue, axis: [0, 0, 2], angle: -90, about: [0, 0, 0]}");
+    assert_body(&file, FLOOR + BLOCK, BLOCK, BLUE, (double[]){y, -blue_place[0], z}, (double[]){0, -0.1, 0});
     assert_flags(&file);
     rollout_file_free(&file);
 }
@@ -104,7 +76,7 @@ static void test_places(void **state) {
 static void test_parts(void **state) {
     const double z = red_place[2];
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "move: {label: red, height: {above: 0.28}, by: [0, 1, 0]}",
         "remove: {label: blue, height: {above: 0.28}}");
     assert_body(&file, FLOOR, BLOCK / 2, RED, (double[]){-0.425, 0.075, z - 0.05}, velocity);
@@ -119,7 +91,7 @@ static void test_parts(void **state) {
 static void test_copy(void **state) {
     const double x = red_place[0], y = red_place[1], z = red_place[2];
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "copy: {label: [red, blue], by: [0, 0, 1], count: 2}",
         "copy: {box: {min: [-1, -1, -1], max: [-0.85, -0.85, 1]}, by: [0, 0, -1]}");
     assert_body(&file, FLOOR, BLOCK, RED, red_place, velocity);
@@ -136,7 +108,7 @@ static void test_copy(void **state) {
 // The velocity is added; with `replace` it is the only one, and gravity bends the way.
 static void test_throw(void **state) {
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "throw: {label: red, velocity: [0, 2, 4]}");
     assert_body(&file, FLOOR, BLOCK, RED, red_place, (double[]){0.1, 0.1, 0.2});
     RUN(&file, "throw: {label: red, velocity: [0, 2, 0], gravity: [0, 0, -8], replace: true}");
@@ -157,7 +129,7 @@ static void rest(RolloutFile *file, size_t first, size_t count) {
 // What stood still becomes a body per label, also with a velocity of 0 that replaces another.
 static void test_throw_from_rest(void **state) {
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     rest(&file, FLOOR, 2 * BLOCK);
     RUN(&file, "throw: {label: [red, blue], velocity: [0, 0, 0]}"); // no motion is added to none
     assert_int_equal(bodies_with(&file, -1), ALL);
@@ -169,9 +141,9 @@ static void test_throw_from_rest(void **state) {
     assert_flags(&file);
     rollout_file_free(&file);
 
-    file = scene(); // without labels, one for all
+    file = edit_scene(); // without labels, one for all
     rest(&file, FLOOR, 2 * BLOCK);
-    free_labels(&file);
+    edit_scene_drop_labels(&file);
     RUN(&file, "throw: {height: {above: 0.1}, velocity: [0, 0, 2]}");
     assert_int_equal(bodies_with(&file, 0), 2 * BLOCK);
     rollout_file_free(&file);
@@ -181,7 +153,7 @@ static void test_throw_from_rest(void **state) {
 static void test_throw_a_body_with_still_particles(void **state) {
     const double angle = 0.2, c = cos(angle), s = sin(angle);
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     float *before = file.sets[0].before, turned[3 * BLOCK];
     for (size_t i = FLOOR; i < FLOOR + BLOCK; i++) {
         const float *p = file.sets[0].positions + 3 * i;
@@ -209,7 +181,7 @@ static void test_compose(void **state) {
     Error err;
     EditReport report;
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/other.h5", folder);
     assert_status_ok(rollout_file_write(&file, path, &err), err);
@@ -232,7 +204,7 @@ static void test_compose(void **state) {
 // Labels and looks are of no account to bodies.
 static void test_looks(void **state) {
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     RUN(&file, "recolour: {label: red, like: {label: blue}}", "cluster: {}", "label: {moving: true, as: both}");
     assert_body(&file, FLOOR, BLOCK, RED, red_place, velocity);
     assert_body(&file, FLOOR + BLOCK, BLOCK, BLUE, blue_place, velocity);
@@ -246,7 +218,7 @@ static void test_step(void **state) {
     EditReport report;
     (void)state;
     for (size_t step = 1; step <= 2; step++) {
-        RolloutFile file = scene();
+        RolloutFile file = edit_scene();
         edit_scene_steps(&file);
         for (size_t i = FLOOR; i < ALL; i++) file.positions[3 * i + 1] += 0.5f; // step 1 alone
         assert_status_ok(edit_scene_apply(&file, EDITS("remove: {label: blue}"), step, &report, &err), err);
@@ -261,7 +233,7 @@ static void test_wrong(void **state) {
     Error err;
     EditReport report;
     (void)state;
-    RolloutFile file = scene();
+    RolloutFile file = edit_scene();
     assert_status_error(
         edit_scene_apply(&file, EDITS("throw: {label: 1, velocity: [0, 0, 1], gravity: [0, 0, -9]}"), 0, &report, &err),
         STATUS_BAD_INPUT, err, "gravity is allowed only with `replace: true`");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scene to edit: a floor of 20 x 20 points 0.1 m apart at z = 0, and two blocks of 4 x 4 x 4 points 0.05 m apart that
-// moved by 0.1 m along x since the past set, which is known at each point of theirs. Labels 0 background, 1 red, 2
-// blue, in the present set alone.
+// were 0.1 m less far along x one time step ago: the bodies RED and BLUE. Labels 0 background, 1 red, 2 blue.
 #ifndef VPD_TESTS_EDIT_SCENE_H
 #define VPD_TESTS_EDIT_SCENE_H
 
@@ -9,7 +8,7 @@
 #include "edit/edit.h"
 #include "tests/test.h"
 
-enum { FLOOR = 400, BLOCK = 64, ALL = FLOOR + 2 * BLOCK, FEATURES = 3 };
+enum { FLOOR = 400, BLOCK = 64, ALL = FLOOR + 2 * BLOCK, FEATURES = 3, RED = 3, BLUE = 5 };
 
 static inline void edit_scene_place(size_t i, bool past, float p[3], uint8_t rgb[3]) {
     bool red = i < FLOOR + BLOCK;
@@ -25,50 +24,32 @@ static inline void edit_scene_place(size_t i, bool past, float p[3], uint8_t rgb
     rgb[0] = red ? 200 : 10, rgb[1] = 20, rgb[2] = red ? 10 : 200;
 }
 
-// `first` leaves out some rows, so that the past set has other rows than the present one.
-static inline RolloutSet edit_scene_set(bool past, size_t first) {
-    size_t n = ALL - first;
-    RolloutSet set = {.N = n, .D = FEATURES};
-    set.positions = malloc(n * 12);
-    set.features = malloc(n * FEATURES * 4);
-    set.colour = malloc(n * 3);
-    set.moving = malloc(n);
-    for (size_t i = 0; i < n; i++) {
-        edit_scene_place(first + i, past, set.positions + 3 * i, set.colour + 3 * i);
-        for (size_t d = 0; d < FEATURES; d++) set.features[FEATURES * i + d] = (float)(first + i) + 0.25f * (float)d;
-        set.moving[i] = first + i >= FLOOR;
+static inline RolloutSet edit_scene_set(void) {
+    RolloutSet set = {.N = ALL, .D = FEATURES};
+    set.positions = malloc(ALL * 12);
+    set.features = malloc(ALL * FEATURES * 4);
+    set.colour = malloc(ALL * 3);
+    set.radius = malloc(ALL * 4);
+    set.labels = malloc(ALL * 2);
+    set.before = malloc(ALL * 12);
+    set.body = malloc(ALL * 4);
+    set.moving = malloc(ALL);
+    for (size_t i = 0; i < ALL; i++) {
+        size_t kind = i < FLOOR ? 0 : i < FLOOR + BLOCK ? 1 : 2;
+        edit_scene_place(i, true, set.before + 3 * i, set.colour + 3 * i);
+        edit_scene_place(i, false, set.positions + 3 * i, set.colour + 3 * i);
+        for (size_t d = 0; d < FEATURES; d++) set.features[FEATURES * i + d] = (float)i + 0.25f * (float)d;
+        set.radius[i] = 0.06f;
+        set.labels[i] = (uint16_t)kind;
+        set.body[i] = (int32_t[]){-1, RED, BLUE}[kind];
+        set.moving[i] = kind > 0;
     }
     return set;
 }
 
-// Of the blocks, last particle first, with a gradient of 0.01, 0.02, ..
-static inline MotionField edit_scene_motion(void) {
-    MotionField field;
-    Error err;
-    assert_status_ok(motion_field_create(2 * BLOCK, &field, &err), err);
-    for (size_t i = 0; i < field.count; i++) {
-        uint8_t rgb[3];
-        edit_scene_place(ALL - 1 - i, false, field.position + 3 * i, rgb);
-        for (size_t c = 0; c < 3; c++) field.colour[3 * i + c] = (float)rgb[c] / 255;
-        field.motion[3 * i] = 0.1f;
-        for (size_t k = 0; k < 9; k++) field.gradient[9 * i + k] = 0.01f * (float)(k + 1);
-    }
-    return field;
-}
-
 static inline RolloutFile edit_scene(void) {
-    RolloutFile file = {.set_count = 2, .time_step = 0.05, .V = 1, .camera_frames = 1, .H = 48, .W = 64};
+    RolloutFile file = {.set_count = 1, .sets = {edit_scene_set()}, .time_step = 0.05, .V = 1, .camera_frames = 1, .H = 48, .W = 64};
     const double eye[3] = {0, -3, 2}, target[3] = {0, 0, 0.2}, up[3] = {0, 0, 1};
-    file.sets[0] = edit_scene_set(false, 0);
-    file.sets[1] = edit_scene_set(true, 3);
-    file.motion = edit_scene_motion();
-    file.has_motion = true;
-    file.sets[0].labels = calloc(ALL, 2);
-    file.sets[0].radius = malloc(ALL * 4);
-    for (size_t i = 0; i < ALL; i++) {
-        file.sets[0].radius[i] = 0.06f;
-        file.sets[0].labels[i] = i < FLOOR ? 0 : i < FLOOR + BLOCK ? 1 : 2;
-    }
     file.time = calloc(1, sizeof(double));
     file.intrinsics = malloc(9 * sizeof(double));
     file.world_from_camera = malloc(16 * sizeof(double));
@@ -93,6 +74,11 @@ static inline void edit_scene_steps(RolloutFile *file) {
     }
 }
 
+static inline void edit_scene_drop_labels(RolloutFile *file) {
+    free(file->sets[0].labels);
+    file->sets[0].labels = NULL;
+}
+
 // Applies the edits, a text each, up to NULL.
 static inline Status edit_scene_apply(RolloutFile *file, const char *const *edits, size_t step, EditReport *report,
                                       Error *err) {
@@ -108,6 +94,20 @@ static inline Status edit_scene_apply(RolloutFile *file, const char *const *edit
     return status;
 }
 #define EDITS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#define RUN(file, ...)                                                                                                 \
+    do {                                                                                                               \
+        Error run_err;                                                                                                 \
+        EditReport run_report;                                                                                         \
+        assert_status_ok(edit_scene_apply(file, EDITS(__VA_ARGS__), 0, &run_report, &run_err), run_err);               \
+    } while (0)
+
+// Particles of a set whose colour is that of a block: 0 red, 2 blue.
+static inline size_t edit_scene_coloured(const RolloutSet *set, int channel) {
+    size_t sum = 0;
+    for (size_t i = 0; i < set->N; i++) sum += set->colour[3 * i + (size_t)channel] == 200;
+    return sum;
+}
 
 static inline size_t edit_scene_labelled(const RolloutSet *set, int label) {
     size_t count = 0;

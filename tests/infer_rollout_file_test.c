@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-enum { N = 7, D = 5, K = 11, STEPS = 3, V = 2 };
+enum { N = 7, D = 5, STEPS = 3, V = 2 };
 
 static float *floats(size_t count, float first) {
     float *out = malloc(count * sizeof *out);
@@ -35,8 +35,6 @@ static RolloutSet make_set(size_t n, float first) {
     set.positions = floats(3 * n, first);
     set.features = floats(D * n, first + 1);
     set.colour = bytes(3 * n, 9, 251);
-    set.radius = floats(n, 0.125f);
-    set.moving = bytes(n, 0, 2);
     set.labels = calloc(n, sizeof *set.labels);
     set.labels[n - 1] = 40000;
     return set;
@@ -46,19 +44,11 @@ static RolloutSet make_set(size_t n, float first) {
 static void make_bodies(RolloutSet *now) {
     now->before = floats(3 * now->N, -1);
     now->body = malloc(now->N * sizeof *now->body);
+    now->moving = malloc(now->N);
     for (size_t i = 0; i < now->N; i++) {
         now->body[i] = i % 3 ? -1 : i % 2 ? 2 : ROLLOUT_BODIES_MAX - 1;
         now->moving[i] = i % 3 == 0;
     }
-}
-
-static void make_motion(RolloutFile *r) {
-    Error err;
-    assert_status_ok(motion_field_create(K, &r->motion, &err), err);
-    for (size_t i = 0; i < 18 * K; i++) r->motion.position[i] = 0.5f - 0.125f * (float)i; // all but bodies
-    for (size_t i = 0; i < 3 * K; i++) r->motion.colour[i] = (float)(7 * i) / 255;
-    r->motion_owner = ties(K);
-    r->has_motion = true;
 }
 
 static void make_cameras(RolloutFile *r) {
@@ -79,10 +69,10 @@ static void make_cameras(RolloutFile *r) {
 static RolloutFile make_rollout(void) {
     RolloutFile r = {.set_count = 2, .steps = STEPS, .time_step = 0.125, .background = {0.25f, 0.5f, 0.75f}};
     r.sets[0] = make_set(N, 0);
+    r.sets[0].radius = floats(N, 0.125f);
     make_bodies(&r.sets[0]);
     r.sets[1] = make_set(N + 2, 3);
     r.sets[1].ties = ties(N + 2);
-    make_motion(&r);
     r.positions = floats(STEPS * N * 3, 5);
     r.features = floats(STEPS * N * D, -5);
     r.time = malloc((STEPS + 1) * sizeof(double));
@@ -106,23 +96,20 @@ static void assert_set_equal(const RolloutSet *a, const RolloutSet *b) {
     assert_memory_equal(a->positions, b->positions, a->N * 12);
     assert_memory_equal(a->features, b->features, a->N * a->D * 4);
     assert_memory_equal(a->colour, b->colour, a->N * 3);
-    assert_memory_equal(a->radius, b->radius, a->N * 4);
-    assert_memory_equal(a->moving, b->moving, a->N);
     assert_memory_equal(a->labels, b->labels, a->N * 2);
     assert_true(!a->ties == !b->ties);
     if (a->ties) assert_memory_equal(a->ties, b->ties, a->N * 4);
-    assert_true(!a->before == !b->before && !a->body == !b->body);
+    assert_true(!a->radius == !b->radius && !a->before == !b->before && !a->body == !b->body);
+    assert_true(!a->body == !a->moving && !b->body == !b->moving);
+    if (a->radius) assert_memory_equal(a->radius, b->radius, a->N * 4);
     if (a->before) assert_memory_equal(a->before, b->before, a->N * 12);
     if (a->body) assert_memory_equal(a->body, b->body, a->N * 4);
+    if (a->moving) assert_memory_equal(a->moving, b->moving, a->N);
 }
 
 static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
     assert_int_equal(a->set_count, b->set_count);
     for (int i = 0; i < a->set_count; i++) assert_set_equal(a->sets + i, b->sets + i);
-    assert_true(a->has_motion && b->has_motion);
-    assert_int_equal(a->motion.count, b->motion.count);
-    assert_memory_equal(a->motion.position, b->motion.position, K * MOTION_FIELD_WIDTH * 4);
-    assert_memory_equal(a->motion_owner, b->motion_owner, K * 4);
     assert_int_equal(a->steps, b->steps);
     assert_memory_equal(a->positions, b->positions, STEPS * N * 12);
     assert_memory_equal(a->features, b->features, STEPS * N * D * 4);
@@ -164,29 +151,13 @@ static void test_round_trip(void **state) {
     assert_rollout_equal(&written, &read);
     free(text);
     rollout_file_free(&read);
+    assert_status_ok(rollout_file_copy(&written, &read, &err), err); // it has memory of its own
     rollout_file_free(&written);
-    test_remove_folder(folder);
-}
-
-// Nothing that moves is not the same as motion that nobody knows; and a copy has memory of its own.
-static void test_no_motion(void **state) {
-    (void)state;
-    char folder[64], path[128];
-    Error err;
-    test_make_folder(folder);
-    snprintf(path, sizeof path, "%s/out.h5", folder);
-    for (int known = 0; known < 2; known++) {
-        RolloutFile written = make_rollout(), copy, read;
-        motion_field_free(&written.motion);
-        written.has_motion = known;
-        assert_status_ok(rollout_file_copy(&written, &copy, &err), err);
-        rollout_file_free(&written);
-        assert_status_ok(rollout_file_write(&copy, path, &err), err);
-        assert_status_ok(rollout_file_read(path, &read, &err), err);
-        assert_true(read.has_motion == known && read.motion.count == 0 && !read.motion_owner);
-        rollout_file_free(&read);
-        rollout_file_free(&copy);
-    }
+    assert_status_ok(rollout_file_write(&read, path, &err), err);
+    assert_status_ok(rollout_file_read(path, &written, &err), err);
+    assert_rollout_equal(&written, &read);
+    rollout_file_free(&read);
+    rollout_file_free(&written);
     test_remove_folder(folder);
 }
 
@@ -199,8 +170,8 @@ static void test_ties_of_changed_files(void **state) {
     float x = 7;
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/out.h5", folder);
-    const char *const changed[] = {"now/colour", "now/positions", "past/positions", "motion/positions", NULL};
-    for (int i = 0; i < 5; i++) {
+    const char *const changed[] = {"now/colour", "now/positions", "past/positions", NULL};
+    for (int i = 0; i < 4; i++) {
         RolloutFile written = make_rollout(), read;
         assert_status_ok(rollout_file_write(&written, path, &err), err);
         hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -214,7 +185,6 @@ static void test_ties_of_changed_files(void **state) {
         H5Fclose(file);
         assert_status_ok(rollout_file_read(path, &read, &err), err);
         assert_int_equal(read.sets[1].ties != NULL, i == 0);
-        assert_int_equal(read.motion_owner != NULL, i == 0);
         rollout_file_free(&read);
         rollout_file_free(&written);
     }
@@ -252,7 +222,6 @@ static void spoil_position(RolloutFile *r) { r->sets[0].positions[4] = NAN; }
 static void spoil_rollout(RolloutFile *r) { r->positions[7] = INFINITY; }
 static void spoil_feature(RolloutFile *r) { r->sets[1].features[2] = NAN; }
 static void spoil_radius(RolloutFile *r) { r->sets[0].radius[1] = 0; }
-static void spoil_moving(RolloutFile *r) { r->sets[1].moving[1] = 2; }
 static void spoil_before(RolloutFile *r) { r->sets[0].before[5] = NAN; }
 static void spoil_body(RolloutFile *r) { r->sets[0].body[6] = ROLLOUT_BODIES_MAX; }
 static void spoil_still(RolloutFile *r) { r->sets[0].body[1] = -2; }
@@ -272,9 +241,6 @@ static void spoil_stride(RolloutFile *r) { r->frame_stride = -1; }
 static void spoil_background(RolloutFile *r) { r->background[1] = NAN; }
 static void spoil_features(RolloutFile *r) { r->sets[1].D = D - 1; }
 static void spoil_ties(RolloutFile *r) { r->sets[1].ties[3] = N; }
-static void spoil_owner(RolloutFile *r) { r->motion_owner[0] = UINT32_MAX; }
-static void spoil_motion(RolloutFile *r) { r->motion.motion[2] = NAN; }
-static void spoil_gradient(RolloutFile *r) { r->motion.gradient[8] = INFINITY; }
 
 static void test_wrong_values(void **state) {
     (void)state;
@@ -286,7 +252,6 @@ static void test_wrong_values(void **state) {
         {spoil_rollout, "/rollout/positions: expected finite"},
         {spoil_feature, "/past/features: expected finite"},
         {spoil_radius, "/now/radius: expected lengths above 0"},
-        {spoil_moving, "/past/moving: expected 0 or 1"},
         {spoil_before, "/now/before: expected finite"},
         {spoil_body, "/now/body: expected -1 to 16777215, found 16777216"},
         {spoil_still, "/now/body: expected -1 to 16777215, found -2"},
@@ -298,11 +263,8 @@ static void test_wrong_values(void **state) {
         {spoil_size, "/cameras/size: expected sides"},
         {spoil_stride, "frame_stride: expected a number"},
         {spoil_background, "/background: expected finite"},
-        {spoil_features, "expected 5 features as in now, found 4"},
+        {spoil_features, "/past/features: expected 5 features as in now, found 4"},
         {spoil_ties, "/past/ties: expected indices of the 7 present particles, found 7"},
-        {spoil_owner, "/motion/owner: expected indices of the 7 present particles, found 4294967295"},
-        {spoil_motion, "/motion/motion: expected finite"},
-        {spoil_gradient, "/motion/gradient: expected finite"},
     };
     char folder[64], path[128];
     test_make_folder(folder);
@@ -361,12 +323,9 @@ static void change_file(const char *path, int what) {
     }
     if (what == 6) H5Adelete(file, "time_step");
     if (what == 7) replace_array(file, "past/ties", H5T_NATIVE_UINT32, 1, (hsize_t[]){N});
-    if (what == 8) replace_array(file, "motion/owner", H5T_NATIVE_INT32, 1, (hsize_t[]){K});
-    if (what == 9) replace_array(file, "motion/gradient", H5T_NATIVE_FLOAT, 2, (hsize_t[]){K, 3});
-    if (what == 10) H5Ldelete(file, "motion/colour", H5P_DEFAULT);
-    if (what == 11) replace_array(file, "now/body", H5T_NATIVE_INT32, 1, (hsize_t[]){N - 1});
-    if (what == 12) replace_array(file, "now/before", H5T_NATIVE_FLOAT, 2, (hsize_t[]){N, 2});
-    if (what == 13) set_version(file, ROLLOUT_MAJOR + 1);
+    if (what == 8) replace_array(file, "now/body", H5T_NATIVE_INT32, 1, (hsize_t[]){N - 1});
+    if (what == 9) replace_array(file, "now/before", H5T_NATIVE_FLOAT, 2, (hsize_t[]){N, 2});
+    if (what == 10) set_version(file, ROLLOUT_MAJOR + 1);
     H5Fclose(file);
 }
 
@@ -381,12 +340,9 @@ static void test_wrong_structure(void **state) {
         "/background: expected an object of this file",
         "expected the attribute time_step",
         "/past/ties: expected u32 [N] = [9], found u32 [7]",
-        "/motion/owner: expected u32",
-        "/motion/gradient: expected f32 [rows,9] = [11,9], found f32 [11,3]",
-        "/motion/colour: expected",
         "/now/body: expected i32 [N] = [7], found i32 [6]",
         "/now/before: expected f32 [N,3] = [7,3], found f32 [7,2]",
-        "expected format version 1.x to 2.x, found 3.0; use a newer vpd"};
+        "expected format version 1.x to 3.x, found 4.0; use a newer vpd"};
     char folder[64], path[128];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/bad.h5", folder);
@@ -398,6 +354,37 @@ static void test_wrong_structure(void **state) {
         assert_status_error(rollout_file_read(path, &read, &err), STATUS_BAD_INPUT, err, words[i]);
         rollout_file_free(&good);
     }
+    test_remove_folder(folder);
+}
+
+// Files of earlier versions: those of models with moving nodes say what they are, others are read.
+static void test_earlier(void **state) {
+    static const char gone[] = "earlier.h5: made by a model of an earlier version with moving nodes, which is gone; make "
+                               "it again with \"vpd rollout\"";
+    char folder[64], path[128];
+    Error err;
+    (void)state;
+    RolloutFile written = make_rollout(), read;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/earlier.h5", folder);
+    assert_status_ok(rollout_file_note(&written, "delete label 2", &err), err);
+    assert_status_ok(rollout_file_write(&written, path, &err), err);
+    for (int motion = 0; motion < 2; motion++) {
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        if (motion) H5Gclose(H5Gcreate2(file, "motion", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        for (uint32_t major = 1; major <= 2; major++) {
+            set_version(file, major);
+            H5Fclose(file);
+            if (major == 2 && !motion) {
+                assert_status_ok(rollout_file_read(path, &read, &err), err);
+                assert_rollout_equal(&written, &read);
+                rollout_file_free(&read);
+            } else assert_status_error(rollout_file_read(path, &read, &err), STATUS_BAD_INPUT, err, gone);
+            file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        }
+        H5Fclose(file);
+    }
+    rollout_file_free(&written);
     test_remove_folder(folder);
 }
 
@@ -453,11 +440,11 @@ static void test_full_disk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_no_motion),
         cmocka_unit_test(test_ties_of_changed_files),
         cmocka_unit_test(test_least),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_wrong_structure),
+        cmocka_unit_test(test_earlier),
         cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_full_disk),
     };
