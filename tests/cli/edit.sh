@@ -15,11 +15,6 @@ expect 0 "  - remove: {label: \"object 0\"}" "" "$VPD" edit "$folder/a.h5" --sho
 expect 0 "s for the edits" "" "$VPD" edit -q "$in" --step 2 --do "throw: {moving: true, velocity: [0, 0, 2]}" --time -o "$folder/b.h5"
 expect 0 "  # at step 2 of a rollout (--step 2):" "" "$VPD" edit "$folder/b.h5" --show-history
 
-# What past sets and seen motion belong to stands in the files.
-for file in "$in" "$folder/a.h5" "$folder/b.h5"; do
-  expect 0 "ties             no" "" "$VPD" inspect "$file"
-done
-
 # The result goes into rollout and render as it is, and is edited again.
 expect 0 "2 steps" "*" "$VPD" rollout -q "$run" "$folder/a.h5" --steps 2 --threads 1 -o "$folder/a2.h5"
 expect 0 "3 frames" "*" "$VPD" render -q "$folder/a2.h5" --views 0 --no-truth --size 16x16 --threads 1 -o "$folder/a2.gif"
@@ -49,14 +44,6 @@ expect 0 "2 edits (episode" "copy: " "$VPD" edit "$in" --do "copy: {label: objec
 expect 0 "1 edit (episode" "of 2 labels" "$VPD" edit "$folder/two.h5" --do "remove: {label: object 0 copy}" -o "$folder/none.h5"
 "$VPD" edit "$folder/none.h5" --show-labels | grep -q "copy" && fail "a copy is still there"
 
-# Files of format 1.x are converted, by their checkpoint.
-old=$VPD_SOURCE/tests/reference/rollout_1
-expect 0 "1 step of" "*" "$VPD" rollout -q "$old/model.h5" "$old/rollout_1_0.h5" --steps 0 --threads 1 -o "$folder/converted.h5"
-"$VPD" inspect "$folder/converted.h5" | grep -q "_points" && fail "a converted file has bodies in place of points"
-expect 0 "cloud_points     1479" "" "$VPD" inspect "$old/rollout_1_0.h5"
-expect 0 "1 edit (episode" "*" "$VPD" edit -q "$old/rollout_1_1.h5" --checkpoint "$old/model.h5" --do "move: {label: 1, by: [0, 0, 1]}" -o "$folder/moved.h5"
-expect 0 "1 edit (episode" "*" "$VPD" edit -q "$folder/moved.h5" --do "compose: {file: $folder/converted.h5}" -o "$folder/composed.h5"
-
 # Wrong input.
 wrong_edit() { # WORDS ARGUMENTS...
   local words=$1
@@ -79,6 +66,4 @@ wrong_edit "cannot open" "$in" --do "compose: {file: $folder/absent.h5}" -o "$fo
 wrong_edit 'expected a rollout (format "vpd-rollout"), found a data set' "$data" --do "remove: {label: 1}" -o "$folder/x.h5"
 expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --episode 2 --steps 1 --raw --threads 1 -o "$folder/raw.h5"
 wrong_edit "another model made them" "$in" --do "compose: {file: $folder/raw.h5}" -o "$folder/x.h5"
-wrong_edit "its checkpoint model.h5 does not exist; give the checkpoint with --checkpoint" "$old/rollout_1_0.h5" --do "remove: {label: 1}" -o "$folder/x.h5"
-wrong_edit "another model made it" "$folder/moved.h5" --do "compose: {file: $old/rollout_1_0.h5}" -o "$folder/x.h5"
 finish

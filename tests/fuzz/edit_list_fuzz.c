@@ -10,32 +10,29 @@
 enum { N = 24 };
 
 static void add_bodies(RolloutSet *now) {
-    now->before = malloc(12 * N), now->body = malloc(4 * N);
+    now->before = malloc(12 * N), now->body = malloc(4 * N), now->moving = malloc(N);
     memcpy(now->before, now->positions, 12 * N);
     for (int i = 0; i < N; i++) now->body[i] = i % 5 - 1;
     for (int i = 0; i < N; i++) now->moving[i] = now->body[i] >= 0;
 }
 
-// With a past set and motion, or with rigid bodies.
+// With a past set, or with rigid bodies.
 static RolloutFile small_scene(bool bodies) {
     RolloutFile file = {.set_count = bodies ? 1 : 2, .time_step = 0.1, .frame_stride = 1};
     for (int k = 0; k < file.set_count; k++) {
         RolloutSet *set = &file.sets[k];
         *set = (RolloutSet){.N = N, .D = 1};
         set->positions = malloc(12 * N), set->features = calloc(N, 4);
-        set->colour = calloc(N, 3), set->moving = calloc(N, 1);
-        set->labels = calloc(N, 2), set->radius = malloc(4 * N);
+        set->colour = calloc(N, 3), set->labels = calloc(N, 2);
         for (int i = 0; i < N; i++) {
             const float p[3] = {(float)(i % 4), (float)(i / 4 % 3), i < 12 ? 0 : 1};
             memcpy(set->positions + 3 * i, p, sizeof p);
-            set->radius[i] = 1;
             set->labels[i] = i / 8;
         }
     }
-    Error err;
+    file.sets[0].radius = malloc(4 * N);
+    for (int i = 0; i < N; i++) file.sets[0].radius[i] = 1;
     if (bodies) add_bodies(&file.sets[0]);
-    file.has_motion = !bodies && motion_field_create(N / 2, &file.motion, &err) == STATUS_OK;
-    for (size_t i = 0; i < 3 * file.motion.count; i++) file.motion.position[i] = file.sets[0].positions[i];
     file.time = calloc(1, sizeof *file.time);
     return file;
 }

@@ -13,21 +13,16 @@ static const HostileItem items[] = {
     {"past", 0, 0, {0}},
     {"rollout", 0, 0, {0}},
     {"cameras", 0, 0, {0}},
-    {"motion", 0, 0, {0}},
     {"now/positions", H5_F32, 2, {4, 3}},
     {"now/features", H5_F32, 2, {4, 2}},
     {"now/colour", H5_U8, 2, {4, 3}},
     {"now/radius", H5_F32, 1, {4}},
-    {"now/moving", H5_U8, 1, {4}},
     {"now/labels", H5_U16, 1, {4}},
+    {"now/before", H5_F32, 2, {4, 3}},
+    {"now/body", H5_I32, 1, {4}},
     {"past/positions", H5_F32, 2, {3, 3}},
     {"past/features", H5_F32, 2, {3, 2}},
     {"past/ties", H5_U32, 1, {3}},
-    {"motion/positions", H5_F32, 2, {5, 3}},
-    {"motion/colour", H5_U8, 2, {5, 3}},
-    {"motion/motion", H5_F32, 2, {5, 3}},
-    {"motion/gradient", H5_F32, 2, {5, 9}},
-    {"motion/owner", H5_U32, 1, {5}},
     {"rollout/positions", H5_F32, 3, {2, 4, 3}},
     {"rollout/features", H5_F32, 3, {2, 4, 2}},
     {"time", H5_F64, 1, {3}},
@@ -39,16 +34,14 @@ static const HostileItem items[] = {
     {"bounds", H5_F64, 2, {2, 3}},
     {"edit_history", H5_U8, 1, {5}},
     {"label_names", H5_U8, 1, {5}},
-    {"now/before", H5_F32, 2, {4, 3}},
-    {"now/body", H5_I32, 1, {4}},
 };
 
 static double sound_value(const char *path, size_t i) {
     if (strstr(path, "world_from_camera")) return i % 16 % 5 == 0;
     if (strstr(path, "intrinsics")) return i % 9 % 4 == 0 ? 10 : 0;
     if (strstr(path, "size")) return 8;
-    if (strstr(path, "ties") || strstr(path, "owner")) return (double)(i % 4);
-    if (strstr(path, "moving") || strstr(path, "heldout")) return (double)(i % 2);
+    if (strstr(path, "ties")) return (double)(i % 4);
+    if (strstr(path, "heldout")) return (double)(i % 2);
     return (double)(1 + i);
 }
 
