@@ -167,8 +167,8 @@ vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err);
 // Forgets the steps behind `step`.
 vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
 
-// Sets the particles' positions (N,3), finite, at one step. The next step of the model reads the last `history` steps,
-// so moving particles at the step before the last changes their velocity. Other steps do not change.
+// Sets the particles' positions (N,3), finite, at one step. The next step of the model reads the last two steps, so moving
+// particles at the step before the last changes their velocity. Other steps do not change.
 vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *positions, size_t count, vpd_error *err);
 
 // ---- edits: docs/editing.md has every edit and selection
@@ -180,8 +180,8 @@ typedef struct vpd_edit_report {
     size_t applied, skipped; // edits; those with `if_empty: skip` that selected nothing
 } vpd_edit_report;
 
-// Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, the states before it what the model has
-// seen (its past input sets, whose points go along with the particles), and the steps behind it are forgotten.
+// Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, with the velocities that it has, and the
+// steps behind it are forgotten.
 // `edits` is YAML: one edit, a list of them, or such a list with its version:
 //     "remove: {label: object 0}"      "- cluster: {}\n- copy: {label: cluster 1, by: [0.5, 0, 0]}\n"
 // Files that it names lie in `folder` (NULL: the working folder). Each edit is noted in the scene's history, which
@@ -197,10 +197,9 @@ vpd_status vpd_scene_edit(vpd_scene *scene, size_t step, const char *edits, cons
 vpd_status vpd_scene_append(vpd_scene *scene, size_t step, const vpd_scene *other, size_t other_step,
                             const double by[3], const char *label, vpd_edit_report *report, vpd_error *err);
 
-// Gives the particles labels (N) of the caller's, 0 = background; what the model has seen before them gets those of the
-// particles that it belongs to. `names` has one line per label, that of label 0 first ("background\ncup\n"); NULL: the
-// names are kept. Steps are kept. Labels by clustering are an edit, "cluster: {}"; vpd_scene_get_particles and
-// vpd_scene_facts tell labels and names.
+// Gives the particles labels (N) of the caller's, 0 = background. `names` has one line per label, that of label 0 first
+// ("background\ncup\n"); NULL: the names are kept. Steps are kept. Labels by clustering are an edit, "cluster: {}";
+// vpd_scene_get_particles and vpd_scene_facts tell labels and names.
 vpd_status vpd_scene_set_labels(vpd_scene *scene, const uint16_t *labels, size_t count, const char *names,
                                 vpd_error *err);
 

@@ -53,8 +53,8 @@ static void fill_cases(Edited *out, const EditLabel *objects, int count) {
     c[2].name = "one object copied";
     add_edit(&c[2], "copy: {label: %d, by: [%.2f, %.2f, 0.1]}", objects[0].label,
              objects[0].centre[0] > 0 ? -0.55 : 0.55, objects[0].centre[1] > 0 ? -0.1 : 0.1);
-    c[3].name = "floor removed"; // moved far away: without any static particle, objects would fall too slowly
-    add_edit(&c[3], "move: {label: 0, by: [0, 0, -100]}");
+    c[3].name = "floor removed";
+    add_edit(&c[3], "remove: {label: 0}");
     c[4].name = count > 1 ? "16 objects" : "16 copies of one object";
     fill_grid(&c[4], objects, count);
 }

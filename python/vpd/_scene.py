@@ -368,7 +368,7 @@ class Scene(_Handle):
         return self
 
     def set_positions(self, positions: np.ndarray, step: int = -1) -> "Scene":
-        """Sets the positions of the particles at a step: (N, 3) metres. The next step reads the last `Model.history` steps, so
+        """Sets the positions of the particles at a step: (N, 3) metres. The next step reads the last two steps, so
         changing the positions of the step before the last changes the velocity. Returns itself."""
         positions = _array(positions, np.float32, (None, 3), "positions")
         self._change("vpd_scene_set_positions", self._index(step), positions.ctypes.data, len(positions))

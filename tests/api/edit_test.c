@@ -16,7 +16,7 @@ static vpd_scene *read_scene(vpd_model *model, const char *name) {
     return scene;
 }
 
-// Present particles and what the model makes of them: its steps come of past sets and clouds, too.
+// Present particles and what the model makes of them: its steps come of bodies, too.
 static void same_scenes(vpd_scene *a, vpd_scene *b) {
     vpd_error err = {0};
     vpd_particle_arrays x = world_particles(a, 0), y = world_particles(b, 0);
