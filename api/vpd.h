@@ -167,8 +167,8 @@ vpd_status vpd_scene_step(vpd_scene *scene, size_t steps, vpd_error *err);
 // Forgets the steps behind `step`.
 vpd_status vpd_scene_rewind(vpd_scene *scene, size_t step, vpd_error *err);
 
-// Sets the particles' positions (N,3), finite, at one step. The next step of the model reads the last two steps, so moving
-// particles at the step before the last changes their velocity. Other steps do not change.
+// Sets the particles' positions (N,3), finite, at one step. The next step of the model reads the last two steps, so
+// moving particles at the step before the last changes their velocity. Other steps do not change.
 vpd_status vpd_scene_set_positions(vpd_scene *scene, size_t step, const float *positions, size_t count, vpd_error *err);
 
 // ---- edits: docs/editing.md has every edit and selection
@@ -180,9 +180,8 @@ typedef struct vpd_edit_report {
     size_t applied, skipped; // edits; those with `if_empty: skip` that selected nothing
 } vpd_edit_report;
 
-// Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, with the velocities that it has, and the
-// steps behind it are forgotten.
-// `edits` is YAML: one edit, a list of them, or such a list with its version:
+// Applies edits, as `vpd edit` does, to the state at `step`: it becomes step 0, with the velocities that it has, and
+// the steps behind it are forgotten. `edits` is YAML: one edit, a list of them, or such a list with its version:
 //     "remove: {label: object 0}"      "- cluster: {}\n- copy: {label: cluster 1, by: [0.5, 0, 0]}\n"
 // Files that it names lie in `folder` (NULL: the working folder). Each edit is noted in the scene's history, which
 // vpd_scene_write keeps. YAML that is not an edit, an empty selection, an unknown label and the like are VPD_BAD_INPUT;

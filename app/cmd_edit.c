@@ -88,11 +88,11 @@ static Status read_edits(const CommandLine *line, EditList **out, Error *err) {
 
 static Status report_edits(Told *told, const char *out, const RolloutFile *file, const EditReport *report, Error *err) {
     if (told->json) {
-        json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:s s:i s:o}", "written", out, "particles",
-                                   (json_int_t)report->after, "particles_before", (json_int_t)report->before, "edits",
-                                   (json_int_t)report->applied, "left_out", (json_int_t)report->skipped, "episode",
-                                   file->episode, "first_frame", file->first_frame, "edit_seconds",
-                                   json_finite(report->edit_seconds));
+        json_t *object =
+            json_pack("{s:[s] s:I s:I s:I s:I s:s s:i s:o}", "written", out, "particles", (json_int_t)report->after,
+                      "particles_before", (json_int_t)report->before, "edits", (json_int_t)report->applied, "left_out",
+                      (json_int_t)report->skipped, "episode", file->episode, "first_frame", file->first_frame,
+                      "edit_seconds", json_finite(report->edit_seconds));
         bool good = object && json_object_update(told->json, object) == 0;
         json_decref(object);
         return good ? STATUS_OK : error_set(err, STATUS_FAILED, "--json: a path is no UTF-8, or memory ran out");

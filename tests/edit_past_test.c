@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes with a past set. Its particles belong to the present particle that a plain search over all of them finds, entry
-// by entry: also where they coincide; with and without radii and labels. What was found is kept: in the file too, and
-// through edits, which treat the past particles as they treat their owners.
+// Scenes with a past set. Its particles belong to the present particle that a plain search over all of them finds,
+// entry by entry: also where they coincide; with and without radii and labels. What was found is kept: in the file too,
+// and through edits, which treat the past particles as they treat their owners.
 #include "tests/edit_scene.h"
 
 #include "files/rollout_ties.h"

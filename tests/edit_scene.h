@@ -48,7 +48,8 @@ static inline RolloutSet edit_scene_set(void) {
 }
 
 static inline RolloutFile edit_scene(void) {
-    RolloutFile file = {.set_count = 1, .sets = {edit_scene_set()}, .time_step = 0.05, .V = 1, .camera_frames = 1, .H = 48, .W = 64};
+    RolloutFile file = {
+        .set_count = 1, .sets = {edit_scene_set()}, .time_step = 0.05, .V = 1, .camera_frames = 1, .H = 48, .W = 64};
     const double eye[3] = {0, -3, 2}, target[3] = {0, 0, 0.2}, up[3] = {0, 0, 1};
     file.time = calloc(1, sizeof(double));
     file.intrinsics = malloc(9 * sizeof(double));

@@ -359,8 +359,9 @@ static void test_wrong_structure(void **state) {
 
 // Files of earlier versions: those of models with moving nodes say what they are, others are read.
 static void test_earlier(void **state) {
-    static const char gone[] = "earlier.h5: made by a model of an earlier version with moving nodes, which is gone; make "
-                               "it again with \"vpd rollout\"";
+    static const char gone[] =
+        "earlier.h5: made by a model of an earlier version with moving nodes, which is gone; make "
+        "it again with \"vpd rollout\"";
     char folder[64], path[128];
     Error err;
     (void)state;
@@ -439,14 +440,10 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_ties_of_changed_files),
-        cmocka_unit_test(test_least),
-        cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_wrong_structure),
-        cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_ties_of_changed_files),
+        cmocka_unit_test(test_least),           cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_earlier),
+        cmocka_unit_test(test_cut_short),       cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
