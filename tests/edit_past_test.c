@@ -305,6 +305,29 @@ static void of_a_step(void **state) {
     rollout_file_free(&file);
 }
 
+// Of more past sets, those of the rollout come before those that were seen; the oldest go.
+static void of_older_sets(void **state) {
+    (void)state;
+    for (size_t step = 1; step <= 2; step++) {
+        RolloutFile file = past_scene();
+        Error err;
+        edit_scene_steps(&file);
+        file.set_count = 3;
+        file.sets[2] = (RolloutSet){.N = 1, .D = FEATURES, .positions = calloc(3, 4), .features = calloc(FEATURES, 4)};
+        float *now = file.sets[0].positions, *past = file.sets[1].positions, first[3];
+        memcpy(first, now + 3 * FLOOR, sizeof first);
+        assert_status_ok(edit_take_step(&file, step, &err), err);
+        assert_int_equal(file.set_count, 3);
+        assert_int_equal(file.sets[1].N, ALL);
+        assert_close(file.sets[0].positions[3 * FLOOR], first[0] + 0.1 * (double)step, 1e-6, 0);
+        assert_close(file.sets[1].positions[3 * FLOOR], first[0] + 0.1 * (double)(step - 1), 1e-6, 0);
+        assert_int_equal(file.sets[2].N, step == 1 ? ALL - UNSEEN : ALL);
+        if (step == 1) assert_ptr_equal(file.sets[2].positions, past);
+        else assert_memory_equal(file.sets[2].positions + 3 * FLOOR, first, sizeof first);
+        rollout_file_free(&file);
+    }
+}
+
 // Squares that no float holds: some particle owns what is that far away.
 static void too_far(void **state) {
     (void)state;
@@ -319,7 +342,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_a_plain_search), cmocka_unit_test(of_owners), cmocka_unit_test(thrown),
         cmocka_unit_test(composed),          cmocka_unit_test(of_a_step), cmocka_unit_test(through_a_file),
-        cmocka_unit_test(too_far),
+        cmocka_unit_test(of_older_sets),     cmocka_unit_test(too_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
