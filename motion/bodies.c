@@ -26,7 +26,7 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_of(double *values, size_t count) {
+double bodies_median(double *values, size_t count) {
     qsort(values, count, sizeof *values, compare_doubles);
     return count ? values[count / 2] : 0;
 }
@@ -91,7 +91,7 @@ static double usual_distance(const Near *near, size_t count, double *values) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
         if (near[i * LINKS + 2].index >= 0) values[found++] = sqrt(near[i * LINKS + 2].d2);
-    return median_of(values, found);
+    return bodies_median(values, found);
 }
 
 // Motions of neighbours differ by noise too.
@@ -99,7 +99,7 @@ static double link_tolerance(const MotionField *f, BodyLengths l, const Near *ne
     size_t count = 0;
     for (size_t i = 0; i < f->count; i++)
         if (near[i * LINKS].index >= 0) values[count++] = disagreement(f, i, (size_t)near[i * LINKS].index);
-    return fmax(TOLERANCE * l.extent, median_of(values, count));
+    return fmax(TOLERANCE * l.extent, bodies_median(values, count));
 }
 
 static void link_points(const MotionField *f, double tolerance, const Near *near, double reach, int32_t *parent) {
@@ -222,7 +222,7 @@ static void fit_body(const MotionField *f, BodyLengths l, const int32_t *index, 
             values[k] = square(1 / (1 + square(point_error(f, b, (size_t)index[k]) / (0.5 * TOLERANCE * l.extent))));
     }
     for (size_t k = 0; k < count; k++) values[k] = point_error(f, b, (size_t)index[k]);
-    b->field_residual = (real)median_of(values, count);
+    b->field_residual = (real)bodies_median(values, count);
 }
 
 // ---- finding

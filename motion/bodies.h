@@ -37,6 +37,9 @@ typedef struct BodyLengths {
 
 void bodies_free(Bodies *bodies); // accepts {0}
 
+// Number count / 2 of the sorted values; sorts them. 0 without any.
+double bodies_median(double *values, size_t count);
+
 // *out is overwritten, not freed.
 Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err);
 

@@ -130,11 +130,6 @@ void scene_relabel(Scene *s, int32_t from, int32_t to) {
         if (s->past.label[i] == from) s->past.label[i] = to;
 }
 
-static int compare_errors(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double scene_noise(Scene *s) {
     Way w = way_back(&STANDING);
     size_t count = 0;
@@ -144,8 +139,7 @@ double scene_noise(Scene *s) {
         int32_t j = scene_nearest(&s->past, s->now.x + 3 * i, s->now.c + 3 * i, LABEL_UNKNOWN, &d2);
         if (j >= 0) s->errors[count++] = fabs(pair_offset(&w, &s->now, i, &s->past, (size_t)j, n, e, &agree));
     }
-    qsort(s->errors, count, sizeof *s->errors, compare_errors);
-    return fmax(STILL_SCALE * s->lengths.extent, count ? 3 * s->errors[count / 2] : 0);
+    return fmax(STILL_SCALE * s->lengths.extent, 3 * bodies_median(s->errors, count));
 }
 
 double scene_explained(const Scene *s, int32_t label, const Body *by) {
@@ -210,9 +204,8 @@ static void add_pairs(Registration *r, int32_t label, bool within) {
 static double next_scale(Registration *r, int step) {
     double extent = r->scene->lengths.extent, most = PLANE_SCALE * extent;
     if (step < COARSE_STEPS || r->error_count == 0) return step < COARSE_STEPS / 2 ? WIDE_SCALE * extent : most;
-    qsort(r->scene->errors, r->error_count, sizeof(double), compare_errors);
     double falling = most * pow(0.7, step - COARSE_STEPS);
-    return fmin(most, fmax(fmax(LEAST_SCALE * extent, falling), 2 * r->scene->errors[r->error_count / 2]));
+    return fmin(most, fmax(fmax(LEAST_SCALE * extent, falling), 2 * bodies_median(r->scene->errors, r->error_count)));
 }
 
 void scene_register(Scene *s, int32_t label, bool within, Body *b) {

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANE = 9, PLANE_LEAST = 4 };    // points of a normal
-static const double NEAR_MOVING = 0.06; // times X: pixels so near to moving ones are looked at
-static const double FLAT = 0.03;        // share of the spread across a surface: it counts half there
+enum { PLANE = 9, PLANE_LEAST = 4, GAPS_SEEN = 64 }; // points of a normal; points whose nearest is searched
+static const double NEAR_MOVING = 0.06;              // times X: pixels so near to moving ones are looked at
+static const double CELL_GAPS = 2;                   // a cell spans so many usual distances at least
+static const double FLAT = 0.03;                     // share of the spread across a surface: it counts half there
 
 // ---- grid
 
@@ -146,6 +147,20 @@ static void measure_normal(Surface *s, size_t i) {
     s->flat[i] = k < PLANE_LEAST ? 0 : 1 / (1 + squared(off / (wide + 1e-12) / FLAT));
 }
 
+// Usual distance of a point to its nearest: the median of some points.
+static double usual_gap(const Surface *s) {
+    double gap2s[GAPS_SEEN];
+    size_t seen = s->count < GAPS_SEEN ? s->count : GAPS_SEEN, found = 0;
+    for (size_t k = 0; k < seen; k++) {
+        size_t i = k * s->count / seen;
+        double least = INFINITY;
+        for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);)
+            if ((size_t)w.index != i) least = fmin(least, gap2(s->x + 3 * (size_t)w.index, s->x + 3 * i));
+        if (isfinite(least)) gap2s[found++] = least;
+    }
+    return sqrt(bodies_median(gap2s, found));
+}
+
 void surface_fill(Surface *s, const PointCloud *cloud, BodyLengths l) {
     double colour = SURFACE_COLOUR * l.colour_length;
     for (size_t i = 0; i < cloud->count; i++)
@@ -154,6 +169,7 @@ void surface_fill(Surface *s, const PointCloud *cloud, BodyLengths l) {
     s->cell = NEAR_MOVING * l.extent;
     fill_grid(s);
     size_t moving = s->count;
+    double gap = usual_gap(s);
     for (size_t i = 0; i < cloud->count; i++) {
         if (cloud->moving[i] > 0) continue;
         for (Walk w = walk_begin(s, cloud->position + 3 * i); walk_next(&w);)
@@ -163,7 +179,7 @@ void surface_fill(Surface *s, const PointCloud *cloud, BodyLengths l) {
                 break;
             }
     }
-    s->cell = SURFACE_CELL * l.extent;
+    s->cell = fmax(SURFACE_CELL * l.extent, CELL_GAPS * gap);
     fill_grid(s);
     for (size_t i = 0; i < s->count; i++) measure_normal(s, i);
 }

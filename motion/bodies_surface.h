@@ -7,7 +7,7 @@
 #include "nn/choose.h"
 
 #define SURFACE_COLOUR 0.1 // of the colour length: shading does not move with a body
-#define SURFACE_CELL 0.015 // times X
+#define SURFACE_CELL 0.015 // times X, at least
 
 // Points `first` to `last` - 1 of a grid's order: those of a cell and of the two beside it in x. last 0: an empty slot.
 typedef struct Run {
