@@ -67,9 +67,10 @@ static Status fill_page(const CommandLine *line, Page *page, StoryOptions *story
     const char *run = command_text(line, "run", NULL), *carried = command_text(line, "carried", NULL),
                *commands_text = command_text(line, "commands", NULL);
     Status status = STATUS_OK;
-    page_text(page, "The model turns RGB-D video from several cameras into particles. A graph network predicts how the "
-                    "particles move, step by step, and a renderer draws them from any camera. All of this was learned "
-                    "from video: the model was given no object shapes, no tracked points and no laws of physics.");
+    page_text(page,
+              "The model turns RGB-D video from several cameras into particles. A network predicts how the bodies "
+              "move, step by step, and a renderer draws them from any camera. All of this was learned "
+              "from video: the model was given no object shapes, no tracked points and no laws of physics.");
     if (run) {
         status = show_model(line, page, "The trained model", "", run, story, false, err);
         if (status == STATUS_OK) status = story_curves(page, run, err);
