@@ -48,11 +48,10 @@ static Status unknown_key(OptionTable table, const char *key, Error *err) {
     return error_set(err, STATUS_BAD_INPUT, "unknown option \"%.100s\"; \"--help all\" lists all options", key);
 }
 
-// The entry for an option that is gone, or for an old value of one that is not.
-static const OptionOld *find_old(OptionTable table, const Option *option, const char *key, const char *value) {
-    for (const OptionOld *old = table.old; old && old->key; old++)
-        if (!strcmp(old->key, key) && (!option || !strcmp(old->value, value))) return old;
-    return NULL;
+static const OptionOld *find_old(OptionTable table, const char *key) {
+    const OptionOld *old = table.old;
+    while (old && old->key && strcmp(old->key, key) != 0) old++;
+    return old && old->key ? old : NULL;
 }
 
 static bool same_value(const char *a, const char *b) {
@@ -60,17 +59,25 @@ static bool same_value(const char *a, const char *b) {
     return !strcmp(a, b) || (text_number(a, &x) && text_number(b, &y) && x == y);
 }
 
+static bool is_accepted(const OptionOld *old, const char *value) {
+    char one[OPTION_VALUE_SIZE];
+    for (const char *at = old->values; at; at = *at ? at + 1 : NULL) {
+        size_t length = strcspn(at, "|");
+        snprintf(one, sizeof one, "%.*s", (int)length, at);
+        if (same_value(value, one)) return true;
+        at += length;
+    }
+    return !old->values;
+}
+
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err) {
     const Option *option = option_find(table, key);
-    const OptionOld *old = find_old(table, option, key, value);
-    if (old && old->renamed) value = old->renamed;
-    else if (old && option)
-        return error_set(err, STATUS_BAD_INPUT, "%s: the value %s is gone: %s", key, value, old->reason);
-    else if (old && (!old->value || same_value(value, old->value))) return STATUS_OK;
-    else if (old)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"; this option is gone: %s", key,
-                         old->value, value, old->reason);
-    return option ? option_parse(option, config, value, err) : unknown_key(table, key, err);
+    if (option) return option_parse(option, config, value, err);
+    const OptionOld *old = find_old(table, key);
+    if (!old) return unknown_key(table, key, err);
+    if (is_accepted(old, value)) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected %s, found \"%.100s\"; this option is gone: %s", key,
+                     old->values, value, old->reason);
 }
 
 Status options_set_pair(OptionTable table, void *config, const char *pair, Error *err) {

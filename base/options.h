@@ -42,13 +42,11 @@ typedef struct Option {
     const char *help;         // one sentence
 } Option;
 
-// What older files and command lines may still say: an option that is gone, or, of one that is not, a value that has
-// another name or is gone.
+// An option that is gone, which older files and command lines may still name.
 typedef struct OptionOld {
     const char *key;
-    const char *value;   // of an option that is gone: the one that is accepted, as it holds today; NULL: any
-    const char *renamed; // the value's name now; NULL: the option or the value is gone
-    const char *reason;  // for the error that a gone value gets, or another value of a gone option
+    const char *values; // those that are accepted, "auto|random": they say what holds today; NULL: any
+    const char *reason; // for the error that another value gets
 } OptionOld;
 
 typedef struct OptionTable {
@@ -61,7 +59,7 @@ typedef struct OptionTable {
 void options_defaults(OptionTable table, void *config);
 
 // An unknown key names the nearest known one; a value out of range names the range and what was found; an option that
-// is gone is accepted with the value that it stands for today, and the error for another one says what replaced it.
+// is gone is accepted with a value that holds today, and the error for another one says what replaced it.
 Status options_set(OptionTable table, void *config, const char *key, const char *value, Error *err);
 
 // "key=value", as given to --set.

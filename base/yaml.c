@@ -13,6 +13,7 @@ typedef struct Reader {
     yaml_parser_t parser;
     const char *name;
     size_t line, nodes;
+    const char *keys[YAML_DEPTH_MAX + 1]; // of the maps around the place being read; NULL: an entry of a list
     Error *err;
 } Reader;
 
@@ -96,6 +97,15 @@ static Status read_node(Reader *reader, const yaml_event_t *event, int depth, Ya
     return read_entries(reader, node, depth);
 }
 
+static Status given_twice(const Reader *reader, int depth) {
+    char path[256] = "";
+    size_t used = 0;
+    for (int i = 0; i <= depth; i++)
+        if (reader->keys[i] && used < sizeof path)
+            used += (size_t)snprintf(path + used, sizeof path - used, "%s%s", used ? "." : "", reader->keys[i]);
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s: given twice", reader->name, reader->line, path);
+}
+
 // One entry of a list, or one pair of a map that begins with its key.
 static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNode *parent, int depth, YamlNode **out) {
     yaml_event_t value;
@@ -105,14 +115,14 @@ static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNo
     if (parent->count >= KEYS_MAX) return fail_here(reader, "a map has too many keys");
     Status status = copy_text(reader, event, &key);
     if (status == STATUS_OK && strlen(key) > KEY_LENGTH_MAX) status = fail_here(reader, "a key is too long");
-    if (status == STATUS_OK && yaml_tree_find(parent, key))
-        status =
-            error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %.64s: given twice", reader->name, reader->line, key);
+    reader->keys[depth] = key;
+    if (status == STATUS_OK && yaml_tree_find(parent, key)) status = given_twice(reader, depth);
     if (status == STATUS_OK) status = next_event(reader, &value);
     if (status == STATUS_OK) {
         status = read_node(reader, &value, depth + 1, out);
         yaml_event_delete(&value);
     }
+    reader->keys[depth] = NULL;
     if (status == STATUS_OK) (*out)->key = key;
     else free(key);
     return status;

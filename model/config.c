@@ -134,58 +134,52 @@ static const Option options[] = {
      "s: unit of predicted displacements."},
     {"gnn.colour_length", OPTION_REAL, AT(gnn.colour_length), 0, 1e6, "m", "0", NULL,
      "lc: metres that a unit of colour counts in distances."},
-
-    // What is read from older files alone.
-    {"gnn.form", OPTION_ENUM, AT(gone.form), 0, 0, "", "none", "none|full|paper", ""},
-    {"gnn.nodes", OPTION_ENUM, AT(gone.nodes), 0, 0, "", "auto", "auto|random|moving", ""},
-    {"gnn.cross_edges", OPTION_INT, AT(gone.cross_edges), -1, 64, "", "-1", NULL, ""},
-    {"gnn.moving_vote", OPTION_INT, AT(gone.moving_vote), -1, 64, "", "-1", NULL, ""},
 };
 
-typedef enum GoneForm { FORM_NONE, FORM_FULL, FORM_PAPER } GoneForm;
-typedef enum GoneNodes { NODES_AUTO, NODES_RANDOM, NODES_MOVING } GoneNodes;
+enum { RECORDED = sizeof options / sizeof *options, DERIVED = 3 };
+_Static_assert((int)RECORDED <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
 
-enum { READABLE = sizeof options / sizeof *options, GONE = 4, RECORDED = READABLE - GONE, DERIVED = 3 };
-_Static_assert((int)READABLE <= (int)CONFIG_OPTIONS_MAX, "each option has an origin");
-
+#define FORM_TODAY                                                                                                     \
+    "the paper's form is gnn.graph=hierarchical or flat; a model of the full form must be trained anew, "              \
+    "gnn.graph=bodies"
 #define MOTION_LEARNS "bodies learn motion in windows (train.motion_steps), other graphs from pixels"
 
 static const OptionOld old[] = {
-    {"gnn.form", "published", "paper", NULL},
-    {"gnn.nodes", "farthest", NULL, "nodes are random particles; train anew"},
-    {"gnn.nodes", "voxel", NULL, "nodes are random particles; train anew"},
-    {"gnn.distance", NULL, NULL, NULL},
-    {"gnn.decode", NULL, NULL, NULL},
-    {"gnn.velocity", NULL, NULL, NULL},
-    {"gnn.moving_flag", NULL, NULL, NULL},
-    {"gnn.node_extras", NULL, NULL, NULL},
-    {"gnn.rigid_cue", NULL, NULL, NULL},
-    {"gnn.gap", NULL, NULL, NULL},
-    {"gnn.contact_edges", NULL, NULL, NULL},
-    {"gnn.rotation", "false", NULL, "bodies rotate, with gnn.graph=bodies; abstract nodes do not"},
-    {"gnn.moving_length", NULL, NULL, NULL},
-    {"gnn.decode_width", NULL, NULL, NULL},
-    {"model.activation", "silu", NULL, "every hidden layer has SiLU"},
-    {"encoder.inside_share", "0.7", NULL, "the workspace box gets this share of the static particles"},
-    {"gnn.k_particle_to_node", "3", NULL, "each particle sends to this many nodes"},
-    {"gnn.k_node_to_node", "10", NULL, "each node receives from this many others; set gnn.M for more edges"},
-    {"gnn.k_node_to_particle", "4", NULL, "each particle receives from this many nodes"},
-    {"gnn.smooth", "off", NULL, "velocities of nodes are not averaged over their neighbours"},
-    {"gnn.smooth_width", NULL, NULL, NULL},
-    {"train.step_weights", "[]", NULL, "the pixel loss has the same weight at all rollout steps; set train.rollout"},
-    {"train.beta1", "0.9", NULL, "Adam's decays are constants; set train.rate"},
-    {"train.beta2", "0.99", NULL, "Adam's decays are constants; set train.rate"},
-    {"train.position_noise", "0", NULL, "it added noise to the positions of input particles, and no model got better"},
-    {"train.displacement_penalty", "0", NULL, "it was the mean displacement as a loss, and no model got better"},
-    {"train.flow_term", "0", NULL, MOTION_LEARNS},
-    {"train.nearest_term", "0", NULL, MOTION_LEARNS},
-    {"train.contact_starts", "0", NULL, "windows show bodies every contact; set train.busy_starts for pictures"},
-    {"train.motion_particles", "0", NULL, "windows have no particles; set train.windows"},
-    {NULL, NULL, NULL, NULL}};
+    {"gnn.form", "none", FORM_TODAY},
+    {"gnn.nodes", "auto|random", "nodes are random particles; train anew"},
+    {"gnn.cross_edges", "-1|0", FORM_TODAY},
+    {"gnn.moving_vote", NULL, NULL},
+    {"gnn.distance", NULL, NULL},
+    {"gnn.decode", NULL, NULL},
+    {"gnn.velocity", NULL, NULL},
+    {"gnn.moving_flag", NULL, NULL},
+    {"gnn.node_extras", NULL, NULL},
+    {"gnn.rigid_cue", NULL, NULL},
+    {"gnn.gap", NULL, NULL},
+    {"gnn.contact_edges", NULL, NULL},
+    {"gnn.rotation", "false", "bodies rotate, with gnn.graph=bodies; abstract nodes do not"},
+    {"gnn.moving_length", NULL, NULL},
+    {"gnn.decode_width", NULL, NULL},
+    {"model.activation", "silu", "every hidden layer has SiLU"},
+    {"encoder.inside_share", "0.7", "the workspace box gets this share of the static particles"},
+    {"gnn.k_particle_to_node", "3", "each particle sends to this many nodes"},
+    {"gnn.k_node_to_node", "10", "each node receives from this many others; set gnn.M for more edges"},
+    {"gnn.k_node_to_particle", "4", "each particle receives from this many nodes"},
+    {"gnn.smooth", "off", "velocities of nodes are not averaged over their neighbours"},
+    {"gnn.smooth_width", NULL, NULL},
+    {"train.step_weights", "[]", "the pixel loss has the same weight at all rollout steps; set train.rollout"},
+    {"train.beta1", "0.9", "Adam's decays are constants; set train.rate"},
+    {"train.beta2", "0.99", "Adam's decays are constants; set train.rate"},
+    {"train.position_noise", "0", "it added noise to the positions of input particles, and no model got better"},
+    {"train.displacement_penalty", "0", "it was the mean displacement as a loss, and no model got better"},
+    {"train.flow_term", "0", MOTION_LEARNS},
+    {"train.nearest_term", "0", MOTION_LEARNS},
+    {"train.contact_starts", "0", "windows show bodies every contact; set train.busy_starts for pictures"},
+    {"train.motion_particles", "0", "windows have no particles; set train.windows"},
+    {NULL, NULL, NULL}};
 
 const OptionTable config_options = {options, RECORDED - DERIVED, old};
 const OptionTable config_record = {options, RECORDED, old};
-const OptionTable config_readable = {options, READABLE, old};
 
 const ConfigLength config_lengths[CONFIG_LENGTHS] = {{"data.extent", AT(data.extent), 0},
                                                      {"gnn.length_scale", AT(gnn.length_scale), 0.05},
@@ -221,34 +215,13 @@ const char *const config_usual_keys[] = {"data.path",
 
 void config_defaults(Config *config) {
     memset(config->origin, ORIGIN_DEFAULT, sizeof config->origin);
-    options_defaults(config_readable, config);
+    options_defaults(config_record, config);
 }
 
 void config_defaults_of_checkpoint(Config *config) {
     config_defaults(config);
     config->encoder.moving_share = 0;
     config->gnn.graph = GRAPH_HIERARCHICAL;
-}
-
-// A form of the dynamics that is gone is an error, and so is the paper's where the graph is not one of the paper's.
-static Status check_gone(const Config *config, Error *err) {
-    const GoneOptions *gone = &config->gone;
-    int graph = config->gnn.graph;
-    bool of_paper = graph == GRAPH_HIERARCHICAL || graph == GRAPH_FLAT;
-    if (of_paper && (gone->form == FORM_FULL || gone->nodes == NODES_MOVING || gone->cross_edges > 0))
-        return error_set(err, STATUS_BAD_INPUT,
-                         "gnn.form: expected paper, found full; moving nodes are gone; train anew, gnn.graph=bodies");
-    if (graph == GRAPH_BODIES && gone->moving_vote >= 0 && gone->moving_vote != 16)
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "gnn.moving_vote: expected 16, found %ld; 16 points always decide about a moving flag, so leave "
-            "it out; a model of other flags must be trained anew",
-            gone->moving_vote);
-    if (gone->form == FORM_PAPER && graph == GRAPH_BODIES)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "gnn.form: paper is no form of gnn.graph=bodies; set gnn.graph=hierarchical or flat, and "
-                         "nothing more is needed");
-    return STATUS_OK;
 }
 
 // Bodies have a limit of rounds and a curriculum of their own.
@@ -267,8 +240,7 @@ static Status apply_bodies(Config *config, Error *err) {
 }
 
 Status config_resolve(Config *config, Error *err) {
-    Status status = check_gone(config, err);
-    if (status == STATUS_OK && config->gnn.graph == GRAPH_BODIES) status = apply_bodies(config, err);
+    Status status = config->gnn.graph == GRAPH_BODIES ? apply_bodies(config, err) : STATUS_OK;
     if (status != STATUS_OK) return status;
     const TrainConfig *train = &config->train;
     if (train->rollout.count != train->rollout_from.count || train->rollout.count == 0)

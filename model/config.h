@@ -49,12 +49,6 @@ typedef struct GnnOptions {
     double length_scale, displacement_scale, colour_length;
 } GnnOptions;
 
-// What older files and command lines may say of a model that is gone. It is read, and never written.
-typedef struct GoneOptions {
-    int form, nodes; // in the order of their choices
-    long cross_edges, moving_vote;
-} GoneOptions;
-
 typedef struct RendererOptions {
     long K, S;
     IntList widths; // hidden widths of the MLP (two)
@@ -112,7 +106,6 @@ typedef struct Config {
     GnnOptions gnn;
     RendererOptions renderer;
     TrainConfig train;
-    GoneOptions gone;
     unsigned char origin[CONFIG_OPTIONS_MAX]; // ConfigOrigin of each option, in the order of the table
 } Config;
 

@@ -9,7 +9,5 @@ size_t config_index(const char *key); // in config_record; its count if there is
 
 // Options that were not set take the values of model.preset, or their defaults if another preset had set them.
 Status config_apply_preset(Config *config, Error *err);
-// config_record with the options of GoneOptions behind it.
-extern const OptionTable config_readable;
 
 #endif

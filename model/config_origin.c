@@ -16,7 +16,7 @@ static void mark(Config *config, const bool *given, ConfigOrigin origin) {
 Status config_load(Config *config, const char *path, ConfigOrigin origin, Error *err) {
     bool given[CONFIG_OPTIONS_MAX] = {false};
     if (!path) return STATUS_OK;
-    Status status = options_load_yaml(config_readable, config, path, given, err);
+    Status status = options_load_yaml(config_record, config, path, given, err);
     if (status != STATUS_OK) return status;
     mark(config, given, origin);
     return config_apply_preset(config, err);
@@ -24,12 +24,14 @@ Status config_load(Config *config, const char *path, ConfigOrigin origin, Error 
 
 enum { GONE_MAX = 40 };
 
-static void accept_training(OptionOld gone[GONE_MAX]) {
+// The options that are gone, as a checkpoint may have them: how it was trained does not matter to its weights.
+static void accept_in_checkpoint(OptionOld gone[GONE_MAX]) {
     size_t i = 0;
     for (; config_record.old[i].key; i++) {
         CHECK(i + 1 < GONE_MAX);
         gone[i] = config_record.old[i];
-        if (!strncmp(gone[i].key, "train.", 6) && !gone[i].renamed) gone[i].value = NULL;
+        if (!strncmp(gone[i].key, "train.", 6)) gone[i].values = NULL;
+        if (!strcmp(gone[i].key, "gnn.form")) gone[i].values = "none|paper|published";
     }
     gone[i] = (OptionOld){0};
 }
@@ -37,8 +39,8 @@ static void accept_training(OptionOld gone[GONE_MAX]) {
 Status config_parse(Config *config, const char *yaml, size_t length, const char *name, Error *err) {
     bool given[CONFIG_OPTIONS_MAX] = {false};
     OptionOld gone[GONE_MAX];
-    accept_training(gone);
-    const OptionTable table = {config_readable.options, config_readable.count, gone};
+    accept_in_checkpoint(gone);
+    const OptionTable table = {config_record.options, config_record.count, gone};
     Status status = options_parse_yaml(table, config, yaml, length, name, given, err);
     if (status == STATUS_OK) mark(config, given, ORIGIN_CHECKPOINT);
     return status;
@@ -47,11 +49,11 @@ Status config_parse(Config *config, const char *yaml, size_t length, const char 
 Status config_set(Config *config, size_t count, const char *const *pairs, Error *err) {
     char key[128];
     for (size_t i = 0; i < count; i++) {
-        Status status = options_set_pair(config_readable, config, pairs[i], err);
+        Status status = options_set_pair(config_record, config, pairs[i], err);
         if (status != STATUS_OK) return status;
         snprintf(key, sizeof key, "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
         size_t at = config_index(key);
-        if (at < config_record.count) config->origin[at] = ORIGIN_SET; // an option that no longer exists has no entry
+        if (at < config_record.count) config->origin[at] = ORIGIN_SET; // an option that is gone has no entry
     }
     return config_apply_preset(config, err);
 }

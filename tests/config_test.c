@@ -16,15 +16,12 @@ static Status set(Config *config, const char *pair) {
     return status == STATUS_OK ? config_resolve(config, &err) : status;
 }
 
-// What files of the two forms of the dynamics said that there once were.
+// What checkpoints of the paper's form said while there was another.
 static const char *const of_paper =
     "gnn: {form: paper, graph: hierarchical, gap: \"off\", cross_edges: 0, contact_edges: 0, "
     "moving_vote: 0, rotation: false, nodes: random, distance: position, "
     "decode: particle, moving_flag: \"off\", node_extras: \"off\", velocity: none, "
     "rigid_cue: \"off\", moving_length: 0.3, decode_width: 0.1}";
-#define OF_FULL                                                                                                        \
-    "form: full, gap: \"on\", cross_edges: 4, contact_edges: 4, moving_vote: 16, rotation: false, nodes: moving, "     \
-    "distance: appearance, decode: node, moving_flag: \"on\", node_extras: \"on\", velocity: node, rigid_cue: \"on\""
 
 static void the_forms_that_were(void **state) {
     (void)state;
@@ -34,33 +31,27 @@ static void the_forms_that_were(void **state) {
     assert_status_ok(config_resolve(&paper, &err), err);
     assert_status_ok(set(&now, "gnn.graph=hierarchical"), err);
     assert_status_ok(config_check_same_model(&paper, &now, &none), none);
-    // A model of bodies was written with the values of the full form, which it never read.
-    parse(&bodies, "gnn: {graph: bodies, " OF_FULL "}");
+    parse(&bodies, "gnn: {graph: bodies, moving_vote: 16}");
     assert_status_ok(config_resolve(&bodies, &err), err);
     config_defaults(&plain);
     assert_status_ok(config_resolve(&plain, &err), err);
     assert_status_ok(config_check_same_model(&bodies, &plain, &none), none);
     assert_true(plain.gnn.graph == GRAPH_BODIES);
-    static const char *const gone[] = {"gnn: {graph: hierarchical, " OF_FULL "}", "gnn: {graph: flat, form: full}",
-                                       "gnn: {graph: hierarchical, nodes: moving}",
+    static const char *const full[] = {"gnn: {graph: hierarchical, form: full, nodes: moving}",
                                        "gnn: {graph: hierarchical, form: paper, cross_edges: 4}"};
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        parse(&bodies, gone[i]);
-        assert_status_error(config_resolve(&bodies, &err), STATUS_BAD_INPUT, err,
-                            "moving nodes are gone; train anew, gnn.graph=bodies");
-    }
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++)
+        assert_status_error(config_parse(&plain, full[i], strlen(full[i]), "old.h5", &err), STATUS_BAD_INPUT, err,
+                            "a model of the full form must be trained anew, gnn.graph=bodies");
 }
 
 static void a_form_is_no_option(void **state) {
     (void)state;
     Config config;
-    const char *const pairs[] = {"gnn.form=published", "gnn.graph=flat"};
+    static const char *const forms[] = {"gnn.form=paper", "gnn.form=published", "gnn.form=full"};
+    for (size_t i = 0; i < 3; i++)
+        assert_status_error(set(&config, forms[i]), STATUS_BAD_INPUT, err,
+                            "this option is gone: the paper's form is gnn.graph=hierarchical or flat");
     config_defaults(&config);
-    assert_status_ok(config_set(&config, 2, pairs, &err), err);
-    assert_status_ok(config_resolve(&config, &err), err);
-    assert_status_ok(set(&config, "gnn.form=full"), err);
-    assert_status_error(set(&config, "gnn.form=paper"), STATUS_BAD_INPUT, err,
-                        "set gnn.graph=hierarchical or flat, and nothing more is needed");
     char *yaml = options_to_yaml(config_record, &config, false);
     assert_null(strstr(yaml, "form:"));
     free(yaml);
@@ -80,7 +71,7 @@ static void options_that_are_gone(void **state) {
                                         "gnn.decode_width=0.1",     "train.flow_term=0",
                                         "train.nearest_term=0.0",   "train.contact_starts=0",
                                         "train.motion_particles=0", "gnn.moving_vote=16",
-                                        "gnn.moving_vote=-1"};
+                                        "gnn.moving_vote=0"};
     static const char *const other[][2] = {
         {"train.position_noise=0.1", "train.position_noise: expected 0, found \"0.1\"; this option is gone"},
         {"train.displacement_penalty=0.01", "the mean displacement as a loss"},
@@ -90,14 +81,13 @@ static void options_that_are_gone(void **state) {
         {"gnn.k_node_to_node=4", "expected 10"},
         {"encoder.inside_share=1", "expected 0.7"},
         {"gnn.rotation=true", "bodies rotate"},
-        {"gnn.moving_vote=0", "gnn.moving_vote: expected 16, found 0; 16 points always decide"},
         {"train.flow_term=0.1", "bodies learn motion in windows (train.motion_steps), other graphs from pixels"},
         {"train.nearest_term=0.02", "bodies learn motion in windows"},
         {"train.contact_starts=0.5", "set train.busy_starts for pictures"},
         {"train.motion_particles=1024", "windows have no particles; set train.windows"},
         {"gnn.smooth=on", "gnn.smooth: expected off, found \"on\"; this option is gone"},
-        {"gnn.nodes=farthest", "gnn.nodes: the value farthest is gone: nodes are random"},
-        {"gnn.nodes=voxel", "gnn.nodes: the value voxel is gone"}};
+        {"gnn.nodes=farthest",
+         "gnn.nodes: expected auto|random, found \"farthest\"; this option is gone: nodes are random"}};
     for (size_t i = 0; i < sizeof today / sizeof *today; i++) assert_status_ok(set(&config, today[i]), err);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         assert_status_error(set(&config, other[i][0]), STATUS_BAD_INPUT, err, other[i][1]);
@@ -115,7 +105,7 @@ static void options_that_are_gone(void **state) {
                         "old.h5:2: model.activation: expected silu");
     const char *voxel = "gnn:\n  nodes: voxel\n";
     assert_status_error(config_parse(&config, voxel, strlen(voxel), "old.h5", &err), STATUS_BAD_INPUT, err,
-                        "old.h5:2: gnn.nodes: the value voxel is gone");
+                        "old.h5:2: gnn.nodes: expected auto|random");
     char folder[64], path[96];
     test_make_folder(folder);
     snprintf(path, sizeof path, "%s/noisy.yaml", folder);

@@ -144,7 +144,7 @@ static void test_bad_yaml(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"train:\n  steps: 3\n  setps: 4\n", "c.yaml:3: unknown option \"train.setps\"; did you mean \"train.steps\"?"},
-        {"train:\n  steps: 3\n  steps: 4\n", "c.yaml:3: steps: given twice"},
+        {"train:\n  steps: 3\n  steps: 4\n", "c.yaml:3: train.steps: given twice"},
         {"train: {steps: 3}\ntrain.steps: 4\n", "c.yaml:2: train.steps: given twice"},
         {"train: {steps: 3}\ntrain: {rate: 4}\n", "c.yaml:2: train: given twice"},
         {"train:\n  steps: many\n", "c.yaml:2: train.steps: expected an integer from 1"},
