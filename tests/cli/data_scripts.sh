@@ -7,6 +7,7 @@ for name in ("h5py", "mujoco", "numpy", "PIL"):
 sample = sys.modules["h5py"].File.return_value.__enter__.return_value
 sample.__getitem__.return_value.items.return_value = [("000000", unittest.mock.MagicMock())]
 sys.argv[0:2] = sys.argv[1:2]
+sys.path.insert(0, sys.argv[0].rpartition("/")[0])
 names = runpy.run_path(sys.argv[0], run_name="__main__" if len(sys.argv) > 1 else "loaded")
 print(names["splits"]("train:2,val:1,test:0,train:1"))
 E2
