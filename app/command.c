@@ -192,7 +192,7 @@ static Status check_count(const CommandLine *line, Error *err) {
     int count = line->argument_count;
     char usage[256];
     for (int i = 0; i < count; i++)
-        if (!*line->arguments[i]) {
+        if (!*line->arguments[i]) { // NOLINT: parse_words has set it
             format_usage(command, usage, sizeof usage);
             return error_set(err, STATUS_BAD_INPUT, "argument %d is empty; %s", i + 1, usage);
         }

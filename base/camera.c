@@ -21,8 +21,8 @@ void camera_unproject_world(const double K[9], const double world_from_camera[16
 
 void camera_unproject_pixel(const double K[9], const double world_from_camera[16], int W, size_t pixel, double depth,
                             double point[3]) {
-    double x = (double)(pixel % (size_t)W) + 0.5, y = (double)(pixel / (size_t)W) + 0.5;
-    camera_unproject_world(K, world_from_camera, x, y, depth, point);
+    size_t row = pixel / (size_t)W, column = pixel % (size_t)W;
+    camera_unproject_world(K, world_from_camera, (double)column + 0.5, (double)row + 0.5, depth, point);
 }
 
 double camera_project(const double K[9], const double point[3], double xy[2]) {

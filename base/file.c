@@ -62,7 +62,7 @@ static ssize_t read_fully(int fd, char *out, size_t size) {
 
 Status file_read_all(const char *path, size_t max_bytes, char **text, size_t *length, Error *err) {
     int fd;
-    size_t size;
+    size_t size = 0;
     Status status = file_open(path, max_bytes, &fd, &size, err);
     *text = NULL;
     if (status != STATUS_OK) return status;

@@ -39,7 +39,8 @@ static Status write_frame(int frame, Error *err) {
     Status status = image_create(H, W, 3, PIXEL_U8, &colour, err);
     if (!status) status = image_create(H, W, 1, PIXEL_U16, &depth, err);
     for (int i = 0; !status && i < H * W; i++) {
-        double x = i % W, y = (double)(i / W), shade = 120 + 60 * sin(0.02 * x + 0.1 * frame) + 40 * cos(0.015 * y);
+        int row = i / W;
+        double x = i % W, y = row, shade = 120 + 60 * sin(0.02 * x + 0.1 * frame) + 40 * cos(0.015 * y);
         noise ^= noise << 13, noise ^= noise >> 17, noise ^= noise << 5;
         for (int c = 0; c < 3; c++)
             ((uint8_t *)colour.pixels)[3 * i + c] = (uint8_t)(shade + c * 8 + (noise >> (4 * c) & 7));

@@ -26,17 +26,19 @@ int main(int argc, char **argv) {
     size_t pixels = (size_t)view.H * (size_t)view.W;
     vpd_picture picture = {
         .struct_size = sizeof picture, .rgb = malloc(3 * pixels), .depth = malloc(pixels * sizeof(float))};
-    for (int i = 0; i < atoi(argv[3]); i++) {
+    int good = 1;
+    for (int i = 0; good && i < atoi(argv[3]); i++) {
         double start = now();
-        if (vpd_scene_step(scene, 1, &err)) return 1;
+        good = !vpd_scene_step(scene, 1, &err);
         double stepped = now();
-        if (vpd_scene_render(scene, 0, &view, &picture, &err)) return 1;
+        good = good && !vpd_scene_render(scene, 0, &view, &picture, &err);
         printf("%.4f %.4f\n", stepped - start, now() - stepped);
-        if (vpd_scene_rewind(scene, 0, &err)) return 1;
+        good = good && !vpd_scene_rewind(scene, 0, &err);
     }
     free(picture.rgb);
     free(picture.depth);
     vpd_scene_free(scene);
     vpd_model_close(model);
-    return 0;
+    if (!good) fprintf(stderr, "%s\n", err.text);
+    return !good;
 }

@@ -134,7 +134,7 @@ static Status check_intrinsics(const H5Place *group, const EpisodeInfo *info, Er
     Status status = check_finite(group, "intrinsics", info->intrinsics, 9 * (size_t)info->V, err);
     for (int v = 0; !status && v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
-        if (!(K[0] > 0 && K[4] > 0))
+        if (!(K[0] > 0 && K[4] > 0)) // NOLINT: the array is required
             return error_set(err, STATUS_BAD_INPUT,
                              "%s/intrinsics: expected positive focal lengths, found %g and %g in view "
                              "%d; a negative one mirrors the scene",
@@ -209,7 +209,7 @@ static Status read_time(Dataset *dataset, const H5Place *group, EpisodeInfo *inf
     if (status) return status;
     info->time = time;
     for (int f = 1; f < info->F; f++) {
-        if (!(info->time[f] > info->time[f - 1]))
+        if (!(info->time[f] > info->time[f - 1])) // NOLINT: the array is required
             return error_set(err, STATUS_BAD_INPUT,
                              "%s/time: expected strictly increasing seconds, found %g after %g at "
                              "frame %d",

@@ -194,7 +194,7 @@ static Status convert(const EpisodeInfo *info, const uint8_t *stored, size_t at,
     size_t pixels = (size_t)info->H * (size_t)info->W;
     const uint8_t *depth = stored + 3 * pixels;
     float *metres = out->depth + at * pixels;
-    memcpy(out->rgb + 3 * at * pixels, stored, 3 * pixels);
+    memcpy(out->rgb + 3 * at * pixels, stored, 3 * pixels); // NOLINT: reserve() has set it
     if (out->mask) memcpy(out->mask + at * pixels, depth + pixels * (info->depth_is_u16 ? 2 : 4), 2 * pixels);
     if (!info->depth_is_u16) return convert_f32(info, depth, pixels, metres, frame, view, err);
     for (size_t i = 0; i < pixels; i++) {
@@ -247,7 +247,7 @@ Status dataset_read_cached(const Dataset *dataset, FrameRequest request, ImageCa
     out->A = info->A;
     out->O = info->O;
     out->bounds = info->bounds;
-    for (int v = 0; v < out->V; v++) out->views[v] = request.views ? request.views[v] : v;
+    for (int v = 0; v < out->V; v++) out->views[v] = request.views ? request.views[v] : v; // NOLINT: the same
     copy_small(info, out);
     return read_images(dataset, cache, image_bytes, out, err);
 }

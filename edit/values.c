@@ -37,8 +37,8 @@ static void shift_rows(const RolloutSet *set, float *x, size_t first, size_t mor
     for (size_t i = 0; x && i < set->N; i++) {
         size_t particle = set->ties ? set->ties[i] : i;
         if (particle < first) continue;
-        double n = (double)((particle - first) / more + 1);
-        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(x[3 * i + c] + n * by[c]);
+        size_t copy = (particle - first) / more + 1;
+        for (size_t c = 0; c < 3; c++) x[3 * i + c] = (float)(x[3 * i + c] + (double)copy * by[c]);
     }
 }
 

@@ -56,16 +56,17 @@ static size_t term_lines(const MessageCall *call, TermKind kind) {
     return kind == TERM_GROUP ? call->edges.groups : call->edges.others;
 }
 
+static void check_term(const MessageCall *call, const MessageTerm *term, size_t hidden) {
+    CHECK_EQ(term->x->rows, term_lines(call, term->kind));
+    CHECK_EQ(term->weight ? term->weight->cols : term->x->cols, hidden);
+    if (term->weight) CHECK(term->weight_row + term->x->cols <= term->weight->rows);
+    CHECK(term->kind != TERM_OTHER || (!term->weight && call->edges.index));
+}
+
 static void check_shapes(Tape *tape, const MessageCall *call, size_t hidden, size_t out) {
     const MessageLayers *l = &call->layers;
     if (tape->device->failed) return; // tensors may be invalid
-    for (size_t i = 0; i < call->term_count; i++) {
-        const MessageTerm *term = &call->terms[i];
-        CHECK_EQ(term->x->rows, term_lines(call, term->kind));
-        CHECK_EQ(term->weight ? term->weight->cols : term->x->cols, hidden);
-        if (term->weight) CHECK(term->weight_row + term->x->cols <= term->weight->rows);
-        CHECK(term->kind != TERM_OTHER || (!term->weight && call->edges.index));
-    }
+    for (size_t i = 0; i < call->term_count; i++) check_term(call, &call->terms[i], hidden);
     CHECK_EQ(l->weight1->rows, hidden);
     if (l->weight2) CHECK_EQ(l->weight1->cols, hidden);
     if (l->weight2) CHECK_EQ(l->weight2->rows, hidden);

@@ -102,7 +102,7 @@ static Order order_of(Tape *tape, const SceneBodies *bodies, size_t numbers) {
 
 // At most `most` particles of a group, spread evenly over it, because composed scenes follow each other.
 static void gather(const SceneBodies *bodies, const Order *order, size_t group, size_t most, Points *out) {
-    const uint32_t *particle = order->particle + order->first[group];
+    const uint32_t *particle = order->particle + order->first[group]; // NOLINT: set unless the device has failed
     size_t all = order->first[group + 1] - order->first[group];
     out->count = all < most ? all : most;
     for (size_t k = 0; k < out->count; k++) {
@@ -135,9 +135,9 @@ static void move_particles(const RigidMotion *motion, const int32_t *index, Scen
 }
 
 static size_t numbers_of(const SceneBodies *bodies) {
-    int32_t most = -1;
-    for (size_t i = 0; i < bodies->count; i++) most = bodies->body[i] > most ? bodies->body[i] : most;
-    return (size_t)(most + 1);
+    int32_t most = 0;
+    for (size_t i = 0; i < bodies->count; i++) most = bodies->body[i] >= most ? bodies->body[i] + 1 : most;
+    return (size_t)most;
 }
 
 // (nodes, 3) in host memory. Gradients do not go through a rigid motion, so nothing is recorded.

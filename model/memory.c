@@ -142,7 +142,7 @@ static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out)
 // A guess: two bodies move in every frame.
 static void add_windows(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
     double node_bytes = REAL_BYTES * (double)c->model.C * (12 + 14 * (double)c->gnn.L), nodes = 2 * BODY_NODES,
-           patch_bytes = sizeof(SurfacePatch) * BODY_PATCHES / 2;
+           patch_bytes = 0.5 * BODY_PATCHES * sizeof(SurfacePatch);
     double batch = (double)c->train.windows * (nodes * node_bytes + patch_bytes);
     double frame = patch_bytes + nodes * 9 * REAL_BYTES + 2 * longest_rollout(&c->train) * sizeof(RigidMotion);
     if (c->gnn.graph != GRAPH_BODIES || c->model.T < 2 || c->train.motion_steps < 1) return;

@@ -42,8 +42,9 @@ void renderer_camera_rays(const RendererCamera *camera, size_t first, size_t cou
     const double *pose = camera->world_from_camera;
     size_t W = (size_t)camera->W;
     for (size_t i = 0; i < count; i++) {
+        size_t row = (first + i) / W, column = (first + i) % W;
         double p[3];
-        camera_unproject(camera->K, (double)((first + i) % W) + 0.5, (double)((first + i) / W) + 0.5, 1, p);
+        camera_unproject(camera->K, (double)column + 0.5, (double)row + 0.5, 1, p);
         for (int c = 0; c < 3; c++) {
             origin[3 * i + c] = (real)pose[4 * c + 3];
             direction[3 * i + c] = (real)(pose[4 * c] * p[0] + pose[4 * c + 1] * p[1] + pose[4 * c + 2] * p[2]);

@@ -79,7 +79,7 @@ typedef struct Report {
 static Status forward(LossEpisode *e, const EpisodeInput *input, Report *report, Error *err) {
     Status status = encode(e, input, err);
     if (status == STATUS_OK)
-        report->read = tape_memory(e->tape, PARTS + 3 * scene_present(&e->scene)->x->rows, sizeof(real));
+        report->read = tape_memory(e->tape, PARTS + 3 * scene_present(&e->scene)->x->rows, sizeof(real)); // NOLINT
     step_clock_part(input->clock, e->tape, PART_ENCODER);
     for (e->step = 0; e->step <= input->rollout && status == STATUS_OK; e->step++) {
         if (e->step > 0) {

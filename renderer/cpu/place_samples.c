@@ -33,7 +33,7 @@ static void offer(Nearest *near, real u2, int32_t particle) {
     if (particle == near->last || (near->count == near->room && u2 >= near->u2[near->room - 1])) return;
     near->last = particle;
     int at = near->count < near->room ? near->count++ : near->room - 1;
-    for (; at > 0 && u2 < near->u2[at - 1]; at--) {
+    for (; at > 0 && u2 < near->u2[at - 1]; at--) { // NOLINT: at < room <= RENDERER_MAX_NEIGHBOURS
         near->u2[at] = near->u2[at - 1];
         near->particle[at] = near->particle[at - 1];
     }
