@@ -5,8 +5,6 @@
 #include "app/model_flags.h"
 #include "base/json.h"
 #include "bench/bodies_bench.h"
-#include "bench/dynamics_bench.h"
-#include "bench/renderer_bench.h"
 #include "bench/report_ops.h"
 #include "bench/report_step.h"
 #include "bench/step_bench.h"
@@ -31,46 +29,6 @@ static const Flag flags[] = {
     {.name = "json", .help = "one JSON object per measurement instead of tables"},
     {0},
 };
-
-// ---- dynamics
-
-static void print_dynamics(const DynamicsBench *b) {
-    double seconds = b->plan.wall + b->forward.wall + b->backward.wall, rate = b->useful_flops / seconds,
-           peak = b->peak_flops / b->peak.wall;
-    double work = b->plan.cpu + b->forward.cpu + b->backward.cpu;
-    double cpu_share = b->useful_flops / work / (b->peak_flops / b->peak.cpu);
-    printf("%9.1f %9.1f %9.1f %10.0f %10.0f %7.0f%% %7.0f%% %9.0f\n", 1e3 * b->plan.wall, 1e3 * b->forward.wall,
-           1e3 * b->backward.wall, rate * 1e-9, peak * 1e-9, 100 * rate / peak, 100 * cpu_share,
-           (double)b->peak_bytes / (1 << 20));
-}
-
-static json_t *dynamics_json(const StepShape *shape, const DynamicsBench *b) {
-    double seconds = b->plan.wall + b->forward.wall + b->backward.wall;
-    return json_pack("{s:s s:s s:I s:I s:f s:f s:f s:o s:o s:I}", "bench", "dynamics", "form", "paper", "N",
-                     (json_int_t)shape->N, "M", (json_int_t)shape->M, "plan_ms", 1e3 * b->plan.wall, "forward_ms",
-                     1e3 * b->forward.wall, "backward_ms", 1e3 * b->backward.wall, "gflops",
-                     json_finite(1e-9 * b->useful_flops / seconds), "peak_gflops",
-                     json_finite(1e-9 * b->peak_flops / b->peak.wall), "tape_bytes", (json_int_t)b->peak_bytes);
-}
-
-static void print_dynamics_head(const StepShape *shape) {
-    printf("\ndynamics, one rollout step: N %zu, M %zu, neighbours 3/10/4, C 128, L 10, D 16, T 2\n", shape->N,
-           shape->M);
-    printf("%9s %9s %9s %10s %10s %8s %8s %9s\n", "plan ms", "fwd ms", "bwd ms", "GFLOP/s", "peak", "share", "cpu shr",
-           "tape MiB");
-}
-
-static Status bench_dynamics(Device *device, const BenchOptions *options, Error *err) {
-    const StepShape *shape = &step_shapes[options->preset];
-    GnnConfig config = dynamics_bench_config(shape->M);
-    DynamicsBench b;
-    if (!options->json) print_dynamics_head(shape);
-    Status status = dynamics_bench(device, &config, shape->N, options->repeat, &b, err);
-    if (status != STATUS_OK) return status;
-    if (options->json) return json_write_line(stdout, dynamics_json(shape, &b), err);
-    print_dynamics(&b);
-    return STATUS_OK;
-}
 
 // ---- bodies
 
@@ -97,34 +55,6 @@ static Status bench_bodies(Device *device, const BenchOptions *options, Error *e
            1e3 * b.forward.wall, 1e3 * b.backward.wall, (double)b.windows / seconds, (double)b.tape_bytes / (1 << 20));
     printf("a frame of %zu pixels, %zu points of motion: %zu of 5 boxes found in %.2f ms, registered in %.1f ms\n",
            f.pixels, f.points, f.bodies, 1e3 * f.find.wall, 1e3 * f.register_all.wall);
-    return STATUS_OK;
-}
-
-// ---- renderer
-
-static Status bench_renderer(Device *device, const BenchOptions *options, Error *err) {
-    const StepShape *shape = &step_shapes[options->preset];
-    RendererBench b;
-    RendererConfig config = renderer_bench_config();
-    Status status = renderer_bench(device, &config, shape->N, (size_t)shape->rays * (size_t)shape->views, shape->W,
-                                   options->repeat, &b, err);
-    if (status != STATUS_OK) return status;
-    double seconds = b.index.wall + b.place.wall + b.forward.wall + b.backward.wall;
-    if (options->json)
-        return json_write_line(
-            stdout,
-            json_pack("{s:s s:I s:I s:I s:f s:f s:f s:f s:f s:i s:f s:I}", "bench", "renderer", "N",
-                      (json_int_t)b.particles, "rays", (json_int_t)b.rays, "samples", (json_int_t)b.samples,
-                      "neighbours", (double)b.neighbours, "index_ms", 1e3 * b.index.wall, "place_ms",
-                      1e3 * b.place.wall, "forward_ms", 1e3 * b.forward.wall, "backward_ms", 1e3 * b.backward.wall,
-                      "frame_side", b.side, "frame_ms", 1e3 * b.frame.wall, "tape_bytes", (json_int_t)b.tape_bytes),
-            err);
-    printf("\nrenderer: N %zu, %zu rays, %zu samples with %.1f neighbours each, D 16, K 8, S 16, hidden 64-64\n",
-           b.particles, b.rays, b.samples, b.neighbours);
-    printf("index %.2f ms, place %.2f ms, forward %.2f ms, backward %.2f ms: %.2f million samples/s, %.0f MiB\n",
-           1e3 * b.index.wall, 1e3 * b.place.wall, 1e3 * b.forward.wall, 1e3 * b.backward.wall,
-           1e-6 * (double)b.samples / seconds, (double)b.tape_bytes / (1 << 20));
-    printf("a frame of %dx%d: %.1f ms, index included\n", b.side, b.side, 1e3 * b.frame.wall);
     return STATUS_OK;
 }
 
@@ -168,8 +98,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
         const char *name;
         Bench *run;
         bool on_request;
-    } parts[] = {{"dynamics", bench_dynamics, false},    {"bodies", bench_bodies, false},
-                 {"renderer", bench_renderer, false},    {"step", bench_step, false},
+    } parts[] = {{"bodies", bench_bodies, false},        {"step", bench_step, false},
                  {"doubling", bench_doubling, true},     {"frames", bench_frames, true},
                  {"neighbours", bench_neighbours, true}, {"ops", bench_ops, true}};
     const size_t count = sizeof parts / sizeof *parts;
@@ -179,9 +108,8 @@ static Status run_bench(const CommandLine *line, Error *err) {
     size_t known = 0;
     while (wanted && known < count && strcmp(wanted, parts[known].name) != 0) known++;
     if (known == count)
-        return error_set(
-            err, STATUS_BAD_INPUT,
-            "expected dynamics, bodies, renderer, step, doubling, frames, neighbours or ops, found \"%.40s\"", wanted);
+        return error_set(err, STATUS_BAD_INPUT,
+                         "expected bodies, step, doubling, frames, neighbours or ops, found \"%.40s\"", wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
@@ -198,12 +126,11 @@ static Status run_bench(const CommandLine *line, Error *err) {
 const Command command_bench = {
     .name = "bench",
     .summary = "time the hot parts on this machine",
-    .arguments = "[dynamics|bodies|renderer|step|doubling|frames|neighbours|ops]",
+    .arguments = "[bodies|step|doubling|frames|neighbours|ops]",
     .max_arguments = 1,
     .flags = flags,
-    .details =
-        "Without an argument: dynamics, bodies, renderer and step. frames: one rollout step and its picture. "
-        "neighbours: the "
-        "16 nearest of 2^12 to 2^17 points. Times are medians of wall time; docs/performance.md says what is counted.",
+    .details = "Without an argument: bodies and step. frames: one rollout step and its picture. "
+               "neighbours: the 16 nearest of 2^12 to 2^17 points. Times are medians of wall time; docs/performance.md "
+               "says what is counted.",
     .run = run_bench,
 };

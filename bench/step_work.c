@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/step_work.h"
 
-#include "bench/dynamics_bench.h"
-
 #include <math.h>
 
 // A convolution reads and writes images, and so does its norm; the backward pass does twice as much.
@@ -23,12 +21,40 @@ static void add_encoder(StepWork *work, const EncoderConfig *c, ImageShape image
     }
 }
 
+// Multiply-adds of one forward pass.
+static double message_work(double rows, double C) { return 2 * rows * C * C; }
+
+// Useful floating-point operations of one rollout step, forward and backward: matrix products only, 2 per multiply-add,
+// three times the forward pass; recomputation is not counted.
+static double dynamics_flops(const GnnConfig *c, const size_t *particles) {
+    bool flat = c->graph == GRAPH_FLAT;
+    double C = (double)c->C, S = (double)gnn_input_width(c), N = (double)particles[c->T - 1];
+    double M = N < (double)c->M || flat ? N : (double)c->M, among = M * (double)c->k_node_to_node,
+           to = N * (double)c->k_node_to_particle, work = 0, out = 3 + (double)gnn_feature_outputs(c);
+    if (c->graph != GRAPH_HIERARCHICAL && !flat) return 0;
+    if (flat) {
+        double past = c->T > 1 ? N * (double)c->k_particle_to_node : 0;
+        work += N * S * C + past * 4 * C + message_work(past, C) + N * (S + C) * C + 2 * N * C * C;
+    } else {
+        for (size_t t = 0; t < c->T; t++) {
+            double n = (double)particles[t], edges = n * (double)c->k_particle_to_node;
+            work += n * S * C + edges * 4 * C + message_work(edges, C);
+        }
+        work += M * (double)c->T * (C + 1) * C + 2 * M * C * C;
+    }
+    if (c->L > 0) work += among * 4 * C + message_work(among, C);
+    work += (double)c->L * (2 * M * C * C + 3 * among * C * C + 4 * M * C * C);
+    if (flat) work += 2 * N * C * C + N * C * out;
+    else work += M * C * C + N * S * C + to * 4 * C + message_work(to, C) + N * (S + 2 * C) * C + N * C * out;
+    return 6 * work;
+}
+
 StepWork step_work(const Vpd *model, ImageShape images, size_t count, int rollout) {
     StepWork work = {{0}, {0}, 0};
     size_t particles[GNN_MAX_SETS];
     for (int t = 0; t < GNN_MAX_SETS; t++) particles[t] = count;
     add_encoder(&work, &model->encoder.config, images);
-    work.flops[PART_DYNAMICS] = rollout * dynamics_useful_flops(&model->dynamics->config, particles);
+    work.flops[PART_DYNAMICS] = rollout * dynamics_flops(&model->dynamics->config, particles);
     // Gradients are cleared, added to and read; values, two moments and the average are read and written.
     work.update_bytes = 11.0 * sizeof(real) * (double)model->parameters.size;
     return work;

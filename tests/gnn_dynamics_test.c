@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole rollout steps in float: an untrained model moves nothing, two runs give the same bits, a warm step asks the
 // system for nothing, and every form works on awkward sets.
-#include "bench/dynamics_bench.h"
 #include "tests/gnn_scene.h"
 
 static const size_t COUNTS[] = {150, 150, 150};
@@ -361,26 +360,6 @@ static void memory_may_run_out(void **state) {
     }
 }
 
-// One doubling of N (M = N/16) costs at most 2.2 times the memory.
-static void memory_is_linear(void **state) {
-    (void)state;
-    Device *device = NULL;
-    Error err = {0};
-    double before = 0;
-    assert_status_ok(device_open("cpu", 2, &device, &err), err);
-    for (size_t N = 1 << 11; N <= 1 << 13; N *= 2) {
-        GnnConfig config = dynamics_bench_config(N / 16);
-        DynamicsBench bench;
-        config.C = 8;
-        config.L = 2;
-        assert_status_ok(dynamics_bench(device, &config, N, 1, &bench, &err), err);
-        double bytes = (double)bench.peak_bytes + (double)device->scratch.peak;
-        if (before > 0) assert_true(bytes <= 2.2 * before);
-        before = bytes;
-    }
-    device_close(device);
-}
-
 // Nodes that all say the same have no spread.
 static void spread_sees_collapse(void **state) {
     (void)state;
@@ -409,7 +388,6 @@ int main(void) {
         cmocka_unit_test(untrained_moves_nothing),   cmocka_unit_test(two_runs_give_the_same_bits),
         cmocka_unit_test(threads_and_keeping_agree), cmocka_unit_test(warm_steps_allocate_nothing),
         cmocka_unit_test(checkpointed_steps_agree),  cmocka_unit_test(awkward_sets_work),
-        cmocka_unit_test(memory_may_run_out),        cmocka_unit_test(memory_is_linear),
-        cmocka_unit_test(spread_sees_collapse)};
+        cmocka_unit_test(memory_may_run_out),        cmocka_unit_test(spread_sees_collapse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,9 @@ fi
 expect 1 "" "no NVIDIA driver is installed" "$VPD" bench ops --device cuda
 # auto goes on with the CPU and says why in one line.
 unset VPD_ISA
-expect 0 "device cpu" "on the CPU: CUDA: no NVIDIA driver is installed" "$VPD" bench dynamics --preset tiny --repeat 1
-expect 0 "device cpu" "" "$VPD" bench dynamics --preset tiny --repeat 1 --device cpu
-expect 0 "device cpu" "" "$VPD" bench dynamics --preset tiny --repeat 1 -q
+expect 0 "device cpu" "on the CPU: CUDA: no NVIDIA driver is installed" "$VPD" bench bodies --repeat 1
+expect 0 "device cpu" "" "$VPD" bench bodies --repeat 1 --device cpu
+expect 0 "device cpu" "" "$VPD" bench bodies --repeat 1 -q
 ln -s "$(realpath "$VPD")" "$folder/vpd" # the program's own folder counts, not the link's
 expect 1 "" "no NVIDIA driver is installed" "$folder/vpd" bench ops --device cuda
 cp "$VPD" "$folder/copy"
