@@ -32,7 +32,8 @@ static const Argument copy[] = {
     VECTOR("by", by, true),
     NAME(false),
     {.key = "count", .type = ARG_WHOLE, .offset = AT(count), .min = 1, .max = EDIT_COPIES_MAX}};
-static const Argument recolour[] = {{.key = "like", .type = ARG_SELECTION, .offset = AT(like), .required = true}};
+static const Argument recolour[] = {
+    {.key = "like", .type = ARG_OTHER, .offset = AT(like), .required = true, .read = select_read}};
 static const Argument throw[] = {VECTOR("velocity", velocity, true),
                                  {.key = "gravity",
                                   .type = ARG_NUMBERS,
@@ -97,24 +98,24 @@ size_t edit_list_count(const EditList *list) { return list->count; }
 
 // ---- one edit
 
-static Status unknown_op(const ListReader *reader, const YamlNode *node) {
+static Status unknown_op(const ArgumentReader *reader, const YamlNode *node) {
     const char *words[OPS];
     for (int i = 0; i < OPS; i++) words[i] = ops[i].word;
-    return list_unknown(reader, node, "edit", words, OPS);
+    return argument_unknown(reader, node, "edit", words, OPS);
 }
 
-static Status read_arguments(const ListReader *reader, const YamlNode *node, const Op *op, Edit *out) {
+static Status read_arguments(const ArgumentReader *reader, const YamlNode *node, const Op *op, Edit *out) {
     const ArgumentGroup groups[] = {{common, 1, out}, // arguments of every edit
                                     {op->table, op->count, out},
                                     {CLUSTER_ARGUMENTS, CLUSTER_ARGUMENT_COUNT, &out->cluster}};
     *out = (Edit){.op = op->op, .line = node->line, .count = 1, .cluster = cluster_defaults()};
-    Status status = arguments_read(reader, node, groups, op->op == EDIT_CLUSTER ? 3 : 2, &out->select);
+    Status status = edit_arguments_read(reader, node, groups, op->op == EDIT_CLUSTER ? 3 : 2, &out->select);
     if (status == STATUS_OK && !out->select && !op->all)
-        status =
-            list_error(reader, node, "%s: expected a selection of particles (`all: true` takes every one)", op->word);
+        status = argument_error(reader, node, "%s: expected a selection of particles (`all: true` takes every one)",
+                                op->word);
     double length = out->axis[0] * out->axis[0] + out->axis[1] * out->axis[1] + out->axis[2] * out->axis[2];
     if (status == STATUS_OK && op->op == EDIT_ROTATE && !(length > 0))
-        status = list_error(reader, node, "rotate: expected an axis of non-zero length");
+        status = argument_error(reader, node, "rotate: expected an axis of non-zero length");
     return status;
 }
 
@@ -133,7 +134,7 @@ static char *one_line(const YamlNode *node, const Edit *edit) {
     return out;
 }
 
-static Status read_edit(const ListReader *reader, const YamlNode *node, Edit *out) {
+static Status read_edit(const ArgumentReader *reader, const YamlNode *node, Edit *out) {
     const Op *op = NULL;
     for (int i = 0; i < OPS && !op; i++)
         if (!strcmp(ops[i].word, node->key)) op = ops + i;
@@ -148,12 +149,12 @@ static Status read_edit(const ListReader *reader, const YamlNode *node, Edit *ou
 }
 
 // An edit is a map with one entry: {remove: {..}}.
-static Status add_item(EditList *list, const ListReader *reader, const YamlNode *item) {
+static Status add_item(EditList *list, const ArgumentReader *reader, const YamlNode *item) {
     if (item->kind != YAML_MAP || item->count != 1)
-        return list_error(reader, item, "expected one edit such as \"remove: {label: 2}\", found %s",
-                          item->kind != YAML_MAP ? "something else than a map"
-                          : item->count          ? "a map of several entries"
-                                                 : "an empty map");
+        return argument_error(reader, item, "expected one edit such as \"remove: {label: 2}\", found %s",
+                              item->kind != YAML_MAP ? "something else than a map"
+                              : item->count          ? "a map of several entries"
+                                                     : "an empty map");
     Edit *edit = calloc(1, sizeof *edit);
     if (!edit) return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
     *list->tail = edit; // added before it is checked, so that the list frees it in any case
@@ -164,32 +165,32 @@ static Status add_item(EditList *list, const ListReader *reader, const YamlNode 
 
 // ---- a whole list
 
-static Status check_version(const ListReader *reader, const YamlNode *root) {
+static Status check_version(const ArgumentReader *reader, const YamlNode *root) {
     const YamlNode *version = yaml_tree_find(root, "version");
     double number;
     if (!version)
-        return list_error(reader, root, "\"version: %d\" is missing: expected a list of edits", EDIT_LIST_VERSION);
+        return argument_error(reader, root, "\"version: %d\" is missing: expected a list of edits", EDIT_LIST_VERSION);
     if (!yaml_tree_number(version, &number) || number < 1)
-        return list_error(reader, version, "version: expected a number such as %d", EDIT_LIST_VERSION);
+        return argument_error(reader, version, "version: expected a number such as %d", EDIT_LIST_VERSION);
     if (number > EDIT_LIST_VERSION)
-        return list_error(reader, version,
-                          "this list of edits has version %.32s, but this program reads version %d; use a newer vpd",
-                          version->text, EDIT_LIST_VERSION);
+        return argument_error(
+            reader, version, "this list of edits has version %.32s, but this program reads version %d; use a newer vpd",
+            version->text, EDIT_LIST_VERSION);
     return STATUS_OK;
 }
 
-static Status add_list(EditList *list, const ListReader *reader, const YamlNode *root) {
+static Status add_list(EditList *list, const ArgumentReader *reader, const YamlNode *root) {
     static const char *const words[] = {"version", "edits"};
     if (root->kind != YAML_MAP)
-        return list_error(reader, root, "expected \"version: %d\" and \"edits:\" with a list", EDIT_LIST_VERSION);
+        return argument_error(reader, root, "expected \"version: %d\" and \"edits:\" with a list", EDIT_LIST_VERSION);
     Status status = check_version(reader, root);
     for (const YamlNode *node = root->child; node && status == STATUS_OK; node = node->next)
         if (strcmp(node->key, "version") != 0 && strcmp(node->key, "edits") != 0)
-            status = list_unknown(reader, node, "key", words, 2);
+            status = argument_unknown(reader, node, "key", words, 2);
     const YamlNode *edits = yaml_tree_find(root, "edits");
     if (status != STATUS_OK) return status;
     if (!edits || edits->kind != YAML_LIST)
-        return list_error(reader, edits ? edits : root, "expected \"edits:\" with a list of edits");
+        return argument_error(reader, edits ? edits : root, "expected \"edits:\" with a list of edits");
     for (const YamlNode *item = edits->child; item && status == STATUS_OK; item = item->next)
         status = add_item(list, reader, item);
     return status;
@@ -197,7 +198,7 @@ static Status add_list(EditList *list, const ListReader *reader, const YamlNode 
 
 Status edit_list_parse(EditList *list, const char *text, size_t length, const char *name, const char *folder,
                        Error *err) {
-    const ListReader reader = {name, folder, err};
+    const ArgumentReader reader = {name, folder, err};
     YamlNode *root = NULL;
     Status status = yaml_tree_read(text, length, name, &root, err);
     if (status == STATUS_OK) status = add_list(list, &reader, root);
@@ -220,7 +221,7 @@ Status edit_list_load(EditList *list, const char *path, Error *err) {
 }
 
 Status edit_list_add(EditList *list, const char *text, Error *err) {
-    const ListReader reader = {"--do", ".", err};
+    const ArgumentReader reader = {"--do", ".", err};
     YamlNode *root = NULL;
     Status status = yaml_tree_read(text, strlen(text), reader.name, &root, err);
     if (status == STATUS_OK) status = add_item(list, &reader, root);
@@ -235,7 +236,7 @@ static bool is_edit(const YamlNode *root) {
 }
 
 Status edit_list_read(EditList *list, const char *text, const char *name, const char *folder, Error *err) {
-    const ListReader reader = {name, folder, err};
+    const ArgumentReader reader = {name, folder, err};
     YamlNode *root = NULL;
     size_t length = strlen(text);
     if (length > EDIT_LIST_BYTES_MAX)

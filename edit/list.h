@@ -3,10 +3,10 @@
 #ifndef VPD_EDIT_LIST_H
 #define VPD_EDIT_LIST_H
 
-#include "base/yaml.h"
+#include "base/arguments.h"
 #include "edit/edit.h"
 
-enum { EDIT_NAME_SIZE = 128, EDIT_PATH_SIZE = 4096, EDIT_COPIES_MAX = 1000 };
+enum { EDIT_NAME_SIZE = ARGUMENT_NAME_SIZE, EDIT_PATH_SIZE = ARGUMENT_PATH_SIZE, EDIT_COPIES_MAX = 1000 };
 
 // How the floor plane is found.
 typedef struct FloorOptions {
@@ -93,65 +93,14 @@ struct EditList {
     size_t count;
 };
 
-// Source of a list, for relative paths and messages.
-typedef struct ListReader {
-    const char *name, *folder;
-    Error *err;
-} ListReader;
-
-// ---- arguments: entries of a map, each a row of a table (edit/arguments.c)
-
-typedef enum ArgumentType {
-    ARG_NUMBER,
-    ARG_NUMBERS,
-    ARG_WHOLE,
-    ARG_NAME,
-    ARG_PATH,
-    ARG_YES,
-    ARG_WORD,
-    ARG_SELECTION,
-    ARG_FLOOR
-} ArgumentType;
-
-typedef struct Argument {
-    const char *key;
-    ArgumentType type;
-    size_t offset;     // of the field in its structure
-    double min, max;   // bounds of every number
-    int numbers;       // how many, for ARG_NUMBERS
-    const char *words; // of ARG_WORD: "a|b"; the field is an int, the word's index
-    size_t given;      // offset of a bool that is set if the argument is given; 0: none
-    bool required;
-} Argument;
-
-// A table of arguments and the structure that holds their fields.
-typedef struct ArgumentGroup {
-    const Argument *table;
-    size_t count;
-    void *fields;
-} ArgumentGroup;
-
-// Reads one entry that is not a selection into its field.
-Status argument_read(const ListReader *reader, const Argument *argument, const YamlNode *node, void *fields);
-
-// Error "list.yaml:3: text".
-Status list_error(const ListReader *reader, const YamlNode *node, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-// Error "list.yaml:3: KEY: expected EXPECTED, found ..".
-Status list_wrong(const ListReader *reader, const YamlNode *node, const char *expected);
-// Error "unknown WHAT "remov"; did you mean "remove"?".
-Status list_unknown(const ListReader *reader, const YamlNode *node, const char *what, const char *const *words,
-                    size_t count);
-
 // ---- maps and selections (edit/select_read.c)
 
-// Reads every entry of a map. Keys that no group has are read as selections into *select; if `select` is NULL, they are
-// errors that suggest the nearest key. A missing required argument is an error.
-Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
-                      Select **select);
+// As arguments_read. Keys that no group has are read as selections into *select; if `select` is NULL, they are errors.
+Status edit_arguments_read(const ArgumentReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
+                           Select **select);
 
-// Reads a whole map as one selection: the intersection of all its entries.
-Status select_read(const ListReader *reader, const YamlNode *map, Select **out);
+// Reads a whole map as one selection, the intersection of all its entries, into the Select * at `field`.
+Status select_read(const ArgumentReader *reader, const YamlNode *map, void *field);
 void select_free(Select *select); // accepts NULL
 
 // Arguments of every edit and selection that finds clusters; offsets are within ClusterOptions.

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the entries of a map by tables of arguments, and selections, which are maps and may contain maps.
+// Reads selections, which are maps and may contain maps.
 #include "edit/list.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 64 };
 #define FAR 1e6 // metres; a larger number is taken for a mistake
 #define AT(field) offsetof(Select, field)
 #define OF(field) offsetof(ClusterOptions, field)
 
+// "plane", "none", or a height below which everything is floor.
+static Status read_floor(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    ClusterOptions *out = field; // the whole of it, because several fields are set
+    out->has_height = yaml_tree_number(node, &out->height);
+    bool plane = node->kind == YAML_TEXT && !strcmp(node->text, "plane");
+    bool none = node->kind == YAML_TEXT && !strcmp(node->text, "none");
+    out->floor = !none;
+    return out->has_height || plane || none ? STATUS_OK
+                                            : argument_wrong(reader, node, "plane, none, or a height in metres");
+}
+
 const Argument CLUSTER_ARGUMENTS[] = {
     {.key = "link", .type = ARG_NUMBER, .offset = OF(link), .min = 1e-9, .max = FAR},
     {.key = "least", .type = ARG_WHOLE, .offset = OF(least), .min = 1, .max = 1e9},
-    {.key = "floor", .type = ARG_FLOOR},
+    {.key = "floor", .type = ARG_OTHER, .read = read_floor},
     {.key = "within", .type = ARG_NUMBER, .offset = OF(plane.within), .min = 1e-9, .max = FAR},
     {.key = "seed", .type = ARG_WHOLE, .offset = OF(plane.seed), .max = 4294967295.0},
 };
@@ -95,11 +105,11 @@ void select_free(Select *select) {
     }
 }
 
-static Status no_memory(const ListReader *reader) {
+static Status no_memory(const ArgumentReader *reader) {
     return error_set(reader->err, STATUS_FAILED, "%s: out of memory", reader->name);
 }
 
-static Status create(const ListReader *reader, SelectKind kind, Select **out) {
+static Status create(const ArgumentReader *reader, SelectKind kind, Select **out) {
     *out = calloc(1, sizeof **out);
     if (!*out) return no_memory(reader);
     **out = (Select){.kind = kind, .low = -INFINITY, .high = INFINITY, .id = -1, .cluster = cluster_defaults()};
@@ -108,7 +118,7 @@ static Status create(const ListReader *reader, SelectKind kind, Select **out) {
 }
 
 // Adds a selection to *all, so that both must hold.
-static Status select_both(const ListReader *reader, Select **all, Select *more) {
+static Status select_both(const ArgumentReader *reader, Select **all, Select *more) {
     Select *first = *all;
     if (first && first->kind != SELECT_AND) {
         Status status = create(reader, SELECT_AND, all);
@@ -132,75 +142,40 @@ static Status select_both(const ListReader *reader, Select **all, Select *more) 
 // ---- maps
 
 // One entry such as `label: 2`.
-static Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out);
+static Status select_read_entry(const ArgumentReader *reader, const YamlNode *node, Select **out);
 
-static const Argument *find(const ArgumentGroup *groups, size_t count, const char *key, void **fields) {
-    for (size_t g = 0; g < count; g++)
-        for (size_t i = 0; i < groups[g].count; i++)
-            if (!strcmp(groups[g].table[i].key, key)) {
-                *fields = groups[g].fields;
-                return groups[g].table + i;
-            }
-    return NULL;
+static Status read_rest(const ArgumentReader *reader, const YamlNode *node, void *select) {
+    Select *more = NULL;
+    Status status = select_read_entry(reader, node, &more);
+    return status == STATUS_OK ? select_both(reader, select, more) : status;
 }
 
-static Status unknown_key(const ListReader *reader, const YamlNode *node, const ArgumentGroup *groups, size_t count,
-                          bool selects) {
-    const char *words[WORDS_MAX];
-    size_t known = 0;
-    for (size_t g = 0; g < count; g++)
-        for (size_t i = 0; i < groups[g].count && known < WORDS_MAX; i++) words[known++] = groups[g].table[i].key;
-    for (size_t i = 0; selects && i < KINDS && known < WORDS_MAX; i++) words[known++] = kinds[i].word;
-    return list_unknown(reader, node, selects ? "key or selection" : "key", words, known);
-}
-
-static Status check_required(const ListReader *reader, const YamlNode *map, const ArgumentGroup *group) {
-    for (size_t i = 0; i < group->count; i++)
-        if (group->table[i].required && !yaml_tree_find(map, group->table[i].key))
-            return list_error(reader, map, "%s: \"%s\" is missing", map->key ? map->key : "the map",
-                              group->table[i].key);
-    return STATUS_OK;
-}
-
-Status arguments_read(const ListReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
-                      Select **select) {
-    Status status = STATUS_OK;
-    if (map->kind != YAML_MAP) return list_wrong(reader, map, "a map {key: value, ..}");
-    for (const YamlNode *node = map->child; node && status == STATUS_OK; node = node->next) {
-        void *fields = NULL;
-        Select *more = NULL;
-        const Argument *argument = find(groups, count, node->key, &fields);
-        if (argument && argument->type == ARG_SELECTION)
-            status = select_read(reader, node, (Select **)((char *)fields + argument->offset));
-        else if (argument) status = argument_read(reader, argument, node, fields);
-        else if (!select || !find_kind(node->key)) status = unknown_key(reader, node, groups, count, select);
-        else {
-            status = select_read_entry(reader, node, &more);
-            if (status == STATUS_OK) status = select_both(reader, select, more);
-        }
-    }
-    for (size_t g = 0; g < count && status == STATUS_OK; g++) status = check_required(reader, map, groups + g);
-    return status;
+Status edit_arguments_read(const ArgumentReader *reader, const YamlNode *map, const ArgumentGroup *groups, size_t count,
+                           Select **select) {
+    const char *words[KINDS];
+    for (int i = 0; i < KINDS; i++) words[i] = kinds[i].word;
+    const ArgumentRest rest = {"key or selection", words, KINDS, read_rest, select};
+    return arguments_read(reader, map, groups, count, select ? &rest : NULL);
 }
 
 // ---- selections
 
 // ---- one kind each
 
-static Status read_label(const ListReader *reader, const YamlNode *node, Select *out) {
+static Status read_label(const ArgumentReader *reader, const YamlNode *node, Select *out) {
     if (node->kind != YAML_TEXT || !*node->text || strlen(node->text) >= EDIT_NAME_SIZE)
-        return list_error(reader, node, "label: expected a label's number or name, or a list of them");
+        return argument_error(reader, node, "label: expected a label's number or name, or a list of them");
     memcpy(out->name, node->text, strlen(node->text) + 1);
     return STATUS_OK;
 }
 
 // Operands: a list of maps for `and`, `or`; a list of texts for a list of labels.
-static Status read_list(const ListReader *reader, const YamlNode *node, Select *out) {
+static Status read_list(const ArgumentReader *reader, const YamlNode *node, Select *out) {
     Select **tail = &out->child;
     bool labels = out->kind == SELECT_LABEL;
     if (node->kind != YAML_LIST || !node->child)
-        return list_error(reader, node, "%s: expected a list of %s", node->key,
-                          labels ? "labels [1, 2]; this one is empty" : "selections [{..}, {..}]");
+        return argument_error(reader, node, "%s: expected a list of %s", node->key,
+                              labels ? "labels [1, 2]; this one is empty" : "selections [{..}, {..}]");
     if (labels) out->kind = SELECT_OR;
     for (const YamlNode *entry = node->child; entry; entry = entry->next) {
         Status status = labels ? create(reader, SELECT_LABEL, tail) : select_read(reader, entry, tail);
@@ -211,38 +186,38 @@ static Status read_list(const ListReader *reader, const YamlNode *node, Select *
     return STATUS_OK;
 }
 
-static Status read_flag(const ListReader *reader, const YamlNode *node, Select *out) {
+static Status read_flag(const ArgumentReader *reader, const YamlNode *node, Select *out) {
     const Argument yes = {.key = node->key, .type = ARG_YES, .offset = AT(yes)};
     const ArgumentGroup group = {&yes, 1, out};
     YamlNode entry = *node, map = {.kind = YAML_MAP, .line = node->line, .child = &entry};
     entry.next = NULL;
-    Status status = arguments_read(reader, &map, &group, 1, NULL);
+    Status status = edit_arguments_read(reader, &map, &group, 1, NULL);
     if (status != STATUS_OK || out->yes || out->kind == SELECT_MOVING) return status;
-    return list_error(reader, node, "%s: expected true; `not: {%s: true}` takes the others", node->key, node->key);
+    return argument_error(reader, node, "%s: expected true; `not: {%s: true}` takes the others", node->key, node->key);
 }
 
-static Status read_table(const ListReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
+static Status read_table(const ArgumentReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
     const ArgumentGroup groups[] = {{kind->table, kind->count, out},
                                     {CLUSTER_ARGUMENTS, CLUSTER_ARGUMENT_COUNT, &out->cluster}};
-    return arguments_read(reader, node, groups, kind->clusters ? 2 : 1, NULL);
+    return edit_arguments_read(reader, node, groups, kind->clusters ? 2 : 1, NULL);
 }
 
 // Conditions that the tables cannot express.
-static Status check(const ListReader *reader, const YamlNode *node, const Select *s) {
+static Status check(const ArgumentReader *reader, const YamlNode *node, const Select *s) {
     for (int c = 0; c < 3 && s->kind == SELECT_BOX; c++)
-        if (!(s->a[c] <= s->b[c])) return list_error(reader, node, "box: expected min <= max in x, y and z");
+        if (!(s->a[c] <= s->b[c])) return argument_error(reader, node, "box: expected min <= max in x, y and z");
     if (s->kind == SELECT_PLANE && !(s->b[0] * s->b[0] + s->b[1] * s->b[1] + s->b[2] * s->b[2] > 0))
-        return list_error(reader, node, "plane: expected a normal of non-zero length");
+        return argument_error(reader, node, "plane: expected a normal of non-zero length");
     if (s->kind == SELECT_HEIGHT && !(s->low < s->high))
-        return list_error(reader, node, "height: expected above < below");
+        return argument_error(reader, node, "height: expected above < below");
     if (s->kind == SELECT_HEIGHT && isinf(s->low) && isinf(s->high))
-        return list_error(reader, node, "height: expected \"above\", \"below\" or both");
+        return argument_error(reader, node, "height: expected \"above\", \"below\" or both");
     if (s->kind == SELECT_CLUSTER && s->has_near == (s->id > 0))
-        return list_error(reader, node, "cluster: expected either \"id\" or \"near\"");
+        return argument_error(reader, node, "cluster: expected either \"id\" or \"near\"");
     return STATUS_OK;
 }
 
-static Status read_kind(const ListReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
+static Status read_kind(const ArgumentReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
     switch (kind->kind) {
     case SELECT_ALL:
     case SELECT_MOVING: return read_flag(reader, node, out);
@@ -258,7 +233,7 @@ static Status read_kind(const ListReader *reader, const YamlNode *node, const Ki
     return status == STATUS_OK ? check(reader, node, out) : status;
 }
 
-static Status select_read_entry(const ListReader *reader, const YamlNode *node, Select **out) {
+static Status select_read_entry(const ArgumentReader *reader, const YamlNode *node, Select **out) {
     const Kind *kind = find_kind(node->key);
     Status status = create(reader, kind->kind, out);
     if (status == STATUS_OK) status = read_kind(reader, node, kind, *out);
@@ -268,10 +243,11 @@ static Status select_read_entry(const ListReader *reader, const YamlNode *node, 
     return status;
 }
 
-Status select_read(const ListReader *reader, const YamlNode *map, Select **out) {
+Status select_read(const ArgumentReader *reader, const YamlNode *map, void *field) {
+    Select **out = field;
     *out = NULL; // NOLINT: arguments_read has a place for every argument that it finds
-    Status status = arguments_read(reader, map, NULL, 0, out);
-    if (status == STATUS_OK && !*out) status = list_error(reader, map, "expected a selection, found an empty map");
+    Status status = edit_arguments_read(reader, map, NULL, 0, out);
+    if (status == STATUS_OK && !*out) status = argument_error(reader, map, "expected a selection, found an empty map");
     if (status == STATUS_OK) return STATUS_OK;
     select_free(*out);
     *out = NULL;
