@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Volume by the cube of the longest edge, area by its square: a regular tet has 0.12, a regular triangle 0.43.
+#define FLAT 1e-6
+
+static void edge(const Mesh *mesh, int32_t from, int32_t to, double out[3]) {
+    for (int c = 0; c < 3; c++) out[c] = mesh->position[3 * to + c] - mesh->position[3 * from + c];
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+double mesh_tet_volume(const Mesh *mesh, size_t tet) {
+    const int32_t *v = mesh->tet + 4 * tet;
+    double a[3], b[3], c[3], n[3];
+    edge(mesh, v[0], v[1], a);
+    edge(mesh, v[0], v[2], b);
+    edge(mesh, v[0], v[3], c);
+    cross(a, b, n);
+    return dot(n, c) / 6;
+}
+
+double mesh_triangle_area(const Mesh *mesh, size_t triangle) {
+    const int32_t *v = mesh->triangle + 3 * triangle;
+    double a[3], b[3], n[3];
+    edge(mesh, v[0], v[1], a);
+    edge(mesh, v[0], v[2], b);
+    cross(a, b, n);
+    return sqrt(dot(n, n)) / 2;
+}
+
+static double longest_edge(const Mesh *mesh, const int32_t *corner, int count) {
+    double longest = 0, d[3];
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++) {
+            edge(mesh, corner[i], corner[j], d);
+            longest = fmax(longest, sqrt(dot(d, d)));
+        }
+    return longest;
+}
+
+static Status check_shapes(const Mesh *mesh, const char *name, Error *err) {
+    for (size_t t = 0; t < mesh->T; t++) {
+        double volume = mesh_tet_volume(mesh, t), length = longest_edge(mesh, mesh->tet + 4 * t, 4);
+        if (!(fabs(volume) > FLAT * length * length * length))
+            return error_set(err, STATUS_BAD_INPUT, "%s: tetrahedron %zu is flat: its volume is %.3g m^3", name, t + 1,
+                             volume);
+        if (volume < 0)
+            return error_set(err, STATUS_BAD_INPUT, "%s: tetrahedron %zu is inverted: its volume is %.3g m^3", name,
+                             t + 1, volume);
+    }
+    for (size_t f = 0; f < mesh->F; f++) {
+        double area = mesh_triangle_area(mesh, f), length = longest_edge(mesh, mesh->triangle + 3 * f, 3);
+        if (!(area > FLAT * length * length))
+            return error_set(err, STATUS_BAD_INPUT, "%s: face %zu is flat: its area is %.3g m^2", name, f + 1, area);
+    }
+    return STATUS_OK;
+}
+
+// ---- faces of tets
+
+typedef struct Face {
+    int32_t corner[3], tet; // corners in order of number
+} Face;
+
+static int compare_faces(const void *a, const void *b) {
+    const Face *x = a, *y = b;
+    for (int c = 0; c < 3; c++)
+        if (x->corner[c] != y->corner[c]) return x->corner[c] < y->corner[c] ? -1 : 1;
+    return (x->tet > y->tet) - (x->tet < y->tet);
+}
+
+static Face make_face(const int32_t *tet, int without, int32_t number) {
+    Face out = {.tet = number};
+    int count = 0;
+    for (int c = 0; c < 4; c++) {
+        if (c == without) continue;
+        int at = count++;
+        for (; at > 0 && out.corner[at - 1] > tet[c]; at--) out.corner[at] = out.corner[at - 1];
+        out.corner[at] = tet[c];
+    }
+    return out;
+}
+
+static Status check_faces(const Mesh *mesh, const char *name, Error *err) {
+    size_t count = 4 * mesh->T;
+    Face *faces = calloc(count ? count : 1, sizeof *faces);
+    if (!faces) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu faces", name, count);
+    for (size_t i = 0; i < count; i++) faces[i] = make_face(mesh->tet + 4 * (i / 4), (int)(i % 4), (int32_t)(i / 4));
+    if (count) qsort(faces, count, sizeof *faces, compare_faces);
+    Status status = STATUS_OK;
+    for (size_t i = 2; i < count && status == STATUS_OK; i++)
+        if (!memcmp(faces[i].corner, faces[i - 2].corner, sizeof faces[i].corner))
+            status = error_set(err, STATUS_BAD_INPUT, "%s: not a manifold: tetrahedra %d, %d and %d share one face",
+                               name, faces[i - 2].tet + 1, faces[i - 1].tet + 1, faces[i].tet + 1);
+    free(faces);
+    return status;
+}
+
+// ---- edges of triangles
+
+static int compare_edges(const void *a, const void *b) {
+    const MeshEdge *x = a, *y = b;
+    if (x->a != y->a) return x->a < y->a ? -1 : 1;
+    if (x->b != y->b) return x->b < y->b ? -1 : 1;
+    return (x->face[0] > y->face[0]) - (x->face[0] < y->face[0]);
+}
+
+// Side `side` of a triangle; `same_way` here: it runs from the smaller number to the larger.
+static MeshEdge make_edge(const Mesh *mesh, size_t face, size_t side) {
+    const int32_t *v = mesh->triangle + 3 * face;
+    int32_t from = v[side], to = v[(side + 1) % 3];
+    return (MeshEdge){.a = from < to ? from : to,
+                      .b = from < to ? to : from,
+                      .opposite = {v[(side + 2) % 3], -1},
+                      .face = {(int32_t)face, -1},
+                      .count = 1,
+                      .same_way = from < to};
+}
+
+// Adds a side to the edge that it lies on.
+static void join(MeshEdge *edge, const MeshEdge *side) {
+    if (edge->count == 1) {
+        edge->opposite[1] = side->opposite[0];
+        edge->face[1] = side->face[0];
+        edge->same_way = edge->same_way == side->same_way;
+    }
+    edge->count++;
+}
+
+Status mesh_edges(const Mesh *mesh, MeshEdge **out, size_t *count, Error *err) {
+    size_t sides = 3 * mesh->F, used = 0;
+    MeshEdge *edges = *out = calloc(sides ? sides : 1, sizeof *edges);
+    *count = 0;
+    if (!edges) return error_set(err, STATUS_FAILED, "out of memory for %zu edges", sides);
+    for (size_t i = 0; i < sides; i++) edges[i] = make_edge(mesh, i / 3, i % 3);
+    if (sides) qsort(edges, sides, sizeof *edges, compare_edges);
+    for (size_t i = 0; i < sides; i++) {
+        if (used && edges[used - 1].a == edges[i].a && edges[used - 1].b == edges[i].b)
+            join(edges + used - 1, edges + i);
+        else edges[used++] = edges[i];
+    }
+    *count = used;
+    for (size_t i = 0; i < used; i++)
+        if (edges[i].count == 1) edges[i].same_way = false;
+    return STATUS_OK;
+}
+
+// What is wrong with an edge, or NULL. An open surface may have edges of one triangle.
+static const char *edge_fault(const MeshEdge *edge, bool closed) {
+    if (edge->count > 2) return "not a manifold: more than two triangles share";
+    if (closed && edge->count == 1) return "not closed: only one triangle is at";
+    return closed && edge->same_way ? "triangles are turned in different ways at" : NULL;
+}
+
+static Status check_edges(const Mesh *mesh, const char *name, bool closed, Error *err) {
+    MeshEdge *edges;
+    size_t count;
+    Status status = mesh_edges(mesh, &edges, &count, err);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        const char *fault = edge_fault(edges + i, closed);
+        if (fault)
+            status = error_set(err, STATUS_BAD_INPUT, "%s: %s the edge of vertices %d and %d (face %d)", name, fault,
+                               edges[i].a + 1, edges[i].b + 1, edges[i].face[0] + 1);
+    }
+    free(edges);
+    return status;
+}
+
+Status mesh_check(const Mesh *mesh, const char *name, Error *err) {
+    for (size_t i = 0; i < 3 * mesh->N; i++)
+        if (!(fabs(mesh->position[i]) < 1e6))
+            return error_set(err, STATUS_BAD_INPUT, "%s: vertex %zu: expected metres below 1e6, found %g", name,
+                             i / 3 + 1, mesh->position[i]);
+    Status status = check_shapes(mesh, name, err);
+    if (status == STATUS_OK) status = check_faces(mesh, name, err);
+    return status == STATUS_OK ? check_edges(mesh, name, false, err) : status;
+}
+
+Status mesh_check_closed(const Mesh *mesh, const char *name, Error *err) { return check_edges(mesh, name, true, err); }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// STL, binary and ASCII: three corners for each facet. Corners at the very same place become one vertex.
+#include "lab/mesh_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER = 84, FACET = 50 }; // bytes
+
+static uint32_t number_at(const char *bytes) {
+    const unsigned char *b = (const unsigned char *)bytes;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static Status read_binary(const char *bytes, size_t count, const char *name, Mesh *out, Error *err) {
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < 3 * count && status == STATUS_OK; i++) {
+        const char *corner = bytes + HEADER + FACET * (i / 3) + 12 + 12 * (i % 3);
+        double at[3];
+        for (int c = 0; c < 3; c++) {
+            uint32_t bits = number_at(corner + 4 * c);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            at[c] = (double)value;
+        }
+        if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2]))
+            return error_set(err, STATUS_BAD_INPUT, "%s: face %zu: expected finite positions", name, i / 3 + 1);
+        status = mesh_add_vertex(out, at, err);
+    }
+    return status;
+}
+
+static Status read_ascii(MeshText *text, Mesh *out) {
+    Status status = STATUS_OK;
+    while (status == STATUS_OK && mesh_text_line(text)) {
+        double at[3];
+        const char *word = mesh_text_word(text);
+        if (!word || strcmp(word, "vertex") != 0) continue;
+        status = mesh_text_numbers(text, "a vertex", 3, at);
+        if (status == STATUS_OK) status = mesh_add_vertex(out, at, text->err);
+    }
+    if (status == STATUS_OK && out->N % 3)
+        return error_set(text->err, STATUS_BAD_INPUT, "%s: expected 3 vertices a facet, found %zu in all", text->name,
+                         out->N);
+    return status;
+}
+
+typedef struct Corner {
+    double at[3];
+    int32_t index;
+} Corner;
+
+static int compare(const void *a, const void *b) {
+    const Corner *x = a, *y = b;
+    for (int c = 0; c < 3; c++)
+        if (x->at[c] != y->at[c]) return x->at[c] < y->at[c] ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+// Makes triangles of the corners, three each, and one vertex of equal corners.
+static Status weld(Mesh *mesh, Error *err) {
+    size_t count = mesh->N;
+    Corner *corners = calloc(count ? count : 1, sizeof *corners);
+    int32_t *vertex = calloc(count ? count : 1, sizeof *vertex);
+    Status status = corners && vertex ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for a mesh");
+    for (size_t i = 0; i < count && corners; i++) {
+        for (int c = 0; c < 3; c++) corners[i].at[c] = mesh->position[3 * i + (size_t)c] + 0.0; // -0 is 0
+        corners[i].index = (int32_t)i;
+    }
+    if (status == STATUS_OK && count) qsort(corners, count, sizeof *corners, compare);
+    mesh->N = 0;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        if (i == 0 || memcmp(corners[i].at, corners[i - 1].at, sizeof corners[i].at) != 0) {
+            memcpy(mesh->position + 3 * mesh->N, corners[i].at, sizeof corners[i].at);
+            mesh->N++;
+        }
+        vertex[corners[i].index] = (int32_t)mesh->N - 1;
+    }
+    for (size_t i = 0; i < count && status == STATUS_OK; i += 3) status = mesh_add_triangle(mesh, vertex + i, err);
+    free(corners);
+    free(vertex);
+    return status;
+}
+
+Status mesh_parse_stl(char *bytes, size_t size, const char *name, Mesh *out, Error *err) {
+    size_t count = size >= HEADER ? number_at(bytes + HEADER - 4) : 0;
+    bool binary = size >= HEADER && size == HEADER + FACET * count;
+    Status status;
+    if (!binary && strncmp(bytes, "solid", 5) != 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected an STL file: %zu facets need %zu bytes, found %zu", name,
+                         count, HEADER + FACET * count, size);
+    MeshText text = mesh_text(bytes, size, name, err);
+    status = binary ? read_binary(bytes, count, name, out, err) : read_ascii(&text, out);
+    return status == STATUS_OK ? weld(out, err) : status;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/scene.h"
+
+#include "base/file.h"
+#include "base/file_kind.h"
+#include "lab/scene_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1e6
+enum { FILE_MAX = 1 << 24, NAMES_MAX = 64 };
+
+static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    (void)reader;
+    *(const YamlNode **)field = node;
+    return STATUS_OK;
+}
+
+static Status read_head(const ArgumentReader *reader, const YamlNode *root, SceneHead *head) {
+#define OF(field) offsetof(Scene, field)
+    static const Argument scene[] = {
+        {.key = "frames", .type = ARG_WHOLE, .offset = OF(frames), .min = 1, .max = 1 << 20, .required = true},
+        {.key = "substeps", .type = ARG_WHOLE, .offset = OF(substeps), .min = 1, .max = 1 << 20, .required = true},
+        {.key = "memory_mib", .type = ARG_NUMBER, .offset = OF(memory_mib), .min = 1e-3, .max = 1e6},
+        {.key = "seed", .type = ARG_WHOLE, .offset = OF(seed), .max = 4294967295.0}};
+#undef OF
+#define OF(field) offsetof(SceneHead, field)
+    static const Argument rest[] = {
+        {.key = "fps", .type = ARG_NUMBER, .offset = OF(fps), .min = 1e-3, .max = 1e6},
+        {.key = "precision", .type = ARG_WORD, .offset = OF(precision), .words = "f32|f64"},
+        {.key = "up", .type = ARG_WORD, .offset = OF(up), .words = "y|z"},
+        {.key = "gravity",
+         .type = ARG_NUMBERS,
+         .offset = OF(gravity),
+         .min = -FAR,
+         .max = FAR,
+         .numbers = 3,
+         .given = OF(has_gravity)},
+        {.key = "damping", .type = ARG_WORD, .offset = OF(damping), .words = "strain|velocity"},
+        {.key = "contacts", .type = ARG_OTHER, .offset = OF(contacts), .read = keep_node},
+        {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = keep_node},
+        {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = keep_node},
+        {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node}};
+#undef OF
+    const ArgumentGroup groups[] = {{scene, sizeof scene / sizeof *scene, head->scene},
+                                    {rest, sizeof rest / sizeof *rest, head}};
+    *head = (SceneHead){.scene = head->scene, .fps = 30, .up = 1, .precision = 0};
+    head->scene->memory_mib = 256;
+    Status status = arguments_read(reader, root, groups, 2, NULL);
+    if (status != STATUS_OK) return status;
+    Scene *out = head->scene;
+    out->y_up = head->up == 0;
+    out->precision = head->precision ? SIM_F64 : SIM_F32;
+    out->has_precision = yaml_tree_find(root, "precision");
+    out->frame_time = 1 / head->fps;
+    if (!head->has_gravity) head->gravity[out->y_up ? 1 : 2] = -9.81;
+    return STATUS_OK;
+}
+
+Status scene_no_memory(const ArgumentReader *reader) {
+    return error_set(reader->err, STATUS_FAILED, "%s: out of memory for the scene", reader->name);
+}
+
+static Status need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind, const char *expected) {
+    return node->kind == kind && node->count ? STATUS_OK : argument_wrong(reader, node, expected);
+}
+
+// ---- contacts
+
+static Status read_contact(const ArgumentReader *reader, const YamlNode *node, SceneContact *out) {
+#define NUMBER(word, field, most)                                                                                      \
+    { .key = word, .type = ARG_NUMBER, .offset = offsetof(SceneContact, field), .max = most }
+    static const Argument table[] = {
+        {.key = "k_e", .type = ARG_NUMBER, .offset = offsetof(SceneContact, k_e), .max = 1e15, .required = true},
+        NUMBER("k_d", k_d, 1e15),
+        NUMBER("k_f", k_f, 1e15),
+        NUMBER("mu", mu, 1e3),
+        NUMBER("fade", fade, FAR),
+        NUMBER("margin", margin, FAR)};
+#undef NUMBER
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    if (strlen(node->key) >= sizeof out->name) return argument_error(reader, node, "the name is too long");
+    strcpy(out->name, node->key);
+    return arguments_read(reader, node, &group, 1, NULL);
+}
+
+static Status read_contacts(const ArgumentReader *reader, SceneHead *head) {
+    if (!head->contacts) return STATUS_OK;
+    Status status = need(reader, head->contacts, YAML_MAP, "a map of contact materials {rubber: {k_e: ..}}");
+    if (status != STATUS_OK) return status;
+    head->contact = calloc(head->contacts->count, sizeof *head->contact);
+    if (!head->contact) return scene_no_memory(reader);
+    for (const YamlNode *node = head->contacts->child; node && status == STATUS_OK; node = node->next)
+        status = read_contact(reader, node, head->contact + head->contact_count++);
+    return status;
+}
+
+// The contact of that name; without a name the first one.
+static Status find_contact(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, const char *name,
+                           int *out) {
+    const char *words[NAMES_MAX];
+    size_t known = 0;
+    *out = 0;
+    for (size_t i = 0; i < head->contact_count; i++) {
+        if (!*name || !strcmp(head->contact[i].name, name)) {
+            *out = (int)i;
+            return STATUS_OK;
+        }
+        if (known < NAMES_MAX) words[known++] = head->contact[i].name;
+    }
+    if (!*name) return STATUS_OK;
+    const YamlNode *entry = yaml_tree_find(node, "contact");
+    YamlNode named = {.line = entry ? entry->line : node->line, .key = (char *)name};
+    if (!known) return argument_error(reader, &named, "contact: the scene has no \"contacts\"");
+    return argument_unknown(reader, &named, "contact material", words, known);
+}
+
+// ---- planes
+
+typedef struct PlaneFields {
+    double normal[3], offset;
+    char contact[ARGUMENT_NAME_SIZE];
+} PlaneFields;
+
+static Status read_plane(const ArgumentReader *reader, const SceneHead *head, const YamlNode *node, SimPlane *out) {
+#define OF(field) offsetof(PlaneFields, field)
+    static const Argument table[] = {
+        {.key = "normal", .type = ARG_NUMBERS, .offset = OF(normal), .min = -FAR, .max = FAR, .numbers = 3},
+        {.key = "offset", .type = ARG_NUMBER, .offset = OF(offset), .min = -FAR, .max = FAR},
+        {.key = "contact", .type = ARG_NAME, .offset = OF(contact)}};
+#undef OF
+    PlaneFields fields = {.normal = {0, head->scene->y_up, !head->scene->y_up}};
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, &fields};
+    int material;
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    const double *n = fields.normal;
+    if (status == STATUS_OK && !(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] > 0))
+        status = argument_error(reader, node, "normal: expected a vector of non-zero length");
+    if (status == STATUS_OK && !head->contact_count)
+        status = argument_error(reader, node, "a plane needs a material: \"contacts: {ground: {k_e: .., mu: ..}}\"");
+    if (status == STATUS_OK) status = find_contact(reader, head, node, fields.contact, &material);
+    if (status != STATUS_OK) return status;
+    *out = (SimPlane){{n[0], n[1], n[2]}, fields.offset, material};
+    return STATUS_OK;
+}
+
+static Status read_planes(const ArgumentReader *reader, const SceneHead *head) {
+    SimModel *model = &head->scene->model;
+    if (!head->planes) return STATUS_OK;
+    Status status = need(reader, head->planes, YAML_LIST, "a list of planes [{normal: .., offset: ..}]");
+    SimPlane *planes = status == STATUS_OK ? calloc(head->planes->count, sizeof *planes) : NULL;
+    if (status == STATUS_OK && !planes) return scene_no_memory(reader);
+    model->plane = planes;
+    for (const YamlNode *node = status == STATUS_OK ? head->planes->child : NULL; node && status == STATUS_OK;
+         node = node->next)
+        status = read_plane(reader, head, node, planes + model->planes++);
+    return status;
+}
+
+// ---- objects
+
+static Status read_parts(const ArgumentReader *reader, SceneHead *head) {
+    Status status = need(reader, head->objects, YAML_MAP, "a map of objects {ball: {sphere: ..}}");
+    if (status == STATUS_OK && head->objects->count > SCENE_OBJECTS_MAX)
+        status = argument_error(reader, head->objects, "more than %d objects", SCENE_OBJECTS_MAX);
+    if (status != STATUS_OK) return status;
+    head->part = calloc(head->objects->count, sizeof *head->part);
+    if (!head->part) return scene_no_memory(reader);
+    for (const YamlNode *node = head->objects->child; node && status == STATUS_OK; node = node->next) {
+        Part *part = head->part + head->part_count++;
+        status = part_read(reader, node, part);
+        if (status == STATUS_OK && strlen(node->key) >= SCENE_NAME_SIZE)
+            status = argument_error(reader, node, "the name is too long");
+        if (status == STATUS_OK) status = find_contact(reader, head, node, part->contact, &part->material);
+    }
+    return status;
+}
+
+// ---- controls: a force or an activation during some frames
+
+typedef struct Control {
+    char object[ARGUMENT_NAME_SIZE];
+    double force[3], activation;
+    bool has_force, has_activation;
+    long from, to;
+} Control;
+
+static Status find_object(const ArgumentReader *reader, const Scene *scene, const YamlNode *node, const char *name,
+                          const SceneObject **out) {
+    const char *words[NAMES_MAX];
+    size_t known = 0;
+    for (size_t i = 0; i < scene->object_count; i++) {
+        if (!strcmp(scene->objects[i].name, name)) {
+            *out = scene->objects + i;
+            return STATUS_OK;
+        }
+        if (known < NAMES_MAX) words[known++] = scene->objects[i].name;
+    }
+    YamlNode named = {.line = node->line, .key = (char *)name};
+    return argument_unknown(reader, &named, "object", words, known);
+}
+
+static void apply(Scene *scene, const SceneObject *object, const Control *control) {
+    const SimModel *m = &scene->model;
+    const double *mass = scene->values.of[SIM_MASS];
+    double total = 0;
+    for (size_t i = 0; i < object->particles; i++) total += mass[object->particle + i];
+    for (long f = control->from; f < control->to; f++) {
+        double *force = scene->values.of[SIM_FORCE] + 3 * ((size_t)f * m->particles + object->particle);
+        for (size_t i = 0; i < 3 * object->particles && control->has_force; i++)
+            force[i] += control->force[i % 3] * mass[object->particle + i / 3] / total;
+        double *act = scene->values.of[SIM_ACTIVATION] + (size_t)f * m->tets + object->tet;
+        for (size_t i = 0; i < object->tets && control->has_activation; i++) act[i] += control->activation;
+    }
+}
+
+static Status read_control(const ArgumentReader *reader, Scene *scene, const YamlNode *node) {
+#define OF(field) offsetof(Control, field)
+    const Argument table[] = {{.key = "object", .type = ARG_NAME, .offset = OF(object), .required = true},
+                              {.key = "force",
+                               .type = ARG_NUMBERS,
+                               .offset = OF(force),
+                               .min = -1e12,
+                               .max = 1e12,
+                               .numbers = 3,
+                               .given = OF(has_force)},
+                              {.key = "activation",
+                               .type = ARG_NUMBER,
+                               .offset = OF(activation),
+                               .min = -10,
+                               .max = 10,
+                               .given = OF(has_activation)},
+                              {.key = "from", .type = ARG_WHOLE, .offset = OF(from), .max = (double)scene->frames},
+                              {.key = "to", .type = ARG_WHOLE, .offset = OF(to), .max = (double)scene->frames}};
+#undef OF
+    Control control = {.to = scene->frames};
+    const SceneObject *object = NULL;
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, &control};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status == STATUS_OK) status = find_object(reader, scene, node, control.object, &object);
+    if (status == STATUS_OK && !control.has_force && !control.has_activation)
+        status = argument_error(reader, node, "expected \"force\" or \"activation\"");
+    if (status == STATUS_OK && control.has_activation && !object->tets)
+        status = argument_error(reader, node, "activation: %s has no tetrahedra", control.object);
+    if (status == STATUS_OK) apply(scene, object, &control);
+    return status;
+}
+
+static Status read_controls(const ArgumentReader *reader, const SceneHead *head) {
+    if (!head->controls) return STATUS_OK;
+    Status status = need(reader, head->controls, YAML_LIST, "a list of controls [{object: .., force: ..}]");
+    for (const YamlNode *node = status == STATUS_OK ? head->controls->child : NULL; node && status == STATUS_OK;
+         node = node->next)
+        status = read_control(reader, head->scene, node);
+    return status;
+}
+
+// ---- all of it
+
+static Status read_tree(const ArgumentReader *reader, const YamlNode *root, Scene *out) {
+    SceneHead head = {.scene = out};
+    Status status = read_head(reader, root, &head);
+    if (status == STATUS_OK) status = read_contacts(reader, &head);
+    if (status == STATUS_OK) status = read_planes(reader, &head);
+    if (status == STATUS_OK) status = read_parts(reader, &head);
+    out->model.scenes = 1;
+    out->model.materials = head.contact_count;
+    out->model.damping = head.damping ? SIM_DAMPING_VELOCITY : SIM_DAMPING_STRAIN;
+    out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
+    if (status == STATUS_OK) status = scene_fill(reader, &head);
+    if (status == STATUS_OK) status = read_controls(reader, &head);
+    for (size_t i = 0; i < head.part_count; i++) mesh_free(&head.part[i].mesh);
+    free(head.part);
+    free(head.contact);
+    return status;
+}
+
+Status scene_parse(const char *text, size_t length, const char *name, const char *folder, Scene *out, Error *err) {
+    const ArgumentReader reader = {name, folder, err};
+    YamlNode *root = NULL;
+    *out = (Scene){0};
+    Status status = yaml_tree_read(text, length, name, &root, err);
+    out->path = strdup(name);
+    if (status == STATUS_OK && !out->path) status = scene_no_memory(&reader);
+    if (status == STATUS_OK) status = read_tree(&reader, root, out);
+    yaml_tree_free(root);
+    if (status != STATUS_OK) scene_free(out);
+    return status;
+}
+
+Status scene_read(const char *path, Scene *out, Error *err) {
+    char *text = NULL, folder[FILE_PATH_SIZE];
+    size_t length;
+    *out = (Scene){0};
+    Status status = file_expect_text(path, "a scene in YAML", err);
+    if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
+    if (status != STATUS_OK) return status;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    status = scene_parse(text, length, path, folder, out, err);
+    free(text);
+    return status;
+}
+
+void scene_free(Scene *scene) {
+    const SimModel *m = &scene->model;
+    const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet, m->hinge, m->plane, m->contacts};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
+    for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
+    free(scene->objects);
+    free(scene->path);
+    *scene = (Scene){0};
+}
+
+SimRun scene_run(const Scene *scene) {
+    double *const *of = scene->values.of;
+    return (SimRun){.steps = (size_t)scene->frames * (size_t)scene->substeps,
+                    .every = (size_t)scene->substeps,
+                    .position = of[SIM_POSITION],
+                    .velocity = of[SIM_VELOCITY],
+                    .force = of[SIM_FORCE],
+                    .activation = of[SIM_ACTIVATION],
+                    .control_every = of[SIM_FORCE] || of[SIM_ACTIVATION] ? (size_t)scene->substeps : 0};
+}
+
+SimOptions scene_options(const Scene *scene) {
+    return (SimOptions){.precision = scene->precision, .memory_mib = scene->memory_mib};
+}

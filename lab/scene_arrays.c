@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a scene file says to the arrays of the simulator.
+#include "lab/scene_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Where each object's rows begin; edges of triangles become springs, and those of two triangles hinges.
+static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshEdge **edges, size_t *edge_count) {
+    Scene *scene = head->scene;
+    SimModel *m = &scene->model;
+    for (size_t p = 0; p < head->part_count; p++) {
+        const Part *part = head->part + p;
+        SceneObject *object = scene->objects + p;
+        Status status = mesh_edges(&part->mesh, edges + p, edge_count + p, reader->err);
+        if (status != STATUS_OK) return status;
+        strcpy(object->name, part->node->key);
+        for (int c = 0; c < 3; c++) object->colour[c] = (uint8_t)lround(part->colour[c]);
+        size_t inner = 0;
+        for (size_t e = 0; e < edge_count[p]; e++) inner += edges[p][e].count == 2;
+        object->particle = m->particles, object->particles = part->mesh.N;
+        object->spring = m->springs, object->springs = part->mesh.S + edge_count[p];
+        object->tet = m->tets, object->tets = part->mesh.T;
+        object->hinge = m->hinges, object->hinges = part->has_bending ? inner : 0;
+        m->particles += object->particles;
+        m->springs += object->springs;
+        m->tets += object->tets;
+        m->hinges += object->hinges;
+    }
+    if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s: more than %d particles, springs or tetrahedra", reader->name,
+                     MESH_ITEMS_MAX);
+}
+
+// One array that the model reads; free() accepts the const away in scene_free.
+static void *make(size_t count, size_t size, bool *good) {
+    void *out = calloc(count ? count : 1, size);
+    *good = *good && out;
+    return out;
+}
+
+#define CONTROLS_MAX ((size_t)1 << 28) // doubles
+
+static Status check_controls(const ArgumentReader *reader, const SceneHead *head) {
+    const SimModel *m = &head->scene->model;
+    if (!head->controls || (size_t)head->scene->frames * (3 * m->particles + m->tets) <= CONTROLS_MAX) return STATUS_OK;
+    return argument_error(reader, head->controls,
+                          "controls: %ld frames of %zu particles and %zu tetrahedra are too many", head->scene->frames,
+                          m->particles, m->tets);
+}
+
+static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
+    Scene *scene = head->scene;
+    SimModel *m = &scene->model;
+    bool good = true;
+    m->fixed = make(m->particles, 1, &good);
+    m->material = make(m->particles, sizeof *m->material, &good);
+    m->spring = make(m->springs, 2 * sizeof *m->spring, &good);
+    m->tet = make(m->tets, 4 * sizeof *m->tet, &good);
+    m->hinge = make(m->hinges, 4 * sizeof *m->hinge, &good);
+    m->contacts = make(m->materials, sizeof *m->contacts, &good);
+    size_t controls = head->controls ? (size_t)scene->frames : 0;
+    for (int v = 0; v < SIM_VALUES && good; v++) {
+        size_t count = sim_value_count(m, controls, v);
+        if (count) scene->values.of[v] = make(count, sizeof(double), &good);
+    }
+    return good ? STATUS_OK : scene_no_memory(reader);
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// x turned about the axis (Rodrigues).
+static void turn(const Part *part, const double x[3], double out[3]) {
+    double across[3], along = dot(part->axis, x), c = cos(part->angle), s = sin(part->angle);
+    cross(part->axis, x, across);
+    for (int k = 0; k < 3; k++) out[k] = c * x[k] + s * across[k] + (1 - c) * along * part->axis[k];
+}
+
+static Status fill_particles(const ArgumentReader *reader, Scene *scene, const Part *part, const SceneObject *object) {
+    double *mass = scene->values.of[SIM_MASS] + object->particle,
+           *rest = scene->values.of[SIM_REST] + 3 * object->particle;
+    double *velocity = scene->values.of[SIM_VELOCITY] + 3 * object->particle, centre[3] = {0}, total = 0;
+    Status status = part_fixed(reader, part, (uint8_t *)scene->model.fixed + object->particle);
+    if (status == STATUS_OK) status = part_masses(reader, part, mass);
+    if (status != STATUS_OK) return status;
+    for (size_t i = 0; i < object->particles; i++) {
+        turn(part, part->mesh.position + 3 * i, rest + 3 * i);
+        for (int c = 0; c < 3; c++) {
+            rest[3 * i + (size_t)c] += part->position[c];
+            centre[c] += mass[i] * rest[3 * i + (size_t)c];
+        }
+        total += mass[i];
+        ((int32_t *)scene->model.material)[object->particle + i] = part->material;
+    }
+    for (size_t i = 0; i < object->particles; i++) { // v + spin x (x - centre); fixed particles stay
+        double from[3], around[3];
+        for (int c = 0; c < 3; c++) from[c] = rest[3 * i + (size_t)c] - centre[c] / total;
+        cross(part->spin, from, around);
+        for (int c = 0; c < 3 && !scene->model.fixed[object->particle + i]; c++)
+            velocity[3 * i + (size_t)c] = part->velocity[c] + around[c];
+    }
+    memcpy(scene->values.of[SIM_POSITION] + 3 * object->particle, rest, 3 * object->particles * sizeof *rest);
+    return STATUS_OK;
+}
+
+static void fill_spring(Scene *scene, const Part *part, size_t spring, int32_t a, int32_t b) {
+    const double *rest = scene->values.of[SIM_REST];
+    double d[3];
+    for (int c = 0; c < 3; c++) d[c] = rest[3 * a + c] - rest[3 * b + c];
+    ((int32_t *)scene->model.spring)[2 * spring] = a;
+    ((int32_t *)scene->model.spring)[2 * spring + 1] = b;
+    scene->values.of[SIM_SPRING_LENGTH][spring] = sqrt(dot(d, d));
+    scene->values.of[SIM_SPRING_KE][spring] = part->springs.k_e;
+    scene->values.of[SIM_SPRING_KD][spring] = part->springs.k_d;
+}
+
+// Angle between the triangles in the rest pose, 0 when flat, as the simulator measures it.
+static double hinge_angle(const double *rest, const int32_t v[4]) {
+    double d[4][3], e[3], n1[3], n2[3], across[3];
+    for (int c = 0; c < 3; c++) {
+        d[0][c] = rest[3 * v[2] + c] - rest[3 * v[0] + c];
+        d[1][c] = rest[3 * v[3] + c] - rest[3 * v[0] + c];
+        d[2][c] = rest[3 * v[3] + c] - rest[3 * v[1] + c];
+        d[3][c] = rest[3 * v[2] + c] - rest[3 * v[1] + c];
+        e[c] = rest[3 * v[3] + c] - rest[3 * v[2] + c];
+    }
+    cross(d[0], d[1], n1);
+    cross(d[2], d[3], n2);
+    cross(n2, n1, across);
+    return atan2(dot(across, e) / sqrt(dot(e, e)), dot(n1, n2));
+}
+
+static void fill_hinge(Scene *scene, const Part *part, size_t hinge, const MeshEdge *edge, int32_t first) {
+    int32_t *v = (int32_t *)scene->model.hinge + 4 * hinge;
+    v[0] = first + edge->opposite[0], v[1] = first + edge->opposite[1];
+    v[2] = first + edge->a, v[3] = first + edge->b;
+    scene->values.of[SIM_HINGE_KE][hinge] = part->bending.k_e;
+    scene->values.of[SIM_HINGE_KD][hinge] = part->bending.k_d;
+    scene->values.of[SIM_HINGE_ANGLE][hinge] = hinge_angle(scene->values.of[SIM_REST], v);
+}
+
+static void fill_elements(Scene *scene, const Part *part, const SceneObject *object, const MeshEdge *edges,
+                          size_t edge_count) {
+    const int32_t first = (int32_t)object->particle;
+    const Mesh *mesh = &part->mesh;
+    size_t spring = object->spring, hinge = object->hinge;
+    double mu, lambda;
+    for (size_t i = 0; i < mesh->S; i++)
+        fill_spring(scene, part, spring++, first + mesh->spring[2 * i], first + mesh->spring[2 * i + 1]);
+    for (size_t i = 0; i < edge_count; i++) {
+        fill_spring(scene, part, spring++, first + edges[i].a, first + edges[i].b);
+        if (part->has_bending && edges[i].count == 2) fill_hinge(scene, part, hinge++, edges + i, first);
+    }
+    solid_stiffness(&part->solid, &mu, &lambda);
+    for (size_t i = 0; i < 4 * mesh->T; i++) ((int32_t *)scene->model.tet)[4 * object->tet + i] = first + mesh->tet[i];
+    for (size_t i = object->tet; i < object->tet + object->tets; i++) {
+        scene->values.of[SIM_TET_MU][i] = mu;
+        scene->values.of[SIM_TET_LAMBDA][i] = lambda;
+        scene->values.of[SIM_TET_KD][i] = part->solid.k_d;
+        scene->values.of[SIM_TET_ACT][i] = part->solid.act;
+    }
+}
+
+static void fill_contacts(const SceneHead *head) {
+    double *const *of = head->scene->values.of;
+    for (size_t i = 0; i < head->contact_count; i++) {
+        const SceneContact *contact = head->contact + i;
+        ((SimMaterial *)head->scene->model.contacts)[i] = (SimMaterial){contact->margin, contact->fade};
+        of[SIM_CONTACT_KE][i] = contact->k_e;
+        of[SIM_CONTACT_KD][i] = contact->k_d;
+        of[SIM_CONTACT_KF][i] = contact->k_f;
+        of[SIM_CONTACT_MU][i] = contact->mu;
+    }
+}
+
+static const uint8_t palette[][3] = {{214, 90, 70},   {70, 130, 200}, {90, 170, 90},   {225, 170, 60},
+                                     {150, 100, 190}, {80, 180, 180}, {200, 110, 150}, {130, 130, 130}};
+
+Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
+    Scene *scene = head->scene;
+    MeshEdge **edges = calloc(head->part_count, sizeof *edges);
+    size_t *edge_count = calloc(head->part_count, sizeof *edge_count);
+    scene->objects = calloc(head->part_count, sizeof *scene->objects);
+    scene->object_count = head->part_count;
+    Status status = edges && edge_count && scene->objects ? STATUS_OK : scene_no_memory(reader);
+    if (status == STATUS_OK) status = lay_out(reader, head, edges, edge_count);
+    if (status == STATUS_OK) status = check_controls(reader, head);
+    if (status == STATUS_OK) status = make_arrays(reader, head);
+    for (size_t p = 0; p < head->part_count && status == STATUS_OK; p++) {
+        if (!head->part[p].has_colour) memcpy(scene->objects[p].colour, palette[p % 8], 3);
+        status = fill_particles(reader, scene, head->part + p, scene->objects + p);
+        if (status == STATUS_OK) fill_elements(scene, head->part + p, scene->objects + p, edges[p], edge_count[p]);
+    }
+    if (status == STATUS_OK) fill_contacts(head);
+    if (status == STATUS_OK) memcpy(scene->values.of[SIM_GRAVITY], head->gravity, sizeof head->gravity);
+    for (size_t p = 0; p < head->part_count && edges; p++) free(edges[p]);
+    free(edges);
+    free(edge_count);
+    return status;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scene file says, before it becomes arrays. Shared by lab/scene*.c alone.
+#ifndef VPD_LAB_SCENE_FILE_H
+#define VPD_LAB_SCENE_FILE_H
+
+#include "base/arguments.h"
+#include "lab/mesh.h"
+#include "lab/scene.h"
+
+typedef struct Solid {
+    double young, poisson, lame_lambda, lame_mu, mu, lambda, k_d, act;
+    bool has_young, has_poisson, has_lame_lambda, has_lame_mu, has_mu, has_lambda;
+} Solid;
+
+typedef struct Stiffness {
+    double k_e, k_d;
+} Stiffness;
+
+typedef struct SceneContact {
+    char name[ARGUMENT_NAME_SIZE];
+    double k_e, k_d, k_f, mu, fade, margin;
+} SceneContact;
+
+// One object: a mesh in coordinates of its own, and what is done with it.
+typedef struct Part {
+    const YamlNode *node;
+    Mesh mesh;
+    bool has_solid, has_springs, has_bending, has_density, has_mass, has_axis;
+    Solid solid;
+    Stiffness springs, bending;
+    double density, mass; // kg/m^3, kg/m^2; kg
+    double position[3], axis[3], angle, velocity[3], spin[3];
+    const YamlNode *fixed;
+    char contact[ARGUMENT_NAME_SIZE];
+    double colour[3];
+    bool has_colour;
+    int material; // number of the contact
+} Part;
+
+// The mesh and the properties of one entry of `objects`; mesh_free(&out->mesh) also after an error.
+Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out);
+
+// Sets (N) 1 for the particles that the key `fixed` names.
+Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed);
+// (N) kg
+Status part_masses(const ArgumentReader *reader, const Part *part, double *mass);
+// The model's own mu and lambda.
+void solid_stiffness(const Solid *solid, double *mu, double *lambda);
+
+// ---- the whole file
+
+typedef struct SceneHead {
+    Scene *scene;
+    double fps, gravity[3];
+    bool has_gravity;
+    int up, precision, damping;
+    const YamlNode *contacts, *planes, *objects, *controls;
+    SceneContact *contact;
+    size_t contact_count;
+    Part *part;
+    size_t part_count;
+} SceneHead;
+
+// Makes and fills the arrays of the scene's model and values.
+Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
+Status scene_no_memory(const ArgumentReader *reader);
+
+#endif

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of a scene: shape, material, pose.
+#include "lab/scene_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1e6     // metres; a larger number is taken for a mistake
+#define STIFF 1e15  // N/m, Pa, ..
+#define LEAST 1e-12 // of lengths and masses that must be above 0
+enum { CELLS_MAX = 4096 };
+
+// ---- shapes
+
+typedef struct Shape {
+    double size[3], radius, scale, fill;
+    int cells[3];
+    long ball_cells;
+    char file[ARGUMENT_PATH_SIZE];
+    bool has_fill;
+    const YamlNode *at, *springs;
+} Shape;
+
+static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    (void)reader;
+    *(const YamlNode **)field = node;
+    return STATUS_OK;
+}
+
+#define OF(field) offsetof(Shape, field)
+#define SIZE(count)                                                                                                    \
+    {                                                                                                                  \
+        .key = "size", .type = ARG_NUMBERS, .offset = OF(size), .min = 1e-6, .max = FAR, .numbers = count,             \
+        .required = true                                                                                               \
+    }
+#define CELLS(word, count)                                                                                             \
+    {                                                                                                                  \
+        .key = word, .type = ARG_WHOLES, .offset = OF(cells), .min = 1, .max = CELLS_MAX, .numbers = count,            \
+        .required = true                                                                                               \
+    }
+static const Argument box_arguments[] = {SIZE(3), CELLS("cells", 3)};
+static const Argument cloth_arguments[] = {SIZE(2), CELLS("cells", 2)};
+static const Argument grid_arguments[] = {SIZE(3), CELLS("points", 3)};
+static const Argument sphere_arguments[] = {
+    {.key = "radius", .type = ARG_NUMBER, .offset = OF(radius), .min = 1e-6, .max = FAR, .required = true},
+    {.key = "cells", .type = ARG_WHOLE, .offset = OF(ball_cells), .min = 1, .max = 64, .required = true}};
+static const Argument mesh_arguments[] = {
+    {.key = "file", .type = ARG_PATH, .offset = OF(file), .required = true},
+    {.key = "scale", .type = ARG_NUMBER, .offset = OF(scale), .min = 1e-9, .max = 1e9},
+    {.key = "fill", .type = ARG_NUMBER, .offset = OF(fill), .min = 1e-6, .max = FAR, .given = OF(has_fill)}};
+static const Argument points_arguments[] = {
+    {.key = "at", .type = ARG_OTHER, .offset = OF(at), .required = true, .read = keep_node},
+    {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .read = keep_node}};
+#undef OF
+
+static Status make_box(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    (void)node;
+    return mesh_make_box(shape->size, shape->cells, out, reader->err);
+}
+
+static Status make_cloth(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    (void)node;
+    return mesh_make_cloth(shape->size, shape->cells, out, reader->err);
+}
+
+static Status make_grid(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    (void)node;
+    return mesh_make_grid(shape->size, shape->cells, out, reader->err);
+}
+
+static Status make_sphere(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    (void)node;
+    return mesh_make_sphere(shape->radius, (int)shape->ball_cells, out, reader->err);
+}
+
+static Status make_file(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    Mesh surface = {0};
+    Status status = mesh_read(shape->file, &surface, reader->err);
+    for (size_t i = 0; i < 3 * surface.N && status == STATUS_OK; i++) surface.position[i] *= shape->scale;
+    if (status == STATUS_OK) status = mesh_check(&surface, shape->file, reader->err);
+    if (status == STATUS_OK && shape->has_fill && surface.T)
+        status = argument_error(reader, node, "fill: %s is solid already", shape->file);
+    if (status == STATUS_OK && shape->has_fill)
+        status = mesh_fill(&surface, shape->fill, shape->file, out, reader->err);
+    else if (status == STATUS_OK) {
+        *out = surface;
+        surface = (Mesh){0};
+    }
+    mesh_free(&surface);
+    return status;
+}
+
+// One row of numbers in a list of rows.
+static Status read_row(const ArgumentReader *reader, const YamlNode *node, int count, double min, double max,
+                       double *out) {
+    const YamlNode *entry = node->child;
+    char expected[64];
+    bool good = node->kind == YAML_LIST && (int)node->count == count;
+    for (int i = 0; good && i < count; i++, entry = entry->next)
+        good = yaml_tree_number(entry, out + i) && out[i] >= min && out[i] <= max;
+    if (good) return STATUS_OK;
+    snprintf(expected, sizeof expected, "lists of %d numbers from %g to %g", count, min, max);
+    return argument_wrong(reader, node, expected);
+}
+
+static Status make_points(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
+    double row[3];
+    Status status = STATUS_OK;
+    if (shape->at->kind != YAML_LIST || !shape->at->count)
+        return argument_wrong(reader, shape->at, "a list of points [[x, y, z], ..]");
+    for (const YamlNode *at = shape->at->child; at && status == STATUS_OK; at = at->next) {
+        status = read_row(reader, at, 3, -FAR, FAR, row);
+        if (status == STATUS_OK) status = mesh_add_vertex(out, row, reader->err);
+    }
+    const YamlNode *first = shape->springs && shape->springs->kind == YAML_LIST ? shape->springs->child : NULL;
+    if (status == STATUS_OK && shape->springs && !first)
+        return argument_wrong(reader, shape->springs, "a list of pairs of points [[0, 1], ..]");
+    for (const YamlNode *pair = first; pair && status == STATUS_OK; pair = pair->next) {
+        status = read_row(reader, pair, 2, 0, (double)out->N - 1, row);
+        if (status == STATUS_OK && (row[0] != floor(row[0]) || row[1] != floor(row[1]) || row[0] == row[1]))
+            status = argument_error(reader, pair, "springs: expected two different whole numbers");
+        if (status == STATUS_OK) status = mesh_add_spring(out, (int32_t)row[0], (int32_t)row[1], reader->err);
+    }
+    (void)node;
+    return status;
+}
+
+#define TABLE(t) t, sizeof t / sizeof *t
+static const struct {
+    const char *word;
+    const Argument *table;
+    size_t count;
+    Status (*make)(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out);
+} shapes[] = {{"box", TABLE(box_arguments), make_box},       {"sphere", TABLE(sphere_arguments), make_sphere},
+              {"cloth", TABLE(cloth_arguments), make_cloth}, {"grid", TABLE(grid_arguments), make_grid},
+              {"mesh", TABLE(mesh_arguments), make_file},    {"points", TABLE(points_arguments), make_points}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static Status read_shape(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    Mesh *out = field;
+    Shape shape = {.scale = 1};
+    int kind = 0;
+    while (strcmp(shapes[kind].word, node->key) != 0) kind++;
+    const ArgumentGroup group = {shapes[kind].table, shapes[kind].count, &shape};
+    if (out->N) return argument_error(reader, node, "%s: the object has a shape already", node->key);
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status != STATUS_OK) return status;
+    reader->err->text[0] = 0;
+    status = shapes[kind].make(reader, node, &shape, out);
+    bool placed = strncmp(reader->err->text, reader->name, strlen(reader->name)) == 0;
+    return status == STATUS_OK || placed ? status : error_prefix(reader->err, "%s:%zu", reader->name, node->line);
+}
+
+// ---- materials
+
+#define OF(field) offsetof(Solid, field)
+#define PASCAL(word, field)                                                                                            \
+    { .key = word, .type = ARG_NUMBER, .offset = OF(field), .min = 0, .max = STIFF, .given = OF(has_##field) }
+static const Argument solid_arguments[] = {
+    PASCAL("young", young),
+    {.key = "poisson",
+     .type = ARG_NUMBER,
+     .offset = OF(poisson),
+     .min = -0.99,
+     .max = 0.4999,
+     .given = OF(has_poisson)},
+    PASCAL("lame_lambda", lame_lambda),
+    PASCAL("lame_mu", lame_mu),
+    PASCAL("mu", mu),
+    PASCAL("lambda", lambda),
+    {.key = "k_d", .type = ARG_NUMBER, .offset = OF(k_d), .min = 0, .max = STIFF},
+    {.key = "act", .type = ARG_NUMBER, .offset = OF(act), .min = -10, .max = 10}};
+#undef OF
+static const Argument stiffness_arguments[] = {
+    {.key = "k_e", .type = ARG_NUMBER, .offset = offsetof(Stiffness, k_e), .min = 0, .max = STIFF, .required = true},
+    {.key = "k_d", .type = ARG_NUMBER, .offset = offsetof(Stiffness, k_d), .min = 0, .max = STIFF}};
+
+static Status read_solid(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    Solid *out = field;
+    const ArgumentGroup group = {TABLE(solid_arguments), out};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    bool young = out->has_young && out->has_poisson, lame = out->has_lame_lambda && out->has_lame_mu,
+         own = out->has_mu && out->has_lambda;
+    int given =
+        out->has_young + out->has_poisson + out->has_lame_lambda + out->has_lame_mu + out->has_mu + out->has_lambda;
+    if (status == STATUS_OK && (given != 2 || young + lame + own != 1))
+        status = argument_error(reader, node,
+                                "solid: expected young and poisson, or lame_lambda and lame_mu, or mu and lambda");
+    return status;
+}
+
+void solid_stiffness(const Solid *solid, double *mu, double *lambda) {
+    double lame_mu = solid->lame_mu, lame_lambda = solid->lame_lambda;
+    if (solid->has_young) {
+        lame_mu = solid->young / (2 * (1 + solid->poisson));
+        lame_lambda = solid->young * solid->poisson / ((1 + solid->poisson) * (1 - 2 * solid->poisson));
+    }
+    *mu = solid->has_mu ? solid->mu : 4.0 / 3 * lame_mu; // the same stiffness at small strain
+    *lambda = solid->has_mu ? solid->lambda : lame_lambda + 5.0 / 6 * lame_mu;
+}
+
+static Status read_stiffness(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    const ArgumentGroup group = {TABLE(stiffness_arguments), field};
+    return arguments_read(reader, node, &group, 1, NULL);
+}
+
+// ---- rotation
+
+typedef struct Turn {
+    double axis[3], angle;
+} Turn;
+
+static Status read_rotation(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    static const Argument table[] = {{.key = "axis",
+                                      .type = ARG_NUMBERS,
+                                      .offset = offsetof(Turn, axis),
+                                      .min = -FAR,
+                                      .max = FAR,
+                                      .numbers = 3,
+                                      .required = true},
+                                     {.key = "angle",
+                                      .type = ARG_NUMBER,
+                                      .offset = offsetof(Turn, angle),
+                                      .min = -36000,
+                                      .max = 36000,
+                                      .required = true}};
+    Part *part = field;
+    Turn turn;
+    const ArgumentGroup group = {TABLE(table), &turn};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    double length = sqrt(turn.axis[0] * turn.axis[0] + turn.axis[1] * turn.axis[1] + turn.axis[2] * turn.axis[2]);
+    if (status != STATUS_OK) return status;
+    if (!(length > 0)) return argument_error(reader, node, "rotation: expected an axis of non-zero length");
+    for (int c = 0; c < 3; c++) part->axis[c] = turn.axis[c] / length;
+    part->angle = turn.angle * 3.14159265358979323846 / 180;
+    return STATUS_OK;
+}
+
+// ---- objects
+
+#define OF(field) offsetof(Part, field)
+#define VECTOR(word, field)                                                                                            \
+    { .key = word, .type = ARG_NUMBERS, .offset = OF(field), .min = -FAR, .max = FAR, .numbers = 3 }
+#define SHAPE(word)                                                                                                    \
+    { .key = word, .type = ARG_OTHER, .offset = OF(mesh), .read = read_shape }
+static const Argument object_arguments[] = {
+    SHAPE("box"),
+    SHAPE("sphere"),
+    SHAPE("cloth"),
+    SHAPE("grid"),
+    SHAPE("mesh"),
+    SHAPE("points"),
+    {.key = "density", .type = ARG_NUMBER, .offset = OF(density), .max = 1e12, .given = OF(has_density)},
+    {.key = "mass", .type = ARG_NUMBER, .offset = OF(mass), .max = 1e12, .given = OF(has_mass)},
+    {.key = "solid", .type = ARG_OTHER, .offset = OF(solid), .given = OF(has_solid), .read = read_solid},
+    {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .given = OF(has_springs), .read = read_stiffness},
+    {.key = "bending", .type = ARG_OTHER, .offset = OF(bending), .given = OF(has_bending), .read = read_stiffness},
+    VECTOR("position", position),
+    {.key = "rotation", .type = ARG_OTHER, .read = read_rotation},
+    VECTOR("velocity", velocity),
+    VECTOR("spin", spin),
+    {.key = "fixed", .type = ARG_OTHER, .offset = OF(fixed), .read = keep_node},
+    {.key = "contact", .type = ARG_NAME, .offset = OF(contact)},
+    {.key = "colour", .type = ARG_NUMBERS, .offset = OF(colour), .max = 255, .numbers = 3, .given = OF(has_colour)}};
+#undef OF
+
+// What fits which shape.
+static Status check_material(const ArgumentReader *reader, const Part *part) {
+    const YamlNode *node = part->node;
+    const Mesh *m = &part->mesh;
+    if (!m->N)
+        return argument_error(reader, node, "%s: expected a shape: box, sphere, cloth, grid, mesh or points",
+                              node->key);
+    if (m->T && !part->has_solid)
+        return argument_error(reader, node, "%s: a solid shape needs \"solid: {young: .., poisson: ..}\"", node->key);
+    if (!m->T && part->has_solid)
+        return argument_error(reader, node,
+                              "%s: solid: the shape has no tetrahedra; a closed mesh gets them by \"fill\"", node->key);
+    if (part->has_bending && !m->F)
+        return argument_error(reader, node, "%s: bending: the shape has no triangles", node->key);
+    if ((m->F || m->S) && !part->has_springs)
+        return argument_error(reader, node, "%s: its edges need \"springs: {k_e: ..}\"", node->key);
+    if (part->has_springs && !m->F && !m->S)
+        return argument_error(reader, node, "%s: springs: the shape has no edges for them", node->key);
+    return STATUS_OK;
+}
+
+static Status check_mass(const ArgumentReader *reader, const Part *part) {
+    const YamlNode *node = part->node;
+    double value = part->has_mass ? part->mass : part->density;
+    if (part->has_mass == part->has_density)
+        return argument_error(reader, node, "%s: expected either \"density\" or \"mass\"", node->key);
+    if (part->has_density && !part->mesh.T && !part->mesh.F)
+        return argument_error(reader, node, "%s: density: the shape has no volume or area; say \"mass\"", node->key);
+    if (!(value > LEAST))
+        return argument_error(reader, yaml_tree_find(node, part->has_mass ? "mass" : "density"),
+                              "%s: expected more than 0, found %g; particles that stay in their place are \"fixed\"",
+                              part->has_mass ? "mass" : "density", value);
+    return STATUS_OK;
+}
+
+Status part_read(const ArgumentReader *reader, const YamlNode *node, Part *out) {
+    *out = (Part){.node = node};
+    const ArgumentGroup group = {TABLE(object_arguments), out};
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status == STATUS_OK) status = check_material(reader, out);
+    return status == STATUS_OK ? check_mass(reader, out) : status;
+}
+
+// ---- fixed particles: a list of their numbers, or a box in the shape's own coordinates
+
+static Status fix_box(const ArgumentReader *reader, const Part *part, uint8_t *fixed) {
+    struct Box {
+        double min[3], max[3];
+    } box = {{-FAR, -FAR, -FAR}, {FAR, FAR, FAR}};
+    static const Argument table[] = {
+        {.key = "min", .type = ARG_NUMBERS, .offset = offsetof(struct Box, min), .min = -FAR, .max = FAR, .numbers = 3},
+        {.key = "max",
+         .type = ARG_NUMBERS,
+         .offset = offsetof(struct Box, max),
+         .min = -FAR,
+         .max = FAR,
+         .numbers = 3}};
+    const ArgumentGroup group = {TABLE(table), &box};
+    Status status = arguments_read(reader, part->fixed, &group, 1, NULL);
+    size_t found = 0;
+    for (size_t i = 0; i < part->mesh.N && status == STATUS_OK; i++) {
+        const double *x = part->mesh.position + 3 * i;
+        bool inside = true;
+        for (int c = 0; c < 3; c++) inside = inside && x[c] >= box.min[c] && x[c] <= box.max[c];
+        fixed[i] = inside;
+        found += inside;
+    }
+    if (status == STATUS_OK && !found)
+        status = argument_error(reader, part->fixed, "fixed: the box holds none of the %zu particles", part->mesh.N);
+    return status;
+}
+
+Status part_fixed(const ArgumentReader *reader, const Part *part, uint8_t *fixed) {
+    char expected[80];
+    if (!part->fixed) return STATUS_OK;
+    if (part->fixed->kind == YAML_MAP) return fix_box(reader, part, fixed);
+    snprintf(expected, sizeof expected, "numbers of particles, 0 to %zu, or {min: .., max: ..}", part->mesh.N - 1);
+    if (part->fixed->kind != YAML_LIST) return argument_wrong(reader, part->fixed, expected);
+    for (const YamlNode *entry = part->fixed->child; entry; entry = entry->next) {
+        double number;
+        if (!yaml_tree_number(entry, &number) || number < 0 || number != floor(number) ||
+            number >= (double)part->mesh.N)
+            return argument_error(reader, entry, "fixed: expected %s, found %.40s", expected,
+                                  entry->kind == YAML_TEXT ? entry->text : "something else");
+        fixed[(size_t)number] = 1;
+    }
+    return STATUS_OK;
+}
+
+// ---- masses: a quarter of each tet's, a third of each triangle's, else equal shares
+
+Status part_masses(const ArgumentReader *reader, const Part *part, double *mass) {
+    const Mesh *m = &part->mesh;
+    double total = 0;
+    for (size_t i = 0; i < m->N; i++) mass[i] = m->T || m->F ? 0 : 1;
+    for (size_t i = 0; i < 4 * m->T; i++) mass[m->tet[i]] += mesh_tet_volume(m, i / 4) / 4;
+    for (size_t i = 0; i < 3 * m->F; i++) mass[m->triangle[i]] += mesh_triangle_area(m, i / 3) / 3;
+    for (size_t i = 0; i < m->N; i++) total += mass[i];
+    for (size_t i = 0; i < m->N; i++) {
+        mass[i] *= part->has_mass ? part->mass / total : part->density;
+        if (!(mass[i] > 0) || !isfinite(mass[i]))
+            return argument_error(reader, part->node, "%s: particle %zu has the mass %g kg", part->node->key, i,
+                                  mass[i]);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mesh readers, shapes and checks.
+#include "lab/mesh.h"
+
+#include "tests/test.h"
+
+#define CORPUS "tests/fuzz/corpus/"
+
+static double volume(const Mesh *mesh) {
+    double sum = 0;
+    for (size_t t = 0; t < mesh->T; t++) sum += mesh_tet_volume(mesh, t);
+    return sum;
+}
+
+static double area(const Mesh *mesh) {
+    double sum = 0;
+    for (size_t f = 0; f < mesh->F; f++) sum += mesh_triangle_area(mesh, f);
+    return sum;
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+// ---- files that other programs wrote (trimesh, Gmsh)
+
+static void test_surfaces(void **state) {
+    static const struct {
+        const char *path;
+        size_t N, F;
+        double area;
+    } cases[] = {{CORPUS "mesh_obj/box.obj", 8, 12, 6},
+                 {CORPUS "mesh_obj/quads.obj", 8, 12, 6},
+                 {CORPUS "mesh_stl/box_binary.stl", 8, 12, 6},
+                 {CORPUS "mesh_stl/box_ascii.stl", 8, 12, 6},
+                 {CORPUS "mesh_ply/ico_ascii.ply", 12, 20, 9.5745},
+                 {CORPUS "mesh_ply/ico_binary.ply", 12, 20, 9.5745},
+                 {CORPUS "mesh_ply/big.ply", 4, 4, 2.3660}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Mesh mesh;
+        Error err;
+        assert_status_ok(mesh_read(cases[i].path, &mesh, &err), err);
+        assert_int_equal(mesh.N, cases[i].N);
+        assert_int_equal(mesh.F, cases[i].F);
+        assert_close(area(&mesh), cases[i].area, 0, 1e-4); // files hold 8 digits, the table 5
+        assert_status_ok(mesh_check(&mesh, cases[i].path, &err), err);
+        assert_status_ok(mesh_check_closed(&mesh, cases[i].path, &err), err);
+        mesh_free(&mesh);
+    }
+}
+
+static void test_solids(void **state) {
+    static const char *const paths[] = {CORPUS "mesh_msh/box_2.2.msh", CORPUS "mesh_msh/box_4.1.msh"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        Mesh mesh;
+        Error err;
+        assert_status_ok(mesh_read(paths[i], &mesh, &err), err);
+        assert_close(volume(&mesh), 0.25, 0, 1e-12);
+        assert_status_ok(mesh_check(&mesh, paths[i], &err), err);
+        mesh_free(&mesh);
+    }
+}
+
+// TetGen numbers from 0 or 1, and either way round.
+static void test_tetgen(void **state) {
+    char folder[64], node[96], ele[96];
+    Mesh mesh;
+    Error err;
+    (void)state;
+    test_make_folder(folder);
+    snprintf(node, sizeof node, "%s/a.node", folder);
+    snprintf(ele, sizeof ele, "%s/a.ele", folder);
+    write_text(node, "# corners\n5 3 0 1\n0 0 0 0 1\n1 1 0 0 1\n2 0 1 0 1\n3 0 0 1 1\n4 9 9 9 0\n");
+    write_text(ele, "1 4 0\n0 1 0 2 3\n");
+    assert_status_ok(mesh_read(ele, &mesh, &err), err);
+    assert_int_equal(mesh.N, 4); // the fifth belongs to no tet
+    assert_close(volume(&mesh), 1.0 / 6, 0, 1e-15);
+    mesh_free(&mesh);
+    write_text(ele, "1 4 0\n1 1 2 3 5\n");
+    assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err,
+                        "a.ele:2: corner: expected a whole number from 0 to 4, found 5");
+    unlink(ele);
+    assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err, "a.ele: ");
+    test_remove_folder(folder);
+}
+
+// ---- wrong files
+
+typedef Status Parser(char *text, size_t size, const char *name, Mesh *out, Error *err);
+
+static void test_wrong(void **state) {
+    static const struct {
+        Parser *parse;
+        const char *text, *words;
+    } cases[] = {
+        {mesh_parse_obj, "v 0 0\n", "m:1: expected 3 numbers of a vertex, found 2"},
+        {mesh_parse_obj, "v 0 0 nan\n", "m:1: expected finite numbers of a vertex, found \"nan\""},
+        {mesh_parse_obj, "v 0 0 0\nf 1 2 3\n", "m:2: the face names vertex 2, but 1 were read so far"},
+        {mesh_parse_obj, "v 0 0 0\n\n# c\nf 1 1\n", "m:4: a face needs 3 corners, found 2"},
+        {mesh_parse_obj, "v 0 0 0\nf 1 x 1\n", "m:2: expected a corner such as 7 or 7/2/3, found \"x\""},
+        {mesh_parse_ply, "plyx\n", "m: expected a PLY file"},
+        {mesh_parse_ply, "ply\nelement vertex 1\nend_header\n", "m:3: the header names no format"},
+        {mesh_parse_ply, "ply\nformat text 1.0\n", "m:2: expected the format ascii"},
+        {mesh_parse_ply, "ply\nformat ascii 1.0\nelement vertex 99999999999\n", "m:3: vertex: expected a whole number"},
+        {mesh_parse_ply,
+         "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 "
+         "0 0\n",
+         "expected vertex, found the end of the file"},
+        {mesh_parse_ply, "ply\nformat binary_little_endian 1.0\nelement vertex 2\nproperty float x\nend_header\n12",
+         "m: the file ends before its last element"},
+        {mesh_parse_ply,
+         "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n3 0 1 2\n",
+         "m: face 0: it names a vertex that is not there"},
+        {mesh_parse_stl, "round\n", "m: expected an STL file"},
+        {mesh_parse_stl, "solid x\nvertex 0 0 0\n", "m: expected 3 vertices a facet, found 1 in all"},
+        {mesh_parse_msh, "$Nodes\n1\n1 0 0 0\n", "m:1: expected $MeshFormat before $Nodes"},
+        {mesh_parse_msh, "$MeshFormat\n4.1 1 8\n", "m:2: binary .msh files are not read"},
+        {mesh_parse_msh, "$MeshFormat\n4 0 8\n", "m:2: expected version 2.x or 4.1, found 4"},
+        {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n2\n7 0 0 0\n7 0 0 1\n",
+         "m:7: two nodes have the tag 7"},
+        {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$Nodes\n1\n7 0 0 0\n$EndNodes\n$Elements\n1\n1 4 2 0 0 7 7 7 8\n",
+         "m:9: the element names node 8, which is not there"},
+        {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$Nodes\n3\n7 0 0 0\n",
+         "m:5: expected a node, found the end of the file"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = strdup(cases[i].text);
+        Mesh mesh = {0};
+        Error err;
+        assert_status_error(cases[i].parse(text, strlen(text), "m", &mesh, &err), STATUS_BAD_INPUT, err,
+                            cases[i].words);
+        mesh_free(&mesh);
+        free(text);
+    }
+}
+
+// Obj texts that are read, and then found to be wrong.
+static void test_checks(void **state) {
+#define SQUARE "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\n"
+    static const struct {
+        const char *text, *words;
+        bool closed;
+    } cases[] = {{SQUARE "f 1 2 3\nf 1 1 2\n", "m: face 2 is flat", false},
+                 {SQUARE "f 1 2 3\nf 2 1 4\nf 1 2 5\n",
+                  "not a manifold: more than two triangles share the edge of vertices 1 and 2 (face 1)", false},
+                 {SQUARE "f 1 2 3\nf 2 1 4\n",
+                  "not closed: only one triangle is at the edge of vertices 1 and 3 (face 1)", true},
+                 {SQUARE "f 1 2 3\nf 1 2 5\nf 2 3 5\nf 3 1 5\n",
+                  "triangles are turned in different ways at the edge of vertices 1 and 2", true},
+                 {"v 0 0 0\nv 1e7 0 0\nv 0 1 0\nf 1 2 3\n", "vertex 2: expected metres below 1e6, found 1e+07", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = strdup(cases[i].text);
+        Mesh mesh = {0};
+        Error err;
+        assert_status_ok(mesh_parse_obj(text, strlen(text), "m", &mesh, &err), err);
+        if (cases[i].closed) assert_status_ok(mesh_check(&mesh, "m", &err), err);
+        assert_status_error((cases[i].closed ? mesh_check_closed : mesh_check)(&mesh, "m", &err), STATUS_BAD_INPUT, err,
+                            cases[i].words);
+        mesh_free(&mesh);
+        free(text);
+    }
+}
+
+static void test_tets(void **state) {
+    const double at[6][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, -1}, {0, 0, 1e-9}};
+    static const struct {
+        int32_t tets[3][4];
+        size_t count;
+        const char *words;
+    } cases[] = {
+        {{{0, 1, 2, 3}, {0, 1, 2, 4}}, 2, "tetrahedron 2 is inverted: its volume is -0.167 m^3"},
+        {{{0, 1, 2, 5}}, 1, "tetrahedron 1 is flat: its volume is 1.67e-10 m^3"},
+        {{{0, 1, 2, 3}, {0, 2, 1, 4}, {0, 1, 2, 3}}, 3, "not a manifold: tetrahedra 1, 2 and 3 share one face"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Mesh mesh = {0};
+        Error err;
+        for (int v = 0; v < 6; v++) assert_status_ok(mesh_add_vertex(&mesh, at[v], &err), err);
+        for (size_t t = 0; t < cases[i].count; t++) assert_status_ok(mesh_add_tet(&mesh, cases[i].tets[t], &err), err);
+        assert_status_error(mesh_check(&mesh, "m", &err), STATUS_BAD_INPUT, err, cases[i].words);
+        mesh_free(&mesh);
+    }
+}
+
+// ---- shapes
+
+static void test_shapes(void **state) {
+    Mesh mesh = {0};
+    Error err;
+    (void)state;
+    assert_status_ok(mesh_make_box((double[]){1, 0.5, 0.25}, (int[]){4, 3, 2}, &mesh, &err), err);
+    assert_int_equal(mesh.T, 5 * 24);
+    assert_int_equal(mesh.N, 5 * 4 * 3);
+    assert_close(volume(&mesh), 0.125, 0, 1e-12);
+    assert_status_ok(mesh_check(&mesh, "box", &err), err);
+    mesh_free(&mesh);
+    for (int cells = 1; cells <= 5; cells++) { // towards the ball's volume, from below
+        assert_status_ok(mesh_make_sphere(2, cells, &mesh, &err), err);
+        assert_int_equal(mesh.T, 20 * cells * cells * cells);
+        double ball = 4.0 / 3 * 3.14159265 * 8, lacking = 1 - volume(&mesh) / ball;
+        assert_true(lacking > 0 && lacking < 0.6 / (cells * cells)); // an icosahedron lacks 0.39
+        assert_status_ok(mesh_check(&mesh, "ball", &err), err);
+        mesh_free(&mesh);
+    }
+    assert_status_ok(mesh_make_cloth((double[]){2, 1}, (int[]){4, 2}, &mesh, &err), err);
+    assert_close(area(&mesh), 2, 0, 1e-12);
+    assert_status_ok(mesh_check(&mesh, "cloth", &err), err);
+    mesh_free(&mesh);
+    assert_status_ok(mesh_make_grid((double[]){1, 1, 1}, (int[]){3, 3, 1}, &mesh, &err), err);
+    assert_int_equal(mesh.S, 12 + 8); // sides and diagonals of four squares
+    mesh_free(&mesh);
+    assert_status_ok(mesh_make_grid((double[]){1, 1, 1}, (int[]){5, 1, 1}, &mesh, &err), err);
+    assert_int_equal(mesh.S, 4);
+    mesh_free(&mesh);
+    assert_status_error(mesh_make_box((double[]){1, 1, 1}, (int[]){4096, 4096, 4096}, &mesh, &err), STATUS_BAD_INPUT,
+                        err, "at most 16777216 tetrahedra are possible");
+    mesh_free(&mesh);
+}
+
+static void test_fill(void **state) {
+    Mesh surface, solid = {0};
+    Error err;
+    (void)state;
+    assert_status_ok(mesh_read(CORPUS "mesh_stl/box_binary.stl", &surface, &err), err);
+    assert_status_ok(mesh_fill(&surface, 0.25, "m", &solid, &err), err);
+    assert_close(volume(&solid), 1, 0, 1e-12);
+    assert_status_ok(mesh_check(&solid, "m", &err), err);
+    mesh_free(&solid);
+    assert_status_error(mesh_fill(&surface, 1e-4, "m", &solid, &err), STATUS_BAD_INPUT, err, "take larger ones");
+    mesh_free(&solid);
+    mesh_free(&surface);
+    assert_status_ok(mesh_read(CORPUS "mesh_ply/ico_binary.ply", &surface, &err), err);
+    assert_status_ok(mesh_fill(&surface, 0.1, "m", &solid, &err), err);
+    assert_close(volume(&solid), 2.5362, 0, 0.05); // of an icosahedron; cells of a twentieth of its width
+    mesh_free(&solid);
+    mesh_free(&surface);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),
+                                       cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),
+                                       cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),
+                                       cmocka_unit_test(test_shapes),   cmocka_unit_test(test_fill)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
