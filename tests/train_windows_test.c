@@ -284,7 +284,8 @@ static void runs_without_windows_are_refused(void **state) {
     assert_non_null(strstr(run.messages, "the motion of bodies is not trained"));
     world_close(&run.world);
     world_open(&run.world, (WorldShape){.F = 1, .V = 3, .H = 24, .W = 28, .episodes = 3});
-    assert_status_error(train(&run, "a", false, 1, NULL), STATUS_BAD_INPUT, run.err, "found 1; shorten train.rollout");
+    assert_status_error(train(&run, "a", false, 1, NULL), STATUS_BAD_INPUT, run.err,
+                        "found 1; too few to learn motion from");
     world_close(&run.world);
 }
 

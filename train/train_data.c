@@ -75,15 +75,18 @@ static Status check_time(TrainData *data, const EpisodeInfo *info, Error *err) {
 }
 
 static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err) {
-    long rollout = schedule_longest_rollout(&data->config->train);
-    int needed = frames_needed(data->config, rollout);
-    if (info->F < needed)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found "
-                         "%d; shorten train.rollout",
-                         info->file, info->name, needed, data->config->model.T, rollout, data->config->data.stride,
-                         info->F);
-    return check_time(data, info, err);
+    const Config *c = data->config;
+    long rollout = schedule_longest_rollout(&c->train);
+    int needed = frames_needed(c, rollout);
+    bool moves = info->F >= frames_needed(c, 1);
+    if (info->F >= needed) return check_time(data, info, err);
+    return error_set(
+        err, STATUS_BAD_INPUT,
+        "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; %s", info->file,
+        info->name, needed, c->model.T, rollout, c->data.stride, info->F,
+        moves ? "shorten train.rollout"
+              : "too few to learn motion from, so record more, or learn pictures alone (gnn.graph=none, "
+                "model.T=1, train.rollout=0, train.rollout_from=0)");
 }
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
