@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a device with the back ends of nn, motion, gnn and renderer.
+#include "base/isa.h"
 #include "base/threads.h"
 #include "device/cuda_module.h"
 #include "nn/amx.h"
@@ -43,14 +44,9 @@ static const CpuTable cpu_tables[] = {CPU_TABLE(base)};
 
 static bool cpu_runs(const char *isa) {
 #ifdef VPD_HAS_X86_ISAS
-    if (!strcmp(isa, "amx")) return cpu_runs("avx512") && amx_ready();
-    if (!strcmp(isa, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    if (!strcmp(isa, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (!strcmp(isa, "amx")) return isa_runs("avx512") && amx_ready();
 #endif
-    (void)isa;
-    return true;
+    return isa_runs(isa);
 }
 
 // The table of instruction set `wanted`, or the best one of this processor if it is NULL.

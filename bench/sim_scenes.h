@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenes of `vpd bench sim` and of the simulator's tests: beams of tetrahedra, nets of springs, and cloth.
+#ifndef VPD_BENCH_SIM_SCENES_H
+#define VPD_BENCH_SIM_SCENES_H
+
+#include "base/arena.h"
+#include "sim/sim.h"
+
+typedef struct SimScene {
+    Arena memory;
+    SimModel model;
+    SimValues values; // all parameters of the model, and SIM_POSITION, SIM_VELOCITY
+    int32_t *spring, *tet, *hinge;
+    uint8_t *fixed;
+    SimPlane *plane;
+    SimMaterial *contact;
+} SimScene;
+
+// Arrays for a model whose counts are set, zeroed; elements and values are the caller's to fill.
+Status sim_scene_allocate(SimScene *scene, const SimModel *counts, Error *err);
+void sim_scene_free(SimScene *scene);
+
+// A bar of cells[0] x cells[1] x cells[2] cubes of 0.1 m, five tets each, 1000 kg/m3, one end fixed, y up; mu = lambda
+// = 5e4 Pa, k_d 10 Pa s. With `ground` it is free and lies 1 mm deep in a plane of friction.
+Status sim_scene_beam(SimScene *scene, const size_t cells[3], bool ground, Error *err);
+
+// side x side particles of 10 g, 0.1 m apart, joined to their neighbours by springs of 1000 N/m; two corners fixed.
+Status sim_scene_net(SimScene *scene, size_t side, Error *err);
+
+// A flat cloth of side x side particles with springs along all edges and hinges, 4 mm above the ground.
+Status sim_scene_cloth(SimScene *scene, size_t side, Error *err);
+
+#endif

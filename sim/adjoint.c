@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The adjoint of a rollout: segments from the last to the first, each run again unless its states are still there.
+#include "base/check.h"
+#include "sim/advance.h"
+#include "sim/controls.h"
+#include "sim/pack.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Reverse {
+    const SimLoss *loss;
+    const SimValues *gradient;
+    void *kept;     // records of one frame's loss
+    double *growth; // (threads) largest |adjoint|
+    double *act;    // (B,tets)
+} Reverse;
+
+// The thread's part of the loss of frame f, as records.
+static const void *frame_loss(SimTeam *team, const Reverse *r, int thread, size_t n) {
+    const Sim *sim = team->sim;
+    if (n % team->run->every || (!r->loss->position && !r->loss->velocity)) return NULL;
+    const size_t row = 3 * sim->topology.vertices * (n / team->run->every), lanes = sim->topology.lanes;
+    const size_t first = sim->blocks[thread][0] * lanes, last = sim->blocks[thread][1] * lanes;
+    for (size_t i = 0; i < sim->topology.vertices; i++) {
+        const size_t vertex = (size_t)sim->topology.vertex_of[i];
+        if (vertex < first || vertex >= last) continue;
+        for (size_t c = 0; c < 3; c++) {
+            const size_t at = vertex * SIM_RECORD + c;
+            sim_put(sim, r->kept, at, r->loss->position ? r->loss->position[row + 3 * i + c] : 0);
+            sim_put(sim, r->kept, at + SIM_QUAD, r->loss->velocity ? r->loss->velocity[row + 3 * i + c] : 0);
+        }
+    }
+    return r->kept;
+}
+
+static void one_step_back(SimTeam *team, const Reverse *r, int thread, size_t n) {
+    const Sim *sim = team->sim;
+    const SimRun *run = team->run;
+    const SimStates *s = &sim->states;
+    SimBack back = sim->back;
+    back.state = sim_state(s, n);
+    back.total = s->totals + n % s->segment * s->total_bytes;
+    back.loss = frame_loss(team, r, thread, n + 1);
+    back.last = n + 1 == run->steps;
+    double most = sim->backend->vertices_back(&sim->packed, &back, sim->blocks[thread][0], sim->blocks[thread][1]);
+    if (most > r->growth[thread]) r->growth[thread] = most;
+    const bool interval_ends = run->control_every && n % run->control_every == 0;
+    if (interval_ends) sim_unpack_forces(sim, r->gradient, n / run->control_every, thread);
+    sim_team_wait(team);
+    sim->backend->forces_back(&sim->packed, &back, sim->chunks[thread][0], sim->chunks[thread][1]);
+    if (interval_ends) sim_unpack_activations(sim, r->gradient, n / run->control_every, r->act, thread);
+    if (thread == 0) sim_team_look_for_stop(team);
+    if (thread == 0 && team->status != STATUS_OK) sim_team_end(team);
+    sim_team_wait(team);
+}
+
+// Steps first .. last-1 backwards; their states are in the trajectory.
+static void segment_back(SimTeam *team, const Reverse *r, int thread, size_t first, size_t last) {
+    const SimRun *run = team->run;
+    for (size_t n = last; n-- > first && !sim_team_ended(team);) {
+        if ((run->force || run->activation) && (n + 1 == last || (n + 1) % run->control_every == 0))
+            sim_pack_controls(team->sim, run, n / run->control_every, thread);
+        one_step_back(team, r, thread, n);
+    }
+}
+
+static void reverse(SimTeam *team, int thread, void *context) {
+    const Reverse *r = context;
+    Sim *sim = team->sim;
+    const SimStates *s = &sim->states;
+    for (size_t c = s->segments; c-- > 0 && !sim_team_ended(team);) {
+        const size_t first = c * s->segment, end = first + s->segment, last = end < s->steps ? end : s->steps;
+        // The state after the segment's last step is known, and its place holds the next segment's start.
+        if (c != s->in_trajectory) sim_advance(team, thread, first, last);
+        if (!sim_team_ended(team)) segment_back(team, r, thread, first, last);
+    }
+    if (sim_team_ended(team)) return;
+    SimBack back = sim->back;
+    back.state = back.total = NULL;
+    back.loss = frame_loss(team, r, thread, 0);
+    double most = sim->backend->vertices_back(&sim->packed, &back, sim->blocks[thread][0], sim->blocks[thread][1]);
+    if (most > r->growth[thread]) r->growth[thread] = most;
+}
+
+// ---- memory
+
+static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err) {
+    const SimTopology *t = &sim->topology;
+    const size_t bytes = (size_t)sim->backend->real_bytes, padded = t->vertex_blocks * t->lanes;
+    SimBack *b = &sim->back;
+    if (!b->vertex) {
+        Status status = sim_pack_allocate(sim, b->element, &b->vertex, &b->contact, err);
+        if (status != STATUS_OK) return status;
+    } else sim_pack_clear(sim, b->element, b->vertex, b->contact);
+    const size_t forces = r->gradient->of[SIM_FORCE] && run->control_every ? 3 * padded : 0;
+    b->slots = sim->slots;
+    b->adjoint = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
+    b->w = arena_array(&sim->run_memory, padded * SIM_QUAD, bytes);
+    b->force = arena_array(&sim->run_memory, forces, bytes);
+    r->kept = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
+    r->growth = arena_array(&sim->run_memory, (size_t)sim->threads, sizeof *r->growth);
+    r->act = arena_array(&sim->run_memory, t->elements[SIM_KIND_TET], sizeof *r->act);
+    if (!b->adjoint || !b->w || !b->force || !r->kept || !r->growth || !r->act)
+        return error_set(err, STATUS_FAILED, "out of memory for the gradient of %zu particles", t->vertices);
+    memset(b->adjoint, 0, padded * SIM_RECORD * bytes);
+    memset(b->force, 0, forces * bytes);
+    memset(r->kept, 0, padded * SIM_RECORD * bytes);
+    memset(r->growth, 0, (size_t)sim->threads * sizeof *r->growth);
+    memset(r->act, 0, t->elements[SIM_KIND_TET] * sizeof *r->act);
+    if (!forces) b->force = NULL;
+    b->rest = r->gradient->of[SIM_REST] != NULL;
+    return STATUS_OK;
+}
+
+// ---- results
+
+static double growth_of(const Sim *sim, const SimRun *run, const Reverse *r) {
+    const size_t count = sim_frames(run) * 3 * sim->topology.vertices;
+    double loss = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (r->loss->position) loss = fmax(loss, fabs(r->loss->position[i]));
+        if (r->loss->velocity) loss = fmax(loss, fabs(r->loss->velocity[i]));
+    }
+    for (int i = 0; i < sim->threads; i++) most = fmax(most, r->growth[i]);
+    return loss > 0 ? most / loss : 0;
+}
+
+static void write_results(const Sim *sim, const SimRun *run, const Reverse *r, double *growth) {
+    const SimValues *gradient = r->gradient;
+    sim_unpack_records(sim, sim->back.adjoint, gradient->of[SIM_POSITION], gradient->of[SIM_VELOCITY]);
+    sim_unpack_parameters(sim, gradient);
+    if (gradient->of[SIM_ACTIVATION] && run->control_every && gradient->of[SIM_TET_ACT])
+        memcpy(gradient->of[SIM_TET_ACT], r->act, sim->topology.elements[SIM_KIND_TET] * sizeof(double));
+    if (growth) *growth = growth_of(sim, run, r);
+}
+
+Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimValues *gradient, double *growth,
+                   Error *err) {
+    CHECK_EQ(sim->states.steps, run->steps); // sim_rollout of this run comes first
+    const ArenaMark mark = arena_mark(&sim->run_memory);
+    Reverse r = {.loss = loss, .gradient = gradient};
+    SimTeam team = {.sim = sim, .run = run, .err = err};
+    Status status = allocate_back(sim, run, &r, err);
+    if (sim->memory.used + sim->run_memory.used > sim->peak) sim->peak = sim->memory.used + sim->run_memory.used;
+    if (status == STATUS_OK) {
+        sim_team_run(&team, reverse, &r);
+        sim->states.in_trajectory = team.status == STATUS_OK ? 0 : sim->states.segments; // none
+        status = team.status;
+    }
+    if (status == STATUS_OK) write_results(sim, run, &r, growth);
+    arena_release(&sim->run_memory, mark);
+    return status;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/advance.h"
+
+#include "base/stop.h"
+#include "sim/controls.h"
+#include "sim/pack.h"
+#include "sim/share.h"
+
+#include <omp.h>
+
+void sim_team_look_for_stop(SimTeam *team) {
+    if (team->status == STATUS_OK && stop_requested()) team->status = stop_error(team->err);
+}
+
+// By thread 0, after step n-1.
+static void hand_out_frame(SimTeam *team, size_t n) {
+    const SimRun *run = team->run;
+    if (!team->frames || !run->keep || n % run->every || team->status != STATUS_OK) return;
+    sim_unpack_records(team->sim, sim_state(&team->sim->states, n), team->position, team->velocity);
+    team->status = run->keep(run->context, n / run->every, team->position, team->velocity, team->err);
+}
+
+static SimStep step_of(const Sim *sim, const SimRun *run, size_t n) {
+    const SimStates *s = &sim->states;
+    return (SimStep){.state = sim_state(s, n),
+                     .next = sim_state(s, n + 1),
+                     .slots = sim->slots,
+                     .total = run->gradient ? s->totals + n % s->segment * s->total_bytes : NULL};
+}
+
+void sim_advance(SimTeam *team, int thread, size_t first, size_t last) {
+    Sim *sim = team->sim;
+    const SimRun *run = team->run;
+    const size_t *chunks = sim->chunks[thread], *blocks = sim->blocks[thread];
+    if (thread == 0 && first == 0) hand_out_frame(team, 0);
+    for (size_t n = first; n < last; n++) {
+        const SimStep step = step_of(sim, run, n);
+        if ((run->force || run->activation) && (n == first || n % run->control_every == 0))
+            sim_pack_controls(sim, run, n / run->control_every, thread);
+        sim->backend->forces(&sim->packed, &step, chunks[0], chunks[1]);
+        sim_team_wait(team);
+        if (!sim->backend->vertices(&sim->packed, &step, blocks[0], blocks[1])) {
+            __atomic_store_n(&team->bad_step, n + 1, __ATOMIC_RELAXED);
+            sim_team_end(team);
+        }
+        if (thread == 0) sim_team_look_for_stop(team);
+        if (thread == 0 && team->status != STATUS_OK) sim_team_end(team);
+        sim_team_wait(team);
+        if (sim_team_ended(team)) return;
+        if (thread == 0) hand_out_frame(team, n + 1);
+    }
+}
+
+void sim_team_run(SimTeam *team, void (*work)(SimTeam *, int, void *), void *context) {
+    const int wanted = team->sim->threads;
+#pragma omp parallel num_threads(wanted)
+    {
+#pragma omp single
+        team->threads = omp_get_num_threads();
+        if (team->threads == wanted) work(team, omp_get_thread_num(), context);
+    }
+    if (team->threads == wanted) return;
+    sim_share_work(team->sim, 1); // OpenMP gave fewer threads
+    team->threads = 1;
+    work(team, 0, context);
+    sim_share_work(team->sim, wanted);
+}

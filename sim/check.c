@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check.h"
+
+#include "sim/topology.h"
+
+#include <math.h>
+
+static const char *const kind_names[SIM_KINDS] = {"spring", "tet", "hinge"};
+
+static Status check_sizes(const SimModel *model, Error *err) {
+    size_t all[SIM_KINDS + 1] = {model->particles}, total;
+    for (int k = 0; k < SIM_KINDS; k++) all[k + 1] = sim_elements(model, (SimKind)k);
+    for (int k = 0; k <= SIM_KINDS; k++)
+        if (__builtin_mul_overflow(all[k], model->scenes, &total) || total > INT32_MAX / 8)
+            return error_set(err, STATUS_BAD_INPUT, "%zu scenes of %zu %ss: more than %d in all", model->scenes, all[k],
+                             k ? kind_names[k - 1] : "particle", INT32_MAX / 8);
+    if (model->scenes < 1 || model->particles < 1)
+        return error_set(err, STATUS_BAD_INPUT, "a simulation needs at least one scene and one particle");
+    if (!(model->dt > 0 && model->dt < 1e6))
+        return error_set(err, STATUS_BAD_INPUT, "time step %g s: expected a number above 0", model->dt);
+    return STATUS_OK;
+}
+
+static Status check_elements(const SimModel *model, SimKind kind, Error *err) {
+    const size_t corners = sim_corners(kind);
+    const int32_t *all = sim_element_particles(model, kind);
+    for (size_t e = 0; e < sim_elements(model, kind); e++)
+        for (size_t j = 0; j < corners; j++) {
+            const int32_t at = all[corners * e + j];
+            if (at < 0 || (size_t)at >= model->particles)
+                return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d is not one of 0 to %zu", kind_names[kind],
+                                 e, at, model->particles - 1);
+            for (size_t i = 0; i < j; i++)
+                if (all[corners * e + i] == at)
+                    return error_set(err, STATUS_BAD_INPUT, "%s %zu: particle %d occurs twice", kind_names[kind], e,
+                                     at);
+        }
+    return STATUS_OK;
+}
+
+static Status check_material(const SimModel *model, int32_t material, const char *of, size_t i, Error *err) {
+    if (material >= 0 && (size_t)material < model->materials) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s %zu: there is no material %d, only %zu of them", of, i, material,
+                     model->materials);
+}
+
+static Status check_contact(const SimModel *model, Error *err) {
+    Status status = STATUS_OK;
+    for (size_t k = 0; k < model->planes && status == STATUS_OK; k++) {
+        const double *n = model->plane[k].normal, length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        if (!(length > 0 && isfinite(length)) || !isfinite(model->plane[k].offset))
+            return error_set(err, STATUS_BAD_INPUT, "plane %zu: its normal (%g, %g, %g) has no direction", k, n[0],
+                             n[1], n[2]);
+        status = check_material(model, model->plane[k].material, "plane", k, err);
+    }
+    for (size_t i = 0; i < model->particles && model->planes && status == STATUS_OK; i++)
+        status = check_material(model, model->material ? model->material[i] : 0, "particle", i, err);
+    for (size_t m = 0; m < model->materials && status == STATUS_OK; m++)
+        if (!isfinite(model->contacts[m].margin) || !(model->contacts[m].fade >= 0 && model->contacts[m].fade < 1e30))
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "material %zu: margin %g m, fade %g m; expected numbers, fade at least 0", m,
+                               model->contacts[m].margin, model->contacts[m].fade);
+    return status;
+}
+
+Status sim_check_model(const SimModel *model, Error *err) {
+    Status status = check_sizes(model, err);
+    for (int k = 0; k < SIM_KINDS && status == STATUS_OK; k++) status = check_elements(model, (SimKind)k, err);
+    return status == STATUS_OK ? check_contact(model, err) : status;
+}
+
+static Status check_masses(const SimModel *model, const SimValues *values, Error *err) {
+    for (size_t i = 0; i < model->scenes * model->particles; i++) {
+        const size_t particle = i % model->particles;
+        const double mass = values->of[SIM_MASS] ? values->of[SIM_MASS][i] : 0;
+        if (!(model->fixed && model->fixed[particle]) && !(mass > 0))
+            return error_set(
+                err, STATUS_BAD_INPUT,
+                "particle %zu of scene %zu: mass %g kg is not above 0; a particle that does not move is fixed",
+                particle, i / model->particles, mass);
+    }
+    return STATUS_OK;
+}
+
+Status sim_check_values(const SimModel *model, const SimValues *values, Error *err) {
+    for (SimValue v = SIM_GRAVITY; v < SIM_VALUES; v++) {
+        const SimValueInfo *info = &sim_value_info[v];
+        const size_t rows = sim_value_rows(model, v);
+        for (size_t i = 0; values->of[v] && i < sim_value_count(model, 0, v); i++) {
+            const double value = values->of[v][i];
+            if (!(value >= info->low && value <= info->high))
+                return error_set(err, STATUS_BAD_INPUT, "%s %zu of scene %zu: %g %s is not from %g to %g", info->name,
+                                 i / info->axes % rows, i / info->axes / rows, value, info->unit, info->low,
+                                 info->high);
+        }
+    }
+    return check_masses(model, values, err);
+}

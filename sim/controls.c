@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/controls.h"
+
+enum { TET_FIELDS = 14, TET_ACT = 13 };
+
+// Rows of B*N (or B*tets) of one control interval.
+static size_t vertex_rows(const Sim *sim) { return sim->topology.vertices; }
+
+// Calls are few, so each thread reads all particles and takes its own.
+static bool own_vertex(const Sim *sim, int thread, size_t vertex) {
+    const size_t block = vertex / sim->topology.lanes;
+    return block >= sim->blocks[thread][0] && block < sim->blocks[thread][1];
+}
+
+// The thread's first and last place among tets.
+static void own_tets(const Sim *sim, int thread, size_t *first, size_t *last) {
+    *first = *last = 0;
+    for (size_t c = sim->chunks[thread][0]; c < sim->chunks[thread][1]; c++) {
+        const SimChunk *chunk = &sim->topology.chunk[c];
+        if (chunk->kind != SIM_KIND_TET) continue;
+        if (*first == *last) *first = (size_t)chunk->block * sim->topology.lanes;
+        *last = (size_t)(chunk->block + chunk->blocks) * sim->topology.lanes;
+    }
+    if (*last > sim->topology.elements[SIM_KIND_TET]) *last = sim->topology.elements[SIM_KIND_TET];
+}
+
+void sim_pack_controls(const Sim *sim, const SimRun *run, size_t c, int thread) {
+    size_t first, last, rows = vertex_rows(sim), tets = sim->topology.elements[SIM_KIND_TET];
+    for (size_t i = 0; i < rows && run->force; i++) {
+        const size_t vertex = (size_t)sim->topology.vertex_of[i];
+        for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++)
+            sim_put(sim, sim->force, sim_field(sim, 3, k, vertex), run->force[3 * (c * rows + i) + k]);
+    }
+    own_tets(sim, thread, &first, &last);
+    for (size_t i = first; i < last && run->activation; i++)
+        sim_put(sim, sim->activation, i, run->activation[c * tets + (size_t)sim->topology.element_of[SIM_KIND_TET][i]]);
+}
+
+void sim_unpack_forces(const Sim *sim, const SimValues *gradient, size_t c, int thread) {
+    const size_t rows = vertex_rows(sim);
+    double *out = gradient->of[SIM_FORCE];
+    for (size_t i = 0; i < rows && out; i++) {
+        const size_t vertex = (size_t)sim->topology.vertex_of[i];
+        for (size_t k = 0; k < 3 && own_vertex(sim, thread, vertex); k++) {
+            const size_t at = sim_field(sim, 3, k, vertex);
+            out[3 * (c * rows + i) + k] = sim_get(sim, sim->back.force, at);
+            sim_put(sim, sim->back.force, at, 0);
+        }
+    }
+}
+
+void sim_unpack_activations(const Sim *sim, const SimValues *gradient, size_t c, double *act, int thread) {
+    size_t first, last;
+    const size_t tets = sim->topology.elements[SIM_KIND_TET];
+    double *out = gradient->of[SIM_ACTIVATION];
+    own_tets(sim, thread, &first, &last);
+    for (size_t i = first; i < last && out; i++) {
+        const size_t at = sim_field(sim, TET_FIELDS, TET_ACT, i),
+                     row = (size_t)sim->topology.element_of[SIM_KIND_TET][i];
+        out[c * tets + row] = sim_get(sim, sim->back.element[SIM_KIND_TET], at);
+        act[row] += out[c * tets + row];
+        sim_put(sim, sim->back.element[SIM_KIND_TET], at, 0);
+    }
+}

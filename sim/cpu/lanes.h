@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector of the simulator's CPU back end, and the way between records of single vertices and vectors of
+// coordinates. A quad is four neighbouring reals, 16 or 32 bytes; a vector has one, two or four quads.
+#ifndef VPD_SIM_CPU_LANES_H
+#define VPD_SIM_CPU_LANES_H
+
+#ifdef VPD_DOUBLE
+#define SIM_REAL_BYTES 8
+#else
+#define SIM_REAL_BYTES 4
+#endif
+#if defined(__AVX512F__)
+#define SIM_LANES (64 / SIM_REAL_BYTES)
+#elif defined(__AVX__)
+#define SIM_LANES (32 / SIM_REAL_BYTES)
+#else
+#define SIM_LANES 4
+#endif
+
+#include "sim/backend.h"
+#include "sim/contact.h"
+#include "sim/hinge.h"
+#include "sim/spring.h"
+#include "sim/tet.h"
+#include "sim/vertex.h"
+
+#include <string.h>
+
+typedef real Quad __attribute__((vector_size(4 * sizeof(real))));
+
+#define LANES_INLINE static inline __attribute__((always_inline))
+
+// Patterns of two quads a, b within each quad of a vector: a0 b0 a1 b1; a2 b2 a3 b3; a0 a1 b0 b1; a2 a3 b2 b3.
+#if SIM_LANES == 4
+#define LANES_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define LANES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LANES_FRONTS(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define LANES_BACKS(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#elif SIM_LANES == 8
+#define LANES_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define LANES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LANES_FRONTS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define LANES_BACKS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+#define LANES_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define LANES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define LANES_FRONTS(a, b) __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define LANES_BACKS(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#endif
+
+LANES_INLINE Quad quad_load(const real *from) {
+    Quad out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+LANES_INLINE Num num_load(const real *from) {
+    Num out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+// Quads of lanes j, 4+j, 8+j, 12+j in one vector.
+#if SIM_LANES == 4
+#define LANES_ROW(at, j) quad_load(at(j))
+#elif SIM_LANES == 8
+#define LANES_PAIR(at, j) __builtin_shufflevector(quad_load(at(j)), quad_load(at(j + 4)), 0, 1, 2, 3, 4, 5, 6, 7)
+#define LANES_ROW(at, j) LANES_PAIR(at, j)
+#else
+#define LANES_PAIR(at, j) __builtin_shufflevector(quad_load(at(j)), quad_load(at(j + 4)), 0, 1, 2, 3, 4, 5, 6, 7)
+#define LANES_ROW(at, j)                                                                                               \
+    __builtin_shufflevector(LANES_PAIR(at, j), LANES_PAIR(at, j + 8), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,    \
+                            14, 15)
+#endif
+
+LANES_INLINE void lanes_transpose(Num r0, Num r1, Num r2, Num r3, Num out[3]) {
+    Num low01 = LANES_LOW(r0, r1), low23 = LANES_LOW(r2, r3), high01 = LANES_HIGH(r0, r1), high23 = LANES_HIGH(r2, r3);
+    out[0] = LANES_FRONTS(low01, low23);
+    out[1] = LANES_BACKS(low01, low23);
+    out[2] = LANES_FRONTS(high01, high23);
+}
+
+// Three coordinates of the quads at base + stride*index[lane].
+LANES_INLINE void lanes_gather(const real *base, size_t stride, const uint16_t *index, Num out[3]) {
+#define AT(j) (base + stride * index[j])
+    lanes_transpose(LANES_ROW(AT, 0), LANES_ROW(AT, 1), LANES_ROW(AT, 2), LANES_ROW(AT, 3), out);
+#undef AT
+}
+
+// The same for consecutive quads, stride reals apart.
+LANES_INLINE void lanes_read(const real *base, size_t stride, Num out[3]) {
+#define AT(j) (base + stride * (j))
+    lanes_transpose(LANES_ROW(AT, 0), LANES_ROW(AT, 1), LANES_ROW(AT, 2), LANES_ROW(AT, 3), out);
+#undef AT
+}
+
+// rows[j] holds the quads (in[0], in[1], in[2], 0) of lanes j, 4+j, ..
+LANES_INLINE void lanes_rows(const Num in[3], Num rows[4]) {
+    const Num zero = {0};
+    Num low = LANES_LOW(in[0], in[1]), high = LANES_HIGH(in[0], in[1]);
+    Num low2 = LANES_LOW(in[2], zero), high2 = LANES_HIGH(in[2], zero);
+    rows[0] = LANES_FRONTS(low, low2);
+    rows[1] = LANES_BACKS(low, low2);
+    rows[2] = LANES_FRONTS(high, high2);
+    rows[3] = LANES_BACKS(high, high2);
+}
+
+#if SIM_LANES == 4
+#define LANES_QUAD(row, q) (row)
+#else
+#define LANES_QUAD(row, q) __builtin_shufflevector(row, row, 4 * (q), 4 * (q) + 1, 4 * (q) + 2, 4 * (q) + 3)
+#endif
+
+LANES_INLINE void quad_add(real *to, Quad value) {
+    Quad sum = quad_load(to) + value;
+    memcpy(to, &sum, sizeof sum);
+}
+LANES_INLINE void quad_store(real *to, Quad value) { memcpy(to, &value, sizeof value); }
+
+#if SIM_LANES == 4
+#define LANES_EACH_QUAD(DO) DO(0)
+#elif SIM_LANES == 8
+#define LANES_EACH_QUAD(DO) DO(0) DO(1)
+#else
+#define LANES_EACH_QUAD(DO) DO(0) DO(1) DO(2) DO(3)
+#endif
+
+// Adds to the quads at base + stride*index[lane], lane by lane.
+LANES_INLINE void lanes_scatter_add(real *base, size_t stride, const uint16_t *index, const Num in[3]) {
+    Num rows[4];
+    lanes_rows(in, rows);
+#define DO(q)                                                                                                          \
+    quad_add(base + stride * index[4 * q], LANES_QUAD(rows[0], q));                                                    \
+    quad_add(base + stride * index[4 * q + 1], LANES_QUAD(rows[1], q));                                                \
+    quad_add(base + stride * index[4 * q + 2], LANES_QUAD(rows[2], q));                                                \
+    quad_add(base + stride * index[4 * q + 3], LANES_QUAD(rows[3], q));
+    LANES_EACH_QUAD(DO)
+#undef DO
+}
+
+LANES_INLINE void lanes_write(real *base, size_t stride, const Num in[3]) {
+    Num rows[4];
+    lanes_rows(in, rows);
+#define DO(q)                                                                                                          \
+    quad_store(base + stride * (4 * q), LANES_QUAD(rows[0], q));                                                       \
+    quad_store(base + stride * (4 * q + 1), LANES_QUAD(rows[1], q));                                                   \
+    quad_store(base + stride * (4 * q + 2), LANES_QUAD(rows[2], q));                                                   \
+    quad_store(base + stride * (4 * q + 3), LANES_QUAD(rows[3], q));
+    LANES_EACH_QUAD(DO)
+#undef DO
+}
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bound on the time step, from rows of the stiffness matrix K and the damping matrix C in the rest pose (Gershgorin):
+// with k and c the largest row sums of |K|/m and |C|/m, no oscillation grows while dt^2 k + 2 dt c < 4.
+#include "sim/rest_shape.h"
+#include "sim/topology.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct Rows {
+    double *k, *c; // (N) of one scene, each a sum over what acts on the particle
+} Rows;
+
+static double at(const SimValues *values, SimValue v, size_t i) { return values->of[v] ? values->of[v][i] : 0; }
+
+static void add_springs(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->springs; e++)
+        for (size_t j = 0; j < 2; j++) {
+            rows->k[m->spring[2 * e + j]] += 2 * at(values, SIM_SPRING_KE, scene * m->springs + e);
+            rows->c[m->spring[2 * e + j]] += 2 * at(values, SIM_SPRING_KD, scene * m->springs + e);
+        }
+}
+
+static double length_of(const double b[3]) { return sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]); }
+
+// Lengths of the gradients of the four shape functions; false when the tet is flat.
+static bool gradients_of(const double *rest, const int32_t particles[4], double out[4], double *volume) {
+    RestShape shape;
+    double sum[3] = {0};
+    if (!rest || !rest_shape_of(rest, particles, &shape)) return false;
+    for (int k = 0; k < 3; k++) {
+        out[k + 1] = length_of(shape.inverse + 3 * k);
+        for (int c = 0; c < 3; c++) sum[c] += shape.inverse[3 * k + c];
+    }
+    out[0] = length_of(sum);
+    *volume = shape.volume;
+    return true;
+}
+
+// Compression waves see lambda + 7/8 mu (the P-wave modulus of small strain); damping by strain 4 k_d, and k_d of
+// volume.
+static void add_tets(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->tets; e++) {
+        double b[4], volume;
+        const double *rest = values->of[SIM_REST] ? values->of[SIM_REST] + 3 * scene * m->particles : NULL;
+        if (!gradients_of(rest, m->tet + 4 * e, b, &volume)) continue;
+        const size_t i = scene * m->tets + e;
+        const double k = at(values, SIM_TET_LAMBDA, i) + 0.875 * at(values, SIM_TET_MU, i),
+                     c = at(values, SIM_TET_KD, i);
+        const double all = volume * (b[0] + b[1] + b[2] + b[3]);
+        for (int j = 0; j < 4; j++) {
+            rows->k[m->tet[4 * e + j]] += k * b[j] * all;
+            rows->c[m->tet[4 * e + j]] += (m->damping == SIM_DAMPING_STRAIN ? 5 : 2) * c * b[j] * all;
+        }
+    }
+}
+
+// In flat cloth: |d_i| of sim/hinge.h from heights over the edge.
+static void add_hinges(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t e = 0; e < m->hinges && values->of[SIM_REST]; e++) {
+        const int32_t *p = m->hinge + 4 * e;
+        const double *rest = values->of[SIM_REST] + 3 * scene * m->particles;
+        double along[3], d[4], edge = rest_edge(rest, p[2], p[3], along), sum = 0;
+        for (int k = 0; k < 2; k++) {
+            double side[3], length = rest_edge(rest, p[2], p[k], side);
+            double cosine = along[0] * side[0] + along[1] * side[1] + along[2] * side[2];
+            d[k] = 1 / fmax(length * sqrt(fmax(1 - cosine * cosine, 0)), 1e-30);
+            sum += d[k];
+        }
+        d[2] = d[3] = sum; // at most, while the foot of each height is on the edge
+        for (int j = 0; j < 4; j++) {
+            const double all = edge * d[j] * 3 * sum;
+            rows->k[p[j]] += at(values, SIM_HINGE_KE, scene * m->hinges + e) * all;
+            rows->c[p[j]] += at(values, SIM_HINGE_KD, scene * m->hinges + e) * all;
+        }
+    }
+}
+
+static void add_contacts(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    for (size_t i = 0; i < m->particles; i++)
+        for (size_t k = 0; k < m->planes; k++) {
+            const size_t of[2] = {m->material ? (size_t)m->material[i] : 0, (size_t)m->plane[k].material};
+            for (int j = 0; j < 2; j++) {
+                const size_t row = scene * m->materials + of[j];
+                rows->k[i] += at(values, SIM_CONTACT_KE, row) / 2;
+                rows->c[i] += fmax(at(values, SIM_CONTACT_KD, row), at(values, SIM_CONTACT_KF, row)) / 2;
+            }
+        }
+}
+
+static double scene_step(const SimModel *m, const SimValues *values, size_t scene, Rows *rows) {
+    double step = INFINITY;
+    for (size_t i = 0; i < m->particles; i++) rows->k[i] = rows->c[i] = 0;
+    add_springs(m, values, scene, rows);
+    add_tets(m, values, scene, rows);
+    add_hinges(m, values, scene, rows);
+    add_contacts(m, values, scene, rows);
+    for (size_t i = 0; i < m->particles; i++) {
+        if ((m->fixed && m->fixed[i]) || !(rows->k[i] + rows->c[i] > 0)) continue;
+        const double mass = at(values, SIM_MASS, scene * m->particles + i), k = rows->k[i] / mass,
+                     c = rows->c[i] / mass;
+        step = fmin(step, 4 / (c + sqrt(c * c + 4 * k)));
+    }
+    return step;
+}
+
+double sim_stable_step(const SimModel *model, const SimValues *values) {
+    Rows rows = {calloc(model->particles, sizeof(double)), calloc(model->particles, sizeof(double))};
+    double step = INFINITY;
+    for (size_t s = 0; s < model->scenes && rows.k && rows.c; s++)
+        step = fmin(step, scene_step(model, values, s, &rows));
+    free(rows.k);
+    free(rows.c);
+    return step;
+}

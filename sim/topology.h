@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of vertices and elements in memory: sorted along a Morton curve of the rest pose, in blocks and chunks
+// (sim/backend.h). All scenes of a batch become one set of vertices.
+#ifndef VPD_SIM_TOPOLOGY_H
+#define VPD_SIM_TOPOLOGY_H
+
+#include "sim/backend.h"
+#include "sim/sim.h"
+
+typedef struct SimTopology {
+    size_t lanes, vertices, vertex_blocks; // vertices: B*N
+    size_t elements[SIM_KINDS], blocks[SIM_KINDS], chunks, slots;
+    int32_t *vertex_of;             // (B*N) vertex of scene s, particle i at s*N+i
+    int32_t *element_of[SIM_KINDS]; // (blocks*lanes) element s*count+e at each place, -1: padding
+    SimChunk *chunk;
+    uint16_t *corner[SIM_KINDS];
+    int32_t *slot_vertex, *slots_of, *slot_list;
+} SimTopology;
+
+// Particles of an element of this kind.
+static inline size_t sim_corners(SimKind kind) { return kind == SIM_KIND_SPRING ? 2 : 4; }
+static inline size_t sim_elements(const SimModel *model, SimKind kind) {
+    return kind == SIM_KIND_SPRING ? model->springs : kind == SIM_KIND_TET ? model->tets : model->hinges;
+}
+static inline const int32_t *sim_element_particles(const SimModel *model, SimKind kind) {
+    return kind == SIM_KIND_SPRING ? model->spring : kind == SIM_KIND_TET ? model->tet : model->hinge;
+}
+
+// `rest` (N,3) of the first scene sets the order; NULL: the order of the particles.
+Status sim_topology_make(const SimModel *model, const double *rest, size_t lanes, SimTopology *out, Error *err);
+void sim_topology_free(SimTopology *topology);
+
+#endif
