@@ -2,8 +2,11 @@
 // The worked examples of docs/model.md against the library: every number of its table is read from the page, and
 // changing any one of them is noticed.
 #include "base/random.h"
+#include "bodies/body_inputs.h"
 #include "gnn/edge_elements.h"
 #include "model/lengths.h"
+#include "motion/bodies_scene.h"
+#include "motion/rigid.h"
 #include "nn/group_norm.h"
 #include "nn/optimizer.h"
 #include "nn/reduce.h"
@@ -125,6 +128,32 @@ static void compositing(const double *in, double *out) {
     tape_free(&tape);
 }
 
+// The velocity of the only node of a body, its height above a patch, and its velocity along the patch's normal.
+static void body_node(const double *in, double *out) {
+    BodySet set = {0};
+    BodyInputs inputs = {0};
+    BodyScales scales = body_scales(in[0]);
+    SurfacePatch patch = {.radius = 1};
+    Error err = {0};
+    size_t row;
+    assert_status_ok(body_set_add_window(&set, &err), err);
+    assert_status_ok(body_set_add_body(&set, 1, &row, &err), err);
+    for (int c = 0; c < 3; c++) {
+        set.now[c] = (real)in[1 + c], set.before[c] = (real)in[4 + c];
+        patch.position[c] = (real)in[7 + c], patch.normal[c] = (real)in[10 + c];
+    }
+    assert_status_ok(body_set_add_patch(&set, patch, &err), err);
+    assert_status_ok(body_inputs_make(&set, &scales, &inputs, &err), err);
+    for (int c = 0; c < 3; c++) out[c] = (double)inputs.feature[3 + c];
+    for (int c = 0; c < 2; c++) out[3 + c] = (double)inputs.feature[15 + c];
+    body_inputs_free(&inputs);
+    body_set_free(&set);
+}
+
+static void pixel_fit(const double *in, double *out) {
+    *out = rigid_fit(in[1], in[2] * in[2], in[3], SURFACE_CELL * in[0]);
+}
+
 // Patches that grow from left to right: x = in[0] + in[1] column / 15, y = in[2] + in[3] column / 15.
 static void ssim(const double *in, double *out) {
     Tape tape;
@@ -195,6 +224,8 @@ static const Example examples[] = {
     {"Particle step", 6, 3, particle_step},
     {"Ring weight", 2, 2, ring_weight},
     {"Compositing", 11, 3, compositing},
+    {"Node of a body", 13, 5, body_node},
+    {"Fit of a pixel", 4, 1, pixel_fit},
     {"SSIM term", 4, 1, ssim},
     {"Pseudo-Huber", 4, 4, huber},
     {"Learning rate", 9, 4, learning_rate},
