@@ -125,7 +125,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
 
 const Command command_bench = {
     .name = "bench",
-    .summary = "time the hot parts on this machine",
+    .summary = "measure how fast this machine trains and predicts",
     .arguments = "[bodies|step|doubling|frames|neighbours|ops]",
     .max_arguments = 1,
     .flags = flags,

@@ -133,7 +133,7 @@ static Status run_completion(const CommandLine *line, Error *err) {
 
 const Command command_completion = {
     .name = "completion",
-    .summary = "print words for a shell: source <(vpd completion)",
+    .summary = "print completion for a shell: source <(vpd completion)",
     .arguments = "[bash|zsh]",
     .max_arguments = 1,
     .details = "zsh: write it as a file _vpd into a folder of $fpath.",

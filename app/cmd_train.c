@@ -101,6 +101,6 @@ const Command command_train = {
     .flags = flags,
     .options = options,
     .details = "A stopped run continues with --resume, bit for bit. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop it after "
-               "a checkpoint; so does the end of the program that reads --json.",
+               "a checkpoint; so does the reader of --json when it ends.",
     .run = run_train,
 };

@@ -30,7 +30,9 @@ static Status incomplete(const char *group, Error *err) {
         if (strncmp((*c)->name, group, length) == 0 && (*c)->name[length] == ' ')
             snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", (*c)->name + length + 1);
     }
-    return *list ? error_set(err, STATUS_BAD_INPUT, "vpd %s: expected one of %s", group, list) : STATUS_OK;
+    return *list ? error_set(err, STATUS_BAD_INPUT,
+                             "expected \"vpd %s\" with one of %s; add --help to see what it does", group, list)
+                 : STATUS_OK;
 }
 
 static Status unknown(int count, char **words, Error *err) {

@@ -188,7 +188,7 @@ static void judge_episodes(const Dataset *dataset, CheckReport *report) {
                               info->name, check->tested);
         if (check->tested < EPISODE_POINTS_MIN || !(check->median > most)) continue;
         check_add_finding(report, true,
-                          "episode %s: the median reprojection error is %.1f mm, above its floor of %.1f mm",
+                          "episode %s: the median reprojection error is %.1f mm, above its limit of %.1f mm",
                           info->name, 1e3 * check->median, 1e3 * most);
     }
 }
@@ -201,7 +201,7 @@ static void judge_errors(CheckReport *report) {
         check_add_finding(report, true, "no point agrees within 5 %% of depth: cameras, depth or both are wrong");
     else if (all->median > report->pass)
         check_add_finding(report, true,
-                          "the median reprojection error is %.1f mm, above the floor of %.1f mm (1 %% of the median "
+                          "the median reprojection error is %.1f mm, above the limit of %.1f mm (1 %% of the median "
                           "depth + 2 mm + noise): cameras, depth or both are wrong",
                           1e3 * all->median, 1e3 * report->pass);
     if (through > CHECK_PASS_THROUGH)

@@ -16,24 +16,25 @@ static const Option options[] = {
     {"data.input_views", OPTION_INT_LIST, AT(data.input_views), 0, 65535, "", "[]", NULL,
      "Views given to the encoder; empty: all but the held-out ones."},
     {"data.crop", OPTION_BOOL, AT(data.crop), 0, 0, "", "false", NULL,
-     "Points outside the workspace box are ignored: no particles, no loss, no metrics."},
+     "Ignore points outside the workspace box: they give no particles and count in no loss or metric."},
     {"data.extent", OPTION_REAL, AT(data.extent), 0, 1e6, "m", "0", NULL,
-     "X: size of the workspace, of which all lengths are shares; 0: measured from the data."},
+     "X: size of the workspace; the model's lengths are fractions of it. 0: measured in the data."},
     {"data.time_step", OPTION_REAL, AT(data.time_step), 0, 1e6, "s", "0", NULL,
      "Time between the frames the model sees; 0: the data's."},
     {"data.stride", OPTION_INT, AT(data.stride), 1, 1000, "frames", "1", NULL, "Take every stride-th frame."},
     {"data.threads", OPTION_INT, AT(data.threads), 0, 256, "", "1", NULL,
-     "Threads that read ahead; 0: read in the training thread."},
+     "Threads that read the next frames meanwhile; 0: the training thread reads."},
     {"data.cache_mib", OPTION_REAL, AT(data.cache_mib), 0, 1e7, "MiB", "1024", NULL, "Decoded images kept in memory."},
 
     {"model.preset", OPTION_ENUM, AT(model.preset), 0, 0, "", "none", "none|tiny|small|paper|large",
-     "Sizes that go together; a config file and --set override them."},
-    {"model.T", OPTION_INT, AT(model.T), 1, 8, "frames", "2", NULL, "Input time steps; 1 means no dynamics."},
+     "A set of sizes; options in a config file or by --set override it."},
+    {"model.T", OPTION_INT, AT(model.T), 1, 8, "frames", "2", NULL,
+     "Number of input frames; 1: still scenes, without dynamics."},
     {"model.D", OPTION_INT, AT(model.D), 4, 256, "", "16", NULL, "Features of a particle."},
     {"model.C", OPTION_INT, AT(model.C), 4, 1024, "", "128", NULL, "Hidden width of the dynamics."},
     {"model.precision", OPTION_ENUM, AT(model.precision), 0, 0, "", "f32", "f32|bf16x6|bf16x3|bf16|tf32",
-     "Rounding of the factors of matrix products: float, bfloat16 pieces (AMX), bfloat16 (AMX, GPU), TF32 (GPU); a "
-     "device that lacks one uses f32."},
+     "Number format in matrix products: float (f32), sums of bfloat16 (bf16x6, bf16x3: AMX), bfloat16 (AMX, GPU), TF32 "
+     "(GPU). A device without it uses f32."},
 
     {"encoder.N", OPTION_INT, AT(encoder.N), 1, 1 << 24, "particles", "4096", NULL,
      "Particles per time step, at most."},
@@ -47,20 +48,20 @@ static const Option options[] = {
      "How particles are sampled from the pixels."},
     {"encoder.moving_share", OPTION_REAL, AT(encoder.moving_share), 0, 1, "", "0.25", NULL,
      "Share of the particles reserved for pixels whose depth changes, so that moving objects are sampled more densely "
-     "(voxel)."},
+     "(encoder.sampling=voxel)."},
 
     {"gnn.graph", OPTION_ENUM, AT(gnn.graph), 0, 0, "", "bodies", "hierarchical|flat|none|bodies",
-     "Bodies that stay rigid; or the paper's message passing among abstract nodes (hierarchical) or among the "
-     "particles "
-     "themselves (flat); or no dynamics."},
-    {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL, "Number of abstract nodes."},
-    {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing among the nodes."},
+     "Dynamics: rigid bodies found in the video (bodies), the paper's message passing among abstract nodes "
+     "(hierarchical) or among the particles themselves (flat), or none."},
+    {"gnn.M", OPTION_INT, AT(gnn.M), 1, 1 << 20, "nodes", "128", NULL,
+     "Number of abstract nodes (gnn.graph=hierarchical)."},
+    {"gnn.L", OPTION_INT, AT(gnn.L), 0, 64, "rounds", "4", NULL, "Rounds of message passing."},
     {"gnn.feature_change", OPTION_REAL, AT(gnn.feature_change), 0, 10, "", "0", NULL,
      "Largest change of a particle's feature per step; 0: features are constant."},
     {"gnn.moving_threshold", OPTION_REAL, AT(gnn.moving_threshold), 0, 1e6, "m", "0", NULL,
-     "zm: change of depth that counts as motion; 0: 0.00125 of data.extent."},
+     "zm: smallest change of depth that counts as motion; 0: 0.00125 of data.extent."},
 
-    {"renderer.K", OPTION_INT, AT(renderer.K), 1, 64, "", "8", NULL, "Particles that a ray sample reads."},
+    {"renderer.K", OPTION_INT, AT(renderer.K), 1, 64, "", "8", NULL, "Nearest particles that a sample on a ray uses."},
     {"renderer.S", OPTION_INT, AT(renderer.S), 1, 256, "", "16", NULL, "Samples on a ray, at most."},
     {"renderer.widths", OPTION_INT_LIST, AT(renderer.widths), 1, 512, "", "[64, 64]", NULL,
      "Hidden widths of the renderer's MLP."},
@@ -80,20 +81,21 @@ static const Option options[] = {
     {"train.batch", OPTION_INT, AT(train.batch), 1, 4096, "episodes", "1", NULL,
      "Episodes whose gradients are added in one step."},
     {"train.windows", OPTION_INT, AT(train.windows), 1, 65536, "", "32", NULL,
-     "Windows whose gradients are added in one of the train.motion_steps of gnn.graph=bodies."},
+     "Windows in a batch of the first train.motion_steps; a window is a frame's moving bodies and where they go next."},
     {"train.rollout", OPTION_INT_LIST, AT(train.rollout), 0, 1000, "steps", "[3, 6]", NULL,
-     "Rollout lengths of the curriculum, one after the other."},
+     "Rollout lengths of the curriculum, one after the other. With gnn.graph=bodies the default is [1, 2, 3, 6],"
+     " from [0, 0.4, 0.6, 0.85]."},
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
      "Share of train.steps at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
-     "Share of the start frames drawn with a probability proportional to the pixels that change depth after them; the "
-     "rest are uniform."},
+     "Share of the start frames that are drawn where much moves: with a probability proportional to the pixels whose "
+     "depth changes next. The rest are drawn uniformly."},
     {"train.rays", OPTION_INT, AT(train.rays), 1, 1 << 20, "rays", "128", NULL, "Rays per image and rollout step."},
     {"train.moving_rays", OPTION_REAL, AT(train.moving_rays), 0, 1, "", "0.7", NULL,
      "Share of the rays on pixels whose colour changes."},
     {"train.rate", OPTION_REAL, AT(train.rate), 0, 10, "", "0.0007", NULL, "Learning rate after the warm-up."},
     {"train.rate_end", OPTION_REAL, AT(train.rate_end), 0, 10, "", "0.00007", NULL,
-     "Learning rate at the end of the cosine."},
+     "Learning rate at the end of the cosine schedule."},
     {"train.warmup", OPTION_INT, AT(train.warmup), 0, 1e9, "steps", "50", NULL, "Steps of linear warm-up."},
     {"train.weight_decay", OPTION_REAL, AT(train.weight_decay), 0, 10, "", "0", NULL,
      "Decoupled weight decay (AdamW); 0: Adam."},
@@ -101,15 +103,15 @@ static const Option options[] = {
     {"train.ema", OPTION_REAL, AT(train.ema), 0, 0.9999999, "", "0.998", NULL,
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
-                         "Number of initial steps in which bodies learn motion in windows, without pictures "
+                         "Steps at the beginning that train the dynamics alone, without pictures "
                          "(gnn.graph=bodies)."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
-     "Axis of gravity: episodes are rotated about it by random angles, and half of them mirrored."},
+     "Augmentation: the axis of gravity, about which episodes are rotated by random angles; half are mirrored too."},
     {"train.checkpoint_steps", OPTION_BOOL, AT(train.checkpoint_steps), 0, 0, "", "false", NULL,
      "Gradient checkpointing: the backward pass recomputes each rollout step; less memory, more time."},
     {"train.keep_mib", OPTION_REAL, AT(train.keep_mib), 0, 1e7, "MiB", "1024", NULL,
-     "Memory for products of the dynamics that the backward pass needs; beyond it they are computed again, to the same "
-     "bits."},
+     "Memory for intermediate products of the dynamics; those that do not fit are computed again in the backward pass, "
+     "to the same bits."},
     {"train.cuda_graph", OPTION_BOOL, AT(train.cuda_graph), 0, 0, "", "false", NULL,
      "On a GPU, repeated parts of a step run as captured CUDA graphs: less work for the host, the same bits."},
     {"train.seed", OPTION_INT, AT(train.seed), 0, 4294967295.0, "", "1", NULL, "Seed of every random number."},

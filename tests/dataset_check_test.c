@@ -153,8 +153,8 @@ static void test_findings(void **state) {
         {foreign_mask, "mask ids above the 1 objects of state/object_position in 1 images", false},
         {moved_objects, "1 of 1 objects are not at their state/object_position", false},
         {uneven_time, "uneven time steps", true},
-        {one_camera_off, "above the floor", false},
-        {turned_camera, "above the floor", false},
+        {one_camera_off, "above the limit", false},
+        {turned_camera, "above the limit", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CheckReport report = check_spoiled(3, 2, 0, cases[i].spoil);
@@ -171,7 +171,7 @@ static void depth_millimetres(Scene *scene) {
     for (size_t i = 0; i < depth_count(scene); i++) scene->depth[i] *= 1000;
 }
 
-// One episode's depth in millimetres: its views do not agree, and the floor of the others stays.
+// One episode's depth in millimetres: its views do not agree, and the limit of the others stays.
 static void test_one_in_millimetres(void **state) {
     (void)state;
     CheckReport right = check_spoiled(3, 4, 0, NULL), report = check_with_one_spoiled(4, depth_millimetres);

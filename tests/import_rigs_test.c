@@ -186,7 +186,7 @@ static void test_pgnd(void **state) {
     refuse(usual(), "expected 27 numbers of 4 bytes, found 216 bytes");
     write_pgnd("<f8");
     write_npy(place("episode_0000/calibration/rvecs.npy", 0, 0), "<f8", "(2, 3)", scene.K, 6 * sizeof(double));
-    refuse(usual(), "rvecs.npy: expected an array (3,3) (0: any), found (2,3)");
+    refuse(usual(), "rvecs.npy: expected an array of shape (3,3), where 0 is any size, found (2,3)");
 }
 
 // Of two cameras that move nothing, a moment is left out when one has no picture of it: frames and times stay together.
@@ -246,7 +246,7 @@ static void test_phystwin(void **state) {
     compare_images(dataset, NULL, 0.00051, 1e-12);
     dataset_close(dataset);
     write_npy(place("calibrate.npy", 0, 0), "<f8", "(1, 4, 4)", scene.poses, 16 * sizeof(double));
-    refuse(usual(), "calibrate.npy: expected an array (2,4,4) (0: any), found (1,4,4)");
+    refuse(usual(), "calibrate.npy: expected an array of shape (2,4,4), where 0 is any size, found (1,4,4)");
 }
 
 int main(void) {

@@ -103,7 +103,7 @@ static Status find_init(Trainer *t, const char *text, bool dynamics_alone, Check
     if (other_time_step(t, &meta))
         log_warning(t->options->log,
                     "%s learned with a frame every %.4g s, these data have one every %.4g s: what it "
-                    "knows of motion does not hold",
+                    "predicts will be too fast or too slow",
                     found->path, meta.time_step, t->data.time_step);
     Config wanted = t->config;
     if (dynamics_alone) meta.config.renderer.radius = 0; // radii belong to the other model's renderer

@@ -26,7 +26,7 @@ Status rig_add_camera(const RigCamera *camera, double (*time_of)(const void *own
     }
     file_list_free(&names);
     if (!status && out->count == before)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected pictures with times, and depth of them in %s, found none",
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected pictures with times, and their depth in %s, found none",
                          camera->colour, camera->depth);
     return status;
 }
@@ -48,5 +48,6 @@ Status rig_read_array(const char *folder, const char *name, int rank, const size
         at += snprintf(wanted + at, sizeof wanted - (size_t)at, "%s%zu", i ? "," : "", dims[i]);
     for (int i = 0, at = 0; i < out->rank && at < 40; i++)
         at += snprintf(found + at, sizeof found - (size_t)at, "%s%zu", i ? "," : "", out->dims[i]);
-    return error_set(err, STATUS_BAD_INPUT, "%s: expected an array (%s) (0: any), found (%s)", path, wanted, found);
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected an array of shape (%s), where 0 is any size, found (%s)",
+                     path, wanted, found);
 }

@@ -7,7 +7,7 @@ expect 0 "episodes   20 (train 15, val 2, test 3)" "" "$VPD" data info "$sample"
 expect 0 '"views":5' "" "$VPD" data info --json "$sample"
 expect 0 "images/s" "" "$VPD" data info --speed "$sample"
 expect 2 "" "nothing.h5: cannot" "$VPD" data info "$folder/nothing.h5"
-expect 2 "" "vpd data: expected one of check, convert, import, info, show, subset" "$VPD" data
+expect 2 "" "with one of check, convert, import, info, show, subset" "$VPD" data
 
 # A part of it, small enough for the rest of this test.
 part=$folder/part.h5
