@@ -169,7 +169,8 @@ vpd_status vpd_scene_get_particles(const vpd_scene *scene, size_t step, vpd_part
                                  .colour = now->colour,
                                  .labels = now->labels,
                                  .moving = now->moving,
-                                 .radius = now->radius};
+                                 .radius = now->radius,
+                                 .body = now->body};
     return api_result(STATUS_OK, &e, err);
 }
 

@@ -157,6 +157,7 @@ typedef struct vpd_particle_arrays {
     const uint16_t *labels; // (N) 0 = background, k+1 = object k; or NULL
     const uint8_t *moving;  // (N) 1: it moved before the present frame; or NULL
     const float *radius;    // (N) metres; or NULL
+    const int32_t *body;    // (N) number of its rigid body, -1: it stands still; or NULL
 } vpd_particle_arrays;
 
 // `step` 0 is the present frame of the recording.

@@ -25,6 +25,7 @@ extern const Command command_page;
 extern const Command command_selftest;
 extern const Command command_train;
 extern const Command command_version;
+extern const Command command_view;
 
 // Ends with NULL; in the order of `vpd --help`.
 extern const Command *const commands[];

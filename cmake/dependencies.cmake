@@ -10,6 +10,7 @@ pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)  # FindHDF5 wo
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # Only the C library: OpenEXR's package file requires its C++ libraries too.

@@ -33,6 +33,7 @@ typedef enum SelectKind {
     SELECT_COLOUR,
     SELECT_HEIGHT,
     SELECT_MOVING,
+    SELECT_BODY,
     SELECT_FLOOR,
     SELECT_CLUSTER,
     SELECT_PIXEL,
@@ -50,7 +51,7 @@ typedef struct Select {
     double size;               // sphere: radius; plane, colour: largest distance
     double low, high;          // height
     bool yes;                  // moving: the flag that is selected
-    long id, view;             // cluster; pixel
+    long id, view;             // cluster, body; pixel
     double pixel[2];           // u, v; pixel centres lie at halves
     bool has_near, has_size, has_take;
     int take;

@@ -48,6 +48,7 @@ static bool meets(const RolloutSet *now, const Select *s, size_t i) {
     case SELECT_COLOUR: return has_colour(s, now->colour + 3 * i);
     case SELECT_HEIGHT: return p[2] > s->low && p[2] < s->high;
     case SELECT_MOVING: return (now->moving && now->moving[i]) == s->yes;
+    case SELECT_BODY: return now->body[i] == s->id;
     default: return false;
     }
 }
@@ -56,6 +57,8 @@ static Status take_simple(const EditScene *scene, const Select *s, Mask *mask, E
     const RolloutSet *now = scene_now(scene);
     if (s->kind == SELECT_COLOUR && !now->colour)
         return error_set(err, STATUS_BAD_INPUT, "colour: the particles have no colours");
+    if (s->kind == SELECT_BODY && !now->body)
+        return error_set(err, STATUS_BAD_INPUT, "body: the particles have no bodies; select them by `label`");
     for (size_t i = 0; i < now->N; i++) mask[i] = meets(now, s, i);
     return STATUS_OK;
 }

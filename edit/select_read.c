@@ -81,6 +81,7 @@ static const Kind kinds[] = {
     {"colour", SELECT_COLOUR, TABLE(colour), false},
     {"height", SELECT_HEIGHT, TABLE(height), false},
     {"moving", SELECT_MOVING, NULL, 0, false},
+    {"body", SELECT_BODY, NULL, 0, false},
     {"floor", SELECT_FLOOR, TABLE(on_floor), false},
     {"cluster", SELECT_CLUSTER, TABLE(cluster), true},
     {"pixel", SELECT_PIXEL, TABLE(pixel), true},
@@ -186,14 +187,24 @@ static Status read_list(const ArgumentReader *reader, const YamlNode *node, Sele
     return STATUS_OK;
 }
 
-static Status read_flag(const ArgumentReader *reader, const YamlNode *node, Select *out) {
-    const Argument yes = {.key = node->key, .type = ARG_YES, .offset = AT(yes)};
-    const ArgumentGroup group = {&yes, 1, out};
+// One value, `key: value`, as a map of its own.
+static Status read_value(const ArgumentReader *reader, const YamlNode *node, const Argument *value, Select *out) {
+    const ArgumentGroup group = {value, 1, out};
     YamlNode entry = *node, map = {.kind = YAML_MAP, .line = node->line, .child = &entry};
     entry.next = NULL;
-    Status status = edit_arguments_read(reader, &map, &group, 1, NULL);
+    return edit_arguments_read(reader, &map, &group, 1, NULL);
+}
+
+static Status read_flag(const ArgumentReader *reader, const YamlNode *node, Select *out) {
+    const Argument yes = {.key = node->key, .type = ARG_YES, .offset = AT(yes)};
+    Status status = read_value(reader, node, &yes, out);
     if (status != STATUS_OK || out->yes || out->kind == SELECT_MOVING) return status;
     return argument_error(reader, node, "%s: expected true; `not: {%s: true}` takes the others", node->key, node->key);
+}
+
+static Status read_body(const ArgumentReader *reader, const YamlNode *node, Select *out) {
+    const Argument number = {.key = node->key, .type = ARG_WHOLE, .offset = AT(id), .max = 1e9};
+    return read_value(reader, node, &number, out);
 }
 
 static Status read_table(const ArgumentReader *reader, const YamlNode *node, const Kind *kind, Select *out) {
@@ -221,6 +232,7 @@ static Status read_kind(const ArgumentReader *reader, const YamlNode *node, cons
     switch (kind->kind) {
     case SELECT_ALL:
     case SELECT_MOVING: return read_flag(reader, node, out);
+    case SELECT_BODY: return read_body(reader, node, out);
     case SELECT_LABEL: return (node->kind == YAML_LIST ? read_list : read_label)(reader, node, out);
     case SELECT_AND:
     case SELECT_OR: return read_list(reader, node, out);

@@ -48,6 +48,9 @@ static void test_remove(void **state) {
     assert_int_equal(file.sets[0].N, 2 * BLOCK);
     assert_body(&file, 0, BLOCK, RED, red_place, velocity);
     assert_flags(&file);
+    RUN(&file, "keep: {body: 5}");
+    assert_int_equal(file.sets[0].N, BLOCK);
+    assert_body(&file, 0, BLOCK, BLUE, blue_place, velocity);
     rollout_file_free(&file);
 }
 

@@ -60,7 +60,7 @@ class SceneFacts(Sized):
 class ParticleArrays(Sized):
     _fields_ = [("struct_size", c_size_t), ("count", c_size_t), ("features", c_size_t), ("time", c_double),
                 ("positions", c_void_p), ("feature", c_void_p), ("colour", c_void_p), ("labels", c_void_p),
-                ("moving", c_void_p), ("radius", c_void_p)]
+                ("moving", c_void_p), ("radius", c_void_p), ("body", c_void_p)]
 
 
 class CView(Sized):

@@ -332,6 +332,10 @@ class Scene(_Handle):
         """(N) f32 metres: support radii."""
         return self._get("radius", None, np.float32, 0, copy)
 
+    def bodies(self, *, copy: bool = True) -> Optional[np.ndarray]:
+        """(N) i32: number of the particle's rigid body, -1: it stands still."""
+        return self._get("body", None, np.int32, 0, copy)
+
     def time(self, step: int = -1) -> float:
         """Seconds."""
         arrays = c.ParticleArrays()

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd view`: shows particles in the browser, edits them and simulates on. A server on this machine's loopback address
+// runs until it is stopped.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "base/stop.h"
+#include "files/rollout_file.h"
+#include "view/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PORT = 8317, STEPS = 20 };
+
+static const Flag flags[] = {
+    {.name = "episode", .value = "E", .help = "of DATA, by name or number (default: the first test episode)"},
+    {.name = "start", .value = "F", .help = "present frame of the episode (default: the earliest)"},
+    {.name = "steps", .value = "N", .help = "steps to predict of the episode (default 20)"},
+    {.name = "port", .value = "P", .help = "first port that is tried (default 8317)"},
+    FLAG_RAW,
+    FLAG_DEVICE,
+    {0},
+};
+
+// Rollout files, then at most a model and a data set.
+static Status sort_arguments(const CommandLine *line, const char **rollouts, LiveOptions *out, Error *err) {
+    out->rollouts = rollouts;
+    for (int i = 0; i < line->argument_count; i++) {
+        const char *path = line->arguments[i];
+        bool is_rollout = false;
+        Status status = rollout_file_detect(path, &is_rollout, err);
+        if (status != STATUS_OK) return status;
+        if (is_rollout && out->rollout_count < LIVE_SCENES_MAX) rollouts[out->rollout_count++] = path;
+        else if (!is_rollout && !out->model) out->model = path;
+        else if (!is_rollout && !out->dataset) out->dataset = path;
+        else return command_unexpected(line, i, err);
+    }
+    if (out->rollout_count > 0 && out->dataset)
+        return error_set(err, STATUS_BAD_INPUT, "%s: a rollout needs no data set; leave one of the two out",
+                         out->dataset);
+    if (out->rollout_count == 0 && !out->dataset)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: a model alone has nothing to show; give it a data set too (vpd view RUN DATA), or a "
+                         "rollout",
+                         out->model);
+    return STATUS_OK;
+}
+
+static Status read_options(const CommandLine *line, LiveOptions *out, int *port, Error *err) {
+    out->episode = command_text(line, "episode", NULL);
+    out->start = -1;
+    out->steps = STEPS;
+    out->device = command_text(line, "device", NULL);
+    out->threads = line->threads;
+    out->raw = command_has(line, "raw");
+    Status status = command_small_int(line, "start", 0, 1000000000, &out->start, err);
+    if (status == STATUS_OK) status = command_small_int(line, "steps", 0, LIVE_STEPS_MAX, &out->steps, err);
+    if (status == STATUS_OK) status = command_small_int(line, "port", 1, 65535, port, err);
+    return status;
+}
+
+static void tell(const Server *server) {
+    char host[256] = "";
+    const char *user = getenv("USER");
+    if (gethostname(host, sizeof host - 1) != 0 || !*host) snprintf(host, sizeof host, "HOST");
+    printf("http://127.0.0.1:%d/?token=%s\n", server_port(server), server_token(server));
+    printf("From another machine first:  ssh -L %d:127.0.0.1:%d %s%s%s\n", server_port(server), server_port(server),
+           user ? user : "", user ? "@" : "", host);
+    printf("Ctrl-C ends it.\n");
+    fflush(stdout);
+}
+
+// A call of the library that ends would forget a request to stop that it has seen; while this watch lasts, it does not.
+static void wait_for_stop(Server *server) {
+    sigset_t none;
+    sigemptyset(&none);
+    stop_watch_begin(&none);
+    for (int i = 0; !stop_requested(); i++) {
+        usleep(50000);
+        if (i % 20 == 0) server_tidy(server);
+    }
+    stop_watch_end();
+}
+
+static Status run_view(const CommandLine *line, Error *err) {
+    const char *rollouts[LIVE_SCENES_MAX];
+    LiveOptions options = {.log = &line->log};
+    Live *live = NULL;
+    Server *server = NULL;
+    int port = PORT;
+    Status status = sort_arguments(line, rollouts, &options, err);
+    if (status == STATUS_OK) status = read_options(line, &options, &port, err);
+    if (status == STATUS_OK) status = live_create(&options, &live, err);
+    if (status == STATUS_OK) status = server_start(live, port, &server, err);
+    if (status == STATUS_OK) {
+        tell(server);
+        wait_for_stop(server);
+    }
+    server_stop(server);
+    live_free(live);
+    return status;
+}
+
+const Command command_view = {
+    .name = "view",
+    .summary = "show, edit and simulate particles in the browser",
+    .arguments = "RUN|CHECKPOINT|ROLLOUT|PARTICLES [DATA|ROLLOUT ..]",
+    .min_arguments = 1,
+    .max_arguments = LIVE_SCENES_MAX + 1,
+    .flags = flags,
+    .details = "vpd view RUN DATA           predicts the start of an episode and shows it\n"
+               "vpd view A.h5 [B.h5 ..]     shows rollouts; the checkpoint that the first names simulates its edits\n"
+               "vpd view CHECKPOINT A.h5    the same with a checkpoint that lies elsewhere\n"
+               "The page is for this machine alone: open the printed address, which has a secret token.",
+    .run = run_view,
+};

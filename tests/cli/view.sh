@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# vpd view: what it serves and to whom. Strangers get nothing: no or wrong token, foreign Host or Origin, other paths, huge and
+# slow requests, many connections. An edit that is simulated through it has the bits of vpd edit and vpd rollout.
+# SPDX-License-Identifier: Apache-2.0
+. "$VPD_SOURCE/tests/cli/common"
+data=$VPD_SOURCE/data/mujoco_blocks_sample.h5 model=$VPD_SOURCE/demo/carried.h5 seen=$folder/seen.h5
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$data" --steps 2 --threads 1 -o "$seen"
+viewers=()
+trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
+
+# start NAME ARGUMENTS: sets url, port, token, viewer
+start() {
+  "$VPD" view -q --threads 1 "${@:2}" >"$folder/$1.out" 2>"$folder/$1.err" &
+  viewer=$!
+  viewers+=("$viewer")
+  for ((i = 0; i < 600; i++)); do
+    grep -q "Ctrl-C" "$folder/$1.out" && break
+    sleep 0.1
+  done
+  url=$(head -n 1 "$folder/$1.out") port=$(sed -n 's@.*127.0.0.1:\([0-9]*\)/.*@\1@p;q' "$folder/$1.out") token=${url##*token=}
+  [[ $token =~ ^[0-9a-f]{32}$ ]] || { fail "$1 gave no address: $(cat "$folder/$1.out" "$folder/$1.err")"; finish; }
+}
+
+# request LINE [HEADER ..] [-- BODY]: the answer is in $folder/answer, its status in $code
+request() {
+  local line=$1 body="" text
+  shift
+  text="$line HTTP/1.1"$'\r\n'
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do text+="$1"$'\r\n'; shift; done
+  if [ $# -gt 0 ]; then body=$2 text+="Content-Length: ${#body}"$'\r\n'; fi
+  : >"$folder/answer"
+  ( # a failed exec ends the shell
+    exec 5<>"/dev/tcp/127.0.0.1/$port" || exit
+    printf '%sConnection: close\r\n\r\n%s' "$text" "$body" >&5
+    timeout "${patience:-20}" cat <&5 >"$folder/answer"
+  ) 2>/dev/null
+  code=$(head -c 12 "$folder/answer" | cut -d' ' -f2)
+}
+# gets STATUS "why" LINE [HEADER ..]
+gets() {
+  local wanted=$1 why=$2
+  shift 2
+  request "$@"
+  [ "$code" = "$wanted" ] || fail "$why: status ${code:-none}, not $wanted"
+  [ "$wanted" = 200 ] || ! grep -qa '"scenes"\|<canvas\|particles' "$folder/answer" || fail "$why: contents were sent"
+}
+body() { sed '1,/^\r$/d' "$folder/answer"; }
+
+start first "$seen"
+here="Host: 127.0.0.1:$port"
+grep -q "ssh -L $port:127.0.0.1:$port" "$folder/first.out" || fail "no ssh line"
+
+# The token is traded for a cookie.
+gets 200 "the right token" "GET /?token=$token" "$here"
+grep -qa "HttpOnly; SameSite=Strict" "$folder/answer" || fail "the cookie is not HttpOnly and Strict"
+grep -qa "Content-Security-Policy: default-src 'self'" "$folder/answer" || fail "no Content-Security-Policy"
+cookie="Cookie: $(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$folder/answer")"
+gets 200 "the cookie" "GET /api/facts" "$here" "$cookie"
+grep -qa '"simulates":true' "$folder/answer" || fail "it cannot simulate: $(body)"
+gets 200 "the script" "GET /viewer.js" "$here" "$cookie"
+gets 200 "the scene" "GET /api/scene?id=0" "$here" "$cookie"
+gets 200 "the name localhost" "GET /api/facts" "Host: localhost:$port" "$cookie"
+
+# Who may not ask.
+gets 401 "no token" "GET /" "$here"
+gets 401 "a wrong token" "GET /?token=${token//[0-7]/8}" "$here"
+gets 401 "a part of the token" "GET /?token=${token:0:31}" "$here"
+gets 401 "a longer token" "GET /?token=${token}0" "$here"
+gets 401 "a token elsewhere" "GET /api/facts?token=$token" "$here"
+gets 401 "a wrong cookie" "GET /api/facts" "$here" "${cookie%=*}=${token}"
+gets 401 "the script without a cookie" "GET /viewer.js" "$here"
+gets 403 "a foreign host" "GET /?token=$token" "Host: example.com:$port"
+gets 403 "a host that begins like ours" "GET /?token=$token" "Host: 127.0.0.1.example.com"
+gets 403 "a foreign origin" "GET /api/facts" "$here" "$cookie" "Origin: http://example.com"
+gets 403 "another port's origin" "GET /api/facts" "$here" "$cookie" "Origin: http://127.0.0.1:1"
+gets 403 "a request from another site" "GET /api/facts" "$here" "$cookie" "Sec-Fetch-Site: cross-site"
+gets 403 "no host" "GET /?token=$token"
+post=("POST /api/jobs" "$here" "$cookie" "Content-Type: application/json")
+job='{"scene": 0, "step": 1, "steps": 3, "edits": "- throw: {label: object 0, velocity: [0, 0, 2]}\n"}'
+gets 403 "a POST without an origin" "${post[@]}" -- "$job"
+gets 415 "a form" "POST /api/jobs" "$here" "$cookie" "Origin: http://127.0.0.1:$port" "Content-Type: text/plain" -- "$job"
+gets 405 "another method" "DELETE /api/jobs" "$here" "$cookie"
+
+# Paths and sizes.
+for path in /../../etc/passwd /%2e%2e/%2e%2e/etc/passwd //etc/passwd /viewer.js/.. /api /etc/passwd; do
+  gets 404 "$path" "GET $path" "$here" "$cookie"
+done
+for query in "" "?id=" "?id=-1" "?id=1e3" "?id=99999999999999999999"; do gets 400 "scene$query" "GET /api/scene$query" "$here" "$cookie"; done
+gets 422 "no such scene" "GET /api/scene?id=7" "$here" "$cookie"
+gets 413 "a body that is announced as huge" "POST /api/jobs" "$here" "$cookie" "Origin: http://127.0.0.1:$port" "Content-Length: 4000000000"
+request "GET /$(head -c 100000 /dev/zero | tr '\0' a)" "$here" "$cookie"
+case $code in 4* | "") ;; *) fail "a line of 100 kB: $code" ;; esac
+post+=("Origin: http://127.0.0.1:$port")
+for bad in "" "{" "[]" '{"scene": -1}' '{"scene": 1}' '{"steps": 1e9}' '{"steps": 100000000}' '{"edits": 3}' '{"step": 99}' '{"scene": 0, "scene": 0}' \
+  '{"edits": "compose: {file: /etc/passwd}"}' '{"edits": "\"com\\x70ose\": {file: /etc/passwd}"}' '{"id": 5, "more": 1}'; do
+  gets 422 "the job $bad" "${post[@]}" -- "$bad"
+  grep -qa '"error":"' "$folder/answer" || fail "$bad: no reason"
+done
+
+# result ID: waits for its end
+result() {
+  for ((i = 0; i < 100; i++)); do
+    gets 200 "the result" "GET /api/result?id=$1&from=999" "$here" "$cookie"
+    grep -qa '"working"' "$folder/answer" || break
+    sleep 0.1
+  done
+}
+# ask BODY: sets id
+ask() {
+  gets 200 "a job" "${post[@]}" -- "$1"
+  id=$(body | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  result "$id"
+}
+ask '{"edits": "remove: {label: nothing}"}'
+grep -qa '"failed"' "$folder/answer" && grep -qa "nothing" "$folder/answer" || fail "a wrong edit is not named: $(body)"
+
+# The bits of the commands.
+ask "$job"
+grep -qa '"done","parts":4' "$folder/answer" || fail "the job did not end well: $(body | head -c 300)"
+ask '{"id": '"$id"', "more": 2}'
+gets 200 "the rollout" "GET /api/rollout.h5?id=$id" "$here" "$cookie"
+LC_ALL=C sed '1,/^\r$/d' "$folder/answer" >"$folder/viewed.h5"
+expect 0 "*" "*" "$VPD" edit -q "$seen" --step 1 --do "throw: {label: object 0, velocity: [0, 0, 2]}" --threads 1 -o "$folder/edited.h5"
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/edited.h5" --steps 5 --threads 1 -o "$folder/commands.h5"
+for which in viewed commands; do expect 0 "*" "*" "$VPD" export -q "$folder/$which.h5" --npz "$folder/$which.npz"; done
+[ -s "$folder/viewed.npz" ] && cmp "$folder/viewed.npz" "$folder/commands.npz" || fail "the result is not that of vpd edit and vpd rollout"
+expect 0 "throw" "" "$VPD" edit "$folder/viewed.h5" --show-history
+
+# A taken port is followed by the next. The rollout's file may go while it is shown.
+first=$viewer first_port=$port
+start second "$seen" --port "$first_port"
+[ "$port" -gt "$first_port" ] || fail "two viewers on port $port"
+rm "$seen"
+here="Host: 127.0.0.1:$port"
+gets 200 "the second one" "GET /?token=$token" "$here"
+kill "$viewer"
+wait "$viewer" 2>/dev/null
+port=$first_port here="Host: 127.0.0.1:$port"
+gets 200 "the scene without its file" "GET /api/scene?id=0" "$here" "$cookie"
+
+# Connections that say nothing are ended, and others are answered again. Memory stays bounded.
+before=$(awk '/VmRSS/ {print $2}' "/proc/$first/status")
+for ((i = 0; i < 20; i++)); do
+  (
+    for ((k = 0; k < 50; k++)); do exec {silent}<>"/dev/tcp/127.0.0.1/$port" && printf 'GET / HT' >&"$silent"; done
+    exec sleep 60
+  ) 2>/dev/null &
+  silent_ones+=($!)
+done
+sleep 1
+for ((i = 0; i < 40; i++)); do
+  sleep 1
+  patience=2 request "GET /api/facts" "$here" "$cookie"
+  [ "$code" = 200 ] && break
+done
+kill "${silent_ones[@]}" 2>/dev/null
+[ "$code" = 200 ] || fail "no answer after 1,000 silent connections"
+echo "answered again after $i s"
+after=$(awk '/VmRSS/ {print $2}' "/proc/$first/status")
+[ "$after" -lt $((before + 20000)) ] || fail "$before kB became $after kB"
+
+kill "$first"
+wait "$first"
+status=$?
+[ "$status" = 0 ] || fail "SIGTERM: exit status $status, not 0"
+
+# Wrong input.
+expect 2 "" "nothing to show" "$VPD" view "$model"
+expect 2 "" "expected" "$VPD" view "$folder/viewed.h5" --port 0
+expect 2 "" "there_is_none" "$VPD" view "$folder/there_is_none.h5"
+expect 2 "" "needs no data set" "$VPD" view "$folder/viewed.h5" "$model" "$data"
+finish

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scenes that a viewer shows, and the thread that edits and simulates them. Scenes are rollout files, or the start
+// of an episode as the model sees it. A job edits a copy of one of them and simulates it; its steps can be read as they
+// come. A new job ends the one before it.
+#ifndef VPD_VIEW_LIVE_H
+#define VPD_VIEW_LIVE_H
+
+#include "base/log.h"
+#include "view/scene.h"
+
+enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000 };
+
+typedef struct Live Live;
+
+typedef struct LiveOptions {
+    const char *const *rollouts; // (rollout_count) rollout and particle files; or
+    int rollout_count;
+    const char *dataset, *episode; // an episode of a data set, NULL: the first test episode
+    int start, steps;              // present frame, -1: the earliest; steps predicted
+    const char *model;             // checkpoint or run; NULL: the one that the first rollout names
+    const char *device;
+    int threads, raw;
+    const Log *log;
+} LiveOptions;
+
+typedef struct LiveJob {
+    int scene;         // which of the scenes
+    size_t step;       // its state that is edited
+    const char *edits; // YAML list; "": none, and the scene's own steps up to `step` are kept
+    size_t steps;      // to simulate
+} LiveJob;
+
+Status live_create(const LiveOptions *options, Live **out, Error *err);
+void live_free(Live *live); // accepts NULL
+
+// A JSON object for the page: names of the scenes, and whether and with which model they can be simulated.
+Status live_facts(const Live *live, char **out, Error *err);
+Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err);
+
+// Starts a job; *id tells its result from others.
+Status live_ask(Live *live, const LiveJob *job, long *id, Error *err);
+// Goes on with the result of the last job by `steps`.
+Status live_more(Live *live, long id, size_t steps, Error *err);
+// What there is of the result beyond its first `from` parts (the head and step 0 are the first part, each step is
+// one): u32 bytes of JSON {"id", "state", "parts", "error"}, the JSON, and the parts.
+Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err);
+// The result as a rollout file.
+Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err);
+
+#endif

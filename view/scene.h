@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Particles and their rollout as bytes for the page's scripts (view/web/scene.js), little-endian:
+//   head    u32 bytes of JSON (a multiple of 4), the JSON, u8 colour [n,4], u16 radius [n], label [n], body+1 [n], each
+//           padded to 4 bytes
+//   step 0  f32 low [3], high [3], u16 positions [n,3] between the two, padded to 4 bytes
+//   step k  the same for the first m particles alone; the others stand still
+// The first m of the n shown particles are those that belong to bodies. n is at most VIEW_PARTICLES_MAX: of more
+// particles every second, third, .. one is shown.
+#ifndef VPD_VIEW_SCENE_H
+#define VPD_VIEW_SCENE_H
+
+#include "api/vpd.h"
+#include "base/error.h"
+#include "files/rollout_file.h"
+
+enum { VIEW_PARTICLES_MAX = 262144 };
+#define VIEW_BYTES_MAX ((size_t)1 << 28) // of all steps of a scene
+
+// Points into a rollout or scene. All but positions may be NULL.
+typedef struct ViewScene {
+    size_t count, steps;
+    const float *const *positions; // (steps+1) of (count,3) metres
+    const uint8_t *colour;         // (count,3)
+    const float *radius;           // (count) metres
+    const uint16_t *labels;        // (count)
+    const int32_t *body;           // (count)
+    double time_step;              // seconds
+    int V, H, W;                   // cameras, and the size of their pictures
+    const double *intrinsics;      // (V,3,3)
+    const double *world_from_camera; // (V,4,4)
+    float background[3];
+    const char *name, *label_names, *note; // what it is called; a line per label; "" or what to say about it
+} ViewScene;
+
+// Which particles are shown, in the order of the bytes.
+typedef struct ViewOrder {
+    size_t shown, movers, every; // every: 1 of so many particles is shown
+    uint32_t *index;             // (shown)
+} ViewOrder;
+
+typedef struct ViewBytes {
+    unsigned char *data;
+    size_t size;
+} ViewBytes;
+
+// For `steps` steps in all, some of which may follow later. Free with view_order_free.
+Status view_order(const ViewScene *scene, size_t steps, ViewOrder *out, Error *err);
+void view_order_free(ViewOrder *order); // accepts {0}
+
+// Appends the head, or a step. The caller frees out->data.
+Status view_put_head(const ViewScene *scene, const ViewOrder *order, ViewBytes *out, Error *err);
+Status view_put_step(const float *positions, const ViewOrder *order, size_t step, ViewBytes *out, Error *err);
+// The head and all steps.
+Status view_put_scene(const ViewScene *scene, ViewBytes *out, Error *err);
+
+// A rollout file as a scene; free(*positions) when it is no longer needed.
+Status view_of_file(const RolloutFile *file, const float ***positions, ViewScene *out, Error *err);
+
+#endif

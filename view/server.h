@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The viewer's server: HTTP on 127.0.0.1 alone. Who opens the printed address with its token gets a cookie; nothing is
+// answered without one of the two. Host must be a loopback name, Origin the same place, and only POST changes anything.
+//   GET  /                          the page            GET /viewer.css, /viewer.js
+//   GET  /api/facts                 live_facts          GET /api/scene?id=I        live_scene
+//   POST /api/jobs                  {"scene", "step", "edits", "steps"} or {"id", "more"}; answers {"id"}
+//   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file
+// Errors are JSON {"error": "one sentence"}.
+#ifndef VPD_VIEW_SERVER_H
+#define VPD_VIEW_SERVER_H
+
+#include "view/live.h"
+
+typedef struct Server Server;
+
+// `port`: the first one that is tried; a taken one is followed by the next, 32 in all.
+Status server_start(Live *live, int port, Server **out, Error *err);
+int server_port(const Server *server);
+const char *server_token(const Server *server); // 32 hexadecimal digits
+// Ends requests that take too long; call it once a second.
+void server_tidy(Server *server);
+void server_stop(Server *server); // accepts NULL
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// WebGL2: particles as shaded round splats, lines, and a light along edges of depth that shows their shape.
+import { unit } from './math.js';
+
+const COARSE = 40000; // particles in a coarse picture
+
+const SPLATS = `#version 300 es
+uniform mat4 u_matrix;
+uniform vec3 u_low, u_wide;
+uniform float u_radius, u_pixels;
+in vec3 a_place;
+in vec4 a_colour;
+in float a_radius;
+out vec4 v_colour;
+void main() {
+  gl_Position = u_matrix * vec4(u_low + u_wide * a_place, 1.0);
+  gl_PointSize = max(2.0, 2.0 * u_radius * a_radius * u_pixels / gl_Position.w);
+  v_colour = a_colour;
+}`;
+const SPLAT_PIXELS = `#version 300 es
+precision mediump float;
+uniform vec4 u_tint;
+in vec4 v_colour;
+out vec4 colour;
+void main() {
+  vec2 d = gl_PointCoord * 2.0 - 1.0;
+  float r = dot(d, d);
+  if (r > 1.0) discard;
+  float light = 0.70 + 0.34 * sqrt(1.0 - r) - 0.10 * (d.x + d.y);
+  vec3 c = v_colour.rgb * light;
+  if (v_colour.a > 0.5) c = mix(c, vec3(1.0, 0.72, 0.10), r > 0.55 ? 0.85 : 0.35);
+  colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
+}`;
+const LINES = `#version 300 es
+uniform mat4 u_matrix;
+in vec3 a_place;
+in vec4 a_colour;
+out vec4 v_colour;
+void main() { gl_Position = u_matrix * vec4(a_place, 1.0); v_colour = a_colour; }`;
+const LINE_PIXELS = `#version 300 es
+precision mediump float;
+in vec4 v_colour;
+out vec4 colour;
+void main() { colour = v_colour; }`;
+
+function build(gl, vertex, fragment) {
+  const program = gl.createProgram();
+  for (const [type, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(type);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  }
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
+  const names = {};
+  for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); i++) {
+    const { name } = gl.getActiveUniform(program, i);
+    names[name] = gl.getUniformLocation(program, name);
+  }
+  for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_ATTRIBUTES); i++) {
+    const { name } = gl.getActiveAttrib(program, i);
+    names[name] = gl.getAttribLocation(program, name);
+  }
+  return { program, ...names };
+}
+
+// ---- colours
+
+const hue = h => [0, 2, 4].map(k => 255 * (0.32 + 0.6 * Math.min(1, Math.max(0, Math.abs((h * 6 + k) % 6 - 3) - 1))));
+const object_colour = number => hue((0.08 + number * 0.61803) % 1);
+// Dark blue over green to yellow.
+const RAMP = [[46, 38, 110], [42, 106, 158], [36, 162, 134], [146, 204, 72], [250, 226, 60]];
+export function ramp(x) {
+  const at = Math.min(Math.max(x, 0), 0.9999) * (RAMP.length - 1), k = Math.floor(at), t = at - k;
+  return RAMP[k].map((v, c) => v + t * (RAMP[k + 1][c] - v));
+}
+
+// rgb of each shown particle and, as alpha, whether it is selected.
+export function colours(scene, mode, step, selected) {
+  const out = new Uint8Array(4 * scene.shown);
+  out.set(scene.colour);
+  for (let i = 0; i < scene.shown; i++) {
+    if (mode === 'label' && scene.label[i]) out.set(object_colour(scene.label[i]), 4 * i);
+    if (mode === 'body' && scene.body[i]) out.set(object_colour(scene.body[i] + 3), 4 * i);
+    if (mode === 'speed') out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
+    else if (mode !== 'rgb' && !(mode === 'label' ? scene.label[i] : scene.body[i])) {
+      const grey = 70 + 0.42 * (0.3 * out[4 * i] + 0.6 * out[4 * i + 1] + 0.1 * out[4 * i + 2]);
+      out.fill(grey, 4 * i, 4 * i + 3);
+    }
+    out[4 * i + 3] = 0;
+  }
+  for (const i of selected) out[4 * i + 3] = 255;
+  return out;
+}
+
+// ---- the painter
+
+export class Painter {
+  constructor(canvas) {
+    const gl = canvas.getContext('webgl2', { alpha: false, antialias: false, powerPreference: 'high-performance' });
+    if (!gl) throw new Error('This browser has no WebGL2, which the 3D view needs.');
+    this.gl = gl;
+    this.canvas = canvas;
+    this.splats = build(gl, SPLATS, SPLAT_PIXELS);
+    this.lines = build(gl, LINES, LINE_PIXELS);
+    this.stores = new Map(); // what of each scene lies in the GPU's memory
+    this.line_buffer = gl.createBuffer();
+    gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.SCISSOR_TEST);
+  }
+
+  buffer(data) {
+    const { gl } = this, buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+    return buffer;
+  }
+
+  store(scene) {
+    let store = this.stores.get(scene);
+    if (!store) {
+      store = { radii: this.buffer(scene.radii), colour: this.gl.createBuffer(), key: '', steps: [] };
+      this.stores.set(scene, store);
+    }
+    return store;
+  }
+
+  step_buffer(store, scene, step) {
+    if (!store.steps[step]) store.steps[step] = this.buffer(scene.steps[step].data);
+    return store.steps[step];
+  }
+
+  forget(scene) {
+    const store = this.stores.get(scene);
+    if (!store) return;
+    for (const buffer of [store.radii, store.colour, ...store.steps]) if (buffer) this.gl.deleteBuffer(buffer);
+    this.stores.delete(scene);
+  }
+
+  attribute(at, buffer, size, type, normalised, bytes, first, every) {
+    const { gl } = this;
+    if (at === undefined || at < 0) return;
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.enableVertexAttribArray(at);
+    gl.vertexAttribPointer(at, size, type, normalised, bytes * every, bytes * first);
+  }
+
+  // Particles first .. end of a scene, with positions of one step; every second, third, .. of them in coarse pictures.
+  draw_range(scene, store, step, first, end) {
+    const every = this.coarse ? Math.ceil(scene.shown / COARSE) : 1;
+    const { gl, splats } = this, { low, high } = scene.steps[step];
+    if (end <= first) return;
+    gl.uniform3fv(splats.u_low, low);
+    gl.uniform3fv(splats.u_wide, high.map((h, c) => h - low[c]));
+    this.attribute(splats.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, first, every);
+    this.attribute(splats.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, first, every);
+    this.attribute(splats.a_radius, store.radii, 1, gl.UNSIGNED_SHORT, true, 2, first, every);
+    gl.uniform1f(splats.u_radius, this.radius * Math.sqrt(every));
+    gl.drawArrays(gl.POINTS, 0, Math.ceil((end - first) / every));
+  }
+
+  // shown: {scene, step, colours, key, tint, ghosts}; the colours are sent when their key has changed.
+  draw_particles(shown, matrix, pixels, size) {
+    const { gl, splats } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
+    gl.useProgram(splats.program);
+    if (store.key !== shown.key) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, store.colour);
+      gl.bufferData(gl.ARRAY_BUFFER, shown.colours(), gl.DYNAMIC_DRAW);
+      store.key = shown.key;
+    }
+    gl.uniformMatrix4fv(splats.u_matrix, false, matrix);
+    this.radius = scene.radius * size;
+    gl.uniform1f(splats.u_pixels, pixels);
+    gl.uniform4fv(splats.u_tint, shown.tint || [0, 0, 0, 0]);
+    this.draw_range(scene, store, 0, scene.movers, scene.shown);
+    this.draw_range(scene, store, step, 0, scene.movers);
+    for (const ghost of shown.ghosts || []) {
+      gl.uniform4fv(splats.u_tint, ghost.tint);
+      this.radius = scene.radius * size * 0.35;
+      this.draw_range(scene, store, ghost.step, 0, scene.movers);
+    }
+  }
+
+  // segments: numbers x, y, z, r, g, b, a for each end.
+  draw_lines(segments, matrix) {
+    const { gl, lines } = this;
+    gl.useProgram(lines.program);
+    gl.uniformMatrix4fv(lines.u_matrix, false, matrix);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.line_buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(segments), gl.DYNAMIC_DRAW);
+    for (const [at, size, offset] of [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]]) {
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, size, gl.FLOAT, false, 28, offset);
+    }
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.drawArrays(gl.LINES, 0, segments.length / 7);
+    gl.disable(gl.BLEND);
+  }
+
+  // Sets the canvas' pixels; `quality` below 1 is coarser.
+  resize(quality) {
+    this.coarse = quality < 1;
+    const ratio = Math.min(window.devicePixelRatio || 1, 2) * quality, { canvas } = this;
+    const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+    const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  }
+
+  // A part of the canvas, in parts of its size from the top left.
+  begin_pane([x, y, w, h], background) {
+    const { gl, canvas } = this;
+    const box = [x * canvas.width, (1 - y - h) * canvas.height, w * canvas.width, h * canvas.height].map(Math.round);
+    gl.viewport(...box);
+    gl.scissor(...box);
+    gl.clearColor(...background, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    return box;
+  }
+}
+
+// ---- lines of the surroundings
+
+const segment = (out, a, b, colour) => out.push(...a, ...colour, ...b, ...colour);
+
+export function grid_lines(low, high, z, spacing, colour) {
+  const out = [], from = c => Math.floor(low[c] / spacing - 1), to = c => Math.ceil(high[c] / spacing + 1);
+  for (let i = from(0); i <= to(0); i++)
+    segment(out, [i * spacing, from(1) * spacing, z], [i * spacing, to(1) * spacing, z], colour);
+  for (let i = from(1); i <= to(1); i++)
+    segment(out, [from(0) * spacing, i * spacing, z], [to(0) * spacing, i * spacing, z], colour);
+  return out;
+}
+
+export function axis_lines(origin, length) {
+  const out = [];
+  for (let c = 0; c < 3; c++) {
+    const end = [...origin];
+    end[c] += length;
+    segment(out, origin, end, [c === 0 ? 0.9 : 0.25, c === 1 ? 0.7 : 0.28, c === 2 ? 0.95 : 0.25, 1]);
+  }
+  return out;
+}
+
+// A pyramid for each camera of the recording.
+export function frustum_lines(scene, depth, colour) {
+  const out = [], [W, H] = scene.size;
+  for (const { intrinsics: K, pose: p } of scene.cameras) {
+    const world = (u, v) => {
+      const d = [(u - K[2]) / K[0] * depth, (v - K[5]) / K[4] * depth, depth];
+      return [0, 1, 2].map(r => p[4 * r] * d[0] + p[4 * r + 1] * d[1] + p[4 * r + 2] * d[2] + p[4 * r + 3]);
+    };
+    const eye = [p[3], p[7], p[11]], corners = [world(0, 0), world(W, 0), world(W, H), world(0, H)];
+    corners.forEach((corner, k) => {
+      segment(out, eye, corner, colour);
+      segment(out, corner, corners[(k + 1) % 4], colour);
+    });
+  }
+  return out;
+}
+
+export function arrow_lines(from, to, colour) {
+  const out = [], d = [0, 1, 2].map(c => to[c] - from[c]), length = Math.hypot(...d), head = 0.16 * length;
+  segment(out, from, to, colour);
+  for (const side of [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]]) {
+    const back = unit(d).map((v, c) => to[c] - head * v + 0.4 * head * side[c]);
+    segment(out, to, back, colour);
+  }
+  return out;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The viewer's elements.
+
+const icon = path => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
+const button = (name, label, path) =>
+  `<button type="button" class="icon" data-do="${name}" aria-label="${label}" title="${label}">${icon(path)}</button>`;
+const numbers = (name, what) => ['x', 'y', 'z'].map(c =>
+  `<label><span>${c}</span><input type="number" step="0.1" value="0" data-number="${name}" aria-label="${what} along ${c}"></label>`).join('');
+
+export const MARKUP = `
+<div class="stage">
+  <canvas tabindex="0" role="application" aria-label="Particles in 3D. Arrow keys turn the view, plus and minus zoom, question mark lists all keys."></canvas>
+  <div class="marks" aria-hidden="true"></div>
+  <div class="corner"><h2 class="title"></h2><p class="about"></p></div>
+  <div class="tools">
+    ${button('fit', 'Show everything (F)', 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z')}
+    ${button('theme', 'Light or dark', 'M8 1a7 7 0 1 0 0 14zM8 1a7 7 0 0 1 0 14')}
+    ${button('help', 'Keys and mouse (?)', 'M5 6a3 3 0 1 1 4.5 2.6C8.4 9.2 8 9.7 8 10.8M8 13v.8')}
+    ${button('panel', 'Show or hide the panel (P)', 'M2 4h12M2 8h12M2 12h12')}
+  </div>
+  <div class="scalebar" aria-hidden="true"><i></i><span></span></div>
+  <div class="legend" hidden><i></i><span></span></div>
+  <p class="hint">Drag to turn, right-drag to move, scroll to zoom, click to select. <button type="button" data-do="hint">Got it</button></p>
+  <div class="message" role="alert" hidden></div>
+</div>
+<div class="timeline" role="group" aria-label="Time">
+  ${button('play', 'Play (space)', 'M4 2l10 6-10 6z')}
+  ${button('back', 'One step back (comma)', 'M11 3L5 8l6 5zM3 3v10')}
+  ${button('forward', 'One step on (full stop)', 'M5 3l6 5-6 5zM13 3v10')}
+  <input type="range" min="0" max="0" value="0" step="1" data-set="step" aria-label="Step">
+  <output class="time"></output>
+  <label class="speed"><span class="hidden">Speed</span><select data-set="rate" aria-label="Speed">
+    <option value="0.1">0.1 x</option><option value="0.25">0.25 x</option><option value="0.5">0.5 x</option>
+    <option value="1" selected>1 x</option><option value="2">2 x</option></select></label>
+  <label class="check"><input type="checkbox" data-set="loop" checked> loop</label>
+</div>
+<aside class="panel" aria-label="Settings and edits">
+  <section class="scenes-part"><h3>Scenes</h3><div class="scenes"></div>
+    <label class="check beside"><input type="checkbox" data-set="beside" checked> side by side</label></section>
+  <section><h3>Look</h3>
+    <div class="row"><label for="colour-ID">Colour</label><select id="colour-ID" data-set="colour">
+      <option value="rgb">of the video</option><option value="label">label</option><option value="body">body</option>
+      <option value="speed">speed</option></select></div>
+    <div class="row"><label for="size-ID">Size</label><input id="size-ID" type="range" min="0.2" max="2" step="0.05" value="1" data-set="size"></div>
+    <div class="row"><label for="view-ID">View</label><select id="view-ID" data-set="view"><option value="">free</option></select></div>
+    <div class="checks">
+      <label class="check"><input type="checkbox" data-set="grid" checked> grid and axes</label>
+      <label class="check"><input type="checkbox" data-set="frusta"> cameras</label>
+      <label class="check"><input type="checkbox" data-set="ghosts"> trails</label>
+    </div>
+  </section>
+  <section class="selected"><h3>Selected</h3>
+    <p class="what" aria-live="polite">Nothing. Click a particle, or choose a body:</p>
+    <div class="row"><label for="pick-ID">Body</label><select id="pick-ID" data-set="pick"><option value="">none</option></select></div>
+    <div class="acts" hidden>
+      <div class="row" role="group" aria-label="Take"><label for="grow-ID">Take</label><select id="grow-ID" data-set="grow">
+        <option value="body">its body</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option></select></div>
+      <div class="triple">${numbers('vector', 'metres, or metres a second,')}</div>
+      <div class="buttons">
+        <button type="button" data-do="throw" title="Add this velocity, m/s (T). Or hold T and drag an arrow.">Throw</button>
+        <button type="button" data-do="move" title="Move by this many metres (M). Or hold M and drag.">Move</button>
+        <button type="button" data-do="copy" title="A copy, this many metres away (C)">Copy</button>
+        <button type="button" data-do="remove" title="Delete it (Delete)">Delete</button>
+      </div>
+      <p class="small">Throw takes metres a second, the others metres. With T or M held down, drag on the picture; Shift drags upwards.</p>
+    </div>
+  </section>
+  <section class="editing"><h3>Edits</h3>
+    <textarea rows="5" spellcheck="false" aria-label="List of edits (YAML)" data-set="edits" placeholder="No edits yet."></textarea>
+    <div class="buttons">
+      <button type="button" data-do="undo" title="Control Z">Undo</button>
+      <button type="button" data-do="redo" title="Control Y">Redo</button>
+      <button type="button" data-do="save">Save list</button>
+    </div>
+    <div class="row"><label for="steps-ID">Steps</label><input id="steps-ID" type="number" min="0" max="10000" value="20" data-set="steps"></div>
+    <div class="buttons">
+      <button type="button" class="main" data-do="simulate" title="Edit and simulate (S)">Simulate</button>
+      <button type="button" data-do="more" title="Go on from the last step">Step on</button>
+      <button type="button" data-do="download">Save rollout</button>
+    </div>
+    <p class="state small" role="status"></p>
+  </section>
+</aside>
+<dialog class="help" aria-label="Keys and mouse"><h3>Keys and mouse</h3><dl>
+<dt>drag, arrow keys</dt><dd>turn</dd>
+<dt>right drag, Shift with drag or arrows, two fingers</dt><dd>move the view</dd>
+<dt>wheel, + and -, pinch</dt><dd>zoom</dd>
+<dt>F</dt><dd>show everything</dd>
+<dt>0, 1 .. 9</dt><dd>free view, and the recording's cameras</dd>
+<dt>space</dt><dd>play or pause</dd>
+<dt>, and . (Home, End)</dt><dd>one step back, on (first, last)</dd>
+<dt>click, B</dt><dd>select a body; the next body</dd>
+<dt>Escape</dt><dd>select nothing</dd>
+<dt class="edits">T or M held, drag</dt><dd class="edits">throw or move what is selected; with Shift upwards</dd>
+<dt class="edits">T, M, C, Delete</dt><dd class="edits">throw, move, copy by the numbers; delete</dd>
+<dt class="edits">Control Z, Control Y</dt><dd class="edits">undo, redo</dd>
+<dt class="edits">S</dt><dd class="edits">simulate</dd>
+<dt>P, ?</dt><dd>panel, this list</dd></dl>
+<form method="dialog"><button>Close</button></form></dialog>`;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Particles and their steps, from the bytes that view/scene.c writes.
+
+const padded = bytes => (bytes + 3) & ~3;
+
+export class Scene {
+  constructor(facts) {
+    Object.assign(this, facts); // particles, shown, movers, every, time_step, radius, cameras, labels, ..
+    this.names = facts.labels ? facts.labels.trimEnd().split('\n') : [];
+    this.steps = []; // {low, high, data}: positions as 16 bits between low and high
+    this.title = facts.name ? `episode ${facts.name}` : 'particles';
+    this.speed_max = 0;
+  }
+
+  get last() { return this.steps.length - 1; }
+
+  // Position of shown particle i at a step.
+  position(i, step) {
+    const { low, high, data } = this.steps[i < this.movers ? step : 0];
+    return [0, 1, 2].map(c => low[c] + (high[c] - low[c]) * data[3 * i + c] / 65535);
+  }
+
+  velocity(i, step) {
+    if (i >= this.movers || this.last < 1 || !this.time_step) return [0, 0, 0];
+    const to = Math.max(1, step), a = this.position(i, to - 1), b = this.position(i, to);
+    return [0, 1, 2].map(c => (b[c] - a[c]) / this.time_step);
+  }
+
+  label_name(label) {
+    return this.names[label] || (label === 0 ? 'background' : `label ${label}`);
+  }
+
+  // Indices of the shown particles for which `test(body, label)` holds.
+  find(test) {
+    const found = [];
+    for (let i = 0; i < this.shown; i++) if (test(this.body[i] - 1, this.label[i])) found.push(i);
+    return found;
+  }
+
+  // Mean position and half sizes of the box around some particles.
+  extent(indices, step) {
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity], sum = [0, 0, 0];
+    for (const i of indices) {
+      const p = this.position(i, step);
+      for (let c = 0; c < 3; c++) {
+        low[c] = Math.min(low[c], p[c]);
+        high[c] = Math.max(high[c], p[c]);
+        sum[c] += p[c] / indices.length;
+      }
+    }
+    return { centre: sum, low, high };
+  }
+
+  // Reads a step behind the ones that are there; returns where the next one begins.
+  read_step(buffer, offset) {
+    const n = this.steps.length === 0 ? this.shown : this.movers;
+    const box = new Float32Array(buffer, offset, 6);
+    const step = { low: [...box.slice(0, 3)], high: [...box.slice(3)], data: new Uint16Array(buffer, offset + 24, 3 * n) };
+    this.steps.push(step);
+    this.measure_speed();
+    return offset + 24 + padded(6 * n);
+  }
+
+  // The speed of the fastest of some particles, for the scale of colours.
+  measure_speed() {
+    if (this.steps.length < 2) return;
+    for (let i = 0; i < this.movers; i += 1 + (this.movers >> 8))
+      this.speed_max = Math.max(this.speed_max, Math.hypot(...this.velocity(i, this.last)));
+  }
+}
+
+export function read_json(buffer, offset) {
+  const size = new DataView(buffer).getUint32(offset, true);
+  const text = new TextDecoder().decode(new Uint8Array(buffer, offset + 4, size));
+  return { value: JSON.parse(text), next: offset + 4 + size };
+}
+
+// Reads the head and every step behind it.
+export function read_scene(buffer, offset = 0) {
+  const { value, next } = read_json(buffer, offset);
+  const scene = new Scene(value), n = scene.shown, part = padded(2 * n);
+  scene.colour = new Uint8Array(buffer, next, 4 * n);
+  scene.radii = new Uint16Array(buffer, next + 4 * n, n);
+  if (!scene.radius) { // a file without radii
+    scene.radius = 0.02;
+    scene.radii = new Uint16Array(n).fill(65535);
+  }
+  scene.label = new Uint16Array(buffer, next + 4 * n + part, n);
+  scene.body = new Uint16Array(buffer, next + 4 * n + 2 * part, n);
+  let at = next + 4 * n + 3 * part;
+  while (at < buffer.byteLength) at = scene.read_step(buffer, at);
+  return scene;
+}
+
+export function from_base64(text) {
+  const binary = atob(text.trim()), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes.buffer;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page asks the server that `vpd view` runs (view/server.h).
+import { read_json, read_scene } from './scene.js';
+
+// An error whose `lost` says that nobody answers, or a new server that does not know this page.
+async function ask(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw Object.assign(new Error('vpd does not answer. Was it ended, or the tunnel closed?'), { lost: true });
+  }
+  if (answer.ok) return answer;
+  const text = await answer.json().then(body => body.error, () => `status ${answer.status}`);
+  if (answer.status === 401)
+    throw Object.assign(new Error('vpd view was started anew: open the address that it printed.'), { lost: true });
+  throw new Error(text);
+}
+
+export const fetch_facts = async () => (await ask('/api/facts')).json();
+export const fetch_scene = async id => read_scene(await (await ask(`/api/scene?id=${id}`)).arrayBuffer());
+export const file_address = id => `/api/rollout.h5?id=${id}`;
+
+const post = async job => (await (await ask('/api/jobs', {
+  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(job) })).json()).id;
+
+const pause = ms => new Promise(done => setTimeout(done, ms));
+
+// Reads the steps of a result as they come. `shown` is called with the scene after each answer that brought some;
+// `wanted` says whether anybody still wants them.
+async function follow(id, scene_so_far, shown, wanted) {
+  let result = scene_so_far;
+  for (let wait = 5; wanted(); wait = Math.min(40, wait * 2)) {
+    const buffer = await (await ask(`/api/result?id=${id}&from=${result ? result.steps.length : 0}`)).arrayBuffer();
+    const { value, next } = read_json(buffer, 0);
+    if (next < buffer.byteLength) {
+      if (!result) result = read_scene(buffer, next);
+      else for (let at = next; at < buffer.byteLength;) at = result.read_step(buffer, at);
+      if (wanted()) shown(result);
+    }
+    if (value.state === 'failed') throw new Error(value.error);
+    if (value.state === 'done') return result;
+    await pause(wait);
+  }
+  return result;
+}
+
+export async function run_job(job, started, shown, wanted) {
+  const id = await post(job);
+  started(id);
+  return follow(id, null, shown, wanted);
+}
+
+export async function run_on(id, steps, scene_so_far, shown, wanted) {
+  await post({ id, more: steps });
+  return follow(id, scene_so_far, shown, wanted);
+}

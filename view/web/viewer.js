@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: Apache-2.0
+// One viewer in an element of a page: scenes, time, selection, edits. With a server it edits and simulates too.
+import { add, dot, scale, subtract, transform } from './math.js';
+import { Camera, control } from './camera.js';
+import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines } from './draw.js';
+import { Edits, vector } from './edits.js';
+import { MARKUP } from './markup.js';
+import { fetch_facts, file_address, run_job, run_on } from './server.js';
+
+const END_PAUSE = 0.7; // seconds before a loop begins again
+const PING = 2000; // milliseconds between two looks at whether the server is there
+const BALL = 0.1; // metres
+const SLOW = 55, QUICK = 22, STILL = 300; // milliseconds of a picture; without a change
+
+let viewers = 0;
+
+export class Viewer {
+  constructor(root, { live }) {
+    this.root = root;
+    this.live = live; // whether there is a server
+    root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
+    root.classList.toggle('still', !live);
+    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, ghosts: false,
+      beside: true, steps: 20, grow: 'body', view: '' };
+    this.scenes = []; // {scene, shown, name, id}
+    this.camera = new Camera();
+    this.edits = new Edits();
+    this.selection = null; // {entry, indices, where, name}
+    this.held = '';
+    this.coarse = 1; // resolution while something moves
+    this.frame = 16;
+    this.find('canvas').setAttribute('aria-busy', 'true');
+    this.listen();
+  }
+
+  find(selector) { return this.root.querySelector(selector); }
+
+  // ---- scenes
+
+  add_scene(scene, name, id = -1) {
+    const entry = { scene, name, id, shown: true };
+    this.scenes.push(entry);
+    if (this.scenes.length === 1) this.begin(scene);
+    this.list_scenes();
+    this.changed();
+    return entry;
+  }
+
+  begin(scene) {
+    const { low, high } = scene.steps[0], focus = this.focus(scene);
+    if (!this.painter) this.painter = new Painter(this.find('canvas'));
+    this.camera.fit(focus.low, focus.high);
+    this.floor = low[2];
+    this.box = { low, high };
+    this.find('[data-set="view"]').append(...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
+    this.find('canvas').removeAttribute('aria-busy');
+    this.root.dataset.ready = '';
+    this.find('.title').textContent = scene.title;
+    const every = scene.every > 1 ? `, 1 of ${scene.every} shown` : '';
+    this.find('.about').textContent = `${scene.particles.toLocaleString('en')} particles${every}`;
+    if (scene.note) this.say(scene.note);
+  }
+
+  // What moves, with room around it; everything if nothing moves.
+  focus(scene) {
+    const all = { low: [...scene.steps[0].low], high: [...scene.steps[0].high] };
+    if (!scene.movers || scene.movers === scene.shown) return all;
+    const moving = [...Array(scene.movers).keys()], ends = [0, scene.last].map(s => scene.extent(moving, s));
+    const low = [0, 1, 2].map(c => Math.min(ends[0].low[c], ends[1].low[c]));
+    const high = [0, 1, 2].map(c => Math.max(ends[0].high[c], ends[1].high[c]));
+    const room = 0.3 * Math.hypot(...subtract(high, low));
+    return { low: low.map((v, c) => Math.max(all.low[c], v - room)), high: high.map((v, c) => Math.min(all.high[c], v + room)) };
+  }
+
+  list_scenes() {
+    const list = this.find('.scenes');
+    list.replaceChildren(...this.scenes.map(entry => {
+      const label = document.createElement('label'), box = document.createElement('input');
+      label.className = 'check';
+      box.type = 'checkbox';
+      box.checked = entry.shown;
+      box.addEventListener('change', () => {
+        entry.shown = box.checked;
+        this.changed();
+      });
+      label.append(box, ` ${entry.name}`);
+      return label;
+    }));
+    this.find('.scenes-part').hidden = this.scenes.length < 2;
+    this.list_bodies();
+  }
+
+  list_bodies() {
+    const entry = this.front(), select = this.find('[data-set="pick"]');
+    if (!entry) return;
+    const { scene } = entry, names = new Map();
+    for (let i = 0; i < scene.movers; i++) {
+      const body = scene.body[i] - 1;
+      if (body >= 0 && !names.has(body)) names.set(body, `body ${body}, ${scene.label_name(scene.label[i])}`);
+    }
+    if (!names.size)
+      scene.names.forEach((name, label) => { if (label) names.set(`label ${label}`, name); });
+    select.replaceChildren(new Option('none', ''), ...[...names].map(([value, name]) => new Option(name, value)));
+  }
+
+  visible() { return this.scenes.filter(entry => entry.shown); }
+  front() { return this.visible().at(-1); } // the one that is edited: the result when there is one
+  last() { return Math.max(0, ...this.visible().map(entry => entry.scene.last)); }
+
+  // ---- drawing
+
+  changed() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(now => {
+      this.pending = false;
+      this.draw(now);
+    });
+  }
+
+  // Parts of the canvas, each with the scenes in it.
+  panes() {
+    const visible = this.visible(), n = visible.length, { clientWidth: w, clientHeight: h } = this.find('canvas');
+    if (!this.settings.beside || n < 2) return [{ box: [0, 0, 1, 1], entries: visible }];
+    return visible.map((entry, i) => ({ entries: [entry],
+      box: w >= h ? [i / n, 0, 1 / n, 1] : [0, i / n, 1, 1 / n] }));
+  }
+
+  aspect(box) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas');
+    return w * box[2] / (h * box[3]);
+  }
+
+  // Pixels of a metre at distance 1, on a canvas of this height.
+  pixels(box, height) { return height * box[3] / 2 / this.camera.spread(this.aspect(box))[1]; }
+
+  draw(now) {
+    const { painter } = this;
+    if (!painter || !this.scenes.length) return;
+    painter.resize(this.adapt(now));
+    this.marks = [];
+    for (const pane of this.panes()) this.draw_pane(pane);
+    this.place_marks();
+    this.show_time();
+    this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
+  }
+
+  // Coarser pictures while they come slowly; a fine one when all has been still for a while.
+  adapt(now) {
+    const passed = now - (this.drawn_at || 0), { resting } = this;
+    this.resting = false;
+    this.drawn_at = resting ? 0 : now;
+    if (!resting && passed < 3000) {
+      this.frame = 0.7 * this.frame + 0.3 * passed;
+      if (this.frame > SLOW) this.coarse = Math.max(0.5, this.coarse * 0.8);
+      else if (this.frame < QUICK) this.coarse = Math.min(1, this.coarse * 1.05);
+    }
+    clearTimeout(this.rest);
+    if (!resting && this.coarse < 1)
+      this.rest = setTimeout(() => {
+        this.resting = true;
+        this.changed();
+      }, STILL);
+    return resting ? 1 : this.coarse;
+  }
+
+  draw_pane({ box, entries }) {
+    const { painter, camera, settings } = this, aspect = this.aspect(box), matrix = camera.matrix(aspect);
+    const style = getComputedStyle(this.root), background = this.rgb(style.getPropertyValue('--stage'));
+    const grid = this.rgb(style.getPropertyValue('--grid'));
+    const pixel_box = painter.begin_pane(box, background), pixels = pixel_box[3] / 2 / camera.spread(aspect)[1];
+    entries.forEach((entry, k) => {
+      painter.draw_particles(this.particles(entry, k), matrix, pixels, settings.size * 0.5);
+    });
+    const lines = [];
+    if (settings.grid) lines.push(...this.surroundings([...grid, 0.55]));
+    if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
+    if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
+    if (lines.length) painter.draw_lines(lines, matrix);
+    if (settings.grid) this.mark_axes(box, matrix);
+    if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: (box[0] + 0.5 * box[2]), y: box[1], caption: true });
+  }
+
+  rgb(text) { return (text.trim().match(/[\da-f]{2}/gi) || ['80', '80', '80']).map(hex => parseInt(hex, 16) / 255); }
+
+  particles(entry, k) {
+    const { scene } = entry, step = Math.min(this.settings.step, scene.last), mode = this.settings.colour;
+    const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
+    const ghosts = [];
+    if (this.settings.ghosts)
+      for (let s = 0; s <= scene.last; s += Math.max(1, Math.ceil(scene.last / 8)))
+        if (s !== step) ghosts.push({ step: s, tint: [0.55, 0.65, 0.8, 0.75 - 0.35 * s / (scene.last + 1)] });
+    return { scene, step, ghosts, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
+      key: `${mode} ${mode === 'speed' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
+      colours: () => colours(scene, mode, step, chosen) };
+  }
+
+  spacing() {
+    const wide = Math.max(this.box.high[0] - this.box.low[0], this.box.high[1] - this.box.low[1], 0.01);
+    return 10 ** Math.round(Math.log10(wide / 8));
+  }
+
+  surroundings(colour) {
+    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor, spacing = this.spacing();
+    return [...grid_lines(this.box.low, this.box.high, z - 0.002, spacing, colour),
+      ...axis_lines([0, 0, z + 0.003], this.axis_length())];
+  }
+
+  axis_length() { return Math.max(0.05, 0.4 * this.spacing()); }
+
+  mark_axes(box, matrix) {
+    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor;
+    ['x', 'y', 'z'].forEach((text, c) => {
+      const p = [0, 0, z];
+      p[c] += this.axis_length() * 1.12;
+      const q = transform(matrix, p);
+      if (q[3] > 0) this.marks.push({ text, x: box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3]), y: box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3]) });
+    });
+  }
+
+  place_marks() {
+    const holder = this.find('.marks'), { clientWidth: w, clientHeight: h } = holder;
+    while (holder.children.length < this.marks.length) holder.append(document.createElement('span'));
+    [...holder.children].forEach((span, i) => {
+      const mark = this.marks[i], inside = mark && mark.x >= 0 && mark.x <= 1 && mark.y >= 0 && mark.y <= 1;
+      span.hidden = !inside;
+      if (!inside) return;
+      span.textContent = mark.text;
+      span.className = mark.caption ? 'caption' : '';
+      span.style.transform = `translate(${mark.x * w}px, ${mark.y * h}px)`;
+    });
+    const per_metre = this.pixels([0, 0, 1, 1], h) / this.camera.distance;
+    const nice = [1, 2, 5].flatMap(d => [-3, -2, -1, 0, 1, 2].map(e => d * 10 ** e)).sort((a, b) => a - b);
+    const length = nice.filter(m => m * per_metre <= 130).at(-1) || 0.001;
+    this.find('.scalebar i').style.width = `${length * per_metre}px`;
+    this.find('.scalebar span').textContent = length >= 1 ? `${length} m` : `${Math.round(length * 1000) / 10} cm`;
+    const speed = this.settings.colour === 'speed', front = this.front();
+    this.find('.legend').hidden = !speed;
+    if (speed && front) this.find('.legend span').textContent = `0 to ${front.scene.speed_max.toFixed(1)} m/s`;
+  }
+
+  // ---- time
+
+  show_time() {
+    const last = this.last(), step = Math.min(this.settings.step, last), slider = this.find('[data-set="step"]');
+    const front = this.front(), seconds = front ? (step * front.scene.time_step).toFixed(2) : '0';
+    const words = `step ${step} of ${last}, ${seconds} s`;
+    slider.max = last;
+    slider.value = step;
+    slider.setAttribute('aria-valuetext', words);
+    this.find('.time').textContent = words;
+    this.root.dataset.step = step;
+    this.find('.timeline').classList.toggle('none', last < 1);
+  }
+
+  set_step(step) {
+    this.settings.step = Math.min(Math.max(0, step), this.last());
+    this.changed();
+  }
+
+  play(on) {
+    this.playing = on && this.last() > 0;
+    const button = this.find('[data-do="play"]');
+    button.setAttribute('aria-label', this.playing ? 'Pause (space)' : 'Play (space)');
+    button.querySelector('path').setAttribute('d', this.playing ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M4 2l10 6-10 6z');
+    if (!this.playing) return;
+    const dt = this.front().scene.time_step || 0.04;
+    this.clock = this.settings.step >= this.last() ? 0 : this.settings.step * dt;
+    let before = performance.now();
+    const tick = now => {
+      if (!this.playing) return;
+      this.clock += Math.min(0.25, (now - before) / 1000) * this.settings.rate;
+      before = now;
+      const end = this.last() * dt;
+      if (this.clock > end + (this.settings.loop ? END_PAUSE * this.settings.rate : 0)) {
+        if (!this.settings.loop) this.play(false);
+        else if (!this.streaming) this.clock = 0;
+      }
+      const step = Math.min(this.last(), Math.floor(this.clock / dt));
+      if (step !== this.settings.step) this.set_step(step);
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+
+  // ---- selection
+
+  // The particle in front at a point of the canvas.
+  pick(x, y) {
+    const canvas = this.find('canvas'), w = canvas.clientWidth, h = canvas.clientHeight;
+    const pane = this.panes().find(({ box }) => x >= box[0] * w && x < (box[0] + box[2]) * w && y >= box[1] * h && y < (box[1] + box[3]) * h);
+    if (!pane) return null;
+    const { box, entries } = pane, matrix = this.camera.matrix(this.aspect(box)), pixels = this.pixels(box, h);
+    let best = null, depth = Infinity;
+    for (const entry of entries) {
+      const { scene } = entry, step = Math.min(this.settings.step, scene.last);
+      for (let i = 0; i < scene.shown; i++) {
+        const q = transform(matrix, scene.position(i, step));
+        if (!(q[3] > 0) || q[3] >= depth) continue;
+        const px = (box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3])) * w, py = (box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3])) * h;
+        const radius = Math.max(2, pixels * scene.radius * scene.radii[i] / 65535 * 0.5 * this.settings.size / q[3]);
+        if (Math.hypot(px - x, py - y) <= radius) {
+          best = { entry, particle: i };
+          depth = q[3];
+        }
+      }
+    }
+    return best;
+  }
+
+  // Selects what the setting says around a particle.
+  select(found) {
+    if (!found) return this.select_none();
+    const { entry, particle: i } = found, { scene } = entry, body = scene.body[i] - 1, label = scene.label[i];
+    const grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
+    const step = Math.min(this.settings.step, scene.last), p = scene.position(i, step);
+    const near = j => Math.hypot(...subtract(scene.position(j, step), p)) <= BALL;
+    let indices = scene.find((b, l) => grow === 'label' ? l === label : b === body), where = `body: ${body}`;
+    if (grow === 'label' && !scene.labelled) {
+      indices = [i];
+      where = `sphere: {centre: ${vector(p)}, radius: 0.005}`;
+    } else if (grow === 'label') where = `label: ${label}`;
+    if (grow === 'ball') {
+      indices = [...Array(scene.shown).keys()].filter(near);
+      where = `sphere: {centre: ${vector(p)}, radius: ${BALL}}`;
+    }
+    const speed = Math.hypot(...scene.velocity(i, step));
+    const name = [scene.labelled ? scene.label_name(label) : '', body >= 0 ? `body ${body}` : 'stands still'].filter(Boolean).join(', ');
+    this.selection = { ...found, indices, where };
+    this.find('.what').textContent = `${name}: ${indices.length} particles, at ${vector(p)} m, ${speed.toFixed(2)} m/s`;
+    this.find('[data-set="pick"]').value = body >= 0 ? String(body) : `label ${label}`;
+    if (!this.find('[data-set="pick"]').value) this.find('[data-set="pick"]').value = '';
+    this.root.dataset.selected = name;
+    this.find('.acts').hidden = !this.live;
+    this.changed();
+  }
+
+  select_none() {
+    this.selection = null;
+    this.find('.what').textContent = 'Nothing. Click a particle, or choose a body:';
+    this.find('[data-set="pick"]').value = '';
+    this.find('.acts').hidden = true;
+    delete this.root.dataset.selected;
+    this.changed();
+  }
+
+  select_by_name(value) {
+    const entry = this.front();
+    if (!value || !entry) return this.select_none();
+    const { scene } = entry, label = value.startsWith('label ') ? Number(value.slice(6)) : -1;
+    const particle = scene.find((b, l) => label >= 0 ? l === label : b === Number(value))[0];
+    if (particle !== undefined) this.select({ entry, particle });
+  }
+
+  // ---- edits
+
+  middle() {
+    const { entry, indices } = this.selection;
+    return entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last)).centre;
+  }
+
+  // A drag with T or M held: an arrow on the floor's plane, or upwards with Shift.
+  begin_drag(x, y, event) {
+    const what = this.held;
+    if (!this.live || !this.selection || !what) return null;
+    const canvas = this.find('canvas'), start = this.middle();
+    const grip = this.ray_place(x, y, start, event.shiftKey);
+    return {
+      move: (mx, my, moved) => {
+        const at = this.ray_place(mx, my, start, moved.shiftKey);
+        if (at && grip) this.arrow = { from: start, to: add(start, subtract(at, grip)) };
+        canvas.style.cursor = 'grabbing';
+      },
+      end: done => {
+        const arrow = this.arrow;
+        this.arrow = null;
+        canvas.style.cursor = '';
+        if (arrow && done) this.act(what, subtract(arrow.to, arrow.from).map(v => what === 'throw' ? 4 * v : v));
+        this.changed();
+      },
+    };
+  }
+
+  ray_place(x, y, through, upright) {
+    const canvas = this.find('canvas'), aspect = this.aspect([0, 0, 1, 1]), eye = this.camera.eye();
+    const ray = this.camera.ray(2 * x / canvas.clientWidth - 1, 1 - 2 * y / canvas.clientHeight, aspect);
+    const back = this.camera.basis().back, normal = upright ? [back[0], back[1], 0] : [0, 0, 1], slope = dot(ray, normal);
+    if (Math.abs(slope) < 1e-6) return null;
+    const at = add(eye, scale(ray, dot(subtract(through, eye), normal) / slope));
+    return upright ? [through[0], through[1], at[2]] : at;
+  }
+
+  vector() { return [...this.root.querySelectorAll('[data-number="vector"]')].map(input => Number(input.value) || 0); }
+
+  act(what, by = this.vector()) {
+    if (!this.live || !this.selection) return;
+    const { where } = this.selection;
+    const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`, move: `move: {${where}, by: ${vector(by)}}`,
+      copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}` };
+    const front = this.front();
+    if (!this.edits.text.trim()) {
+      this.from = { id: Math.max(0, front.id), step: Math.min(this.settings.step, front.scene.last) };
+    }
+    if (this.edits.add(edits[what])) this.edited();
+  }
+
+  // Where a copy does not lie in what it is a copy of.
+  room_beside() {
+    const { entry, indices } = this.selection, { low, high } = entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last));
+    const { right } = this.camera.basis();
+    return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
+  }
+
+  edited() {
+    this.find('[data-set="edits"]').value = this.edits.text;
+    this.simulate();
+  }
+
+  undo(forward) {
+    if (forward ? this.edits.redo() : this.edits.undo()) this.edited();
+  }
+
+  result() { return this.scenes.find(entry => entry.result); }
+
+  show_result(scene) {
+    let entry = this.result();
+    if (!entry) {
+      entry = this.add_scene(scene, 'edited');
+      entry.result = true;
+      this.list_scenes();
+    }
+    if (entry.scene !== scene) {
+      this.painter.forget(entry.scene);
+      entry.scene = scene;
+      this.settings.step = 0;
+      this.select_none();
+      this.list_bodies();
+      if (scene.time_step && scene.movers) this.play(true);
+    }
+    entry.shown = true;
+    this.list_scenes();
+    this.changed();
+  }
+
+  drop_result() {
+    const entry = this.result();
+    if (!entry) return;
+    this.painter.forget(entry.scene);
+    this.scenes = this.scenes.filter(other => other !== entry);
+    this.select_none();
+    this.list_scenes();
+    this.set_step(this.settings.step);
+  }
+
+  // Edits a copy of the scene and shows its steps as they come.
+  async simulate() {
+    const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), wanted = () => this.turn === turn;
+    const from = this.from || { id: Math.max(0, this.scenes[0].id), step: this.scenes[0].scene.last };
+    if (!this.edits.text.trim()) this.from = null;
+    const job = { scene: from.id, step: from.step, edits: this.edits.text.trim() ? this.edits.text : '', steps: Number(this.settings.steps) };
+    if (!job.edits && this.result() && !job.steps) return this.drop_result();
+    this.state('Simulating ..');
+    let first = 0;
+    await this.streamed(wanted, () => run_job(job, id => { this.job = id; }, scene => {
+      first ||= performance.now() - began;
+      this.show_result(scene);
+      this.state(`Simulating: step ${scene.last}`);
+    }, wanted), scene => `${scene.last} steps. The edit was shown after ${Math.round(first)} ms.`);
+  }
+
+  async step_on() {
+    const entry = this.result();
+    if (!entry || !this.job) return this.simulate();
+    const turn = this.turn = (this.turn || 0) + 1, wanted = () => this.turn === turn;
+    this.play(true);
+    await this.streamed(wanted, () => run_on(this.job, Number(this.settings.steps) || 1, entry.scene,
+      scene => this.show_result(scene), wanted), scene => `${scene.last} steps.`);
+  }
+
+  async streamed(wanted, work, done) {
+    this.streaming = true;
+    this.root.dataset.streaming = '';
+    try {
+      const scene = await work();
+      if (wanted() && scene) this.state(done(scene));
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else if (wanted()) this.state(error.message, true);
+    }
+    if (wanted()) {
+      this.streaming = false;
+      delete this.root.dataset.streaming;
+    }
+  }
+
+  state(text, bad = false) {
+    const place = this.find('.state');
+    place.textContent = text;
+    place.classList.toggle('bad', bad);
+  }
+
+  // ---- messages and the connection
+
+  say(text, kind = 'note') {
+    const box = this.find('.message');
+    box.textContent = text;
+    box.dataset.kind = kind;
+    box.hidden = !text;
+  }
+
+  lost(why) {
+    this.root.dataset.lost = '';
+    this.say(`The connection is lost: ${why} What is shown stays.`, 'bad');
+  }
+
+  async watch() {
+    try {
+      await fetch_facts();
+      if ('lost' in this.root.dataset) {
+        delete this.root.dataset.lost;
+        this.say('');
+      }
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+    }
+    setTimeout(() => this.watch(), PING);
+  }
+
+  // ---- what people do
+
+  listen() {
+    const canvas = this.find('canvas');
+    control(canvas, this.camera, {
+      changed: () => this.changed(),
+      begin: (x, y, event) => this.begin_drag(x, y, event),
+      clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
+    });
+    new ResizeObserver(() => this.changed()).observe(canvas);
+    this.root.addEventListener('click', event => {
+      const button = event.target.closest('[data-do]');
+      if (button) this.command(button.dataset.do);
+    });
+    this.root.addEventListener('input', event => this.set(event.target));
+    this.root.addEventListener('change', event => {
+      if (event.target.dataset.set === 'edits' && this.edits.set(event.target.value)) this.simulate();
+    });
+    const keys = this.live ? document : this.root;
+    keys.addEventListener('keydown', event => this.key(event));
+    keys.addEventListener('keyup', event => {
+      if ('tTmM'.includes(event.key)) {
+        const what = this.held, used = this.dragged;
+        this.held = '';
+        this.dragged = false;
+        if (what && !used && !event.target.matches('input, textarea, select')) this.act(what);
+      }
+    });
+    canvas.addEventListener('pointerdown', () => { if (this.held) this.dragged = true; });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
+  }
+
+  set(input) {
+    const name = input.dataset.set;
+    if (!name || name === 'edits') return;
+    if (name === 'pick') return this.select_by_name(input.value);
+    if (name === 'step') {
+      this.play(false);
+      return this.set_step(Number(input.value));
+    }
+    this.settings[name] = input.type === 'checkbox' ? input.checked : ['rate', 'size', 'steps'].includes(name) ? Number(input.value) : input.value;
+    if (name === 'view') this.look(input.value);
+    if (name === 'grow' && this.selection) this.select(this.selection);
+    this.changed();
+  }
+
+  look(value) {
+    const { scene } = this.scenes[0], view = scene.cameras[value];
+    this.find('[data-set="view"]').value = value;
+    if (value !== '' && view) this.camera.look_through(view, scene.size, scale(add(this.box.low, this.box.high), 0.5));
+    else this.fit();
+    this.changed();
+  }
+
+  fit() {
+    const focus = this.focus(this.scenes[0].scene);
+    this.camera.fov = 0.75;
+    this.camera.fit(focus.low, focus.high);
+    this.changed();
+  }
+
+  command(name) {
+    const commands = {
+      fit: () => this.fit(),
+      play: () => this.play(!this.playing),
+      back: () => this.step_by(-1),
+      forward: () => this.step_by(1),
+      panel: () => this.root.classList.toggle('closed') | this.changed(),
+      help: () => this.find('.help').showModal(),
+      hint: () => this.find('.hint').remove(),
+      theme: () => this.theme(),
+      throw: () => this.act('throw'),
+      move: () => this.act('move'),
+      copy: () => this.act('copy'),
+      remove: () => this.act('remove'),
+      undo: () => this.undo(false),
+      redo: () => this.undo(true),
+      save: () => this.save(),
+      simulate: () => this.simulate(),
+      more: () => this.step_on(),
+      download: () => this.job ? window.open(file_address(this.job), '_self') : this.state('Simulate first.', true),
+    };
+    if (commands[name] && this.scenes.length) commands[name]();
+  }
+
+  step_by(by) {
+    this.play(false);
+    this.set_step(this.settings.step + by);
+  }
+
+  theme() {
+    const page = document.documentElement;
+    const dark = page.dataset.theme ? page.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    page.dataset.theme = dark ? 'light' : 'dark';
+    for (const viewer of document.querySelectorAll('.viewer')) viewer.dispatchEvent(new Event('themed'));
+    this.changed();
+  }
+
+  save() {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([this.edits.text], { type: 'application/yaml' }));
+    link.download = 'edits.yaml';
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  key(event) {
+    const typing = event.target.matches('input:not([type="range"]):not([type="checkbox"]), textarea, select');
+    const control_key = event.ctrlKey || event.metaKey, { key } = event;
+    if (typing || !this.scenes.length || event.altKey || this.find('.help').open) return;
+    if (control_key && 'zy'.includes(key.toLowerCase()) && this.live) {
+      this.undo(key.toLowerCase() === 'y' || event.shiftKey);
+      event.preventDefault();
+      return;
+    }
+    if (control_key || (event.target.matches('input') && key.startsWith('Arrow'))) return;
+    if (event.target.matches('button, input') && key === ' ') return;
+    if (this.press(key, event.shiftKey, event.repeat)) event.preventDefault();
+  }
+
+  press(key, shift, repeat) {
+    const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key], { camera } = this;
+    if (arrows && shift) camera.pan(arrows[0] * 0.05, arrows[1] * 0.05);
+    else if (arrows) camera.turn(arrows[0] * 0.08, arrows[1] * 0.08);
+    else if (key === '+' || key === '=') camera.zoom(0.9);
+    else if (key === '-') camera.zoom(1.1);
+    else if (key === 'Home') this.step_by(-Infinity);
+    else if (key === 'End') this.step_by(1e9);
+    else if (key === 'Escape') this.select_none();
+    else if (/^[1-9]$/.test(key)) this.look(String(key - 1));
+    else if (key === '0') this.look('');
+    else if ('tTmM'.includes(key) && this.live) { if (!repeat) this.held = 'tT'.includes(key) ? 'throw' : 'move'; }
+    else if ('bB'.includes(key)) this.next_body();
+    else {
+      const command = { ' ': 'play', ',': 'back', '.': 'forward', f: 'fit', p: 'panel', '?': 'help', ...(this.live
+        ? { c: 'copy', Delete: 'remove', Backspace: 'remove', s: 'simulate' } : {}) }[key.length === 1 ? key.toLowerCase() : key];
+      if (!command) return false;
+      this.command(command);
+    }
+    this.changed();
+    return true;
+  }
+
+  next_body() {
+    const select = this.find('[data-set="pick"]');
+    select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+    this.select_by_name(select.value);
+  }
+}
