@@ -79,14 +79,14 @@ static const Option options[] = {
     {"train.out", OPTION_TEXT, AT(train.out), 0, 0, "", "", NULL, "Folder of the run."},
     {"train.steps", OPTION_INT, AT(train.steps), 0, 1e9, "steps", "1000", NULL, "Optimiser steps."},
     {"train.batch", OPTION_INT, AT(train.batch), 1, 4096, "episodes", "1", NULL,
-     "Episodes whose gradients are added in one step."},
+     "Episodes of one step; their gradients are averaged."},
     {"train.windows", OPTION_INT, AT(train.windows), 1, 65536, "", "32", NULL,
      "Windows in a batch of the first train.motion_steps; a window is a frame's moving bodies and where they go next."},
     {"train.rollout", OPTION_INT_LIST, AT(train.rollout), 0, 1000, "steps", "[3, 6]", NULL,
      "Rollout lengths of the curriculum, one after the other. With gnn.graph=bodies the default is [1, 2, 3, 6],"
      " from [0, 0.4, 0.6, 0.85]."},
     {"train.rollout_from", OPTION_REAL_LIST, AT(train.rollout_from), 0, 1, "", "[0, 0.67]", NULL,
-     "Share of train.steps at which each rollout length begins."},
+     "Share of the steps of a phase at which each rollout length begins."},
     {"train.busy_starts", OPTION_REAL, AT(train.busy_starts), 0, 1, "", "0.5", NULL,
      "Share of the start frames that are drawn where much moves: with a probability proportional to the pixels whose "
      "depth changes next. The rest are drawn uniformly."},

@@ -4,7 +4,6 @@
 // The tape's contents are counted op by op (values, what is kept for the backward pass, gradients of the last stage),
 // as nn/tape.h allocates them; docs/performance.md compares the estimate with measured peaks. What depends on the data
 // alone (how many ray samples meet particles, how much of the data is cached) is a guess, which `least` leaves out.
-// samples of a ray meet particles, how much of the data is cached) is a guess, and `least` leaves it out.
 #ifndef VPD_MODEL_MEMORY_H
 #define VPD_MODEL_MEMORY_H
 
