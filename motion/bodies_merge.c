@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static const double EXPLAINS = 0.85; // of the fit of a body's own motion: another does as well
+static const double EXPLAINS = 0.85; // of the fit of the worse of two motions: the other does as well
+static const double GOOD = 0.5;      // no fit that is asked for is worse
 static const double BEND = 0.0015;   // times X: motions that differ less agree
 
 // ---- by one motion
@@ -29,8 +30,15 @@ static void find_touches(const Scene *s, const Bodies *b) {
     }
 }
 
+// How well the motion of j explains the pixels of i, as a share of how well each motion explains its own. A small
+// body's own motion follows its noise, so the fit of the larger one's is enough.
+static double share_explained(const Scene *s, const Bodies *b, int32_t i, int32_t j) {
+    if (!*touch(s, b, i, j)) return 0;
+    return scene_explained(s, i, &b->list[j]) / fmin(s->own[i], fmax(GOOD, s->own[j]));
+}
+
 // Joins a body with one that it touches and whose motion explains it, the best explained first.
-// s->shares: of the fit of i's pixels under its own motion, that under j's; -1: not known yet.
+// s->shares: of each pair; -1: not known yet.
 static bool merge_one(Scene *s, Bodies *b, int32_t *gone, int32_t *kept) {
     double best = EXPLAINS;
     for (size_t i = 0; i < b->count; i++)
@@ -38,9 +46,7 @@ static bool merge_one(Scene *s, Bodies *b, int32_t *gone, int32_t *kept) {
             if (i == j || !b->list[i].count || !b->list[j].count || s->own[i] <= 0) continue;
             if (b->list[i].pixels > b->list[j].pixels) continue;
             double *share = s->shares + i * b->count + j;
-            if (*share < 0)
-                *share =
-                    *touch(s, b, (int32_t)i, (int32_t)j) ? scene_explained(s, (int32_t)i, &b->list[j]) / s->own[i] : 0;
+            if (*share < 0) *share = share_explained(s, b, (int32_t)i, (int32_t)j);
             if (*share > best) best = *share, *gone = (int32_t)i, *kept = (int32_t)j;
         }
     return best > EXPLAINS;
