@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the network is told of a body set: everything integer or without a gradient. Host memory, which grows and is
-// kept.
+// The inputs of the network for a set of bodies, none with a gradient. Host memory, which grows and is kept.
 #ifndef VPD_BODIES_BODY_INPUTS_H
 #define VPD_BODIES_BODY_INPUTS_H
 
@@ -16,9 +15,9 @@
 //   3  normal of its body's surface, outwards
 // A surface farther than `reach` is not seen: its normal and velocity are 0, the distance is `reach`.
 enum { BODY_FEATURES = 21 };
-// Nodes of other bodies that a node hears, at most, none farther than `reach`; columns of a pair's geometry: position
-// of the other from it (3), velocity of the other less its own (3), distance (1), normal of the other (3), distance
-// from the other's surface along that normal (1), velocity away from it (1).
+// Most nodes of other bodies that send messages to a node, none farther than `reach`; columns of a pair's geometry:
+// position of the other from it (3), velocity of the other less its own (3), distance (1), normal of the other (3),
+// distance from the other's surface along that normal (1), velocity away from it (1).
 enum { BODY_CONTACTS = 2, BODY_GEOMETRY = 12 };
 
 typedef struct BodyScales {
@@ -37,7 +36,7 @@ static inline BodyScales body_scales(double X) {
 // Starts as {0}.
 typedef struct BodyInputs {
     real *carried;    // (nodes, 3) metres: displacement if the rigid motion of each body went on
-    real *goal;       // (nodes, 3) metres: where the network wants the nodes, by body_motions
+    real *goal;       // (nodes, 3) metres: where the network's output puts the nodes, filled by body_motions
     real *feature;    // (nodes, BODY_FEATURES)
     int32_t *contact; // (nodes, BODY_CONTACTS) nodes of other bodies, nearest first; -1: none
     real *geometry;   // (nodes * BODY_CONTACTS, BODY_GEOMETRY); 0 where there is none

@@ -39,7 +39,7 @@ void bodies_free(Bodies *bodies) {
 
 // ---- links
 
-// What point i says of the motion at x.
+// The motion at x, from point i's motion and its gradient.
 static void motion_at(const MotionField *f, size_t i, const real *x, double *out) {
     for (size_t c = 0; c < 3; c++) {
         out[c] = (double)f->motion[3 * i + c];
@@ -177,7 +177,8 @@ static void add_means(Weighted *w) {
     for (int c = 0; c < 3; c++) w->now[c] /= w->total, w->was[c] /= w->total;
 }
 
-// What a point of weight 1 says of entry (r, d) of the turn from before to now: by its place, and by its own turn.
+// What a point of weight 1 adds to entry (r, d) of the rotation from before to now: by its place, and by the gradient
+// of its motion.
 static double turn_entry(const Weighted *w, size_t i, size_t r, size_t d, double lever) {
     const MotionField *f = w->field;
     double x = (double)f->position[3 * i + r] - w->now[r],
@@ -185,7 +186,7 @@ static double turn_entry(const Weighted *w, size_t i, size_t r, size_t d, double
     return x * y + lever * ((r == d) - (double)f->gradient[9 * i + 3 * d + r]);
 }
 
-// Weighted fit of the turn and the shift to points and their own turns.
+// Weighted fit of rotation and shift to the points and the gradients of their motion.
 static void fit_once(Weighted *w, BodyLengths l, Body *b) {
     double h[9] = {0}, lever = square(TURN_LEVER * l.extent);
     add_means(w);

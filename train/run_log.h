@@ -4,7 +4,7 @@
 //     {"step":120,"kind":"train","loss":0.0213,"rate":0.0007,"steps_per_second":3.1}
 //
 // A line's step is the number of optimiser steps done. Every line is flushed. A resumed run removes the lines after its
-// step, and a last line cut by a crash, so that no step appears twice; TensorBoard is told the same.
+// step, and a last line cut by a crash, so that no step appears twice; TensorBoard's file likewise.
 //
 //     run_log_begin(&log, "train", step);
 //     run_log_number(&log, "loss", loss);

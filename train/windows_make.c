@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a
-// point may be from a node that it speaks for.
+// Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a point may be from
+// a node whose motion it gives.
 enum { CHUNK = 16, TOGETHER = 64 };
 #define REACH 0.04
 
