@@ -56,7 +56,8 @@ int vpd_library_api(void);             // VPD_API_VERSION of the library
 
 // Asks the long calls that are under way in this process to end early with VPD_STOPPED. Without one it does nothing.
 // Any thread may call it, a signal handler too. Long calls: vpd_train, vpd_model_evaluate, vpd_data_check,
-// vpd_data_import, vpd_scene_episode, vpd_scene_encode, vpd_scene_step, vpd_scene_render. SIGINT, SIGTERM and SIGHUP
+// vpd_data_import, vpd_scene_episode, vpd_scene_encode, vpd_scene_step, vpd_scene_render, vpd_sim_rollout,
+// vpd_sim_adjoint. SIGINT, SIGTERM and SIGHUP
 // that wait for the calling thread end them too.
 void vpd_stop(void);
 
@@ -322,6 +323,79 @@ typedef struct vpd_import_options {
 // replaced, unless it is empty. The report has how many episodes, frames and images were written.
 vpd_status vpd_data_import(const char *path, const char *out, const vpd_import_options *options, char **report,
                            vpd_error *err);
+
+// ---- the simulator (docs/simulator.md): springs, soft solids and contact, and the gradient of a rollout
+//
+//   vpd_sim *sim;
+//   double *q = malloc(..), *dq = malloc(..), *dmass = malloc(..);    // (frames+1,B,N,3), the same, (B,N)
+//   if (vpd_sim_open("scenes/ball.yaml", NULL, &sim, &err)) ...
+//   if (vpd_sim_rollout(sim, NULL, 0, 1, q, NULL, &err)) ...
+//   ...                                                               // dq = dLoss/dq
+//   vpd_sim_array mass = {"mass", dmass, N};
+//   if (vpd_sim_adjoint(sim, dq, NULL, &mass, 1, NULL, &err)) ...
+//   vpd_sim_close(sim);
+//
+// Arrays are the caller's and are not copied: those of a rollout with gradient = 1 must stay as they are until the last
+// vpd_sim_adjoint of it. B scenes of one topology step together; each has its own values.
+
+typedef struct vpd_sim vpd_sim;
+
+typedef struct vpd_sim_options {
+    size_t struct_size;
+    const char *precision; // "f32", "f64"; NULL: the scene's
+    int scenes;            // B; 0: 1
+    int threads;           // 0: what the process may use
+    double memory_mib;     // for the states that a gradient keeps; 0: the scene's
+} vpd_sim_options;
+
+// `scene`: a YAML file. `options` may be NULL.
+vpd_status vpd_sim_open(const char *scene, const vpd_sim_options *options, vpd_sim **out, vpd_error *err);
+void vpd_sim_close(vpd_sim *sim); // accepts NULL
+
+// Texts live as long as the simulation.
+typedef struct vpd_sim_facts {
+    size_t struct_size;
+    size_t scenes, particles, springs, tets, hinges, materials; // B, N, ..
+    size_t frames, substeps;                                    // frames after the first; steps of each
+    double time_step, frame_time;                               // seconds
+    double stable_step;                                         // largest stable time step, an estimate from below
+    size_t values;                                              // that vpd_sim_get_value knows
+    const char *precision;                                      // "f32" or "f64"
+    const char *objects;                                        // their names, one a line
+} vpd_sim_facts;
+
+vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *err);
+
+// Something that a rollout depends on and has a gradient: "position", "mass", "tet.mu", "contact.mu", ..
+typedef struct vpd_sim_value {
+    size_t struct_size;
+    const char *name, *unit, *help;
+    size_t intervals;   // frames for controls ("force", "activation"), else 0
+    size_t rows, axes;  // shape (B,rows,axes), of controls (intervals,B,rows,axes)
+    size_t count;       // numbers in all; 0: the scene has none of its kind
+    double low, high;   // allowed values
+    const double *data; // (count) the scene's own; NULL: none
+} vpd_sim_value;
+
+// `index` from 0.
+vpd_status vpd_sim_get_value(const vpd_sim *sim, size_t index, vpd_sim_value *out, vpd_error *err);
+
+typedef struct vpd_sim_array {
+    const char *name; // of a value
+    double *data;     // (count)
+    size_t count;
+} vpd_sim_array;
+
+// All frames from the scene's values, or from `inputs` where they name one. position and velocity (frames+1,B,N,3), or
+// NULL. A state that is not finite is VPD_FAILED, and the error names step and element; earlier frames are written.
+vpd_status vpd_sim_rollout(vpd_sim *sim, const vpd_sim_array *inputs, size_t input_count, int gradient,
+                           double *position, double *velocity, vpd_error *err);
+
+// Gradients of a loss from dLoss/dposition and dLoss/dvelocity (frames+1,B,N,3) of the last rollout, which had
+// gradient = 1; NULL means 0. Writes dLoss/dvalue into each array of `gradients`. *growth, or NULL, gets the largest
+// factor by which the adjoint grew: far above 1e6, a right gradient is useless.
+vpd_status vpd_sim_adjoint(vpd_sim *sim, const double *position, const double *velocity, const vpd_sim_array *gradients,
+                           size_t gradient_count, double *growth, vpd_error *err);
 
 #ifdef __cplusplus
 }

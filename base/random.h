@@ -23,7 +23,8 @@ typedef enum RandomPurpose {
     RANDOM_TEST = 8,  // inputs of tests and benchmarks
     RANDOM_FLOW = 11, // points of motion fields
     RANDOM_TURN,      // rotation of the world in training
-    RANDOM_FLOOR      // candidate planes of the floor
+    RANDOM_FLOOR,     // candidate planes of the floor
+    RANDOM_GRADCHECK  // losses and directions of gradient checks
 } RandomPurpose;
 
 typedef struct RandomKey {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/scene.h"
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "lab/scene_file.h"
@@ -19,7 +20,7 @@ static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void
 }
 
 static Status read_head(const ArgumentReader *reader, const YamlNode *root, SceneHead *head) {
-#define OF(field) offsetof(Scene, field)
+#define OF(field) offsetof(SimScene, field)
     static const Argument scene[] = {
         {.key = "frames", .type = ARG_WHOLE, .offset = OF(frames), .min = 1, .max = 1 << 20, .required = true},
         {.key = "substeps", .type = ARG_WHOLE, .offset = OF(substeps), .min = 1, .max = 1 << 20, .required = true},
@@ -50,17 +51,13 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
     head->scene->memory_mib = 256;
     Status status = arguments_read(reader, root, groups, 2, NULL);
     if (status != STATUS_OK) return status;
-    Scene *out = head->scene;
+    SimScene *out = head->scene;
     out->y_up = head->up == 0;
     out->precision = head->precision ? SIM_F64 : SIM_F32;
     out->has_precision = yaml_tree_find(root, "precision");
     out->frame_time = 1 / head->fps;
     if (!head->has_gravity) head->gravity[out->y_up ? 1 : 2] = -9.81;
     return STATUS_OK;
-}
-
-Status scene_no_memory(const ArgumentReader *reader) {
-    return error_set(reader->err, STATUS_FAILED, "%s: out of memory for the scene", reader->name);
 }
 
 static Status need(const ArgumentReader *reader, const YamlNode *node, YamlKind kind, const char *expected) {
@@ -187,7 +184,7 @@ typedef struct Control {
     long from, to;
 } Control;
 
-static Status find_object(const ArgumentReader *reader, const Scene *scene, const YamlNode *node, const char *name,
+static Status find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
                           const SceneObject **out) {
     const char *words[NAMES_MAX];
     size_t known = 0;
@@ -202,7 +199,7 @@ static Status find_object(const ArgumentReader *reader, const Scene *scene, cons
     return argument_unknown(reader, &named, "object", words, known);
 }
 
-static void apply(Scene *scene, const SceneObject *object, const Control *control) {
+static void apply(SimScene *scene, const SceneObject *object, const Control *control) {
     const SimModel *m = &scene->model;
     const double *mass = scene->values.of[SIM_MASS];
     double total = 0;
@@ -216,7 +213,7 @@ static void apply(Scene *scene, const SceneObject *object, const Control *contro
     }
 }
 
-static Status read_control(const ArgumentReader *reader, Scene *scene, const YamlNode *node) {
+static Status read_control(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
 #define OF(field) offsetof(Control, field)
     const Argument table[] = {{.key = "object", .type = ARG_NAME, .offset = OF(object), .required = true},
                               {.key = "force",
@@ -259,7 +256,7 @@ static Status read_controls(const ArgumentReader *reader, const SceneHead *head)
 
 // ---- all of it
 
-static Status read_tree(const ArgumentReader *reader, const YamlNode *root, Scene *out) {
+static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimScene *out) {
     SceneHead head = {.scene = out};
     Status status = read_head(reader, root, &head);
     if (status == STATUS_OK) status = read_contacts(reader, &head);
@@ -277,10 +274,10 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, Scen
     return status;
 }
 
-Status scene_parse(const char *text, size_t length, const char *name, const char *folder, Scene *out, Error *err) {
+Status scene_parse(const char *text, size_t length, const char *name, const char *folder, SimScene *out, Error *err) {
     const ArgumentReader reader = {name, folder, err};
     YamlNode *root = NULL;
-    *out = (Scene){0};
+    *out = (SimScene){0};
     Status status = yaml_tree_read(text, length, name, &root, err);
     out->path = strdup(name);
     if (status == STATUS_OK && !out->path) status = scene_no_memory(&reader);
@@ -290,10 +287,10 @@ Status scene_parse(const char *text, size_t length, const char *name, const char
     return status;
 }
 
-Status scene_read(const char *path, Scene *out, Error *err) {
+Status scene_read(const char *path, SimScene *out, Error *err) {
     char *text = NULL, folder[FILE_PATH_SIZE];
     size_t length;
-    *out = (Scene){0};
+    *out = (SimScene){0};
     Status status = file_expect_text(path, "a scene in YAML", err);
     if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
     if (status != STATUS_OK) return status;
@@ -304,17 +301,39 @@ Status scene_read(const char *path, Scene *out, Error *err) {
     return status;
 }
 
-void scene_free(Scene *scene) {
+void scene_free(SimScene *scene) {
     const SimModel *m = &scene->model;
     const void *const arrays[] = {m->fixed, m->material, m->spring, m->tet, m->hinge, m->plane, m->contacts};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);
     free(scene->path);
-    *scene = (Scene){0};
+    *scene = (SimScene){0};
 }
 
-SimRun scene_run(const Scene *scene) {
+Status scene_repeat(SimScene *scene, size_t B, Error *err) {
+    const SimRun run = scene_run(scene);
+    const size_t controls = sim_controls(&run);
+    SimModel more = scene->model;
+    more.scenes = B;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        size_t count = sim_value_count(&scene->model, controls, v), all, bytes;
+        if (!count || B == 1 || !scene->values.of[v]) continue;
+        size_t row = count / (v == SIM_FORCE || v == SIM_ACTIVATION ? controls : 1);
+        bool fits = size_mul(count, B, &all) && size_mul(all, sizeof(double), &bytes);
+        double *values = fits ? malloc(bytes) : NULL;
+        if (!values) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu scenes", scene->path, B);
+        for (size_t i = 0; i < count / row; i++)
+            for (size_t b = 0; b < B; b++)
+                memcpy(values + (i * B + b) * row, scene->values.of[v] + i * row, row * sizeof *values);
+        free(scene->values.of[v]);
+        scene->values.of[v] = values;
+    }
+    scene->model = more;
+    return STATUS_OK;
+}
+
+SimRun scene_run(const SimScene *scene) {
     double *const *of = scene->values.of;
     return (SimRun){.steps = (size_t)scene->frames * (size_t)scene->substeps,
                     .every = (size_t)scene->substeps,
@@ -325,6 +344,6 @@ SimRun scene_run(const Scene *scene) {
                     .control_every = of[SIM_FORCE] || of[SIM_ACTIVATION] ? (size_t)scene->substeps : 0};
 }
 
-SimOptions scene_options(const Scene *scene) {
+SimOptions scene_options(const SimScene *scene) {
     return (SimOptions){.precision = scene->precision, .memory_mib = scene->memory_mib};
 }

@@ -14,9 +14,9 @@ typedef struct SceneObject {
     uint8_t colour[3];
 } SceneObject;
 
-typedef struct Scene {
+typedef struct SimScene {
     char *path;
-    SimModel model;   // of one scene; its arrays belong to the Scene
+    SimModel model;   // of one scene; its arrays belong to the SimScene
     SimValues values; // each value of the model: parameters, initial state, and controls of one interval per frame
     SceneObject *objects;
     size_t object_count;
@@ -28,15 +28,18 @@ typedef struct Scene {
     long substeps;     // of a frame
     double memory_mib;
     long seed; // of the directions in which gradients are checked
-} Scene;
+} SimScene;
 
-Status scene_read(const char *path, Scene *out, Error *err);
+Status scene_read(const char *path, SimScene *out, Error *err);
 // The same for a text; files that it names lie in `folder`. `name` is for messages.
-Status scene_parse(const char *text, size_t length, const char *name, const char *folder, Scene *out, Error *err);
-void scene_free(Scene *scene); // accepts {0}
+Status scene_parse(const char *text, size_t length, const char *name, const char *folder, SimScene *out, Error *err);
+void scene_free(SimScene *scene); // accepts {0}
+
+// Makes B scenes of a scene of one, all with the same values.
+Status scene_repeat(SimScene *scene, size_t B, Error *err);
 
 // The rollout that the scene describes, without keep.
-SimRun scene_run(const Scene *scene);
-SimOptions scene_options(const Scene *scene);
+SimRun scene_run(const SimScene *scene);
+SimOptions scene_options(const SimScene *scene);
 
 #endif

@@ -8,7 +8,7 @@
 
 // Where each object's rows begin; edges of triangles become springs, and those of two triangles hinges.
 static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshEdge **edges, size_t *edge_count) {
-    Scene *scene = head->scene;
+    SimScene *scene = head->scene;
     SimModel *m = &scene->model;
     for (size_t p = 0; p < head->part_count; p++) {
         const Part *part = head->part + p;
@@ -51,7 +51,7 @@ static Status check_controls(const ArgumentReader *reader, const SceneHead *head
 }
 
 static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
-    Scene *scene = head->scene;
+    SimScene *scene = head->scene;
     SimModel *m = &scene->model;
     bool good = true;
     m->fixed = make(m->particles, 1, &good);
@@ -81,7 +81,8 @@ static void turn(const Part *part, const double x[3], double out[3]) {
     for (int k = 0; k < 3; k++) out[k] = c * x[k] + s * across[k] + (1 - c) * along * part->axis[k];
 }
 
-static Status fill_particles(const ArgumentReader *reader, Scene *scene, const Part *part, const SceneObject *object) {
+static Status fill_particles(const ArgumentReader *reader, SimScene *scene, const Part *part,
+                             const SceneObject *object) {
     double *mass = scene->values.of[SIM_MASS] + object->particle,
            *rest = scene->values.of[SIM_REST] + 3 * object->particle;
     double *velocity = scene->values.of[SIM_VELOCITY] + 3 * object->particle, centre[3] = {0}, total = 0;
@@ -108,7 +109,7 @@ static Status fill_particles(const ArgumentReader *reader, Scene *scene, const P
     return STATUS_OK;
 }
 
-static void fill_spring(Scene *scene, const Part *part, size_t spring, int32_t a, int32_t b) {
+static void fill_spring(SimScene *scene, const Part *part, size_t spring, int32_t a, int32_t b) {
     const double *rest = scene->values.of[SIM_REST];
     double d[3];
     for (int c = 0; c < 3; c++) d[c] = rest[3 * a + c] - rest[3 * b + c];
@@ -135,7 +136,7 @@ static double hinge_angle(const double *rest, const int32_t v[4]) {
     return atan2(dot(across, e) / sqrt(dot(e, e)), dot(n1, n2));
 }
 
-static void fill_hinge(Scene *scene, const Part *part, size_t hinge, const MeshEdge *edge, int32_t first) {
+static void fill_hinge(SimScene *scene, const Part *part, size_t hinge, const MeshEdge *edge, int32_t first) {
     int32_t *v = (int32_t *)scene->model.hinge + 4 * hinge;
     v[0] = first + edge->opposite[0], v[1] = first + edge->opposite[1];
     v[2] = first + edge->a, v[3] = first + edge->b;
@@ -144,7 +145,7 @@ static void fill_hinge(Scene *scene, const Part *part, size_t hinge, const MeshE
     scene->values.of[SIM_HINGE_ANGLE][hinge] = hinge_angle(scene->values.of[SIM_REST], v);
 }
 
-static void fill_elements(Scene *scene, const Part *part, const SceneObject *object, const MeshEdge *edges,
+static void fill_elements(SimScene *scene, const Part *part, const SceneObject *object, const MeshEdge *edges,
                           size_t edge_count) {
     const int32_t first = (int32_t)object->particle;
     const Mesh *mesh = &part->mesh;
@@ -182,7 +183,7 @@ static const uint8_t palette[][3] = {{214, 90, 70},   {70, 130, 200}, {90, 170, 
                                      {150, 100, 190}, {80, 180, 180}, {200, 110, 150}, {130, 130, 130}};
 
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
-    Scene *scene = head->scene;
+    SimScene *scene = head->scene;
     MeshEdge **edges = calloc(head->part_count, sizeof *edges);
     size_t *edge_count = calloc(head->part_count, sizeof *edge_count);
     scene->objects = calloc(head->part_count, sizeof *scene->objects);

@@ -50,7 +50,7 @@ void solid_stiffness(const Solid *solid, double *mu, double *lambda);
 // ---- the whole file
 
 typedef struct SceneHead {
-    Scene *scene;
+    SimScene *scene;
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
@@ -63,6 +63,9 @@ typedef struct SceneHead {
 
 // Makes and fills the arrays of the scene's model and values.
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
-Status scene_no_memory(const ArgumentReader *reader);
+
+static inline Status scene_no_memory(const ArgumentReader *reader) {
+    return error_set(reader->err, STATUS_FAILED, "%s: out of memory for the scene", reader->name);
+}
 
 #endif

@@ -8,7 +8,7 @@
 #define SOLID "solid: {young: 1e5, poisson: 0.25}"
 #define BOX "box: {size: [1, 1, 1], cells: [1, 1, 1]}"
 
-static Status parse(const char *text, Scene *out, Error *err) {
+static Status parse(const char *text, SimScene *out, Error *err) {
     return scene_parse(text, strlen(text), "s.yaml", "tests/fuzz/corpus", out, err);
 }
 
@@ -19,7 +19,7 @@ static double sum(const double *values, size_t count, size_t stride) {
 }
 
 static void test_solid(void **state) {
-    Scene scene;
+    SimScene scene;
     Error err;
     (void)state;
     assert_status_ok(parse(HEAD "fps: 10\nprecision: f64\nobjects:\n  cube: {" BOX ", density: 800, " SOLID
@@ -51,7 +51,7 @@ static void test_solid(void **state) {
 }
 
 static void test_cloth(void **state) {
-    Scene scene;
+    SimScene scene;
     Error err;
     (void)state;
     assert_status_ok(parse(HEAD
@@ -86,7 +86,7 @@ static void test_cloth(void **state) {
 
 // A mesh beside the scene, filled; points with springs; the rest angle of a folded sheet.
 static void test_files(void **state) {
-    Scene scene;
+    SimScene scene;
     Error err;
     (void)state;
     assert_status_ok(
@@ -156,7 +156,7 @@ static void test_wrong(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Scene scene;
+        SimScene scene;
         Error err;
         assert_status_error(parse(cases[i].text, &scene, &err), STATUS_BAD_INPUT, err, cases[i].words);
     }

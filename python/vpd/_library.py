@@ -98,6 +98,28 @@ class ImportOptions(Sized):
                 ("depth", c_char_p), ("depth_unit", c_double), ("level", c_int), ("time_unit", c_double), ("skip_bad", c_int)]
 
 
+class SimOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("precision", c_char_p), ("scenes", c_int), ("threads", c_int),
+                ("memory_mib", c_double)]
+
+
+class SimFacts(Sized):
+    _fields_ = [("struct_size", c_size_t), ("scenes", c_size_t), ("particles", c_size_t), ("springs", c_size_t),
+                ("tets", c_size_t), ("hinges", c_size_t), ("materials", c_size_t), ("frames", c_size_t),
+                ("substeps", c_size_t), ("time_step", c_double), ("frame_time", c_double), ("stable_step", c_double),
+                ("values", c_size_t), ("precision", c_char_p), ("objects", c_char_p)]
+
+
+class SimValueRow(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("unit", c_char_p), ("help", c_char_p),
+                ("intervals", c_size_t), ("rows", c_size_t), ("axes", c_size_t), ("count", c_size_t), ("low", c_double),
+                ("high", c_double), ("data", c_void_p)]
+
+
+class SimArray(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("data", c_void_p), ("count", c_size_t)]
+
+
 # Arguments of each function that returns a status, without the final error.
 FUNCTIONS = {
     "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
@@ -123,6 +145,11 @@ FUNCTIONS = {
     "vpd_model_evaluate": [c_void_p, c_char_p, POINTER(EvaluateOptions), POINTER(c_void_p)],
     "vpd_data_check": [c_char_p, POINTER(c_void_p)],
     "vpd_data_import": [c_char_p, c_char_p, POINTER(ImportOptions), POINTER(c_void_p)],
+    "vpd_sim_open": [c_char_p, POINTER(SimOptions), POINTER(c_void_p)],
+    "vpd_sim_get_facts": [c_void_p, POINTER(SimFacts)],
+    "vpd_sim_get_value": [c_void_p, c_size_t, POINTER(SimValueRow)],
+    "vpd_sim_rollout": [c_void_p, POINTER(SimArray), c_size_t, c_int, c_void_p, c_void_p],
+    "vpd_sim_adjoint": [c_void_p, c_void_p, c_void_p, POINTER(SimArray), c_size_t, POINTER(c_double)],
 }
 
 
@@ -162,6 +189,7 @@ def _declare(library: ctypes.CDLL, path: str) -> None:
         raise ImportError(f"{path}: expected version {API_VERSION} of vpd.h, found {version}; install both from one source")
     library.vpd_library_version.restype = c_char_p
     for name, arguments in {"vpd_model_close": [c_void_p], "vpd_scene_free": [c_void_p], "vpd_text_free": [c_void_p],
+                            "vpd_sim_close": [c_void_p],
                             "vpd_stop": []}.items():
         getattr(library, name).argtypes = arguments
         getattr(library, name).restype = None
@@ -172,6 +200,7 @@ _declare(_lib, library_path)
 library_version: str = _lib.vpd_library_version().decode()
 close_model = _lib.vpd_model_close
 free_scene = _lib.vpd_scene_free
+close_sim = _lib.vpd_sim_close
 free_text = _lib.vpd_text_free
 stop = _lib.vpd_stop
 

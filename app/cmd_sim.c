@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd sim run` and `vpd sim gradcheck`.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "app/output.h"
+#include "app/result.h"
+#include "lab/gradcheck.h"
+#include "lab/record.h"
+
+static Status read_scene(const CommandLine *line, SimScene *scene, Error *err) {
+    Status status = scene_read(command_argument(line, 0), scene, err);
+    if (status != STATUS_OK) return status;
+    double bound = sim_stable_step(&scene->model, &scene->values);
+    if (scene->model.dt > bound)
+        log_warning(&line->log, "%s: the time step %.3g s is above the stable bound %.3g s: take %.0f substeps",
+                    scene->path, scene->model.dt, bound, scene->frame_time / bound + 1);
+    return STATUS_OK;
+}
+
+// ---- run
+
+static const Flag run_flags[] = {
+    {.name = "output",
+     .value = "FILE.h5",
+     .help = "rollout file to write",
+     .letter = 'o',
+     .writes = "vpd-rollout vpd-particles"},
+    FLAG_FORCE,
+    FLAG_JSON,
+    {0},
+};
+
+static Status tell_run(const CommandLine *line, const char *out, const SimScene *scene, const RolloutFile *r,
+                       Error *err) {
+    const SimModel *m = &scene->model;
+    json_t *object = json_pack("{s:[s] s:I s:I s:I s:I s:I s:o s:o}", "written", out, "particles",
+                               (json_int_t)m->particles, "springs", (json_int_t)m->springs, "tets", (json_int_t)m->tets,
+                               "hinges", (json_int_t)m->hinges, "frames", (json_int_t)r->steps, "time_step",
+                               json_finite(m->dt), "frame_time", json_finite(scene->frame_time));
+    return result_tell(line, object, RESULT_STDOUT, err,
+                       "%s: %zu particles, %zu springs, %zu tetrahedra, %zu frames of %ld steps of %.4g s", out,
+                       m->particles, m->springs, m->tets, r->steps, scene->substeps, m->dt);
+}
+
+static Status run_run(const CommandLine *line, Error *err) {
+    SimScene scene = {0};
+    RolloutFile rollout = {0};
+    const char *out;
+    Error later;
+    Status status = command_required(line, "output", &out, err);
+    if (status == STATUS_OK) status = read_scene(line, &scene, err);
+    if (status == STATUS_OK) status = command_check_writable(out, err);
+    if (status == STATUS_OK) {
+        status = record_run(&scene, line->threads, &rollout, err);
+        bool good = status == STATUS_OK;
+        if (good) status = rollout_file_write(&rollout, out, err);
+        else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
+            log_warning(&line->log, "%s: the %zu frames before the error are kept", out, rollout.steps + 1);
+    }
+    if (status == STATUS_OK) status = tell_run(line, out, &scene, &rollout, err);
+    rollout_file_free(&rollout);
+    scene_free(&scene);
+    return status;
+}
+
+const Command command_sim_run = {
+    .name = "sim run",
+    .summary = "simulate a scene of springs, soft solids and contact",
+    .arguments = "SCENE.yaml",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = run_flags,
+    .details =
+        "docs/simulator.md describes scenes; the folder scenes/ has examples. \"vpd inspect\" and \"vpd export\" "
+        "read the file.",
+    .run = run_run,
+};
+
+// ---- gradcheck
+
+static const Flag check_flags[] = {FLAG_JSON, {0}};
+
+static json_t *check_json(const Gradcheck *check) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < check->rows; i++) {
+        const GradcheckRow *r = check->row + i;
+        json_t *differences = json_array();
+        for (int s = 0; s < GRADCHECK_STEPS; s++) json_array_append_new(differences, json_finite(r->difference[s]));
+        json_array_append_new(rows, json_pack("{s:s s:s s:I s:o s:o s:o s:b}", "name", sim_value_info[r->value].name,
+                                              "unit", sim_value_info[r->value].unit, "entries", (json_int_t)r->entries,
+                                              "adjoint", json_finite(r->adjoint), "differences", differences, "error",
+                                              json_finite(r->error), "pass", r->good));
+    }
+    return json_pack("{s:s s:o s:o s:b s:o}", "precision", check->precision == SIM_F64 ? "f64" : "f32", "limit",
+                     json_finite(check->limit), "growth", json_finite(check->growth), "pass", check->good, "values",
+                     rows);
+}
+
+static void print_check(const Gradcheck *check) {
+    printf("%-14s %-6s %8s %14s", "value", "unit", "entries", "adjoint");
+    for (int s = 0; s < GRADCHECK_STEPS; s++) printf("    h = %-8g", gradcheck_steps[s]);
+    printf(" %9s\n", "error");
+    for (size_t i = 0; i < check->rows; i++) {
+        const GradcheckRow *r = check->row + i;
+        const SimValueInfo *info = sim_value_info + r->value;
+        printf("%-14s %-6s %8zu %14.7g", info->name, info->unit, r->entries, r->adjoint);
+        for (int s = 0; s < GRADCHECK_STEPS; s++) printf(" %14.7g", r->difference[s]);
+        bool effect = r->adjoint != 0 || r->difference[0] != 0;
+        printf(" %9.2g%s\n", r->error, !r->good ? "  WRONG" : effect ? "" : "  no effect");
+    }
+}
+
+static Status run_gradcheck(const CommandLine *line, Error *err) {
+    SimScene scene = {0};
+    Gradcheck check;
+    size_t wrong = 0;
+    Status status = read_scene(line, &scene, err);
+    if (status == STATUS_OK) status = gradcheck_run(&scene, line->threads, &check, err);
+    if (status == STATUS_OK) {
+        if (check.growth > GRADCHECK_GROWTH)
+            log_warning(&line->log,
+                        "%s: the adjoint grows %.2g fold over the rollout: even a right gradient is useless for a fit; "
+                        "take a shorter time, or softer and more damped contact",
+                        scene.path, check.growth);
+        if (command_has(line, "json")) status = result_json(line, check_json(&check), err);
+        else print_check(&check);
+        for (size_t i = 0; i < check.rows; i++) wrong += !check.row[i].good;
+    }
+    if (status == STATUS_OK && wrong)
+        status = error_set(err, STATUS_FAILED, "%s: %zu of %zu gradients differ from the differences by more than %g",
+                           scene.path, wrong, check.rows, check.limit);
+    scene_free(&scene);
+    return status;
+}
+
+const Command command_sim_gradcheck = {
+    .name = "sim gradcheck",
+    .summary = "hold a scene's gradients against differences",
+    .arguments = "SCENE.yaml",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = check_flags,
+    .details =
+        "Each kind of parameter is changed along one random direction. The adjoint is that of the precision that the "
+        "scene\nnames, else f64; the differences are always f64. An error above 1e-6 (f32: 1e-3) ends with status 1.",
+    .run = run_gradcheck,
+};

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/gradcheck.h"
+
+#include "base/random.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double gradcheck_steps[GRADCHECK_STEPS] = {1e-4, 1e-5, 1e-6};
+
+// Rounding of a loss by its size: a few units in the last place.
+#define ROUNDING (32 * DBL_EPSILON)
+
+typedef struct Work {
+    const SimScene *scene;
+    Sim *exact;       // f64, for differences
+    SimValues values; // those in use: the scene's, and controls
+    SimRun run;
+    size_t row;              // doubles of a frame
+    double *weight[2];       // (frames,N,3) of positions and velocities
+    double *changed, *along; // of the value that is changed, and its direction
+    double loss, size;       // of the last rollout; the sum of its terms' sizes
+} Work;
+
+// Between -1 and 1.
+static double number(const Work *work, uint32_t what, size_t index) {
+    const RandomKey key = {(uint32_t)work->scene->seed, RANDOM_GRADCHECK, what, 0};
+    return 2 * (double)random_uniform(key, index) - 1;
+}
+
+// ---- the loss
+
+static Status add_loss(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    Work *work = context;
+    const double *state[2] = {position, velocity};
+    (void)err;
+    for (int s = 0; s < 2; s++)
+        for (size_t i = 0; i < work->row; i++) {
+            double term = state[s][i] * work->weight[s][frame * work->row + i];
+            work->loss += term;
+            work->size += fabs(term);
+        }
+    return STATUS_OK;
+}
+
+static SimRun make_run(Work *work, const SimValues *values) {
+    SimRun run = work->run;
+    run.position = values->of[SIM_POSITION];
+    run.velocity = values->of[SIM_VELOCITY];
+    run.force = values->of[SIM_FORCE];
+    run.activation = values->of[SIM_ACTIVATION];
+    run.keep = add_loss;
+    run.context = work;
+    return run;
+}
+
+// The loss with one value changed by h along the direction.
+static Status loss_at(Work *work, SimValue value, size_t entries, double h, double *out, Error *err) {
+    SimValues values = work->values;
+    for (size_t i = 0; i < entries; i++) work->changed[i] = work->values.of[value][i] + h * work->along[i];
+    values.of[value] = work->changed;
+    SimRun run = make_run(work, &values);
+    work->loss = work->size = 0;
+    Status status = sim_set(work->exact, &values, err);
+    if (status == STATUS_OK) status = sim_rollout(work->exact, &run, err);
+    *out = work->loss;
+    return status;
+}
+
+// ---- one value
+
+// A tenth of the shortest edge of an element: how far a position may move in a difference.
+static double short_length(const SimScene *scene) {
+    const SimModel *m = &scene->model;
+    const double *x = scene->values.of[SIM_REST];
+    double least = INFINITY;
+    for (size_t i = 0; i < 6 * m->tets; i++) {
+        static const int pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+        const int32_t *tet = m->tet + 4 * (i / 6);
+        const double *a = x + 3 * tet[pairs[i % 6][0]], *b = x + 3 * tet[pairs[i % 6][1]];
+        least = fmin(least, sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2)));
+    }
+    for (size_t i = 0; i < m->springs; i++) least = fmin(least, scene->values.of[SIM_SPRING_LENGTH][i]);
+    return isfinite(least) && least > 0 ? 0.1 * least : 0.1;
+}
+
+// The direction: parts of the entry itself, or of its unit where it is 0 or may be below 0. `edge`: an entry is at its
+// lower bound, so that the direction may only point upwards.
+static void choose_direction(Work *work, SimValue value, size_t entries, bool *edge) {
+    const SimValueInfo *info = sim_value_info + value;
+    const double *now = work->values.of[value];
+    const double unit = value == SIM_POSITION || value == SIM_REST ? short_length(work->scene) : 1;
+    *edge = false;
+    for (size_t i = 0; i < entries && info->low == 0; i++) *edge = *edge || now[i] <= 0;
+    for (size_t i = 0; i < entries; i++) {
+        double size = info->low == 0 && now[i] > 0 ? now[i] : unit;
+        work->along[i] = size * number(work, (uint32_t)value + 2, i);
+        if (*edge) work->along[i] = fabs(work->along[i]);
+    }
+}
+
+static Status difference(Work *work, GradcheckRow *row, int step, bool edge, Error *err) {
+    const double h = gradcheck_steps[step];
+    double a, b, c = 0;
+    Status status = loss_at(work, row->value, row->entries, h, &a, err);
+    if (status == STATUS_OK) status = loss_at(work, row->value, row->entries, edge ? 2 * h : -h, &b, err);
+    if (status == STATUS_OK && edge) status = loss_at(work, row->value, row->entries, 0, &c, err);
+    if (status != STATUS_OK) return status;
+    row->difference[step] = edge ? (4 * a - b - 3 * c) / (2 * h) : (a - b) / (2 * h);
+    row->rounding[step] = ROUNDING * work->size / h;
+    return STATUS_OK;
+}
+
+void gradcheck_judge(GradcheckRow *row, double limit) {
+    row->error = INFINITY;
+    row->good = false;
+    for (int s = 0; s < GRADCHECK_STEPS; s++) {
+        double a = fabs(row->adjoint), d = fabs(row->difference[s]), larger = a > d ? a : d;
+        double apart = fabs(row->adjoint - row->difference[s]);
+        if (apart <= larger * limit + row->rounding[s]) row->good = true; // false for NaN
+        if (larger == 0) row->error = 0;                                  // the value has no effect
+        else if (apart / larger < row->error) row->error = apart / larger;
+    }
+}
+
+static Status check_value(Work *work, const SimValues *gradient, GradcheckRow *row, Error *err) {
+    bool edge;
+    Status status = STATUS_OK;
+    choose_direction(work, row->value, row->entries, &edge);
+    row->adjoint = 0;
+    for (size_t i = 0; i < row->entries; i++) row->adjoint += gradient->of[row->value][i] * work->along[i];
+    for (int s = 0; s < GRADCHECK_STEPS && status == STATUS_OK; s++) status = difference(work, row, s, edge, err);
+    return status;
+}
+
+// ---- all of them
+
+static Status no_memory(const SimScene *scene, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for a gradient check", scene->path);
+}
+
+// The scene's values; controls of 0 where it has none.
+static Status begin(Work *work, const SimScene *scene, int threads, Error *err) {
+    SimOptions options = scene_options(scene);
+    *work = (Work){.scene = scene, .values = scene->values, .run = scene_run(scene), .row = 3 * scene->model.particles};
+    size_t frames = sim_frames(&work->run), controls, largest = 1;
+    work->run.control_every = work->run.every;
+    controls = sim_controls(&work->run);
+    for (int v = 0; v < SIM_VALUES; v++) {
+        size_t count = sim_value_count(&scene->model, controls, v);
+        largest = count > largest ? count : largest;
+        if (count && !work->values.of[v]) work->values.of[v] = calloc(count, sizeof(double));
+        if (count && !work->values.of[v]) return no_memory(scene, err);
+    }
+    work->changed = calloc(largest, sizeof(double));
+    work->along = calloc(largest, sizeof(double));
+    for (int s = 0; s < 2; s++) work->weight[s] = calloc(frames * work->row, sizeof(double));
+    if (!work->changed || !work->along || !work->weight[0] || !work->weight[1]) return no_memory(scene, err);
+    for (size_t i = 0; i < 2 * frames * work->row; i++)
+        work->weight[i % 2][i / 2] = number(work, (uint32_t)(i % 2), i / 2) / sqrt((double)(frames * work->row));
+    options.precision = SIM_F64;
+    options.threads = threads;
+    return sim_open(&scene->model, &options, &work->exact, err);
+}
+
+static void end(Work *work) {
+    sim_close(work->exact);
+    for (int v = 0; v < SIM_VALUES; v++)
+        if (work->values.of[v] != work->scene->values.of[v]) free(work->values.of[v]);
+    free(work->changed);
+    free(work->along);
+    free(work->weight[0]);
+    free(work->weight[1]);
+}
+
+// The gradient of every value, by a simulation of its own.
+static Status find_gradient(Work *work, SimPrecision precision, int threads, const SimValues *gradient, double *growth,
+                            Error *err) {
+    SimOptions options = scene_options(work->scene);
+    SimRun run = make_run(work, &work->values);
+    const SimLoss loss = {work->weight[0], work->weight[1]};
+    Sim *sim = NULL;
+    options.precision = precision;
+    options.threads = threads;
+    run.gradient = true;
+    Status status = sim_open(&work->scene->model, &options, &sim, err);
+    if (status == STATUS_OK) status = sim_set(sim, &work->values, err);
+    if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
+    if (status == STATUS_OK) status = sim_adjoint(sim, &run, &loss, gradient, growth, err);
+    sim_close(sim);
+    return status;
+}
+
+static Status check_all(Work *work, const SimValues *gradient, Gradcheck *out, Error *err) {
+    Status status = STATUS_OK;
+    out->good = true;
+    for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
+        size_t entries = sim_value_count(&work->scene->model, sim_controls(&work->run), v);
+        if (!entries) continue;
+        GradcheckRow *row = out->row + out->rows++;
+        *row = (GradcheckRow){.value = (SimValue)v, .entries = entries};
+        status = check_value(work, gradient, row, err);
+        gradcheck_judge(row, out->limit);
+        out->good = out->good && row->good;
+    }
+    return status;
+}
+
+Status gradcheck_run(const SimScene *scene, int threads, Gradcheck *out, Error *err) {
+    SimValues gradient = {{NULL}};
+    Work work;
+    *out = (Gradcheck){.precision = scene->has_precision ? scene->precision : SIM_F64};
+    out->limit = out->precision == SIM_F64 ? 1e-6 : 1e-3;
+    Status status = begin(&work, scene, threads, err);
+    for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
+        size_t count = sim_value_count(&scene->model, sim_controls(&work.run), v);
+        if (count && !(gradient.of[v] = calloc(count, sizeof(double)))) status = no_memory(scene, err);
+    }
+    if (status == STATUS_OK) status = find_gradient(&work, out->precision, threads, &gradient, &out->growth, err);
+    if (status == STATUS_OK) status = check_all(&work, &gradient, out, err);
+    for (int v = 0; v < SIM_VALUES; v++) free(gradient.of[v]);
+    end(&work);
+    return status;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the gradient of a scene against differences. The loss is a sum of all positions and velocities of all frames
+// with random weights. Each value of the table (sim/values.h) is changed along one random direction, all of its entries
+// at once; the loss is then a function of one number h, whose slope is known from the adjoint and from differences:
+// (L(h) - L(-h)) / 2h, or, where an entry is 0 and may not be less, (4 L(h) - L(2h) - 3 L(0)) / 2h.
+// Differences are always of f64.
+#ifndef VPD_LAB_GRADCHECK_H
+#define VPD_LAB_GRADCHECK_H
+
+#include "lab/scene.h"
+
+enum { GRADCHECK_STEPS = 3 };
+extern const double
+    gradcheck_steps[GRADCHECK_STEPS]; // h, by the entry itself or by its unit (positions: a tenth of the shortest edge)
+
+typedef struct GradcheckRow {
+    SimValue value;
+    size_t entries;
+    double adjoint, difference[GRADCHECK_STEPS], rounding[GRADCHECK_STEPS]; // rounding: what it may do to a difference
+    double error; // least over the steps of |adjoint - difference| / the larger of the two
+    bool good;    // at one of the steps it is within the limit, or within rounding
+} GradcheckRow;
+
+typedef struct Gradcheck {
+    SimPrecision precision; // of the adjoint
+    double limit;           // of errors: 1e-6 in f64, 1e-3 in f32
+    double growth;          // of the adjoint over the rollout
+    GradcheckRow row[SIM_VALUES];
+    size_t rows;
+    bool good;
+} Gradcheck;
+
+#define GRADCHECK_GROWTH 1e6 // above it, a right gradient is useless
+
+// The adjoint in the scene's precision when its file names one, else in f64.
+Status gradcheck_run(const SimScene *scene, int threads, Gradcheck *out, Error *err);
+
+// Fills in error and good.
+void gradcheck_judge(GradcheckRow *row, double limit);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Record {
+    const SimScene *scene;
+    RolloutFile *file;
+} Record;
+
+static Status no_memory(const SimScene *scene, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for %ld frames of %zu particles", scene->path,
+                     scene->frames, scene->model.particles);
+}
+
+static Status keep(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    const Record *record = context;
+    const size_t N = record->scene->model.particles;
+    RolloutFile *file = record->file;
+    float *to = frame ? file->positions + (frame - 1) * 3 * N : file->sets[0].positions;
+    (void)velocity;
+    (void)err;
+    for (size_t i = 0; i < N; i++) {
+        const double *x = position + 3 * i;
+        const double turned[3] = {x[0], -x[2], x[1]};
+        for (int c = 0; c < 3; c++) to[3 * i + (size_t)c] = (float)(record->scene->y_up ? turned[c] : x[c]);
+    }
+    file->set_count = 1;
+    file->steps = frame;
+    return STATUS_OK;
+}
+
+// Names of the labels, one a line.
+static char *label_names(const SimScene *scene) {
+    char *out = malloc(16 + scene->object_count * SCENE_NAME_SIZE), *at = out;
+    if (!out) return NULL;
+    at = stpcpy(at, "background\n");
+    for (size_t i = 0; i < scene->object_count; i++) at = stpcpy(stpcpy(at, scene->objects[i].name), "\n");
+    return out;
+}
+
+static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
+    const size_t N = scene->model.particles, frames = (size_t)scene->frames;
+    RolloutSet *set = &file->sets[0];
+    *file = (RolloutFile){.time_step = scene->frame_time, .frame_stride = 1, .background = {1, 1, 1}};
+    set->N = N;
+    set->positions = calloc(N, 3 * sizeof(float));
+    set->colour = calloc(N, 3);
+    set->labels = calloc(N, sizeof *set->labels);
+    file->positions = calloc(frames * N, 3 * sizeof(float));
+    file->time = calloc(frames + 1, sizeof *file->time);
+    file->label_names = label_names(scene);
+    if (!set->positions || !set->colour || !set->labels || !file->positions || !file->time || !file->label_names)
+        return no_memory(scene, err);
+    const char *slash = strrchr(scene->path, '/');
+    snprintf(file->episode, sizeof file->episode, "%s", slash ? slash + 1 : scene->path);
+    for (size_t f = 0; f <= frames; f++) file->time[f] = (double)f * scene->frame_time;
+    for (size_t o = 0; o < scene->object_count; o++)
+        for (size_t i = 0; i < scene->objects[o].particles; i++) {
+            const size_t at = scene->objects[o].particle + i;
+            memcpy(set->colour + 3 * at, scene->objects[o].colour, 3);
+            set->labels[at] = (uint16_t)(o + 1);
+        }
+    return STATUS_OK;
+}
+
+Status record_run(const SimScene *scene, int threads, RolloutFile *out, Error *err) {
+    Record record = {scene, out};
+    SimOptions options = scene_options(scene);
+    SimRun run = scene_run(scene);
+    Sim *sim = NULL;
+    options.threads = threads;
+    run.keep = keep;
+    run.context = &record;
+    Status status = prepare(scene, out, err);
+    if (status == STATUS_OK) status = sim_open(&scene->model, &options, &sim, err);
+    if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
+    if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
+    sim_close(sim);
+    if (!out->set_count) rollout_file_free(out);
+    return status;
+}

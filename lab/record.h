@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scene's rollout as a rollout file, with colours and labels of its objects.
+#ifndef VPD_LAB_RECORD_H
+#define VPD_LAB_RECORD_H
+
+#include "files/rollout_file.h"
+#include "lab/scene.h"
+
+// *out gets all frames. After an error of the rollout it holds those before it (out->steps may be 0), for the caller to
+// write; it is empty when none was kept. Scenes with y up are turned to z up, as in every rollout file.
+Status record_run(const SimScene *scene, int threads, RolloutFile *out, Error *err);
+
+#endif

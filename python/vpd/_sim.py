@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator: scenes of springs, soft solids and contact, and gradients of their rollouts."""
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from vpd import _library as c
+from vpd._call import call_long
+from vpd._scene import PathLike, _array, _Handle, _path, _text
+
+
+@dataclass(frozen=True)
+class SimValue:
+    """Something that a rollout depends on and has a gradient, such as "mass" or "tet.mu"."""
+
+    name: str
+    unit: str
+    help: str
+    shape: tuple  #: (B, rows) or (B, rows, 3); of controls with the frames before it
+    low: float  #: allowed values
+    high: float
+    data: Optional[np.ndarray]  #: the scene's own, read-only; None for controls that the scene has not
+
+
+class SimStates(NamedTuple):
+    """Result of `Sim.rollout`."""
+
+    position: np.ndarray  # (frames+1, B, N, 3) metres
+    velocity: np.ndarray  # the same, m/s
+
+
+def _arrays(values: Mapping[str, np.ndarray]):
+    """A C array of vpd_sim_array."""
+    rows = [c.SimArray(name.encode(), array.ctypes.data, array.size) for name, array in values.items()]
+    return (c.SimArray * max(len(rows), 1))(*rows), len(rows)
+
+
+class Sim(_Handle):
+    """A scene of the simulator (docs/simulator.md).
+
+    scene: a YAML file.  scenes: B scenes of this topology that step together, each with its own values.
+    precision: "f32" or "f64"; None: the scene's.  threads: 0 = all that the process may use.
+    memory_mib: for the states that a gradient keeps; 0: the scene's.
+
+    Arrays are float64. Those that are C-contiguous float64 already go to the library without a copy, and results are
+    written where numpy holds them."""
+
+    def __init__(self, scene: PathLike, *, scenes: int = 1, precision: Optional[str] = None, threads: int = 0,
+                 memory_mib: float = 0) -> None:
+        out = ctypes.c_void_p()
+        options = c.SimOptions(precision=None if precision is None else _text(precision, "precision"), scenes=scenes,
+                               threads=threads, memory_mib=memory_mib)
+        c.call("vpd_sim_open", _path(scene), ctypes.byref(options), ctypes.byref(out))
+        super().__init__(out.value, c.close_sim)
+        facts = c.SimFacts()
+        c.call("vpd_sim_get_facts", self._pointer, ctypes.byref(facts))
+        self.scenes: int = facts.scenes  #: B
+        self.particles: int = facts.particles  #: N
+        self.frames: int = facts.frames  #: after the first
+        self.substeps: int = facts.substeps  #: steps of a frame
+        self.time_step: float = facts.time_step  #: seconds
+        self.frame_time: float = facts.frame_time  #: seconds
+        self.stable_step: float = facts.stable_step  #: seconds: above it the scene may explode
+        self.precision: str = facts.precision.decode()
+        self.objects: list = facts.objects.decode().split("\n")[:-1]
+        self.values: dict = {}  #: SimValue by name; those of which the scene has any
+        self.growth: Optional[float] = None  #: of the last adjoint; far above 1e6, a right gradient is useless
+        self._inputs: dict = {}  # of the last rollout: the adjoint reads them
+        for index in range(facts.values):
+            self._add_value(index)
+
+    def _add_value(self, index: int) -> None:
+        row = c.SimValueRow()
+        c.call("vpd_sim_get_value", self._pointer, index, ctypes.byref(row))
+        if not row.count:
+            return
+        shape = ((row.intervals,) if row.intervals else ()) + (self.scenes, row.rows) + ((row.axes,) if row.axes > 1 else ())
+        data = None
+        if row.data:
+            memory = (ctypes.c_double * row.count).from_address(row.data)
+            memory.sim = self  # the library's memory lives as long as a view of it
+            data = np.frombuffer(memory, np.float64).reshape(shape)
+            data.flags.writeable = False
+        name = row.name.decode()
+        self.values[name] = SimValue(name, row.unit.decode(), row.help.decode(), shape, row.low, row.high, data)
+
+    def __repr__(self) -> str:
+        return f"<vpd.Sim {', '.join(self.objects)}: {self.particles} particles, {self.frames} frames, {self.precision}>"
+
+    def __enter__(self) -> "Sim":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _value(self, name: str) -> SimValue:
+        if name not in self.values:
+            raise c.InputError(f"the scene has no value {name!r}; it has {', '.join(self.values)}")
+        return self.values[name]
+
+    def rollout(self, inputs: Optional[Mapping[str, np.ndarray]] = None, *, gradient: bool = False) -> SimStates:
+        """All frames, from the scene's values or from `inputs`, {"mass": array, ..}, where they name one.
+
+        With gradient=True an `adjoint` may follow; until then, do not change the inputs."""
+        taken = {name: _array(array, np.float64, self._value(name).shape, name) for name, array in (inputs or {}).items()}
+        shape = (self.frames + 1, self.scenes, self.particles, 3)
+        states = SimStates(np.empty(shape), np.empty(shape))
+        rows, count = _arrays(taken)
+        call_long("vpd_sim_rollout", self._pointer, rows, count, int(gradient), states.position.ctypes.data,
+                  states.velocity.ctypes.data)
+        self._inputs = taken
+        return states
+
+    def adjoint(self, position: Optional[np.ndarray] = None, velocity: Optional[np.ndarray] = None, *,
+                wrt: Sequence[str]) -> dict:
+        """dLoss/dvalue for each name of `wrt`, from dLoss/dposition and dLoss/dvelocity of the last rollout's states."""
+        shape = (self.frames + 1, self.scenes, self.particles, 3)
+        seeds = [None if array is None else _array(array, np.float64, shape, name)
+                 for array, name in ((position, "position"), (velocity, "velocity"))]
+        out = {name: np.empty(self._value(name).shape) for name in wrt}
+        rows, count = _arrays(out)
+        growth = ctypes.c_double()
+        call_long("vpd_sim_adjoint", self._pointer, *(None if seed is None else seed.ctypes.data for seed in seeds), rows,
+                  count, ctypes.byref(growth))
+        self.growth = growth.value
+        return out
