@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "datasets/dataset.h"
-#include "infer/page.h"
+#include "view/page.h"
 #include "infer/session.h"
 
 typedef struct StoryOptions {

@@ -26,6 +26,7 @@ typedef struct Edited {
     bool clustered; // objects are clusters, for lack of masks
     int views[ROWS], rows, frames, H, W;
     uint8_t *pictures[ROWS * CASES * (STEPS_MAX + 1)]; // (rows, CASES, frames) of (H,W,3)
+    PageScene particles[CASES];
 } Edited;
 
 static void add_edit(Case *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -119,6 +120,8 @@ static Status show_case(Edited *e, int which, RolloutWorkspace *workspace, const
     if (status == STATUS_OK) status = apply(&e->cases[which], session->device, &rollout, err);
     if (status == STATUS_OK) status = rollout_simulate(workspace, &rollout, (size_t)e->frames - 1, NULL, err);
     if (status == STATUS_OK) status = draw_case(e, which, workspace, &rollout, err);
+    e->particles[which].name = e->cases[which].name;
+    if (status == STATUS_OK) status = view_file_bytes(&rollout, &e->particles[which].bytes, err);
     rollout_file_free(&rollout);
     return status;
 }
@@ -151,6 +154,7 @@ static void add_to_page(Page *page, const Edited *e) {
                             .column_names = columns,
                             .pictures = (const uint8_t *const *)e->pictures,
                             .fps = 8});
+    page_viewer(page, e->particles, CASES, "The same scenes as particles; the panel (P) chooses which are shown.");
     page_command(page,
                  "The edits as commands (docs/editing.md). `vpd rollout MODEL DATA --steps 0 -o seen.h5` writes the "
                  "unedited scene; `vpd rollout MODEL edited1.h5 -o after.h5` predicts what follows an edit.",
@@ -198,6 +202,7 @@ Status story_edits(Page *page, const Session *session, const StoryOptions *optio
     }
     rollout_workspace_free(&workspace);
     for (size_t i = 0; i < sizeof edited->pictures / sizeof *edited->pictures; i++) free(edited->pictures[i]);
+    for (int c = 0; c < CASES; c++) free(edited->particles[c].bytes.data);
     free(edited);
     return status;
 }

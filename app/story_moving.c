@@ -99,6 +99,16 @@ static void add_to_page(Page *page, Reel *reel, const RolloutFile *rollout, cons
                               .fps = 8});
 }
 
+// The same rollout as particles to turn and play.
+static Status add_particles(Page *page, const RolloutFile *rollout, Error *err) {
+    PageScene scene = {.name = "predicted"};
+    Status status = view_file_bytes(rollout, &scene.bytes, err);
+    if (status == STATUS_OK)
+        page_viewer(page, &scene, 1, "The particles of this prediction. Drag to turn, click to select, `?` for all keys.");
+    free(scene.bytes.data);
+    return status;
+}
+
 static Status show_episode(Page *page, RolloutWorkspace *workspace, const Session *session, const StoryOptions *options,
                            int episode, Error *err) {
     const EpisodeInfo *info = dataset_episode(options->dataset, episode);
@@ -118,6 +128,7 @@ static Status show_episode(Page *page, RolloutWorkspace *workspace, const Sessio
     }
     if (status == STATUS_OK) status = draw_prediction(reel, workspace, &rollout, err);
     if (status == STATUS_OK) add_to_page(page, reel, &rollout, info);
+    if (status == STATUS_OK) status = add_particles(page, &rollout, err);
     reel_free(reel);
     rollout_file_free(&rollout);
     return status;

@@ -299,16 +299,10 @@ Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err) {
 // ---- scenes
 
 Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err) {
-    const float **positions = NULL;
-    ViewScene view;
     *out = (ViewBytes){0};
     if (scene < 0 || scene >= live->count)
         return error_set(err, STATUS_BAD_INPUT, "scene: expected 0 to %d, found %d", live->count - 1, scene);
-    Status status = view_of_file(&live->sources[scene].file, &positions, &view, err);
-    if (status == STATUS_OK) status = view_put_scene(&view, out, err);
-    free(positions);
-    if (status != STATUS_OK) free(out->data);
-    return status;
+    return view_file_bytes(&live->sources[scene].file, out, err);
 }
 
 static json_t *text(const char *words) {

@@ -153,38 +153,38 @@ Status view_put_head(const ViewScene *scene, const ViewOrder *order, ViewBytes *
     return STATUS_OK;
 }
 
-Status view_put_scene(const ViewScene *scene, ViewBytes *out, Error *err) {
-    ViewOrder order = {0};
-    Status status = view_order(scene, scene->steps, &order, err);
-    if (status == STATUS_OK) status = view_put_head(scene, &order, out, err);
-    for (size_t s = 0; s <= scene->steps && status == STATUS_OK; s++)
-        status = view_put_step(scene->positions[s], &order, s, out, err);
-    view_order_free(&order);
-    return status;
+static ViewScene view_of_file(const RolloutFile *file) {
+    const RolloutSet *now = &file->sets[0];
+    ViewScene view = {.count = now->N,
+                      .steps = file->steps,
+                      .colour = now->colour,
+                      .radius = now->radius,
+                      .labels = now->labels,
+                      .body = now->body,
+                      .time_step = file->time_step,
+                      .V = file->V,
+                      .H = file->H,
+                      .W = file->W,
+                      .intrinsics = file->intrinsics,
+                      .world_from_camera = file->world_from_camera,
+                      .name = file->episode,
+                      .label_names = file->label_names};
+    memcpy(view.background, file->background, sizeof view.background);
+    return view;
 }
 
-Status view_of_file(const RolloutFile *file, const float ***positions, ViewScene *out, Error *err) {
+Status view_file_bytes(const RolloutFile *file, ViewBytes *out, Error *err) {
     const RolloutSet *now = &file->sets[0];
-    const float **list = malloc((file->steps + 1) * sizeof *list);
-    *positions = list;
-    if (!list) return no_memory(err);
-    for (size_t s = 0; s <= file->steps; s++)
-        list[s] = s == 0 ? now->positions : file->positions + (s - 1) * 3 * now->N;
-    *out = (ViewScene){.count = now->N,
-                       .steps = file->steps,
-                       .positions = list,
-                       .colour = now->colour,
-                       .radius = now->radius,
-                       .labels = now->labels,
-                       .body = now->body,
-                       .time_step = file->time_step,
-                       .V = file->V,
-                       .H = file->H,
-                       .W = file->W,
-                       .intrinsics = file->intrinsics,
-                       .world_from_camera = file->world_from_camera,
-                       .name = file->episode,
-                       .label_names = file->label_names};
-    memcpy(out->background, file->background, sizeof out->background);
-    return STATUS_OK;
+    ViewScene view = view_of_file(file);
+    ViewOrder order = {0};
+    *out = (ViewBytes){0};
+    Status status = view_order(&view, view.steps, &order, err);
+    if (status == STATUS_OK) status = view_put_head(&view, &order, out, err);
+    for (size_t s = 0; s <= view.steps && status == STATUS_OK; s++)
+        status = view_put_step(s == 0 ? now->positions : file->positions + (s - 1) * 3 * now->N, &order, s, out, err);
+    view_order_free(&order);
+    if (status == STATUS_OK) return status;
+    free(out->data);
+    *out = (ViewBytes){0};
+    return status;
 }

@@ -16,10 +16,9 @@
 enum { VIEW_PARTICLES_MAX = 262144 };
 #define VIEW_BYTES_MAX ((size_t)1 << 28) // of all steps of a scene
 
-// Points into a rollout or scene. All but positions may be NULL.
+// Points into a rollout or scene, without positions. All may be NULL.
 typedef struct ViewScene {
     size_t count, steps;
-    const float *const *positions; // (steps+1) of (count,3) metres
     const uint8_t *colour;         // (count,3)
     const float *radius;           // (count) metres
     const uint16_t *labels;        // (count)
@@ -50,10 +49,7 @@ void view_order_free(ViewOrder *order); // accepts {0}
 // Appends the head, or a step. The caller frees out->data.
 Status view_put_head(const ViewScene *scene, const ViewOrder *order, ViewBytes *out, Error *err);
 Status view_put_step(const float *positions, const ViewOrder *order, size_t step, ViewBytes *out, Error *err);
-// The head and all steps.
-Status view_put_scene(const ViewScene *scene, ViewBytes *out, Error *err);
-
-// A rollout file as a scene; free(*positions) when it is no longer needed.
-Status view_of_file(const RolloutFile *file, const float ***positions, ViewScene *out, Error *err);
+// A rollout file: the head and all steps.
+Status view_file_bytes(const RolloutFile *file, ViewBytes *out, Error *err);
 
 #endif

@@ -2,7 +2,7 @@
 # A page of synthetic moving pictures in headless Chromium; then pages with planted errors, which the check must find.
 . "$VPD_SOURCE/tests/cli/common"
 check() { bash "$VPD_SOURCE/tests/cli/page_check" "$@"; }
-drawer=$(dirname "$VPD")/tests/infer_page_test
+drawer=$(dirname "$VPD")/tests/view_page_test
 [ -x "$drawer" ] || skip "$drawer is not built"
 
 "$drawer" --draw "$folder/page.html" || fail "the page was not written"

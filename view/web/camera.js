@@ -74,7 +74,7 @@ export class Camera {
 }
 
 // Pointers on an element: drag turns, right or middle button or two fingers move, wheel and pinch zoom. `hooks`:
-// changed(), clicked(x, y), and begin(x, y, event), which may take a drag over by returning {move(x, y, event), end()}.
+// changed(), zooms(), clicked(x, y), and begin(x, y, event), which may take a drag over by returning {move(x, y, event), end()}.
 export function control(element, camera, hooks) {
   const pointers = new Map();
   let travelled = 0, taken = null;
@@ -123,6 +123,7 @@ export function control(element, camera, hooks) {
   element.addEventListener('pointercancel', release);
   element.addEventListener('contextmenu', event => event.preventDefault());
   element.addEventListener('wheel', event => {
+    if (!hooks.zooms()) return; // the page scrolls
     event.preventDefault();
     camera.zoom(Math.exp(clamp(event.deltaY, -120, 120) * 0.0015));
     hooks.changed();

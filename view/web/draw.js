@@ -26,7 +26,7 @@ void main() {
   vec2 d = gl_PointCoord * 2.0 - 1.0;
   float r = dot(d, d);
   if (r > 1.0) discard;
-  float light = 0.70 + 0.34 * sqrt(1.0 - r) - 0.10 * (d.x + d.y);
+  float light = 0.76 + 0.27 * sqrt(1.0 - r) - 0.07 * (d.x + d.y);
   vec3 c = v_colour.rgb * light;
   if (v_colour.a > 0.5) c = mix(c, vec3(1.0, 0.72, 0.10), r > 0.55 ? 0.85 : 0.35);
   colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
@@ -83,8 +83,9 @@ export function colours(scene, mode, step, selected) {
   for (let i = 0; i < scene.shown; i++) {
     if (mode === 'label' && scene.label[i]) out.set(object_colour(scene.label[i]), 4 * i);
     if (mode === 'body' && scene.body[i]) out.set(object_colour(scene.body[i] + 3), 4 * i);
-    if (mode === 'speed') out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
-    else if (mode !== 'rgb' && !(mode === 'label' ? scene.label[i] : scene.body[i])) {
+    if (mode === 'speed' && i < scene.movers)
+      out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
+    else if (mode !== 'rgb' && !(mode === 'label' ? scene.label[i] : mode === 'body' && scene.body[i])) {
       const grey = 70 + 0.42 * (0.3 * out[4 * i] + 0.6 * out[4 * i + 1] + 0.1 * out[4 * i + 2]);
       out.fill(grey, 4 * i, 4 * i + 3);
     }
@@ -177,7 +178,7 @@ export class Painter {
     this.draw_range(scene, store, step, 0, scene.movers);
     for (const ghost of shown.ghosts || []) {
       gl.uniform4fv(splats.u_tint, ghost.tint);
-      this.radius = scene.radius * size * 0.35;
+      this.radius = scene.radius * size * 0.3;
       this.draw_range(scene, store, ghost.step, 0, scene.movers);
     }
   }

@@ -1,37 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the viewers of the page: one with data from the server, or some with data inside the page.
-import { from_base64, read_scene } from './scene.js';
+import { read_scene, unpack } from './scene.js';
 import { fetch_facts, fetch_scene } from './server.js';
 import { Viewer } from './viewer.js';
 
-async function open_live(viewer) {
-  if (location.search) history.replaceState(null, '', '/'); // the token
-  const facts = await fetch_facts();
-  for (let id = 0; id < facts.scenes.length; id++) {
-    const scene = await fetch_scene(id);
-    viewer.add_scene(scene, facts.scenes.length > 1 ? `${id + 1}: ${scene.title}` : 'original', id);
+const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+async function open_live(root) {
+  const viewer = root.viewer = new Viewer(root, { live: true }); // the property is for tests
+  try {
+    if (location.search) history.replaceState(null, '', '/'); // the token
+    const facts = await fetch_facts();
+    for (let id = 0; id < facts.scenes.length; id++) {
+      const scene = await fetch_scene(id);
+      viewer.add_scene(scene, facts.scenes.length > 1 ? `${id + 1}: ${scene.title}` : 'original', id);
+    }
+    document.title = `${facts.title.split('/').at(-1)} - vpd view`;
+    if (!facts.simulates) viewer.only_look(`This can be looked at, but not simulated: ${facts.why}.`);
+    if (!still) viewer.play(true);
+    viewer.watch();
+  } catch (error) {
+    viewer.fail(error.message);
   }
-  document.title = `${facts.title.split('/').at(-1)} - vpd view`;
-  if (!facts.simulates) {
-    viewer.live = false;
-    viewer.root.classList.add('still');
-    viewer.say(`This can be looked at, but not simulated: ${facts.why}.`);
-  }
-  viewer.watch();
 }
 
-for (const root of document.querySelectorAll('.viewer')) {
-  const live = 'server' in root.dataset, viewer = new Viewer(root, { live });
-  root.viewer = viewer; // for tests
-  root.addEventListener('themed', () => viewer.changed());
-  const open = async () => {
-    if (live) return open_live(viewer);
-    const data = [...root.parentElement.querySelectorAll('script[type="application/octet-stream"]')];
-    for (const each of data) viewer.add_scene(read_scene(from_base64(each.textContent)), each.dataset.name);
-  };
-  open().then(() => { if (!matchMedia('(prefers-reduced-motion: reduce)').matches) viewer.play(true); },
-    error => {
-      root.dataset.failed = '';
-      viewer.say(error.message, 'bad');
-    });
+// Data in scripts behind the viewer; the first two scenes are shown at first.
+async function open_inside(root) {
+  const viewer = root.viewer = new Viewer(root, { live: false });
+  const data = [...root.parentElement.querySelectorAll('script[type="application/octet-stream"]')];
+  try {
+    for (const each of data) {
+      const scene = read_scene(await unpack(each.textContent));
+      viewer.add_scene(scene, each.dataset.name).shown = viewer.scenes.length < 3;
+    }
+    viewer.list_scenes();
+    if (!still) viewer.play(true);
+  } catch (error) {
+    viewer.fail(error.message);
+  }
 }
+
+function watch_inside(root) {
+  new IntersectionObserver(seen => {
+    const visible = seen.at(-1).isIntersecting;
+    if (visible && !root.viewer) open_inside(root);
+    root.viewer?.in_view(visible);
+  }).observe(root);
+}
+
+for (const root of document.querySelectorAll('.viewer'))
+  if ('server' in root.dataset) open_live(root);
+  else watch_inside(root);

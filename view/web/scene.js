@@ -92,8 +92,9 @@ export function read_scene(buffer, offset = 0) {
   return scene;
 }
 
-export function from_base64(text) {
+// Deflated bytes as base64.
+export async function unpack(text) {
   const binary = atob(text.trim()), bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes.buffer;
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
 }

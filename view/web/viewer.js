@@ -20,6 +20,7 @@ export class Viewer {
     this.live = live; // whether there is a server
     root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
     root.classList.toggle('still', !live);
+    if (!live) this.find('.hint').remove();
     this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, ghosts: false,
       beside: true, steps: 20, grow: 'body', view: '' };
     this.scenes = []; // {scene, shown, name, id}
@@ -178,7 +179,8 @@ export class Viewer {
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
     if (lines.length) painter.draw_lines(lines, matrix);
     if (settings.grid) this.mark_axes(box, matrix);
-    if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: (box[0] + 0.5 * box[2]), y: box[1], caption: true });
+    if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: box[0] + 0.5 * box[2],
+        y: box[1] + box[3] - 0.001, caption: true });
   }
 
   rgb(text) { return (text.trim().match(/[\da-f]{2}/gi) || ['80', '80', '80']).map(hex => parseInt(hex, 16) / 255); }
@@ -227,7 +229,7 @@ export class Viewer {
       if (!inside) return;
       span.textContent = mark.text;
       span.className = mark.caption ? 'caption' : '';
-      span.style.transform = `translate(${mark.x * w}px, ${mark.y * h}px)`;
+      span.style.transform = `translate(${mark.x * w}px, ${mark.y * h}px)${mark.caption ? ' translate(-50%, -150%)' : ''}`;
     });
     const per_metre = this.pixels([0, 0, 1, 1], h) / this.camera.distance;
     const nice = [1, 2, 5].flatMap(d => [-3, -2, -1, 0, 1, 2].map(e => d * 10 ** e)).sort((a, b) => a - b);
@@ -237,6 +239,12 @@ export class Viewer {
     const speed = this.settings.colour === 'speed', front = this.front();
     this.find('.legend').hidden = !speed;
     if (speed && front) this.find('.legend span').textContent = `0 to ${front.scene.speed_max.toFixed(1)} m/s`;
+  }
+
+  // In a page: stands still while it cannot be seen.
+  in_view(seen) {
+    this.away = !seen;
+    if (seen && this.playing) this.play(true);
   }
 
   // ---- time
@@ -268,7 +276,7 @@ export class Viewer {
     this.clock = this.settings.step >= this.last() ? 0 : this.settings.step * dt;
     let before = performance.now();
     const tick = now => {
-      if (!this.playing) return;
+      if (!this.playing || this.away) return;
       this.clock += Math.min(0.25, (now - before) / 1000) * this.settings.rate;
       before = now;
       const end = this.last() * dt;
@@ -285,19 +293,24 @@ export class Viewer {
 
   // ---- selection
 
+  pane_at(x, y) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas');
+    return this.panes().find(({ box }) => x >= box[0] * w && x < (box[0] + box[2]) * w && y >= box[1] * h && y < (box[1] + box[3]) * h);
+  }
+
   // The particle in front at a point of the canvas.
   pick(x, y) {
-    const canvas = this.find('canvas'), w = canvas.clientWidth, h = canvas.clientHeight;
-    const pane = this.panes().find(({ box }) => x >= box[0] * w && x < (box[0] + box[2]) * w && y >= box[1] * h && y < (box[1] + box[3]) * h);
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), pane = this.pane_at(x, y);
     if (!pane) return null;
     const { box, entries } = pane, matrix = this.camera.matrix(this.aspect(box)), pixels = this.pixels(box, h);
+    const left = box[0] * w, top = box[1] * h, wide = box[2] * w, high = box[3] * h;
     let best = null, depth = Infinity;
     for (const entry of entries) {
       const { scene } = entry, step = Math.min(this.settings.step, scene.last);
       for (let i = 0; i < scene.shown; i++) {
         const q = transform(matrix, scene.position(i, step));
         if (!(q[3] > 0) || q[3] >= depth) continue;
-        const px = (box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3])) * w, py = (box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3])) * h;
+        const px = left + wide * (0.5 + 0.5 * q[0] / q[3]), py = top + high * (0.5 - 0.5 * q[1] / q[3]);
         const radius = Math.max(2, pixels * scene.radius * scene.radii[i] / 65535 * 0.5 * this.settings.size / q[3]);
         if (Math.hypot(px - x, py - y) <= radius) {
           best = { entry, particle: i };
@@ -364,11 +377,12 @@ export class Viewer {
     const what = this.held;
     if (!this.live || !this.selection || !what) return null;
     const canvas = this.find('canvas'), start = this.middle();
-    const grip = this.ray_place(x, y, start, event.shiftKey);
+    const pane = this.pane_at(x, y), grip = pane && this.ray_place(pane.box, x, y, start, event.shiftKey);
+    if (!grip) return null;
     return {
       move: (mx, my, moved) => {
-        const at = this.ray_place(mx, my, start, moved.shiftKey);
-        if (at && grip) this.arrow = { from: start, to: add(start, subtract(at, grip)) };
+        const at = this.ray_place(pane.box, mx, my, start, moved.shiftKey);
+        if (at) this.arrow = { from: start, to: add(start, subtract(at, grip)) };
         canvas.style.cursor = 'grabbing';
       },
       end: done => {
@@ -381,9 +395,10 @@ export class Viewer {
     };
   }
 
-  ray_place(x, y, through, upright) {
-    const canvas = this.find('canvas'), aspect = this.aspect([0, 0, 1, 1]), eye = this.camera.eye();
-    const ray = this.camera.ray(2 * x / canvas.clientWidth - 1, 1 - 2 * y / canvas.clientHeight, aspect);
+  // Where a point of the canvas lies on the plane through a place: level, or upright and facing the eye.
+  ray_place(box, x, y, through, upright) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), eye = this.camera.eye();
+    const ray = this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], this.aspect(box));
     const back = this.camera.basis().back, normal = upright ? [back[0], back[1], 0] : [0, 0, 1], slope = dot(ray, normal);
     if (Math.abs(slope) < 1e-6) return null;
     const at = add(eye, scale(ray, dot(subtract(through, eye), normal) / slope));
@@ -508,6 +523,18 @@ export class Viewer {
     box.hidden = !text;
   }
 
+  only_look(why) {
+    this.live = false;
+    this.root.classList.add('still');
+    this.say(why);
+  }
+
+  fail(why) {
+    this.root.dataset.failed = '';
+    this.find('canvas').removeAttribute('aria-busy');
+    this.say(why, 'bad');
+  }
+
   lost(why) {
     this.root.dataset.lost = '';
     this.say(`The connection is lost: ${why} What is shown stays.`, 'bad');
@@ -533,6 +560,7 @@ export class Viewer {
     control(canvas, this.camera, {
       changed: () => this.changed(),
       begin: (x, y, event) => this.begin_drag(x, y, event),
+      zooms: () => this.live || document.activeElement === canvas,
       clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
     });
     new ResizeObserver(() => this.changed()).observe(canvas);
@@ -556,6 +584,7 @@ export class Viewer {
     });
     canvas.addEventListener('pointerdown', () => { if (this.held) this.dragged = true; });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
+    new MutationObserver(() => this.changed()).observe(document.documentElement, { attributeFilter: ['data-theme'] });
   }
 
   set(input) {
@@ -620,8 +649,6 @@ export class Viewer {
     const page = document.documentElement;
     const dark = page.dataset.theme ? page.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
     page.dataset.theme = dark ? 'light' : 'dark';
-    for (const viewer of document.querySelectorAll('.viewer')) viewer.dispatchEvent(new Event('themed'));
-    this.changed();
   }
 
   save() {

@@ -2,11 +2,12 @@
 // One self-contained HTML page that needs no other file and no network. Calls append in reading order. The first
 // failure is kept, and page_finish returns it. All text is escaped; none is taken as HTML.
 //   page_create; { page_section; page_text | page_moving | page_plots | page_table | page_command .. } ..; page_finish
-#ifndef VPD_INFER_PAGE_H
-#define VPD_INFER_PAGE_H
+#ifndef VPD_VIEW_PAGE_H
+#define VPD_VIEW_PAGE_H
 
 #include "base/error.h"
 #include "base/plot.h"
+#include "view/scene.h"
 
 #include <stdint.h>
 
@@ -30,6 +31,13 @@ void page_figures(Page *page, const PageFigure *figures, int count);
 void page_table(Page *page, const char *caption, const char *const *cells, int rows, int columns);
 
 void page_plots(Page *page, const Plot *plots, int count, const char *caption); // side by side if there is room
+
+// Particles to turn and play, of one scene or several side by side; the bytes are those of view_file_bytes.
+typedef struct PageScene {
+    const char *name;
+    ViewBytes bytes;
+} PageScene;
+void page_viewer(Page *page, const PageScene *scenes, int count, const char *caption);
 
 // Synchronised films with play, pause and a slider: rows such as truth and prediction, columns such as views.
 typedef struct PageMoving {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures on the page: plots and films.
-#include "infer/page.h"
+#include "view/page.h"
 
 #include "base/image.h"
-#include "infer/page_parts.h"
+#include "view/page_parts.h"
+#include "view/web.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { SHEET_SIDE_MAX = 8192 }; // mobile browsers decode no larger pictures
 
@@ -34,6 +36,31 @@ void page_plots(Page *page, const Plot *plots, int count, const char *caption) {
     fputs("<figure><div class=\"plots\">\n", page->body);
     for (int i = 0; i < count; i++) plot_write_svg(plots + i, false, page->body);
     fputs("</div>\n", page->body);
+    put_caption(page, caption);
+    fputs("</figure>\n", page->body);
+}
+
+// ---- particles
+
+// Deflated, as base64.
+static void put_deflated(Page *page, const ViewBytes *bytes) {
+    uLongf size = compressBound(bytes->size);
+    unsigned char *small = malloc(size);
+    if (small && compress2(small, &size, bytes->data, bytes->size, Z_BEST_COMPRESSION) == Z_OK)
+        page_put_base64(page->body, small, size);
+    else page_fail(page, STATUS_FAILED, "out of memory for particles on the page");
+    free(small);
+}
+
+void page_viewer(Page *page, const PageScene *scenes, int count, const char *caption) {
+    fputs("<figure class=\"embedded\"><div class=\"viewer\"></div>\n", page->body);
+    for (int i = 0; i < count; i++) {
+        fputs("<script type=\"application/octet-stream\" data-name=\"", page->body);
+        page_put_escaped(page->body, scenes[i].name);
+        fputs("\">", page->body);
+        put_deflated(page, &scenes[i].bytes);
+        fputs("</script>\n", page->body);
+    }
     put_caption(page, caption);
     fputs("</figure>\n", page->body);
 }

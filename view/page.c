@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page around its sections (infer/page/): text, tables and commands.
-#include "infer/page.h"
+// The page around its sections (view/web/page.html): text, tables and commands.
+#include "view/page.h"
 
 #include "base/check.h"
 #include "base/file.h"
 #include "base/version.h"
-#include "infer/page_parts.h"
+#include "view/page_parts.h"
+#include "view/web.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +194,7 @@ static void put_contents(FILE *out, const char *text) {
     if (*text) fprintf(out, "<nav aria-label=\"Contents\"><ul>\n%s</ul></nav>\n", text);
 }
 
-// Writes infer/page/page.html with each {{name}} replaced.
+// Writes view/web/page.html with each {{name}} replaced.
 static void put_page(const Page *page, FILE *out) {
     const struct {
         const char *name, *text;
@@ -203,7 +204,9 @@ static void put_page(const Page *page, FILE *out) {
         {"{{subtitle}}", page->subtitle, put_subtitle},
         {"{{contents}}", page->sections > 1 ? page->list_text : "", put_contents},
         {"{{body}}", page->body_text, put_html},
+        {"{{viewer_style}}", VIEWER_CSS, put_html},
         {"{{style}}", PAGE_CSS, put_html},
+        {"{{viewer}}", VIEWER_JS, put_html},
         {"{{script}}", PAGE_JS, put_html},
         {"{{version}}", version_number(), page_put_escaped},
         {"{{commit}}", version_commit(), page_put_escaped},

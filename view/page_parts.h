@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by page*.c alone.
-#ifndef VPD_INFER_PAGE_PARTS_H
-#define VPD_INFER_PAGE_PARTS_H
+#ifndef VPD_VIEW_PAGE_PARTS_H
+#define VPD_VIEW_PAGE_PARTS_H
 
-#include "infer/page.h"
+#include "view/page.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-// The files of infer/page/, embedded as strings by the build (cmake/embed.cmake).
-extern const char PAGE_HTML[], PAGE_CSS[], PAGE_JS[], CONTROLS_HTML[];
 
 struct Page {
     char *title, *subtitle;
