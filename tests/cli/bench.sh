@@ -20,8 +20,10 @@ expect 0 '"bench":"bodies","windows":64,' "" "$VPD" bench bodies --json --device
 expect 0 '"bench":"neighbours","points":256,"k":16,"ms":' "" "$VPD" bench neighbours --json --device cpu --from 128 --to 256 --repeat 1
 expect 0 '"what":"inference","N":128,' "" "$VPD" bench doubling --json --device cpu --from 64 --to 128 --repeat 1
 [ "$(grep -c '^{"bench":"doubling".*"step_ms":[0-9.]*,.*}$' "$folder/stdout")" = 4 ] || fail "not four objects: $(cat "$folder/stdout")"
+expect 0 '"bench":"raster","method":"soft","precision":"f32"' "" "$VPD" bench raster --json --device cpu --repeat 1
+[ "$(grep -c '^{"bench":"raster".*"backward_ms":[0-9.]*,.*}$' "$folder/stdout")" = 8 ] || fail "not eight objects: $(cat "$folder/stdout")"
 
-expect 2 "" 'expected bodies, step, doubling, frames, neighbours or ops, found "stepp"' "$VPD" bench stepp
+expect 2 "" 'expected bodies, step, doubling, frames, neighbours, ops or raster, found "stepp"' "$VPD" bench stepp
 expect 2 "" '--form' "$VPD" bench step --form open
 expect 2 "" '--to: expected an integer from 64' "$VPD" bench doubling --to 1
 expect 2 "device cpu" 'nowhere.h5' "$VPD" bench step --data nowhere.h5

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Wide of the CPU back end: eight samples of a row.
+#ifndef VPD_RASTER_CPU_LANES_H
+#define VPD_RASTER_CPU_LANES_H
+
+#define RASTER_LANES
+#include "nn/cpu/cpu.h"
+#include "nn/cpu/lanes.h"
+
+typedef Lanes Wide;
+typedef LaneMask WideMask;
+static inline Wide wide_all(real x) { return lanes_all(x); }
+static inline Wide wide_select(WideMask mask, Wide yes, Wide no) { return lanes_select(mask, yes, no); }
+static inline Wide wide_min(Wide a, Wide b) { return lanes_min(a, b); }
+static inline Wide wide_max(Wide a, Wide b) { return lanes_max(a, b); }
+
+#ifdef VPD_DOUBLE
+enum { EXP_TERMS = 13, EXP_SHIFT = 52, EXP_BIAS = 1023 };
+#define EXP_LEAST (-700.0)
+#define EXP_MAGIC 6755399441055744.0 // 1.5 * 2^52: leaves no bits for a fraction
+#define EXP_LN2_HIGH 0x1.62e42fefa38p-1
+#define EXP_LN2_LOW 0x1.ef35793c7673p-45
+#else
+enum { EXP_TERMS = 6, EXP_SHIFT = 23, EXP_BIAS = 127 };
+#define EXP_LEAST (-87.0f)
+#define EXP_MAGIC 12582912.0f // 1.5 * 2^23
+#define EXP_LN2_HIGH 0.693359375f
+#define EXP_LN2_LOW (-2.12194440e-4f)
+#endif
+
+// exp(x) for x up to 80, 0 or next to it below EXP_LEAST: 2^n p(f), x = n ln 2 + f; p is the Taylor polynomial.
+static inline Wide wide_exp(Wide x) {
+    static const real term[] = {1,
+                                1,
+                                (real)(1.0 / 2),
+                                (real)(1.0 / 6),
+                                (real)(1.0 / 24),
+                                (real)(1.0 / 120),
+                                (real)(1.0 / 720),
+                                (real)(1.0 / 5040),
+                                (real)(1.0 / 40320),
+                                (real)(1.0 / 362880),
+                                (real)(1.0 / 3628800),
+                                (real)(1.0 / 39916800),
+                                (real)(1.0 / 479001600),
+                                (real)(1.0 / 6227020800)};
+    x = lanes_max(x, lanes_all((real)EXP_LEAST));
+    Wide shifted = x * (real)1.4426950408889634 + (real)EXP_MAGIC, n = shifted - (real)EXP_MAGIC;
+    Wide f = (x - n * (real)EXP_LN2_HIGH) - n * (real)EXP_LN2_LOW, p = lanes_all(term[EXP_TERMS]);
+    for (int i = EXP_TERMS - 1; i >= 0; i--) p = p * f + term[i];
+    LaneMask bits = ((LaneMask)shifted << EXP_SHIFT) + ((LaneBits)EXP_BIAS << EXP_SHIFT);
+    return p * (Wide)bits;
+}
+
+static inline real lanes_sum(Wide a) { return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7])); }
+
+// Lanes below `count`.
+static inline WideMask lanes_first(int count) {
+    LaneBits n = (LaneBits)count;
+    return (LaneMask){0, 1, 2, 3, 4, 5, 6, 7} < (LaneMask){n, n, n, n, n, n, n, n};
+}
+
+static inline bool lanes_any(WideMask mask) {
+    LaneBits any = 0;
+    for (int i = 0; i < LANES; i++) any |= mask[i];
+    return any != 0;
+}
+
+// Centres of the samples from `column` on.
+static inline Wide lanes_x(const double step, int W, int column) {
+    const Wide count = {0, 1, 2, 3, 4, 5, 6, 7};
+    return count * (real)step + (real)(step * (column + 0.5 - 0.5 * W));
+}
+
+// A tile's row has room for a vector that begins at its last sample.
+enum { TILE_ROW = 16 + LANES, TILE_SIZE = 16 * TILE_ROW };
+
+#endif
