@@ -36,7 +36,11 @@ uniform mat4 u_matrix;
 in vec3 a_place;
 in vec4 a_colour;
 out vec4 v_colour;
-void main() { gl_Position = u_matrix * vec4(a_place, 1.0); v_colour = a_colour; }`;
+void main() {
+  gl_Position = u_matrix * vec4(a_place, 1.0);
+  gl_PointSize = 5.0;
+  v_colour = a_colour;
+}`;
 const LINE_PIXELS = `#version 300 es
 precision mediump float;
 in vec4 v_colour;
@@ -161,7 +165,7 @@ export class Painter {
     gl.drawArrays(gl.POINTS, 0, Math.ceil((end - first) / every));
   }
 
-  // shown: {scene, step, colours, key, tint, ghosts}; the colours are sent when their key has changed.
+  // shown: {scene, step, colours, key, tint}; the colours are sent when their key has changed.
   draw_particles(shown, matrix, pixels, size) {
     const { gl, splats } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
     gl.useProgram(splats.program);
@@ -176,27 +180,24 @@ export class Painter {
     gl.uniform4fv(splats.u_tint, shown.tint || [0, 0, 0, 0]);
     this.draw_range(scene, store, 0, scene.movers, scene.shown);
     this.draw_range(scene, store, step, 0, scene.movers);
-    for (const ghost of shown.ghosts || []) {
-      gl.uniform4fv(splats.u_tint, ghost.tint);
-      this.radius = scene.radius * size * 0.3;
-      this.draw_range(scene, store, ghost.step, 0, scene.movers);
-    }
   }
 
-  // segments: numbers x, y, z, r, g, b, a for each end.
-  draw_lines(segments, matrix) {
+  // ends: numbers x, y, z, r, g, b, a for each end of a line; or dots, in front of all.
+  draw_lines(ends, matrix, dots = false) {
     const { gl, lines } = this;
     gl.useProgram(lines.program);
     gl.uniformMatrix4fv(lines.u_matrix, false, matrix);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.line_buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(segments), gl.DYNAMIC_DRAW);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(ends), gl.DYNAMIC_DRAW);
     for (const [at, size, offset] of [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]]) {
       gl.enableVertexAttribArray(at);
       gl.vertexAttribPointer(at, size, gl.FLOAT, false, 28, offset);
     }
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    gl.drawArrays(gl.LINES, 0, segments.length / 7);
+    if (dots) gl.disable(gl.DEPTH_TEST);
+    gl.drawArrays(dots ? gl.POINTS : gl.LINES, 0, ends.length / 7);
+    gl.enable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
   }
 
@@ -258,6 +259,16 @@ export function frustum_lines(scene, depth, colour) {
       segment(out, corner, corners[(k + 1) % 4], colour);
     });
   }
+  return out;
+}
+
+// A dot for the middle of each body at each step, brighter the later.
+export function trail_dots(scene, step) {
+  const out = [];
+  scene.trails().forEach((trail, body) => trail.forEach((place, s) => {
+    const later = s > step ? 0.45 : 1;
+    out.push(...place, ...object_colour(body + 4).map(c => c / 255), later);
+  }));
   return out;
 }
 

@@ -46,7 +46,7 @@ export const MARKUP = `
     <div class="checks">
       <label class="check"><input type="checkbox" data-set="grid" checked> grid and axes</label>
       <label class="check"><input type="checkbox" data-set="frusta"> cameras</label>
-      <label class="check"><input type="checkbox" data-set="ghosts"> trails</label>
+      <label class="check"><input type="checkbox" data-set="trails"> trails</label>
     </div>
   </section>
   <section class="selected"><h3>Selected</h3>

@@ -51,6 +51,19 @@ export class Scene {
     return { centre: sum, low, high };
   }
 
+  // For each body the middle of some of its particles at each step.
+  trails() {
+    if (this.trail_map?.steps === this.last) return this.trail_map;
+    const of = new Map();
+    for (let i = 0; i < this.movers; i++) {
+      const list = of.get(this.body[i] - 1) || [];
+      if (list.length < 64) of.set(this.body[i] - 1, [...list, i]);
+    }
+    this.trail_map = new Map([...of].map(([body, some]) => [body, this.steps.map((_, s) => this.extent(some, s).centre)]));
+    this.trail_map.steps = this.last;
+    return this.trail_map;
+  }
+
   // Reads a step behind the ones that are there; returns where the next one begins.
   read_step(buffer, offset) {
     const n = this.steps.length === 0 ? this.shown : this.movers;

@@ -2,7 +2,7 @@
 // One viewer in an element of a page: scenes, time, selection, edits. With a server it edits and simulates too.
 import { add, dot, scale, subtract, transform } from './math.js';
 import { Camera, control } from './camera.js';
-import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines } from './draw.js';
+import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { Edits, vector } from './edits.js';
 import { MARKUP } from './markup.js';
 import { fetch_facts, file_address, run_job, run_on } from './server.js';
@@ -21,7 +21,7 @@ export class Viewer {
     root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
     root.classList.toggle('still', !live);
     if (!live) this.find('.hint').remove();
-    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, ghosts: false,
+    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false,
       beside: true, steps: 20, grow: 'body', view: '' };
     this.scenes = []; // {scene, shown, name, id}
     this.camera = new Camera();
@@ -161,7 +161,7 @@ export class Viewer {
       this.rest = setTimeout(() => {
         this.resting = true;
         this.changed();
-      }, STILL);
+      }, Math.max(STILL, 3 * this.frame));
     return resting ? 1 : this.coarse;
   }
 
@@ -178,6 +178,7 @@ export class Viewer {
     if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
     if (lines.length) painter.draw_lines(lines, matrix);
+    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, true);
     if (settings.grid) this.mark_axes(box, matrix);
     if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: box[0] + 0.5 * box[2],
         y: box[1] + box[3] - 0.001, caption: true });
@@ -188,11 +189,7 @@ export class Viewer {
   particles(entry, k) {
     const { scene } = entry, step = Math.min(this.settings.step, scene.last), mode = this.settings.colour;
     const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
-    const ghosts = [];
-    if (this.settings.ghosts)
-      for (let s = 0; s <= scene.last; s += Math.max(1, Math.ceil(scene.last / 8)))
-        if (s !== step) ghosts.push({ step: s, tint: [0.55, 0.65, 0.8, 0.75 - 0.35 * s / (scene.last + 1)] });
-    return { scene, step, ghosts, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
+    return { scene, step, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
       key: `${mode} ${mode === 'speed' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
       colours: () => colours(scene, mode, step, chosen) };
   }
