@@ -2,6 +2,7 @@
 #include "view/live.h"
 
 #include "base/file.h"
+#include "base/image.h"
 #include "base/json.h"
 #include "base/version.h"
 
@@ -272,6 +273,37 @@ Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err)
     *out = (ViewBytes){0};
     pthread_mutex_lock(&live->lock);
     Status status = live->result.id == id && id > 0 ? put_result(&live->result, from, out, err) : stale(err, id);
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+static Status draw(const vpd_scene *scene, const LivePicture *picture, ViewBytes *out, Error *err) {
+    int H = picture->view.H, W = picture->view.W;
+    uint8_t *rgb = malloc((size_t)H * (size_t)W * 3);
+    vpd_picture parts = {.struct_size = sizeof parts, .rgb = rgb};
+    const Image image = {H, W, 3, PIXEL_U8, rgb};
+    vpd_error e = {0};
+    if (!rgb) return no_memory(err);
+    Status status = api_status(vpd_scene_render(scene, picture->step, &picture->view, &parts, &e), &e, err);
+    if (status == STATUS_OK) status = image_encode_png(&image, &out->data, &out->size, err);
+    free(rgb);
+    return status;
+}
+
+Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Error *err) {
+    const vpd_view *view = &picture->view;
+    *out = (ViewBytes){0};
+    if (!live->model) return error_set(err, STATUS_BAD_INPUT, "%s", live->why);
+    if (picture->scene >= live->count || view->H < 1 || view->W < 1 || view->H > LIVE_PICTURE_SIDE ||
+        view->W > LIVE_PICTURE_SIDE)
+        return error_set(err, STATUS_BAD_INPUT, "a picture: expected one of %d scenes, and sides of 1 to %d pixels",
+                         live->count, LIVE_PICTURE_SIDE);
+    pthread_mutex_lock(&live->lock);
+    const Result *r = &live->result;
+    bool there = picture->scene >= 0 || (r->id == picture->id && r->parts > 0 && !r->working);
+    Status status = there ? draw(picture->scene >= 0 ? live->sources[picture->scene].scene : live->scene, picture, out,
+                                 err)
+                          : stale(err, picture->id);
     pthread_mutex_unlock(&live->lock);
     return status;
 }

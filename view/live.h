@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "view/scene.h"
 
-enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000 };
+enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000, LIVE_PICTURE_SIDE = 640 };
 
 typedef struct Live Live;
 
@@ -44,6 +44,15 @@ Status live_more(Live *live, long id, size_t steps, Error *err);
 // What there is of the result beyond its first `from` parts (the head and step 0 are the first part, each step is
 // one): u32 bytes of JSON {"id", "state", "parts", "error"}, the JSON, and the parts.
 Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err);
+// What the model draws of a scene, or with `scene` -1 of the finished result `id`, as PNG. `view` is at most
+// LIVE_PICTURE_SIDE wide and high.
+typedef struct LivePicture {
+    int scene;
+    long id;
+    size_t step;
+    vpd_view view;
+} LivePicture;
+Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Error *err);
 // The result as a rollout file.
 Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err);
 

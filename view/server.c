@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -180,6 +181,49 @@ static enum MHD_Result send_result(Server *server, struct MHD_Connection *connec
     return send_binary(connection, status, bytes.data, bytes.size, &err);
 }
 
+// `count` numbers with commas between.
+static bool numbers_argument(struct MHD_Connection *connection, const char *name, double *out, int count) {
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+    char *end = NULL;
+    for (int i = 0; text && i < count; i++) {
+        out[i] = strtod(text, &end);
+        bool good = end != text && isfinite(out[i]) && *end == (i + 1 < count ? ',' : 0);
+        text = good ? end + 1 : NULL;
+    }
+    return text != NULL;
+}
+
+static bool read_picture(struct MHD_Connection *connection, LivePicture *out) {
+    long scene = -1, step, width, height;
+    double focal;
+    bool of_scene = number_argument(connection, "scene", &scene);
+    bool good = (of_scene || number_argument(connection, "result", &out->id)) &&
+                number_argument(connection, "step", &step) && number_argument(connection, "width", &width) &&
+                number_argument(connection, "height", &height) && width <= LIVE_PICTURE_SIDE &&
+                height <= LIVE_PICTURE_SIDE && numbers_argument(connection, "focal", &focal, 1) &&
+                numbers_argument(connection, "pose", out->view.world_from_camera, 16);
+    if (!good) return false;
+    out->scene = of_scene ? (int)(scene < LIVE_SCENES_MAX ? scene : LIVE_SCENES_MAX) : -1;
+    out->step = (size_t)step;
+    out->view.struct_size = sizeof out->view;
+    out->view.W = (int)width;
+    out->view.H = (int)height;
+    const double K[9] = {focal, 0, (double)width / 2, 0, focal, (double)height / 2, 0, 0, 1};
+    memcpy(out->view.intrinsics, K, sizeof K);
+    return true;
+}
+
+static enum MHD_Result send_picture(Server *server, struct MHD_Connection *connection) {
+    LivePicture picture = {0};
+    ViewBytes bytes = {0};
+    Error err = {0};
+    if (!read_picture(connection, &picture))
+        return refuse(connection, 400, "expected ?scene or result, step, width, height, focal and pose");
+    Status status = live_picture(server->live, &picture, &bytes, &err);
+    if (status != STATUS_OK) return send_error(connection, status, &err);
+    return send_bytes(connection, 200, "image/png", bytes.data, bytes.size, MHD_RESPMEM_MUST_FREE, NULL);
+}
+
 static enum MHD_Result send_file(Server *server, struct MHD_Connection *connection) {
     long id = 0;
     char *bytes = NULL;
@@ -235,6 +279,7 @@ static enum MHD_Result get(Server *server, struct MHD_Connection *connection, co
     if (!strcmp(path, "/api/facts")) return send_facts(server, connection);
     if (!strcmp(path, "/api/scene")) return send_scene(server, connection);
     if (!strcmp(path, "/api/result")) return send_result(server, connection);
+    if (!strcmp(path, "/api/picture")) return send_picture(server, connection);
     if (!strcmp(path, "/api/rollout.h5")) return send_file(server, connection);
     return refuse(connection, 404, "there is no such page");
 }

@@ -5,6 +5,8 @@
 //   GET  /api/facts                 live_facts          GET /api/scene?id=I        live_scene
 //   POST /api/jobs                  {"scene", "step", "edits", "steps"} or {"id", "more"}; answers {"id"}
 //   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file
+//   GET  /api/picture?scene=I&..    live_picture; ?result=I for the result; step, width, height, focal in pixels, and
+//                                   pose: 16 numbers with commas between
 // Errors are JSON {"error": "one sentence"}.
 #ifndef VPD_VIEW_SERVER_H
 #define VPD_VIEW_SERVER_H

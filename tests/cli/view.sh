@@ -126,6 +126,19 @@ for which in viewed commands; do expect 0 "*" "*" "$VPD" export -q "$folder/$whi
 [ -s "$folder/viewed.npz" ] && cmp "$folder/viewed.npz" "$folder/commands.npz" || fail "the result is not that of vpd edit and vpd rollout"
 expect 0 "throw" "" "$VPD" edit "$folder/viewed.h5" --show-history
 
+# A picture that the model draws, of the scene and of the result.
+camera="focal=60&pose=1,0,0,0,0,-0.6,0.8,-2,0,-0.8,-0.6,1.8,0,0,0,1"
+for of in scene=0 "result=$id"; do
+  gets 200 "a picture of $of" "GET /api/picture?$of&step=1&width=64&height=48&$camera" "$here" "$cookie"
+  body | head -c 4 | grep -qa PNG || fail "$of: no PNG"
+done
+gets 422 "a picture of no scene" "GET /api/picture?scene=7&step=0&width=64&height=48&$camera" "$here" "$cookie"
+gets 422 "a step that is not there" "GET /api/picture?scene=0&step=9&width=64&height=48&$camera" "$here" "$cookie"
+gets 400 "a huge picture" "GET /api/picture?scene=0&step=0&width=10000&height=10000&$camera" "$here" "$cookie"
+gets 422 "a picture without width" "GET /api/picture?scene=0&step=0&width=0&height=48&$camera" "$here" "$cookie"
+gets 422 "a skewed pose" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
+gets 400 "a pose that is none" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=1,2,nan" "$here" "$cookie"
+
 # A taken port is followed by the next. The rollout's file may go while it is shown.
 first=$viewer first_port=$port
 start second "$seen" --port "$first_port"

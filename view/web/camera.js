@@ -37,6 +37,12 @@ export class Camera {
     return multiply(projection, view);
   }
 
+  // Pose (4,4) row by row, x right, y down, z ahead.
+  pose() {
+    const { back, right, up } = this.basis(), eye = this.eye();
+    return [...[0, 1, 2].flatMap(c => [right[c], -up[c], -back[c], eye[c]]), 0, 0, 0, 1];
+  }
+
   // The direction of the ray through a point of the picture, -1 .. 1 to the right and up.
   ray(x, y, aspect) {
     const { back, right, up } = this.basis(), [sx, sy] = this.spread(aspect);

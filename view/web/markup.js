@@ -10,6 +10,7 @@ const numbers = (name, what) => ['x', 'y', 'z'].map(c =>
 export const MARKUP = `
 <div class="stage">
   <canvas tabindex="0" role="application" aria-label="Particles in 3D. Arrow keys turn the view, plus and minus zoom, question mark lists all keys."></canvas>
+  <div class="pictures"></div>
   <div class="marks" aria-hidden="true"></div>
   <div class="corner"><h2 class="title"></h2><p class="about"></p></div>
   <div class="tools">
@@ -47,6 +48,7 @@ export const MARKUP = `
       <label class="check"><input type="checkbox" data-set="grid" checked> grid and axes</label>
       <label class="check"><input type="checkbox" data-set="frusta"> cameras</label>
       <label class="check"><input type="checkbox" data-set="trails"> trails</label>
+      <label class="check simulates"><input type="checkbox" data-set="picture"> the model's picture at rest</label>
     </div>
   </section>
   <section class="selected"><h3>Selected</h3>

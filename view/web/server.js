@@ -7,7 +7,8 @@ async function ask(path, options) {
   let answer;
   try {
     answer = await fetch(path, options);
-  } catch {
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
     throw Object.assign(new Error('vpd does not answer. Was it ended, or the tunnel closed?'), { lost: true });
   }
   if (answer.ok) return answer;
@@ -20,6 +21,12 @@ async function ask(path, options) {
 export const fetch_facts = async () => (await ask('/api/facts')).json();
 export const fetch_scene = async id => read_scene(await (await ask(`/api/scene?id=${id}`)).arrayBuffer());
 export const file_address = id => `/api/rollout.h5?id=${id}`;
+
+// What the model draws, as an address for an image; `signal` ends the wait.
+export async function fetch_picture(of, signal) {
+  const answer = await ask(`/api/picture?${new URLSearchParams(of)}`, { signal });
+  return URL.createObjectURL(await answer.blob());
+}
 
 const post = async job => (await (await ask('/api/jobs', {
   method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(job) })).json()).id;

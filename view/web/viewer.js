@@ -5,10 +5,11 @@ import { Camera, control } from './camera.js';
 import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { Edits, vector } from './edits.js';
 import { MARKUP } from './markup.js';
-import { fetch_facts, file_address, run_job, run_on } from './server.js';
+import { fetch_facts, fetch_picture, file_address, run_job, run_on } from './server.js';
 
 const END_PAUSE = 0.7; // seconds before a loop begins again
 const PING = 2000; // milliseconds between two looks at whether the server is there
+const PICTURES = [160, 512]; // pixels of the longer side
 const BALL = 0.1; // metres
 const SLOW = 55, QUICK = 22, STILL = 300; // milliseconds of a picture; without a change
 
@@ -21,7 +22,7 @@ export class Viewer {
     root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
     root.classList.toggle('still', !live);
     if (!live) this.find('.hint').remove();
-    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false,
+    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, picture: false,
       beside: true, steps: 20, grow: 'body', view: '' };
     this.scenes = []; // {scene, shown, name, id}
     this.camera = new Camera();
@@ -111,6 +112,11 @@ export class Viewer {
   // ---- drawing
 
   changed() {
+    this.unpaint();
+    this.redraw();
+  }
+
+  redraw() {
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(now => {
@@ -160,9 +166,49 @@ export class Viewer {
     if (!resting && this.coarse < 1)
       this.rest = setTimeout(() => {
         this.resting = true;
-        this.changed();
+        this.redraw();
       }, Math.max(STILL, 3 * this.frame));
     return resting ? 1 : this.coarse;
+  }
+
+  // ---- the model's own picture, while nothing changes
+
+  unpaint() {
+    clearTimeout(this.paint_timer);
+    this.painting?.abort();
+    this.painting = null;
+    for (const img of this.root.querySelectorAll('.pictures img')) {
+      URL.revokeObjectURL(img.src);
+      img.remove();
+    }
+    delete this.root.dataset.painted;
+    if (this.settings.picture && this.live) this.paint_timer = setTimeout(() => this.paint(), 2 * STILL);
+  }
+
+  // Coarse at first, then fine.
+  async paint() {
+    if (this.playing || this.streaming) return;
+    const { signal } = this.painting = new AbortController(), { step } = this.settings;
+    try {
+      for (const side of PICTURES)
+        for (const { box, entries } of this.panes().filter(pane => pane.entries.length)) {
+          const entry = entries.at(-1), aspect = this.aspect(box);
+          const [width, height] = [Math.min(1, aspect), Math.min(1, 1 / aspect)].map(part => Math.max(1, Math.round(side * part)));
+          const of = { ...(entry.result ? { result: this.job } : { scene: entry.id }), step: Math.min(step, entry.scene.last),
+            width, height, focal: width / 2 / this.camera.spread(width / height)[0], pose: this.camera.pose().join() };
+          const img = new Image();
+          img.src = await fetch_picture(of, signal);
+          await img.decode();
+          img.alt = `What the model draws of ${entry.name}`;
+          ['left', 'top', 'width', 'height'].forEach((name, k) => { img.style[name] = `${100 * box[k]}%`; });
+          if (signal.aborted) return URL.revokeObjectURL(img.src);
+          this.find('.pictures').append(img);
+        }
+      this.root.dataset.painted = '';
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else if (error.name !== 'AbortError') this.state(error.message, true);
+    }
   }
 
   draw_pane({ box, entries }) {
@@ -268,7 +314,7 @@ export class Viewer {
     const button = this.find('[data-do="play"]');
     button.setAttribute('aria-label', this.playing ? 'Pause (space)' : 'Play (space)');
     button.querySelector('path').setAttribute('d', this.playing ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M4 2l10 6-10 6z');
-    if (!this.playing) return;
+    if (!this.playing) return this.changed();
     const dt = this.front().scene.time_step || 0.04;
     this.clock = this.settings.step >= this.last() ? 0 : this.settings.step * dt;
     let before = performance.now();
@@ -502,6 +548,7 @@ export class Viewer {
     if (wanted()) {
       this.streaming = false;
       delete this.root.dataset.streaming;
+      this.changed();
     }
   }
 
