@@ -17,6 +17,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vpd.pc DESTINATION ${CMAKE_INSTALL_LIB
 file(GLOB vpd_demo_configs CONFIGURE_DEPENDS demo/*.yaml)
 install(FILES data/mujoco_blocks_sample.h5 data/SOURCE.md data/make_mujoco_scenes.py data/mujoco_objects.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/data)
+file(GLOB vpd_scenes CONFIGURE_DEPENDS scenes/*.yaml)
+install(FILES ${vpd_scenes} DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/scenes)
 install(FILES demo/carried.h5 ${vpd_demo_configs} DESTINATION ${CMAKE_INSTALL_DATADIR}/vpd/demo)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -13,6 +13,11 @@ expect 0 "2 edits, 1 left out" "*" "$VPD" edit "$folder/out.h5" --step 2 --do "m
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$VPD_SOURCE/python VPD_LIBRARY=$build/libvpd.so
 unset OMP_WAIT_POLICY
 expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_vpd.py" "$run" "$data" "$folder/out.h5" "$folder/edited.h5"
+expect 0 "" "OK" "$python" "$VPD_SOURCE/python/test_sim.py"
+if "$python" -c 'import torch' 2>/dev/null; then
+  expect 0 "second time: passed" "" "$python" "$VPD_SOURCE/python/examples/torch_sim.py"
+  grep -q "0.6000 found" "$folder/stdout" || fail "the friction was not found: $(tail -n 1 "$folder/stdout")"
+fi
 
 # Where the library is looked for, and what is said when it is not there.
 expect 1 "" "libvpd.so is not found; set VPD_LIBRARY" env VPD_LIBRARY=/there/is/none "$python" -c 'import vpd'

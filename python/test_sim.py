@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vpd.Sim on the example scenes (tests/cli/python.sh)."""
+import gc
+import pathlib
+import unittest
+
+import numpy as np
+import vpd
+
+SCENES = pathlib.Path(__file__).resolve().parents[1] / "scenes"
+
+
+class Simulator(unittest.TestCase):
+    def open(self, name="ball", **options):
+        return vpd.Sim(SCENES / f"{name}.yaml", **{"precision": "f64", "threads": 1, **options})
+
+    def test_facts(self):
+        sim = self.open(scenes=2)
+        self.assertEqual((sim.scenes, sim.particles, sim.frames, sim.objects), (2, 147, 90, ["ball"]))
+        self.assertLess(sim.time_step, sim.stable_step)
+        mass = sim.values["mass"]
+        self.assertEqual((mass.unit, mass.shape, mass.data.shape, mass.low), ("kg", (2, 147), (2, 147), 0))
+        self.assertEqual(sim.values["force"].shape, (90, 2, 147, 3))
+        self.assertIsNone(sim.values["force"].data)
+        self.assertNotIn("spring.k_e", sim.values)
+        self.assertIn("ball", repr(sim))
+        with self.assertRaises(ValueError):
+            mass.data[0] = 1
+        del sim
+        gc.collect()
+        self.assertGreater(mass.data.sum(), 0)  # the view keeps the memory
+
+    def test_gradient(self):
+        """Random directions, against differences in f64."""
+        sim, rng, h = self.open(), np.random.default_rng(0), 1e-6
+        weight = rng.standard_normal(sim.rollout().position.shape)
+        loss = lambda values: (sim.rollout(values).position * weight).sum()
+        for name in ("mass", "tet.mu", "contact.mu", "gravity", "velocity"):
+            now = sim.values[name].data
+            along = rng.uniform(-1, 1, now.shape) * (now if name != "velocity" else 1)
+            sim.rollout(gradient=True)
+            slope = (sim.adjoint(weight, wrt=[name])[name] * along).sum()
+            difference = (loss({name: now + h * along}) - loss({name: now - h * along})) / (2 * h)
+            self.assertLess(abs(slope - difference) / abs(difference), 1e-5, name)
+        self.assertTrue(1 < sim.growth < 1e6)
+
+    def test_no_copies(self):
+        """The library reads and writes numpy's memory."""
+        sim = self.open("beam")
+        force = np.zeros(sim.values["force"].shape)
+        before = sim.rollout({"force": force}).position
+        force[..., 2] = 0.01  # the same array, changed in place
+        self.assertGreater((sim.rollout({"force": force}).position - before)[-1].max(), 0.001)
+        states = sim.rollout(gradient=True)
+        first = sim.adjoint(states.position, states.velocity, wrt=["tet.act"])["tet.act"]
+        again = sim.adjoint(states.position, states.velocity, wrt=["tet.act"])["tet.act"]
+        self.assertTrue((first == again).all())
+
+    def test_wrong(self):
+        sim = self.open()
+        for call, words in ((lambda: self.open(precision="f16"), "expected f32 or f64"),
+                            (lambda: self.open("none"), "none.yaml"),
+                            (lambda: sim.rollout({"mas": np.ones(1)}), "the scene has no value 'mas'"),
+                            (lambda: sim.rollout({"mass": np.ones(3)}), r"mass: expected shape \(1, 147\), found \(3,\)"),
+                            (lambda: sim.rollout({"mass": np.ones((1, 147), complex)}), "mass: expected float64"),
+                            (lambda: sim.rollout({"mass": -sim.values["mass"].data}), "mass"),
+                            (lambda: sim.adjoint(wrt=["mass"]), "expected a rollout with gradient"),
+                            (lambda: sim.adjoint(wrt=["spring.k_e"]), "the scene has no value")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                call()
+        with self.assertRaisesRegex(vpd.Error, "step .*not finite"):
+            sim.rollout({"contact.k_e": sim.values["contact.k_e"].data * 1e6})
+
+    def test_planted(self):
+        """A gradient that is twice too large would be seen by test_gradient's comparison."""
+        sim = self.open()
+        states = sim.rollout(gradient=True)
+        slope = 2 * sim.adjoint(np.ones_like(states.position), wrt=["contact.mu"])["contact.mu"].item()
+        ends = [sim.rollout({"contact.mu": np.array([[0.6 + h]])}).position.sum() for h in (1e-6, -1e-6)]
+        self.assertGreater(abs(slope - (ends[0] - ends[1]) / 2e-6) / abs(slope), 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# vpd sim run and gradcheck: the example scenes, what other commands make of the result, and what is said about wrong input.
+. "$VPD_SOURCE/tests/cli/common"
+scenes=$VPD_SOURCE/scenes
+
+# Every example runs within its stable bound, and the file is read by others.
+for scene in "$scenes"/*.yaml; do
+  expect 0 "90 frames" "" "$VPD" sim run "$scene" --threads 1 -o "$folder/$(basename "$scene" .yaml).h5"
+done
+expect 0 "labels" "" "$VPD" inspect "$folder/cloth.h5"
+"$VPD" inspect "$folder/cloth.h5" | grep -q "cloth *169" || fail "inspect does not count the cloth"
+expect 0 "*" "*" "$VPD" export "$folder/beam.h5" --ply "$folder/ply" --npz "$folder/beam.npz" --gltf "$folder/beam.glb" --usda "$folder/beam.usda"
+[ "$(find "$folder/ply" -name 'step_*.ply' | wc -l)" = 91 ] || fail "export made $(find "$folder/ply" | wc -l) files"
+expect 0 '"frames":90' "" "$VPD" sim run "$scenes/beam.yaml" --threads 1 --json -o "$folder/beam.h5"
+
+# The same bits with any number of threads.
+expect 0 "*" "" "$VPD" sim run "$scenes/beam.yaml" --threads 2 -o "$folder/beam2.h5"
+"$VPD" export "$folder/beam2.h5" --npz "$folder/beam2.npz" >"$folder/log" 2>&1
+"$VPD" export "$folder/beam.h5" --npz "$folder/beam1.npz" >"$folder/log" 2>&1
+cmp "$folder/beam1.npz" "$folder/beam2.npz" || fail "1 and 2 threads differ"
+
+# Gradients: right through bounces, in both precisions; an adjoint that grows is warned about.
+expect 0 "contact.mu" "" "$VPD" sim gradcheck "$scenes/ball.yaml" --threads 1
+sed 's/^frames:/precision: f32\nframes:/' "$scenes/ball.yaml" >"$folder/ball.yaml"
+expect 0 '"precision":"f32"' "" "$VPD" sim gradcheck "$folder/ball.yaml" --threads 1 --json
+expect 1 "WRONG" "a right gradient is useless" "$VPD" sim gradcheck "$scenes/cloth.yaml" --threads 1
+grep -q "gradients differ from the differences by more than 1e-06" "$folder/stderr" || fail "no sentence about wrong gradients"
+
+# scene SED..: the beam with changes.
+scene() { sed "$@" "$scenes/beam.yaml" >"$folder/scene.yaml"; }
+wrong() { # WORDS
+  expect 2 "" "$1" "$VPD" sim run "$folder/scene.yaml" -o "$folder/x.h5"
+  [ ! -e "$folder/x.h5" ] || fail "a file was left behind: $1"
+}
+scene 's/substeps: .*/substeps: 200/'
+expect 0 "*" "is above the stable bound" "$VPD" sim run "$folder/scene.yaml" -o "$folder/y.h5"
+scene 's/substeps: .*/substeps: 10/'
+expect 1 "" "before the error" "$VPD" sim run "$folder/scene.yaml" -o "$folder/nan.h5"
+grep -q "step .*tet" "$folder/stderr" || fail "a NaN names no step and element: $(cat "$folder/stderr")"
+expect 0 "particles" "" "$VPD" inspect "$folder/nan.h5"
+scene 's/^frames:/memory_mib: 0.001\nframes:/'
+expect 2 "" "memory" "$VPD" sim gradcheck "$folder/scene.yaml"
+scene 's/density/densty/'
+wrong 'unknown key "densty"; did you mean "density"?'
+scene 's/object: beam/object: bean/'
+wrong 'unknown object "bean"; did you mean "beam"?'
+scene 's/density: 400/density: 0/'
+wrong 'density: expected more than 0, found 0; particles that stay in their place are "fixed"'
+scene 's/box: .*/mesh: {file: open.obj, fill: 0.1}/'
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >"$folder/open.obj"
+wrong "open.obj: not closed: only one triangle is at the edge of vertices 1 and 2 (face 1)"
+printf 'v 0 0 0\nv 1 0 0\nf 1 2 3\n' >"$folder/open.obj"
+wrong "open.obj:3: the face names vertex 3, but 2 were read so far"
+scene 's/box: .*/mesh: {file: a.node}/'
+printf '4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1e-9\n' >"$folder/a.node"
+printf '1 4 0\n1 1 2 3 4\n' >"$folder/a.ele"
+wrong "a.node: tetrahedron 1 is flat"
+expect 2 "" "sim run needs --output FILE.h5" "$VPD" sim run "$scenes/beam.yaml"
+expect 2 "" "expected a scene in YAML" "$VPD" sim run "$folder/beam.h5" -o "$folder/x.h5"
+expect 2 "" "there_is_none.yaml" "$VPD" sim gradcheck "$folder/there_is_none.yaml"
+finish

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a scene of the simulator: refused with an error, or a model whose indices are in range.
+#include "tests/fuzz/fuzz.h"
+
+#include "lab/scene.h"
+
+// Many cells are right, but take long.
+static int is_large(const uint8_t *data, size_t size) {
+    size_t run = 0;
+    for (size_t i = 0; i < size; i++) {
+        run = data[i] >= '0' && data[i] <= '9' ? run + 1 : 0;
+        if (run > 2 || (i && data[i - 1] == 'e' && run == 1 && data[i] > '2')) return 1;
+    }
+    return 0;
+}
+
+static void check(const int32_t *index, size_t count, size_t below) {
+    for (size_t i = 0; i < count; i++)
+        if ((size_t)index[i] >= below) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    SimScene scene;
+    Error err = {0};
+    if (is_large(data, size)) return 0;
+    Status status = scene_parse((const char *)data, size, "fuzz", "/nowhere", &scene, &err);
+    if (status != STATUS_OK && !err.text[0]) abort(); // an error without a word
+    const SimModel *m = &scene.model;
+    if (status == STATUS_OK) {
+        check(m->spring, 2 * m->springs, m->particles);
+        check(m->tet, 4 * m->tets, m->particles);
+        check(m->hinge, 4 * m->hinges, m->particles);
+        check(m->material, m->particles, m->materials ? m->materials : 1);
+    }
+    scene_free(&scene);
+    return 0;
+}
