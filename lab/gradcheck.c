@@ -2,6 +2,7 @@
 #include "lab/gradcheck.h"
 
 #include "base/random.h"
+#include "lab/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -79,8 +80,9 @@ static double short_length(const SimScene *scene) {
     for (size_t i = 0; i < 6 * m->tets; i++) {
         static const int pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
         const int32_t *tet = m->tet + 4 * (i / 6);
-        const double *a = x + 3 * tet[pairs[i % 6][0]], *b = x + 3 * tet[pairs[i % 6][1]];
-        least = fmin(least, sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2)));
+        double d[3];
+        vector_between(x, tet[pairs[i % 6][0]], tet[pairs[i % 6][1]], d);
+        least = fmin(least, sqrt(vector_dot(d, d)));
     }
     for (size_t i = 0; i < m->springs; i++) least = fmin(least, scene->values.of[SIM_SPRING_LENGTH][i]);
     return isfinite(least) && least > 0 ? 0.1 * least : 0.1;
@@ -119,7 +121,8 @@ void gradcheck_judge(GradcheckRow *row, double limit) {
     for (int s = 0; s < GRADCHECK_STEPS; s++) {
         double a = fabs(row->adjoint), d = fabs(row->difference[s]), larger = a > d ? a : d;
         double apart = fabs(row->adjoint - row->difference[s]);
-        if (apart <= larger * limit + row->rounding[s]) row->good = true; // false for NaN
+        if (!isfinite(apart)) continue;
+        if (apart <= larger * limit + row->rounding[s]) row->good = true;
         if (larger == 0) row->error = 0;                                  // the value has no effect
         else if (apart / larger < row->error) row->error = apart / larger;
     }

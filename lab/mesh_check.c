@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/mesh.h"
+#include "lab/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,41 +9,31 @@
 // Volume by the cube of the longest edge, area by its square: a regular tet has 0.12, a regular triangle 0.43.
 #define FLAT 1e-6
 
-static void edge(const Mesh *mesh, int32_t from, int32_t to, double out[3]) {
-    for (int c = 0; c < 3; c++) out[c] = mesh->position[3 * to + c] - mesh->position[3 * from + c];
-}
-
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
-}
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 double mesh_tet_volume(const Mesh *mesh, size_t tet) {
     const int32_t *v = mesh->tet + 4 * tet;
     double a[3], b[3], c[3], n[3];
-    edge(mesh, v[0], v[1], a);
-    edge(mesh, v[0], v[2], b);
-    edge(mesh, v[0], v[3], c);
-    cross(a, b, n);
-    return dot(n, c) / 6;
+    vector_between(mesh->position, v[0], v[1], a);
+    vector_between(mesh->position, v[0], v[2], b);
+    vector_between(mesh->position, v[0], v[3], c);
+    vector_cross(a, b, n);
+    return vector_dot(n, c) / 6;
 }
 
 double mesh_triangle_area(const Mesh *mesh, size_t triangle) {
     const int32_t *v = mesh->triangle + 3 * triangle;
     double a[3], b[3], n[3];
-    edge(mesh, v[0], v[1], a);
-    edge(mesh, v[0], v[2], b);
-    cross(a, b, n);
-    return sqrt(dot(n, n)) / 2;
+    vector_between(mesh->position, v[0], v[1], a);
+    vector_between(mesh->position, v[0], v[2], b);
+    vector_cross(a, b, n);
+    return sqrt(vector_dot(n, n)) / 2;
 }
 
 static double longest_edge(const Mesh *mesh, const int32_t *corner, int count) {
     double longest = 0, d[3];
     for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++) {
-            edge(mesh, corner[i], corner[j], d);
-            longest = fmax(longest, sqrt(dot(d, d)));
+            vector_between(mesh->position, corner[i], corner[j], d);
+            longest = fmax(longest, sqrt(vector_dot(d, d)));
         }
     return longest;
 }

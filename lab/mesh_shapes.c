@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes, balls, cloths and grids of springs.
 #include "lab/mesh.h"
+#include "lab/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,20 +217,15 @@ Status mesh_make_grid(const double size[3], const int points[3], Mesh *out, Erro
 static double winding(const Mesh *mesh, const double at[3]) {
     double sum = 0;
     for (size_t f = 0; f < mesh->F; f++) {
-        double r[3][3], length[3], product[3];
+        double r[3][3], length[3], normal[3];
         for (int v = 0; v < 3; v++) {
             for (int c = 0; c < 3; c++) r[v][c] = mesh->position[3 * mesh->triangle[3 * f + (size_t)v] + c] - at[c];
-            length[v] = sqrt(r[v][0] * r[v][0] + r[v][1] * r[v][1] + r[v][2] * r[v][2]);
+            length[v] = sqrt(vector_dot(r[v], r[v]));
         }
-        for (int v = 0; v < 3; v++) {
-            const double *p = r[(v + 1) % 3], *q = r[(v + 2) % 3];
-            product[v] = p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
-        }
-        double volume = 0;
-        for (int c = 0; c < 3; c++)
-            volume += r[0][c] * (r[1][(c + 1) % 3] * r[2][(c + 2) % 3] - r[1][(c + 2) % 3] * r[2][(c + 1) % 3]);
-        sum += 2 * atan2(volume, length[0] * length[1] * length[2] + product[0] * length[0] + product[1] * length[1] +
-                                     product[2] * length[2]);
+        vector_cross(r[1], r[2], normal);
+        double across = length[0] * length[1] * length[2];
+        for (int v = 0; v < 3; v++) across += vector_dot(r[(v + 1) % 3], r[(v + 2) % 3]) * length[v];
+        sum += 2 * atan2(vector_dot(r[0], normal), across);
     }
     return sum / (4 * 3.14159265358979323846);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a scene file says to the arrays of the simulator.
 #include "lab/scene_file.h"
+#include "lab/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,16 +69,10 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     return good ? STATUS_OK : scene_no_memory(reader);
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
-}
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 // x turned about the axis (Rodrigues).
 static void turn(const Part *part, const double x[3], double out[3]) {
-    double across[3], along = dot(part->axis, x), c = cos(part->angle), s = sin(part->angle);
-    cross(part->axis, x, across);
+    double across[3], along = vector_dot(part->axis, x), c = cos(part->angle), s = sin(part->angle);
+    vector_cross(part->axis, x, across);
     for (int k = 0; k < 3; k++) out[k] = c * x[k] + s * across[k] + (1 - c) * along * part->axis[k];
 }
 
@@ -101,7 +96,7 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
     for (size_t i = 0; i < object->particles; i++) { // v + spin x (x - centre); fixed particles stay
         double from[3], around[3];
         for (int c = 0; c < 3; c++) from[c] = rest[3 * i + (size_t)c] - centre[c] / total;
-        cross(part->spin, from, around);
+        vector_cross(part->spin, from, around);
         for (int c = 0; c < 3 && !scene->model.fixed[object->particle + i]; c++)
             velocity[3 * i + (size_t)c] = part->velocity[c] + around[c];
     }
@@ -112,10 +107,10 @@ static Status fill_particles(const ArgumentReader *reader, SimScene *scene, cons
 static void fill_spring(SimScene *scene, const Part *part, size_t spring, int32_t a, int32_t b) {
     const double *rest = scene->values.of[SIM_REST];
     double d[3];
-    for (int c = 0; c < 3; c++) d[c] = rest[3 * a + c] - rest[3 * b + c];
+    vector_between(rest, a, b, d);
     ((int32_t *)scene->model.spring)[2 * spring] = a;
     ((int32_t *)scene->model.spring)[2 * spring + 1] = b;
-    scene->values.of[SIM_SPRING_LENGTH][spring] = sqrt(dot(d, d));
+    scene->values.of[SIM_SPRING_LENGTH][spring] = sqrt(vector_dot(d, d));
     scene->values.of[SIM_SPRING_KE][spring] = part->springs.k_e;
     scene->values.of[SIM_SPRING_KD][spring] = part->springs.k_d;
 }
@@ -123,17 +118,15 @@ static void fill_spring(SimScene *scene, const Part *part, size_t spring, int32_
 // Angle between the triangles in the rest pose, 0 when flat, as the simulator measures it.
 static double hinge_angle(const double *rest, const int32_t v[4]) {
     double d[4][3], e[3], n1[3], n2[3], across[3];
-    for (int c = 0; c < 3; c++) {
-        d[0][c] = rest[3 * v[2] + c] - rest[3 * v[0] + c];
-        d[1][c] = rest[3 * v[3] + c] - rest[3 * v[0] + c];
-        d[2][c] = rest[3 * v[3] + c] - rest[3 * v[1] + c];
-        d[3][c] = rest[3 * v[2] + c] - rest[3 * v[1] + c];
-        e[c] = rest[3 * v[3] + c] - rest[3 * v[2] + c];
-    }
-    cross(d[0], d[1], n1);
-    cross(d[2], d[3], n2);
-    cross(n2, n1, across);
-    return atan2(dot(across, e) / sqrt(dot(e, e)), dot(n1, n2));
+    vector_between(rest, v[0], v[2], d[0]);
+    vector_between(rest, v[0], v[3], d[1]);
+    vector_between(rest, v[1], v[3], d[2]);
+    vector_between(rest, v[1], v[2], d[3]);
+    vector_between(rest, v[2], v[3], e);
+    vector_cross(d[0], d[1], n1);
+    vector_cross(d[2], d[3], n2);
+    vector_cross(n2, n1, across);
+    return atan2(vector_dot(across, e) / sqrt(vector_dot(e, e)), vector_dot(n1, n2));
 }
 
 static void fill_hinge(SimScene *scene, const Part *part, size_t hinge, const MeshEdge *edge, int32_t first) {

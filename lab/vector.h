@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef VPD_LAB_VECTOR_H
+#define VPD_LAB_VECTOR_H
+
+static inline double vector_dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void vector_cross(const double a[3], const double b[3], double out[3]) {
+    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+// From point `from` to point `to` of (N,3).
+static inline void vector_between(const double *points, int from, int to, double out[3]) {
+    for (int c = 0; c < 3; c++) out[c] = points[3 * to + c] - points[3 * from + c];
+}
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradient checks: what passes, what is found wrong, and what is noise. Rollouts of scenes as files.
+#include "lab/gradcheck.h"
+#include "lab/record.h"
+
+#include "tests/test.h"
+
+static SimScene parse(const char *text) {
+    SimScene scene;
+    Error err;
+    if (scene_parse(text, strlen(text), "s.yaml", ".", &scene, &err) != STATUS_OK) fail_msg("%s", err.text);
+    return scene;
+}
+
+// Bits of everything: cloth with bending from flat, a solid, damping and friction of 0, sliding on two planes.
+#define SCENE                                                                                                          \
+    "frames: 3\nsubsteps: 40\ncontacts: {a: {k_e: 1e3, k_d: 2, k_f: 5, mu: 0.4}, b: {k_e: 500, fade: 0.01}}\n"         \
+    "planes: [{}, {normal: [1, 0, 0.2], offset: -0.4, contact: b}]\nobjects:\n"                                        \
+    "  s: {box: {size: [0.2, 0.2, 0.2], cells: [2, 1, 1]}, density: 500, solid: {young: 1e4, poisson: 0.3}, "          \
+    "position: [-0.2, 0, 0.105], velocity: [-1, 0, -0.5]}\n"                                                           \
+    "  c: {cloth: {size: [0.3, 0.3], cells: [3, 3]}, density: 0.5, springs: {k_e: 50, k_d: 0.1}, "                     \
+    "bending: {k_e: 1e-3, k_d: 1e-4}, position: [0, 0.5, 0.02], velocity: [1, 0.3, -1], contact: b, fixed: [0]}\n"
+
+static void check(const char *text) {
+    SimScene scene = parse(text);
+    Gradcheck out;
+    Error err;
+    assert_status_ok(gradcheck_run(&scene, 1, &out, &err), err);
+    assert_int_equal(out.rows, SIM_VALUES);
+    for (size_t i = 0; i < out.rows; i++)
+        if (!out.row[i].good || out.row[i].adjoint == 0)
+            fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
+    assert_true(out.good && out.growth < GRADCHECK_GROWTH);
+    scene_free(&scene);
+}
+
+static void test_all_values(void **state) {
+    (void)state;
+    check(SCENE);
+    check("precision: f32\n" SCENE);
+}
+
+// Planted: what a wrong adjoint and a noisy difference are judged to be.
+static void test_judge(void **state) {
+    static const struct {
+        double adjoint, difference[3], rounding;
+        bool good;
+    } cases[] = {{1, {1.1, 1, 2}, 0, true},              // one step size is enough
+                 {1, {1.1, 1.00001, 2}, 0, false},       // 1e-5 apart
+                 {2, {1, 1, 1}, 1e-9, false},            // twice the gradient
+                 {2e-12, {1e-12, 1e-12, 0}, 1e-9, true}, // within rounding
+                 {0, {0, 0, 0}, 0, true},
+                 {NAN, {1, 1, 1}, 1e-9, false},
+                 {1, {NAN, INFINITY, NAN}, 1e-9, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        GradcheckRow row = {.adjoint = cases[i].adjoint};
+        for (int s = 0; s < 3; s++) row.difference[s] = cases[i].difference[s], row.rounding[s] = cases[i].rounding;
+        gradcheck_judge(&row, 1e-6);
+        if (row.good != cases[i].good) fail_msg("case %zu: error %g", i, row.error);
+    }
+}
+
+// A free particle falls as in the books, and y up becomes z up in the file.
+static void test_record(void **state) {
+    SimScene scene = parse("frames: 10\nfps: 10\nsubsteps: 100\nprecision: f64\nup: y\nobjects:\n"
+                           "  p: {points: {at: [[1, 2, 3]]}, mass: 1, velocity: [0.5, 3, 0], colour: [9, 8, 7]}\n");
+    RolloutFile file;
+    Error err;
+    (void)state;
+    assert_status_ok(record_run(&scene, 1, &file, &err), err);
+    assert_int_equal(file.steps, 10);
+    const float *x = file.positions + 9 * 3;
+    assert_close(x[0], 1.5, 0, 1e-6);
+    assert_close(x[1], -3, 0, 1e-6);
+    assert_close(x[2], 2 + 3 - 9.81 / 2 * (1 + 1e-3), 0, 1e-6); // semi-implicit: g dt^2 n (n + 1) / 2
+    assert_int_equal(file.sets[0].colour[2], 7);
+    assert_string_equal(file.label_names, "background\np\n");
+    rollout_file_free(&file);
+    scene_free(&scene);
+}
+
+static void test_explodes(void **state) {
+    SimScene scene =
+        parse("frames: 9\nsubsteps: 4\nobjects:\n  p: {points: {at: [[0, 0, 0], [0, 0, 1]], springs: [[0, 1]]}, "
+              "mass: 1, springs: {k_e: 1e7}, velocity: [0, 0, 1], fixed: [0]}\n");
+    RolloutFile file;
+    Error err;
+    (void)state;
+    assert_status_error(record_run(&scene, 1, &file, &err), STATUS_FAILED, err, "spring 0");
+    assert_true(file.set_count == 1 && file.steps > 0 && file.steps < 9);
+    for (size_t i = 0; i < 6 * file.steps; i++) assert_true(isfinite(file.positions[i]));
+    rollout_file_free(&file);
+    scene_free(&scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_values), cmocka_unit_test(test_judge),
+                                       cmocka_unit_test(test_record), cmocka_unit_test(test_explodes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
