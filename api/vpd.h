@@ -228,6 +228,11 @@ typedef struct vpd_picture {
 vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view *view, const vpd_picture *picture,
                             vpd_error *err);
 
+// What camera `camera` recorded at a step: (H,W,3) of vpd_scene_facts. `dataset`: where the recording is now; NULL: the
+// data set that the scene came from. After the end of the recording it is VPD_BAD_INPUT.
+vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *dataset, size_t step, int camera, uint8_t *rgb,
+                              vpd_error *err);
+
 // ---- files for other programs (docs/rollouts.md)
 
 typedef enum vpd_export_format {

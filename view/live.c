@@ -34,6 +34,7 @@ struct Live {
     int count;
     vpd_model *model; // NULL: nothing can be simulated, `why` says why
     char why[1200], title[FILE_PATH_SIZE];
+    const char *dataset; // NULL: the one that each scene names
     pthread_t thread;
     bool started, quit;
     pthread_mutex_t lock; // guards all below
@@ -278,15 +279,29 @@ Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err)
 }
 
 static Status draw(const vpd_scene *scene, const LivePicture *picture, ViewBytes *out, Error *err) {
-    int H = picture->view.H, W = picture->view.W;
-    uint8_t *rgb = malloc((size_t)H * (size_t)W * 3);
-    vpd_picture parts = {.struct_size = sizeof parts, .rgb = rgb};
-    const Image image = {H, W, 3, PIXEL_U8, rgb};
+    Image image = {0};
     vpd_error e = {0};
-    if (!rgb) return no_memory(err);
-    Status status = api_status(vpd_scene_render(scene, picture->step, &picture->view, &parts, &e), &e, err);
+    Status status = image_create(picture->view.H, picture->view.W, 3, PIXEL_U8, &image, err);
+    vpd_picture parts = {.struct_size = sizeof parts, .rgb = image.pixels};
+    if (status == STATUS_OK)
+        status = api_status(vpd_scene_render(scene, picture->step, &picture->view, &parts, &e), &e, err);
     if (status == STATUS_OK) status = image_encode_png(&image, &out->data, &out->size, err);
-    free(rgb);
+    image_free(&image);
+    return status;
+}
+
+Status live_recorded(Live *live, int scene, size_t step, int camera, ViewBytes *out, Error *err) {
+    Image image = {0};
+    vpd_error e = {0};
+    *out = (ViewBytes){0};
+    if (scene < 0 || scene >= live->count || !live->sources[scene].scene)
+        return error_set(err, STATUS_BAD_INPUT, "scene %d: there is no recording without its model", scene);
+    const Source *source = &live->sources[scene];
+    Status status = image_create(source->file.H, source->file.W, 3, PIXEL_U8, &image, err);
+    if (status == STATUS_OK)
+        status = api_status(vpd_scene_recorded(source->scene, live->dataset, step, camera, image.pixels, &e), &e, err);
+    if (status == STATUS_OK) status = image_encode_png(&image, &out->data, &out->size, err);
+    image_free(&image);
     return status;
 }
 
@@ -435,6 +450,7 @@ Status live_create(const LiveOptions *options, Live **out, Error *err) {
     if (!live) return no_memory(err);
     pthread_mutex_init(&live->lock, NULL);
     pthread_cond_init(&live->wake, NULL);
+    live->dataset = options->dataset;
     const char *shown = options->rollout_count > 0 ? options->rollouts[0] : options->dataset;
     snprintf(live->title, sizeof live->title, "%s", shown);
     Status status = options->rollout_count > 0 ? open_rollouts(live, options, err) : open_episode(live, options, err);

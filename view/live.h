@@ -53,6 +53,8 @@ typedef struct LivePicture {
     vpd_view view;
 } LivePicture;
 Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Error *err);
+// What a camera recorded at a step of a scene, as PNG; read from the data set each time.
+Status live_recorded(Live *live, int scene, size_t step, int camera, ViewBytes *out, Error *err);
 // The result as a rollout file.
 Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err);
 

@@ -213,6 +213,23 @@ static bool read_picture(struct MHD_Connection *connection, LivePicture *out) {
     return true;
 }
 
+static enum MHD_Result send_png(struct MHD_Connection *connection, Status status, const ViewBytes *png,
+                                const Error *err) {
+    if (status != STATUS_OK) return send_error(connection, status, err);
+    return send_bytes(connection, 200, "image/png", png->data, png->size, MHD_RESPMEM_MUST_FREE, NULL);
+}
+
+static enum MHD_Result send_recorded(Server *server, struct MHD_Connection *connection) {
+    long scene, step, camera;
+    ViewBytes bytes = {0};
+    Error err = {0};
+    if (!number_argument(connection, "scene", &scene) || !number_argument(connection, "step", &step) ||
+        !number_argument(connection, "camera", &camera) || scene >= LIVE_SCENES_MAX || camera > INT16_MAX)
+        return refuse(connection, 400, "expected ?scene, step and camera");
+    Status status = live_recorded(server->live, (int)scene, (size_t)step, (int)camera, &bytes, &err);
+    return send_png(connection, status, &bytes, &err);
+}
+
 static enum MHD_Result send_picture(Server *server, struct MHD_Connection *connection) {
     LivePicture picture = {0};
     ViewBytes bytes = {0};
@@ -220,8 +237,7 @@ static enum MHD_Result send_picture(Server *server, struct MHD_Connection *conne
     if (!read_picture(connection, &picture))
         return refuse(connection, 400, "expected ?scene or result, step, width, height, focal and pose");
     Status status = live_picture(server->live, &picture, &bytes, &err);
-    if (status != STATUS_OK) return send_error(connection, status, &err);
-    return send_bytes(connection, 200, "image/png", bytes.data, bytes.size, MHD_RESPMEM_MUST_FREE, NULL);
+    return send_png(connection, status, &bytes, &err);
 }
 
 static enum MHD_Result send_file(Server *server, struct MHD_Connection *connection) {
@@ -280,6 +296,7 @@ static enum MHD_Result get(Server *server, struct MHD_Connection *connection, co
     if (!strcmp(path, "/api/scene")) return send_scene(server, connection);
     if (!strcmp(path, "/api/result")) return send_result(server, connection);
     if (!strcmp(path, "/api/picture")) return send_picture(server, connection);
+    if (!strcmp(path, "/api/recorded")) return send_recorded(server, connection);
     if (!strcmp(path, "/api/rollout.h5")) return send_file(server, connection);
     return refuse(connection, 404, "there is no such page");
 }

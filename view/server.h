@@ -7,6 +7,7 @@
 //   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file
 //   GET  /api/picture?scene=I&..    live_picture; ?result=I for the result; step, width, height, focal in pixels, and
 //                                   pose: 16 numbers with commas between
+//   GET  /api/recorded?scene=I&step=K&camera=V   live_recorded
 // Errors are JSON {"error": "one sentence"}.
 #ifndef VPD_VIEW_SERVER_H
 #define VPD_VIEW_SERVER_H

@@ -190,6 +190,10 @@ static void numbers_that_do_not_fit(void **state) {
     WRONG(vpd_scene_step(scene, SIZE_MAX, &err), "a scene holds at most 1048576");
     WRONG(vpd_scene_camera(scene, 0, 3, &wrong, &err), "camera 3: the scene has 3 cameras");
     WRONG(vpd_scene_camera(scene, 0, -1, &wrong, &err), "camera -1");
+    WRONG(vpd_scene_recorded(scene, NULL, 0, 3, rgb, &err), "camera 3: the scene has 3 cameras");
+    WRONG(vpd_scene_recorded(scene, NULL, 1, 0, rgb, &err), "step 1: the scene");
+    WRONG(vpd_scene_recorded(scene, world_place("none.h5"), 0, 0, rgb, &err), "none.h5");
+    WRONG(vpd_scene_recorded(scene, NULL, 0, 0, NULL, &err), "rgb: expected");
     wrong = view, wrong.H = 0;
     WRONG(vpd_scene_render(scene, 0, &wrong, &picture, &err),
           "vpd_view: expected 1 to 16384 rows and columns, found 0");

@@ -208,6 +208,26 @@ static void pictures(void **state) {
     vpd_model_close(model);
 }
 
+// Frame 3 of view 1 is the last picture of the world's frames.
+static void recorded(void **state) {
+    (void)state;
+    enum { PIXELS = WORLD_H * WORLD_W };
+    static WorldFrames w;
+    static uint8_t rgb[3 * PIXELS], later[3 * PIXELS];
+    vpd_error err = {0};
+    vpd_model *model = world_open_model("model.h5", 1);
+    vpd_scene *scene = world_episode(model);
+    world_read_frames(&w);
+    assert_vpd_ok(vpd_scene_recorded(scene, NULL, 0, 1, rgb, &err), err);
+    assert_memory_equal(rgb, w.rgb + 3 * 3 * PIXELS, sizeof rgb);
+    assert_vpd_ok(vpd_scene_step(scene, 40, &err), err);
+    assert_vpd_ok(vpd_scene_recorded(scene, world_place("data.h5"), 1, 1, later, &err), err);
+    assert_memory_not_equal(rgb, later, sizeof rgb);
+    assert_vpd_error(vpd_scene_recorded(scene, NULL, 40, 1, later, &err), VPD_BAD_INPUT, err, "ends before step 40");
+    vpd_scene_free(scene);
+    vpd_model_close(model);
+}
+
 // ---- threads
 
 typedef struct Worker {
@@ -283,7 +303,7 @@ static void several_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models),          cmocka_unit_test(as_the_program), cmocka_unit_test(frames_in_memory),
-        cmocka_unit_test(steps_go_on),     cmocka_unit_test(edits),          cmocka_unit_test(pictures),
+        cmocka_unit_test(steps_go_on),     cmocka_unit_test(edits),          cmocka_unit_test(pictures), cmocka_unit_test(recorded),
         cmocka_unit_test(several_threads),
     };
     return cmocka_run_group_tests(tests, world_make, world_remove);

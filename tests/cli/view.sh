@@ -139,6 +139,12 @@ gets 422 "a picture without width" "GET /api/picture?scene=0&step=0&width=0&heig
 gets 422 "a skewed pose" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1" "$here" "$cookie"
 gets 400 "a pose that is none" "GET /api/picture?scene=0&step=0&width=8&height=8&focal=5&pose=1,2,nan" "$here" "$cookie"
 
+# What was recorded, as long as the data set is there.
+gets 200 "a recorded picture" "GET /api/recorded?scene=0&step=2&camera=1" "$here" "$cookie"
+gets 422 "a camera that is not there" "GET /api/recorded?scene=0&step=2&camera=9" "$here" "$cookie"
+gets 422 "a step that is not there" "GET /api/recorded?scene=0&step=99&camera=0" "$here" "$cookie"
+gets 400 "no camera" "GET /api/recorded?scene=0&step=2" "$here" "$cookie"
+
 # A taken port is followed by the next. The rollout's file may go while it is shown.
 first=$viewer first_port=$port
 start second "$seen" --port "$first_port"

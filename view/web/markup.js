@@ -20,6 +20,7 @@ export const MARKUP = `
     ${button('panel', 'Show or hide the panel (P)', 'M2 4h12M2 8h12M2 12h12')}
   </div>
   <div class="scalebar" aria-hidden="true"><i></i><span></span></div>
+  <figure class="recorded" hidden><img alt=""><figcaption></figcaption></figure>
   <div class="legend" hidden><i></i><span></span></div>
   <p class="hint">Drag to turn, right-drag to move, scroll to zoom, click to select. <button type="button" data-do="hint">Got it</button></p>
   <div class="message" role="alert" hidden></div>

@@ -28,6 +28,11 @@ export async function fetch_picture(of, signal) {
   return URL.createObjectURL(await answer.blob());
 }
 
+export async function fetch_recorded(scene, step, camera) {
+  const answer = await ask(`/api/recorded?scene=${scene}&step=${step}&camera=${camera}`);
+  return URL.createObjectURL(await answer.blob());
+}
+
 const post = async job => (await (await ask('/api/jobs', {
   method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(job) })).json()).id;
 

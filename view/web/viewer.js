@@ -5,7 +5,7 @@ import { Camera, control } from './camera.js';
 import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { Edits, vector } from './edits.js';
 import { MARKUP } from './markup.js';
-import { fetch_facts, fetch_picture, file_address, run_job, run_on } from './server.js';
+import { fetch_facts, fetch_picture, fetch_recorded, file_address, run_job, run_on } from './server.js';
 
 const END_PAUSE = 0.7; // seconds before a loop begins again
 const PING = 2000; // milliseconds between two looks at whether the server is there
@@ -149,6 +149,7 @@ export class Viewer {
     for (const pane of this.panes()) this.draw_pane(pane);
     this.place_marks();
     this.show_time();
+    this.show_recorded();
     this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
   }
 
@@ -209,6 +210,31 @@ export class Viewer {
       if (error.lost) this.lost(error.message);
       else if (error.name !== 'AbortError') this.state(error.message, true);
     }
+  }
+
+  // What the camera that is looked through recorded at this step, in a corner.
+  async show_recorded() {
+    const { view } = this.settings, box = this.find('.recorded'), { id, scene } = this.scenes[0];
+    const step = Math.min(this.settings.step, scene.last), wanted = this.live && view !== '' ? `${view} ${step}` : '';
+    if (wanted === this.recorded || this.reading) return;
+    this.recorded = wanted;
+    box.hidden = !wanted;
+    if (!wanted) return;
+    this.reading = true;
+    const img = box.querySelector('img'), words = `recorded, camera ${Number(view) + 1}, step ${step}`;
+    try {
+      const address = await fetch_recorded(id, step, view);
+      URL.revokeObjectURL(img.src);
+      img.hidden = false;
+      img.src = address;
+      img.alt = box.querySelector('figcaption').textContent = words;
+    } catch (error) {
+      img.hidden = true;
+      box.querySelector('figcaption').textContent = error.message;
+      if (error.lost) this.lost(error.message);
+    }
+    this.reading = false;
+    this.show_recorded();
   }
 
   draw_pane({ box, entries }) {
@@ -647,7 +673,7 @@ export class Viewer {
 
   look(value) {
     const { scene } = this.scenes[0], view = scene.cameras[value];
-    this.find('[data-set="view"]').value = value;
+    this.settings.view = this.find('[data-set="view"]').value = value;
     if (value !== '' && view) this.camera.look_through(view, scene.size, scale(add(this.box.low, this.box.high), 0.5));
     else this.fit();
     this.changed();

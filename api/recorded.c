@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording's pictures that belong to the steps of a scene.
+#include "api/api.h"
+#include "datasets/dataset.h"
+#include "infer/history.h"
+
+#include <string.h>
+
+static Status read_frame(const RolloutFile *r, const Dataset *dataset, size_t step, int camera, uint8_t *rgb,
+                         Error *err) {
+    FrameRequest request = {.count = 1, .views = &camera, .view_count = 1};
+    Frames frames = {0};
+    Status status = history_find_episode(dataset, r->episode, &request.episode, err);
+    if (status != STATUS_OK) return status;
+    const EpisodeInfo *info = dataset_episode(dataset, request.episode);
+    size_t frame = (size_t)r->first_frame + step * (size_t)r->frame_stride;
+    if (info->V != r->V || info->H != r->H || info->W != r->W)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "episode %s: expected %d views of %d x %d pixels as in the scene, found %d of %d x %d",
+                         r->episode, r->V, r->W, r->H, info->V, info->W, info->H);
+    if (frame >= (size_t)info->F)
+        return error_set(err, STATUS_BAD_INPUT, "the recording of episode %s ends before step %zu", r->episode, step);
+    request.first = (int)frame;
+    status = dataset_read_frames(dataset, request, &frames, err);
+    if (status == STATUS_OK) memcpy(rgb, frames.rgb, 3 * (size_t)r->H * (size_t)r->W);
+    frames_free(&frames);
+    return status;
+}
+
+vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *path, size_t step, int camera, uint8_t *rgb,
+                              vpd_error *err) {
+    Error e = {0};
+    Dataset *dataset = NULL;
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = api_check_pointer(rgb, "rgb", &e);
+    if (status == STATUS_OK) status = api_check_step(scene, step, &e);
+    if (status == STATUS_OK && (camera < 0 || camera >= scene->file.V))
+        status = error_set(&e, STATUS_BAD_INPUT, "camera %d: the scene has %d cameras, counted from 0", camera,
+                           scene->file.V);
+    if (status == STATUS_OK && !path) path = scene->file.dataset;
+    if (status == STATUS_OK && !*path)
+        status = error_set(&e, STATUS_BAD_INPUT, "the scene names no data set: give its path");
+    if (status != STATUS_OK) return api_result(status, &e, err);
+    Call call = call_begin(scene->model);
+    status = dataset_open(path, &dataset, &e);
+    if (status == STATUS_OK) status = read_frame(&scene->file, dataset, step, camera, rgb, &e);
+    dataset_close(dataset);
+    call_end(&call);
+    return api_result(status, &e, err);
+}
