@@ -349,7 +349,7 @@ typedef struct vpd_sim_options {
     size_t struct_size;
     const char *precision; // "f32", "f64"; NULL: the scene's
     int scenes;            // B; 0: 1
-    int threads;           // 0: what the process may use
+    int threads;           // 0: as many as pay
     double memory_mib;     // for the states that a gradient keeps; 0: the scene's
 } vpd_sim_options;
 

@@ -17,6 +17,9 @@ static Status read_scene(const CommandLine *line, SimScene *scene, Error *err) {
     return STATUS_OK;
 }
 
+// 0 without --threads: as many as pay.
+static int threads_of(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
+
 // ---- run
 
 static const Flag run_flags[] = {
@@ -51,7 +54,7 @@ static Status run_run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = read_scene(line, &scene, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) {
-        status = record_run(&scene, line->threads, &rollout, err);
+        status = record_run(&scene, threads_of(line), &rollout, err);
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);
         else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
@@ -116,7 +119,7 @@ static Status run_gradcheck(const CommandLine *line, Error *err) {
     Gradcheck check;
     size_t wrong = 0;
     Status status = read_scene(line, &scene, err);
-    if (status == STATUS_OK) status = gradcheck_run(&scene, line->threads, &check, err);
+    if (status == STATUS_OK) status = gradcheck_run(&scene, threads_of(line), &check, err);
     if (status == STATUS_OK) {
         if (check.growth > GRADCHECK_GROWTH)
             log_warning(&line->log,

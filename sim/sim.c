@@ -37,6 +37,15 @@ static bool copy_model(Sim *sim, const SimModel *m) {
     return ok && sim->planes;
 }
 
+// Threads wait for one another twice a step. With less work than this for each, waiting costs more than it brings.
+enum { THREAD_ELEMENTS = 4000 };
+
+static int threads_that_pay(const SimModel *model) {
+    size_t pay = 1 + (model->springs + model->tets + model->hinges) * model->scenes / THREAD_ELEMENTS;
+    int most = threads_available();
+    return pay < (size_t)most ? (int)pay : most;
+}
+
 Status sim_open(const SimModel *model, const SimOptions *options, Sim **out, Error *err) {
     *out = NULL;
     Status status = sim_check_model(model, err);
@@ -52,7 +61,7 @@ Status sim_open(const SimModel *model, const SimOptions *options, Sim **out, Err
     arena_init(&sim->run_memory, arena_host_source());
     sim->options = *options;
     sim->backend = backend;
-    sim->threads = options->threads > 0 ? options->threads : threads_available();
+    sim->threads = options->threads > 0 ? options->threads : threads_that_pay(model);
     if (!copy_model(sim, model)) {
         sim_close(sim);
         return error_set(err, STATUS_FAILED, "out of memory for a simulation of %zu particles", model->particles);

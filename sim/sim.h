@@ -59,7 +59,7 @@ typedef struct SimModel {
 
 typedef struct SimOptions {
     SimPrecision precision;
-    int threads;       // 0: threads_available()
+    int threads;       // 0: as many as pay, at most threads_available()
     double memory_mib; // for states that the gradient keeps; 0: 256
     const char *isa;   // avx512, avx2 or base; NULL: VPD_ISA, or the best of this processor
 } SimOptions;

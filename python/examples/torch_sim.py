@@ -36,7 +36,7 @@ def tensor(sim, name, value=None):
 
 
 def main():
-    sim = vpd.Sim(SCENE, precision="f64", threads=1)  # a small scene: more threads would wait for one another
+    sim = vpd.Sim(SCENE, precision="f64")
     print(sim)
 
     names = ("gravity", "contact.k_e", "contact.k_d", "contact.k_f", "contact.mu")

@@ -43,7 +43,7 @@ class Sim(_Handle):
     """A scene of the simulator (docs/simulator.md).
 
     scene: a YAML file.  scenes: B scenes of this topology that step together, each with its own values.
-    precision: "f32" or "f64"; None: the scene's.  threads: 0 = all that the process may use.
+    precision: "f32" or "f64"; None: the scene's.  threads: 0 = as many as pay.
     memory_mib: for the states that a gradient keeps; 0: the scene's.
 
     Arrays are float64. Those that are C-contiguous float64 already go to the library without a copy, and results are
