@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANE = 9, PLANE_LEAST = 4, GAPS_SEEN = 64 }; // points of a normal; points whose nearest is searched
-static const double NEAR_MOVING = 0.06;              // times X: pixels so near to moving ones are looked at
-static const double CELL_GAPS = 2;                   // a cell spans so many usual distances at least
-static const double FLAT = 0.03;                     // share of the spread across a surface: it counts half there
+// Points of a normal, at most and at least; points of a known flatness; points whose nearest is searched.
+enum { PLANE = 9, PLANE_POINTS = 3, PLANE_LEAST = 4, GAPS_SEEN = 64 };
+static const double NEAR_MOVING = 0.06; // times X: pixels so near to moving ones are looked at
+static const double CELL_GAPS = 2;      // a cell spans so many usual distances at least
+static const double FLAT = 0.03;        // share of the spread across a surface: it counts half there
 
 // ---- grid
 
@@ -143,6 +144,7 @@ static void measure_normal(Surface *s, size_t i) {
                 ((double)s->x[3 * index[m] + c / 3] - mean[c / 3]) * ((double)s->x[3 * index[m] + c % 3] - mean[c % 3]);
     for (size_t c = 0; c < 3; c++) wide += spread[4 * c];
     rigid_least_direction(spread, s->normal + 3 * i);
+    if (k < PLANE_POINTS) memset(s->normal + 3 * i, 0, 3 * sizeof *s->normal);
     double off = fmin(spread[0], fmin(spread[4], spread[8])); // eigenvalues are on the diagonal now
     s->flat[i] = k < PLANE_LEAST ? 0 : 1 / (1 + squared(off / (wide + 1e-12) / FLAT));
 }

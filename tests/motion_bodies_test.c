@@ -4,6 +4,7 @@
 #include "motion/bodies.h"
 
 #include "base/random.h"
+#include "motion/bodies_surface.h"
 #include "motion/rigid.h"
 #include "tests/test.h"
 
@@ -169,6 +170,25 @@ static void bears_noise(void **state) {
     check((Thing[]){RED, BLUE}, 2, 0.004, 0.003);
 }
 
+// One or two pixels far from all others show no plane; a third does.
+static void few_pixels_have_no_normal(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= 3; count++) {
+        PointCloud cloud = cloud_make(count);
+        for (size_t i = 0; i < 3 * count; i++) cloud.position[i] = (real)(0.005 * noise(9, i));
+        Surface surface = surface_make(count);
+        assert_true(surface_ready(&surface));
+        surface_fill(&surface, &cloud, LENGTHS);
+        for (size_t i = 0; i < count; i++) {
+            double length2 = (double)element_dot(surface.normal + 3 * i, surface.normal + 3 * i);
+            assert_close(length2, count == 3, 0, 1e-6);
+            assert_true(surface.flat[i] <= 0);
+        }
+        surface_free(&surface);
+        point_cloud_free(&cloud);
+    }
+}
+
 static void few_points(void **state) {
     (void)state;
     for (size_t count = 0; count < 12; count++) { // all equal
@@ -198,6 +218,7 @@ int main(void) {
         cmocka_unit_test(finds_bodies_that_touch),
         cmocka_unit_test(same_motion_apart_is_two),
         cmocka_unit_test(bears_noise),
+        cmocka_unit_test(few_pixels_have_no_normal),
         cmocka_unit_test(few_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
