@@ -9,7 +9,10 @@
 
 // For the flags of each command that has a flag with `writes`.
 #define FLAG_FORCE                                                                                                     \
-    { .name = "force", .help = "replace an existing data set or a file of another kind (never a file that the command reads)" }
+    {                                                                                                                  \
+        .name = "force",                                                                                               \
+        .help = "replace an existing data set or a file of another kind (never a file that the command reads)"         \
+    }
 
 // `kinds` as in Flag.writes. A path that does not exist, or is a folder, is good.
 Status output_check(const CommandLine *line, const char *path, const char *kinds, Error *err);

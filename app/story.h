@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "datasets/dataset.h"
-#include "view/page.h"
 #include "infer/session.h"
+#include "view/page.h"
 
 typedef struct StoryOptions {
     const Dataset *dataset;

@@ -104,7 +104,8 @@ static Status add_particles(Page *page, const RolloutFile *rollout, Error *err) 
     PageScene scene = {.name = "predicted"};
     Status status = view_file_bytes(rollout, &scene.bytes, err);
     if (status == STATUS_OK)
-        page_viewer(page, &scene, 1, "The particles of this prediction. Drag to turn, click to select, `?` for all keys.");
+        page_viewer(page, &scene, 1,
+                    "The particles of this prediction. Drag to turn, click to select, `?` for all keys.");
     free(scene.bytes.data);
     return status;
 }

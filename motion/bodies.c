@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS = 8, FIT_PASSES = 6 };
-static const double TOLERANCE = 0.0015; // times X: how far motions of points of a body may be apart
-static const double PAIR_COLOUR = 0.1;  // of the colour length: shading does not move with a body
-static const double REACH = 3;          // times the usual distance of neighbours: how far a link goes
-static const double TURN_LEVER = 0.025; // times X: what a point's own turn counts as
+enum { LINKS = 8, FIT_PASSES = 6, FEWEST = 6 }; // FEWEST: points of a body that is split off
+static const double TOLERANCE = 0.0015;         // times X: how far motions of points of a body may be apart
+static const double FOLLOWS = 2;                // tolerances: how far a point's motion may be from its body's
+static const double PAIR_COLOUR = 0.1;          // of the colour length: shading does not move with a body
+static const double REACH = 3;                  // times the usual distance of neighbours: how far a link goes
+static const double TURN_LEVER = 0.025;         // times X: what a point's own turn counts as
 
 static double square(double x) { return x * x; }
 
@@ -241,9 +242,28 @@ static size_t gather(const Bodies *b, int32_t body, int32_t *index) {
     return count;
 }
 
+// Points that do not follow their body's motion become the last body. False if they or those that do are few.
+static bool split_off(const MotionField *f, BodyLengths l, Work *w, size_t b, Bodies *out) {
+    size_t all = gather(out, (int32_t)b, w->index), off = 0;
+    for (size_t k = 0; k < all; k++)
+        if (point_error(f, &out->list[b], (size_t)w->index[k]) > FOLLOWS * TOLERANCE * l.extent)
+            w->index[off++] = w->index[k];
+    if (off < FEWEST || all - off < FEWEST) return false;
+    for (size_t k = 0; k < off; k++) out->body[w->index[k]] = (int32_t)out->count;
+    out->count++;
+    return true;
+}
+
+static void fit_one(const MotionField *f, BodyLengths l, Work *w, size_t b, Bodies *out) {
+    fit_body(f, l, w->index, gather(out, (int32_t)b, w->index), w->values, &out->list[b]);
+}
+
+// Two bodies that touch may be linked: the motion of one is fitted, and the other is split off.
 static void fit_all(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {
-    for (size_t b = 0; b < out->count; b++)
-        fit_body(f, l, w->index, gather(out, (int32_t)b, w->index), w->values, &out->list[b]);
+    for (size_t b = 0; b < out->count; b++) {
+        fit_one(f, l, w, b, out);
+        if (split_off(f, l, w, b, out)) fit_one(f, l, w, b, out);
+    }
 }
 
 static void find(const MotionField *f, BodyLengths l, Work *w, Bodies *out) {

@@ -3,8 +3,8 @@
 //   view_page_test --draw FILE   writes a page of synthetic moving pictures, which tests/cli/page_slow.sh opens
 #include "base/file.h"
 #include "base/random.h"
-#include "view/page.h"
 #include "tests/test.h"
+#include "view/page.h"
 
 enum { H = 64, W = 64, FRAMES = 24, VIEWS = 3, EPISODES = 2 };
 
@@ -273,7 +273,7 @@ static void test_escaping(void **state) {
     assert_status_ok(page_finish(page, path, &err), err);
     assert_status_ok(file_read_all(path, 64 << 20, &text, &length, &err), err);
     assert_int_equal(count_of(text, "<img src=x"), 0);
-    assert_int_equal(count_of(text, "<b>"), 1); // of the figure
+    assert_int_equal(count_of(text, "<b>"), 1);       // of the figure
     assert_int_equal(count_of(text, "</script>"), 3); // data, films, viewer
     assert_null(strchr(text, '\x01'));
     free(text);

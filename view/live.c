@@ -20,13 +20,13 @@ typedef struct Source {
 
 typedef struct Result {
     long id;
-    bool working, asked;      // asked: a job waits for the thread
-    LiveJob job;              // edits in memory of our own
-    size_t more;              // steps to go on by, in place of a job
-    Error error;              // why it ended early
-    ViewOrder order;          // of the parts
-    ViewBytes bytes;          // the parts
-    size_t *ends, parts;      // (parts) where each ends
+    bool working, asked; // asked: a job waits for the thread
+    LiveJob job;         // edits in memory of our own
+    size_t more;         // steps to go on by, in place of a job
+    Error error;         // why it ended early
+    ViewOrder order;     // of the parts
+    ViewBytes bytes;     // the parts
+    size_t *ends, parts; // (parts) where each ends
 } Result;
 
 struct Live {
@@ -52,7 +52,7 @@ static Status no_memory(Error *err) { return error_set(err, STATUS_FAILED, "out 
 // ---- a scene of the model as bytes
 
 typedef struct SceneView {
-    ViewScene view; // without positions
+    ViewScene view;         // without positions
     const float *positions; // of one step
     double *cameras;        // intrinsics and poses
 } SceneView;
@@ -362,13 +362,13 @@ Status live_facts(const Live *live, char **out, Error *err) {
     json_t *scenes = json_array();
     if (live->model) vpd_model_get_facts(live->model, &model, NULL);
     for (int i = 0; i < live->count; i++)
-        json_array_append_new(scenes, json_pack("{s:o s:i s:b}", "name", text(live->sources[i].file.episode), "steps",
-                                                (int)live->sources[i].file.steps, "simulates",
-                                                live->sources[i].scene != NULL));
-    json_t *facts = json_pack("{s:s s:o s:b s:o s:o s:o s:o}", "version", version_number(), "title", text(live->title),
-                              "simulates", live->model != NULL, "why", text(live->why), "model",
-                              text(model.path ? model.path : ""), "device", text(model.device ? model.device : ""),
-                              "scenes", scenes);
+        json_array_append_new(scenes,
+                              json_pack("{s:o s:i s:b}", "name", text(live->sources[i].file.episode), "steps",
+                                        (int)live->sources[i].file.steps, "simulates", live->sources[i].scene != NULL));
+    json_t *facts =
+        json_pack("{s:s s:o s:b s:o s:o s:o s:o}", "version", version_number(), "title", text(live->title), "simulates",
+                  live->model != NULL, "why", text(live->why), "model", text(model.path ? model.path : ""), "device",
+                  text(model.device ? model.device : ""), "scenes", scenes);
     *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     return *out ? STATUS_OK : no_memory(err);
@@ -377,10 +377,8 @@ Status live_facts(const Live *live, char **out, Error *err) {
 // ---- opening
 
 static Status open_model(Live *live, const LiveOptions *options, Error *err) {
-    vpd_open_options open = {.struct_size = sizeof open,
-                             .device = options->device,
-                             .threads = options->threads,
-                             .raw = options->raw};
+    vpd_open_options open = {
+        .struct_size = sizeof open, .device = options->device, .threads = options->threads, .raw = options->raw};
     const char *path = options->model;
     vpd_error e = {0};
     if (!path && live->count > 0) path = live->sources[0].file.checkpoint;
@@ -435,11 +433,10 @@ static Status open_episode(Live *live, const LiveOptions *options, Error *err) {
     vpd_error e = {0};
     Status status = open_model(live, options, err);
     if (status != STATUS_OK) return status;
-    status = api_status(vpd_scene_episode(live->model, options->dataset, options->episode, options->start,
-                                          &source->scene, &e),
-                        &e, err);
-    if (status == STATUS_OK)
-        status = api_status(vpd_scene_step(source->scene, (size_t)options->steps, &e), &e, err);
+    status = api_status(
+        vpd_scene_episode(live->model, options->dataset, options->episode, options->start, &source->scene, &e), &e,
+        err);
+    if (status == STATUS_OK) status = api_status(vpd_scene_step(source->scene, (size_t)options->steps, &e), &e, err);
     if (status == STATUS_OK) status = keep_file(source, err);
     live->count = status == STATUS_OK;
     return status;

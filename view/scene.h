@@ -19,13 +19,13 @@ enum { VIEW_PARTICLES_MAX = 262144 };
 // Points into a rollout or scene, without positions. All may be NULL.
 typedef struct ViewScene {
     size_t count, steps;
-    const uint8_t *colour;         // (count,3)
-    const float *radius;           // (count) metres
-    const uint16_t *labels;        // (count)
-    const int32_t *body;           // (count)
-    double time_step;              // seconds
-    int V, H, W;                   // cameras, and the size of their pictures
-    const double *intrinsics;      // (V,3,3)
+    const uint8_t *colour;           // (count,3)
+    const float *radius;             // (count) metres
+    const uint16_t *labels;          // (count)
+    const int32_t *body;             // (count)
+    double time_step;                // seconds
+    int V, H, W;                     // cameras, and the size of their pictures
+    const double *intrinsics;        // (V,3,3)
     const double *world_from_camera; // (V,4,4)
     float background[3];
     const char *name, *label_names, *note; // what it is called; a line per label; "" or what to say about it

@@ -20,10 +20,10 @@ enum {
     TOKEN_SIZE = 2 * TOKEN_BYTES + 1,
     PORTS = 32,
     CONNECTIONS = 128,
-    HEADER_BYTES = 16384,  // memory of a connection for the request line and headers
-    BODY_BYTES = 65536,    // of a POST
-    IDLE_SECONDS = 10,     // without a byte
-    REQUEST_SECONDS = 10   // for a whole request
+    HEADER_BYTES = 16384, // memory of a connection for the request line and headers
+    BODY_BYTES = 65536,   // of a POST
+    IDLE_SECONDS = 10,    // without a byte
+    REQUEST_SECONDS = 10  // for a whole request
 };
 
 // A connection; `since` is when its present request began, 0 while an answer is sent.
@@ -264,9 +264,10 @@ static Status read_job(Server *server, json_t *object, long *id, Error *err) {
                 whole(object, "more", LIVE_STEPS_MAX, &more) && whole(object, "id", 1LL << 40, &of) &&
                 (!edits || json_is_string(edits));
     if (!good)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "expected {\"scene\", \"step\", \"edits\", \"steps\"} or {\"id\", \"more\"}, with at most %d steps",
-                         LIVE_STEPS_MAX);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "expected {\"scene\", \"step\", \"edits\", \"steps\"} or {\"id\", \"more\"}, with at most %d steps",
+            LIVE_STEPS_MAX);
     if (more > 0) return live_more(server->live, *id = (long)of, (size_t)more, err);
     LiveJob job = {(int)scene, (size_t)step, edits ? json_string_value(edits) : "", (size_t)steps};
     return live_ask(server->live, &job, id, err);
@@ -411,12 +412,12 @@ static void listen_on(Server *server, int port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     snprintf(server->cookie_name, sizeof server->cookie_name, "vpd_%d", port);
-    server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)port, NULL, NULL, on_request, server,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, server, MHD_OPTION_END);
+    server->daemon =
+        MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)port, NULL, NULL, on_request, server,
+                         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
+                         on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
     server->port = port;
 }
 

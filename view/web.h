@@ -3,8 +3,8 @@
 #ifndef VPD_VIEW_WEB_H
 #define VPD_VIEW_WEB_H
 
-extern const char INDEX_HTML[], VIEWER_CSS[]; // the page of vpd view
+extern const char INDEX_HTML[], VIEWER_CSS[];                          // the page of vpd view
 extern const char PAGE_HTML[], PAGE_CSS[], PAGE_JS[], CONTROLS_HTML[]; // of vpd page
-extern const char VIEWER_JS[]; // the modules, in one
+extern const char VIEWER_JS[];                                         // the modules, in one
 
 #endif
