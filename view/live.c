@@ -316,9 +316,9 @@ Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Erro
     pthread_mutex_lock(&live->lock);
     const Result *r = &live->result;
     bool there = picture->scene >= 0 || (r->id == picture->id && r->parts > 0 && !r->working);
-    Status status = there ? draw(picture->scene >= 0 ? live->sources[picture->scene].scene : live->scene, picture, out,
-                                 err)
-                          : stale(err, picture->id);
+    Status status =
+        there ? draw(picture->scene >= 0 ? live->sources[picture->scene].scene : live->scene, picture, out, err)
+              : stale(err, picture->id);
     pthread_mutex_unlock(&live->lock);
     return status;
 }

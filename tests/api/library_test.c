@@ -302,9 +302,9 @@ static void several_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models),          cmocka_unit_test(as_the_program), cmocka_unit_test(frames_in_memory),
-        cmocka_unit_test(steps_go_on),     cmocka_unit_test(edits),          cmocka_unit_test(pictures), cmocka_unit_test(recorded),
-        cmocka_unit_test(several_threads),
+        cmocka_unit_test(models),      cmocka_unit_test(as_the_program),  cmocka_unit_test(frames_in_memory),
+        cmocka_unit_test(steps_go_on), cmocka_unit_test(edits),           cmocka_unit_test(pictures),
+        cmocka_unit_test(recorded),    cmocka_unit_test(several_threads),
     };
     return cmocka_run_group_tests(tests, world_make, world_remove);
 }

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
+import { subtract, transform } from './math.js';
+import { Camera } from './camera.js';
+import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { MARKUP } from './markup.js';
+import { fetch_picture, fetch_recorded } from './server.js';
+
+const END_PAUSE = 0.7; // seconds before a loop begins again
+const PICTURES = [160, 512]; // pixels of the longer side
+const SLOW = 55, QUICK = 22, STILL = 300; // milliseconds of a picture; without a change
+
+let viewers = 0;
+
+export class Stage {
+  constructor(root, { live }) {
+    this.root = root;
+    this.live = live; // whether there is a server
+    root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
+    root.classList.toggle('still', !live);
+    if (!live) this.find('.hint').remove();
+    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, picture: false,
+      beside: true, steps: 20, grow: 'body', view: '' };
+    this.scenes = []; // {scene, shown, name, id}
+    this.camera = new Camera();
+    this.selection = null; // {entry, particle, indices, where}
+    this.coarse = 1; // resolution while something moves
+    this.frame = 16;
+    this.find('canvas').setAttribute('aria-busy', 'true');
+  }
+
+  find(selector) { return this.root.querySelector(selector); }
+
+  // ---- scenes
+
+  add_scene(scene, name, id = -1) {
+    const entry = { scene, name, id, shown: true };
+    this.scenes.push(entry);
+    if (this.scenes.length === 1) this.begin(scene);
+    this.list_scenes();
+    this.changed();
+    return entry;
+  }
+
+  begin(scene) {
+    const { low, high } = scene.steps[0], focus = this.focus(scene);
+    if (!this.painter) this.painter = new Painter(this.find('canvas'));
+    this.camera.fit(focus.low, focus.high);
+    this.floor = low[2];
+    this.box = { low, high };
+    this.find('[data-set="view"]').append(...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
+    this.find('canvas').removeAttribute('aria-busy');
+    this.root.dataset.ready = '';
+    this.find('.title').textContent = scene.title;
+    const every = scene.every > 1 ? `, 1 of ${scene.every} shown` : '';
+    this.find('.about').textContent = `${scene.particles.toLocaleString('en')} particles${every}`;
+    if (scene.note) this.say(scene.note);
+  }
+
+  // What moves, with room around it; everything if nothing moves.
+  focus(scene) {
+    const all = { low: [...scene.steps[0].low], high: [...scene.steps[0].high] };
+    if (!scene.movers || scene.movers === scene.shown) return all;
+    const moving = [...Array(scene.movers).keys()], ends = [0, scene.last].map(s => scene.extent(moving, s));
+    const low = [0, 1, 2].map(c => Math.min(ends[0].low[c], ends[1].low[c]));
+    const high = [0, 1, 2].map(c => Math.max(ends[0].high[c], ends[1].high[c]));
+    const room = 0.3 * Math.hypot(...subtract(high, low));
+    return { low: low.map((v, c) => Math.max(all.low[c], v - room)), high: high.map((v, c) => Math.min(all.high[c], v + room)) };
+  }
+
+  list_scenes() {
+    const list = this.find('.scenes');
+    list.replaceChildren(...this.scenes.map(entry => {
+      const label = document.createElement('label'), box = document.createElement('input');
+      label.className = 'check';
+      box.type = 'checkbox';
+      box.checked = entry.shown;
+      box.addEventListener('change', () => {
+        entry.shown = box.checked;
+        this.changed();
+      });
+      label.append(box, ` ${entry.name}`);
+      return label;
+    }));
+    this.find('.scenes-part').hidden = this.scenes.length < 2;
+    this.list_bodies();
+  }
+
+  list_bodies() {
+    const entry = this.front(), select = this.find('[data-set="pick"]');
+    if (!entry) return;
+    const { scene } = entry, names = new Map();
+    for (let i = 0; i < scene.movers; i++) {
+      const body = scene.body[i] - 1;
+      if (body >= 0 && !names.has(body)) names.set(body, `body ${body}, ${scene.label_name(scene.label[i])}`);
+    }
+    if (!names.size)
+      scene.names.forEach((name, label) => { if (label) names.set(`label ${label}`, name); });
+    select.replaceChildren(new Option('none', ''), ...[...names].map(([value, name]) => new Option(name, value)));
+  }
+
+  visible() { return this.scenes.filter(entry => entry.shown); }
+  front() { return this.visible().at(-1); } // the one that is edited: the result when there is one
+  last() { return Math.max(0, ...this.visible().map(entry => entry.scene.last)); }
+
+  // ---- drawing
+
+  changed() {
+    this.unpaint();
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(now => {
+      this.pending = false;
+      this.draw(now);
+    });
+  }
+
+  // Parts of the canvas, each with the scenes in it.
+  panes() {
+    const visible = this.visible(), n = visible.length, { clientWidth: w, clientHeight: h } = this.find('canvas');
+    if (!this.settings.beside || n < 2) return [{ box: [0, 0, 1, 1], entries: visible }];
+    return visible.map((entry, i) => ({ entries: [entry],
+      box: w >= h ? [i / n, 0, 1 / n, 1] : [0, i / n, 1, 1 / n] }));
+  }
+
+  aspect(box) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas');
+    return w * box[2] / (h * box[3]);
+  }
+
+  // Pixels of a metre at distance 1, on a canvas of this height.
+  pixels(box, height) { return height * box[3] / 2 / this.camera.spread(this.aspect(box))[1]; }
+
+  draw(now) {
+    const { painter } = this;
+    if (!painter || !this.scenes.length) return;
+    painter.resize(this.adapt(now));
+    this.marks = [];
+    for (const pane of this.panes()) this.draw_pane(pane);
+    this.place_marks();
+    this.show_time();
+    this.show_recorded();
+    this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
+  }
+
+  // Coarser pictures while they come slowly; a fine one when all has been still for a while.
+  adapt(now) {
+    const passed = now - (this.drawn_at || 0), { resting } = this;
+    this.resting = false;
+    this.drawn_at = resting ? 0 : now;
+    if (!resting && passed < 3000) {
+      this.frame = 0.7 * this.frame + 0.3 * passed;
+      if (this.frame > SLOW) this.coarse = Math.max(0.5, this.coarse * 0.8);
+      else if (this.frame < QUICK) this.coarse = Math.min(1, this.coarse * 1.05);
+    }
+    clearTimeout(this.rest);
+    if (!resting && this.coarse < 1)
+      this.rest = setTimeout(() => {
+        this.resting = true;
+        this.redraw();
+      }, Math.max(STILL, 3 * this.frame));
+    return resting ? 1 : this.coarse;
+  }
+
+  // ---- the model's own picture, while nothing changes
+
+  unpaint() {
+    clearTimeout(this.paint_timer);
+    this.painting?.abort();
+    this.painting = null;
+    for (const img of this.root.querySelectorAll('.pictures img')) {
+      URL.revokeObjectURL(img.src);
+      img.remove();
+    }
+    delete this.root.dataset.painted;
+    if (this.settings.picture && this.live) this.paint_timer = setTimeout(() => this.paint(), 2 * STILL);
+  }
+
+  // Coarse at first, then fine.
+  async paint() {
+    if (this.playing || this.streaming) return;
+    const { signal } = this.painting = new AbortController(), { step } = this.settings;
+    try {
+      for (const side of PICTURES)
+        for (const { box, entries } of this.panes().filter(pane => pane.entries.length)) {
+          const entry = entries.at(-1), aspect = this.aspect(box);
+          const [width, height] = [Math.min(1, aspect), Math.min(1, 1 / aspect)].map(part => Math.max(1, Math.round(side * part)));
+          const of = { ...(entry.result ? { result: this.job } : { scene: entry.id }), step: Math.min(step, entry.scene.last),
+            width, height, focal: width / 2 / this.camera.spread(width / height)[0], pose: this.camera.pose().join() };
+          const img = new Image();
+          img.src = await fetch_picture(of, signal);
+          await img.decode();
+          img.alt = `What the model draws of ${entry.name}`;
+          ['left', 'top', 'width', 'height'].forEach((name, k) => { img.style[name] = `${100 * box[k]}%`; });
+          if (signal.aborted) return URL.revokeObjectURL(img.src);
+          this.find('.pictures').append(img);
+        }
+      this.root.dataset.painted = '';
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else if (error.name !== 'AbortError') this.state(error.message, true);
+    }
+  }
+
+  // What the camera that is looked through recorded at this step, in a corner.
+  async show_recorded() {
+    const { view } = this.settings, box = this.find('.recorded'), { id, scene } = this.scenes[0];
+    const step = Math.min(this.settings.step, scene.last), wanted = this.live && view !== '' ? `${view} ${step}` : '';
+    if (wanted === this.recorded || this.reading) return;
+    this.recorded = wanted;
+    box.hidden = !wanted;
+    if (!wanted) return;
+    this.reading = true;
+    const img = box.querySelector('img'), words = `recorded, camera ${Number(view) + 1}, step ${step}`;
+    try {
+      const address = await fetch_recorded(id, step, view);
+      URL.revokeObjectURL(img.src);
+      img.hidden = false;
+      img.src = address;
+      img.alt = box.querySelector('figcaption').textContent = words;
+    } catch (error) {
+      img.hidden = true;
+      box.querySelector('figcaption').textContent = error.message;
+      if (error.lost) this.lost(error.message);
+    }
+    this.reading = false;
+    this.show_recorded();
+  }
+
+  draw_pane({ box, entries }) {
+    const { painter, camera, settings } = this, aspect = this.aspect(box), matrix = camera.matrix(aspect);
+    const style = getComputedStyle(this.root), background = this.rgb(style.getPropertyValue('--stage'));
+    const grid = this.rgb(style.getPropertyValue('--grid'));
+    const pixel_box = painter.begin_pane(box, background), pixels = pixel_box[3] / 2 / camera.spread(aspect)[1];
+    entries.forEach((entry, k) => {
+      painter.draw_particles(this.particles(entry, k), matrix, pixels, settings.size * 0.5);
+    });
+    const lines = [];
+    if (settings.grid) lines.push(...this.surroundings([...grid, 0.55]));
+    if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
+    if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
+    if (lines.length) painter.draw_lines(lines, matrix);
+    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, true);
+    if (settings.grid) this.mark_axes(box, matrix);
+    if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: box[0] + 0.5 * box[2],
+        y: box[1] + box[3] - 0.001, caption: true });
+  }
+
+  rgb(text) { return (text.trim().match(/[\da-f]{2}/gi) || ['80', '80', '80']).map(hex => parseInt(hex, 16) / 255); }
+
+  particles(entry, k) {
+    const { scene } = entry, step = Math.min(this.settings.step, scene.last), mode = this.settings.colour;
+    const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
+    return { scene, step, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
+      key: `${mode} ${mode === 'speed' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
+      colours: () => colours(scene, mode, step, chosen) };
+  }
+
+  spacing() {
+    const wide = Math.max(this.box.high[0] - this.box.low[0], this.box.high[1] - this.box.low[1], 0.01);
+    return 10 ** Math.round(Math.log10(wide / 8));
+  }
+
+  surroundings(colour) {
+    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor, spacing = this.spacing();
+    return [...grid_lines(this.box.low, this.box.high, z - 0.002, spacing, colour),
+      ...axis_lines([0, 0, z + 0.003], this.axis_length())];
+  }
+
+  axis_length() { return Math.max(0.05, 0.4 * this.spacing()); }
+
+  mark_axes(box, matrix) {
+    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor;
+    ['x', 'y', 'z'].forEach((text, c) => {
+      const p = [0, 0, z];
+      p[c] += this.axis_length() * 1.12;
+      const q = transform(matrix, p);
+      if (q[3] > 0) this.marks.push({ text, x: box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3]), y: box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3]) });
+    });
+  }
+
+  place_marks() {
+    const holder = this.find('.marks'), { clientWidth: w, clientHeight: h } = holder;
+    while (holder.children.length < this.marks.length) holder.append(document.createElement('span'));
+    [...holder.children].forEach((span, i) => {
+      const mark = this.marks[i], inside = mark && mark.x >= 0 && mark.x <= 1 && mark.y >= 0 && mark.y <= 1;
+      span.hidden = !inside;
+      if (!inside) return;
+      span.textContent = mark.text;
+      span.className = mark.caption ? 'caption' : '';
+      span.style.transform = `translate(${mark.x * w}px, ${mark.y * h}px)${mark.caption ? ' translate(-50%, -150%)' : ''}`;
+    });
+    const per_metre = this.pixels([0, 0, 1, 1], h) / this.camera.distance;
+    const nice = [1, 2, 5].flatMap(d => [-3, -2, -1, 0, 1, 2].map(e => d * 10 ** e)).sort((a, b) => a - b);
+    const length = nice.filter(m => m * per_metre <= 130).at(-1) || 0.001;
+    this.find('.scalebar i').style.width = `${length * per_metre}px`;
+    this.find('.scalebar span').textContent = length >= 1 ? `${length} m` : `${Math.round(length * 1000) / 10} cm`;
+    const speed = this.settings.colour === 'speed', front = this.front();
+    this.find('.legend').hidden = !speed;
+    if (speed && front) this.find('.legend span').textContent = `0 to ${front.scene.speed_max.toFixed(1)} m/s`;
+  }
+
+  // In a page: stands still while it cannot be seen.
+  in_view(seen) {
+    this.away = !seen;
+    if (seen && this.playing) this.play(true);
+  }
+
+  // ---- time
+
+  show_time() {
+    const last = this.last(), step = Math.min(this.settings.step, last), slider = this.find('[data-set="step"]');
+    const front = this.front(), seconds = front ? (step * front.scene.time_step).toFixed(2) : '0';
+    const words = `step ${step} of ${last}, ${seconds} s`;
+    slider.max = last;
+    slider.value = step;
+    slider.setAttribute('aria-valuetext', words);
+    this.find('.time').textContent = words;
+    this.root.dataset.step = step;
+    this.find('.timeline').classList.toggle('none', last < 1);
+  }
+
+  set_step(step) {
+    this.settings.step = Math.min(Math.max(0, step), this.last());
+    this.changed();
+  }
+
+  play(on) {
+    this.playing = on && this.last() > 0;
+    const button = this.find('[data-do="play"]');
+    button.setAttribute('aria-label', this.playing ? 'Pause (space)' : 'Play (space)');
+    button.querySelector('path').setAttribute('d', this.playing ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M4 2l10 6-10 6z');
+    if (!this.playing) return this.changed();
+    const dt = this.front().scene.time_step || 0.04;
+    this.clock = this.settings.step >= this.last() ? 0 : this.settings.step * dt;
+    let before = performance.now();
+    const tick = now => {
+      if (!this.playing || this.away) return;
+      this.clock += Math.min(0.25, (now - before) / 1000) * this.settings.rate;
+      before = now;
+      const end = this.last() * dt;
+      if (this.clock > end + (this.settings.loop ? END_PAUSE * this.settings.rate : 0)) {
+        if (!this.settings.loop) this.play(false);
+        else if (!this.streaming) this.clock = 0;
+      }
+      const step = Math.min(this.last(), Math.floor(this.clock / dt));
+      if (step !== this.settings.step) this.set_step(step);
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+}
