@@ -9,7 +9,7 @@
 Status convert_plan(const ConvertOptions *options, const EpisodeInfo *info, const char *place, ConvertPlan *out,
                     Error *err) {
     const int *crop = options->crop;
-    *out = (ConvertPlan){.crop = {0, 0, info->W, info->H}, .H0 = info->H, .W0 = info->W, .place = place};
+    *out = (ConvertPlan){.crop = {0, 0, info->W, info->H}, .W0 = info->W, .place = place};
     if (crop[2]) {
         if (crop[0] > info->W - crop[2] || crop[1] > info->H - crop[3])
             return error_set(err, STATUS_BAD_INPUT,

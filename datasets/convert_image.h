@@ -7,8 +7,8 @@
 #include "datasets/convert.h"
 
 typedef struct ConvertPlan {
-    int crop[4]; // x, y, width, height within (H0,W0)
-    int H0, W0, H, W;
+    int crop[4];  // x, y, width, height within the stored picture
+    int W0, H, W; // width of the stored picture; size of the new one
     bool u16;
     double unit;       // metres per unit when u16
     const double *box; // (2,3) or NULL

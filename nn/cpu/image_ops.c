@@ -7,9 +7,9 @@
 
 // The plane of x that a task works on and the place of its channels in y.
 typedef struct Plane {
-    size_t run;                // channels of x beside each other
-    size_t x_first, y_first;   // element of pixel (0,0)
-    size_t x_stride, y_stride; // elements between pixels
+    size_t run;              // channels of x beside each other
+    size_t x_first, y_first; // element of pixel (0,0)
+    size_t y_stride;         // elements between pixels of y
     size_t row;
 } Plane;
 
@@ -22,7 +22,6 @@ static Plane plane_at(const ImageOpArgs *a, size_t rows, size_t t) {
     return (Plane){.run = run,
                    .x_first = (image * a->channels + channel) * x_pixels,
                    .y_first = (image * a->y_channels + y_channel / y_run * y_run) * y_pixels + y_channel % y_run,
-                   .x_stride = run,
                    .y_stride = y_run,
                    .row = t % rows};
 }
