@@ -86,12 +86,24 @@ typedef struct Label {
     double rotation[9], shift[3]; // before = rotation now + shift
 } Label;
 
-static Label *label_of(Label *labels, const RolloutSet *now, size_t i) {
-    return labels + (now->labels ? now->labels[i] : 0);
+typedef struct Labels {
+    Label *list; // (count)
+    size_t count;
+} Labels;
+
+static Label *label_of(Labels labels, const RolloutSet *now, size_t i) {
+    return labels.list + (now->labels ? now->labels[i] : 0);
 }
 
-static void vote(Label *labels, const RolloutSet *now, const Mask *mask) {
-    for (size_t l = 0; l < LABELS; l++) labels[l].body = -1;
+// One more than the largest label.
+static size_t count_labels(const RolloutSet *now) {
+    uint16_t most = 0;
+    for (size_t i = 0; now->labels && i < now->N; i++) most = now->labels[i] > most ? now->labels[i] : most;
+    return (size_t)most + 1;
+}
+
+static void vote(Labels labels, const RolloutSet *now, const Mask *mask) {
+    for (size_t l = 0; l < labels.count; l++) labels.list[l].body = -1;
     for (size_t i = 0; i < now->N; i++) {
         Label *label = label_of(labels, now, i);
         if (!mask[i]) continue;
@@ -102,13 +114,17 @@ static void vote(Label *labels, const RolloutSet *now, const Mask *mask) {
     }
 }
 
-static Status number_labels(Label *labels, const RolloutSet *now, Error *err) {
+static Status number_labels(Labels labels, const RolloutSet *now, Error *err) {
     size_t count = 0;
     int32_t first;
-    for (size_t l = 0; l < LABELS; l++) count += labels[l].fresh = labels[l].still && labels[l].body < 0;
+    for (size_t l = 0; l < labels.count; l++) {
+        Label *label = &labels.list[l];
+        label->fresh = label->still && label->body < 0;
+        count += label->fresh;
+    }
     Status status = new_numbers(now, count, &first, err);
-    for (size_t l = 0; l < LABELS && status == STATUS_OK; l++)
-        if (labels[l].fresh) labels[l].body = first++;
+    for (size_t l = 0; l < labels.count && status == STATUS_OK; l++)
+        if (labels.list[l].fresh) labels.list[l].body = first++;
     return status;
 }
 
@@ -145,26 +161,27 @@ static void join(const Label *label, RolloutSet *now, size_t i) {
     }
 }
 
-static void join_all(Label *labels, RolloutSet *now, const Mask *mask) {
+static void join_all(Labels labels, RolloutSet *now, const Mask *mask) {
     for (size_t i = 0; i < now->N; i++) {
         Label *label = label_of(labels, now, i);
         if (mask[i] && label->still && !label->fresh && now->body[i] == label->body)
             add_point(label, now->positions + 3 * i, now->before + 3 * i);
     }
-    for (size_t l = 0; l < LABELS; l++)
-        if (labels[l].still && !labels[l].fresh) fit_motion(labels + l);
+    for (size_t l = 0; l < labels.count; l++)
+        if (labels.list[l].still && !labels.list[l].fresh) fit_motion(&labels.list[l]);
     for (size_t i = 0; i < now->N; i++)
         if (mask[i] && now->body[i] < 0) join(label_of(labels, now, i), now, i);
 }
 
 Status scene_embody(EditScene *scene, const Mask *mask, Error *err) {
     RolloutSet *now = scene_now(scene);
-    Label *labels = calloc(LABELS, sizeof *labels);
-    if (!labels) return scene_no_memory(err);
+    Labels labels = {.count = count_labels(now)};
+    labels.list = calloc(labels.count, sizeof *labels.list);
+    if (!labels.list) return scene_no_memory(err);
     vote(labels, now, mask);
     Status status = number_labels(labels, now, err);
     if (status == STATUS_OK) join_all(labels, now, mask);
-    free(labels);
+    free(labels.list);
     return status;
 }
 
