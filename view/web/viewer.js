@@ -139,11 +139,7 @@ export class Viewer extends Stage {
     const { where } = this.selection;
     const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`, move: `move: {${where}, by: ${vector(by)}}`,
       copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}` };
-    const front = this.front();
-    if (!this.edits.text.trim()) {
-      this.from = { id: Math.max(0, front.id), step: Math.min(this.settings.step, front.scene.last) };
-    }
-    if (this.edits.add(edits[what])) this.edited();
+    if (this.edits.add(edits[what], this.present())) this.edited();
   }
 
   // Where a copy does not lie in what it is a copy of.
@@ -153,9 +149,16 @@ export class Viewer extends Stage {
     return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
   }
 
+  // The scene and step that the first edit of a list begins with.
+  present() {
+    const { id, scene } = this.scenes.find(entry => entry.shown && !entry.result) || this.scenes[0];
+    return { id, step: Math.min(this.settings.step, scene.last) };
+  }
+
   edited() {
     this.find('[data-set="edits"]').value = this.edits.text;
-    this.simulate();
+    if (this.edits.empty) this.drop_result();
+    else this.simulate();
   }
 
   undo(forward) {
@@ -186,6 +189,8 @@ export class Viewer extends Stage {
 
   drop_result() {
     const entry = this.result();
+    this.turn = (this.turn || 0) + 1; // what still comes is of no use
+    this.state('');
     if (!entry) return;
     this.painter.forget(entry.scene);
     this.scenes = this.scenes.filter(other => other !== entry);
@@ -197,10 +202,8 @@ export class Viewer extends Stage {
   // Edits a copy of the scene and shows its steps as they come.
   async simulate() {
     const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), wanted = () => this.turn === turn;
-    const from = this.from || { id: Math.max(0, this.scenes[0].id), step: this.scenes[0].scene.last };
-    if (!this.edits.text.trim()) this.from = null;
-    const job = { scene: from.id, step: from.step, edits: this.edits.text.trim() ? this.edits.text : '', steps: Number(this.settings.steps) };
-    if (!job.edits && this.result() && !job.steps) return this.drop_result();
+    const from = this.edits.from || { id: this.scenes[0].id, step: this.scenes[0].scene.last };
+    const job = { scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: Number(this.settings.steps) };
     this.state('Simulating ..');
     let first = 0;
     await this.streamed(wanted, () => run_job(job, id => { this.job = id; }, scene => {
@@ -298,7 +301,7 @@ export class Viewer extends Stage {
     });
     this.root.addEventListener('input', event => this.set(event.target));
     this.root.addEventListener('change', event => {
-      if (event.target.dataset.set === 'edits' && this.edits.set(event.target.value)) this.simulate();
+      if (event.target.dataset.set === 'edits' && this.edits.set(event.target.value, this.present())) this.edited();
     });
     const keys = this.live ? document : this.root;
     keys.addEventListener('keydown', event => this.key(event));
