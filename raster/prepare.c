@@ -211,6 +211,7 @@ static bool draw_faces(Prepared *p, Arena *memory) {
     size_t values = (size_t)p->sets * 3 * (size_t)p->faces.attributes;
     double *attribute = arena_array(memory, p->faces.count, values * sizeof *attribute);
     if (!attribute) return false;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
     for (size_t f = 0; f < p->faces.count; f++) draw_attributes(p, f, attribute);
     p->faces.place = place, p->faces.attribute = attribute, p->faces.texture = texture, p->faces.textures = textures;
     return true;

@@ -143,7 +143,8 @@ static bool find_centres(Raster *r) {
 // Means over the samples of each pixel.
 static void shrink(const Raster *r, const double *from, int channels, double *to) {
     size_t n = (size_t)r->options.samples, W = (size_t)r->pixels.W, C = (size_t)channels;
-    for (size_t y = 0; y < (size_t)r->pixels.H; y++)
+    if (n == 1) memcpy(to, from, count_samples(&r->pixels) * C * sizeof *to);
+    for (size_t y = 0; n > 1 && y < (size_t)r->pixels.H; y++)
         for (size_t i = 0; i < W * C; i++) {
             double sum = 0;
             for (size_t k = 0; k < n * n; k++) sum += from[((y * n + k / n) * W * n + i / C * n + k % n) * C + i % C];

@@ -8,7 +8,7 @@
 // ---- visibility
 
 static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t slot, RasterBox box, real *nearest,
-                         int32_t *in_front) {
+                         LaneBits *in_front) {
     const RasterGrid *grid = &a->tiles->grid;
     const Wide least = lanes_all((real)a->least), most = lanes_all((real)a->most), out = lanes_all(-f->slack);
     for (int row = box.y0; row <= box.y1; row++) {
@@ -24,9 +24,13 @@ static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t 
                 seen &= w[k] >= out;
             }
             seen &= (r > best) & (r >= least) & (r <= most);
+            if (!lanes_any(seen)) continue;
             best = wide_select(seen, r, best);
             memcpy(nearest + i, &best, sizeof best);
-            for (size_t j = 0; j < LANES; j++) in_front[i + j] = seen[j] ? slot : in_front[i + j];
+            LaneMask slots;
+            memcpy(&slots, in_front + i, sizeof slots);
+            slots = (slots & ~seen) | (seen & (LaneBits)slot);
+            memcpy(in_front + i, &slots, sizeof slots);
         }
     }
 }
@@ -34,7 +38,7 @@ static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t 
 static void tile_visible(const RasterVisibleArgs *a, int tile) {
     const RasterTiles *tiles = a->tiles;
     real nearest[TILE_SIZE];
-    int32_t in_front[TILE_SIZE];
+    LaneBits in_front[TILE_SIZE];
     for (size_t i = 0; i < TILE_SIZE; i++) nearest[i] = -1, in_front[i] = -1;
     for (int32_t slot = tiles->start[tile]; slot < tiles->start[tile + 1]; slot++) {
         const double *place = a->faces->place + RASTER_PLACE * (size_t)tiles->face[slot];
@@ -46,7 +50,7 @@ static void tile_visible(const RasterVisibleArgs *a, int tile) {
     int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
     for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
         for (int x = x0; x < x0 + RASTER_TILE && x < tiles->grid.W; x++)
-            a->slot[(size_t)y * (size_t)tiles->grid.W + (size_t)x] = in_front[(y - y0) * TILE_ROW + x - x0];
+            a->slot[(size_t)y * (size_t)tiles->grid.W + (size_t)x] = (int32_t)in_front[(y - y0) * TILE_ROW + x - x0];
 }
 
 void CPU_FN(raster_visible)(const RasterVisibleArgs *a) {
@@ -77,6 +81,7 @@ CPU_INLINE void face_cover(const RasterCoverArgs *a, const PairFace *f, RasterBo
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
             CoverHit hit;
+            if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
             Wide now = lanes_load(clear + i) * hit.rest;
             memcpy(clear + i, &now, sizeof now);
@@ -93,6 +98,7 @@ CPU_INLINE void face_cover_back(const RasterCoverArgs *a, const PairFace *f, Ras
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
             CoverHit hit;
+            if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
             Wide slope = lanes_load(clear + i) * hit.e * (real)(-1 / a->delta) / wide_max(hit.rest, tiny);
             pair_locate_back(f, &hit.pair, none, wide_select(hit.seen, slope, zero), gx, gy);
@@ -114,15 +120,19 @@ static void tile_cover(const RasterCoverArgs *a, int tile, real *clear, bool bac
     }
 }
 
-// Forward: writes alpha. Backward: the tile's samples are dLoss/d alpha times the product, 0 where a face covers.
-static void tile_samples(const RasterCoverArgs *a, int tile, real *clear, bool back) {
+typedef enum CoverStep { COVER_BEGIN, COVER_END, COVER_BACK } CoverStep;
+
+// The product begins with 1, or with 0 where a face covers; in the end alpha is written. Backward it becomes dLoss/d
+// alpha times the product.
+static void tile_samples(const RasterCoverArgs *a, int tile, real *clear, CoverStep step) {
     const RasterTiles *tiles = a->tiles;
     int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
     for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
         for (int x = x0; x < x0 + RASTER_TILE && x < tiles->grid.W; x++) {
             size_t i = (size_t)y * (size_t)tiles->grid.W + (size_t)x, at = (size_t)((y - y0) * TILE_ROW + x - x0);
-            if (back) clear[at] = a->covered[i] ? 0 : (real)(a->alpha_grad[i] * (1 - a->alpha[i]));
-            else a->alpha[i] = a->covered[i] ? 1 : 1 - (double)clear[at];
+            if (step == COVER_BEGIN) clear[at] = !a->covered[i];
+            if (step == COVER_BACK) clear[at] = (real)(a->alpha_grad[i] * (1 - a->alpha[i]));
+            if (step == COVER_END) a->alpha[i] = 1 - (double)clear[at];
         }
 }
 
@@ -130,10 +140,10 @@ void CPU_FN(raster_cover)(const RasterCoverArgs *a) {
     const int tiles = raster_tiles_count(a->tiles);
 #pragma omp parallel for schedule(dynamic) num_threads(a->threads)
     for (int tile = 0; tile < tiles; tile++) {
-        real clear[TILE_SIZE];
-        for (size_t i = 0; i < TILE_SIZE; i++) clear[i] = 1;
+        real clear[TILE_SIZE] = {0};
+        tile_samples(a, tile, clear, COVER_BEGIN);
         tile_cover(a, tile, clear, false);
-        tile_samples(a, tile, clear, false);
+        tile_samples(a, tile, clear, COVER_END);
     }
 }
 
@@ -142,7 +152,7 @@ void CPU_FN(raster_cover_back)(const RasterCoverArgs *a) {
 #pragma omp parallel for schedule(dynamic) num_threads(a->threads)
     for (int tile = 0; tile < tiles; tile++) {
         real clear[TILE_SIZE] = {0};
-        tile_samples(a, tile, clear, true);
+        tile_samples(a, tile, clear, COVER_BACK);
         tile_cover(a, tile, clear, true);
     }
 }
