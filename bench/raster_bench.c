@@ -38,9 +38,9 @@ typedef struct Bench {
 // Distance of the tube from the axis 1 m, radius of the tube 0.4 m; u goes around the axis, v around the tube.
 static void fill_torus(double *position, double *colour, int32_t *face, int across, int around) {
     for (int i = 0; i < across * around; i++) {
-        double u = 6.283185307179586 * (i / around) / across, v = 6.283185307179586 * (i % around) / around;
-        double r = 1 + 0.4 * cos(v), at[3] = {r * cos(u), r * sin(u), 0.4 * sin(v)};
         int j = i / around, k = i % around, next = (j + 1) % across, above = (k + 1) % around;
+        double u = 6.283185307179586 * j / across, v = 6.283185307179586 * k / around;
+        double r = 1 + 0.4 * cos(v), at[3] = {r * cos(u), r * sin(u), 0.4 * sin(v)};
         int32_t a = (int32_t)i, b = (int32_t)(next * around + k), c = (int32_t)(next * around + above),
                 d = (int32_t)(j * around + above), corner[6] = {a, b, c, a, c, d};
         memcpy(position + 3 * i, at, sizeof at);
@@ -58,7 +58,7 @@ static double *take(double **room, size_t count) {
 static Status make_bench(Bench *b, int number, Error *err) {
     const double eye[3] = {0.4, -1.9, 2.3}, target[3] = {0}, up[3] = {0, 0, 1};
     int across = benches[number].across, around = benches[number].around, side = benches[number].side;
-    size_t vertices = (size_t)(across * around), pixels = (size_t)side * (size_t)side;
+    size_t vertices = (size_t)across * (size_t)around, pixels = (size_t)side * (size_t)side;
     double *room = b->room = calloc(12 * vertices + 5 * pixels, sizeof *room);
     b->face = calloc(6 * vertices, sizeof *b->face);
     if (!b->room || !b->face) return error_set(err, STATUS_FAILED, "out of memory for a torus");

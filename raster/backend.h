@@ -23,6 +23,9 @@ typedef struct RasterFaces {
     const RasterTexture *textures;
 } RasterFaces;
 
+// Values of a slot's gradient: of place, and of the attributes of the corners.
+static inline size_t raster_row(const RasterFaces *faces) { return RASTER_PLACE + 3 * (size_t)faces->attributes; }
+
 // Gradients of the texels are summed in parts that only sizes decide, and the parts in their order.
 typedef struct RasterTexelSums {
     int parts;           // 0: not wanted
@@ -41,7 +44,7 @@ typedef struct RasterSoftArgs {
     void *state;            // (RASTER_STATE,H,W) reals, which the gradient reads
     // gradient
     const double *colour_grad, *alpha_grad; // NULL: zero
-    double *slot_grad;                      // (slots, 9 + 3 attributes)
+    double *slot_grad;                      // (slots, raster_row)
     RasterTexelSums texels;
 } RasterSoftArgs;
 
@@ -63,7 +66,7 @@ typedef struct RasterCoverArgs {
     const uint8_t *covered; // (H,W)
     double *alpha;          // (H,W)
     const double *alpha_grad;
-    double *slot_grad; // (slots, 9 + 3 attributes)
+    double *slot_grad; // (slots, raster_row)
 } RasterCoverArgs;
 
 typedef struct RasterBackend {

@@ -238,7 +238,7 @@ static void end_texels(const Back *b, RasterGradient *gradient) {
     const RasterScene *scene = b->r->p.scene;
     for (int part = 1; part < t->parts; part++)
         for (size_t i = 0; i < t->texels; i++) t->sum[i] += t->sum[(size_t)part * t->texels + i];
-    for (size_t m = 0; m < scene->meshes && gradient->mesh; m++)
+    for (size_t m = 0; m < scene->meshes && t->parts; m++)
         if (gradient->mesh[m].texel && scene->mesh[m].texel)
             memcpy(gradient->mesh[m].texel, t->sum + t->first[m],
                    3 * (size_t)scene->mesh[m].texture_H * (size_t)scene->mesh[m].texture_W * sizeof(double));
@@ -258,7 +258,7 @@ static double *slot_rows(const Back *b, const RasterTiles *tiles, size_t row) {
 }
 
 static bool soft_back(Back *b) {
-    size_t row = (size_t)(RASTER_PLACE + 3 * b->r->p.faces.attributes);
+    size_t row = raster_row(&b->r->p.faces);
     RasterSoftArgs a = soft_args(b->r);
     a.colour_grad = b->colour, a.alpha_grad = b->alpha, a.texels = b->texels;
     a.slot_grad = slot_rows(b, a.tiles, row);
@@ -269,7 +269,7 @@ static bool soft_back(Back *b) {
 }
 
 static bool cover_back(Back *b) {
-    size_t row = (size_t)(RASTER_PLACE + 3 * b->r->p.faces.attributes);
+    size_t row = raster_row(&b->r->p.faces);
     RasterCoverArgs a = cover_args(b->r);
     a.alpha_grad = b->alpha;
     a.slot_grad = slot_rows(b, a.tiles, row);

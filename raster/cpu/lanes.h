@@ -6,6 +6,7 @@
 #define RASTER_LANES
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/lanes.h"
+#include "raster/tiles.h"
 
 typedef Lanes Wide;
 typedef LaneMask WideMask;
@@ -73,6 +74,9 @@ static inline Wide lanes_x(const double step, int W, int column) {
 }
 
 // A tile's row has room for a vector that begins at its last sample.
-enum { TILE_ROW = 16 + LANES, TILE_SIZE = 16 * TILE_ROW };
+enum { TILE_ROW = RASTER_TILE + LANES, TILE_SIZE = RASTER_TILE * TILE_ROW };
+static inline size_t tile_index(int row, int column) {
+    return (size_t)(row % RASTER_TILE) * TILE_ROW + (size_t)(column % RASTER_TILE);
+}
 
 #endif

@@ -158,7 +158,7 @@ CPU_INLINE void soft_box(const Soft *s, const SoftFace *f, SoftTile *t, RasterBo
     for (int row = box.y0; row <= box.y1; row++) {
         Wide py = lanes_all((real)raster_grid_y(grid, row));
         for (int column = box.x0; column <= box.x1; column += LANES) {
-            size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
+            size_t i = tile_index(row, column);
             SoftHit hit;
             WideMask in_box = lanes_first(box.x1 - column + 1);
             if (!soft_hit(s, f, lanes_x(grid->step, grid->W, column), py, in_box, textured, &hit)) continue;
@@ -217,7 +217,7 @@ static void tile_backward(const Soft *s, int tile, int part, SoftTile *t) {
         box = raster_tile_box(tiles, tile, box);
         if (face.texture) soft_box(s, &face, t, box, true, &sums);
         else soft_box(s, &face, t, box, false, &sums);
-        write_sums(&sums, face.texture, A, s->a->slot_grad + (size_t)slot * (size_t)(9 + 3 * A));
+        write_sums(&sums, face.texture, A, s->a->slot_grad + (size_t)slot * raster_row(s->a->faces));
     }
 }
 

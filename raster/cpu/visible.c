@@ -14,7 +14,7 @@ static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t 
     for (int row = box.y0; row <= box.y1; row++) {
         real py = (real)raster_grid_y(grid, row);
         for (int column = box.x0; column <= box.x1; column += LANES) {
-            size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
+            size_t i = tile_index(row, column);
             Wide px = lanes_x(grid->step, grid->W, column), best = lanes_load(nearest + i), w[3], r = lanes_all(0);
             WideMask seen = lanes_first(box.x1 - column + 1);
             for (int k = 0; k < 3; k++) {
@@ -50,7 +50,7 @@ static void tile_visible(const RasterVisibleArgs *a, int tile) {
     int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
     for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
         for (int x = x0; x < x0 + RASTER_TILE && x < tiles->grid.W; x++)
-            a->slot[(size_t)y * (size_t)tiles->grid.W + (size_t)x] = (int32_t)in_front[(y - y0) * TILE_ROW + x - x0];
+            a->slot[(size_t)y * (size_t)tiles->grid.W + (size_t)x] = (int32_t)in_front[tile_index(y, x)];
 }
 
 void CPU_FN(raster_visible)(const RasterVisibleArgs *a) {
@@ -79,7 +79,7 @@ CPU_INLINE bool cover_hit(const RasterCoverArgs *a, const PairFace *f, int row, 
 CPU_INLINE void face_cover(const RasterCoverArgs *a, const PairFace *f, RasterBox box, real *clear) {
     for (int row = box.y0; row <= box.y1; row++)
         for (int column = box.x0; column <= box.x1; column += LANES) {
-            size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
+            size_t i = tile_index(row, column);
             CoverHit hit;
             if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
@@ -96,7 +96,7 @@ CPU_INLINE void face_cover_back(const RasterCoverArgs *a, const PairFace *f, Ras
     Wide gx[3] = {zero, zero, zero}, gy[3] = {zero, zero, zero};
     for (int row = box.y0; row <= box.y1; row++)
         for (int column = box.x0; column <= box.x1; column += LANES) {
-            size_t i = (size_t)(row % RASTER_TILE * TILE_ROW + column % RASTER_TILE);
+            size_t i = tile_index(row, column);
             CoverHit hit;
             if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
@@ -113,7 +113,7 @@ static void tile_cover(const RasterCoverArgs *a, int tile, real *clear, bool bac
         PairFace face;
         pair_face(place, &face);
         RasterBox box = raster_tile_box(tiles, tile, raster_box(&tiles->grid, place, sqrt(a->limit2)));
-        size_t row = (size_t)(9 + 3 * a->faces->attributes);
+        size_t row = raster_row(a->faces);
         if (back)
             face_cover_back(a, &face, box, clear, memset(a->slot_grad + (size_t)slot * row, 0, row * sizeof(double)));
         else face_cover(a, &face, box, clear);
@@ -129,7 +129,7 @@ static void tile_samples(const RasterCoverArgs *a, int tile, real *clear, CoverS
     int y0 = tile / tiles->across * RASTER_TILE, x0 = tile % tiles->across * RASTER_TILE;
     for (int y = y0; y < y0 + RASTER_TILE && y < tiles->grid.H; y++)
         for (int x = x0; x < x0 + RASTER_TILE && x < tiles->grid.W; x++) {
-            size_t i = (size_t)y * (size_t)tiles->grid.W + (size_t)x, at = (size_t)((y - y0) * TILE_ROW + x - x0);
+            size_t i = (size_t)y * (size_t)tiles->grid.W + (size_t)x, at = tile_index(y, x);
             if (step == COVER_BEGIN) clear[at] = !a->covered[i];
             if (step == COVER_BACK) clear[at] = (real)(a->alpha_grad[i] * (1 - a->alpha[i]));
             if (step == COVER_END) a->alpha[i] = 1 - (double)clear[at];
