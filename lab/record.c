@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/record.h"
 
+#include "lab/vector.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,20 @@ static char *label_names(const SimScene *scene) {
     return out;
 }
 
+// Mean length of an object's springs and of one edge of each tet: the particles' distance.
+static double spacing(const SimScene *scene, const SceneObject *object) {
+    const SimModel *m = &scene->model;
+    const double *x = scene->values.of[SIM_REST];
+    double sum = 0, d[3];
+    for (size_t i = object->spring; i < object->spring + object->springs; i++)
+        sum += scene->values.of[SIM_SPRING_LENGTH][i];
+    for (size_t i = object->tet; i < object->tet + object->tets; i++) {
+        vector_between(x, m->tet[4 * i], m->tet[4 * i + 1], d);
+        sum += sqrt(vector_dot(d, d));
+    }
+    return sum > 0 ? sum / (double)(object->springs + object->tets) : 0.02;
+}
+
 static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
     const size_t N = scene->model.particles, frames = (size_t)scene->frames;
     RolloutSet *set = &file->sets[0];
@@ -49,20 +66,25 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
     set->positions = calloc(N, 3 * sizeof(float));
     set->colour = calloc(N, 3);
     set->labels = calloc(N, sizeof *set->labels);
+    set->radius = calloc(N, sizeof *set->radius);
     file->positions = calloc(frames * N, 3 * sizeof(float));
     file->time = calloc(frames + 1, sizeof *file->time);
     file->label_names = label_names(scene);
-    if (!set->positions || !set->colour || !set->labels || !file->positions || !file->time || !file->label_names)
+    if (!set->positions || !set->colour || !set->labels || !set->radius || !file->positions || !file->time ||
+        !file->label_names)
         return no_memory(scene, err);
     const char *slash = strrchr(scene->path, '/');
     snprintf(file->episode, sizeof file->episode, "%s", slash ? slash + 1 : scene->path);
     for (size_t f = 0; f <= frames; f++) file->time[f] = (double)f * scene->frame_time;
-    for (size_t o = 0; o < scene->object_count; o++)
+    for (size_t o = 0; o < scene->object_count; o++) {
+        const float radius = (float)spacing(scene, scene->objects + o);
         for (size_t i = 0; i < scene->objects[o].particles; i++) {
             const size_t at = scene->objects[o].particle + i;
             memcpy(set->colour + 3 * at, scene->objects[o].colour, 3);
             set->labels[at] = (uint16_t)(o + 1);
+            set->radius[at] = radius;
         }
+    }
     return STATUS_OK;
 }
 

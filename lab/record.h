@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene's rollout as a rollout file, with colours and labels of its objects.
+// A scene's rollout as a rollout file, with colours, labels and radii (the distance of neighbours) of its objects.
 #ifndef VPD_LAB_RECORD_H
 #define VPD_LAB_RECORD_H
 

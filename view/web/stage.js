@@ -43,7 +43,7 @@ export class Stage {
   }
 
   begin(scene) {
-    const { low, high } = scene.steps[0], focus = this.focus(scene);
+    const focus = this.focus(scene), { low, high } = scene.movers === scene.shown ? focus : scene.steps[0];
     if (!this.painter) this.painter = new Painter(this.find('canvas'));
     this.camera.fit(focus.low, focus.high);
     this.floor = low[2];
@@ -57,9 +57,11 @@ export class Stage {
     if (scene.note) this.say(scene.note);
   }
 
-  // What moves, with room around it; everything if nothing moves.
+  // What moves, with room around it; everything if nothing moves, and wherever it goes if everything moves.
   focus(scene) {
-    const all = { low: [...scene.steps[0].low], high: [...scene.steps[0].high] };
+    const steps = scene.movers === scene.shown ? scene.steps : scene.steps.slice(0, 1);
+    const all = { low: [0, 1, 2].map(c => Math.min(...steps.map(s => s.low[c]))),
+      high: [0, 1, 2].map(c => Math.max(...steps.map(s => s.high[c]))) };
     if (!scene.movers || scene.movers === scene.shown) return all;
     const moving = [...Array(scene.movers).keys()], ends = [0, scene.last].map(s => scene.extent(moving, s));
     const low = [0, 1, 2].map(c => Math.min(ends[0].low[c], ends[1].low[c]));
