@@ -8,7 +8,7 @@
 //     sim_adjoint(sim, &run, &loss, &gradient, err); dLoss/d(each value), from dLoss/d(q, u) at kept steps
 //
 // A step is semi-implicit Euler: u' = u + dt (f(q, u)/m + g), q' = q + dt u'. A fixed particle has 1/m = 0 and feels no
-// gravity; it goes on with its initial velocity. docs/simulator_physics.md has every equation.
+// gravity; it goes on with its initial velocity. docs/simulator.md has every equation.
 //
 // SI units. All arrays at this border are double and belong to the caller; inside, the solver works in
 // options.precision. B scenes of one topology step together: index 0 is the scene. So (B,N,3) means scene, particle,
