@@ -94,14 +94,15 @@ static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err)
         if (status != STATUS_OK) return status;
     } else sim_pack_clear(sim, b->element, b->vertex, b->contact);
     const size_t forces = r->gradient->of[SIM_FORCE] && run->control_every ? 3 * padded : 0;
-    b->slots = sim->slots;
+    b->slots =
+        arena_array(&sim->run_memory, t->slots + 1, SIM_RECORD * bytes); // running a segment again uses the others
     b->adjoint = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     b->w = arena_array(&sim->run_memory, padded * SIM_QUAD, bytes);
     b->force = arena_array(&sim->run_memory, forces, bytes);
     r->kept = arena_array(&sim->run_memory, padded * SIM_RECORD, bytes);
     r->growth = arena_array(&sim->run_memory, (size_t)sim->threads, sizeof *r->growth);
     r->act = arena_array(&sim->run_memory, t->elements[SIM_KIND_TET], sizeof *r->act);
-    if (!b->adjoint || !b->w || !b->force || !r->kept || !r->growth || !r->act)
+    if (!b->slots || !b->adjoint || !b->w || !b->force || !r->kept || !r->growth || !r->act)
         return error_set(err, STATUS_FAILED, "out of memory for the gradient of %zu particles", t->vertices);
     memset(b->adjoint, 0, padded * SIM_RECORD * bytes);
     memset(b->force, 0, forces * bytes);

@@ -92,7 +92,7 @@ static Status first_set(Sim *sim, Error *err) {
     if (status != STATUS_OK) return status;
     sim->chunks = arena_array(&sim->memory, (size_t)sim->threads, sizeof *sim->chunks);
     sim->blocks = arena_array(&sim->memory, (size_t)sim->threads, sizeof *sim->blocks);
-    sim->slots = arena_alloc(&sim->memory, (t->slots + 1) * SIM_RECORD * (size_t)sim->backend->real_bytes);
+    sim->slots = arena_alloc(&sim->memory, (t->slots + 1) * SIM_QUAD * (size_t)sim->backend->real_bytes);
     if (!sim->chunks || !sim->blocks || !sim->slots)
         return error_set(err, STATUS_FAILED, "out of memory for a simulation of %zu particles", particles);
     sim_share_work(sim, sim->threads);
