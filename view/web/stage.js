@@ -52,8 +52,6 @@ export class Stage {
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
     this.find('.title').textContent = scene.title;
-    const every = scene.every > 1 ? `, 1 of ${scene.every} shown` : '';
-    this.find('.about').textContent = `${scene.particles.toLocaleString('en')} particles${every}`;
     if (scene.note) this.say(scene.note);
   }
 
@@ -88,10 +86,12 @@ export class Stage {
     this.list_bodies();
   }
 
+  // Of the scene in front: its particles, and its bodies to choose from.
   list_bodies() {
     const entry = this.front(), select = this.find('[data-set="pick"]');
     if (!entry) return;
-    const { scene } = entry, names = new Map();
+    const { scene } = entry, names = new Map(), every = scene.every > 1 ? `, 1 of ${scene.every} shown` : '';
+    this.find('.about').textContent = `${scene.particles.toLocaleString('en')} particles${every}`;
     for (let i = 0; i < scene.movers; i++) {
       const body = scene.body[i] - 1;
       if (body >= 0 && !names.has(body)) names.set(body, `body ${body}, ${scene.label_name(scene.label[i])}`);
