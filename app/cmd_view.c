@@ -84,7 +84,7 @@ static void wait_for_stop(Server *server) {
 
 static Status run_view(const CommandLine *line, Error *err) {
     const char *rollouts[LIVE_SCENES_MAX];
-    LiveOptions options = {.log = &line->log};
+    LiveOptions options = {0};
     Live *live = NULL;
     Server *server = NULL;
     int port = PORT;

@@ -14,6 +14,7 @@
 
 // A file whose steps are shown as they are; and, with a model, what jobs begin with.
 typedef struct Source {
+    const char *path; // of the rollout or the data set
     RolloutFile file;
     vpd_scene *scene;
 } Source;
@@ -362,9 +363,7 @@ Status live_facts(const Live *live, char **out, Error *err) {
     json_t *scenes = json_array();
     if (live->model) vpd_model_get_facts(live->model, &model, NULL);
     for (int i = 0; i < live->count; i++)
-        json_array_append_new(scenes,
-                              json_pack("{s:o s:i s:b}", "name", text(live->sources[i].file.episode), "steps",
-                                        (int)live->sources[i].file.steps, "simulates", live->sources[i].scene != NULL));
+        json_array_append_new(scenes, json_pack("{s:o}", "file", text(live->sources[i].path)));
     json_t *facts =
         json_pack("{s:s s:o s:b s:o s:o s:o s:o}", "version", version_number(), "title", text(live->title), "simulates",
                   live->model != NULL, "why", text(live->why), "model", text(model.path ? model.path : ""), "device",
@@ -395,6 +394,7 @@ static Status open_model(Live *live, const LiveOptions *options, Error *err) {
 static Status open_rollouts(Live *live, const LiveOptions *options, Error *err) {
     Status status = STATUS_OK;
     for (int i = 0; i < options->rollout_count && status == STATUS_OK; i++) {
+        live->sources[i].path = options->rollouts[i];
         status = rollout_file_read(options->rollouts[i], &live->sources[i].file, err);
         live->count += status == STATUS_OK;
     }
@@ -430,6 +430,7 @@ static Status keep_file(Source *source, Error *err) {
 
 static Status open_episode(Live *live, const LiveOptions *options, Error *err) {
     Source *source = &live->sources[0];
+    source->path = options->dataset;
     vpd_error e = {0};
     Status status = open_model(live, options, err);
     if (status != STATUS_OK) return status;

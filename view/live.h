@@ -5,7 +5,6 @@
 #ifndef VPD_VIEW_LIVE_H
 #define VPD_VIEW_LIVE_H
 
-#include "base/log.h"
 #include "view/scene.h"
 
 enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000, LIVE_PICTURE_SIDE = 640 };
@@ -20,7 +19,6 @@ typedef struct LiveOptions {
     const char *model;             // checkpoint or run; NULL: the one that the first rollout names
     const char *device;
     int threads, raw;
-    const Log *log;
 } LiveOptions;
 
 typedef struct LiveJob {

@@ -13,7 +13,7 @@ async function open_live(root) {
     const facts = await fetch_facts();
     for (let id = 0; id < facts.scenes.length; id++) {
       const scene = await fetch_scene(id);
-      viewer.add_scene(scene, facts.scenes.length > 1 ? `${id + 1}: ${scene.title}` : 'original', id);
+      viewer.add_scene(scene, facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', id);
     }
     document.title = `${facts.title.split('/').at(-1)} - vpd view`;
     if (!facts.simulates) viewer.only_look(`This can be looked at, but not simulated: ${facts.why}.`);
