@@ -70,11 +70,25 @@ static double flush_with_still(const Scene *s, const Surface *from, size_t i) {
     return best;
 }
 
+// A pixel that changed depth and that this motion takes to a plane that stands still, along which it would slide: floor
+// that a body uncovers or will cover.
+static bool slides(const Way *w, const Surface *from, size_t i, const Surface *to) {
+    real x[3];
+    double d2;
+    if (i >= from->first_still) return false;
+    rigid_place(w->motion, w->centre, from->x + 3 * i, x);
+    int32_t j = scene_nearest(to, x, from->c + 3 * i, LABEL_UNKNOWN, &d2);
+    if (j < 0 || (size_t)j < to->first_still || to->label[j] != LABEL_STILL) return false;
+    double agree = squared(squared((double)element_dot(from->normal + 3 * i, to->normal + 3 * j)));
+    return agree * from->flat[i] * to->flat[j] > SURE;
+}
+
 // The fit of a pixel under a body's motion, or as part of what stands (LABEL_STILL). `back`: from now to before.
 static double label_fit(const Scene *s, const Bodies *b, int32_t label, size_t i, bool back) {
     const Surface *from = back ? &s->now : &s->past, *to = back ? &s->past : &s->now;
     Way w = way_back(label < 0 ? &STANDING : &b->list[label]);
     if (!back) w = way_inverse(&w);
+    if (label >= 0 && slides(&w, from, i, to)) return 0;
     double fit = scene_fit(s, &w, from, i, to, label < 0 ? s->still_scale : s->scale);
     return label < 0 ? fmax(fit, flush_with_still(s, from, i)) : fit;
 }

@@ -211,6 +211,32 @@ static void few_points(void **state) {
     }
 }
 
+// Two sheets side by side: the larger goes up, the other turns about the edge where they meet, so that neighbours across
+// it move alike.
+static void linked_bodies_are_divided(void **state) {
+    (void)state;
+    enum { LARGE = 60, ALL = 80 };
+    MotionField field;
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(motion_field_create(ALL, &field, &err), err);
+    for (size_t i = 0; i < ALL; i++) {
+        bool turns = i >= LARGE;
+        double x = 0.01 + 0.03 * (double)((turns ? i - LARGE : i) / 4);
+        field.position[3 * i] = (real)(turns ? x : -x);
+        field.position[3 * i + 1] = (real)(0.03 * (double)(i % 4));
+        field.motion[3 * i + 2] = (real)(turns ? 0.01 + 0.1 * x : 0.01);
+        if (turns) field.gradient[9 * i + 6] = (real)0.1, field.gradient[9 * i + 2] = (real)-0.1;
+    }
+    assert_status_ok(bodies_find(&field, LENGTHS, &b, &err), err);
+    assert_int_equal(b.count, 2);
+    // Those next to the edge may go with either.
+    for (size_t i = 0; i < ALL; i++)
+        if (i < LARGE || i >= LARGE + 8) assert_int_equal(b.body[i], i >= LARGE);
+    bodies_free(&b);
+    motion_field_free(&field);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_one),
@@ -218,6 +244,7 @@ int main(void) {
         cmocka_unit_test(finds_bodies_that_touch),
         cmocka_unit_test(same_motion_apart_is_two),
         cmocka_unit_test(bears_noise),
+        cmocka_unit_test(linked_bodies_are_divided),
         cmocka_unit_test(few_pixels_have_no_normal),
         cmocka_unit_test(few_points),
     };
