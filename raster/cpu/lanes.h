@@ -1,19 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Wide of the CPU back end: eight samples of a row.
+// The Wide of the CPU back end: neighbouring samples of a row, as many as one register holds (of floats at most eight,
+// because faces are small on the screen). Wider vectors, which compilers take apart, are several times slower.
 #ifndef VPD_RASTER_CPU_LANES_H
 #define VPD_RASTER_CPU_LANES_H
 
 #define RASTER_LANES
 #include "nn/cpu/cpu.h"
-#include "nn/cpu/lanes.h"
+#include "nn/real.h"
 #include "raster/tiles.h"
 
-typedef Lanes Wide;
-typedef LaneMask WideMask;
-static inline Wide wide_all(real x) { return lanes_all(x); }
-static inline Wide wide_select(WideMask mask, Wide yes, Wide no) { return lanes_select(mask, yes, no); }
-static inline Wide wide_min(Wide a, Wide b) { return lanes_min(a, b); }
-static inline Wide wide_max(Wide a, Wide b) { return lanes_max(a, b); }
+#include <string.h>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+#ifdef VPD_DOUBLE
+typedef int64_t LaneBits;
+#if defined(__AVX512F__)
+enum { LANES = 8 };
+#elif defined(__AVX__)
+enum { LANES = 4 };
+#else
+enum { LANES = 2 };
+#endif
+#else
+typedef int32_t LaneBits;
+#if defined(__AVX__)
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+#endif
+
+typedef real Wide __attribute__((vector_size(LANES * sizeof(real))));
+typedef LaneBits WideMask __attribute__((vector_size(LANES * sizeof(LaneBits)))); // 0 or -1 in each lane
+
+static inline Wide lanes_load(const real *from) {
+    Wide out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+static inline Wide wide_all(real x) { return (Wide){0} + x; }
+
+static inline Wide wide_select(WideMask mask, Wide yes, Wide no) {
+    return (Wide)(((WideMask)yes & mask) | ((WideMask)no & ~mask));
+}
+
+#if defined(__AVX__) && !defined(VPD_DOUBLE)
+static inline Wide wide_min(Wide a, Wide b) { return (Wide)_mm256_min_ps((__m256)a, (__m256)b); }
+static inline Wide wide_max(Wide a, Wide b) { return (Wide)_mm256_max_ps((__m256)a, (__m256)b); }
+#else
+static inline Wide wide_min(Wide a, Wide b) { return wide_select(a < b, a, b); }
+static inline Wide wide_max(Wide a, Wide b) { return wide_select(a > b, a, b); }
+#endif
 
 #ifdef VPD_DOUBLE
 enum { EXP_TERMS = 13, EXP_SHIFT = 52, EXP_BIAS = 1023 };
@@ -45,21 +86,28 @@ static inline Wide wide_exp(Wide x) {
                                 (real)(1.0 / 39916800),
                                 (real)(1.0 / 479001600),
                                 (real)(1.0 / 6227020800)};
-    x = lanes_max(x, lanes_all((real)EXP_LEAST));
+    x = wide_max(x, wide_all((real)EXP_LEAST));
     Wide shifted = x * (real)1.4426950408889634 + (real)EXP_MAGIC, n = shifted - (real)EXP_MAGIC;
-    Wide f = (x - n * (real)EXP_LN2_HIGH) - n * (real)EXP_LN2_LOW, p = lanes_all(term[EXP_TERMS]);
+    Wide f = (x - n * (real)EXP_LN2_HIGH) - n * (real)EXP_LN2_LOW, p = wide_all(term[EXP_TERMS]);
     for (int i = EXP_TERMS - 1; i >= 0; i--) p = p * f + term[i];
-    LaneMask bits = ((LaneMask)shifted << EXP_SHIFT) + ((LaneBits)EXP_BIAS << EXP_SHIFT);
+    WideMask bits = ((WideMask)shifted << EXP_SHIFT) + ((LaneBits)EXP_BIAS << EXP_SHIFT);
     return p * (Wide)bits;
 }
 
-static inline real lanes_sum(Wide a) { return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7])); }
+static inline real lanes_sum(Wide a) {
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) a[i] += a[i + half];
+    return a[0];
+}
+
+// 0, 1, 2, ..
+static inline Wide lanes_number(void) {
+    static const real number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    return lanes_load(number);
+}
 
 // Lanes below `count`.
-static inline WideMask lanes_first(int count) {
-    LaneBits n = (LaneBits)count;
-    return (LaneMask){0, 1, 2, 3, 4, 5, 6, 7} < (LaneMask){n, n, n, n, n, n, n, n};
-}
+static inline WideMask lanes_first(int count) { return lanes_number() < wide_all((real)count); }
 
 static inline bool lanes_any(WideMask mask) {
     LaneBits any = 0;
@@ -68,9 +116,8 @@ static inline bool lanes_any(WideMask mask) {
 }
 
 // Centres of the samples from `column` on.
-static inline Wide lanes_x(const double step, int W, int column) {
-    const Wide count = {0, 1, 2, 3, 4, 5, 6, 7};
-    return count * (real)step + (real)(step * (column + 0.5 - 0.5 * W));
+static inline Wide lanes_x(double step, int W, int column) {
+    return lanes_number() * (real)step + (real)(step * (column + 0.5 - 0.5 * W));
 }
 
 // A tile's row has room for a vector that begins at its last sample.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SoftRas by tiles: for each face of a tile, the samples of its bounding box, eight at a time.
+// SoftRas by tiles: for each face of a tile, the samples of its bounding box, a vector at a time.
 #include "raster/cpu/lanes.h"
 
 #include "raster/cpu/functions.h"
@@ -30,7 +30,7 @@ typedef struct SoftFace {
     double *texel_grad;
 } SoftFace;
 
-// Colour of a face at eight samples.
+// Colour of a face at the samples of one vector.
 typedef struct FaceColour {
     Wide b[3], depth, attribute[RASTER_ATTRIBUTES], texel[3], colour[3];
 } FaceColour;
@@ -62,7 +62,7 @@ CPU_INLINE void store_sum(SoftTile *t, size_t i, const SoftSum *s) {
 // ---- colour of a face
 
 static void texel_lanes(const RasterTexture *texture, WideMask seen, FaceColour *out) {
-    out->texel[0] = out->texel[1] = out->texel[2] = lanes_all(1);
+    out->texel[0] = out->texel[1] = out->texel[2] = wide_all(1);
     for (int j = 0; j < LANES; j++) {
         if (!seen[j]) continue;
         double value[3];
@@ -73,7 +73,7 @@ static void texel_lanes(const RasterTexture *texture, WideMask seen, FaceColour 
 }
 
 static void texel_lanes_back(const SoftFace *face, WideMask seen, const Wide g[3], FaceColour *at, Wide *gu, Wide *gv) {
-    *gu = *gv = lanes_all(0);
+    *gu = *gv = wide_all(0);
     for (int j = 0; j < LANES; j++) {
         if (!seen[j]) continue;
         double g_value[3], u, v;
@@ -104,7 +104,7 @@ CPU_INLINE void face_colour_back(const SoftFace *f, FaceColour *at, WideMask see
     }
     if (textured) texel_lanes_back(f, seen, g_texel, at, &g[6], &g[7]);
     for (int i = 0; i < 3; i++) {
-        gb[i] = lanes_all(0);
+        gb[i] = wide_all(0);
         for (int k = 0; k < (textured ? 8 : 3); k++) {
             gb[i] += g[k] * f->attribute[i][k];
             sums->attribute[i][k] += g[k] * at->b[i];
@@ -121,13 +121,13 @@ typedef struct SoftHit {
     FaceColour colour;
 } SoftHit;
 
-// What eight samples see of a face; false if none sees it. `inside`: those that belong to the face's box.
+// What the samples of one vector see of a face; false if none sees it. `inside`: those that belong to the face's box.
 CPU_INLINE bool soft_hit(const Soft *s, const SoftFace *f, Wide px, Wide py, WideMask box, bool textured, SoftHit *h) {
     pair_locate(&f->pair, px, py, &h->pair);
-    h->seen = box & (h->pair.inside | (h->pair.d2 < lanes_all(s->limit2)));
+    h->seen = box & (h->pair.inside | (h->pair.d2 < wide_all(s->limit2)));
     if (!lanes_any(h->seen)) return false;
     face_colour(f, &h->pair, h->seen, textured, &h->colour);
-    h->seen &= h->colour.depth <= lanes_all(s->far);
+    h->seen &= h->colour.depth <= wide_all(s->far);
     h->d = pair_soft(&h->pair, s->inverse_sigma, &h->rest);
     h->l = (s->far - h->colour.depth) * s->inverse_range;
     return true;
@@ -135,7 +135,7 @@ CPU_INLINE bool soft_hit(const Soft *s, const SoftFace *f, Wide px, Wide py, Wid
 
 CPU_INLINE void soft_add(SoftTile *t, size_t i, SoftHit *h) {
     SoftSum sum = load_sum(t, i);
-    Wide zero = lanes_all(0), one = lanes_all(1);
+    Wide zero = wide_all(0), one = wide_all(1);
     soft_sum_add(&sum, wide_select(h->seen, h->d, zero), wide_select(h->seen, h->rest, one),
                  wide_select(h->seen, h->l, sum.most), h->colour.colour);
     store_sum(t, i, &sum);
@@ -144,7 +144,7 @@ CPU_INLINE void soft_add(SoftTile *t, size_t i, SoftHit *h) {
 CPU_INLINE void soft_add_back(const Soft *s, const SoftFace *f, const SoftTile *t, size_t i, SoftHit *h, bool textured,
                               FaceSums *sums) {
     SoftSum sum = load_sum(t, i);
-    Wide zero = lanes_all(0), gl, gd2, face_gc[3], gb[3], gw[3], gc[3], ga = lanes_load(t->alpha_grad + i);
+    Wide zero = wide_all(0), gl, gd2, face_gc[3], gb[3], gw[3], gc[3], ga = lanes_load(t->alpha_grad + i);
     ga = wide_select(h->seen, ga, zero);
     for (int c = 0; c < 3; c++) gc[c] = wide_select(h->seen, lanes_load(t->colour_grad[c] + i), zero);
     soft_sum_back(&sum, &h->pair, h->d, h->rest, h->l, h->colour.colour, s->inverse_sigma, gc, ga, &gl, &gd2, face_gc);
@@ -156,7 +156,7 @@ CPU_INLINE void soft_add_back(const Soft *s, const SoftFace *f, const SoftTile *
 CPU_INLINE void soft_box(const Soft *s, const SoftFace *f, SoftTile *t, RasterBox box, bool textured, FaceSums *sums) {
     const RasterGrid *grid = &s->a->tiles->grid;
     for (int row = box.y0; row <= box.y1; row++) {
-        Wide py = lanes_all((real)raster_grid_y(grid, row));
+        Wide py = wide_all((real)raster_grid_y(grid, row));
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = tile_index(row, column);
             SoftHit hit;

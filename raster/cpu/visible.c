@@ -10,12 +10,12 @@
 static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t slot, RasterBox box, real *nearest,
                          LaneBits *in_front) {
     const RasterGrid *grid = &a->tiles->grid;
-    const Wide least = lanes_all((real)a->least), most = lanes_all((real)a->most), out = lanes_all(-f->slack);
+    const Wide least = wide_all((real)a->least), most = wide_all((real)a->most), out = wide_all(-f->slack);
     for (int row = box.y0; row <= box.y1; row++) {
         real py = (real)raster_grid_y(grid, row);
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = tile_index(row, column);
-            Wide px = lanes_x(grid->step, grid->W, column), best = lanes_load(nearest + i), w[3], r = lanes_all(0);
+            Wide px = lanes_x(grid->step, grid->W, column), best = lanes_load(nearest + i), w[3], r = wide_all(0);
             WideMask seen = lanes_first(box.x1 - column + 1);
             for (int k = 0; k < 3; k++) {
                 int other = (k + 1) % 3;
@@ -27,7 +27,7 @@ static void face_visible(const RasterVisibleArgs *a, const PairFace *f, int32_t 
             if (!lanes_any(seen)) continue;
             best = wide_select(seen, r, best);
             memcpy(nearest + i, &best, sizeof best);
-            LaneMask slots;
+            WideMask slots;
             memcpy(&slots, in_front + i, sizeof slots);
             slots = (slots & ~seen) | (seen & (LaneBits)slot);
             memcpy(in_front + i, &slots, sizeof slots);
@@ -69,10 +69,10 @@ typedef struct CoverHit {
 
 CPU_INLINE bool cover_hit(const RasterCoverArgs *a, const PairFace *f, int row, int column, int last, CoverHit *h) {
     const RasterGrid *grid = &a->tiles->grid;
-    pair_locate(f, lanes_x(grid->step, grid->W, column), lanes_all((real)raster_grid_y(grid, row)), &h->pair);
-    h->seen = lanes_first(last - column + 1) & (h->pair.d2 < lanes_all((real)a->limit2));
+    pair_locate(f, lanes_x(grid->step, grid->W, column), wide_all((real)raster_grid_y(grid, row)), &h->pair);
+    h->seen = lanes_first(last - column + 1) & (h->pair.d2 < wide_all((real)a->limit2));
     h->e = wide_exp(-h->pair.d2 * (real)(1 / a->delta));
-    h->rest = wide_select(h->seen, 1 - h->e, lanes_all(1));
+    h->rest = wide_select(h->seen, 1 - h->e, wide_all(1));
     return lanes_any(h->seen);
 }
 
@@ -81,7 +81,7 @@ CPU_INLINE void face_cover(const RasterCoverArgs *a, const PairFace *f, RasterBo
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = tile_index(row, column);
             CoverHit hit;
-            if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
+            if (!lanes_any(lanes_load(clear + i) != wide_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
             Wide now = lanes_load(clear + i) * hit.rest;
             memcpy(clear + i, &now, sizeof now);
@@ -92,13 +92,13 @@ CPU_INLINE void face_cover(const RasterCoverArgs *a, const PairFace *f, RasterBo
 // product.
 CPU_INLINE void face_cover_back(const RasterCoverArgs *a, const PairFace *f, RasterBox box, const real *clear,
                                 double *out) {
-    const Wide zero = lanes_all(0), none[3] = {zero, zero, zero}, tiny = lanes_all((real)1e-7);
+    const Wide zero = wide_all(0), none[3] = {zero, zero, zero}, tiny = wide_all((real)1e-7);
     Wide gx[3] = {zero, zero, zero}, gy[3] = {zero, zero, zero};
     for (int row = box.y0; row <= box.y1; row++)
         for (int column = box.x0; column <= box.x1; column += LANES) {
             size_t i = tile_index(row, column);
             CoverHit hit;
-            if (!lanes_any(lanes_load(clear + i) != lanes_all(0))) continue; // covered
+            if (!lanes_any(lanes_load(clear + i) != wide_all(0))) continue; // covered
             if (!cover_hit(a, f, row, column, box.x1, &hit)) continue;
             Wide slope = lanes_load(clear + i) * hit.e * (real)(-1 / a->delta) / wide_max(hit.rest, tiny);
             pair_locate_back(f, &hit.pair, none, wide_select(hit.seen, slope, zero), gx, gy);
