@@ -211,8 +211,8 @@ static void few_points(void **state) {
     }
 }
 
-// Two sheets side by side: the larger goes up, the other turns about the edge where they meet, so that neighbours across
-// it move alike.
+// Two sheets side by side: the larger goes up, the other turns about the edge where they meet, so that neighbours
+// across it move alike.
 static void linked_bodies_are_divided(void **state) {
     (void)state;
     enum { LARGE = 60, ALL = 80 };
