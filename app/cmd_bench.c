@@ -7,6 +7,7 @@
 #include "bench/bodies_bench.h"
 #include "bench/report_ops.h"
 #include "bench/report_raster.h"
+#include "bench/report_sim.h"
 #include "bench/report_step.h"
 #include "bench/step_bench.h"
 #include "model/config.h"
@@ -102,7 +103,7 @@ static Status run_bench(const CommandLine *line, Error *err) {
     } parts[] = {{"bodies", bench_bodies, false},        {"step", bench_step, false},
                  {"doubling", bench_doubling, true},     {"frames", bench_frames, true},
                  {"neighbours", bench_neighbours, true}, {"ops", bench_ops, true},
-                 {"raster", bench_raster, true}};
+                 {"raster", bench_raster, true},         {"sim", bench_sim, true}};
     const size_t count = sizeof parts / sizeof *parts;
     const char *wanted = command_argument(line, 0);
     BenchOptions options;
@@ -111,7 +112,8 @@ static Status run_bench(const CommandLine *line, Error *err) {
     while (wanted && known < count && strcmp(wanted, parts[known].name) != 0) known++;
     if (known == count)
         return error_set(err, STATUS_BAD_INPUT,
-                         "expected bodies, step, doubling, frames, neighbours, ops or raster, found \"%.40s\"", wanted);
+                         "expected bodies, step, doubling, frames, neighbours, ops, raster or sim, found \"%.40s\"",
+                         wanted);
     Status status = read_options(line, &options, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
     if (status == STATUS_OK) status = set_precision(device, command_text(line, "precision", NULL), err);
@@ -128,11 +130,12 @@ static Status run_bench(const CommandLine *line, Error *err) {
 const Command command_bench = {
     .name = "bench",
     .summary = "measure how fast this machine trains and predicts",
-    .arguments = "[bodies|step|doubling|frames|neighbours|ops|raster]",
+    .arguments = "[bodies|step|doubling|frames|neighbours|ops|raster|sim]",
     .max_arguments = 1,
     .flags = flags,
     .details = "Without an argument: bodies and step. frames: one rollout step and its picture. "
-               "neighbours: the 16 nearest of 2^12 to 2^17 points. raster: the simulator's rasterisers. Times are "
+               "neighbours: the 16 nearest of 2^12 to 2^17 points. raster: the simulator's rasterisers. "
+               "sim: the simulator. Times are "
                "medians of wall time; docs/performance.md "
                "says what is counted.",
     .run = run_bench,

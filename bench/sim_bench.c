@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/sim_bench.h"
+
+#include "bench/sim_scenes.h"
+
+#include <stdlib.h>
+
+typedef enum Kind { BEAM, GROUND, NET, CLOTH } Kind;
+
+// Five tets a cell. A net or cloth has cells[0] particles a side. Threads 0: the simulator chooses.
+static const struct {
+    const char *name;
+    Kind kind;
+    size_t cells[3];
+    SimPrecision precision;
+    int threads;
+} benches[SIM_BENCHES] = {
+    {"beam", BEAM, {8, 5, 5}, SIM_F32, 1},
+    {"beam", BEAM, {20, 10, 10}, SIM_F32, 1},
+    {"beam", BEAM, {20, 10, 10}, SIM_F64, 1},
+    {"beam", BEAM, {20, 10, 10}, SIM_F32, 0},
+    {"beam on ground", GROUND, {20, 10, 10}, SIM_F32, 1},
+    {"beam", BEAM, {50, 20, 20}, SIM_F32, 1},
+    {"beam", BEAM, {50, 20, 20}, SIM_F32, 0},
+    {"net of springs", NET, {71}, SIM_F32, 1},
+    {"cloth", CLOTH, {33}, SIM_F32, 1},
+    {"cloth", CLOTH, {33}, SIM_F64, 1},
+};
+
+enum { STEPS = 64 };
+
+static Status make_scene(int number, SimScene *scene, Error *err) {
+    const size_t *cells = benches[number].cells;
+    switch (benches[number].kind) {
+    case NET: return sim_scene_net(scene, cells[0], err);
+    case CLOTH: return sim_scene_cloth(scene, cells[0], err);
+    default: return sim_scene_beam(scene, cells, benches[number].kind == GROUND, err);
+    }
+}
+
+typedef struct Bench {
+    SimScene scene;
+    SimValues gradient; // of all parameters and the initial state
+    double *loss;       // (2,B,N,3) of positions: their sum after the last step
+    Sim *sim;
+    SimRun run;
+} Bench;
+
+static Status allocate(Bench *b, Error *err) {
+    const size_t row = 3 * b->scene.model.particles;
+    bool ok = true;
+    for (SimValue v = 0; v < SIM_VALUES; v++) {
+        if (v == SIM_FORCE || v == SIM_ACTIVATION) continue;
+        b->gradient.of[v] = arena_array(&b->scene.memory, sim_value_count(&b->scene.model, 0, v), sizeof(double));
+        ok = ok && b->gradient.of[v];
+    }
+    b->loss = arena_array(&b->scene.memory, 2 * row, sizeof(double));
+    if (!ok || !b->loss) return error_set(err, STATUS_FAILED, "out of memory for a gradient");
+    for (size_t i = 0; i < 2 * row; i++) b->loss[i] = i >= row;
+    b->run = (SimRun){.steps = STEPS,
+                      .every = STEPS,
+                      .position = b->scene.values.of[SIM_POSITION],
+                      .velocity = b->scene.values.of[SIM_VELOCITY]};
+    return STATUS_OK;
+}
+
+static Status time_once(Bench *b, Device *device, BenchTime *forward, BenchTime *both, Error *err) {
+    b->run.gradient = false;
+    BenchTime start = bench_now(device);
+    Status status = sim_rollout(b->sim, &b->run, err);
+    *forward = bench_since(device, start);
+    if (status != STATUS_OK) return status;
+    b->run.gradient = true;
+    start = bench_now(device);
+    status = sim_rollout(b->sim, &b->run, err);
+    if (status == STATUS_OK)
+        status = sim_adjoint(b->sim, &b->run, &(SimLoss){.position = b->loss}, &b->gradient, NULL, err);
+    *both = bench_since(device, start);
+    return status;
+}
+
+static Status time_all(Bench *b, Device *device, int repetitions, SimBench *out, Error *err) {
+    BenchTime *times = calloc(2 * (size_t)repetitions, sizeof *times), warm[2];
+    double *room = calloc((size_t)repetitions, sizeof *room);
+    Status status = times && room ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for times");
+    for (int i = -1; i < repetitions && status == STATUS_OK; i++) {
+        BenchTime *to = i < 0 ? warm : times + 2 * i;
+        status = time_once(b, device, to, to + 1, err);
+    }
+    if (status == STATUS_OK) {
+        out->forward = bench_median(times, repetitions, 2, room);
+        out->both = bench_median(times + 1, repetitions, 2, room);
+    }
+    free(times);
+    free(room);
+    return status;
+}
+
+Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Error *err) {
+    const SimOptions options = {.precision = benches[number].precision, .threads = benches[number].threads};
+    Bench b = {0};
+    Status status = make_scene(number, &b.scene, err);
+    const SimModel *model = &b.scene.model;
+    if (status == STATUS_OK) status = allocate(&b, err);
+    if (status == STATUS_OK) status = sim_open(model, &options, &b.sim, err);
+    if (status == STATUS_OK) status = sim_set(b.sim, &b.scene.values, err);
+    if (status == STATUS_OK) {
+        *out = (SimBench){.name = benches[number].name,
+                          .precision = options.precision,
+                          .threads = sim_threads(b.sim),
+                          .particles = model->particles,
+                          .springs = model->springs,
+                          .tets = model->tets,
+                          .hinges = model->hinges,
+                          .steps = STEPS,
+                          .isa = sim_isa(b.sim)};
+        status = time_all(&b, device, repetitions, out, err);
+        out->peak_bytes = sim_peak_bytes(b.sim);
+    }
+    sim_close(b.sim);
+    sim_scene_free(&b.scene);
+    return status;
+}
