@@ -319,11 +319,12 @@ Status scene_repeat(SimScene *scene, size_t B, Error *err) {
     for (int v = 0; v < SIM_VALUES; v++) {
         size_t count = sim_value_count(&scene->model, controls, v), all, bytes;
         if (!count || B == 1 || !scene->values.of[v]) continue;
-        size_t row = count / (v == SIM_FORCE || v == SIM_ACTIVATION ? controls : 1);
+        const size_t intervals = v == SIM_FORCE || v == SIM_ACTIVATION ? controls : 1,
+                     row = intervals ? count / intervals : 0;
         bool fits = size_mul(count, B, &all) && size_mul(all, sizeof(double), &bytes);
         double *values = fits ? malloc(bytes) : NULL;
         if (!values) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu scenes", scene->path, B);
-        for (size_t i = 0; i < count / row; i++)
+        for (size_t i = 0; i < intervals; i++)
             for (size_t b = 0; b < B; b++)
                 memcpy(values + (i * B + b) * row, scene->values.of[v] + i * row, row * sizeof *values);
         free(scene->values.of[v]);

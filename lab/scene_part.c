@@ -106,7 +106,7 @@ static Status read_row(const ArgumentReader *reader, const YamlNode *node, int c
 }
 
 static Status make_points(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
-    double row[3];
+    double row[3] = {0};
     Status status = STATUS_OK;
     if (shape->at->kind != YAML_LIST || !shape->at->count)
         return argument_wrong(reader, shape->at, "a list of points [[x, y, z], ..]");
