@@ -105,6 +105,8 @@ static const Option options[] = {
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
                          "Steps at the beginning that train the dynamics alone, without pictures "
                          "(gnn.graph=bodies)."},
+    {"train.labels", OPTION_ENUM, AT(train.labels), 0, 0, "", "video", "video|states",
+     "Where bodies go in windows: as the video shows, or by the poses in state/* of the data, for rigid objects."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
      "Augmentation: the axis of gravity, about which episodes are rotated by random angles; half are mirrored too."},
     {"train.checkpoint_steps", OPTION_BOOL, AT(train.checkpoint_steps), 0, 0, "", "false", NULL,

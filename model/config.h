@@ -11,6 +11,7 @@
 
 // Values of options, in the order of the table in model/config.c.
 typedef enum Preset { PRESET_NONE, PRESET_TINY, PRESET_SMALL, PRESET_PAPER, PRESET_LARGE } Preset;
+typedef enum LabelSource { LABELS_VIDEO, LABELS_STATES } LabelSource;
 typedef enum TurnAxis { TURN_NONE, TURN_X, TURN_Y, TURN_Z } TurnAxis;
 
 typedef struct DataConfig {
@@ -77,6 +78,7 @@ typedef struct TrainConfig {
 #undef CONFIG_WEIGHT
     long motion_steps;     // initial steps in which bodies learn motion in windows
     int turn;              // TurnAxis: episodes are rotated about it
+    int labels;            // LabelSource: of windows
     bool checkpoint_steps; // run each rollout step again in the backward pass
     double keep_mib;       // MiB a step may use to keep products that the backward pass would otherwise recompute
     bool cuda_graph;       // on a GPU, run repeated parts of a step as captured graphs

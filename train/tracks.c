@@ -43,6 +43,7 @@ static Status reserve(Tracks *t, Error *err) {
 // A frame's field: its bodies have the numbers 0 .. bodies - 1. Arrays have room for its points.
 typedef struct Frame {
     const MotionField *field;
+    int number;
     size_t bodies;
     real *before;        // (points, 3) where they were one time step ago
     RigidMotion *motion; // (bodies) over the last time step
@@ -134,6 +135,21 @@ static bool follow(const Frame *next, const TrackOptions *o, size_t count, real 
 
 // ---- a window
 
+// Fills steps and motions of body b of the set, number `number` of its frame, from the true poses of the object that it
+// is; none if it is none of them.
+static void pose_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *frame, int number, int frames) {
+    size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
+    const real *now = t->set.now + 3 * first;
+    int here = frame->number, object = poses_find(o->poses, here, number, count, now, t->set.before + 3 * first);
+    real x[3 * BODY_NODES];
+    t->steps[b] = 0;
+    for (int k = 0; object >= 0 && k < t->longest && k < frames; k++) {
+        for (size_t i = 0; i < count; i++) poses_move(o->poses, object, here, here + 1 + k, now + 3 * i, x + 3 * i);
+        t->motion[b * (size_t)t->longest + (size_t)k] = rigid_motion_fit(count, now, x);
+        t->steps[b] = k + 1;
+    }
+}
+
 // Fills steps and motions of body b of the set, whose nodes have these colours, from the frames after its own.
 static void track_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *after, int frames, const real *colour) {
     size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
@@ -158,7 +174,8 @@ static Status add_body(Tracks *t, const TrackOptions *o, const Frame *frame, siz
     if (status != STATUS_OK) return status;
     for (size_t n = 0; n < t->set.nodes - t->set.first_node[body]; n++)
         memcpy(colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colour);
-    track_body(t, o, body, frame + 1, after, colour);
+    if (o->poses) pose_body(t, o, body, frame, (int)b, after);
+    else track_body(t, o, body, frame + 1, after, colour);
     return STATUS_OK;
 }
 
@@ -230,6 +247,7 @@ Status tracks_add_video(Tracks *t, const TrackOptions *o, int frames, const Moti
     t->longest = o->longest;
     for (int f = 0; f < frames && status == STATUS_OK; f++) status = frame_make(&field[f], &all[f], err);
     for (int f = 0; f < frames && status == STATUS_OK; f++) {
+        all[f].number = f;
         if (!all[f].bodies) continue;
         status = body_set_add_window(&t->set, err);
         if (status == STATUS_OK) status = add_bodies(t, o, &all[f], frames - 1 - f, err);

@@ -6,11 +6,13 @@
 
 #include "bodies/body_set.h"
 #include "motion/motion_field.h"
+#include "train/poses.h"
 
 typedef struct TrackOptions {
     int longest;          // frames that a body is followed, at most
     double colour_length; // metres that a unit of rgb counts in distances
     double reach;         // metres: a point of the next frame farther from a node says nothing of it
+    Poses *poses;         // where bodies go, if not as the video shows; or NULL
 } TrackOptions;
 
 // Starts as {0}. The windows of `set` are the frames in which something moves.

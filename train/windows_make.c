@@ -9,9 +9,10 @@
 #include <string.h>
 
 // Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a point may be from
-// a node whose motion it gives.
+// a node whose motion it gives, and the motion of an object from that of a body seen.
 enum { CHUNK = 16, TOGETHER = 64 };
 #define REACH 0.04
+#define ALIKE 0.01
 
 // ---- the motion fields of an episode
 
@@ -144,15 +145,34 @@ static Status item_read(Item *item, const WindowSource *source, Tape *tape, int 
 }
 
 // Frames of a stride are videos of their own.
-static void item_track(Item *item, const TrackOptions *options, int stride) {
+static void item_track(Item *item, const TrackOptions *asked, const Poses *states) {
+    int stride = states->stride;
     for (int lane = 0; lane < stride && item->status == STATUS_OK; lane++) {
+        Poses poses = *states;
+        TrackOptions options = *asked;
+        poses.first = lane;
+        if (poses.episode) options.poses = &poses;
         int frames = lane < item->F ? (item->F - 1 - lane) / stride + 1 : 0;
         MotionField *field = malloc(((size_t)frames + 1) * sizeof *field);
         for (int f = 0; field && f < frames; f++) field[f] = item->field[lane + f * stride];
-        item->status = field ? tracks_add_video(&item->tracks, options, frames, field, &item->error)
+        item->status = field ? tracks_add_video(&item->tracks, &options, frames, field, &item->error)
                              : error_set(&item->error, STATUS_FAILED, "out of memory for %d frames", frames);
+        if (item->status == STATUS_OK && options.poses) item->status = poses_check(&poses, &item->error);
         free(field);
     }
+}
+
+static void item_label(Item *item, const TrackOptions *options, const WindowSource *source, int e) {
+    const Config *c = &source->model->config;
+    const EpisodeInfo *episode = dataset_episode(source->data->dataset, source->data->episodes[e].episode);
+    Poses states = {.stride = (int)c->data.stride, .tolerance = ALIKE * c->data.extent};
+    if (c->train.labels == LABELS_STATES) states.episode = episode;
+    if (states.episode && !episode->object_position)
+        item->status = error_set(&item->error, STATUS_BAD_INPUT,
+                                 "%s:/episodes/%s: expected state/object_position for train.labels=states, found none; "
+                                 "set train.labels=video",
+                                 episode->file, episode->name);
+    else item_track(item, options, &states);
 }
 
 // How far a loop of threads is.
@@ -175,7 +195,7 @@ static void make_items(Item *item, const WindowSource *source, const TrackOption
         item[i].status = opened;
         item[i].error = error;
         if (opened == STATUS_OK) item[i].status = item_read(&item[i], source, &tape, first + i);
-        if (item[i].status == STATUS_OK) item_track(&item[i], options, (int)source->model->config.data.stride);
+        if (item[i].status == STATUS_OK) item_label(&item[i], options, source, first + i);
         item_free_fields(&item[i]);
 #pragma omp critical(windows_source)
         progress_update(made->progress, ++made->done, NULL);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/poses.h"
+
+#include "base/camera.h"
+
+#include <math.h>
+
+typedef struct Pose {
+    double position[3], rotation[9]; // world from object
+} Pose;
+
+static Pose pose_of(const Poses *p, int object, int frame) {
+    const EpisodeInfo *e = p->episode;
+    size_t at = (size_t)(p->first + frame * p->stride) * (size_t)e->O + (size_t)object;
+    Pose out = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    for (int c = 0; c < 3; c++) out.position[c] = e->object_position[3 * at + (size_t)c];
+    if (e->object_quaternion) rotation_from_quaternion(e->object_quaternion + 4 * at, out.rotation);
+    return out;
+}
+
+void poses_move(const Poses *p, int object, int from, int to, const real x[3], real y[3]) {
+    Pose a = pose_of(p, object, from), b = pose_of(p, object, to);
+    double own[3] = {0}, there[3];
+    for (int i = 0; i < 9; i++) own[i % 3] += a.rotation[i] * ((double)x[i / 3] - a.position[i / 3]);
+    for (int c = 0; c < 3; c++) there[c] = b.position[c];
+    for (int i = 0; i < 9; i++) there[i / 3] += b.rotation[i] * own[i % 3];
+    for (int c = 0; c < 3; c++) y[c] = (real)there[c];
+}
+
+static double distance(const real *a, const real *b) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++) sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
+    return sqrt(sum);
+}
+
+// Mean distance of points from where the object's motion since the frame before takes them.
+static double error_of(const Poses *p, int object, int frame, size_t count, const real *now, const real *before) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        real y[3];
+        poses_move(p, object, frame, frame - 1, now + 3 * i, y);
+        sum += distance(before + 3 * i, y);
+    }
+    return sum / (double)count;
+}
+
+static void note_strange(Poses *p, int frame, int body, size_t count, const real *now, const real *before) {
+    if (p->strange++) return;
+    p->frame = p->first + frame * p->stride, p->body = body;
+    for (size_t c = 0; c < 3; c++) p->place[c] = p->way[c] = 0;
+    for (size_t i = 0; i < 3 * count; i++) {
+        p->place[i % 3] += (double)now[i] / (double)count;
+        p->way[i % 3] += ((double)now[i] - (double)before[i]) / (double)count;
+    }
+}
+
+int poses_find(Poses *p, int frame, int body, size_t count, const real *now, const real *before) {
+    double nearest = INFINITY;
+    real middle[3] = {0};
+    int best = -1;
+    for (size_t i = 0; i < 3 * count; i++) middle[i % 3] += now[i] / (real)count;
+    for (int k = 0; k < p->episode->O; k++) {
+        Pose pose = pose_of(p, k, frame);
+        const real centre[3] = {(real)pose.position[0], (real)pose.position[1], (real)pose.position[2]};
+        double apart = distance(middle, centre);
+        if (apart < nearest && error_of(p, k, frame, count, now, before) <= p->tolerance) nearest = apart, best = k;
+    }
+    if (best < 0) note_strange(p, frame, body, count, now, before);
+    else p->known++;
+    return best;
+}
+
+Status poses_check(const Poses *p, Error *err) {
+    if (p->strange <= p->known) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s:/episodes/%s: frame %d, body %d at (%.3f, %.3f, %.3f) m moved by (%.3f, %.3f, %.3f) m in the "
+                     "video, and no object of state/* does within %.3g m; so it is with %d of %d bodies: check units, "
+                     "axes and times of the states, or set train.labels=video",
+                     p->episode->file, p->episode->name, p->frame, p->body, p->place[0], p->place[1], p->place[2],
+                     p->way[0], p->way[1], p->way[2], p->tolerance, p->strange, p->strange + p->known);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The true poses of an episode's objects, as labels for tracks (train.labels=states): which object a body seen in the
+// video is, and where that goes.
+#ifndef VPD_TRAIN_POSES_H
+#define VPD_TRAIN_POSES_H
+
+#include "datasets/dataset.h"
+#include "nn/real.h"
+
+// Frames first, first + stride, .. of an episode, numbered from 0, and what was asked of them.
+typedef struct Poses {
+    const EpisodeInfo *episode; // with object_position
+    int first, stride;
+    double tolerance;        // metres
+    int known, strange;      // bodies that were objects, and those that were none
+    int frame, body;         // the first of the latter
+    double place[3], way[3]; // its middle and motion, metres
+} Poses;
+
+// The object that body number `body` of a frame is: its motion since the frame before takes the body's points from
+// `before` to `now` (count, 3) within the tolerance on the average; the nearest one if there are several; -1: none.
+int poses_find(Poses *poses, int frame, int body, size_t count, const real *now, const real *before);
+// Where a point x of an object at frame `from` is at frame `to`.
+void poses_move(const Poses *poses, int object, int from, int to, const real x[3], real y[3]);
+// An error if most bodies were no object: then the states are not those of the video.
+Status poses_check(const Poses *poses, Error *err);
+
+#endif
