@@ -25,6 +25,9 @@
 #include "sim/vertex.h"
 
 #include <string.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 typedef real Quad __attribute__((vector_size(4 * sizeof(real))));
 
@@ -60,17 +63,24 @@ LANES_INLINE Num num_load(const real *from) {
     return out;
 }
 
-// Quads of lanes j, 4+j, 8+j, 12+j in one vector.
+// Quads of lanes j, 4+j, 8+j, 12+j in one vector. With AVX-512, quads are loaded into their place; GCC would shuffle.
 #if SIM_LANES == 4
 #define LANES_ROW(at, j) quad_load(at(j))
-#elif SIM_LANES == 8
-#define LANES_PAIR(at, j) __builtin_shufflevector(quad_load(at(j)), quad_load(at(j + 4)), 0, 1, 2, 3, 4, 5, 6, 7)
-#define LANES_ROW(at, j) LANES_PAIR(at, j)
+#elif defined(__AVX512F__) && SIM_LANES == 16
+LANES_INLINE Num lanes_row(const real *a, const real *b, const real *c, const real *d) {
+    __m512 row = _mm512_castps128_ps512(_mm_loadu_ps(a));
+    row = _mm512_mask_broadcast_f32x4(row, 0x00f0, _mm_loadu_ps(b));
+    row = _mm512_mask_broadcast_f32x4(row, 0x0f00, _mm_loadu_ps(c));
+    return (Num)_mm512_mask_broadcast_f32x4(row, 0xf000, _mm_loadu_ps(d));
+}
+#define LANES_ROW(at, j) lanes_row(at(j), at(j + 4), at(j + 8), at(j + 12))
+#elif defined(__AVX512F__)
+LANES_INLINE Num lanes_row(const real *a, const real *b) {
+    return (Num)_mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), 0xf0, _mm256_loadu_pd(b));
+}
+#define LANES_ROW(at, j) lanes_row(at(j), at(j + 4))
 #else
-#define LANES_PAIR(at, j) __builtin_shufflevector(quad_load(at(j)), quad_load(at(j + 4)), 0, 1, 2, 3, 4, 5, 6, 7)
-#define LANES_ROW(at, j)                                                                                               \
-    __builtin_shufflevector(LANES_PAIR(at, j), LANES_PAIR(at, j + 8), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,    \
-                            14, 15)
+#define LANES_ROW(at, j) __builtin_shufflevector(quad_load(at(j)), quad_load(at(j + 4)), 0, 1, 2, 3, 4, 5, 6, 7)
 #endif
 
 LANES_INLINE void lanes_transpose(Num r0, Num r1, Num r2, Num r3, Num out[3]) {
@@ -107,6 +117,10 @@ LANES_INLINE void lanes_rows(const Num in[3], Num rows[4]) {
 
 #if SIM_LANES == 4
 #define LANES_QUAD(row, q) (row)
+#elif defined(__AVX512F__) && SIM_LANES == 16
+#define LANES_QUAD(row, q) ((Quad)_mm512_extractf32x4_ps((__m512)(row), q))
+#elif defined(__AVX512F__)
+#define LANES_QUAD(row, q) ((Quad)_mm512_extractf64x4_pd((__m512d)(row), q))
 #else
 #define LANES_QUAD(row, q) __builtin_shufflevector(row, row, 4 * (q), 4 * (q) + 1, 4 * (q) + 2, 4 * (q) + 3)
 #endif
