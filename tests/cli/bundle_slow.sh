@@ -5,11 +5,11 @@ bundle="$folder/bundle"
 
 expect 0 "MiB in $bundle" "" "$VPD_SOURCE/scripts/bundle" -o "$bundle" "$build"
 [ "$(du -sm "$bundle" | cut -f1)" -lt 60 ] || fail "the bundle is too large: $(du -sm "$bundle")"
-export VPD_BENCH=renderer
+export VPD_BENCH=bodies
 expect 0 "VPD_MINUTES=9" "" "$bundle/run" plan
-expect 0 "everything passed" "" env -i PATH="$PATH" VPD_BENCH=renderer VPD_RESULTS="$folder/a" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu selftest bench --preset tiny --repeat 1
+expect 0 "everything passed" "" env -i PATH="$PATH" VPD_BENCH=bodies VPD_RESULTS="$folder/a" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$bundle/run" cpu selftest bench --preset tiny --repeat 1
 grep -q '^{"part":"selftest","status":0,.*"rows":\[{"format":"vpd-selftest",.*"failed":0,' "$folder/a/result.json" || fail "result.json lacks the self-test"
-grep -q '^{"part":"bench-renderer-f32","status":0,.*"bench":"renderer"' "$folder/a/result.json" || fail "result.json lacks a part"
+grep -q '^{"part":"bench-bodies-f32","status":0,.*"bench":"bodies"' "$folder/a/result.json" || fail "result.json lacks a part"
 
 # Calls of their own are put together; what is cut is said.
 expect 0 "everything passed" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
