@@ -119,11 +119,11 @@ void gradcheck_judge(GradcheckRow *row, double limit) {
     row->error = INFINITY;
     row->good = false;
     for (int s = 0; s < GRADCHECK_STEPS; s++) {
-        double a = fabs(row->adjoint), d = fabs(row->difference[s]), larger = a > d ? a : d;
+        double larger = fmax(row->usual, fmax(fabs(row->adjoint), fabs(row->difference[s])));
         double apart = fabs(row->adjoint - row->difference[s]);
         if (!isfinite(apart)) continue;
         if (apart <= larger * limit + row->rounding[s]) row->good = true;
-        if (larger == 0) row->error = 0;                                  // the value has no effect
+        if (larger == 0) row->error = 0; // the value has no effect
         else if (apart / larger < row->error) row->error = apart / larger;
     }
 }
@@ -132,8 +132,13 @@ static Status check_value(Work *work, const SimValues *gradient, GradcheckRow *r
     bool edge;
     Status status = STATUS_OK;
     choose_direction(work, row->value, row->entries, &edge);
-    row->adjoint = 0;
-    for (size_t i = 0; i < row->entries; i++) row->adjoint += gradient->of[row->value][i] * work->along[i];
+    row->adjoint = row->usual = 0;
+    for (size_t i = 0; i < row->entries; i++) {
+        double part = gradient->of[row->value][i] * work->along[i];
+        row->adjoint += part;
+        row->usual += part * part;
+    }
+    row->usual = sqrt(row->usual);
     for (int s = 0; s < GRADCHECK_STEPS && status == STATUS_OK; s++) status = difference(work, row, s, edge, err);
     return status;
 }

@@ -17,7 +17,8 @@ typedef struct GradcheckRow {
     SimValue value;
     size_t entries;
     double adjoint, difference[GRADCHECK_STEPS], rounding[GRADCHECK_STEPS]; // rounding: what it may do to a difference
-    double error; // least over the steps of |adjoint - difference| / the larger of the two
+    double usual; // size of a slope along a random direction: parts of opposite sign may cancel in this one
+    double error; // least over the steps of |adjoint - difference| / the largest of the two and `usual`
     bool good;    // at one of the steps it is within the limit, or within rounding
 } GradcheckRow;
 
