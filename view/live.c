@@ -175,8 +175,8 @@ static void *run(void *owner) {
         pthread_mutex_unlock(&live->lock);
         Error err = {0};
         job.edits = edits;
-        Status status = edits ? STATUS_OK : no_memory(&err);
-        if (!quit && status == STATUS_OK) status = work(live, id, &job, more, &err);
+        if (!edits) (void)no_memory(&err);
+        else if (!quit) (void)work(live, id, &job, more, &err);
         free(edits);
         pthread_mutex_lock(&live->lock);
         if (r->id == id && !r->asked) {

@@ -128,7 +128,7 @@ static Status put_json(const ViewScene *scene, const ViewOrder *order, double ra
     if (data) {
         memcpy(data, &size, sizeof size);
         memset(data + sizeof size, ' ', size);
-        memcpy(data + sizeof size, words, length);
+        memcpy(data + sizeof size, words, length); // NOLINT(bugprone-not-null-terminated-result): its size is said
     }
     free(words);
     return data ? STATUS_OK : no_memory(err);
