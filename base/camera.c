@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/camera.h"
 
+#include "base/vector.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -129,12 +131,6 @@ bool pose_rotation_error(const double pose[16], double *orthonormality, double *
     return pose[12] == 0 && pose[13] == 0 && pose[14] == 0 && pose[15] == 1;
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 static bool normalise(double v[3]) {
     double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     if (!(length > 1e-12)) return false;
@@ -146,9 +142,9 @@ bool camera_look_at(const double eye[3], const double target[3], const double up
     double x[3], y[3], z[3], upward[3] = {up[0], up[1], up[2]};
     for (int i = 0; i < 3; i++) z[i] = target[i] - eye[i];
     if (!normalise(z) || !normalise(upward)) return false;
-    cross(z, upward, x); // right of the viewing direction
+    vector_cross(z, upward, x); // right of the viewing direction
     if (!normalise(x)) return false;
-    cross(z, x, y); // down
+    vector_cross(z, x, y); // down
     double R[9] = {x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]};
     pose_from_rotation(R, eye, world_from_camera);
     return true;

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { WINDOWS = 64, NODES = BODY_NODES, REPEAT_MAX = 64, TIMES = 3 };
+enum { WINDOWS = 64, NODES = BODY_NODES, TIMES = 3 };
 
 static real uniform(size_t i) { return random_uniform((RandomKey){.seed = 1, .purpose = RANDOM_TEST}, i); }
 
@@ -50,7 +50,8 @@ typedef struct Bench {
     Tape tape;
 } Bench;
 
-static Status one_step(Bench *b, BenchTime *times, Error *err) {
+static Status one_step(void *context, BenchTime *times, Error *err) {
+    Bench *b = context;
     static const BodyScales scales = {0.15f, 0.125f, 0.1f, 0.05f};
     BenchTime start = bench_now(b->device);
     Status status = body_inputs_make(&b->set, &scales, &b->inputs, err);
@@ -68,15 +69,10 @@ static Status one_step(Bench *b, BenchTime *times, Error *err) {
 }
 
 static Status measure(Bench *b, int repetitions, BodiesBench *out, Error *err) {
-    BenchTime times[TIMES * REPEAT_MAX];
-    double room[REPEAT_MAX];
-    Status status = one_step(b, times, err); // the first one allocates
-    if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
-    for (int i = 0; i < repetitions && status == STATUS_OK; i++) status = one_step(b, times + TIMES * i, err);
+    BenchTime times[TIMES];
+    Status status = bench_medians(one_step, b, 1, repetitions, TIMES, times, err); // the first one allocates
     if (status != STATUS_OK) return status;
-    out->inputs = bench_median(times, repetitions, TIMES, room);
-    out->forward = bench_median(times + 1, repetitions, TIMES, room);
-    out->backward = bench_median(times + 2, repetitions, TIMES, room);
+    out->inputs = times[0], out->forward = times[1], out->backward = times[2];
     out->windows = WINDOWS, out->nodes = b->set.nodes;
     out->weights = parameters_element_count(&b->parameters);
     out->tape_bytes = tape_peak_bytes(&b->tape);
@@ -111,42 +107,44 @@ static Status see_frame(Tape *tape, const Observation *room, int frame, PointClo
     return status;
 }
 
-static Status find_once(Device *device, const MotionField *field, const PointCloud cloud[2], BenchTime times[2],
-                        FindBench *out, Error *err) {
+typedef struct Find {
+    Device *device;
+    MotionField field;
+    PointCloud cloud[2]; // of the frame before, and of the frame
+    size_t bodies;       // found last
+} Find;
+
+static Status find_once(void *context, BenchTime *times, Error *err) {
+    Find *f = context;
     BodyLengths lengths = {room_motion.extent, room_motion.colour_length};
     Bodies bodies = {0};
-    int32_t *body = malloc((cloud[1].count + 1) * sizeof *body);
+    int32_t *body = malloc((f->cloud[1].count + 1) * sizeof *body);
     if (!body) return error_set(err, STATUS_FAILED, "out of memory for the bodies of a frame");
-    BenchTime start = bench_now(device);
-    Status status = bodies_find(field, lengths, &bodies, err);
-    times[0] = bench_since(device, start);
-    start = bench_now(device);
-    if (status == STATUS_OK) status = bodies_register(field, &cloud[1], &cloud[0], lengths, &bodies, body, err);
-    times[1] = bench_since(device, start);
-    out->bodies = bodies.count;
+    BenchTime start = bench_now(f->device);
+    Status status = bodies_find(&f->field, lengths, &bodies, err);
+    times[0] = bench_since(f->device, start);
+    start = bench_now(f->device);
+    if (status == STATUS_OK)
+        status = bodies_register(&f->field, &f->cloud[1], &f->cloud[0], lengths, &bodies, body, err);
+    times[1] = bench_since(f->device, start);
+    f->bodies = bodies.count;
     bodies_free(&bodies);
     free(body);
     return status;
 }
 
 static Status find_in_room(Tape *tape, const Observation *room, int repetitions, FindBench *out, Error *err) {
-    BenchTime times[2 * REPEAT_MAX];
-    double median[REPEAT_MAX];
-    MotionField field = {0};
-    PointCloud cloud[2] = {{0}};
-    if (repetitions > REPEAT_MAX) repetitions = REPEAT_MAX;
+    BenchTime times[2] = {{0}};
+    Find find = {.device = tape->device};
+    PointCloud *cloud = find.cloud;
     Status status = STATUS_OK;
     for (int f = 0; f < 2 && status == STATUS_OK; f++) status = see_frame(tape, room, f, &cloud[f], err);
-    if (status == STATUS_OK) status = motion_from_clouds(tape, &room_motion, &cloud[1], &cloud[0], &field, err);
-    for (int i = 0; i < repetitions && status == STATUS_OK; i++)
-        status = find_once(tape->device, &field, cloud, times + 2 * i, out, err);
-    out->pixels = cloud[1].count, out->points = field.count;
-    if (status == STATUS_OK) {
-        out->find = bench_median(times, repetitions, 2, median);
-        out->register_all = bench_median(times + 1, repetitions, 2, median);
-    }
+    if (status == STATUS_OK) status = motion_from_clouds(tape, &room_motion, &cloud[1], &cloud[0], &find.field, err);
+    if (status == STATUS_OK) status = bench_medians(find_once, &find, 0, repetitions, 2, times, err);
+    out->pixels = cloud[1].count, out->points = find.field.count, out->bodies = find.bodies;
+    out->find = times[0], out->register_all = times[1];
     for (int f = 0; f < 2; f++) point_cloud_free(&cloud[f]);
-    motion_field_free(&field);
+    motion_field_free(&find.field);
     return status;
 }
 

@@ -22,6 +22,7 @@ static const struct {
 };
 
 typedef struct Bench {
+    Device *device;
     RasterMesh mesh;
     RasterLight light;
     RasterScene scene;
@@ -83,37 +84,22 @@ static Status make_bench(Bench *b, int number, Error *err) {
     return STATUS_OK;
 }
 
-static Status time_once(Bench *b, Device *device, BenchTime *forward, BenchTime *backward, Error *err) {
-    BenchTime start = bench_now(device);
+static Status time_once(void *context, BenchTime *times, Error *err) {
+    Bench *b = context;
+    BenchTime start = bench_now(b->device);
     Status status = raster_draw(b->raster, &b->scene, &b->camera, &b->picture, err);
-    *forward = bench_since(device, start);
+    times[0] = bench_since(b->device, start);
     if (status != STATUS_OK) return status;
     RasterLoss loss = {b->picture.colour, b->picture.alpha, b->picture.depth}; // any numbers
-    start = bench_now(device);
+    start = bench_now(b->device);
     status = raster_gradient(b->raster, &b->scene, &b->camera, &loss, &b->gradient, err);
-    *backward = bench_since(device, start);
-    return status;
-}
-
-static Status time_all(Bench *b, Device *device, int repetitions, RasterBench *out, Error *err) {
-    BenchTime *times = calloc(2 * (size_t)repetitions, sizeof *times), warm[2];
-    double *room = calloc((size_t)repetitions, sizeof *room);
-    Status status = times && room ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for times");
-    for (int i = -WARM_UP; i < repetitions && status == STATUS_OK; i++) {
-        BenchTime *to = i < 0 ? warm : times + 2 * i;
-        status = time_once(b, device, to, to + 1, err);
-    }
-    if (status == STATUS_OK) {
-        out->forward = bench_median(times, repetitions, 2, room);
-        out->backward = bench_median(times + 1, repetitions, 2, room);
-    }
-    free(times);
-    free(room);
+    times[1] = bench_since(b->device, start);
     return status;
 }
 
 Status raster_bench(Device *device, int number, int repetitions, RasterBench *out, Error *err) {
-    Bench b = {0};
+    BenchTime times[2] = {{0}};
+    Bench b = {.device = device};
     RasterOptions options = {
         .method = benches[number].method, .precision = benches[number].precision, .threads = device->threads};
     *out = (RasterBench){.method = benches[number].name,
@@ -123,7 +109,8 @@ Status raster_bench(Device *device, int number, int repetitions, RasterBench *ou
                          .side = benches[number].side};
     Status status = make_bench(&b, number, err);
     if (status == STATUS_OK) status = raster_open(&options, &b.raster, err);
-    if (status == STATUS_OK) status = time_all(&b, device, repetitions, out, err);
+    if (status == STATUS_OK) status = bench_medians(time_once, &b, WARM_UP, repetitions, 2, times, err);
+    out->forward = times[0], out->backward = times[1];
     if (status == STATUS_OK) out->peak_bytes = raster_peak_bytes(b.raster), out->isa = raster_isa(b.raster);
     raster_close(b.raster);
     free(b.room);

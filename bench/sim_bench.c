@@ -39,6 +39,7 @@ static Status make_scene(int number, SimScene *scene, Error *err) {
 }
 
 typedef struct Bench {
+    Device *device;
     SimScene scene;
     SimValues gradient; // of all parameters and the initial state
     double *loss;       // (2,B,N,3) of positions: their sum after the last step
@@ -64,41 +65,26 @@ static Status allocate(Bench *b, Error *err) {
     return STATUS_OK;
 }
 
-static Status time_once(Bench *b, Device *device, BenchTime *forward, BenchTime *both, Error *err) {
+static Status time_once(void *context, BenchTime *times, Error *err) {
+    Bench *b = context;
     b->run.gradient = false;
-    BenchTime start = bench_now(device);
+    BenchTime start = bench_now(b->device);
     Status status = sim_rollout(b->sim, &b->run, err);
-    *forward = bench_since(device, start);
+    times[0] = bench_since(b->device, start);
     if (status != STATUS_OK) return status;
     b->run.gradient = true;
-    start = bench_now(device);
+    start = bench_now(b->device);
     status = sim_rollout(b->sim, &b->run, err);
     if (status == STATUS_OK)
         status = sim_adjoint(b->sim, &b->run, &(SimLoss){.position = b->loss}, &b->gradient, NULL, err);
-    *both = bench_since(device, start);
-    return status;
-}
-
-static Status time_all(Bench *b, Device *device, int repetitions, SimBench *out, Error *err) {
-    BenchTime *times = calloc(2 * (size_t)repetitions, sizeof *times), warm[2];
-    double *room = calloc((size_t)repetitions, sizeof *room);
-    Status status = times && room ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for times");
-    for (int i = -1; i < repetitions && status == STATUS_OK; i++) {
-        BenchTime *to = i < 0 ? warm : times + 2 * i;
-        status = time_once(b, device, to, to + 1, err);
-    }
-    if (status == STATUS_OK) {
-        out->forward = bench_median(times, repetitions, 2, room);
-        out->both = bench_median(times + 1, repetitions, 2, room);
-    }
-    free(times);
-    free(room);
+    times[1] = bench_since(b->device, start);
     return status;
 }
 
 Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Error *err) {
     const SimOptions options = {.precision = benches[number].precision, .threads = benches[number].threads};
-    Bench b = {0};
+    BenchTime times[2] = {{0}};
+    Bench b = {.device = device};
     Status status = make_scene(number, &b.scene, err);
     const SimModel *model = &b.scene.model;
     if (status == STATUS_OK) status = allocate(&b, err);
@@ -114,7 +100,8 @@ Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Err
                           .hinges = model->hinges,
                           .steps = STEPS,
                           .isa = sim_isa(b.sim)};
-        status = time_all(&b, device, repetitions, out, err);
+        status = bench_medians(time_once, &b, 1, repetitions, 2, times, err);
+        out->forward = times[0], out->both = times[1];
         out->peak_bytes = sim_peak_bytes(b.sim);
     }
     sim_close(b.sim);

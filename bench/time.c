@@ -39,6 +39,20 @@ BenchTime bench_median(const BenchTime *times, int count, int stride, double *ro
     return m;
 }
 
+Status bench_medians(BenchOnce *once, void *context, int warm_up, int repetitions, int count, BenchTime *medians,
+                     Error *err) {
+    BenchTime *times = calloc((size_t)count * (size_t)repetitions, sizeof *times);
+    double *room = calloc((size_t)repetitions, sizeof *room);
+    Status status = times && room ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for times");
+    for (int i = -warm_up; i < repetitions && status == STATUS_OK; i++)
+        status = once(context, times + (i < 0 ? 0 : count * i), err);
+    for (int k = 0; k < count && status == STATUS_OK; k++)
+        medians[k] = bench_median(times + k, repetitions, count, room);
+    free(times);
+    free(room);
+    return status;
+}
+
 // ---- peaks
 
 // a, c (threads * ROWS, WIDTH) alternate, then b (WIDTH, WIDTH)

@@ -16,6 +16,12 @@ BenchTime bench_since(Device *device, BenchTime start);
 // Medians of wall and cpu time of times[0], times[stride], ..; `room` holds `count` values.
 BenchTime bench_median(const BenchTime *times, int count, int stride, double *room);
 
+// One measurement: fills in times[0], times[1], ..
+typedef Status BenchOnce(void *context, BenchTime *times, Error *err);
+// Measures `warm_up` times for nothing, then `repetitions` times; medians (count) of each time.
+Status bench_medians(BenchOnce *once, void *context, int warm_up, int repetitions, int count, BenchTime *medians,
+                     Error *err);
+
 // Peak rates for comparison, measured in the same run. Products: on a CPU 512 x 128 x 128 in f32 on every thread, as
 // messages use; elsewhere one of a millisecond, in the device's precision. Copies: of more memory than any cache holds.
 typedef struct BenchPeak {

@@ -4,6 +4,7 @@
 #include "edit/scene.h"
 
 #include "base/random.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,10 +29,6 @@ static double height_of(const Plane *plane, const float *p) {
     return plane->normal[0] * p[0] + plane->normal[1] * p[1] + plane->normal[2] * p[2] - plane->offset;
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int i = 0; i < 3; i++) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-}
-
 // The plane through three points; false if they are collinear.
 static bool through(const float *a, const float *b, const float *c, Plane *out) {
     double u[3], v[3], *n = out->normal;
@@ -39,7 +36,7 @@ static bool through(const float *a, const float *b, const float *c, Plane *out) 
         u[i] = (double)b[i] - a[i];
         v[i] = (double)c[i] - a[i];
     }
-    cross(u, v, n);
+    vector_cross(u, v, n);
     double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     if (!(length > 1e-12)) return false;
     for (int i = 0; i < 3; i++) n[i] /= length;
@@ -71,10 +68,10 @@ static void fit(Plane *plane, const float *x, size_t count, double within) {
     if (fabs(n[2]) < fabs(n[least])) least = 2;
     const double axis[3] = {least == 0, least == 1, least == 2};
     double u[3], v[3], m[6] = {0}, r[3] = {0}, s[3];
-    cross(axis, n, u);
+    vector_cross(axis, n, u);
     double length = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
     for (int i = 0; i < 3; i++) u[i] /= length;
-    cross(n, u, v);
+    vector_cross(n, u, v);
     for (size_t i = 0; i < count; i++) {
         const float *p = x + 3 * i;
         double h = height_of(plane, p), a = u[0] * p[0] + u[1] * p[1] + u[2] * p[2],

@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/check.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,17 +14,11 @@ static const double TWO_PI = 6.283185307179586;
 
 // ---- vectors and quaternions
 
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 static bool normalise(double v[3]) {
-    double length = sqrt(dot(v, v));
+    double length = sqrt(vector_dot(v, v));
     if (!(length > 1e-9)) return false;
     for (int c = 0; c < 3; c++) v[c] /= length;
     return true;
-}
-
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int c = 0; c < 3; c++) out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
 }
 
 static void pose_column(const double pose[16], int column, double out[3]) {
@@ -51,8 +46,8 @@ static void quaternion_of(const double R[9], double q[4]) {
 static bool solve(const double A[9], const double b[3], double x[3]) {
     double rows[3][3], inverse[3][3];
     for (int i = 0; i < 3; i++) memcpy(rows[i], A + 3 * i, sizeof rows[i]);
-    for (int i = 0; i < 3; i++) cross(rows[(i + 1) % 3], rows[(i + 2) % 3], inverse[i]);
-    double determinant = dot(rows[0], inverse[0]), scale = A[0] + A[4] + A[8];
+    for (int i = 0; i < 3; i++) vector_cross(rows[(i + 1) % 3], rows[(i + 2) % 3], inverse[i]);
+    double determinant = vector_dot(rows[0], inverse[0]), scale = A[0] + A[4] + A[8];
     if (!(fabs(determinant) > 1e-9 * scale * scale * scale)) return false;
     for (int c = 0; c < 3; c++) {
         x[c] = 0;
@@ -104,7 +99,7 @@ static void orbit_axes(const double up[3], double a[3], double b[3]) {
     int axis = fabs(up[0]) > 0.9 ? 1 : 0;
     for (int c = 0; c < 3; c++) a[c] = (c == axis) - up[axis] * up[c];
     CHECK(normalise(a));
-    cross(up, a, b);
+    vector_cross(up, a, b);
 }
 
 // Azimuth about up, elevation and distance of a point seen from the focus, and back.
@@ -116,8 +111,8 @@ static Place place_of(const double point[3], const double focus[3], const double
     double a[3], b[3], r[3];
     orbit_axes(up, a, b);
     for (int c = 0; c < 3; c++) r[c] = point[c] - focus[c];
-    double x = dot(r, a), y = dot(r, b), z = dot(r, up);
-    return (Place){atan2(y, x), atan2(z, hypot(x, y)), sqrt(dot(r, r))};
+    double x = vector_dot(r, a), y = vector_dot(r, b), z = vector_dot(r, up);
+    return (Place){atan2(y, x), atan2(z, hypot(x, y)), sqrt(vector_dot(r, r))};
 }
 
 // Pose of a camera at this place, looking at the focus.

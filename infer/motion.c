@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/horn.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,7 +146,6 @@ static ObjectMotion measure_object(const MotionStep *step, int k) {
 }
 
 static double norm(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // Two unit vectors across `up`.
 static void horizontal_axes(const double up[3], double a[3], double b[3]) {
@@ -176,8 +176,8 @@ static void add_object(MotionTally *tally, const MotionStep *step, int k, const 
     if (motion_rigid_residual(step->before, step->after, step->object, step->particles, k + 1, &spread))
         mean_add(&tally->spread, spread);
     for (int a = 0; a < 3; a++)
-        line_fit_add(a < 2 ? &tally->horizontal : &tally->vertical, dot(object.truth, axes[a]),
-                     dot(object.predicted, axes[a]));
+        line_fit_add(a < 2 ? &tally->horizontal : &tally->vertical, vector_dot(object.truth, axes[a]),
+                     vector_dot(object.predicted, axes[a]));
 }
 
 static void add_floor(MotionTally *tally, const MotionStep *step) {

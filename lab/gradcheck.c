@@ -2,7 +2,7 @@
 #include "lab/gradcheck.h"
 
 #include "base/random.h"
-#include "lab/vector.h"
+#include "base/vector.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/record.h"
 
-#include "lab/vector.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "raster/backend.h"
 
+#include "base/isa.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,22 +27,11 @@ DECLARE(base)
 static const Choice choices[] = {TABLE(base)};
 #endif
 
-static bool runs(const char *isa) {
-#ifdef VPD_HAS_X86_ISAS
-    if (!strcmp(isa, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    if (!strcmp(isa, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-    (void)isa;
-    return true;
-}
-
 const RasterBackend *raster_backend(const char **isa, bool f64) {
     const char *wanted = *isa ? *isa : getenv("VPD_ISA");
     if (wanted && !strcmp(wanted, "amx")) wanted = "avx512"; // the tensors' best set, which has AVX-512 too
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if ((!wanted || !strcmp(wanted, choices[i].isa)) && runs(choices[i].isa)) {
+        if ((!wanted || !strcmp(wanted, choices[i].isa)) && isa_runs(choices[i].isa)) {
             *isa = choices[i].isa;
             return choices[i].precision[f64];
         }

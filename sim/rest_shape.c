@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/rest_shape.h"
 
+#include "base/vector.h"
+
 #include <math.h>
 #include <stddef.h>
-
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int i = 0; i < 3; i++) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-}
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 bool rest_shape_of(const double *rest, const int32_t particles[4], RestShape *out) {
     double e[3][3], longest = 0;
     for (int k = 0; k < 3; k++) {
         for (int c = 0; c < 3; c++) e[k][c] = rest[3 * particles[k + 1] + c] - rest[3 * particles[0] + c];
-        longest = fmax(longest, sqrt(dot(e[k], e[k])));
+        longest = fmax(longest, sqrt(vector_dot(e[k], e[k])));
     }
     // Rows of the inverse of [e0 e1 e2]: (e1 x e2, e2 x e0, e0 x e1)/det.
-    for (int k = 0; k < 3; k++) cross(e[(k + 1) % 3], e[(k + 2) % 3], out->inverse + 3 * k);
-    const double det = dot(e[0], out->inverse);
+    for (int k = 0; k < 3; k++) vector_cross(e[(k + 1) % 3], e[(k + 2) % 3], out->inverse + 3 * k);
+    const double det = vector_dot(e[0], out->inverse);
     out->volume = det / 6;
     if (!(out->volume > 1e-9 * longest * longest * longest)) return false;
     for (int i = 0; i < 9; i++) out->inverse[i] /= det;
@@ -43,7 +39,7 @@ void rest_shape_adjoint(const double *rest, const int32_t particles[4], const do
 double rest_edge(const double *rest, int32_t a, int32_t b, double along[3]) {
     double e[3];
     for (int c = 0; c < 3; c++) e[c] = rest[3 * b + c] - rest[3 * a + c];
-    const double length = sqrt(dot(e, e));
+    const double length = sqrt(vector_dot(e, e));
     for (int c = 0; c < 3 && along; c++) along[c] = length > 0 ? e[c] / length : 0;
     return length;
 }

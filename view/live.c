@@ -324,23 +324,38 @@ Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Erro
     return status;
 }
 
-// Saved to a folder of its own, read and removed.
-Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err) {
+// The path of a file in a new folder of its own; both are removed in the end.
+typedef struct Temporary {
     char folder[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
-    vpd_error e = {0};
+} Temporary;
+
+static Status temporary_begin(Temporary *t, Error *err) {
     const char *place = getenv("TMPDIR");
-    Status status = file_join(folder, sizeof folder, place && *place ? place : "/tmp", "vpd-view-XXXXXX", err);
+    Status status = file_join(t->folder, sizeof t->folder, place && *place ? place : "/tmp", "vpd-view-XXXXXX", err);
     if (status != STATUS_OK) return status;
-    if (!mkdtemp(folder)) return error_set(err, STATUS_FAILED, "%s: cannot make a folder there", folder);
+    if (!mkdtemp(t->folder)) return error_set(err, STATUS_FAILED, "%s: cannot make a folder there", t->folder);
+    status = file_join(t->path, sizeof t->path, t->folder, "rollout.h5", err);
+    if (status != STATUS_OK) rmdir(t->folder);
+    return status;
+}
+
+static void temporary_end(const Temporary *t) {
+    unlink(t->path);
+    rmdir(t->folder);
+}
+
+// Saved to a file, read and removed.
+Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err) {
+    Temporary file;
+    vpd_error e = {0};
+    Status status = temporary_begin(&file, err);
+    if (status != STATUS_OK) return status;
     pthread_mutex_lock(&live->lock);
     bool there = live->result.id == id && live->result.parts > 0 && !live->result.working;
-    status = file_join(path, sizeof path, folder, "rollout.h5", err);
-    if (status == STATUS_OK)
-        status = there ? api_status(vpd_scene_write(live->scene, path, &e), &e, err) : stale(err, id);
+    status = there ? api_status(vpd_scene_write(live->scene, file.path, &e), &e, err) : stale(err, id);
     pthread_mutex_unlock(&live->lock);
-    if (status == STATUS_OK) status = file_read_all(path, (size_t)1 << 32, bytes, size, err);
-    unlink(path);
-    rmdir(folder);
+    if (status == STATUS_OK) status = file_read_all(file.path, (size_t)1 << 32, bytes, size, err);
+    temporary_end(&file);
     return status;
 }
 
@@ -414,17 +429,13 @@ static Status open_rollouts(Live *live, const LiveOptions *options, Error *err) 
 
 // The rollout goes through a file, so that it is read as any other is.
 static Status keep_file(Source *source, Error *err) {
-    char folder[FILE_PATH_SIZE], path[FILE_PATH_SIZE];
+    Temporary file;
     vpd_error e = {0};
-    const char *place = getenv("TMPDIR");
-    Status status = file_join(folder, sizeof folder, place && *place ? place : "/tmp", "vpd-view-XXXXXX", err);
+    Status status = temporary_begin(&file, err);
     if (status != STATUS_OK) return status;
-    if (!mkdtemp(folder)) return error_set(err, STATUS_FAILED, "%s: cannot make a folder there", folder);
-    status = file_join(path, sizeof path, folder, "rollout.h5", err);
-    if (status == STATUS_OK) status = api_status(vpd_scene_write(source->scene, path, &e), &e, err);
-    if (status == STATUS_OK) status = rollout_file_read(path, &source->file, err);
-    unlink(path);
-    rmdir(folder);
+    status = api_status(vpd_scene_write(source->scene, file.path, &e), &e, err);
+    if (status == STATUS_OK) status = rollout_file_read(file.path, &source->file, err);
+    temporary_end(&file);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef VPD_LAB_VECTOR_H
-#define VPD_LAB_VECTOR_H
+// Products of vectors of three numbers.
+#ifndef VPD_BASE_VECTOR_H
+#define VPD_BASE_VECTOR_H
 
 static inline double vector_dot(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
