@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/mesh.h"
 #include "base/vector.h"
+#include "lab/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>

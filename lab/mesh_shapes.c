@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes, balls, cloths and grids of springs.
-#include "lab/mesh.h"
 #include "base/vector.h"
+#include "lab/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a scene file says to the arrays of the simulator.
-#include "lab/scene_file.h"
 #include "base/vector.h"
+#include "lab/scene_file.h"
 
 #include <math.h>
 #include <stdlib.h>
