@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by lab/minimise*.c alone.
+#ifndef VPD_LAB_MINIMISE_INSIDE_H
+#define VPD_LAB_MINIMISE_INSIDE_H
+
+#include "lab/minimise.h"
+
+// Below this share of the largest eigenvalue of J'J, a direction is lost in the rounding of derivatives.
+#define MINIMISE_WEAK 1e-16
+
+typedef struct Minimise {
+    const MinimiseProblem *problem;
+    const MinimiseOptions *options;
+    MinimiseResult *result;
+    Error *err;
+    size_t P;
+    double *memory;
+    double *low, *high;       // (P) of z
+    double *z, *trial, *x;    // (P) best point, the one that is tried, and that one as x
+    double *gradient, *slope; // (P) dcost/dz at the best point and at the one that is tried
+    double *normal;           // (P,P) at the best point; MINIMISE_LM
+    double *step;             // (P)
+} Minimise;
+
+double minimise_z(const MinimiseVariable *variable, double x);
+double minimise_x(const MinimiseVariable *variable, double z);
+double minimise_dx_dz(const MinimiseVariable *variable, double x);
+
+// The function at z; gradient and normal are of z and may be NULL. Asks for a stop first.
+Status minimise_at(Minimise *m, const double *z, double *cost, double *gradient, double *normal);
+// The error for a gradient that is not finite at the best point.
+Status minimise_no_slope(const Minimise *m);
+// Whether the variable may not follow -gradient: it is fixed, or at a bound that it would leave.
+bool minimise_held(const Minimise *m, size_t i, const double *gradient);
+// trial = z + factor * step within the bounds; the largest move.
+double minimise_try(Minimise *m, double factor);
+// The point that was tried becomes the best one.
+void minimise_take(Minimise *m, double cost);
+
+Status minimise_lbfgs(Minimise *m);
+Status minimise_adam(Minimise *m);
+
+static inline double minimise_dot(size_t n, const double *a, const double *b) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+#endif
