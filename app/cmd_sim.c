@@ -4,10 +4,11 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "app/sim_scene.h"
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
-static Status read_scene(const CommandLine *line, SimScene *scene, Error *err) {
+Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
     Status status = scene_read(command_argument(line, 0), scene, err);
     if (status != STATUS_OK) return status;
     double bound = sim_stable_step(&scene->model, &scene->values);
@@ -17,8 +18,7 @@ static Status read_scene(const CommandLine *line, SimScene *scene, Error *err) {
     return STATUS_OK;
 }
 
-// 0 without --threads: as many as pay.
-static int threads_of(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
+int sim_scene_threads(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
 
 // ---- run
 
@@ -51,10 +51,10 @@ static Status run_run(const CommandLine *line, Error *err) {
     const char *out;
     Error later;
     Status status = command_required(line, "output", &out, err);
-    if (status == STATUS_OK) status = read_scene(line, &scene, err);
+    if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
     if (status == STATUS_OK) {
-        status = record_run(&scene, threads_of(line), &rollout, err);
+        status = record_run(&scene, sim_scene_threads(line), &rollout, err);
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);
         else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
@@ -118,8 +118,8 @@ static Status run_gradcheck(const CommandLine *line, Error *err) {
     SimScene scene = {0};
     Gradcheck check;
     size_t wrong = 0;
-    Status status = read_scene(line, &scene, err);
-    if (status == STATUS_OK) status = gradcheck_run(&scene, threads_of(line), &check, err);
+    Status status = sim_scene_read(line, &scene, err);
+    if (status == STATUS_OK) status = gradcheck_run(&scene, sim_scene_threads(line), &check, err);
     if (status == STATUS_OK) {
         if (check.growth > GRADCHECK_GROWTH)
             log_warning(&line->log,

@@ -37,7 +37,8 @@ static Status refuse_input(const char *path, Error *err) {
 Status output_check(const CommandLine *line, const char *path, const char *kinds_written, Error *err) {
     struct stat info;
     if (stat(path, &info) || !S_ISREG(info.st_mode)) return STATUS_OK;
-    bool own = output_is_of_kind(path, kinds_written), dataset = own && strcmp(kinds_written, "vpd-dataset") == 0;
+    bool own = output_is_of_kind(path, kinds_written),
+         dataset = own && strstr(kinds_written, "vpd-dataset") && output_is_of_kind(path, "vpd-dataset");
     for (int i = 0; i < line->argument_count; i++)
         if (is_read(line, line->arguments[i], path, &info, own, dataset)) return refuse_input(path, err);
     for (int i = 0; i < line->given_count; i++) {

@@ -168,6 +168,13 @@ Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, con
     return STATUS_OK;
 }
 
+Status dataset_writer_put_state(DatasetWriter *writer, const char *name, H5Kind kind, int rank, const size_t *dims,
+                                const void *values, Error *err) {
+    CHECK(writer->group > 0);
+    bool good = open_state(writer) && h5_write_array(writer->state, name, kind, rank, dims, values);
+    return good ? STATUS_OK : write_failed(writer, err);
+}
+
 static bool close_episode(DatasetWriter *writer) {
     bool good = h5_close_id(writer->rgb);
     good = h5_close_id(writer->depth) && good;

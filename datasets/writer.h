@@ -7,6 +7,7 @@
 #define VPD_DATASETS_WRITER_H
 
 #include "datasets/dataset.h"
+#include "datasets/h5.h"
 #include "datasets/pack.h"
 
 typedef struct DatasetWriter DatasetWriter;
@@ -32,6 +33,10 @@ Status dataset_writer_pack(const DatasetWriter *writer, const uint8_t *rgb, cons
                            PackedImage *out, Error *err);
 Status dataset_writer_put_packed(DatasetWriter *writer, int frame, int view, const PackedImage *image, Error *err);
 void packed_image_free(PackedImage *image); // accepts {0}
+
+// One more array of state/ (docs/data.md), "vertices" or another that no reader needs.
+Status dataset_writer_put_state(DatasetWriter *writer, const char *name, H5Kind kind, int rank, const size_t *dims,
+                                const void *values, Error *err);
 
 // Every image must have been put.
 Status dataset_writer_end_episode(DatasetWriter *writer, Error *err);

@@ -72,6 +72,19 @@ typedef struct MeshEdge {
 // The edges of the triangles, each once, in order of (a, b); malloc'ed.
 Status mesh_edges(const Mesh *mesh, MeshEdge **out, size_t *count, Error *err);
 
+// ---- faces of tets
+
+typedef struct MeshFace {
+    int32_t corner[3]; // in order of number
+    int32_t tet;
+    int without; // the tet's corner that is opposite
+} MeshFace;
+
+// The faces of all tets, 4 T of them, those of the same corners one after the other; malloc'ed.
+Status mesh_tet_faces(const Mesh *mesh, MeshFace **out, Error *err);
+// The triangles of a surface, or those of a solid that belong to one tet alone, turned outwards: (count,3), malloc'ed.
+Status mesh_surface(const Mesh *mesh, int32_t **out, size_t *count, Error *err);
+
 double mesh_tet_volume(const Mesh *mesh, size_t tet);         // m^3, negative when inverted
 double mesh_triangle_area(const Mesh *mesh, size_t triangle); // m^2
 

@@ -56,39 +56,10 @@ static Status check_shapes(const Mesh *mesh, const char *name, Error *err) {
     return STATUS_OK;
 }
 
-// ---- faces of tets
-
-typedef struct Face {
-    int32_t corner[3], tet; // corners in order of number
-} Face;
-
-static int compare_faces(const void *a, const void *b) {
-    const Face *x = a, *y = b;
-    for (int c = 0; c < 3; c++)
-        if (x->corner[c] != y->corner[c]) return x->corner[c] < y->corner[c] ? -1 : 1;
-    return (x->tet > y->tet) - (x->tet < y->tet);
-}
-
-static Face make_face(const int32_t *tet, int without, int32_t number) {
-    Face out = {.tet = number};
-    int count = 0;
-    for (int c = 0; c < 4; c++) {
-        if (c == without) continue;
-        int at = count++;
-        for (; at > 0 && out.corner[at - 1] > tet[c]; at--) out.corner[at] = out.corner[at - 1];
-        out.corner[at] = tet[c];
-    }
-    return out;
-}
-
 static Status check_faces(const Mesh *mesh, const char *name, Error *err) {
-    size_t count = 4 * mesh->T;
-    Face *faces = calloc(count ? count : 1, sizeof *faces);
-    if (!faces) return error_set(err, STATUS_FAILED, "%s: out of memory for %zu faces", name, count);
-    for (size_t i = 0; i < count; i++) faces[i] = make_face(mesh->tet + 4 * (i / 4), (int)(i % 4), (int32_t)(i / 4));
-    if (count) qsort(faces, count, sizeof *faces, compare_faces);
-    Status status = STATUS_OK;
-    for (size_t i = 2; i < count && status == STATUS_OK; i++)
+    MeshFace *faces;
+    Status status = mesh_tet_faces(mesh, &faces, err);
+    for (size_t i = 2; i < 4 * mesh->T && status == STATUS_OK; i++)
         if (!memcmp(faces[i].corner, faces[i - 2].corner, sizeof faces[i].corner))
             status = error_set(err, STATUS_BAD_INPUT, "%s: not a manifold: tetrahedra %d, %d and %d share one face",
                                name, faces[i - 2].tet + 1, faces[i - 1].tet + 1, faces[i].tet + 1);

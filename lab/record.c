@@ -11,6 +11,7 @@
 typedef struct Record {
     const SimScene *scene;
     RolloutFile *file;
+    double box[6]; // of the motion
 } Record;
 
 static Status no_memory(const SimScene *scene, Error *err) {
@@ -19,16 +20,17 @@ static Status no_memory(const SimScene *scene, Error *err) {
 }
 
 static Status keep(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
-    const Record *record = context;
+    Record *record = context;
     const size_t N = record->scene->model.particles;
     RolloutFile *file = record->file;
     float *to = frame ? file->positions + (frame - 1) * 3 * N : file->sets[0].positions;
     (void)velocity;
     (void)err;
     for (size_t i = 0; i < N; i++) {
-        const double *x = position + 3 * i;
-        const double turned[3] = {x[0], -x[2], x[1]};
-        for (int c = 0; c < 3; c++) to[3 * i + (size_t)c] = (float)(record->scene->y_up ? turned[c] : x[c]);
+        double turned[3];
+        scene_grow_box(record->box, position + 3 * i);
+        scene_turn(record->scene, position + 3 * i, turned);
+        for (int c = 0; c < 3; c++) to[3 * i + (size_t)c] = (float)turned[c];
     }
     file->set_count = 1;
     file->steps = frame;
@@ -88,8 +90,23 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
     return STATUS_OK;
 }
 
-Status record_run(const SimScene *scene, int threads, RolloutFile *out, Error *err) {
-    Record record = {scene, out};
+static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) {
+    const ScenePicture *picture = &scene->picture;
+    file->V = (int)picture->cameras, file->camera_frames = 1, file->H = picture->H, file->W = picture->W;
+    file->intrinsics = calloc(picture->cameras, 9 * sizeof *file->intrinsics);
+    file->world_from_camera = calloc(picture->cameras, 16 * sizeof *file->world_from_camera);
+    file->heldout = calloc(picture->cameras, 1);
+    if (!file->intrinsics || !file->world_from_camera || !file->heldout) return no_memory(scene, err);
+    for (size_t v = 0; v < picture->cameras; v++) {
+        memcpy(file->intrinsics + 9 * v, picture->camera[v].K, sizeof picture->camera[v].K);
+        scene_turn_pose(scene, picture->camera[v].world_from_camera, file->world_from_camera + 16 * v);
+    }
+    for (int c = 0; c < 3; c++) file->background[c] = (float)picture->background[c];
+    return STATUS_OK;
+}
+
+Status record_run(SimScene *scene, int threads, RolloutFile *out, Error *err) {
+    Record record = {scene, out, {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}};
     SimOptions options = scene_options(scene);
     SimRun run = scene_run(scene);
     Sim *sim = NULL;
@@ -101,6 +118,12 @@ Status record_run(const SimScene *scene, int threads, RolloutFile *out, Error *e
     if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
     if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
     sim_close(sim);
+    if (out->set_count) {
+        Error later;
+        scene_aim(scene, record.box);
+        Status added = add_cameras(scene, out, status == STATUS_OK ? err : &later);
+        if (status == STATUS_OK) status = added;
+    }
     if (!out->set_count) rollout_file_free(out);
     return status;
 }

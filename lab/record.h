@@ -8,6 +8,7 @@
 
 // *out gets all frames. After an error of the rollout it holds those before it (out->steps may be 0), for the caller to
 // write; it is empty when none was kept. Scenes with y up are turned to z up, as in every rollout file.
-Status record_run(const SimScene *scene, int threads, RolloutFile *out, Error *err);
+// Cameras that stand around the scene are turned to the motion (scene_aim).
+Status record_run(SimScene *scene, int threads, RolloutFile *out, Error *err);
 
 #endif

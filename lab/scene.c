@@ -43,7 +43,10 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
         {.key = "contacts", .type = ARG_OTHER, .offset = OF(contacts), .read = keep_node},
         {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = keep_node},
         {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = keep_node},
-        {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node}};
+        {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node},
+        {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = keep_node},
+        {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = keep_node},
+        {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = keep_node}};
 #undef OF
     const ArgumentGroup groups[] = {{scene, sizeof scene / sizeof *scene, head->scene},
                                     {rest, sizeof rest / sizeof *rest, head}};
@@ -268,6 +271,7 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
     if (status == STATUS_OK) status = scene_fill(reader, &head);
     if (status == STATUS_OK) status = read_controls(reader, &head);
+    if (status == STATUS_OK) status = scene_read_picture(reader, &head);
     for (size_t i = 0; i < head.part_count; i++) mesh_free(&head.part[i].mesh);
     free(head.part);
     free(head.contact);
@@ -307,6 +311,9 @@ void scene_free(SimScene *scene) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free((void *)arrays[i]);
     for (int v = 0; v < SIM_VALUES; v++) free(scene->values.of[v]);
     free(scene->objects);
+    free(scene->face);
+    free(scene->picture.light);
+    free(scene->picture.camera);
     free(scene->path);
     *scene = (SimScene){0};
 }

@@ -3,16 +3,40 @@
 #ifndef VPD_LAB_SCENE_H
 #define VPD_LAB_SCENE_H
 
+#include "raster/raster.h"
 #include "sim/sim.h"
 
-enum { SCENE_NAME_SIZE = 128, SCENE_OBJECTS_MAX = 1000 };
+enum { SCENE_NAME_SIZE = 128, SCENE_OBJECTS_MAX = 1000, SCENE_CAMERAS_MAX = 1000 };
 
-// Particles, springs, tets and hinges of an object are consecutive.
+// Particles, springs, tets, hinges and faces of an object are consecutive.
 typedef struct SceneObject {
     char name[SCENE_NAME_SIZE];
-    size_t particle, particles, spring, springs, tet, tets, hinge, hinges; // first, and how many
+    size_t particle, particles, spring, springs, tet, tets, hinge, hinges, face, faces; // first, and how many
     uint8_t colour[3];
+    bool smooth; // is drawn with normals of vertices, not of faces
 } SceneObject;
+
+typedef struct SceneCamera {
+    char name[SCENE_NAME_SIZE];
+    double K[9], world_from_camera[16];
+} SceneCamera;
+
+// How the scene is drawn (lab/render.h).
+typedef struct ScenePicture {
+    int H, W;
+    RasterOptions raster;
+    bool has_rasteriser;  // the file says it
+    double near, far;     // metres; 0: from the camera and the box
+    double background[3]; // 0 to 1
+    double ambient;       // light from everywhere
+    bool planes;          // are drawn
+    RasterLight *light;   // (lights)
+    size_t lights;
+    SceneCamera *camera; // (cameras)
+    size_t cameras;
+    bool has_cameras; // the file names each; else they stand around the scene
+    double box[6];    // (2,3) metres: of the particles at the start, and of where they would fall
+} ScenePicture;
 
 typedef struct SimScene {
     char *path;
@@ -20,6 +44,9 @@ typedef struct SimScene {
     SimValues values; // each value of the model: parameters, initial state, and controls of one interval per frame
     SceneObject *objects;
     size_t object_count;
+    int32_t *face; // (faces,3) surfaces of solids and cloth, outwards; numbers within the object
+    size_t faces;
+    ScenePicture picture;
     SimPrecision precision;
     bool has_precision; // the file says it
     bool y_up;
@@ -37,6 +64,19 @@ void scene_free(SimScene *scene); // accepts {0}
 
 // Makes B scenes of a scene of one, all with the same values.
 Status scene_repeat(SimScene *scene, size_t B, Error *err);
+
+static inline void scene_grow_box(double box[6], const double at[3]) {
+    for (int c = 0; c < 3; c++) {
+        if (at[c] < box[c]) box[c] = at[c];
+        if (at[c] > box[3 + c]) box[3 + c] = at[c];
+    }
+}
+// From the scene's axes to those of rollout files and data sets, whose z is up. *out may be *in.
+void scene_turn(const SimScene *scene, const double in[3], double out[3]);
+void scene_turn_pose(const SimScene *scene, const double in[16], double out[16]);
+
+// Turns the cameras that stand around the scene to a box (2,3) in which the motion takes place; named ones stay.
+void scene_aim(SimScene *scene, const double box[6]);
 
 // The rollout that the scene describes, without keep.
 SimRun scene_run(const SimScene *scene);

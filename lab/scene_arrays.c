@@ -172,6 +172,25 @@ static void fill_contacts(const SceneHead *head) {
     }
 }
 
+// The surfaces of solids and cloth; objects of springs alone have none.
+static Status fill_faces(const ArgumentReader *reader, SimScene *scene, const Part *part, SceneObject *object) {
+    int32_t *face = NULL;
+    size_t faces = 0;
+    Status status = mesh_surface(&part->mesh, &face, &faces, reader->err);
+    if (status == STATUS_OK && faces) {
+        int32_t *all = realloc(scene->face, 3 * (scene->faces + faces) * sizeof *all);
+        if (all) {
+            memcpy(all + 3 * scene->faces, face, 3 * faces * sizeof *all);
+            scene->face = all;
+        } else status = scene_no_memory(reader);
+    }
+    object->face = scene->faces, object->faces = faces;
+    object->smooth = !yaml_tree_find(part->node, "box");
+    if (status == STATUS_OK) scene->faces += faces;
+    free(face);
+    return status;
+}
+
 static const uint8_t palette[][3] = {{214, 90, 70},   {70, 130, 200}, {90, 170, 90},   {225, 170, 60},
                                      {150, 100, 190}, {80, 180, 180}, {200, 110, 150}, {130, 130, 130}};
 
@@ -189,6 +208,7 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
         if (!head->part[p].has_colour) memcpy(scene->objects[p].colour, palette[p % 8], 3);
         status = fill_particles(reader, scene, head->part + p, scene->objects + p);
         if (status == STATUS_OK) fill_elements(scene, head->part + p, scene->objects + p, edges[p], edge_count[p]);
+        if (status == STATUS_OK) status = fill_faces(reader, scene, head->part + p, scene->objects + p);
     }
     if (status == STATUS_OK) fill_contacts(head);
     if (status == STATUS_OK) memcpy(scene->values.of[SIM_GRAVITY], head->gravity, sizeof head->gravity);

@@ -54,7 +54,7 @@ typedef struct SceneHead {
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
-    const YamlNode *contacts, *planes, *objects, *controls;
+    const YamlNode *contacts, *planes, *objects, *controls, *cameras, *picture, *lights;
     SceneContact *contact;
     size_t contact_count;
     Part *part;
@@ -63,6 +63,9 @@ typedef struct SceneHead {
 
 // Makes and fills the arrays of the scene's model and values.
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
+
+// Fills scene->picture, after scene_fill.
+Status scene_read_picture(const ArgumentReader *reader, const SceneHead *head);
 
 static inline Status scene_no_memory(const ArgumentReader *reader) {
     return error_set(reader->err, STATUS_FAILED, "%s: out of memory for the scene", reader->name);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd sim render`: a scene's rollout as a data set or as a film.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "app/output.h"
+#include "app/result.h"
+#include "app/sim_scene.h"
+#include "base/file.h"
+#include "base/stop.h"
+#include "infer/video.h"
+#include "lab/footage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const Flag flags[] = {
+    {.name = "output",
+     .value = "PATH",
+     .help = "data set (.h5), film (.gif, .mp4), or a folder for PNG (required)",
+     .letter = 'o',
+     .writes = "vpd-dataset gif mp4"},
+    {.name = "split", .value = "train|val|test", .help = "of the data set's episode (default train)"},
+    FLAG_FORCE,
+    FLAG_JSON,
+    {0},
+};
+
+static bool is_dataset(const char *path) {
+    size_t length = strlen(path);
+    return length > 3 && !strcmp(path + length - 3, ".h5");
+}
+
+static Status check_output(const char *out, Error *err) {
+    if (is_dataset(out)) return command_check_writable(out, err);
+    const char *dot = strrchr(out, '.');
+    bool film = dot && (!strcmp(dot, ".gif") || !strcmp(dot, ".mp4"));
+    Status status = video_check_path(out, err);
+    if (status != STATUS_OK) return status;
+    return film ? command_check_writable(out, err) : file_make_folders(out, err);
+}
+
+// ---- films
+
+// About as many rows as columns.
+static VideoLayout lay_out(const ScenePicture *picture) {
+    int columns = 1;
+    while ((size_t)(columns * columns) < picture->cameras) columns++;
+    return (VideoLayout){.H = picture->H,
+                         .W = picture->W,
+                         .rows = (int)(picture->cameras + (size_t)columns - 1) / columns,
+                         .columns = columns,
+                         .factor = 1};
+}
+
+typedef struct Film {
+    const SimScene *scene;
+    Render *render;
+    double *colour;
+    uint8_t *rgb; // (panels,H,W,3)
+    VideoPanel *panel;
+    VideoLayout layout;
+    Video video;
+} Film;
+
+static Status add_frame(Film *film, const double *position, Error *err) {
+    const ScenePicture *picture = &film->scene->picture;
+    const RenderPicture out = {.colour = film->colour};
+    const size_t pixels = (size_t)picture->H * (size_t)picture->W;
+    Status status = stop_requested() ? stop_error(err) : STATUS_OK;
+    for (size_t v = 0; v < picture->cameras && status == STATUS_OK; v++) {
+        status = render_draw(film->render, picture->camera + v, position, &out, err);
+        if (status == STATUS_OK) footage_bytes(film->colour, pixels, film->rgb + 3 * pixels * v);
+        film->panel[v] = (VideoPanel){film->rgb + 3 * pixels * v, picture->camera[v].name};
+    }
+    if (status != STATUS_OK) return status;
+    if (picture->cameras == 1) return video_add(&film->video, film->rgb, picture->H, picture->W, err);
+    return video_add_panels(&film->video, &film->layout, film->panel, err);
+}
+
+static Status write_film(const SimScene *scene, const Footage *footage, int threads, const char *out, Error *err) {
+    const ScenePicture *picture = &scene->picture;
+    const size_t pixels = (size_t)picture->H * (size_t)picture->W;
+    Film film = {.scene = scene, .layout = lay_out(picture), .video = {.fps = 1 / scene->frame_time}};
+    film.colour = calloc(pixels, 3 * sizeof *film.colour);
+    film.rgb = calloc(picture->cameras, 3 * pixels);
+    film.panel = calloc((size_t)(film.layout.rows * film.layout.columns), sizeof *film.panel);
+    Status status = film.colour && film.rgb && film.panel
+                        ? STATUS_OK
+                        : error_set(err, STATUS_FAILED, "%s: out of memory for a film", scene->path);
+    if (status == STATUS_OK)
+        status = render_open(scene, scene->precision == SIM_F64 ? RASTER_F64 : RASTER_F32, threads, &film.render, err);
+    for (size_t f = 0; f < footage->frames && status == STATUS_OK; f++)
+        status = add_frame(&film, footage->position + 3 * f * scene->model.particles, err);
+    if (status == STATUS_OK) status = video_write(&film.video, out, err);
+    render_close(film.render);
+    video_free(&film.video);
+    free(film.colour);
+    free(film.rgb);
+    free(film.panel);
+    return status;
+}
+
+// ---- the command
+
+static Status tell(const CommandLine *line, const char *out, const SimScene *scene, const Footage *footage,
+                   Error *err) {
+    const ScenePicture *p = &scene->picture;
+    json_t *object = json_pack("{s:[s] s:I s:I s:i s:i}", "written", out, "frames", (json_int_t)footage->frames,
+                               "cameras", (json_int_t)p->cameras, "width", p->W, "height", p->H);
+    return result_tell(line, object, RESULT_STDOUT, err, "%s: %zu frames of %zu camera%s, %d x %d pixels", out,
+                       footage->frames, p->cameras, p->cameras == 1 ? "" : "s", p->W, p->H);
+}
+
+static Status run(const CommandLine *line, Error *err) {
+    SimScene scene = {0};
+    Footage footage = {0};
+    const char *out;
+    int split = SPLIT_TRAIN;
+    Status status = command_required(line, "output", &out, err);
+    if (status == STATUS_OK) status = command_choice(line, "split", "train|val|test", &split, err);
+    if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
+    if (status == STATUS_OK) status = check_output(out, err);
+    if (status == STATUS_OK) status = footage_run(&scene, sim_scene_threads(line), &footage, err);
+    if (status == STATUS_OK)
+        status = is_dataset(out) ? footage_write(&scene, &footage, (Split)split, line->threads, out, err)
+                                 : write_film(&scene, &footage, line->threads, out, err);
+    if (status == STATUS_OK) status = tell(line, out, &scene, &footage, err);
+    footage_free(&footage);
+    scene_free(&scene);
+    return status;
+}
+
+const Command command_sim_render = {
+    .name = "sim render",
+    .summary = "draw a scene's rollout, as a data set or a film",
+    .arguments = "SCENE.yaml",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .details = "The scene's cameras, lights and picture say what is seen (docs/simulator.md); without them, one camera "
+               "sees the whole motion.\nA data set holds colour, depth, masks, and state/* with every particle.",
+    .run = run,
+};

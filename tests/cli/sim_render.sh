@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# vpd sim render: a data set that other commands take, films, cameras of rollouts, and what is said about wrong input.
+. "$VPD_SOURCE/tests/cli/common"
+scenes=$VPD_SOURCE/scenes
+
+# scene TEXT SED..: the ball for ten frames, small, with more text.
+scene() {
+  more=$1
+  shift
+  sed -e 's/^frames: .*/frames: 10/' "$@" "$scenes/ball.yaml" >"$folder/scene.yaml"
+  printf '%b\n' "$more" >>"$folder/scene.yaml"
+}
+scene 'cameras: 3\npicture: {size: [48, 40]}'
+expect 0 '"cameras":3' "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/ball.h5" --split test --json
+expect 0 "pass" "*" "$VPD" data check "$folder/ball.h5"
+"$VPD" data info "$folder/ball.h5" >"$folder/log" 2>&1 || fail "info refuses the data set"
+grep -q "11" "$folder/log" || fail "the data set has not 11 frames: $(cat "$folder/log")"
+expect 2 "" "this data set exists" "$VPD" sim render "$folder/scene.yaml" -o "$folder/ball.h5"
+expect 0 "*" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/again.h5" --split test --threads 1
+expect 0 "11 frames of 3 cameras" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/film.gif"
+expect 0 "11 frames" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/png"
+[ "$(find "$folder/png" -name 'frame_*.png' | wc -l)" = 11 ] || fail "the folder holds not 11 pictures"
+expect 0 "*" "" "$VPD" sim run "$folder/scene.yaml" -o "$folder/run.h5"
+"$VPD" inspect "$folder/run.h5" | grep -q "cameras *3" || fail "the rollout has not 3 cameras"
+
+# Named cameras, lights, each rasteriser.
+for method in soft dib-r z-buffer; do
+  scene "picture: {size: [32, 32], rasteriser: $method, ambient: 0.5, background: [0, 0, 0], planes: no}\nlights: [{direction: [0, 0, 1], shadow: yes}]\ncameras:\n  a: {eye: [0, -2, 1], look_at: [0, 0, 0.3], fov: 60}\n  b: {pose: [1, 0, 0, 0, 0, 0, 1, -2, 0, -1, 0, 0.4, 0, 0, 0, 1], intrinsics: [30, 30, 16, 16]}"
+  expect 0 "2 cameras" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/$method.h5"
+done
+
+wrong() { # TEXT WORDS
+  scene "$1"
+  expect 2 "" "$2" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5"
+  [ ! -e "$folder/x.h5" ] || fail "a file was left behind: $2"
+}
+wrong 'picture: {sigm: 1}' 'unknown key "sigm"; did you mean "sigma"?'
+wrong 'picture: {rasteriser: sofft}' 'rasteriser: expected z-buffer'
+wrong 'picture: {near: 3, far: 2}' 'near 3 is not below far 2'
+wrong 'cameras: 0' 'how many stand around the scene'
+wrong 'cameras: {a: {eye: [0, 0, 1]}}' 'a: expected eye and look_at, or pose'
+wrong 'cameras: {a: {eye: [0, 0, 1], look_at: [0, 0, 0]}}' 'lie above each other'
+wrong 'cameras: {a: {pose: [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}}' 'expected a rotation and a place'
+wrong 'cameras: {a: {eye: [1, 0, 1], look_at: [0, 0, 0], intrinsics: [1, 0, 1, 1]}}' 'fx and fy above 0'
+wrong 'lights: [{direction: [0, 0, 0]}]' 'a vector of non-zero length'
+wrong 'lights: [{colour: [1, 1, 1]}]' 'direction'
+expect 2 "" "needs --output" "$VPD" sim render "$folder/scene.yaml"
+expect 2 "" "expected one of train|val|test" "$VPD" sim render "$folder/scene.yaml" -o "$folder/x.h5" --split some
+finish
