@@ -19,6 +19,9 @@ typedef struct Observation {
     const double *turn;
 } Observation;
 
+// Pixels of all views of a frame.
+static inline size_t observation_pixels(const Observation *o) { return (size_t)o->V * (size_t)o->H * (size_t)o->W; }
+
 // q = turn p
 static inline void observation_turn(const Observation *o, const double p[3], double q[3]) {
     for (int i = 0; i < 3; i++)

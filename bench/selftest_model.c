@@ -33,14 +33,11 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
     int views[SELFTEST_VIEWS];
     CHECK_EQ(frames->V, SELFTEST_VIEWS);
     for (int v = 0; v < frames->V; v++) views[v] = v;
-    EpisodeInput input = {.frames = frames,
-                          .input_views = views,
-                          .input_view_count = frames->V,
-                          .rollout = frames->F - (int)model->model->config.model.T,
-                          .key = {1, (uint32_t)step, 0},
-                          .scale = 1};
+    EpisodeInput input = {
+        .frames = frames, .input_views = views, .input_view_count = frames->V, .key = {1, (uint32_t)step, 0}};
+    EpisodeBatch batch = {1, &input, frames->F - (int)model->model->config.model.T, NULL};
     parameters_zero_grad(&model->model->parameters);
-    Status status = train_episode(&model->tape, model->model, &model->workspace, &input, &values, err);
+    Status status = train_episodes(&model->tape, model->model, &model->workspace, &batch, &values, err);
     if (status == STATUS_OK) status = loss_read(&model->tape, &values, &parts, err);
     *loss = parts.total;
     return status;

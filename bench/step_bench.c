@@ -109,12 +109,10 @@ static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error 
     EpisodeInput input = {.frames = b->frames,
                           .input_views = b->input_views,
                           .input_view_count = b->frames->V,
-                          .rollout = b->frames->F - (int)b->config->model.T,
-                          .key = {1, (uint32_t)b->step, 0},
-                          .scale = 1,
-                          .clock = clock};
+                          .key = {1, (uint32_t)b->step, 0}};
+    EpisodeBatch batch = {1, &input, b->frames->F - (int)b->config->model.T, clock};
     parameters_zero_grad(&b->model->parameters);
-    Status status = train_episode(&b->tape, b->model, &b->workspace, &input, &values, err);
+    Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);
     if (status != STATUS_OK) return status;
     BenchTime update = clock ? bench_now(b->device) : (BenchTime){0};
     optimizer_start(&b->optimizer, schedule_rate(&b->config->train, b->step++));

@@ -90,15 +90,17 @@ static Status start_threads(Loader *loader, Error *err) {
 
 Status loader_open(const Dataset *dataset, LoaderOptions options, Loader **out, Error *err) {
     *out = NULL;
-    CHECK(options.source && options.threads >= 0 && options.threads <= LOADER_THREADS_MAX && options.prefetch >= 0);
+    CHECK(options.source && options.threads >= 0 && options.threads <= LOADER_THREADS_MAX && options.prefetch >= 0 &&
+          options.held >= 0);
     Loader *loader = calloc(1, sizeof *loader);
     if (!loader) return error_set(err, STATUS_FAILED, "%s: no memory for a loader", dataset->info.path);
     loader->dataset = dataset;
     loader->options = options;
     loader->next_request = loader->next_item = options.first_index;
-    // One slot more than prefetched, for the item in the caller's hands.
-    loader->slot_count = 1 + (options.prefetch ? options.prefetch : options.threads + 1);
-    if (options.threads == 0) loader->slot_count = 1;
+    if (loader->options.held == 0) loader->options.held = 1;
+    // Besides those prefetched, slots for the items in the caller's hands.
+    loader->slot_count = loader->options.held;
+    if (options.threads > 0) loader->slot_count += options.prefetch ? options.prefetch : options.threads + 1;
     loader->slots = calloc((size_t)loader->slot_count, sizeof *loader->slots);
     loader->threads = calloc((size_t)options.threads + 1, sizeof *loader->threads);
     if (options.cache_bytes) loader->cache = image_cache_create(dataset->image_count, options.cache_bytes);
@@ -131,16 +133,17 @@ void loader_close(Loader *loader) {
     free(loader);
 }
 
-// Returns the slot of the previous item to the workers.
-static void free_previous(Loader *loader) {
-    if (loader->next_item == loader->options.first_index) return;
-    loader->slots[(loader->next_item - 1) % (uint64_t)loader->slot_count].state = SLOT_FREE;
+// Returns the slot of the oldest item that was held to the workers.
+static void free_oldest(Loader *loader) {
+    uint64_t held = (uint64_t)loader->options.held;
+    if (loader->next_item < loader->options.first_index + held) return;
+    loader->slots[(loader->next_item - held) % (uint64_t)loader->slot_count].state = SLOT_FREE;
     pthread_cond_broadcast(&loader->slot_freed);
 }
 
 static Slot *wait_for_item(Loader *loader) {
     pthread_mutex_lock(&loader->lock);
-    free_previous(loader);
+    free_oldest(loader);
     Slot *slot = &loader->slots[loader->next_item % (uint64_t)loader->slot_count];
     while (slot->state != SLOT_READY) pthread_cond_wait(&loader->slot_ready, &loader->lock);
     if (!slot->end) loader->next_item++;

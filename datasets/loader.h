@@ -3,7 +3,7 @@
 // requests, whatever the number of threads. Decoded images are kept in memory up to a bound, so a small data set is
 // read once.
 //   in:  request number i = 0, 1, 2, ... -> (episode, first frame, count, stride), from the caller's function
-//   out: Frames of request i, valid until the next call of loader_next
+//   out: Frames of request i, valid until `held` more calls of loader_next
 // The function is called in order, from worker threads, one call at a time; make it depend on i (and a seed) alone, so
 // that a run that resumes at item i sees the same data.
 #ifndef VPD_DATASETS_LOADER_H
@@ -19,6 +19,7 @@ typedef bool LoaderSource(void *owner, uint64_t index, FrameRequest *request);
 typedef struct LoaderOptions {
     int threads;          // workers, at most LOADER_THREADS_MAX; 0 = read in loader_next itself, without threads
     int prefetch;         // items ready or under way, at least 1; 0 = threads + 1
+    int held;             // items that stay valid: the one returned last and those before it; 0 = 1
     size_t cache_bytes;   // bound of decoded images kept
     uint64_t first_index; // number of the first item
     LoaderSource *source;

@@ -38,15 +38,26 @@ void encoder_create(Encoder *encoder, Parameters *set, const EncoderConfig *conf
     encoder->out_bias = parameters_add(set, INIT_ZERO, 0, 1, &config->latent, "encoder.out.bias");
 }
 
-Tensor *encoder_input(Tape *tape, const Encoder *encoder, const Observation *o, int first, int count) {
-    size_t channels = input_channels(&encoder->config), frame = (size_t)o->V * (size_t)o->H * (size_t)o->W;
-    size_t pixels = (size_t)count * frame, from = (size_t)first * frame;
+// Colours, and with 4 channels depth, of `pixels` pixels of an observation from number `from` on.
+static void write_input(const Observation *o, size_t from, size_t pixels, size_t channels, double extent, real *out) {
+    for (size_t i = 0; i < pixels; i++) {
+        for (size_t c = 0; c < 3; c++) out[i * channels + c] = (real)o->rgb[3 * (from + i) + c] / 255 - (real)0.5;
+        if (channels == 4) out[i * channels + 3] = (real)((double)o->depth[from + i] / extent);
+    }
+}
+
+Tensor *encoder_input(Tape *tape, const Encoder *encoder, size_t count, const Observation *const *observations,
+                      int first, int frames) {
+    size_t channels = input_channels(&encoder->config), pixels = 0, done = 0;
+    for (size_t i = 0; i < count; i++) pixels += (size_t)frames * observation_pixels(observations[i]);
     Tensor *images = tape_tensor(tape, pixels, channels, false);
     real *host = tape_context(tape, (pixels * channels + 1) * sizeof *host);
     if (!host || !images->value) return images;
-    for (size_t i = 0; i < pixels; i++) {
-        for (size_t c = 0; c < 3; c++) host[i * channels + c] = (real)o->rgb[3 * (from + i) + c] / 255 - (real)0.5;
-        if (channels == 4) host[i * channels + 3] = (real)((double)o->depth[from + i] / encoder->config.extent);
+    for (size_t i = 0; i < count; i++) {
+        size_t frame = observation_pixels(observations[i]), own = (size_t)frames * frame;
+        write_input(observations[i], (size_t)first * frame, own, channels, encoder->config.extent,
+                    host + done * channels);
+        done += own;
     }
     tape->device->nn->upload(tape->device, images->value, host, pixels * channels * sizeof *host);
     return images;

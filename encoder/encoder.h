@@ -31,8 +31,10 @@ typedef struct Encoder {
 // Declares the parameters (encoder.*).
 void encoder_create(Encoder *encoder, Parameters *set, const EncoderConfig *config);
 
-// Network input of frames [first, first + count) of an observation: (count * V * H * W, channels).
-Tensor *encoder_input(Tape *tape, const Encoder *encoder, const Observation *observation, int first, int count);
+// Network input of frames [first, first + frames) of each of `count` observations with images of one size:
+// (images * H * W, channels), in the order of observations, frames, views.
+Tensor *encoder_input(Tape *tape, const Encoder *encoder, size_t count, const Observation *const *observations,
+                      int first, int frames);
 
 // Hidden features of every pixel, (n*h*w, widths[0]).
 Tensor *encoder_pixels(Tape *tape, const Encoder *encoder, Tensor *images, ImageShape shape);

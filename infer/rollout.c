@@ -180,7 +180,8 @@ Status rollout_begin(RolloutWorkspace *w, const EpisodeInfo *info, const Frames 
         if (*info->file) error_prefix(err, "%s:/episodes/%s, frame %d", info->file, info->name, present_frame(history));
         return status;
     }
-    if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.pixel, out)) status = no_memory(out->sets[0].N, err);
+    if (!keep_sets(w, &scene, out) || !keep_labels(history, scene.pixel[scene.sets.count - 1], out))
+        status = no_memory(out->sets[0].N, err);
     if (status == STATUS_OK) status = device_status(w->model->device, err);
     if (status == STATUS_OK) status = rollout_tie(out, w->model->device, err);
     if (status == STATUS_OK) status = keep_source(info, history, out, err);

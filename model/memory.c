@@ -112,27 +112,34 @@ static double longest_rollout(const TrainConfig *train) {
     return longest;
 }
 
+// What reduces a part of the tape, for a batch of one and of more.
+#define SMALLER_ENCODER "fewer data.input_views, smaller images (\"vpd data convert --size\"), encoder.widths"
+#define SMALLER_DYNAMICS "train.keep_mib=0, train.checkpoint_steps=true, a shorter train.rollout, gnn.M, encoder.N"
+#define SMALLER_RENDERER "train.rays, a shorter train.rollout"
+static const char *const ENCODER_SHRINK[2] = {SMALLER_ENCODER, "train.batch, " SMALLER_ENCODER},
+                         *const DYNAMICS_SHRINK[2] = {SMALLER_DYNAMICS, "train.batch, " SMALLER_DYNAMICS},
+                         *const RENDERER_SHRINK[2] = {SMALLER_RENDERER, "train.batch, " SMALLER_RENDERER};
+
 static void add_tape(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
     double N = fmin((double)c->encoder.N, s->points), steps = longest_rollout(&c->train), sure, guess;
     StepNumbers step = dynamics_numbers(c, N);
-    double encoder = encoder_numbers(c, s), images = (double)c->model.T * s->input_views * s->H * s->W;
+    double batch = (double)c->train.batch, encoder = batch * encoder_numbers(c, s),
+           images = batch * (double)c->model.T * s->input_views * s->H * s->W;
     renderer_numbers(c, s, N, &sure, &guess);
-    bool again = c->train.checkpoint_steps;
-    double kept = again ? 0 : fmin(REAL_BYTES * steps * step.kept, c->train.keep_mib * (1 << 20));
-    double dynamics = REAL_BYTES * (again ? step.values + step.gradients + steps * step.outputs
-                                          : steps * step.values + (steps > 0 ? step.gradients : 0));
+    bool again = c->train.checkpoint_steps, many = batch > 1;
+    double kept = again ? 0 : fmin(REAL_BYTES * batch * steps * step.kept, c->train.keep_mib * (1 << 20));
+    // Gradients are those of one episode's step at a time.
+    double dynamics = REAL_BYTES * (again ? step.values + step.gradients + batch * steps * step.outputs
+                                          : batch * steps * step.values + (steps > 0 ? step.gradients : 0));
     // The encoder's gradients reuse the memory of rollout steps.
-    double values = REAL_BYTES * encoder, rest = dynamics + kept + REAL_BYTES * steps * sure;
+    double values = REAL_BYTES * encoder, rest = dynamics + kept + REAL_BYTES * batch * steps * sure;
     double gradients = fmax(0, values - rest);
-    add_part(out, "encoder", "fewer data.input_views, smaller images (\"vpd data convert --size\"), encoder.widths",
-             values, SURE * values, false);
-    add_part(out, "gradients", NULL, gradients, SURE * fmax(0, values - dynamics - kept - REAL_BYTES * steps * guess),
-             false);
-    add_part(out, "dynamics",
-             "train.keep_mib=0, train.checkpoint_steps=true, a shorter train.rollout, gnn.M, encoder.N",
-             dynamics + kept, SURE * (dynamics + kept), false);
-    add_part(out, "renderer", "train.rays, a shorter train.rollout", REAL_BYTES * (steps + 1) * (sure + guess),
-             REAL_BYTES * (steps + 1) * sure, false);
+    double drawn = REAL_BYTES * batch * (steps + 1);
+    add_part(out, "encoder", ENCODER_SHRINK[many], values, SURE * values, false);
+    add_part(out, "gradients", NULL, gradients,
+             SURE * fmax(0, values - dynamics - kept - REAL_BYTES * batch * steps * guess), false);
+    add_part(out, "dynamics", DYNAMICS_SHRINK[many], dynamics + kept, SURE * (dynamics + kept), false);
+    add_part(out, "renderer", RENDERER_SHRINK[many], drawn * (sure + guess), drawn * sure, false);
     // Colours and depths of the history, as bytes and as floats, on the host and on the device; points of clouds.
     double inputs = images * (7 + 2 * 3 * REAL_BYTES) + images * 33 + 3 * s->points * 33;
     add_part(out, "inputs", "fewer data.input_views, smaller images", inputs, SURE * images * 7, true);
@@ -157,13 +164,14 @@ static void add_weights(double weights, double blocks, MemoryEstimate *out) {
     add_part(out, "optimiser", shrink, blocks * block, blocks * block, false);
 }
 
-// Frames that are read ahead, and the cache of decoded images.
+// The frames of a batch, those that are read ahead for the next one, and the cache of decoded images.
 static void add_data(const Config *c, const MemoryShape *s, MemoryEstimate *out) {
     double frame = s->views * s->H * s->W * IMAGE_BYTES,
            item = ((double)c->model.T + longest_rollout(&c->train)) * frame;
-    double read = item * (2 + 2 * (double)c->data.threads);
+    double read = item * 2 * ((double)c->train.batch + (double)c->data.threads);
     double cache = fmin(c->data.cache_mib * (1 << 20), s->episodes_bytes);
-    add_part(out, "frames read ahead", "data.threads, a shorter train.rollout, smaller images", read, item, true);
+    add_part(out, "frames read ahead", "train.batch, data.threads, a shorter train.rollout, smaller images", read, item,
+             true);
     add_part(out, "cached images", "data.cache_mib", cache, 0, true);
 }
 

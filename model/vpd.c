@@ -126,9 +126,9 @@ void vpd_part(Tape *tape, VpdPart part) {
         {{"encoder", "fewer data.input_views, smaller images"},
          {"dynamics", "fewer particles (encoder.N)"},
          {"renderer", "fewer particles (encoder.N), smaller pictures"}},
-        {{"encoder", "fewer data.input_views, smaller images"},
+        {{"encoder", "a smaller train.batch, fewer data.input_views, smaller images"},
          {"dynamics", "train.keep_mib=0, train.checkpoint_steps=true, a shorter train.rollout, a smaller encoder.N"},
-         {"renderer", "fewer train.rays, a shorter train.rollout"}}};
+         {"renderer", "a smaller train.batch, fewer train.rays, a shorter train.rollout"}}};
     tape_part(tape, &parts[tape->recording][part]);
 }
 
@@ -177,17 +177,17 @@ static Status choose_frame(Tape *tape, const Vpd *model, Workspace *workspace, c
     return STATUS_OK;
 }
 
-// f = [rgb, latent] at the particles' pixels. The pixels of frame t come after those of earlier frames.
-static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t frame_pixels, size_t t,
-                               const Chosen *chosen, const real *colour) {
-    int32_t *rows = tape_context(tape, (chosen->count + 1) * sizeof *rows);
-    for (size_t i = 0; rows && i < chosen->count; i++) rows[i] = chosen->pixel[i] + (int32_t)(t * frame_pixels);
-    Tensor *latent = encoder_latents(tape, &model->encoder, pixels, chosen->count,
-                                     tape_upload(tape, rows, chosen->count, sizeof *rows));
+// f = [rgb, latent] at the pixels of particles. `first` is the row of their frame's first pixel.
+static Tensor *chosen_features(Tape *tape, const Vpd *model, Tensor *pixels, size_t first, const GnnSet *set,
+                               const int32_t *pixel) {
+    size_t count = set->x->rows;
+    int32_t *rows = tape_context(tape, (count + 1) * sizeof *rows);
+    for (size_t i = 0; rows && i < count; i++) rows[i] = pixel[i] + (int32_t)first;
+    Tensor *latent =
+        encoder_latents(tape, &model->encoder, pixels, count, tape_upload(tape, rows, count, sizeof *rows));
     if (!model->config.encoder.carry_rgb) return latent;
-    Tensor *rgb = tape_tensor(tape, chosen->count, 3, false);
-    if (!tape->device->failed)
-        tape->device->nn->copy(tape->device, rgb->value, colour, 3 * chosen->count * sizeof(real));
+    Tensor *rgb = tape_tensor(tape, count, 3, false);
+    if (!tape->device->failed) tape->device->nn->copy(tape->device, rgb->value, set->c, 3 * count * sizeof(real));
     return concat_columns(tape, 2, (Tensor *[]){rgb, latent});
 }
 
@@ -262,49 +262,77 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
     return motion_observe(tape, &options, history, out, err);
 }
 
-Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
-                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err) {
-    // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
-    int T = (int)model->config.model.T, first = vpd_has_bodies(model) ? T - 1 : 0;
+// Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
+static int first_set(const Vpd *model) { return vpd_has_bodies(model) ? (int)model->config.model.T - 1 : 0; }
+
+Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
+                 SceneKey key, Scene *scene, Error *err) {
+    int T = (int)model->config.model.T, first = first_set(model);
     CHECK_EQ(history->F, T);
     CHECK(!seen->moving || (seen->frames == (size_t)T && seen->flag_bytes == motion_flag_bytes(history)));
-    Chosen chosen[GNN_MAX_SETS] = {{0}};
-    *scene = (Scene){.key = key};
+    Chosen chosen = {0};
+    *scene = (Scene){.key = key, .sets.count = (size_t)(T - first)};
     vpd_part(tape, VPD_ENCODER);
-    // Unproject pixels to points, and choose N particles at each time.
     for (int t = first; t < T; t++) {
-        Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen[t], err);
+        Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen, err);
         if (status != STATUS_OK) return status;
+        scene->sets.set[t - first] = (GnnSet){.x = tape_constant(tape, chosen.count, 3, chosen.position),
+                                              .c = tape_upload(tape, chosen.colour, 3 * chosen.count, sizeof(real))};
+        scene->pixel[t - first] = chosen.pixel;
     }
-    if (chosen[T - 1].count == 0)
+    if (chosen.count == 0)
         return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
-    scene->sets.count = (size_t)(T - first);
-    for (int t = first; t < T; t++) {
-        scene->sets.set[t - first] =
-            (GnnSet){.x = tape_constant(tape, chosen[t].count, 3, chosen[t].position),
-                     .c = tape_upload(tape, chosen[t].colour, 3 * chosen[t].count, sizeof(real))};
-    }
-    // Done before the encoder, because this waits for the device.
-    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen[T - 1].count, &scene->reach);
-    // Encode every pixel of every input image.
-    ImageShape shape = {(size_t)((T - first) * history->V), (size_t)history->H, (size_t)history->W};
-    Tensor *pixels =
-        encoder_pixels(tape, &model->encoder, encoder_input(tape, &model->encoder, history, first, T - first), shape);
-    for (size_t t = 0; t < scene->sets.count; t++)
-        scene->sets.set[t].f = chosen_features(tape, model, pixels, (size_t)history->V * shape.h * shape.w, t,
-                                               &chosen[t + (size_t)first], scene->sets.set[t].c);
+    scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen.count, &scene->reach);
     if (vpd_has_bodies(model)) {
-        const Chosen *now = &chosen[T - 1];
-        scene->bodies = scene_bodies_of(tape, history, &seen->field, model->config.gnn.colour_length, now->count,
-                                        now->position, now->colour, now->moving);
+        scene->bodies = scene_bodies_of(tape, history, &seen->field, model->config.gnn.colour_length, chosen.count,
+                                        chosen.position, chosen.colour, chosen.moving);
         scene->step = &workspace->step;
     }
-    scene->pixel = chosen[T - 1].pixel;
-    scene->colour = chosen[T - 1].colour;
-    scene->moving = chosen[T - 1].moving;
+    scene->colour = chosen.colour;
+    scene->moving = chosen.moving;
     observation_background(history, scene->background);
     return device_status(tape->device, err);
+}
+
+// Features of scenes whose images have one size, in one call of the encoder.
+static void encode_images(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
+                          Scene *const *scenes) {
+    size_t row = 0;
+    ImageShape shape = {0, (size_t)histories[0]->H, (size_t)histories[0]->W};
+    for (size_t b = 0; b < count; b++) shape.n += scenes[b]->sets.count * (size_t)histories[b]->V;
+    Tensor *images =
+        encoder_input(tape, &model->encoder, count, histories, first_set(model), (int)scenes[0]->sets.count);
+    Tensor *pixels = encoder_pixels(tape, &model->encoder, images, shape);
+    for (size_t b = 0; b < count; b++)
+        for (size_t t = 0; t < scenes[b]->sets.count; t++, row += observation_pixels(histories[b])) {
+            GnnSet *set = &scenes[b]->sets.set[t];
+            set->f = chosen_features(tape, model, pixels, row, set, scenes[b]->pixel[t]);
+        }
+}
+
+Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
+                        Scene *const *scenes, Error *err) {
+    const Observation **same = tape_context(tape, count * sizeof *same);
+    Scene **theirs = tape_context(tape, count * sizeof *theirs);
+    bool *done = tape_context(tape, count);
+    vpd_part(tape, VPD_ENCODER);
+    for (size_t first = 0; first < count && !tape->device->failed; first++) {
+        size_t found = 0;
+        for (size_t b = first; b < count; b++) {
+            if (done[b] || histories[b]->H != histories[first]->H || histories[b]->W != histories[first]->W) continue;
+            done[b] = true;
+            same[found] = histories[b], theirs[found++] = scenes[b];
+        }
+        if (found) encode_images(tape, model, found, same, theirs);
+    }
+    return device_status(tape->device, err);
+}
+
+Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
+                  const MotionSeen *seen, SceneKey key, Scene *scene, Error *err) {
+    Status status = vpd_place(tape, model, workspace, history, seen, key, scene, err);
+    return status == STATUS_OK ? vpd_add_features(tape, model, 1, &history, &scene, err) : status;
 }
 
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,

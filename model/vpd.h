@@ -59,8 +59,8 @@ typedef struct Scene {
     GnnSets sets; // oldest first; the last is the present
     real *radius; // (N) device, support radii of the present particles
     real reach;   // the largest radius
-    int32_t
-        *pixel; // (N) host: (view position * H + row) * W + column that a present particle came from; NULL when unknown
+    // (N) host, of each set when it was encoded: (view position * H + row) * W + column that a particle came from
+    int32_t *pixel[GNN_MAX_SETS];
     const real *colour, *moving; // (N,3), (N) host; of the present particles
     SceneBodies bodies;          // with gnn.graph=bodies
     BodyStep *step;              // memory for their steps
@@ -79,6 +79,13 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 // valid depth.
 Status vpd_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,
                   const MotionSeen *seen, SceneKey key, Scene *scene, Error *err);
+
+// The two halves of vpd_encode: the particles, then their features. Images of one size, of all scenes, are one call of
+// the encoder.
+Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
+                 SceneKey key, Scene *scene, Error *err);
+Status vpd_add_features(Tape *tape, const Vpd *model, size_t count, const Observation *const *histories,
+                        Scene *const *scenes, Error *err);
 
 // vpd_observe, then vpd_encode, for callers that do not need the motion.
 Status vpd_observe_and_encode(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history,

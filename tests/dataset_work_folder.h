@@ -3,6 +3,7 @@
 #ifndef VPD_TESTS_DATASET_WORK_FOLDER_H
 #define VPD_TESTS_DATASET_WORK_FOLDER_H
 
+#include "datasets/dataset.h"
 #include "tests/test.h"
 
 static char folder[64], path[128];
@@ -18,6 +19,13 @@ static int tear_down(void **state) {
     (void)state;
     test_remove_folder(folder);
     return 0;
+}
+
+static inline Dataset *open_good(const char *name) {
+    Error err = {0};
+    Dataset *dataset;
+    assert_status_ok(dataset_open(name, &dataset, &err), err);
+    return dataset;
 }
 
 #endif

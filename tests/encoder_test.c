@@ -45,7 +45,7 @@ static void fill_pictures(uint8_t *rgb, float *depth) {
 static Tensor *run(Model *m, const Observation *o, int32_t *pick, size_t count) {
     tape_reset(&m->tape);
     parameters_zero_grad(&m->set);
-    Tensor *images = encoder_input(&m->tape, &m->encoder, o, 0, 1);
+    Tensor *images = encoder_input(&m->tape, &m->encoder, 1, &o, 0, 1);
     Tensor *hidden =
         encoder_pixels(&m->tape, &m->encoder, images, (ImageShape){(size_t)o->V, (size_t)o->H, (size_t)o->W});
     Tensor *y = encoder_latents(&m->tape, &m->encoder, hidden, count, pick);

@@ -37,6 +37,9 @@ static const Case cases[] = {
     {{"h", 1024, 64, 2, 30, 34, 2, 512, 0.1, false}, STEP_HIERARCHICAL, 1024, "model.C=32"},
     {{"i", 512, 64, 2, 32, 32, 2, 32, 0.1, false}, STEP_HIERARCHICAL, 1024, "gnn.graph=flat"},
     {{"j", 512, 5000, 1, 32, 32, 2, 32, 0.1, false}, STEP_HIERARCHICAL, 1024, "gnn.L=2"},
+    {{"k", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_HIERARCHICAL, 1024, "train.batch=4"},
+    {{"l", 1024, 64, 2, 32, 32, 3, 64, 0.1, false}, STEP_BODIES, 0, "train.batch=4"},
+    {{"m", 256, 16, 2, 64, 64, 1, 16, 0.1, false}, STEP_HIERARCHICAL, 0, "train.batch=3"},
 };
 
 // What one step took.
@@ -72,14 +75,11 @@ static void take_step(Device *device, const Config *config, const Observation *f
     assert_status_ok(optimizer_create(&optimizer, &model->parameters, options, &err), err);
     tape_init(&tape, device);
     tape.keep_limit = (size_t)(train->keep_mib * (1 << 20));
-    EpisodeInput input = {.frames = frames,
-                          .input_views = views,
-                          .input_view_count = frames->V,
-                          .rollout = frames->F - (int)config->model.T,
-                          .key = {1, 0, 0},
-                          .scale = 1};
+    EpisodeInput inputs[4];
+    for (uint32_t b = 0; b < 4; b++) inputs[b] = (EpisodeInput){frames, views, frames->V, {0}, {1, 0, b}};
+    EpisodeBatch batch = {(size_t)train->batch, inputs, frames->F - (int)config->model.T, NULL};
     parameters_zero_grad(&model->parameters);
-    assert_status_ok(train_episode(&tape, model, &workspace, &input, &values, &err), err);
+    assert_status_ok(train_episodes(&tape, model, &workspace, &batch, &values, &err), err);
     out->count = device_memory_uses(device, out->use);
     out->tape = (double)tape_peak_bytes(&tape);
     loss_workspace_free(&workspace);

@@ -373,7 +373,7 @@ static void check_encoder(Reference *file, void *context) {
         (Observation){.F = 1, .V = (int)dims[1], .H = (int)dims[2], .W = (int)dims[3], .rgb = s.rgb, .depth = s.depth};
     int32_t *all = malloc(pixels * sizeof *all);
     for (size_t i = 0; i < pixels; i++) all[i] = (int32_t)i;
-    Tensor *images = encoder_input(&b->tape, &encoder, &s.o, 0, 1);
+    Tensor *images = encoder_input(&b->tape, &encoder, 1, (const Observation *[]){&s.o}, 0, 1);
     Tensor *hidden = encoder_pixels(&b->tape, &encoder, images, (ImageShape){dims[1], dims[2], dims[3]});
     Tensor *y = encoder_latents(&b->tape, &encoder, hidden, pixels, all);
     Tensor *inputs[64];

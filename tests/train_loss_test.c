@@ -35,19 +35,18 @@ static void teardown(Fixture *f) {
     device_close(f->device);
 }
 
-// T = 1 of the scene's two frames is history with one rollout step; with T = 2 there is none to predict.
-static void run(Fixture *f, uint32_t step, double scale) {
+static void run_episodes(Fixture *f, size_t count, const EpisodeInput *inputs) {
     Error err = {0};
-    int T = (int)f->model->config.model.T;
-    EpisodeInput input = {.frames = &f->scene.observation,
-                          .input_views = input_views,
-                          .input_view_count = SCENE_VIEWS,
-                          .rollout = SCENE_FRAMES - T,
-                          .key = {1, step, 0},
-                          .scale = scale};
+    EpisodeBatch batch = {count, inputs, inputs->frames->F - (int)f->model->config.model.T, NULL};
     LossValues values;
-    assert_status_ok(train_episode(&f->tape, f->model, &f->workspace, &input, &values, &err), err);
+    assert_status_ok(train_episodes(&f->tape, f->model, &f->workspace, &batch, &values, &err), err);
     assert_status_ok(loss_read(&f->tape, &values, &f->parts, &err), err);
+}
+
+// T = 1 of the scene's two frames is history with one rollout step; with T = 2 there is none to predict.
+static void run(Fixture *f, uint32_t step) {
+    EpisodeInput input = {&f->scene.observation, input_views, SCENE_VIEWS, {0}, {1, step, 0}};
+    run_episodes(f, 1, &input);
 }
 
 static size_t allocations(const Fixture *f) { return tape_allocations(&f->tape) + f->device->scratch.allocations; }
@@ -56,9 +55,9 @@ static void a_warm_step_allocates_nothing(void **state) {
     (void)state;
     Fixture f;
     setup(&f, (const char *[]){"train.rays=20", NULL});
-    for (uint32_t i = 0; i < 3; i++) run(&f, i, 1);
+    for (uint32_t i = 0; i < 3; i++) run(&f, i);
     size_t before = allocations(&f);
-    for (uint32_t i = 0; i < 5; i++) run(&f, i, 1);
+    for (uint32_t i = 0; i < 5; i++) run(&f, i);
     assert_int_equal(allocations(&f), before);
     teardown(&f);
 }
@@ -68,14 +67,40 @@ static void two_runs_give_the_same_bits(void **state) {
     Fixture a, b;
     setup(&a, NULL);
     setup(&b, NULL);
-    run(&a, 4, 1);
-    run(&b, 4, 1);
+    run(&a, 4);
+    run(&b, 4);
     assert_memory_equal(a.model->parameters.grads, b.model->parameters.grads, a.model->parameters.size * sizeof(real));
-    run(&b, 5, 1); // other rays, other particles: the planted difference
+    run(&b, 5); // other rays, other particles: the planted difference
     assert_true(memcmp(a.model->parameters.grads, b.model->parameters.grads, a.model->parameters.size * sizeof(real)) !=
                 0);
     teardown(&a);
     teardown(&b);
+}
+
+// The scene's two frames twice, so that there is a rollout of two steps; the upper `rows` rows of the images.
+typedef struct LongVideo {
+    uint8_t rgb[2 * SCENE_IMAGES * SCENE_PIXELS * 3];
+    float depth[2 * SCENE_IMAGES * SCENE_PIXELS];
+    double pose[2 * SCENE_IMAGES * 16];
+    Observation observation;
+} LongVideo;
+
+static LongVideo *long_video(const ModelScene *scene, int rows) {
+    LongVideo *video = malloc(sizeof *video);
+    size_t pixels = (size_t)rows * SCENE_W;
+    for (size_t i = 0; i < 2 * SCENE_IMAGES; i++) {
+        size_t from = i % SCENE_IMAGES;
+        memcpy(video->rgb + 3 * pixels * i, scene->rgb + 3 * SCENE_PIXELS * from, 3 * pixels);
+        memcpy(video->depth + pixels * i, scene->depth + SCENE_PIXELS * from, pixels * sizeof(float));
+        memcpy(video->pose + 16 * i, scene->pose + 16 * from, 16 * sizeof(double));
+    }
+    video->observation = scene->observation;
+    video->observation.F = 2 * SCENE_FRAMES;
+    video->observation.H = rows;
+    video->observation.rgb = video->rgb;
+    video->observation.depth = video->depth;
+    video->observation.world_from_camera = video->pose;
+    return video;
 }
 
 // What is kept for the backward pass decides about memory and time, never about a bit; and it stays within its limit.
@@ -85,38 +110,14 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
     size_t used[3];
     Fixture f[3];
     for (int i = 0; i < 3; i++) {
-        Error err = {0};
         setup(&f[i], (const char *[]){"gnn.graph=hierarchical", NULL});
         f[i].tape.keep_limit = limits[i];
-        // The two frames twice: a rollout of two steps.
-        ModelScene *s = &f[i].scene;
-        size_t pixels = SCENE_IMAGES * SCENE_PIXELS;
-        uint8_t *rgb = malloc(6 * pixels);
-        float *depth = malloc(2 * pixels * sizeof *depth);
-        double pose[2 * SCENE_IMAGES * 16];
-        for (size_t half = 0; half < 2; half++) {
-            memcpy(rgb + half * 3 * pixels, s->rgb, 3 * pixels);
-            memcpy(depth + half * pixels, s->depth, pixels * sizeof *depth);
-            memcpy(pose + half * SCENE_IMAGES * 16, s->pose, sizeof s->pose);
-        }
-        Observation twice = s->observation;
-        twice.F = 2 * SCENE_FRAMES;
-        twice.rgb = rgb;
-        twice.depth = depth;
-        twice.world_from_camera = pose;
-        EpisodeInput input = {.frames = &twice,
-                              .input_views = input_views,
-                              .input_view_count = SCENE_VIEWS,
-                              .rollout = 2,
-                              .key = {1, 7, 0},
-                              .scale = 1};
-        LossValues values;
-        assert_status_ok(train_episode(&f[i].tape, f[i].model, &f[i].workspace, &input, &values, &err), err);
-        assert_status_ok(loss_read(&f[i].tape, &values, &f[i].parts, &err), err);
+        LongVideo *video = long_video(&f[i].scene, SCENE_H);
+        EpisodeInput input = {&video->observation, input_views, SCENE_VIEWS, {0}, {1, 7, 0}};
+        run_episodes(&f[i], 1, &input);
         used[i] = f[i].tape.kept;
         assert_true(used[i] <= limits[i]);
-        free(rgb);
-        free(depth);
+        free(video);
     }
     assert_true(used[0] > used[1] && used[1] > 0 && used[2] == 0);
     for (int i = 1; i < 3; i++)
@@ -155,25 +156,72 @@ static void all_views_are_drawn(void **state) {
     ray_batch_free(&rays);
 }
 
-static void gradients_of_a_split_batch_add_up(void **state) {
+// ---- batches
+
+enum { EPISODES = 3 };
+
+// Episodes with two views and one, and with images of two sizes.
+static void make_episodes(const ModelScene *scene, LongVideo *videos[2], EpisodeInput inputs[EPISODES]) {
+    for (int i = 0; i < 2; i++) videos[i] = long_video(scene, SCENE_H - 4 * i);
+    for (uint32_t b = 0; b < EPISODES; b++)
+        inputs[b] = (EpisodeInput){&videos[b == 1]->observation, input_views, b == 2 ? 1 : SCENE_VIEWS, {0}, {1, b, b}};
+}
+
+static void add_gradient(const Fixture *f, double share, double *sum) {
+    for (size_t j = 0; j < f->model->parameters.size; j++) sum[j] += share * (double)f->model->parameters.grads[j];
+}
+
+// The gradient of a batch is the mean of those of its episodes, and so are its losses.
+static void a_batch_is_the_mean_of_its_episodes(void **state) {
     (void)state;
-    Fixture whole, part;
-    setup(&whole, NULL);
-    setup(&part, NULL);
-    size_t n = whole.model->parameters.size;
-    double *sum = calloc(n, sizeof *sum), largest = 0;
-    for (uint32_t i = 0; i < 3; i++) {
-        run(&whole, i, 1.0 / 3); // adds into the same gradients
-        parameters_zero_grad(&part.model->parameters);
-        run(&part, i, 1);
-        for (size_t j = 0; j < n; j++) sum[j] += (double)part.model->parameters.grads[j] / 3;
+    const char *const forms[] = {"gnn.graph=bodies", "gnn.graph=hierarchical", "gnn.graph=flat"};
+    for (int i = 0; i < 3; i++) {
+        Fixture whole, part;
+        LongVideo *videos[2];
+        EpisodeInput inputs[EPISODES];
+        double loss = 0, last = 0, largest = 0;
+        const char *const options[] = {forms[i], "train.depth_term=0.1", NULL};
+        setup(&whole, options);
+        setup(&part, options);
+        make_episodes(&whole.scene, videos, inputs);
+        size_t n = whole.model->parameters.size;
+        double *sum = calloc(n, sizeof *sum);
+        for (int b = 0; b < EPISODES; b++) {
+            parameters_zero_grad(&part.model->parameters);
+            run_episodes(&part, 1, &inputs[b]);
+            add_gradient(&part, 1.0 / EPISODES, sum);
+            loss += part.parts.total / EPISODES, last += part.parts.last / EPISODES;
+        }
+        run_episodes(&whole, EPISODES, inputs);
+        assert_close(whole.parts.total, loss, 0, 1e-6);
+        assert_close(whole.parts.last, last, 0, 1e-6);
+        for (size_t j = 0; j < n; j++) largest = fmax(largest, fabs(sum[j]));
+        // Rounding of single precision in sums of a few hundred terms.
+        for (size_t j = 0; j < n; j++) assert_close(whole.model->parameters.grads[j], sum[j], 1e-5 * largest, 1e-4);
+        free(sum);
+        for (int k = 0; k < 2; k++) free(videos[k]);
+        teardown(&whole);
+        teardown(&part);
     }
-    for (size_t j = 0; j < n; j++) largest = fmax(largest, fabs(sum[j]));
-    // Rounding of single precision in sums of a few hundred terms.
-    for (size_t j = 0; j < n; j++) assert_close(whole.model->parameters.grads[j], sum[j], 1e-5 * largest, 1e-4);
-    free(sum);
-    teardown(&whole);
-    teardown(&part);
+}
+
+static void threads_change_no_bit_of_a_batch(void **state) {
+    (void)state;
+    Fixture f[3];
+    for (int i = 0; i < 3; i++) {
+        LongVideo *videos[2];
+        EpisodeInput inputs[EPISODES];
+        setup(&f[i], (const char *[]){"gnn.graph=bodies", "train.ssim_term=0.1", NULL});
+        f[i].device->threads = i == 0 ? 1 : 3;
+        make_episodes(&f[i].scene, videos, inputs);
+        if (i == 2) inputs[2].key.step++; // the planted difference: other rays in one episode
+        run_episodes(&f[i], EPISODES, inputs);
+        for (int k = 0; k < 2; k++) free(videos[k]);
+    }
+    size_t bytes = f[0].model->parameters.size * sizeof(real);
+    assert_memory_equal(f[0].model->parameters.grads, f[1].model->parameters.grads, bytes);
+    assert_true(memcmp(f[0].model->parameters.grads, f[2].model->parameters.grads, bytes) != 0);
+    for (int i = 0; i < 3; i++) teardown(&f[i]);
 }
 
 // Overfits the made-up scene's reconstruction: what one short episode reaches in a few seconds.
@@ -186,11 +234,11 @@ static void it_learns_one_episode(void **state) {
     setup(&f, (const char *[]){"encoder.N=400", "renderer.radius=0.2", "train.rays=120", NULL});
     assert_status_ok(
         optimizer_create(&optimizer, &f.model->parameters, (OptimizerConfig){0.9, 0.99, 1e-8, 0, 1, 0}, &err), err);
-    run(&f, 0, 1);
+    run(&f, 0);
     double first = f.parts.term[LOSS_PIXELS];
     for (uint32_t i = 0; i < 250; i++) {
         parameters_zero_grad(&f.model->parameters);
-        run(&f, i, 1);
+        run(&f, i);
         assert_status_ok(optimizer_step(&optimizer, 5e-3, &norm, &err), err);
     }
     print_message("squared error %.4f before, %.4f after 250 steps (%.1f dB)\n", first, f.parts.term[LOSS_PIXELS],
@@ -202,9 +250,13 @@ static void it_learns_one_episode(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_warm_step_allocates_nothing),          cmocka_unit_test(two_runs_give_the_same_bits),
-        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit), cmocka_unit_test(all_views_are_drawn),
-        cmocka_unit_test(gradients_of_a_split_batch_add_up),      cmocka_unit_test(it_learns_one_episode),
+        cmocka_unit_test(a_warm_step_allocates_nothing),
+        cmocka_unit_test(two_runs_give_the_same_bits),
+        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit),
+        cmocka_unit_test(all_views_are_drawn),
+        cmocka_unit_test(a_batch_is_the_mean_of_its_episodes),
+        cmocka_unit_test(threads_change_no_bit_of_a_batch),
+        cmocka_unit_test(it_learns_one_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,16 +36,32 @@ static Observation input_frames(const LossEpisode *e, const EpisodeInput *in) {
     return out;
 }
 
-// Encodes the input frames into particles.
-static Status encode(LossEpisode *e, const EpisodeInput *input, Error *err) {
-    Observation history = input_frames(e, input);
-    if (e->tape->device->failed) return device_status(e->tape->device, err);
+// Chooses the particles of an episode's input frames.
+static Status place(LossEpisode *e, const EpisodeInput *input, const Observation *history, Error *err) {
     VideoFrame present = input->first;
     present.frame += e->last_input * present.stride;
     const MotionSeen *seen;
-    Status status = motion_cache_seen(&e->workspace->motion, e->tape, e->model, &history, present, &seen, err);
+    if (e->tape->device->failed) return device_status(e->tape->device, err);
+    Status status = motion_cache_seen(&e->workspace->motion, e->tape, e->model, history, present, &seen, err);
     if (status != STATUS_OK) return status;
-    return vpd_encode(e->tape, e->model, &e->workspace->scene, &history, seen, input->key, &e->scene, err);
+    return vpd_place(e->tape, e->model, &e->workspace->scene, history, seen, input->key, &e->scene, err);
+}
+
+// Encodes the input frames of all episodes into particles.
+static Status encode(LossEpisode *episodes, const EpisodeBatch *batch, Error *err) {
+    Tape *tape = episodes->tape;
+    Observation *history = tape_context(tape, batch->count * sizeof *history);
+    const Observation **histories = tape_context(tape, batch->count * sizeof *histories);
+    Scene **scenes = tape_context(tape, batch->count * sizeof *scenes);
+    Status status = device_status(tape->device, err);
+    for (size_t b = 0; b < batch->count && status == STATUS_OK; b++) {
+        history[b] = input_frames(&episodes[b], &batch->episodes[b]);
+        histories[b] = &history[b];
+        scenes[b] = &episodes[b].scene;
+        status = place(&episodes[b], &batch->episodes[b], &history[b], err);
+    }
+    if (status != STATUS_OK) return status;
+    return vpd_add_features(tape, episodes->model, batch->count, histories, scenes, err);
 }
 
 // Renders rays of all training views of the present frame and compares them with the video.
@@ -65,34 +81,65 @@ static Status render_and_compare(LossEpisode *e, const EpisodeInput *input, doub
     return loss_add_terms(e, weight, err);
 }
 
-// Values read by the host after the backward pass: loss terms in order, then these, then the last dx.
+// Values of an episode that the host reads after the backward pass: loss terms in order, then these. The last dx of all
+// episodes comes behind them.
 enum { STEP0 = LOSS_TERM_COUNT, LAST, SPREAD, PARTS };
 
-// Values that are reported beside the loss terms.
-typedef struct Report {
-    Tensor *h, *dx; // hidden state of the abstract nodes at the first step, displacements of the last
-    // PARTS + 3 N values, allocated before the tape's first stage so that the backward pass does not overwrite them
+// A batch while its loss is computed.
+typedef struct LossBatch {
+    const EpisodeBatch *input;
+    LossEpisode *episodes; // (input->count)
+    size_t particles;      // of all episodes
+    // (count, PARTS) and (particles, 3) values, allocated before the tape's first stage so that the backward pass does
+    // not overwrite them
     real *read;
-} Report;
+} LossBatch;
 
-// Encode, render; then step, render, step, render, ..
-static Status forward(LossEpisode *e, const EpisodeInput *input, Report *report, Error *err) {
-    Status status = encode(e, input, err);
-    if (status == STATUS_OK)
-        report->read = tape_memory(e->tape, PARTS + 3 * scene_present(&e->scene)->x->rows, sizeof(real)); // NOLINT
-    step_clock_part(input->clock, e->tape, PART_ENCODER);
-    for (e->step = 0; e->step <= input->rollout && status == STATUS_OK; e->step++) {
-        if (e->step > 0) {
-            tape_stage(e->tape);
-            StepOutput out = vpd_step(e->tape, e->model, &e->scene);
-            status = device_status(e->tape->device, err);
-            if (e->step == 1) report->h = out.h;
-            report->dx = out.dx;
-            step_clock_part(input->clock, e->tape, PART_DYNAMICS);
-        }
-        if (status == STATUS_OK) status = render_and_compare(e, input, 1.0 / (input->rollout + 1), err);
-        step_clock_part(input->clock, e->tape, PART_RENDERER);
+static Status begin(LossBatch *batch, Tape *tape, const Vpd *model, LossWorkspace *workspace, Error *err) {
+    const EpisodeBatch *input = batch->input;
+    batch->episodes = tape_context(tape, input->count * sizeof *batch->episodes);
+    if (!batch->episodes) return device_status(tape->device, err);
+    for (size_t b = 0; b < input->count; b++) {
+        batch->episodes[b] = (LossEpisode){.tape = tape,
+                                           .model = model,
+                                           .workspace = workspace,
+                                           .frames = input->episodes[b].frames,
+                                           .last_input = (int)model->config.model.T - 1};
+        CHECK_EQ(input->episodes[b].frames->F, model->config.model.T + input->rollout);
     }
+    Status status = encode(batch->episodes, input, err);
+    for (size_t b = 0; b < input->count && status == STATUS_OK; b++)
+        batch->particles += scene_present(&batch->episodes[b].scene)->x->rows; // NOLINT
+    if (status == STATUS_OK) batch->read = tape_memory(tape, PARTS * input->count + 3 * batch->particles, sizeof(real));
+    return status == STATUS_OK ? device_status(tape->device, err) : status;
+}
+
+// Moves an episode's particles by one time step.
+static Status step(LossEpisode *e, Error *err) {
+    StepOutput out = vpd_step(e->tape, e->model, &e->scene);
+    if (e->step == 1) e->h = out.h;
+    e->dx = out.dx;
+    return device_status(e->tape->device, err);
+}
+
+// Encode, render; then step, render, step, render, .. Each episode's part of a step is a stage of the tape, so that
+// gradients of one are not kept beside those of another.
+static Status forward(LossBatch *batch, Error *err) {
+    const EpisodeBatch *input = batch->input;
+    Tape *tape = batch->episodes->tape;
+    Status status = STATUS_OK;
+    step_clock_part(input->clock, tape, PART_ENCODER);
+    for (int i = 0; i <= input->rollout; i++)
+        for (size_t b = 0; b < input->count && status == STATUS_OK; b++) {
+            LossEpisode *e = &batch->episodes[b];
+            e->step = i;
+            tape_stage(tape);
+            if (i > 0) status = step(e, err);
+            if (i > 0) step_clock_part(input->clock, tape, PART_DYNAMICS);
+            if (status == STATUS_OK)
+                status = render_and_compare(e, &input->episodes[b], 1.0 / (input->rollout + 1), err);
+            step_clock_part(input->clock, tape, PART_RENDERER);
+        }
     return status;
 }
 
@@ -102,45 +149,50 @@ static void keep_values(Device *device, const Tensor *values, real *out) {
     if (values) device->nn->copy(device, out, values->value, values->rows * values->cols * sizeof *out);
 }
 
-// Copies the reported values on the device, because the backward pass reuses the tensors' memory.
-static void keep_parts(const LossEpisode *e, const Report *report) {
-    Device *device = e->tape->device;
-    real *out = report->read;
-    if (device->failed) return;
-    device->nn->zero(device, out, PARTS * sizeof *out);
-    for (int i = 0; i < LOSS_TERM_COUNT; i++) keep_values(device, e->sum[i], out + i);
-    keep_values(device, e->step0, out + STEP0);
-    keep_values(device, e->last, out + LAST);
-    if (report->h) dynamics_spread(device, report->h, out + SPREAD);
-    keep_values(device, report->dx, out + PARTS);
+// Copies the reported values on the device, because the backward pass reuses the tensors' memory. Returns the rows of
+// the last dx.
+static size_t keep_parts(const LossBatch *batch) {
+    size_t count = batch->input->count, moved = 0;
+    Device *device = batch->episodes->tape->device;
+    if (device->failed) return 0;
+    device->nn->zero(device, batch->read, PARTS * count * sizeof *batch->read);
+    for (size_t b = 0; b < count; b++) {
+        const LossEpisode *e = &batch->episodes[b];
+        real *out = batch->read + PARTS * b;
+        for (int i = 0; i < LOSS_TERM_COUNT; i++) keep_values(device, e->sum[i], out + i);
+        keep_values(device, e->step0, out + STEP0);
+        keep_values(device, e->last, out + LAST);
+        if (e->h) dynamics_spread(device, e->h, out + SPREAD);
+        keep_values(device, e->dx, batch->read + PARTS * count + 3 * moved);
+        if (e->dx) moved += e->dx->rows;
+    }
+    return moved;
 }
 
-static void backward(const LossEpisode *e, double scale) {
+static void backward(const LossBatch *batch) {
+    size_t count = batch->input->count;
+    Tape *tape = batch->episodes->tape;
     Tensor *total = NULL;
-    for (int i = 0; i < LOSS_TERM_COUNT; i++)
-        if (e->sum[i]) total = total ? tensor_add(e->tape, total, e->sum[i]) : e->sum[i];
-    if (total) tape_backward(e->tape, tensor_scale(e->tape, total, (real)scale));
+    for (size_t b = 0; b < count; b++)
+        for (int i = 0; i < LOSS_TERM_COUNT; i++) {
+            Tensor *sum = batch->episodes[b].sum[i];
+            if (sum) total = total ? tensor_add(tape, total, sum) : sum;
+        }
+    if (total) tape_backward(tape, tensor_scale(tape, total, (real)(1 / (double)count)));
 }
 
-Status train_episode(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeInput *input,
-                     LossValues *values, Error *err) {
-    LossEpisode e = {.tape = tape,
-                     .model = model,
-                     .workspace = workspace,
-                     .frames = input->frames,
-                     .first = input->first,
-                     .last_input = (int)model->config.model.T - 1};
-    Report report = {NULL, NULL, NULL};
-    CHECK_EQ(input->frames->F, e.last_input + 1 + input->rollout);
+Status train_episodes(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeBatch *input,
+                      LossValues *values, Error *err) {
+    LossBatch batch = {.input = input};
     step_clock_start(input->clock, tape->device);
     tape_reset(tape);
     arena_reset(&tape->device->scratch); // merges its blocks
-    Status status = forward(&e, input, &report, err);
+    Status status = begin(&batch, tape, model, workspace, err);
+    if (status == STATUS_OK) status = forward(&batch, err);
     if (status != STATUS_OK) return status;
-    keep_parts(&e, &report);
-    backward(&e, input->scale);
+    *values = (LossValues){batch.read, input->count, keep_parts(&batch), batch.particles};
+    backward(&batch);
     step_clock_end(input->clock);
-    *values = (LossValues){report.read, report.dx ? report.dx->rows : 0, scene_present(&e.scene)->x->rows};
     return device_status(tape->device, err);
 }
 
@@ -153,16 +205,24 @@ static double mean_length(size_t count, const real *x) {
     return count ? sum / (double)count : 0;
 }
 
+// Adds the share of one episode.
+static void add_parts(const real *read, double share, LossParts *parts) {
+    for (int i = 0; i < LOSS_TERM_COUNT; i++) {
+        parts->term[i] += share * (double)read[i];
+        parts->total += share * (double)read[i];
+    }
+    parts->step0 += share * (double)read[STEP0];
+    parts->last += share * (double)read[LAST];
+    parts->spread += share * (double)read[SPREAD];
+}
+
 Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *err) {
-    size_t count = PARTS + 3 * values->moved;
+    size_t episodes = values->episodes, count = PARTS * episodes + 3 * values->moved;
     real *read = tape_context(tape, count * sizeof *read);
     if (!read) return device_status(tape->device, err);
     tape->device->nn->download(tape->device, read, values->read, count * sizeof *read);
-    *parts = (LossParts){.step0 = (double)read[STEP0],
-                         .last = (double)read[LAST],
-                         .spread = (double)read[SPREAD],
-                         .motion = mean_length(values->moved, read + PARTS),
-                         .particles = values->particles};
-    for (int i = 0; i < LOSS_TERM_COUNT; i++) parts->total += parts->term[i] = (double)read[i];
+    *parts = (LossParts){.motion = mean_length(values->moved, read + PARTS * episodes),
+                         .particles = values->particles / episodes};
+    for (size_t b = 0; b < episodes; b++) add_parts(read + PARTS * b, 1 / (double)episodes, parts);
     return device_status(tape->device, err);
 }

@@ -110,16 +110,6 @@ Status loss_add_terms(LossEpisode *e, double share, Error *err) {
     return status;
 }
 
-void loss_parts_add(LossParts *sum, const LossParts *one, double weight) {
-    sum->total += weight * one->total;
-    for (int i = 0; i < LOSS_TERM_COUNT; i++) sum->term[i] += weight * one->term[i];
-    sum->step0 += weight * one->step0;
-    sum->last += weight * one->last;
-    sum->spread += weight * one->spread;
-    sum->motion += weight * one->motion;
-    sum->particles = one->particles;
-}
-
 const char *loss_parts_not_finite(const LossParts *parts) {
     for (int i = 0; i < LOSS_TERM_COUNT; i++)
         if (!isfinite(parts->term[i])) return terms[i].words;

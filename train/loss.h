@@ -19,11 +19,9 @@ typedef struct LossParts {
     double step0, last; // mean squared error of rays at step 0 and at the last step, without weights
     double spread;      // standard deviation of the abstract nodes' hidden state at the first step; 0 without nodes
     double motion;      // mean |dx| over particles of the last step, metres
-    size_t particles;   // present particles
+    size_t particles;   // present particles of an episode
 } LossParts;
 
-// sum += weight * one; `particles` is copied from `one`.
-void loss_parts_add(LossParts *sum, const LossParts *one, double weight);
 // Name of a term that is NaN or infinite, for errors; NULL if all are finite.
 const char *loss_parts_not_finite(const LossParts *parts);
 const char *loss_term_name(LossTermId term); // "pixels", "depth", ..: its metric
@@ -43,13 +41,13 @@ typedef struct LossEpisode {
     const Vpd *model;
     LossWorkspace *workspace;
     const Observation *frames;                   // the whole episode
-    VideoFrame first;                            // place of the first frame in the data set
     int last_input;                              // index of the last input frame
     int step;                                    // current rollout step, which predicts frame last_input + step
     Scene scene;                                 // after that step
     RendererOutput drawn;                        // result of workspace->rays at that step
     const real *colours;                         // (rays,3) their true colours
     Tensor *sum[LOSS_TERM_COUNT], *step0, *last; // (1,1) weighted sums, and errors of single steps; or NULL
+    Tensor *h, *dx; // hidden state of the abstract nodes at the first step, displacements of the last; or NULL
 } LossEpisode;
 
 // Computes a term at the present step as a (1,1) tensor without its weight. *out stays NULL if there is nothing to

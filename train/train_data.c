@@ -225,7 +225,10 @@ static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
 
 Status train_data_start(TrainData *data, uint64_t first, Error *err) {
     const DataConfig *config = &data->config->data;
+    int batch = (int)data->config->train.batch;
     LoaderOptions options = {.threads = (int)config->threads,
+                             .prefetch = (int)config->threads + batch,
+                             .held = batch,
                              .cache_bytes = (size_t)(config->cache_mib * (1 << 20)),
                              .first_index = first,
                              .source = next_request,

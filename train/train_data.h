@@ -38,7 +38,7 @@ void train_data_close(TrainData *data); // accepts {0}
 Status train_data_count_changes(TrainData *data, Error *err);
 // Starts the stream at item `first` = step * batch + index in the batch. `config` and `data` must outlive it.
 Status train_data_start(TrainData *data, uint64_t first, Error *err);
-// Next item; `frames` is valid until the next call.
+// Next item; `frames` is valid until train.batch more calls.
 Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err);
 
 // History frames of up to `count` training episodes, for lengths_derive and the mean background; the caller frees each.

@@ -16,28 +16,27 @@ enum { DRY_STEPS = 3 };
 
 // ---- one step
 
-// Adds the gradients of the next episode, number b of the batch.
-static Status learn_episode(Trainer *t, long b, LossValues *values, Error *err) {
+// Takes the next episode from the loader as number b of the batch. Returns the number of its frames in *count.
+static Status take_episode(Trainer *t, size_t b, int *count, Error *err) {
     const TrainConfig *train = &t->config.train;
     const Frames *frames;
     const TrainEpisode *episode;
+    BatchItem *item = &t->items[b];
     Status status = train_data_next(&t->data, &frames, &episode, err);
     if (status != STATUS_OK) return status;
-    Observation observation = frames_observation(frames);
-    double turn[9];
+    item->observation = frames_observation(frames);
     if (train->turn != TURN_NONE) {
-        turn_at_random(train, t->step, frames->episode, (uint64_t)b, turn);
-        observation.turn = turn;
+        turn_at_random(train, t->step, frames->episode, b, item->turn);
+        item->observation.turn = item->turn;
     }
-    EpisodeInput input = {
-        .frames = &observation,
-        .first = {frames->episode, frames->first, frames->stride},
+    t->episodes[b] = (EpisodeInput){
+        .frames = &item->observation,
         .input_views = episode->input_views,
         .input_view_count = episode->input_view_count,
-        .rollout = frames->F - (int)t->config.model.T,
-        .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + b)},
-        .scale = 1.0 / (double)train->batch};
-    return train_episode(&t->tape, t->model, &t->workspace, &input, values, err);
+        .first = {frames->episode, frames->first, frames->stride},
+        .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + (long)b)}};
+    *count = frames->F;
+    return STATUS_OK;
 }
 
 static Status check_finite(const Trainer *t, const LossParts *parts, Error *err) {
@@ -49,23 +48,21 @@ static Status check_finite(const Trainer *t, const LossParts *parts, Error *err)
                      t->step, broken);
 }
 
-// Reads the loss of an episode; waits for the device.
-static Status add_loss(Trainer *t, const LossValues *values, LossParts *sum, Error *err) {
-    LossParts one;
-    Status status = loss_read(&t->tape, values, &one, err);
-    if (status != STATUS_OK) return status;
-    loss_parts_add(sum, &one, 1.0 / (double)t->config.train.batch);
-    return check_finite(t, sum, err);
+// Reads the loss of the batch; waits for the device.
+static Status read_loss(Trainer *t, const LossValues *values, LossParts *parts, Error *err) {
+    Status status = loss_read(&t->tape, values, parts, err);
+    return status == STATUS_OK ? check_finite(t, parts, err) : status;
 }
 
-// Encode, step, render, loss and backward for each episode of the batch. The host waits for the device only to read a
-// loss; the caller reads that of the last episode.
-static Status episode_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
+// Encode, step, render, loss and backward for the episodes of the batch.
+static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
+    int frames = 0;
     Status status = STATUS_OK;
-    for (long b = 0; b < t->config.train.batch && status == STATUS_OK; b++) {
-        if (b > 0) status = add_loss(t, values, parts, err);
-        if (status == STATUS_OK) status = learn_episode(t, b, values, err);
-    }
+    size_t count = (size_t)t->config.train.batch;
+    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, b, &frames, err);
+    if (status != STATUS_OK) return status;
+    EpisodeBatch batch = {count, t->episodes, frames - (int)t->config.model.T, NULL};
+    status = train_episodes(&t->tape, t->model, &t->workspace, &batch, values, err);
     if (status == STATUS_OK && device_stopped(t->device)) status = device_status(t->device, err);
     return status;
 }
@@ -84,7 +81,7 @@ static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, 
     parameters_zero_grad(&t->model->parameters);
     if (!schedule_has_images(&t->config.train, t->step)) return window_gradients(t, parts, err);
     if (vpd_has_bodies(t->model)) parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
-    return episode_gradients(t, parts, values, err);
+    return episode_gradients(t, values, err);
 }
 
 // Gradients, then one update. If a step fails or is stopped before its update, weights, averages and moments are
@@ -100,7 +97,7 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     if (status != STATUS_OK) return status;
     if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
-    if (schedule_has_images(train, t->step)) status = add_loss(t, &values, parts, err);
+    if (schedule_has_images(train, t->step)) status = read_loss(t, &values, parts, err);
     if (status != STATUS_OK) return status;
     status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
@@ -316,7 +313,13 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     Status status = check_motion_steps(config, err);
     if (status != STATUS_OK) return status;
     Trainer *t = calloc(1, sizeof *t);
-    if (!t) return error_set(err, STATUS_FAILED, "out of memory for a trainer");
+    if (t) t->items = calloc((size_t)config->train.batch, sizeof *t->items);
+    if (t) t->episodes = calloc((size_t)config->train.batch, sizeof *t->episodes);
+    if (!t || !t->items || !t->episodes) {
+        if (t) free(t->items);
+        free(t);
+        return error_set(err, STATUS_FAILED, "out of memory for a trainer");
+    }
     t->config = *config;
     t->options = options;
     t->device = device;
@@ -333,6 +336,8 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     tape_free(&t->tape);
     windows_free(&t->windows);
     loss_workspace_free(&t->workspace);
+    free(t->items);
+    free(t->episodes);
     optimizer_free(&t->optimizer);
     vpd_free(t->model);
     train_data_close(&t->data);

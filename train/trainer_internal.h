@@ -11,6 +11,12 @@
 #include "train/trainer.h"
 #include "train/windows.h"
 
+// An episode of a batch, as the loader holds it.
+typedef struct BatchItem {
+    Observation observation;
+    double turn[9];
+} BatchItem;
+
 typedef struct Trainer {
     Config config;
     const TrainOptions *options;
@@ -20,7 +26,9 @@ typedef struct Trainer {
     Optimizer optimizer;
     Tape tape;
     LossWorkspace workspace;
-    Windows windows; // of the motion phase with gnn.graph=bodies
+    Windows windows;        // of the motion phase with gnn.graph=bodies
+    BatchItem *items;       // (train.batch)
+    EpisodeInput *episodes; // (train.batch) of the phase with pictures
     RunLog run_log;
     RunFolder folder;
     long step;            // optimiser steps done
