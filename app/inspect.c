@@ -118,21 +118,29 @@ static size_t count_bodies(const RolloutSet *now) {
     return count;
 }
 
+// Particles of each input frame before the present, newest first.
+static json_t *count_past(const RolloutFile *r) {
+    json_t *out = json_array();
+    for (int i = 1; i < r->set_count; i++) json_array_append_new(out, json_integer((json_int_t)r->sets[i].N));
+    return out;
+}
+
 static json_t *describe_rollout(const char *path, const RolloutFile *r) {
     const RolloutSet *now = &r->sets[0];
-    json_t *sets = json_array();
-    for (int i = 0; i < r->set_count; i++) json_array_append_new(sets, json_integer((json_int_t)r->sets[i].N));
     json_t *out = json_pack(
-        "{s:s s:s s:s s:s s:I s:I s:I s:o s:f s:f s:f s:i s:i s:i s:[f,f,f] s:b s:s s:s s:s s:s s:i s:i}", "kind",
+        "{s:s s:s s:s s:s s:I s:I s:I s:f s:f s:f s:i s:i s:i s:[f,f,f] s:b s:s s:s s:s s:s s:i s:i}", "kind",
         r->steps ? "rollout" : "particles", "path", path, "generator", r->generator, "created", r->created, "particles",
-        (json_int_t)now->N, "features", (json_int_t)now->D, "steps", (json_int_t)r->steps, "input_sets", sets,
-        "time_step", r->time_step, "first_time", r->time[0], "last_time", r->time[r->steps], "cameras", r->V, "height",
-        r->H, "width", r->W, "background", (double)r->background[0], (double)r->background[1], (double)r->background[2],
-        "moving_cameras", r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash,
-        "dataset", r->dataset, "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
+        (json_int_t)now->N, "features", (json_int_t)now->D, "steps", (json_int_t)r->steps, "time_step", r->time_step,
+        "first_time", r->time[0], "last_time", r->time[r->steps], "cameras", r->V, "height", r->H, "width", r->W,
+        "background", (double)r->background[0], (double)r->background[1], (double)r->background[2], "moving_cameras",
+        r->camera_frames > 1, "checkpoint", r->checkpoint, "checkpoint_hash", r->checkpoint_hash, "dataset", r->dataset,
+        "episode", r->episode, "first_frame", r->first_frame, "frame_stride", r->frame_stride);
     if (!out) return NULL;
     if (now->body) json_object_set_new(out, "bodies", json_integer((json_int_t)count_bodies(now)));
-    if (r->set_count > 1) json_object_set_new(out, "ties", json_boolean(r->sets[1].ties));
+    if (r->set_count > 1) {
+        json_object_set_new(out, "past_particles", count_past(r));
+        json_object_set_new(out, "ties", json_boolean(r->sets[1].ties));
+    }
     if (now->N > 0) json_object_set_new(out, "box_first", box_of(r, 0));
     if (now->N > 0) json_object_set_new(out, "box_last", box_of(r, r->steps));
     if (now->labels) json_object_set_new(out, "labels", count_labels(r));
