@@ -24,7 +24,8 @@ typedef enum RandomPurpose {
     RANDOM_FLOW = 11, // points of motion fields
     RANDOM_TURN,      // rotation of the world in training
     RANDOM_FLOOR,     // candidate planes of the floor
-    RANDOM_GRADCHECK  // losses and directions of gradient checks
+    RANDOM_GRADCHECK, // losses and directions of gradient checks
+    RANDOM_FIT        // starts of fits
 } RandomPurpose;
 
 typedef struct RandomKey {

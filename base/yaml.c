@@ -12,7 +12,9 @@ enum { KEYS_MAX = 256, KEY_LENGTH_MAX = 64 }; // each new key is held against al
 typedef struct Reader {
     yaml_parser_t parser;
     const char *name;
-    size_t line, nodes;
+    const char *text;
+    size_t length, line, nodes;
+    size_t characters, bytes;             // the place up to which characters were counted
     const char *keys[YAML_DEPTH_MAX + 1]; // of the maps around the place being read; NULL: an entry of a list
     Error *err;
 } Reader;
@@ -82,6 +84,17 @@ static Status copy_text(const Reader *reader, const yaml_event_t *event, char **
 
 static Status read_entries(Reader *reader, YamlNode *parent, int depth);
 
+// libyaml counts characters, and never backwards here.
+static size_t byte_of(Reader *reader, size_t character) {
+    while (reader->characters < character && reader->bytes < reader->length) {
+        reader->bytes++;
+        while (reader->bytes < reader->length && ((unsigned char)reader->text[reader->bytes] & 0xC0) == 0x80)
+            reader->bytes++;
+        reader->characters++;
+    }
+    return reader->bytes;
+}
+
 // The node that begins with `event`.
 static Status read_node(Reader *reader, const yaml_event_t *event, int depth, YamlNode **out) {
     if (depth > YAML_DEPTH_MAX) return fail_here(reader, "lists and maps are nested too deeply");
@@ -91,6 +104,8 @@ static Status read_node(Reader *reader, const yaml_event_t *event, int depth, Ya
     node->line = reader->line;
     if (event->type == YAML_SCALAR_EVENT) {
         node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        node->start = byte_of(reader, event->start_mark.index);
+        node->end = byte_of(reader, event->end_mark.index);
         return copy_text(reader, event, &node->text);
     }
     node->kind = event->type == YAML_SEQUENCE_START_EVENT ? YAML_LIST : YAML_MAP;
@@ -160,7 +175,7 @@ static Status read_stream(Reader *reader, YamlNode **out) {
 }
 
 Status yaml_tree_read(const char *text, size_t length, const char *name, YamlNode **out, Error *err) {
-    Reader reader = {.name = name, .line = 1, .err = err};
+    Reader reader = {.name = name, .text = text, .length = length, .line = 1, .err = err};
     *out = NULL;
     if (!yaml_parser_initialize(&reader.parser)) return no_memory(&reader);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);

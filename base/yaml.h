@@ -18,6 +18,7 @@ typedef struct YamlNode {
     char *key;                     // in a map; else NULL
     char *text;                    // YAML_TEXT; empty where nothing stands
     bool quoted;                   // the text stood in quotes
+    size_t start, end;             // YAML_TEXT: the bytes of the document that hold it
     struct YamlNode *child, *next; // first entry of a list or map; the entry after this one
     size_t count;                  // entries
 } YamlNode;

@@ -78,6 +78,9 @@ const double *episode_pose(const EpisodeInfo *episode, int frame, int view);
 const char *split_name(Split split);
 bool split_parse(const char *text, Split *out);
 
+// state/vertices of an episode: (F,*count,3) metres, malloc'ed; NULL and 0 when it has none.
+Status dataset_read_vertices(const Dataset *dataset, int episode, double **out, size_t *count, Error *err);
+
 // Frames of one episode. The caller owns it, starts with {0} and may pass it again: once large enough, reading into it
 // allocates nothing. All arrays lie in one block that frames_free releases.
 typedef struct Frames {

@@ -29,6 +29,7 @@ static const struct {
     {"usda", "USD text", "#usda"},
     {"eval", "a result of \"vpd eval -o\"", "\"vpd-eval\""},
     {"selftest", "a result of \"vpd selftest -o\"", "\"vpd-selftest\""},
+    {"fitted", "a scene that \"vpd sim fit\" wrote", "# Fitted by \"vpd sim fit\""},
     {"config", "a config that vpd wrote", "train."},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -44,6 +44,7 @@ Status minimise_at(Minimise *m, const double *z, double *cost, double *gradient,
     m->result->calls++;
     Status status = m->problem->function(m->problem->context, m->x, &sums, m->err);
     *cost = isfinite(sums.cost) ? sums.cost : INFINITY;
+    m->residuals = sums.residuals;
     for (size_t i = 0; i < P && gradient; i++) {
         const double scale = minimise_dx_dz(m->problem->variable + i, m->x[i]);
         gradient[i] *= scale;
@@ -88,23 +89,34 @@ typedef struct Marquardt {
     double *matrix;                // (P,P) overwritten
     double *value, *vector, *bend; // eigenvalues, eigenvectors as rows, and the scaled gradient along them
     double mu, grow;
+    bool *moving; // (P)
 } Marquardt;
+
+// The variables that take part in the step: not held, and not without effect but for rounding.
+static void choose_moving(const Minimise *m, Marquardt *w) {
+    const size_t P = m->P;
+    double most = 0;
+    for (size_t i = 0; i < P; i++) {
+        const double size = m->normal[i * P + i];
+        w->scale[i] = fmax(w->scale[i], sqrt(size));
+        most = fmax(most, size);
+    }
+    for (size_t i = 0; i < P; i++)
+        w->moving[i] = m->normal[i * P + i] > MINIMISE_WEAK * most && !minimise_held(m, i, m->gradient);
+}
 
 static void decompose(const Minimise *m, Marquardt *w) {
     const size_t P = m->P;
-    for (size_t i = 0; i < P; i++) w->scale[i] = fmax(w->scale[i], sqrt(m->normal[i * P + i]));
+    choose_moving(m, w);
     for (size_t i = 0; i < P; i++)
-        for (size_t j = 0; j < P; j++) {
-            const bool off = minimise_held(m, i, m->gradient) || minimise_held(m, j, m->gradient);
-            const double by = w->scale[i] * w->scale[j];
-            w->matrix[i * P + j] = off || !(by > 0) ? 0 : m->normal[i * P + j] / by;
-        }
+        for (size_t j = 0; j < P; j++)
+            w->matrix[i * P + j] =
+                w->moving[i] && w->moving[j] ? m->normal[i * P + j] / (w->scale[i] * w->scale[j]) : 0;
     minimise_eigen(P, w->matrix, w->value, w->vector);
     for (size_t k = 0; k < P; k++) {
         w->bend[k] = 0;
         for (size_t i = 0; i < P; i++)
-            if (w->scale[i] > 0 && !minimise_held(m, i, m->gradient))
-                w->bend[k] += w->vector[k * P + i] * m->gradient[i] / w->scale[i];
+            if (w->moving[i]) w->bend[k] += w->vector[k * P + i] * m->gradient[i] / w->scale[i];
     }
 }
 
@@ -119,8 +131,7 @@ static double solve(Minimise *m, const Marquardt *w) {
         const double along = -w->bend[k] / (w->value[k] + w->mu);
         decrease -= along * (w->bend[k] + w->value[k] * along / 2);
         for (size_t i = 0; i < P; i++)
-            if (w->scale[i] > 0 && !minimise_held(m, i, m->gradient))
-                m->step[i] += along * w->vector[k * P + i] / w->scale[i];
+            if (w->moving[i]) m->step[i] += along * w->vector[k * P + i] / w->scale[i];
     }
     return decrease;
 }
@@ -139,7 +150,8 @@ static Status search(Minimise *m, Marquardt *w, double tolerance, bool *done) {
     for (;;) {
         const double decrease = solve(m, w), most = minimise_try(m, reach(m));
         double cost;
-        *done = !(most > tolerance) || !(decrease > 1e-13 * before);
+        *done = !(most > tolerance) ||
+                !(decrease > 1e-6 * before / fmax(m->residuals, 1)); // variance / 2 = cost / residuals
         if (*done && !(most > 0)) return STATUS_OK;
         Status status = minimise_at(m, m->trial, &cost, NULL, NULL);
         if (status != STATUS_OK) return status;
@@ -160,10 +172,11 @@ static Status marquardt(Minimise *m) {
     const size_t P = m->P;
     const double tolerance = m->options->tolerance > 0 ? m->options->tolerance : 1e-9;
     double *memory = calloc(2 * P * P + 3 * P, sizeof *memory);
-    Marquardt w = {memory, memory + P, memory + P + P * P, memory + 2 * P + P * P, memory + 2 * P + 2 * P * P, 1e-3, 2};
+    Marquardt w = {memory, memory + P, memory + P + P * P,     memory + 2 * P + P * P, memory + 2 * P + 2 * P * P,
+                   1e-3,   2,          calloc(P, sizeof(bool))};
     Status status = STATUS_OK;
     bool done = false;
-    if (!memory) return error_set(m->err, STATUS_FAILED, "out of memory for %zu variables", P);
+    if (!memory || !w.moving) status = error_set(m->err, STATUS_FAILED, "out of memory for %zu variables", P);
     while (status == STATUS_OK && !done && m->result->iterations < m->options->iterations) {
         double cost;
         m->result->iterations++;
@@ -174,6 +187,7 @@ static Status marquardt(Minimise *m) {
         if (m->result->cost == 0) done = true;
     }
     m->result->converged = done;
+    free(w.moving);
     free(memory);
     return status;
 }

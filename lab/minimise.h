@@ -31,11 +31,18 @@ typedef struct MinimiseVariable {
 } MinimiseVariable;
 
 typedef struct MinimiseSums {
-    double cost;      // sum of r^2 / 2. Not finite where the function has no value: a search goes back from there
-    double residuals; // how many
-    double *gradient; // (P) J'r; NULL: not wanted
-    double *normal;   // (P,P) J'J; NULL: not wanted
+    double cost;         // sum of r^2 / 2. Not finite where the function has no value: a search goes back from there
+    double residuals;    // how many
+    double *gradient;    // (P) J'r; NULL: not wanted
+    double *normal;      // (P,P) J'J; NULL: not wanted
+    const double *basis; // (P,P) rows: directions in z along which derivatives are wanted, 0 where a row is 0; NULL:
+                         // along x itself. minimise_spread_along alone asks
 } MinimiseSums;
+
+// z = x / unit or log x of variable i, and back.
+double minimise_z(const MinimiseVariable *variable, double x);
+double minimise_x(const MinimiseVariable *variable, double z);
+double minimise_dx_dz(const MinimiseVariable *variable, double x);
 
 // Fills in `out`; its arrays are 0 before. A status other than STATUS_OK ends everything.
 typedef Status MinimiseFunction(void *context, const double *x, MinimiseSums *out, Error *err);
@@ -53,7 +60,8 @@ typedef void MinimiseReport(void *context, long iteration, double cost, const do
 typedef struct MinimiseOptions {
     MinimiseMethod method;
     long iterations;  // at most
-    double tolerance; // ends when no z moves by more than this; 0: 1e-9
+    double tolerance; // ends when no z moves by more than this; 0: 1e-9. MINIMISE_LM also ends where steps are shorter
+                      // than a thousandth of a standard error
     double rate;      // MINIMISE_ADAM: largest step of a z, falling to 0 over the iterations; 0: 0.03
     MinimiseReport *report;
     void *context; // of report
@@ -79,8 +87,9 @@ void minimise_add_rows(MinimiseSums *sums, size_t P, size_t rows, const double *
 // errors of the data that are independent, equally large, and small enough for r(x) to be linear over them.
 typedef struct MinimiseSpread {
     size_t variables;
-    double variance;     // of a residual
-    double *error;       // (P) standard error of x; 0 for one that is fixed or at a bound, INFINITY where undetermined
+    double variance; // of a residual
+    // (P) standard error of x; INFINITY where undetermined; 0 for one that is fixed or, rightly, at a bound
+    double *error;
     double *covariance;  // (P,P) of z, of what is determined
     double *direction;   // (P,P) rows: unit vectors in z, least determined first
     double *width;       // (P) standard error along each of them; INFINITY: without effect
@@ -91,7 +100,14 @@ typedef struct MinimiseSpread {
 
 // At x, which should be a minimum. A variable that is fixed or at a bound has no direction.
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
+// The same for a function that takes differences and knows `basis`: their errors can hide that a direction has no
+// effect, so it is asked again for derivatives along the directions that were found.
+Status minimise_spread_along(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
 void minimise_spread_free(MinimiseSpread *spread); // accepts {0}
+
+// Moves x along a direction in z until variable i is `to`: along one that is not determined, the cost hardly changes.
+// Stops at bounds, each variable by itself.
+void minimise_along(const MinimiseProblem *problem, const double *direction, size_t i, double to, double *x);
 
 // Eigenvalues (n), rising, and unit eigenvectors, the rows of `vector` (n,n), of a symmetric matrix (n,n), which is
 // overwritten. By Jacobi rotations.

@@ -14,6 +14,7 @@ typedef struct Minimise {
     MinimiseResult *result;
     Error *err;
     size_t P;
+    double residuals; // of the last call
     double *memory;
     double *low, *high;       // (P) of z
     double *z, *trial, *x;    // (P) best point, the one that is tried, and that one as x
@@ -21,10 +22,6 @@ typedef struct Minimise {
     double *normal;           // (P,P) at the best point; MINIMISE_LM
     double *step;             // (P)
 } Minimise;
-
-double minimise_z(const MinimiseVariable *variable, double x);
-double minimise_x(const MinimiseVariable *variable, double z);
-double minimise_dx_dz(const MinimiseVariable *variable, double x);
 
 // The function at z; gradient and normal are of z and may be NULL. Asks for a stop first.
 Status minimise_at(Minimise *m, const double *z, double *cost, double *gradient, double *normal);

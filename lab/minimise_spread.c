@@ -86,6 +86,17 @@ static size_t pack(const MinimiseProblem *p, const double *x, const double *norm
     return n;
 }
 
+// A variable at a bound that could leave it by far without notice is there by chance.
+static void look_at_bounds(MinimiseSpread *out, const MinimiseProblem *p, const double *x, const double *normal) {
+    for (size_t i = 0; i < p->variables; i++) {
+        const MinimiseVariable *v = p->variable + i;
+        const double scale = minimise_dx_dz(v, x[i]);
+        if (v->fixed || (x[i] > v->low && x[i] < v->high)) continue;
+        if (!(normal[i * p->variables + i] * scale * scale * MINIMISE_LOST * MINIMISE_LOST > out->variance))
+            out->error[i] = INFINITY;
+    }
+}
+
 // From eigenvalues and eigenvectors of the packed matrix.
 static void fill(MinimiseSpread *out, const MinimiseProblem *p, const double *x, const size_t *which, size_t n,
                  const double *value, const double *vector) {
@@ -111,7 +122,43 @@ static void fill(MinimiseSpread *out, const MinimiseProblem *p, const double *x,
     }
 }
 
-Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
+void minimise_along(const MinimiseProblem *problem, const double *direction, size_t i, double to, double *x) {
+    const MinimiseVariable *v = problem->variable;
+    const double by = (minimise_z(v + i, to) - minimise_z(v + i, x[i])) / direction[i];
+    for (size_t k = 0; k < problem->variables; k++) {
+        if (v[k].fixed || direction[k] == 0) continue;
+        const double moved = minimise_x(v + k, minimise_z(v + k, x[k]) + by * direction[k]);
+        x[k] = fmin(fmax(moved, v[k].low), v[k].high);
+    }
+    x[i] = to;
+}
+
+// J'J along the directions that were found, for more exact ones; `vector` (n,n) is overwritten by those.
+static Status look_along(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n, double *value,
+                         double *vector, Error *err) {
+    const size_t P = problem->variables;
+    double *memory = calloc(2 * P * P + P + 3 * n * n, sizeof *memory);
+    double *basis = memory, *normal = basis + P * P, *gradient = normal + P * P, *matrix = gradient + P,
+           *turned = matrix + n * n, *before = turned + n * n;
+    if (!memory) return error_set(err, STATUS_FAILED, "out of memory for the errors of %zu variables", P);
+    memcpy(before, vector, n * n * sizeof *vector);
+    for (size_t k = 0; k < n * n; k++) basis[k / n * P + which[k % n]] = vector[k];
+    MinimiseSums sums = {.gradient = gradient, .normal = normal, .basis = basis};
+    Status status = problem->function(problem->context, x, &sums, err);
+    for (size_t k = 0; k < n * n; k++) matrix[k] = normal[k / n * P + k % n];
+    if (status == STATUS_OK && isfinite(sums.cost)) {
+        minimise_eigen(n, matrix, value, turned);
+        for (size_t k = 0; k < n * n; k++) {
+            vector[k] = 0;
+            for (size_t j = 0; j < n; j++) vector[k] += turned[k / n * n + j] * before[j * n + k % n];
+        }
+    }
+    free(memory);
+    return status;
+}
+
+static Status find_spread(const MinimiseProblem *problem, const double *x, bool along, MinimiseSpread *out,
+                          Error *err) {
     const size_t P = problem->variables;
     double *memory = calloc(3 * P * P + 2 * P, sizeof *memory);
     size_t *which = calloc(P, sizeof *which);
@@ -127,15 +174,27 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, Minimise
     if (!memory || !which || !out->error || !out->covariance || !out->direction || !out->width)
         status = error_set(err, STATUS_FAILED, "out of memory for the errors of %zu variables", P);
     if (status == STATUS_OK) status = problem->function(problem->context, x, &sums, err);
+    if (status == STATUS_OK && !isfinite(sums.cost))
+        status = error_set(err, STATUS_FAILED, "the derivatives of the loss are not finite at the result");
     if (status == STATUS_OK) {
         double *matrix = memory + P + P * P, *vector = matrix + P * P, *value = vector + P * P;
         const size_t n = pack(problem, x, sums.normal, which, matrix);
         out->variance = sums.residuals > (double)n ? 2 * sums.cost / (sums.residuals - (double)n) : INFINITY;
         minimise_eigen(n, matrix, value, vector);
-        fill(out, problem, x, which, n, value, vector);
+        look_at_bounds(out, problem, x, sums.normal);
+        if (along && n > 1) status = look_along(problem, x, which, n, value, vector, err);
+        if (status == STATUS_OK) fill(out, problem, x, which, n, value, vector);
     }
     free(memory);
     free(which);
     if (status != STATUS_OK) minimise_spread_free(out);
     return status;
+}
+
+Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
+    return find_spread(problem, x, false, out, err);
+}
+
+Status minimise_spread_along(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
+    return find_spread(problem, x, true, out, err);
 }

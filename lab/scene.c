@@ -46,7 +46,8 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
         {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node},
         {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = keep_node},
         {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = keep_node},
-        {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = keep_node}};
+        {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = keep_node},
+        {.key = "fit", .type = ARG_OTHER, .offset = OF(fit), .read = keep_node}}; // lab/fit_free.h reads it
 #undef OF
     const ArgumentGroup groups[] = {{scene, sizeof scene / sizeof *scene, head->scene},
                                     {rest, sizeof rest / sizeof *rest, head}};

@@ -54,7 +54,7 @@ typedef struct SceneHead {
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
-    const YamlNode *contacts, *planes, *objects, *controls, *cameras, *picture, *lights;
+    const YamlNode *contacts, *planes, *objects, *controls, *cameras, *picture, *lights, *fit;
     SceneContact *contact;
     size_t contact_count;
     Part *part;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// `vpd sim fit`: numbers of a scene from a recording.
+#include "app/commands.h"
+#include "app/model_flags.h"
+#include "app/output.h"
+#include "app/result.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "datasets/h5.h"
+#include "infer/history.h"
+#include "lab/fit_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAVE_SECONDS 10 // between two versions of an unfinished fit
+
+static const Flag flags[] = {
+    {.name = "data", .value = "FILE.h5", .help = "recording: a data set, or a rollout file (required)"},
+    {.name = "episode", .value = "E", .help = "of a data set, by name or number (default: the first)"},
+    {.name = "output",
+     .value = "FILE.yaml",
+     .help = "the scene with the fitted numbers (required)",
+     .letter = 'o',
+     .writes = "fitted"},
+    {.name = "free",
+     .value = "NAME",
+     .help = "fit this number, as ball.density, in place of the scene's \"fit: {free: ..}\"",
+     .repeated = true},
+    {.name = "compare", .value = "KIND", .help = "states", .repeated = true},
+    {.name = "method", .value = "METHOD", .help = "auto, lm, lbfgs or adam (default auto: lm up to 16 numbers)"},
+    {.name = "iterations", .value = "N", .help = "at most (default 100; adam 300)"},
+    {.name = "starts", .value = "N", .help = "the scene's numbers, and others within their bounds (default 1)"},
+    {.name = "horizon", .value = "FRAMES", .help = "compare these first, then twice as many, .. (default: an eighth)"},
+    {.name = "resume", .help = "go on from the numbers in the output file"},
+    {.name = "plot", .value = "FILE.svg", .help = "plot residuals and numbers over the steps", .writes = "svg"},
+    FLAG_FORCE,
+    FLAG_JSON,
+    {0},
+};
+
+typedef struct Work {
+    const CommandLine *line;
+    const char *out;
+    FitFree free;
+    SimScene scene;
+    Dataset *dataset;
+    FitData data;
+    FitOptions options;
+    FitResult result;
+    double *at;   // where to go on
+    double saved; // when the output was last written
+    Error *err;
+} Work;
+
+// ---- what is asked for
+
+static Status read_options(Work *work) {
+    const CommandLine *line = work->line;
+    FitOptions *o = &work->options;
+    int method = FIT_AUTO;
+    Status status = command_choice(line, "method", "auto|lm|lbfgs|adam", &method, work->err);
+    if (status == STATUS_OK) status = command_int(line, "iterations", 1, 1000000, &o->iterations, work->err);
+    if (status == STATUS_OK) status = command_int(line, "starts", 1, 1000, &o->starts, work->err);
+    if (status == STATUS_OK) status = command_int(line, "horizon", 2, 1 << 20, &o->horizon, work->err);
+    o->method = (FitMethod)method;
+    o->threads = command_text(line, "threads", NULL) ? line->threads : 0;
+    return status;
+}
+
+static Status read_free(Work *work, const char *path, FitFree *out) {
+    const char **names = calloc((size_t)work->line->given_count + 1, sizeof *names);
+    size_t count = 0;
+    if (!names) return error_set(work->err, STATUS_FAILED, "out of memory for names");
+    while ((names[count] = command_repeated(work->line, "free", (int)count))) count++;
+    Status status = fit_free_read(path, count ? names : NULL, count, out, work->err);
+    free(names);
+    return status;
+}
+
+static Status read_compare(const Work *work, uint32_t *out) {
+    const char *word;
+    *out = work->free.compare;
+    for (int i = 0; (word = command_repeated(work->line, "compare", i)); i++) {
+        int kind = 0;
+        if (i == 0) *out = 0;
+        while (kind < FIT_KINDS && strcmp(word, fit_kinds[kind]) != 0) kind++;
+        if (kind == FIT_KINDS)
+            return error_set(work->err, STATUS_BAD_INPUT, "--compare %s: expected states, colour, depth or mask", word);
+        *out |= 1u << kind;
+    }
+    return STATUS_OK;
+}
+
+// The numbers that an earlier run wrote.
+static Status read_resumed(Work *work) {
+    FitFree old;
+    if (!command_has(work->line, "resume")) return STATUS_OK;
+    if (!file_exists(work->out))
+        return error_set(work->err, STATUS_BAD_INPUT, "%s: there is nothing to resume; leave out --resume", work->out);
+    Status status = read_free(work, work->out, &old);
+    if (status != STATUS_OK) return status;
+    work->at = calloc(work->free.count, sizeof *work->at);
+    if (!work->at) status = error_set(work->err, STATUS_FAILED, "out of memory for a fit");
+    for (size_t i = 0; i < work->free.count && status == STATUS_OK; i++) {
+        if (old.count != work->free.count || strcmp(old.variable[i].name, work->free.variable[i].name) != 0)
+            status = error_set(work->err, STATUS_BAD_INPUT, "%s: is a fit of other numbers than %s", work->out,
+                               work->free.path);
+        else work->at[i] = old.variable[i].in_file;
+    }
+    work->options.at = work->at;
+    fit_free_close(&old);
+    return status;
+}
+
+static Status open_scene(Work *work) {
+    double *x = calloc(work->free.count, sizeof *x);
+    if (!x) return error_set(work->err, STATUS_FAILED, "out of memory for a fit");
+    for (size_t i = 0; i < work->free.count; i++) x[i] = work->free.variable[i].start;
+    Status status = fit_free_scene(&work->free, x, &work->scene, work->err);
+    free(x);
+    return status;
+}
+
+static Status open_data(Work *work) {
+    char format[64] = "";
+    const char *path;
+    uint32_t kinds;
+    int episode = 0;
+    Error ignored;
+    Status status = command_required(work->line, "data", &path, work->err);
+    if (status == STATUS_OK) status = read_compare(work, &kinds);
+    if (status != STATUS_OK) return status;
+    h5_read_format(path, format, sizeof format, &ignored);
+    if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(path, kinds, &work->scene, &work->data, work->err);
+    const char *text = command_text(work->line, "episode", NULL);
+    status = dataset_open(path, &work->dataset, work->err);
+    if (status == STATUS_OK && text) status = history_find_episode(work->dataset, text, &episode, work->err);
+    if (status == STATUS_OK)
+        status = fit_data_open(work->dataset, episode, kinds, &work->scene, &work->data, work->err);
+    return status;
+}
+
+// ---- what is told
+
+static void report(void *context, long step, size_t frames, double rms, const double *x) {
+    Work *work = context;
+    const double now = clock_now();
+    Error ignored;
+    log_note(&work->line->log, "step %3ld   %zu frames   residuals %.6g", step, frames, rms);
+    if (now - work->saved < SAVE_SECONDS) return;
+    work->saved = now;
+    fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &ignored);
+}
+
+static json_t *value_json(const Work *work, size_t i) {
+    const FitVariable *v = work->free.variable + i;
+    const FitValue *value = work->result.value + i;
+    json_t *with = json_array();
+    for (size_t k = 0; k < work->free.count; k++)
+        if (value->with[k / 32] >> k % 32 & 1) json_array_append_new(with, json_string(work->free.variable[k].name));
+    return json_pack("{s:s s:o s:o s:o s:s s:o}", "name", v->name, "start", json_finite(v->start), "value",
+                     json_finite(value->value), "error", json_finite(value->error), "verdict",
+                     fit_verdicts[value->verdict], "with", with);
+}
+
+static Status tell_json(const Work *work) {
+    const FitResult *r = &work->result;
+    const char *plot = command_text(work->line, "plot", NULL);
+    json_t *values = json_array(), *written = json_pack("[s]", work->out);
+    if (plot) json_array_append_new(written, json_string(plot));
+    for (size_t i = 0; i < r->count; i++) json_array_append_new(values, value_json(work, i));
+    return result_json(work->line,
+                       json_pack("{s:o s:s s:I s:o s:o s:I s:b s:o}", "written", written, "data", work->data.source,
+                                 "frames", (json_int_t)r->frames, "rms", json_finite(r->rms), "first_rms",
+                                 json_finite(r->first_rms), "steps", (json_int_t)r->steps, "converged", r->converged,
+                                 "values", values),
+                       work->err);
+}
+
+static Status tell(const Work *work) {
+    const FitResult *r = &work->result;
+    char words[512];
+    if (command_has(work->line, "json")) return tell_json(work);
+    printf("%-24s %14s   %s\n", "number", "start", r->has_errors ? "fitted, standard error" : "fitted");
+    for (size_t i = 0; i < r->count; i++) {
+        fit_words(&work->free, r, i, words, sizeof words);
+        printf("%-24s %14.7g   %s\n", work->free.variable[i].name, work->free.variable[i].start, words);
+    }
+    printf("%s: %zu frames, residuals %.4g (%.4g at the start), %ld rollouts, %.1f s%s\n", work->out, r->frames, r->rms,
+           r->first_rms, r->calls, clock_now() - work->line->started, r->converged ? "" : "; not converged");
+    return STATUS_OK;
+}
+
+// ---- the command
+
+static Status fit(Work *work) {
+    const char *plot = command_text(work->line, "plot", NULL);
+    work->options.report = report;
+    work->options.context = work;
+    work->saved = clock_now();
+    Error stopped;
+    Status status = fit_run(&work->free, &work->data, &work->options, &work->result, work->err);
+    if (status == STATUS_INTERRUPTED) {
+        double *x = calloc(work->free.count, sizeof *x);
+        for (size_t i = 0; i < work->free.count && x; i++) x[i] = work->result.value[i].value;
+        if (x) fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &stopped);
+        free(x);
+    }
+    if (status != STATUS_OK) return status;
+    status = fit_write_scene(&work->free, &work->data, &work->result, NULL, work->out, work->err);
+    if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
+    return status == STATUS_OK ? tell(work) : status;
+}
+
+static Status run(const CommandLine *line, Error *err) {
+    Work work = {.line = line, .err = err};
+    Status status = command_required(line, "output", &work.out, err);
+    if (status == STATUS_OK) status = read_options(&work);
+    if (status == STATUS_OK) status = read_free(&work, command_argument(line, 0), &work.free);
+    if (status == STATUS_OK) status = open_scene(&work);
+    if (status == STATUS_OK) status = open_data(&work);
+    if (status == STATUS_OK) status = read_resumed(&work);
+    if (status == STATUS_OK) status = fit_check_folder(&work.free, work.out, err);
+    if (status == STATUS_OK) status = command_check_writable(work.out, err);
+    if (status == STATUS_OK) status = fit(&work);
+    fit_result_free(&work.result);
+    fit_data_close(&work.data);
+    dataset_close(work.dataset);
+    scene_free(&work.scene);
+    fit_free_close(&work.free);
+    free(work.at);
+    return status;
+}
+
+const Command command_sim_fit = {
+    .name = "sim fit",
+    .summary = "find numbers of a scene from a recording",
+    .arguments = "SCENE.yaml",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .flags = flags,
+    .details = "Standard errors come from the curvature at the result. A number that the recording does not determine "
+               "stays at its start,\nand the result names it. docs/fits.md explains both.",
+    .run = run,
+};

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/fit.h"
+
+#include "base/random.h"
+#include "lab/fit_rollout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS = 100, ADAM_ITERATIONS = 300, FIRST_ITERATIONS = 8, ERRORS_MAX = 64 };
+
+const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
+
+typedef struct Fit {
+    const FitFree *free;
+    const FitOptions *options;
+    FitResult *result;
+    FitRollout rollout;
+    MinimiseVariable *variable; // (P) with those that are fixed
+    MinimiseProblem problem;
+    double *x, *best; // (P)
+    bool keep;        // steps are written down
+    Error *err;
+} Fit;
+
+void fit_result_free(FitResult *result) {
+    free(result->value);
+    free(result->step);
+    free(result->path);
+    *result = (FitResult){0};
+}
+
+static Status no_memory(const Fit *f) {
+    return error_set(f->err, STATUS_FAILED, "%s: out of memory for a fit of %zu numbers", f->free->path,
+                     f->free->count);
+}
+
+// ---- steps
+
+// Residuals are as many at every point; they are counted with the first cost of a minimisation.
+static double rms_of(const Fit *f, double cost) {
+    const double residuals = f->rollout.residuals;
+    return residuals > 0 ? sqrt(2 * cost / residuals) : 0;
+}
+
+// Without memory the plot lacks steps.
+static void write_down(Fit *f, double rms, const double *x) {
+    FitResult *r = f->result;
+    const size_t P = f->free->count, more = r->steps + 1;
+    FitStep *step = realloc(r->step, more * sizeof *step);
+    if (step) r->step = step;
+    double *path = realloc(r->path, more * P * sizeof *path);
+    if (path) r->path = path;
+    if (!step || !path) return;
+    r->step[r->steps] = (FitStep){f->rollout.horizon, rms};
+    memcpy(r->path + r->steps * P, x, P * sizeof *x);
+    r->steps = more;
+}
+
+static void report(void *context, long iteration, double cost, const double *x) {
+    Fit *f = context;
+    const double rms = rms_of(f, cost);
+    (void)iteration;
+    if (!f->keep) return;
+    write_down(f, rms, x);
+    if (f->options->report)
+        f->options->report(f->options->context, (long)f->result->steps - 1, f->rollout.horizon, rms, x);
+}
+
+// ---- one minimisation
+
+static MinimiseMethod method_of(const Fit *f) {
+    static const MinimiseMethod methods[] = {MINIMISE_LM, MINIMISE_LM, MINIMISE_LBFGS, MINIMISE_ADAM};
+    if (f->options->method == FIT_AUTO && f->free->count > MINIMISE_LM_VARIABLES) return MINIMISE_LBFGS;
+    return methods[f->options->method];
+}
+
+// From f->x on. The error of a start without a result is that of its rollout.
+static Status run(Fit *f, long iterations, MinimiseResult *result) {
+    const MinimiseOptions options = {.method = method_of(f), .iterations = iterations, .report = report, .context = f};
+    f->rollout.last = (Error){0};
+    Status status = minimise(&f->problem, &options, f->x, result, f->err);
+    f->result->calls += result->calls;
+    f->result->converged = result->converged;
+    if (status == STATUS_FAILED && f->rollout.last.status != STATUS_OK) {
+        *f->err = f->rollout.last;
+        return f->err->status;
+    }
+    return status;
+}
+
+static long iterations_of(const Fit *f) {
+    if (f->options->iterations > 0) return f->options->iterations;
+    return method_of(f) == MINIMISE_ADAM ? ADAM_ITERATIONS : ITERATIONS;
+}
+
+// ---- several starts: a few steps from each over the first horizon; the best goes on
+
+// Start k: drawn from within the bounds, evenly in logarithms where those are the variables; unbounded ones stay.
+static void draw_start(Fit *f, long k) {
+    const RandomKey key = {(uint32_t)f->rollout.scene.seed, RANDOM_FIT, (uint32_t)k, 0};
+    for (size_t i = 0; i < f->free->count; i++) {
+        const MinimiseVariable *v = f->variable + i;
+        const double share = (double)random_uniform(key, i);
+        f->x[i] = f->free->variable[i].start;
+        if (v->fixed || !isfinite(v->high - v->low)) continue;
+        f->x[i] = v->log ? v->low * pow(v->high / v->low, share) : v->low + (v->high - v->low) * share;
+    }
+}
+
+static Status try_starts(Fit *f) {
+    const size_t bytes = f->free->count * sizeof *f->x;
+    double least = INFINITY;
+    Status status = STATUS_OK;
+    f->keep = false;
+    for (long k = 0; k < f->options->starts && status == STATUS_OK; k++) {
+        MinimiseResult result;
+        if (k) draw_start(f, k);
+        status = run(f, FIRST_ITERATIONS, &result);
+        if (k && status == STATUS_FAILED) status = STATUS_OK; // this one explodes
+        else if (status == STATUS_OK && result.cost < least) {
+            least = result.cost;
+            memcpy(f->best, f->x, bytes);
+        }
+    }
+    if (isfinite(least)) memcpy(f->x, f->best, bytes);
+    f->keep = true;
+    return status;
+}
+
+// ---- what is determined
+
+// The first of the largest parts of the least determined direction, and all its parts as bits.
+static size_t weakest(const Fit *f, const MinimiseSpread *spread, uint32_t *with) {
+    double most = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < f->free->count; i++) most = fmax(most, fabs(spread->direction[i]));
+    for (size_t i = f->free->count; i-- > 0;) {
+        const double part = fabs(spread->direction[i]);
+        if (part > 0.9 * most) found = i;
+        if (part > 0.1) with[i / 32] |= 1u << i % 32;
+    }
+    with[found / 32] &= ~(1u << found % 32);
+    return found;
+}
+
+static void take_errors(Fit *f, const MinimiseSpread *spread) {
+    for (size_t i = 0; i < f->free->count; i++) {
+        FitValue *value = f->result->value + i;
+        const MinimiseVariable *v = f->variable + i;
+        if (v->fixed) continue;
+        const bool bound = f->x[i] <= v->low || f->x[i] >= v->high;
+        value->verdict = bound ? FIT_AT_BOUND : FIT_FITTED;
+        value->error = bound ? NAN : spread->error[i];
+    }
+    f->result->has_errors = true;
+}
+
+// A variable that lies at a bound without being determined; P: none.
+static size_t find_stray(const Fit *f, const MinimiseSpread *spread) {
+    size_t i = 0;
+    for (; i < f->free->count; i++) {
+        const bool bound = f->x[i] <= f->variable[i].low || f->x[i] >= f->variable[i].high;
+        if (bound && isinf(spread->error[i])) break;
+    }
+    return i;
+}
+
+// Puts what is least determined back to its start: a stray, or else the weakest along its direction.
+static void put_back(Fit *f, const MinimiseSpread *spread) {
+    FitValue value = {.error = NAN, .verdict = FIT_UNDETERMINED};
+    size_t i = find_stray(f, spread);
+    if (i == f->free->count) {
+        i = weakest(f, spread, value.with);
+        minimise_along(&f->problem, spread->direction, i, f->free->variable[i].start, f->x);
+    }
+    f->x[i] = f->free->variable[i].start;
+    f->result->value[i] = value;
+    f->variable[i].fixed = true;
+}
+
+// One number after the other, each time with a new minimum.
+static Status judge(Fit *f) {
+    MinimiseSpread spread;
+    MinimiseResult result;
+    for (;;) {
+        Status status = minimise_spread_along(&f->problem, f->x, &spread, f->err);
+        if (status != STATUS_OK) return status;
+        if (!spread.undetermined && find_stray(f, &spread) == f->free->count) break;
+        put_back(f, &spread);
+        minimise_spread_free(&spread);
+        status = run(f, iterations_of(f), &result);
+        if (status != STATUS_OK) return status;
+    }
+    take_errors(f, &spread);
+    minimise_spread_free(&spread);
+    return STATUS_OK;
+}
+
+// ---- all of it
+
+static Status begin(Fit *f, FitData *data) {
+    const size_t P = f->free->count;
+    *f->result = (FitResult){.count = P, .frames = data->frames, .value = calloc(P, sizeof(FitValue))};
+    f->variable = calloc(P, sizeof *f->variable);
+    f->x = calloc(2 * P, sizeof *f->x);
+    if (!f->result->value || !f->variable || !f->x) return no_memory(f);
+    f->best = f->x + P;
+    for (size_t i = 0; i < P; i++) {
+        f->variable[i] = f->free->variable[i].range;
+        f->x[i] = f->options->at ? f->options->at[i] : f->free->variable[i].start;
+        f->result->value[i].error = NAN;
+    }
+    Status status = fit_rollout_open(f->free, data, f->options->threads, &f->rollout, f->err);
+    f->rollout.variable = f->variable;
+    f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout};
+    return status;
+}
+
+static Status first_rms(Fit *f) {
+    MinimiseSums sums = {0};
+    f->result->calls++;
+    Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
+    if (status == STATUS_OK && !isfinite(sums.cost)) {
+        *f->err = f->rollout.last;
+        return f->err->status;
+    }
+    f->result->first_rms = rms_of(f, sums.cost);
+    return status;
+}
+
+// While few frames are compared, what they do not determine is held near its start: as strongly as one standard
+// deviation of 1 in z would be, if the residuals that there are were noise.
+static Status hold(Fit *f, size_t frames) {
+    MinimiseSums sums = {0};
+    f->rollout.hold = 0;
+    if (f->rollout.horizon == frames) return STATUS_OK;
+    Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
+    if (status == STATUS_OK && isfinite(sums.cost)) f->rollout.hold = 2 * sums.cost / sums.residuals;
+    return status;
+}
+
+static Status minimise_all(Fit *f, size_t frames) {
+    MinimiseResult result = {0};
+    size_t horizon = f->options->horizon > 1 ? (size_t)f->options->horizon : 2 + frames / 8;
+    f->rollout.horizon = horizon < frames ? horizon : frames;
+    Status status = hold(f, frames);
+    if (status == STATUS_OK && f->options->starts > 1) status = try_starts(f);
+    for (;;) {
+        if (status == STATUS_OK) status = run(f, iterations_of(f), &result);
+        f->result->rms = rms_of(f, result.cost);
+        if (status != STATUS_OK || f->rollout.horizon == frames) return status;
+        f->rollout.horizon = 2 * f->rollout.horizon < frames ? 2 * f->rollout.horizon : frames;
+        status = hold(f, frames);
+    }
+}
+
+static Status last_rms(Fit *f) {
+    MinimiseSums sums = {0};
+    Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
+    f->result->rms = rms_of(f, sums.cost);
+    return status;
+}
+
+Status fit_run(const FitFree *free_numbers, FitData *data, const FitOptions *options, FitResult *out, Error *err) {
+    Fit f = {.free = free_numbers, .options = options, .result = out, .keep = true, .err = err};
+    Status status = begin(&f, data);
+    if (status == STATUS_OK) status = first_rms(&f);
+    if (status == STATUS_OK) status = minimise_all(&f, data->frames);
+    if (status == STATUS_OK && out->count <= ERRORS_MAX) status = judge(&f);
+    if (status == STATUS_OK) status = last_rms(&f);
+    for (size_t i = 0; i < out->count && f.x && out->value; i++) out->value[i].value = f.x[i];
+    fit_rollout_close(&f.rollout);
+    free(f.variable);
+    free(f.x);
+    if (status != STATUS_OK && status != STATUS_INTERRUPTED) fit_result_free(out);
+    return status;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/fit_data.h"
+
+#include "files/rollout_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Status no_memory(const FitData *data, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", data->source);
+}
+
+void fit_data_close(FitData *data) {
+    free(data->position);
+    free(data->centre);
+    *data = (FitData){0};
+}
+
+// From the axes of files, whose z is up, to the scene's; the inverse of scene_turn.
+static void turn_back(const SimScene *scene, double x[3]) {
+    const double turned[3] = {x[0], x[2], -x[1]};
+    if (scene->y_up) memcpy(x, turned, sizeof turned);
+}
+
+// ---- checks
+
+static Status check_kinds(const FitData *data, uint32_t has, const char *why, Error *err) {
+    for (int i = 0; i < FIT_KINDS; i++)
+        if (data->kinds & ~has & (1u << i))
+            return error_set(err, STATUS_BAD_INPUT, "%s: cannot compare %s: %s", data->source, fit_kinds[i], why);
+    return STATUS_OK;
+}
+
+// Frames must come when the scene's do; the shorter of both is compared.
+static Status check_times(FitData *data, const double *time, size_t frames, Error *err) {
+    const SimScene *scene = data->scene;
+    data->frames = frames < (size_t)scene->frames + 1 ? frames : (size_t)scene->frames + 1;
+    if (data->frames < 2)
+        return error_set(err, STATUS_BAD_INPUT, "%s: has one frame, and a fit needs motion", data->source);
+    for (size_t f = 1; f < data->frames; f++) {
+        const double found = time[f] - time[0], expected = (double)f * scene->frame_time;
+        if (fabs(found - expected) > 1e-2 * scene->frame_time)
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s: frame %zu comes %.6g s after the first, and the scene's %.6g s: say \"fps: %.6g\"",
+                             data->source, f, found, expected, (double)f / found);
+    }
+    return STATUS_OK;
+}
+
+// ---- states
+
+static Status take_positions(FitData *data, const double *from, size_t count, Error *err) {
+    const SimScene *scene = data->scene;
+    const size_t N = scene->model.particles;
+    if (count != N)
+        return error_set(err, STATUS_BAD_INPUT, "%s: has %zu particles, and %s %zu: expected the same ones",
+                         data->source, count, scene->path, N);
+    data->position = malloc(data->frames * 3 * N * sizeof *data->position);
+    if (!data->position) return no_memory(data, err);
+    memcpy(data->position, from, data->frames * 3 * N * sizeof *from);
+    for (size_t i = 0; i < data->frames * N; i++) turn_back(scene, data->position + 3 * i);
+    return STATUS_OK;
+}
+
+static Status take_centres(FitData *data, const EpisodeInfo *info, Error *err) {
+    const SimScene *scene = data->scene;
+    const size_t O = scene->object_count;
+    if ((size_t)info->O != O)
+        return error_set(err, STATUS_BAD_INPUT, "%s: has %d objects, and %s %zu: expected the same ones in this order",
+                         data->source, info->O, scene->path, O);
+    data->centre = malloc(data->frames * 3 * O * sizeof *data->centre);
+    if (!data->centre) return no_memory(data, err);
+    memcpy(data->centre, info->object_position, data->frames * 3 * O * sizeof *data->centre);
+    for (size_t i = 0; i < data->frames * O; i++) turn_back(scene, data->centre + 3 * i);
+    return STATUS_OK;
+}
+
+Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *scene, FitData *out, Error *err) {
+    RolloutFile file = {0};
+    double *all = NULL;
+    *out = (FitData){.scene = scene, .kinds = kinds ? kinds : FIT_STATES};
+    snprintf(out->source, sizeof out->source, "%s", path);
+    Status status = check_kinds(out, FIT_STATES, "a rollout file has no pictures", err);
+    if (status == STATUS_OK) status = rollout_file_read(path, &file, err);
+    const size_t N = status == STATUS_OK ? file.sets[0].N : 0;
+    if (status == STATUS_OK) status = check_times(out, file.time, file.steps + 1, err);
+    if (status == STATUS_OK && !(all = malloc(out->frames * 3 * N * sizeof *all))) status = no_memory(out, err);
+    for (size_t i = 0; status == STATUS_OK && i < out->frames * 3 * N; i++)
+        all[i] = (double)(i < 3 * N ? file.sets[0].positions[i] : file.positions[i - 3 * N]);
+    if (status == STATUS_OK) status = take_positions(out, all, N, err);
+    rollout_file_free(&file);
+    free(all);
+    if (status != STATUS_OK) fit_data_close(out);
+    return status;
+}
+
+Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, FitData *out,
+                     Error *err) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    double *vertices = NULL;
+    size_t count;
+    *out = (FitData){.scene = scene, .kinds = kinds ? kinds : FIT_STATES};
+    snprintf(out->source, sizeof out->source, "%s, episode %s", dataset_info(dataset)->path, info->name);
+    Status status = check_times(out, info->time, (size_t)info->F, err);
+    if (status == STATUS_OK) status = dataset_read_vertices(dataset, episode, &vertices, &count, err);
+    if (status == STATUS_OK)
+        status = check_kinds(out, vertices || info->O ? FIT_STATES : 0,
+                             "the data set has neither state/vertices nor state/object_position", err);
+    if (status == STATUS_OK)
+        status = vertices ? take_positions(out, vertices, count, err) : take_centres(out, info, err);
+    free(vertices);
+    if (status != STATUS_OK) fit_data_close(out);
+    return status;
+}
+
+// ---- residuals
+
+// Residual r with weights w_k at `count` numbers that begin at `first` and are 3 apart: r = sum w_k x_k - y.
+typedef struct Row {
+    size_t first, count;
+    const double *weight; // (count) NULL: 1
+    double y;
+} Row;
+
+static void add_row(const FitFrame *in, size_t N, const Row *row, double total, MinimiseSums *sums) {
+    double r = -row->y, J[FIT_VARIABLES_MAX];
+    for (size_t k = 0; k < row->count; k++)
+        r += (row->weight ? row->weight[k] / total : 1) * in->position[row->first + 3 * k];
+    for (size_t p = 0; p < in->variables && in->along; p++) {
+        J[p] = 0;
+        for (size_t k = 0; k < row->count; k++)
+            J[p] += (row->weight ? row->weight[k] / total : 1) * in->along[p * 3 * N + row->first + 3 * k];
+    }
+    for (size_t k = 0; k < row->count && in->slope; k++)
+        in->slope[row->first + 3 * k] += r * (row->weight ? row->weight[k] / total : 1);
+    minimise_add_rows(sums, in->along ? in->variables : 0, 1, &r, J);
+}
+
+static void compare_positions(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
+    const size_t N = data->scene->model.particles;
+    for (size_t i = 0; i < 3 * N; i++)
+        add_row(in, N, &(Row){i, 1, NULL, data->position[in->frame * 3 * N + i]}, 1, sums);
+}
+
+// Centres of mass.
+static void compare_centres(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
+    const SimScene *scene = data->scene;
+    for (size_t o = 0; o < scene->object_count; o++) {
+        const SceneObject *object = scene->objects + o;
+        const double *mass = scene->values.of[SIM_MASS] + object->particle;
+        double total = 0;
+        for (size_t i = 0; i < object->particles; i++) total += mass[i];
+        for (size_t c = 0; c < 3; c++)
+            add_row(in, scene->model.particles,
+                    &(Row){3 * object->particle + c, object->particles, mass,
+                           data->centre[(in->frame * scene->object_count + o) * 3 + c]},
+                    total, sums);
+    }
+}
+
+Status fit_data_compare(FitData *data, const FitFrame *in, MinimiseSums *sums, Error *err) {
+    (void)err;
+    if (in->slope) memset(in->slope, 0, 3 * data->scene->model.particles * sizeof *in->slope);
+    if (data->position) compare_positions(data, in, sums);
+    if (data->centre) compare_centres(data, in, sums);
+    return STATUS_OK;
+}

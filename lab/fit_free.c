@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/fit_free.h"
+
+#include "base/arguments.h"
+#include "base/file.h"
+#include "base/file_kind.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32 };
+
+const char *const fit_kinds[FIT_KINDS] = {"states", "colour", "depth", "mask"};
+
+static Status no_memory(const char *path, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
+}
+
+// ---- every number of the file, by name
+
+typedef struct Leaf {
+    char name[FIT_NAME_SIZE];
+    const YamlNode *node;
+} Leaf;
+
+typedef struct Leaves {
+    Leaf *leaf;
+    size_t count;
+} Leaves;
+
+static void add_leaf(Leaves *leaves, const char *name, const YamlNode *node) {
+    if (leaves->count >= LEAVES_MAX) return;
+    Leaf *leaf = leaves->leaf + leaves->count++;
+    memcpy(leaf->name, name, strlen(name) + 1);
+    leaf->node = node;
+}
+
+// Numbers below `node`; entries of a list of three are x, y and z. Names that are too long are left out.
+static void collect(Leaves *leaves, const char *name, const YamlNode *node) {
+    char longer[FIT_NAME_SIZE], number[24];
+    double value;
+    if (node->kind == YAML_TEXT) {
+        if (!node->quoted && yaml_tree_number(node, &value)) add_leaf(leaves, name, node);
+        return;
+    }
+    size_t entry = 0;
+    for (const YamlNode *child = node->child; child; child = child->next, entry++) {
+        if (node->count == 3 && child->kind == YAML_TEXT) snprintf(number, sizeof number, "%c", "xyz"[entry]);
+        else snprintf(number, sizeof number, "%zu", entry);
+        const int length =
+            snprintf(longer, sizeof longer, "%s%s%s", name, *name ? "." : "", child->key ? child->key : number);
+        if (length > 0 && (size_t)length < sizeof longer) collect(leaves, longer, child);
+    }
+}
+
+// Objects and contacts go by their own names.
+static void collect_all(Leaves *leaves, const YamlNode *root) {
+    static const char *const named[] = {"objects", "contacts"};
+    for (int i = 0; i < 2; i++) {
+        const YamlNode *map = yaml_tree_find(root, named[i]);
+        if (map && map->kind == YAML_MAP) collect(leaves, "", map);
+    }
+    for (const YamlNode *node = root->child; node; node = node->next)
+        if (node->key && strcmp(node->key, "objects") && strcmp(node->key, "contacts") && strcmp(node->key, "fit") &&
+            strlen(node->key) < FIT_NAME_SIZE)
+            collect(leaves, node->key, node);
+}
+
+// ---- the section
+
+typedef struct Entry {
+    const YamlNode *node; // NULL: of the command line
+    const char *name;
+    double low, high, start;
+    bool has_low, has_high, has_start;
+} Entry;
+
+typedef struct Section {
+    const YamlNode *list, *compare;
+} Section;
+
+static Status keep_node(const ArgumentReader *reader, const YamlNode *node, void *field) {
+    (void)reader;
+    *(const YamlNode **)field = node;
+    return STATUS_OK;
+}
+
+static Status read_entry(const ArgumentReader *reader, const YamlNode *node, Entry *out) {
+#define NUMBER(word, field)                                                                                            \
+    {                                                                                                                  \
+        .key = word, .type = ARG_NUMBER, .offset = offsetof(Entry, field), .min = -1e30, .max = 1e30,                  \
+        .given = offsetof(Entry, has_##field)                                                                          \
+    }
+    static const Argument table[] = {NUMBER("low", low), NUMBER("high", high), NUMBER("start", start)};
+#undef NUMBER
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    *out = (Entry){.node = node, .name = node->key ? node->key : node->text};
+    if (!node->key && node->kind != YAML_TEXT) return argument_wrong(reader, node, "names, or a map of them");
+    if (!node->key || (node->kind == YAML_TEXT && !*node->text)) return STATUS_OK;
+    Status status = arguments_read(reader, node, &group, 1, NULL);
+    if (status == STATUS_OK && out->has_low && out->has_high && !(out->low < out->high))
+        status = argument_error(reader, node, "%s: low %g is not below high %g", out->name, out->low, out->high);
+    return status;
+}
+
+static Status read_compare(const ArgumentReader *reader, const YamlNode *node, uint32_t *out) {
+    if (node->kind != YAML_LIST || !node->count) return argument_wrong(reader, node, "a list such as [colour, depth]");
+    for (const YamlNode *entry = node->child; entry; entry = entry->next) {
+        int kind = 0;
+        while (kind < FIT_KINDS && (entry->kind != YAML_TEXT || strcmp(fit_kinds[kind], entry->text) != 0)) kind++;
+        if (kind == FIT_KINDS) return argument_wrong(reader, entry, "states, colour, depth or mask");
+        *out |= 1u << kind;
+    }
+    return STATUS_OK;
+}
+
+static Status read_section(const ArgumentReader *reader, const YamlNode *root, Section *out, uint32_t *compare) {
+#define OF(field) offsetof(Section, field)
+    static const Argument table[] = {{.key = "free", .type = ARG_OTHER, .offset = OF(list), .read = keep_node},
+                                     {.key = "compare", .type = ARG_OTHER, .offset = OF(compare), .read = keep_node}};
+#undef OF
+    const ArgumentGroup group = {table, sizeof table / sizeof *table, out};
+    const YamlNode *node = yaml_tree_find(root, "fit");
+    Status status = node ? arguments_read(reader, node, &group, 1, NULL) : STATUS_OK;
+    if (status == STATUS_OK && out->list && (out->list->kind == YAML_TEXT || !out->list->count))
+        status = argument_wrong(reader, out->list, "names of numbers, [ball.density]");
+    if (status == STATUS_OK && out->compare) status = read_compare(reader, out->compare, compare);
+    return status;
+}
+
+// ---- names to numbers
+
+static Status unknown_name(const ArgumentReader *reader, const Entry *entry, const Leaves *leaves) {
+    const char **words = calloc(leaves->count + 1, sizeof *words);
+    YamlNode named = {.line = entry->node ? entry->node->line : 1, .key = (char *)entry->name};
+    for (size_t i = 0; i < leaves->count && words; i++) words[i] = leaves->leaf[i].name;
+    Status status = words ? argument_unknown(reader, &named, "number of the scene", words, leaves->count)
+                          : no_memory(reader->name, reader->err);
+    free(words);
+    return status;
+}
+
+static Status add_variable(const ArgumentReader *reader, FitFree *out, const Entry *entry, const Leaf *leaf) {
+    for (size_t i = 0; i < out->count; i++)
+        if (out->variable[i].text == leaf->node->start) return STATUS_OK; // named twice
+    if (out->count == FIT_VARIABLES_MAX)
+        return error_set(reader->err, STATUS_BAD_INPUT, "%s: more than %d numbers are free", reader->name,
+                         FIT_VARIABLES_MAX);
+    FitVariable *v = out->variable + out->count++;
+    double value = 0;
+    yaml_tree_number(leaf->node, &value);
+    *v = (FitVariable){.start = entry->has_start ? entry->start : value,
+                       .in_file = value,
+                       .text = leaf->node->start,
+                       .length = leaf->node->end - leaf->node->start};
+    v->range = (MinimiseVariable){.low = entry->has_low ? entry->low : -INFINITY,
+                                  .high = entry->has_high ? entry->high : INFINITY};
+    memcpy(v->name, leaf->name, sizeof v->name);
+    if (v->start >= v->range.low && v->start <= v->range.high) return STATUS_OK;
+    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s: the start %g is not between low %g and high %g",
+                     reader->name, leaf->node->line, v->name, v->start, v->range.low, v->range.high);
+}
+
+// All numbers that the entry names: the one, or those below it.
+static Status add_named(const ArgumentReader *reader, FitFree *out, const Entry *entry, const Leaves *leaves) {
+    const size_t length = strlen(entry->name);
+    Status status = STATUS_OK;
+    bool found = false;
+    for (size_t i = 0; i < leaves->count && status == STATUS_OK; i++) {
+        const char *name = leaves->leaf[i].name;
+        if (strncmp(name, entry->name, length) != 0 || (name[length] && name[length] != '.')) continue;
+        if (found && !name[length]) continue; // an object and a contact have a name in common
+        found = true;
+        status = add_variable(reader, out, entry, leaves->leaf + i);
+        if (!name[length]) break;
+    }
+    return status == STATUS_OK && !found ? unknown_name(reader, entry, leaves) : status;
+}
+
+static int by_place(const void *a, const void *b) {
+    const FitVariable *x = a, *y = b;
+    return (x->text > y->text) - (x->text < y->text);
+}
+
+// The section's entries; with names, those, within the bounds that the section gives them.
+static Status add_all(const ArgumentReader *reader, FitFree *out, const Section *section, const Leaves *leaves,
+                      const char *const *names, size_t name_count) {
+    Status status = STATUS_OK;
+    Entry entry;
+    for (const YamlNode *node = section->list ? section->list->child : NULL; node && status == STATUS_OK;
+         node = node->next) {
+        bool wanted = !names;
+        status = read_entry(reader, node, &entry);
+        for (size_t i = 0; i < name_count && status == STATUS_OK; i++) wanted = wanted || !strcmp(names[i], entry.name);
+        if (status == STATUS_OK && wanted) status = add_named(reader, out, &entry, leaves);
+    }
+    for (size_t i = 0; i < name_count && status == STATUS_OK; i++)
+        status = add_named(reader, out, &(Entry){.name = names[i]}, leaves);
+    if (status == STATUS_OK && !out->count)
+        status = error_set(reader->err, STATUS_BAD_INPUT,
+                           "%s: nothing is free; say which numbers to fit: \"fit: {free: [ball.density]}\", or --free",
+                           reader->name);
+    if (status == STATUS_OK) qsort(out->variable, out->count, sizeof *out->variable, by_place);
+    return status;
+}
+
+// ---- scenes
+
+Status fit_free_text(const FitFree *f, const double *x, char **out, size_t *length, Error *err) {
+    char *text = *out = malloc(f->length + f->count * NUMBER_SIZE + 1);
+    size_t from = 0, to = 0;
+    if (!text) return no_memory(f->path, err);
+    for (size_t i = 0; i < f->count; i++) {
+        const FitVariable *v = f->variable + i;
+        memcpy(text + to, f->text + from, v->text - from);
+        to += v->text - from;
+        to += (size_t)snprintf(text + to, NUMBER_SIZE, "%.17g", x[i]);
+        from = v->text + v->length;
+    }
+    memcpy(text + to, f->text + from, f->length - from + 1);
+    *length = to + f->length - from;
+    return STATUS_OK;
+}
+
+Status fit_free_scene(const FitFree *f, const double *x, SimScene *out, Error *err) {
+    char *text;
+    size_t length;
+    *out = (SimScene){0};
+    Status status = fit_free_text(f, x, &text, &length, err);
+    if (status == STATUS_OK) status = scene_parse(text, length, f->path, f->folder, out, err);
+    free(text);
+    return status;
+}
+
+static bool same_bytes(const void *a, const void *b, size_t count) { return count == 0 || memcmp(a, b, count) == 0; }
+
+// Whether both scenes differ in nothing but values.
+static bool same_model(const SimScene *a, const SimScene *b) {
+    const SimModel *m = &a->model, *n = &b->model;
+    return m->particles == n->particles && m->springs == n->springs && m->tets == n->tets && m->hinges == n->hinges &&
+           m->planes == n->planes && m->materials == n->materials && m->dt == n->dt && a->frames == b->frames &&
+           a->substeps == b->substeps && same_bytes(m->fixed, n->fixed, m->particles) &&
+           same_bytes(m->material, n->material, m->particles * sizeof *m->material) &&
+           same_bytes(m->spring, n->spring, 2 * m->springs * sizeof *m->spring) &&
+           same_bytes(m->tet, n->tet, 4 * m->tets * sizeof *m->tet) &&
+           same_bytes(m->hinge, n->hinge, 4 * m->hinges * sizeof *m->hinge) &&
+           same_bytes(m->plane, n->plane, m->planes * sizeof *m->plane) &&
+           same_bytes(m->contacts, n->contacts, m->materials * sizeof *m->contacts);
+}
+
+// Whether two arrays differ by more than rounding.
+static bool differ(const double *a, const double *b, size_t count) {
+    double most = 0, apart = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(a[i]));
+        apart = fmax(apart, fabs(a[i] - b[i]));
+    }
+    return apart > 1e-10 * most;
+}
+
+// Whether the values of both scenes differ, and whether those that do are never below 0.
+static bool moves(const SimScene *a, const SimScene *b, bool *positive) {
+    const SimRun run = scene_run(a);
+    bool any = false;
+    *positive = true;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        const size_t count = sim_value_count(&a->model, sim_controls(&run), v);
+        if (!a->values.of[v] || !differ(a->values.of[v], b->values.of[v], count)) continue;
+        any = true;
+        *positive = *positive && sim_value_info[v].low >= 0;
+    }
+    return any;
+}
+
+// Bounds of a logarithm: four powers of ten each way, unless the file says.
+static void choose_range(FitVariable *v, bool positive) {
+    v->range.log = positive && v->start > 0 && !(v->range.low <= 0 && isfinite(v->range.low));
+    if (positive && !isfinite(v->range.low)) v->range.low = v->range.log ? 1e-4 * v->start : 0;
+    if (v->range.log && !isfinite(v->range.high)) v->range.high = 1e4 * v->start;
+    v->range.unit = isfinite(v->range.high - v->range.low) ? (v->range.high - v->range.low) / 2 : 1;
+}
+
+// Reads the scene with each number changed by a little, upwards if the reader lets it.
+static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Error *err) {
+    FitVariable *v = f->variable + i;
+    const double by = 1e-4 * fmax(fabs(x[i]), 1e-2), before = x[i];
+    SimScene changed;
+    bool positive;
+    x[i] = before + by;
+    Status status = fit_free_scene(f, x, &changed, err);
+    if (status == STATUS_BAD_INPUT) {
+        x[i] = before - by;
+        status = fit_free_scene(f, x, &changed, err);
+    }
+    x[i] = before;
+    if (status == STATUS_BAD_INPUT)
+        return error_set(err, status, "%s: %s: a fit cannot change this number by a little", f->path, v->name);
+    if (status != STATUS_OK) return status;
+    const bool same = same_model(base, &changed), any = same && moves(base, &changed, &positive);
+    scene_free(&changed);
+    if (!same || !any)
+        return error_set(err, STATUS_BAD_INPUT, "%s: %s cannot be fitted: %s", f->path, v->name,
+                         same ? "the motion does not depend on it"
+                              : "it is none of the values that have gradients (docs/simulator.md)");
+    choose_range(v, positive);
+    return STATUS_OK;
+}
+
+static Status look_at_all(FitFree *f, Error *err) {
+    double *x = calloc(f->count, sizeof *x);
+    SimScene base = {0};
+    if (!x) return no_memory(f->path, err);
+    for (size_t i = 0; i < f->count; i++) x[i] = f->variable[i].start;
+    Status status = fit_free_scene(f, x, &base, err);
+    for (size_t i = 0; i < f->count && status == STATUS_OK; i++) status = look_at(f, &base, x, i, err);
+    scene_free(&base);
+    free(x);
+    return status;
+}
+
+// ---- the file
+
+static Status read_tree(FitFree *f, const YamlNode *root, const char *const *names, size_t name_count, Error *err) {
+    const ArgumentReader reader = {f->path, f->folder, err};
+    Leaves leaves = {calloc(LEAVES_MAX, sizeof(Leaf)), 0};
+    Section section = {0};
+    f->variable = calloc(FIT_VARIABLES_MAX, sizeof *f->variable);
+    Status status = leaves.leaf && f->variable ? STATUS_OK : no_memory(f->path, err);
+    if (status == STATUS_OK) collect_all(&leaves, root);
+    if (status == STATUS_OK) status = read_section(&reader, root, &section, &f->compare);
+    if (status == STATUS_OK) status = add_all(&reader, f, &section, &leaves, names, name_count);
+    free(leaves.leaf);
+    return status;
+}
+
+Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err) {
+    const char *slash = strrchr(path, '/');
+    YamlNode *root = NULL;
+    SimScene scene = {0};
+    *out = (FitFree){0};
+    Status status = scene_read(path, &scene, err); // errors of the file itself come first
+    scene_free(&scene);
+    if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &out->text, &out->length, err);
+    if (status != STATUS_OK) return status;
+    out->path = strdup(path);
+    out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    status = out->path && out->folder ? yaml_tree_read(out->text, out->length, path, &root, err) : no_memory(path, err);
+    if (status == STATUS_OK) status = read_tree(out, root, names, name_count, err);
+    if (status == STATUS_OK) status = look_at_all(out, err);
+    yaml_tree_free(root);
+    if (status != STATUS_OK) fit_free_close(out);
+    return status;
+}
+
+void fit_free_close(FitFree *f) {
+    free(f->path);
+    free(f->folder);
+    free(f->text);
+    free(f->variable);
+    *f = (FitFree){0};
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a scene file that a fit may change, by name: "ball.density" of the object or contact "ball",
+// "gravity.z", "controls.0.force.x". A number is changed where it stands in the text, and the scene is read again; so
+// whatever key of the file becomes a value of the simulator can be fitted, and the fitted file is the user's own.
+#ifndef VPD_LAB_FIT_FREE_H
+#define VPD_LAB_FIT_FREE_H
+
+#include "lab/minimise.h"
+#include "lab/scene.h"
+
+enum { FIT_NAME_SIZE = 160, FIT_VARIABLES_MAX = 256 };
+
+typedef struct FitVariable {
+    char name[FIT_NAME_SIZE];
+    double start, in_file;  // the file's own number is the start unless the section names another
+    MinimiseVariable range; // by its logarithm where all that it moves is never below 0 and its start is above 0
+    size_t text, length;    // bytes of the file that hold it
+} FitVariable;
+
+typedef struct FitFree {
+    char *path, *folder, *text; // the scene file
+    size_t length;
+    FitVariable *variable; // (count) in the order of the text
+    size_t count;
+    uint32_t compare; // bits of the section's `compare`; 0: not said
+} FitFree;
+
+// What the section says may be compared, in the order of its bits.
+extern const char *const fit_kinds[];
+enum { FIT_STATES = 1, FIT_COLOUR = 2, FIT_DEPTH = 4, FIT_MASK = 8, FIT_KINDS = 4 };
+
+// Reads the file and its section `fit`. `names` (may be NULL) take the place of the section's `free`; each is a number,
+// or holds some ("ball.velocity"). STATUS_BAD_INPUT: an unknown name, with the nearest one; a number that the
+// simulator's values do not depend on.
+Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err);
+void fit_free_close(FitFree *free); // accepts {0}
+
+// The scene with other numbers x (count); STATUS_BAD_INPUT where the reader refuses them.
+Status fit_free_scene(const FitFree *free, const double *x, SimScene *out, Error *err);
+// Its text, malloc'ed.
+Status fit_free_text(const FitFree *free, const double *x, char **out, size_t *length, Error *err);
+
+#endif

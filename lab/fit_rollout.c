@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/fit_rollout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of z (lab/minimise.h). A central difference then has an error of about 1e-9 of the derivative, if no contact begins
+// or ends between the two rollouts.
+#define STEP 1e-6
+
+static Status no_memory(const FitRollout *r, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit of %zu numbers", r->free->path, r->free->count);
+}
+
+static Status open_sim(const FitRollout *r, const SimModel *model, Sim **out, Error *err) {
+    SimOptions options = scene_options(&r->scene);
+    options.precision = SIM_F64; // differences of f32 are noise
+    options.threads = r->threads;
+    return sim_open(model, &options, out, err);
+}
+
+Status fit_rollout_open(const FitFree *f, FitData *data, int threads, FitRollout *out, Error *err) {
+    *out = (FitRollout){.free = f, .data = data, .threads = threads, .horizon = data->frames};
+    out->x = calloc(2 * f->count, sizeof *out->x);
+    if (!out->x) return no_memory(out, err);
+    out->apart = out->x + f->count;
+    for (size_t i = 0; i < f->count; i++) out->x[i] = f->variable[i].start;
+    Status status = fit_free_scene(f, out->x, &out->scene, err);
+    return status == STATUS_OK ? open_sim(out, &out->scene.model, &out->one, err) : status;
+}
+
+void fit_rollout_close(FitRollout *r) {
+    sim_close(r->one);
+    sim_close(r->many);
+    scene_free(&r->scene);
+    scene_free(&r->batch);
+    for (int v = 0; v < SIM_VALUES; v++) free(r->gradient.of[v]);
+    free(r->along);
+    free(r->slope);
+    free(r->x);
+    *r = (FitRollout){0};
+}
+
+static SimRun run_of(FitRollout *r, const SimScene *scene, SimKeep *keep) {
+    SimRun run = scene_run(scene);
+    run.steps = (r->horizon - 1) * run.every;
+    run.keep = keep;
+    run.context = r;
+    return run;
+}
+
+// An error of the rollout itself: no result here, which a search survives.
+static Status no_result(FitRollout *r, Status status, MinimiseSums *out, Error *err) {
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED || r->status != STATUS_OK) return status;
+    r->last = *err;
+    out->cost = INFINITY;
+    return STATUS_OK;
+}
+
+// ---- the cost alone, and what the adjoint needs
+
+static Status compare_one(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    FitRollout *r = context;
+    double *slope = r->slope ? r->slope + frame * 3 * r->scene.model.particles : NULL;
+    (void)velocity;
+    r->status =
+        fit_data_compare(r->data, &(FitFrame){.frame = frame, .position = position, .slope = slope}, r->sums, err);
+    return r->status;
+}
+
+static Status cost_alone(FitRollout *r, const double *x, bool gradient, MinimiseSums *out, Error *err) {
+    SimScene scene = {0};
+    r->sums = out;
+    Status status = fit_free_scene(r->free, x, &scene, err);
+    SimRun run = run_of(r, &scene, compare_one);
+    run.gradient = gradient;
+    if (status == STATUS_OK) status = sim_set(r->one, &scene.values, err);
+    if (status == STATUS_OK) status = sim_rollout(r->one, &run, err);
+    if (status == STATUS_OK && gradient)
+        status = sim_adjoint(r->one, &run, &(SimLoss){.position = r->slope}, &r->gradient, NULL, err);
+    scene_free(&scene);
+    return status;
+}
+
+// ---- scenes with one number changed
+
+// Moves variable i by `by` in z, but not beyond its bounds.
+static double moved(const MinimiseVariable *v, double x, double by) {
+    const double to = minimise_x(v, minimise_z(v, x) + by);
+    return v->fixed ? x : fmin(fmax(to, v->low), v->high);
+}
+
+// Point p beside x: along x_p, or along direction p in z. Returns how far it is, in that measure.
+static double beside(const FitRollout *r, const double *x, size_t p, double side, double *out) {
+    const size_t P = r->free->count;
+    const MinimiseVariable *v = r->variable;
+    memcpy(out, x, P * sizeof *x);
+    if (side == 0) return 0;
+    if (r->basis) {
+        for (size_t i = 0; i < P; i++)
+            if (r->basis[p * P + i] != 0) out[i] = moved(v + i, x[i], side * STEP * r->basis[p * P + i]);
+        return side * STEP;
+    }
+    out[p] = moved(v + p, x[p], side * STEP);
+    return out[p] - x[p];
+}
+
+// ---- J'J by differences of a batch
+
+static Status make_batch(FitRollout *r, Error *err) {
+    const size_t P = r->free->count, N = r->scene.model.particles;
+    if (r->many) return STATUS_OK;
+    for (size_t i = 0; i < P; i++) r->x[i] = r->free->variable[i].start;
+    r->along = calloc(P * 3 * N, sizeof *r->along);
+    Status status = r->along ? fit_free_scene(r->free, r->x, &r->batch, err) : no_memory(r, err);
+    if (status == STATUS_OK) status = scene_repeat(&r->batch, 1 + 2 * P, err);
+    return status == STATUS_OK ? open_sim(r, &r->batch.model, &r->many, err) : status;
+}
+
+// Values of a scene become those of scene b of the batch.
+static void put_scene(FitRollout *r, const SimScene *scene, size_t b) {
+    const SimRun run = scene_run(scene);
+    const size_t controls = sim_controls(&run), B = r->batch.model.scenes;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        const bool control = !sim_value_is_parameter(v) && v != SIM_POSITION && v != SIM_VELOCITY;
+        const size_t count = sim_value_count(&scene->model, controls, v), rows = control ? controls : 1;
+        if (!count || !scene->values.of[v]) continue;
+        const size_t row = count / rows;
+        for (size_t i = 0; i < rows; i++)
+            memcpy(r->batch.values.of[v] + (i * B + b) * row, scene->values.of[v] + i * row, row * sizeof(double));
+    }
+}
+
+static Status fill_batch(FitRollout *r, const double *x, Error *err) {
+    Status status = STATUS_OK;
+    for (size_t b = 0; b < r->batch.model.scenes && status == STATUS_OK; b++) {
+        const size_t p = b ? (b - 1) / 2 : 0;
+        const double side = b == 0 ? 0 : b % 2 ? -1 : 1, far = beside(r, x, p, side, r->x);
+        SimScene scene = {0};
+        status = fit_free_scene(r->free, r->x, &scene, err);
+        if (status == STATUS_OK) put_scene(r, &scene, b);
+        scene_free(&scene);
+        if (b) r->apart[p] = side < 0 ? -far : r->apart[p] + far;
+    }
+    return status;
+}
+
+static Status compare_many(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    FitRollout *r = context;
+    const size_t P = r->free->count, row = 3 * r->scene.model.particles;
+    (void)velocity;
+    for (size_t p = 0; p < P; p++) {
+        const double *low = position + (1 + 2 * p) * row, *high = low + row;
+        const double apart = r->apart[p] > 0 ? r->apart[p] : INFINITY; // fixed
+        for (size_t i = 0; i < row; i++) r->along[p * row + i] = (high[i] - low[i]) / apart;
+    }
+    const FitFrame in = {.frame = frame, .position = position, .variables = P, .along = r->along};
+    r->status = fit_data_compare(r->data, &in, r->sums, err);
+    return r->status;
+}
+
+static Status by_differences(FitRollout *r, const double *x, MinimiseSums *out, Error *err) {
+    r->sums = out;
+    Status status = make_batch(r, err);
+    if (status == STATUS_OK) status = fill_batch(r, x, err);
+    if (status == STATUS_OK) status = sim_set(r->many, &r->batch.values, err);
+    SimRun run = run_of(r, &r->batch, compare_many);
+    return status == STATUS_OK ? sim_rollout(r->many, &run, err) : status;
+}
+
+// ---- the gradient by the adjoint
+
+static Status make_gradient(FitRollout *r, Error *err) {
+    const SimRun run = scene_run(&r->scene);
+    if (r->slope) return STATUS_OK;
+    r->slope = calloc(r->data->frames * 3 * r->scene.model.particles, sizeof *r->slope);
+    bool good = r->slope;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        const size_t count = sim_value_count(&r->scene.model, sim_controls(&run), v);
+        if (count && r->scene.values.of[v]) good = (r->gradient.of[v] = calloc(count, sizeof(double))) && good;
+    }
+    return good ? STATUS_OK : no_memory(r, err);
+}
+
+// sum over values of gradient (b - a).
+static double along_values(const FitRollout *r, const SimScene *a, const SimScene *b) {
+    const SimRun run = scene_run(a);
+    double sum = 0;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        const size_t count = sim_value_count(&a->model, sim_controls(&run), v);
+        for (size_t i = 0; i < count && r->gradient.of[v]; i++)
+            sum += r->gradient.of[v][i] * (b->values.of[v][i] - a->values.of[v][i]);
+    }
+    return sum;
+}
+
+static Status by_adjoint(FitRollout *r, const double *x, MinimiseSums *out, Error *err) {
+    Status status = make_gradient(r, err);
+    if (status == STATUS_OK) status = cost_alone(r, x, true, out, err);
+    for (size_t p = 0; p < r->free->count && status == STATUS_OK; p++) {
+        SimScene low = {0}, high = {0};
+        if (r->variable[p].fixed) continue;
+        double apart = -beside(r, x, p, -1, r->x);
+        status = fit_free_scene(r->free, r->x, &low, err);
+        apart += beside(r, x, p, 1, r->x);
+        if (status == STATUS_OK) status = fit_free_scene(r->free, r->x, &high, err);
+        if (status == STATUS_OK) out->gradient[p] = along_values(r, &low, &high) / apart;
+        scene_free(&low);
+        scene_free(&high);
+    }
+    return status;
+}
+
+static void add_hold(const FitRollout *r, const double *x, MinimiseSums *out) {
+    const size_t P = r->free->count;
+    for (size_t i = 0; i < P && r->hold > 0; i++) {
+        const MinimiseVariable *v = r->variable + i;
+        if (v->fixed) continue;
+        const double slope = 1 / minimise_dx_dz(v, x[i]);
+        const double off = minimise_z(v, x[i]) - minimise_z(v, r->free->variable[i].start);
+        out->cost += r->hold * off * off / 2;
+        if (out->gradient) out->gradient[i] += r->hold * off * slope;
+        if (out->normal) out->normal[i * P + i] += r->hold * slope * slope;
+    }
+}
+
+Status fit_rollout_sums(void *context, const double *x, MinimiseSums *out, Error *err) {
+    FitRollout *r = context;
+    Status status;
+    r->status = STATUS_OK;
+    r->basis = out->basis;
+    if (out->normal) status = by_differences(r, x, out, err);
+    else if (out->gradient) status = by_adjoint(r, x, out, err);
+    else status = cost_alone(r, x, false, out, err);
+    if (status == STATUS_OK) r->residuals = out->residuals;
+    if (status == STATUS_OK) add_hold(r, x, out);
+    return no_result(r, status, out, err);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/fit_write.h"
+
+#include "base/file.h"
+#include "base/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TITLE "# Fitted by \"vpd sim fit\""
+#define LINE "#: "
+
+static Status no_memory(const FitFree *f, Error *err) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", f->path);
+}
+
+// ---- words
+
+// Names of those that move along with it, at most four.
+static void add_names(const FitFree *f, const FitValue *value, char *out, size_t size) {
+    size_t names = 0, used = strlen(out);
+    for (size_t i = 0; i < f->count && used < size; i++) {
+        if (!(value->with[i / 32] >> i % 32 & 1)) continue;
+        if (++names > 4) break;
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", names == 1 ? " apart from " : ", ", f->variable[i].name);
+    }
+    if (names > 4 && used < size) snprintf(out + used, size - used, ", ..");
+}
+
+void fit_words(const FitFree *f, const FitResult *result, size_t i, char *out, size_t size) {
+    const FitValue *value = result->value + i;
+    char number[32];
+    snprintf(number, sizeof number, "%.7g", value->value);
+    if (value->verdict == FIT_FITTED && isfinite(value->error)) snprintf(out, size, "%s +- %.2g", number, value->error);
+    else snprintf(out, size, "%s", number);
+    if (value->verdict == FIT_FITTED) return;
+    const size_t used = strlen(out);
+    snprintf(out + used, size - used, ", %s",
+             value->verdict == FIT_AT_BOUND ? "its bound" : "its start: not determined");
+    if (value->verdict == FIT_UNDETERMINED) add_names(f, value, out, size);
+}
+
+// ---- the scene
+
+typedef struct Written {
+    const FitFree *free;
+    const FitData *data;
+    const FitResult *result;
+    const char *text; // behind an earlier fit's head
+    size_t length;
+    bool finished;
+} Written;
+
+static bool starts_with(const char *text, const char *word) { return !strncmp(text, word, strlen(word)); }
+
+static const char *behind_head(const char *text) {
+    while (starts_with(text, TITLE) || starts_with(text, LINE)) {
+        const char *end = strchr(text, '\n');
+        if (!end) return "";
+        text = end + 1;
+    }
+    return text;
+}
+
+static bool write_text(FILE *file, void *context) {
+    const Written *w = context;
+    const FitResult *r = w->result;
+    char words[512];
+    fprintf(file, TITLE " to %s, %zu frames", w->data->source, r->frames);
+    if (w->finished) {
+        fprintf(file, "; root mean square of residuals %.3g, %.3g at the start%s\n", r->rms, r->first_rms,
+                r->has_errors ? "; with standard errors" : "");
+        for (size_t i = 0; i < r->count; i++) {
+            fit_words(w->free, r, i, words, sizeof words);
+            fprintf(file, LINE "%s = %s\n", w->free->variable[i].name, words);
+        }
+    } else fprintf(file, "; not finished, --resume goes on\n");
+    return fwrite(w->text, 1, w->length, file) == w->length && !ferror(file);
+}
+
+Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *result, const double *x,
+                       const char *path, Error *err) {
+    double *values = calloc(f->count, sizeof *values);
+    char *text = NULL;
+    size_t length;
+    if (!values) return no_memory(f, err);
+    for (size_t i = 0; i < f->count; i++) values[i] = x ? x[i] : result->value[i].value;
+    Status status = fit_free_text(f, values, &text, &length, err);
+    if (status == STATUS_OK) {
+        Written written = {f, data, result, behind_head(text), 0, !x};
+        written.length = strlen(written.text);
+        status = file_write_stream(path, write_text, &written, err);
+    }
+    free(text);
+    free(values);
+    return status;
+}
+
+Status fit_check_folder(const FitFree *f, const char *path, Error *err) {
+    const char *slash = strrchr(path, '/');
+    char folder[FILE_PATH_SIZE];
+    SimScene scene = {0};
+    Error other;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    Status status = scene_parse(f->text, f->length, f->path, folder, &scene, &other);
+    scene_free(&scene);
+    if (status != STATUS_BAD_INPUT) return STATUS_OK;
+    return error_set(err, status, "%s: %s names files beside it; write the fitted scene into the same folder", path,
+                     f->path);
+}
+
+// ---- the plot
+
+typedef struct Curves {
+    Plot plot[2];
+    PlotSeries *series; // (1 + P)
+    double *x, *y;      // (steps); (1 + P,steps)
+} Curves;
+
+static bool make_curves(const FitFree *f, const FitResult *r, Curves *out) {
+    const size_t P = f->count, steps = r->steps;
+    out->series = calloc(1 + P, sizeof *out->series);
+    out->x = calloc((2 + P) * (steps + 1), sizeof *out->x);
+    if (!out->series || !out->x) return false;
+    out->y = out->x + steps;
+    for (size_t s = 0; s < steps; s++) {
+        out->x[s] = (double)s;
+        out->y[s] = r->step[s].rms;
+        for (size_t p = 0; p < P; p++) {
+            const double start = f->variable[p].start, value = r->path[s * P + p];
+            out->y[(1 + p) * steps + s] = f->variable[p].range.log ? value / start : value - start;
+        }
+    }
+    for (size_t k = 0; k <= P; k++)
+        out->series[k] = (PlotSeries){.name = k ? f->variable[k - 1].name : NULL,
+                                      .x = out->x,
+                                      .y = out->y + k * steps,
+                                      .count = (int)steps,
+                                      .colour = -1,
+                                      .markers = steps < 40};
+    out->plot[0] = (Plot){.title = "Residuals",
+                          .x_label = "step",
+                          .y_label = "root mean square",
+                          .log_y = true,
+                          .series = out->series,
+                          .series_count = 1};
+    out->plot[1] = (Plot){.title = "Numbers: by, or apart from, their start",
+                          .x_label = "step",
+                          .series = out->series + 1,
+                          .series_count = (int)(P < PLOT_COLOURS ? P : PLOT_COLOURS)};
+    return true;
+}
+
+static bool write_plots(FILE *file, void *context) {
+    plot_write_grid(((Curves *)context)->plot, 2, 2, file);
+    return !ferror(file);
+}
+
+Status fit_write_plot(const FitFree *f, const FitResult *result, const char *path, Error *err) {
+    Curves curves = {0};
+    Status status =
+        make_curves(f, result, &curves) ? file_write_stream(path, write_plots, &curves, err) : no_memory(f, err);
+    free(curves.series);
+    free(curves.x);
+    return status;
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# vpd sim fit: the example is found again, what is written can be read, and what is said about wrong input.
+. "$VPD_SOURCE/tests/cli/common"
+scene=$VPD_SOURCE/scenes/throw.yaml
+
+# number NAME KEY: of the last fit's JSON.
+number() { tr '{' '\n' <"$folder/stdout" | sed -n "s/.*\"name\":\"$1\".*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/p"; }
+near() { # NAME TRUTH TOLERANCE
+  awk -v a="$(number "$1" value)" -v b="$2" -v t="$3" 'BEGIN { exit !(a - b <= t && b - a <= t && a != "") }' || fail "$1 is $(number "$1" value), not $2"
+}
+
+# The example of its own head: the numbers of the file, from other starts.
+expect 0 "*" "" "$VPD" sim run "$scene" --threads 1 -o "$folder/throw.h5"
+expect 0 '"converged":true' "" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/fitted.yaml" --plot "$folder/fit.svg" --threads 1 --json -q
+near box.density 300 0.01
+near box.velocity.x 1.6 1e-4
+near box.velocity.y 0 1e-4
+near box.velocity.z 0.5 1e-4
+near ground.mu 0.4 1e-4
+near ground.k_e 600 0.05
+[ "$(number ground.mu verdict)" = fitted ] || fail "mu is $(number ground.mu verdict)"
+grep -q "<svg" "$folder/fit.svg" || fail "no plot"
+
+# The fitted file runs, and fits again: its head is replaced.
+expect 0 "90 frames" "" "$VPD" sim run "$folder/fitted.yaml" --threads 1 -o "$folder/again.h5"
+cp "$folder/fitted.yaml" "$folder/other.yaml"
+expect 0 "fitted, standard error" "" "$VPD" sim fit "$folder/fitted.yaml" --data "$folder/throw.h5" --free ground.mu -o "$folder/other.yaml" --threads 1 -q
+[ "$(grep -c '^# Fitted by' "$folder/other.yaml")" = 1 ] && [ "$(grep -c '^#: ' "$folder/other.yaml")" = 1 ] || fail "the head of an earlier fit stays: $(head -9 "$folder/other.yaml")"
+cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.yaml" | tr -d '0-9.e-') || fail "the fitted file differs in more than numbers"
+
+# From a data set's states; a fit that is stopped goes on.
+sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}/' "$scene" >"$folder/short.yaml"
+expect 0 "*" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/short_data.h5"
+expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
+expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --threads 1 --json -q
+near box.velocity.x 1.6 1e-5
+
+# What the recording does not determine stays at its start.
+sed 's/^frames: .*/frames: 4/; s/to: 9/to: 4/' "$scene" >"$folder/air.yaml"
+expect 0 "its start: not determined" "" "$VPD" sim fit "$folder/air.yaml" --data "$folder/throw.h5" -o "$folder/air_fit.yaml" --free ground.mu --free box.velocity --threads 1 -q
+grep -q "ground.mu = 0.7, its start: not determined" "$folder/air_fit.yaml" || fail "mu is guessed: $(head -4 "$folder/air_fit.yaml")"
+
+wrong() { # WORDS ARGUMENTS..
+  local words=$1
+  shift
+  expect 2 "" "$words" "$VPD" sim fit "$@" -o "$folder/x.yaml"
+  [ ! -e "$folder/x.yaml" ] || fail "a file was left behind: $words"
+}
+wrong 'unknown number of the scene "box.densty"; did you mean "box.density"?' "$scene" --data "$folder/throw.h5" --free box.densty
+wrong "substeps: a fit cannot change this number" "$scene" --data "$folder/throw.h5" --free substeps
+wrong "nothing is free" "$VPD_SOURCE/scenes/ball.yaml" --data "$folder/throw.h5"
+wrong "needs --data FILE.h5" "$scene"
+wrong "has 36 particles, and $VPD_SOURCE/scenes/ball.yaml" "$VPD_SOURCE/scenes/ball.yaml" --data "$folder/throw.h5" --free ball.density
+wrong "a rollout file has no pictures" "$scene" --data "$folder/throw.h5" --compare depth
+wrong "--compare colours: expected states, colour, depth or mask" "$scene" --data "$folder/throw.h5" --compare colours
+wrong "there is nothing to resume" "$scene" --data "$folder/throw.h5" --resume
+sed 's/^fps: .*/fps: 25/' "$scene" >"$folder/slow.yaml"
+wrong 'frame 1 comes 0.0333333 s after the first, and the scene'"'"'s 0.04 s: say "fps: 30"' "$folder/slow.yaml" --data "$folder/throw.h5"
+sed 's/box.density: .*/box.density: {start: 1e-9}/' "$scene" >"$folder/light.yaml"
+expect 1 "" "step" "$VPD" sim fit "$folder/light.yaml" --data "$folder/throw.h5" -o "$folder/x.yaml" -q
+mkdir "$folder/meshes" && printf '4 3 0 0\n1 0 0 1\n2 1 0 1\n3 0 1 1\n4 0 0 2\n' >"$folder/meshes/a.node"
+printf '1 4 0\n1 1 2 3 4\n' >"$folder/meshes/a.ele"
+printf 'frames: 3\nsubsteps: 9\nobjects: {a: {mesh: {file: a.node}, density: 9, solid: {young: 100, poisson: 0.3}, velocity: [0, 0, 1]}}\n' >"$folder/meshes/s.yaml"
+expect 0 "*" "*" "$VPD" sim run "$folder/meshes/s.yaml" -o "$folder/meshes/s.h5"
+wrong "names files beside it; write the fitted scene into the same folder" "$folder/meshes/s.yaml" --data "$folder/meshes/s.h5" --free a.velocity
+finish

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits of scenes to states: which numbers can be free, derivatives, recovery, standard errors, what is not determined.
+#include "lab/fit.h"
+#include "lab/fit_rollout.h"
+#include "lab/fit_write.h"
+
+#include "base/random.h"
+#include "tests/test.h"
+
+// A soft box slides and bounces on the ground. The comment has characters of two bytes before the numbers.
+#define SCENE                                                                                                          \
+    "# m/s² and ±\nframes: 16\nfps: 30\nsubsteps: 20\nprecision: f64\n"                                              \
+    "contacts: {g: {k_e: 300, k_d: 0.5, k_f: 5, mu: 0.3, fade: 0.02}}\nplanes: [{}]\nobjects:\n"                       \
+    "  b: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, density: 200, colour: [1, 2, 3],\n"                         \
+    "      solid: {young: 2e3, poisson: 0.3, k_d: 1}, position: [0, 0, 0.12], velocity: [1, 0, -1]}\n"
+
+typedef struct World {
+    char folder[64], path[128];
+    FitFree free;
+    SimScene scene;
+    FitData data;
+} World;
+
+static Status free_of(World *w, const char *text, const char *const *names, size_t count, Error *err) {
+    test_make_folder(w->folder);
+    snprintf(w->path, sizeof w->path, "%s/s.yaml", w->folder);
+    FILE *file = fopen(w->path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    Status status = fit_free_read(w->path, names, count, &w->free, err);
+    test_remove_folder(w->folder);
+    return status;
+}
+
+static Status keep_positions(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
+    World *w = context;
+    const size_t row = 3 * w->scene.model.particles;
+    (void)velocity;
+    (void)err;
+    memcpy(w->data.position + frame * row, position, row * sizeof *position);
+    return STATUS_OK;
+}
+
+// A recording of the scene with numbers x; the file says others.
+static void open_world(World *w, const char *text, const char *const *names, size_t count, const double *truth) {
+    *w = (World){0};
+    Sim *sim;
+    Error err;
+    double x[FIT_VARIABLES_MAX];
+    assert_status_ok(free_of(w, text, names, count, &err), err);
+    for (size_t i = 0; i < w->free.count; i++) x[i] = truth ? truth[i] : w->free.variable[i].start;
+    assert_status_ok(fit_free_scene(&w->free, x, &w->scene, &err), err);
+    w->data = (FitData){.scene = &w->scene, .kinds = FIT_STATES, .frames = (size_t)w->scene.frames + 1};
+    w->data.position = calloc(w->data.frames * 3 * w->scene.model.particles, sizeof(double));
+    assert_non_null(w->data.position);
+    const SimOptions options = {.precision = SIM_F64, .threads = 1};
+    SimRun run = scene_run(&w->scene);
+    run.keep = keep_positions;
+    run.context = w;
+    assert_status_ok(sim_open(&w->scene.model, &options, &sim, &err), err);
+    assert_status_ok(sim_set(sim, &w->scene.values, &err), err);
+    assert_status_ok(sim_rollout(sim, &run, &err), err);
+    sim_close(sim);
+}
+
+static void close_world(World *w) {
+    fit_data_close(&w->data);
+    scene_free(&w->scene);
+    fit_free_close(&w->free);
+}
+
+// ---- names
+
+static void test_names(void **state) {
+    World w = {0};
+    Error err;
+    (void)state;
+    static const struct {
+        const char *name, *words;
+    } wrong[] = {{"b.densty", "unknown number of the scene \"b.densty\"; did you mean \"b.density\"?"},
+                 {"fps", "fps cannot be fitted: it is none of the values that have gradients"},
+                 {"substeps", "substeps: a fit cannot change this number by a little"},
+                 {"g.fade", "g.fade cannot be fitted: it is none"},
+                 {"b.colour", "b.colour.x cannot be fitted: the motion does not depend on it"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_status_error(free_of(&w, SCENE, &wrong[i].name, 1, &err), STATUS_BAD_INPUT, err, wrong[i].words);
+    assert_status_error(free_of(&w, SCENE, NULL, 0, &err), STATUS_BAD_INPUT, err, "nothing is free");
+    assert_status_error(free_of(&w, SCENE "fit: {free: {g.mu: {low: 0.5}}}\n", NULL, 0, &err), STATUS_BAD_INPUT, err,
+                        "g.mu: the start 0.3 is not between low 0.5 and high inf");
+    assert_status_error(free_of(&w, SCENE "fit: {fre: [g.mu]}\n", NULL, 0, &err), STATUS_BAD_INPUT, err,
+                        "unknown key \"fre\"; did you mean \"free\"?");
+    assert_status_error(free_of(&w, SCENE "fit: {free: {g.mu: {lo: 1}}}\n", NULL, 0, &err), STATUS_BAD_INPUT, err,
+                        "\"low\"");
+    assert_status_error(free_of(&w, SCENE "fit: {compare: [colours]}\n", NULL, 0, &err), STATUS_BAD_INPUT, err,
+                        "expected states, colour, depth or mask");
+}
+
+// The text keeps every other byte; numbers above 0 are fitted as logarithms, vectors are not.
+static void test_text(void **state) {
+    World w = {0};
+    Error err;
+    char *text;
+    size_t length;
+    (void)state;
+    assert_status_ok(
+        free_of(&w, SCENE "fit: {free: {g.mu: {start: 0.5, high: 2}, b.velocity: , b.density: }}\n", NULL, 0, &err),
+        err);
+    static const char *const names[] = {"g.mu", "b.density", "b.velocity.x", "b.velocity.y", "b.velocity.z"};
+    assert_int_equal(w.free.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(w.free.variable[i].name, names[i]);
+        assert_true(w.free.variable[i].range.log == (i < 2));
+    }
+    assert_true(w.free.variable[0].start == 0.5 && w.free.variable[0].in_file == 0.3);
+    assert_true(w.free.variable[0].range.high == 2 && w.free.variable[1].range.high == 2e6);
+    const double x[] = {0.25, 123.456, -1, 1e-9, 3};
+    assert_status_ok(fit_free_text(&w.free, x, &text, &length, &err), err);
+    assert_int_equal(strlen(text), length);
+    assert_non_null(strstr(text, "mu: 0.25, fade: 0.02}}"));
+    assert_non_null(strstr(text, "density: 123.456, colour"));
+    assert_non_null(strstr(text, "velocity: [-1, 1.0000000000000001e-09, 3]}\n"));
+    assert_memory_equal(text, SCENE, 60);
+    free(text);
+    fit_free_close(&w.free);
+}
+
+// ---- derivatives: J'r from differences against the adjoint
+
+static void test_derivatives(void **state) {
+    static const char *const names[] = {"g.k_e",     "g.k_d",   "g.k_f",      "g.mu",
+                                        "b.density", "b.solid", "b.position", "b.velocity"};
+    const double h[] = {330, 0.4, 6, 0.2, 210, 1800, 0.25, 1.2, 0.01, 0, 0.12, 1.1, 0.1, -1};
+    World w;
+    open_world(&w, SCENE, names, 8, h);
+    const size_t P = w.free.count;
+    MinimiseVariable variable[32];
+    double x[32], differences[32] = {0}, adjoint[32] = {0}, normal[32 * 32] = {0};
+    MinimiseSums many = {.gradient = differences, .normal = normal}, one = {.gradient = adjoint};
+    FitRollout rollout;
+    Error err;
+    (void)state;
+    assert_int_equal(P, 14);
+    for (size_t i = 0; i < P; i++) variable[i] = w.free.variable[i].range, x[i] = w.free.variable[i].start;
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    rollout.variable = variable;
+    assert_status_ok(fit_rollout_sums(&rollout, x, &many, &err), err);
+    assert_status_ok(fit_rollout_sums(&rollout, x, &one, &err), err);
+    assert_true(many.cost == one.cost && one.cost > 1e-3);
+    assert_close(many.residuals, 17 * 24, 0, 0);
+    for (size_t i = 0; i < P; i++) {
+        const double size = sqrt(2 * many.cost * normal[i * P + i]); // the gradient is at most that
+        assert_true(size > 0);
+        assert_close(differences[i], adjoint[i], 1e-8 * size,
+                     1e-7); // both are of f64; differences have an error of 1e-10
+    }
+    fit_rollout_close(&rollout);
+    close_world(&w);
+}
+
+// ---- recovery
+
+static FitResult fit(World *w, FitOptions options) {
+    FitResult result;
+    Error err;
+    assert_status_ok(fit_run(&w->free, &w->data, &options, &result, &err), err);
+    return result;
+}
+
+static void test_recovery(void **state) {
+    static const char *const names[] = {"g.k_e", "g.mu", "b.density", "b.velocity"};
+    const double truth[] = {200, 0.45, 350, 0.8, 0.1, -1.2};
+    static const FitMethod methods[] = {FIT_AUTO, FIT_LBFGS};
+    (void)state;
+    for (int m = 0; m < 2; m++) {
+        World w;
+        open_world(&w, SCENE, names, 4, truth);
+        FitResult r = fit(&w, (FitOptions){.method = methods[m], .iterations = 200, .horizon = 4, .threads = 1}),
+                  same = fit(&w, (FitOptions){.method = methods[m], .iterations = 200, .horizon = 4, .threads = 2});
+        assert_true(r.converged && r.has_errors && r.first_rms > 1e-3);
+        for (size_t i = 0; i < w.free.count; i++) {
+            // L-BFGS ends where a step of 1e-9 of the largest number changes nothing
+            assert_close(r.value[i].value, truth[i], m ? 1e-5 : 1e-8, m ? 1e-5 : 1e-8);
+            assert_int_equal(r.value[i].verdict, FIT_FITTED);
+            assert_memory_equal(&r.value[i].value, &same.value[i].value, sizeof(double)); // with any number of threads
+        }
+        fit_result_free(&r);
+        fit_result_free(&same);
+        close_world(&w);
+    }
+}
+
+// Of a start from which a rollout explodes nothing is said but where; a search survives such points.
+static void test_explosion(void **state) {
+    static const char *const names[] = {"b.solid.young"};
+    const double truth[] = {4e3}, start[] = {1e9};
+    World w;
+    open_world(&w, SCENE, names, 1, truth);
+    FitResult r;
+    Error err;
+    (void)state;
+    w.free.variable[0].range.high = 1e12;
+    assert_status_error(fit_run(&w.free, &w.data, &(FitOptions){.at = start, .threads = 1}, &r, &err), STATUS_FAILED,
+                        err, "step");
+    r = fit(&w, (FitOptions){.starts = 4, .threads = 1}); // drawn up to 1e12 Pa
+    assert_close(r.value[0].value, 4e3, 0, 1e-6);
+    fit_result_free(&r);
+    close_world(&w);
+}
+
+// ---- standard errors
+
+// How many of the fits to recordings with noise have the truth within `bars` standard errors, of all numbers.
+static double covered(double bars) {
+    static const char *const names[] = {"g.k_e", "g.mu", "b.velocity"};
+    World w;
+    open_world(&w, SCENE, names, 3, NULL);
+    const size_t count = w.data.frames * 3 * w.scene.model.particles, P = w.free.count;
+    double *clean = malloc(count * sizeof *clean), inside = 0;
+    enum { DRAWS = 60 };
+    assert_non_null(clean);
+    memcpy(clean, w.data.position, count * sizeof *clean);
+    for (uint32_t draw = 0; draw < DRAWS; draw++) {
+        const RandomKey key = {4, RANDOM_TEST, draw, 0};
+        for (size_t i = 0; i < count; i++) {
+            const double u = 1 - (double)random_uniform(key, 2 * i), v = (double)random_uniform(key, 2 * i + 1);
+            w.data.position[i] = clean[i] + 2e-3 * sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+        }
+        FitResult r = fit(&w, (FitOptions){.threads = 1});
+        for (size_t i = 0; i < P; i++) {
+            assert_int_equal(r.value[i].verdict, FIT_FITTED);
+            inside += fabs(r.value[i].value - w.free.variable[i].start) < bars * r.value[i].error;
+        }
+        fit_result_free(&r);
+    }
+    free(clean);
+    close_world(&w);
+    return inside / (double)(DRAWS * P);
+}
+
+// 68.3 % of 300; errors within one fit are correlated, so the allowance is four standard deviations of 120 draws.
+// Planted: bars of half the length cover 38 %.
+static void test_coverage(void **state) {
+    (void)state;
+    assert_close(covered(1), 0.683, 0.17, 0);
+    assert_false(test_close(covered(0.5), 0.683, 0.17, 0));
+}
+
+// ---- what is not determined
+
+static void test_undetermined(void **state) {
+    // In the air friction does nothing; what touches later does not count.
+    static const char *const air[] = {"g.mu", "b.velocity.x"};
+    // Without a known force mass and all stiffnesses scale together.
+    static const char *const scale[] = {"g.k_e", "g.k_d", "g.k_f", "b.density", "b.solid.young", "b.solid.k_d"};
+    const double truth[] = {300, 0.5, 5, 200, 2e3, 1};
+    World w;
+    open_world(&w,
+               "frames: 3\n"
+               "contacts: {g: {k_e: 300, mu: 0.3}}\nplanes: [{}]\nsubsteps: 4\nobjects:\n"
+               "  b: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [1, 0, 0]}\n",
+               air, 2, (double[]){0.3, 2});
+    FitResult r = fit(&w, (FitOptions){.threads = 1});
+    char words[256];
+    (void)state;
+    assert_int_equal(r.value[0].verdict, FIT_UNDETERMINED);
+    assert_true(r.value[0].value == 0.3 && isnan(r.value[0].error));
+    assert_close(r.value[1].value, 2, 0, 1e-8);
+    fit_words(&w.free, &r, 0, words, sizeof words);
+    assert_string_equal(words, "0.3, its start: not determined");
+    fit_result_free(&r);
+    close_world(&w);
+
+    open_world(&w, SCENE, scale, 6, truth);
+    for (size_t i = 0; i < 6; i++) w.free.variable[i].start = truth[i] * (i % 2 ? 1.2 : 0.9);
+    r = fit(&w, (FitOptions){.threads = 1});
+    assert_int_equal(r.value[0].verdict, FIT_UNDETERMINED);
+    assert_int_equal(r.value[0].with[0], 62); // with all others
+    for (size_t i = 1; i < 6; i++) {
+        assert_int_equal(r.value[i].verdict, FIT_FITTED);
+        assert_close(r.value[i].value / truth[i], 0.9, 0, 1e-5); // for the k_e that it started with
+    }
+    fit_result_free(&r);
+    close_world(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),       cmocka_unit_test(test_text),
+                                       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_recovery),
+                                       cmocka_unit_test(test_explosion),   cmocka_unit_test(test_coverage),
+                                       cmocka_unit_test(test_undetermined)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
