@@ -5,6 +5,7 @@
 #include "app/output.h"
 #include "app/result.h"
 #include "app/sim_scene.h"
+#include "bench/sim_bench.h"
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
@@ -20,6 +21,15 @@ Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
 
 int sim_scene_threads(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }
 
+Status sim_scene_device(const CommandLine *line, Device **device, SimOptions *on, Error *err) {
+    *device = NULL;
+    *on = (SimOptions){0};
+    Status status = command_text(line, "device", NULL) ? command_open_device(line, device, err) : STATUS_OK;
+    if (*device) *on = sim_options_of(*device, SIM_F32);
+    on->threads = sim_scene_threads(line);
+    return status;
+}
+
 // ---- run
 
 static const Flag run_flags[] = {
@@ -28,6 +38,7 @@ static const Flag run_flags[] = {
      .help = "rollout file to write",
      .letter = 'o',
      .writes = "vpd-rollout vpd-particles"},
+    FLAG_SIM_DEVICE,
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -48,13 +59,16 @@ static Status tell_run(const CommandLine *line, const char *out, const SimScene 
 static Status run_run(const CommandLine *line, Error *err) {
     SimScene scene = {0};
     RolloutFile rollout = {0};
+    Device *device = NULL;
+    SimOptions on;
     const char *out;
     Error later;
     Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
+    if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
     if (status == STATUS_OK) {
-        status = record_run(&scene, sim_scene_threads(line), &rollout, err);
+        status = record_run(&scene, &on, &rollout, err);
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);
         else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
@@ -64,6 +78,7 @@ static Status run_run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = tell_run(line, out, &scene, &rollout, err);
     rollout_file_free(&rollout);
     scene_free(&scene);
+    device_close(device);
     return status;
 }
 
@@ -82,7 +97,7 @@ const Command command_sim_run = {
 
 // ---- gradcheck
 
-static const Flag check_flags[] = {FLAG_JSON, {0}};
+static const Flag check_flags[] = {FLAG_SIM_DEVICE, FLAG_JSON, {0}};
 
 static json_t *check_json(const Gradcheck *check) {
     json_t *rows = json_array();
@@ -117,9 +132,12 @@ static void print_check(const Gradcheck *check) {
 static Status run_gradcheck(const CommandLine *line, Error *err) {
     SimScene scene = {0};
     Gradcheck check;
+    Device *device = NULL;
+    SimOptions on;
     size_t wrong = 0;
     Status status = sim_scene_read(line, &scene, err);
-    if (status == STATUS_OK) status = gradcheck_run(&scene, sim_scene_threads(line), &check, err);
+    if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
+    if (status == STATUS_OK) status = gradcheck_run(&scene, &on, &check, err);
     if (status == STATUS_OK) {
         if (check.growth > GRADCHECK_GROWTH)
             log_warning(&line->log,
@@ -134,6 +152,7 @@ static Status run_gradcheck(const CommandLine *line, Error *err) {
         status = error_set(err, STATUS_FAILED, "%s: %zu of %zu gradients differ from the differences by more than %g",
                            scene.path, wrong, check.rows, check.limit);
     scene_free(&scene);
+    device_close(device);
     return status;
 }
 

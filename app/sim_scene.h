@@ -5,9 +5,15 @@
 
 #include "app/command.h"
 #include "lab/scene.h"
+#include "nn/device.h"
 
 // Reads the scene of the first argument, and warns about a time step above the stable bound.
 Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err);
+
+#define FLAG_SIM_DEVICE                                                                                                \
+    { .name = "device", .value = "DEVICE", .help = "cpu, cpu:ISA, cuda, cuda:NUMBER or auto (default cpu)" }
+// Where --device says to simulate; close *device (which may be NULL) afterwards.
+Status sim_scene_device(const CommandLine *line, Device **device, SimOptions *on, Error *err);
 // 0 without --threads: as many as pay.
 int sim_scene_threads(const CommandLine *line);
 

@@ -2,40 +2,62 @@
 #include "bench/sim_bench.h"
 
 #include "bench/sim_scenes.h"
+#include "gnn/backend.h"
 
 #include <stdlib.h>
 
 typedef enum Kind { BEAM, GROUND, NET, CLOTH } Kind;
 
-// Five tets a cell. A net or cloth has cells[0] particles a side. Threads 0: the simulator chooses.
+// Five tets a cell. A net or cloth has cells[0] particles a side. Threads 0: the simulator chooses. Scenes 0: one.
 static const struct {
     const char *name;
     Kind kind;
     size_t cells[3];
     SimPrecision precision;
     int threads;
+    size_t scenes;
 } benches[SIM_BENCHES] = {
-    {"beam", BEAM, {8, 5, 5}, SIM_F32, 1},
-    {"beam", BEAM, {20, 10, 10}, SIM_F32, 1},
-    {"beam", BEAM, {20, 10, 10}, SIM_F64, 1},
-    {"beam", BEAM, {20, 10, 10}, SIM_F32, 0},
-    {"beam on ground", GROUND, {20, 10, 10}, SIM_F32, 1},
-    {"beam", BEAM, {50, 20, 20}, SIM_F32, 1},
-    {"beam", BEAM, {50, 20, 20}, SIM_F32, 0},
-    {"net of springs", NET, {71}, SIM_F32, 1},
-    {"cloth", CLOTH, {33}, SIM_F32, 1},
-    {"cloth", CLOTH, {33}, SIM_F64, 1},
+    {"beam", BEAM, {8, 5, 5}, SIM_F32, 1, 0},
+    {"beam", BEAM, {20, 10, 10}, SIM_F32, 1, 0},
+    {"beam", BEAM, {20, 10, 10}, SIM_F64, 1, 0},
+    {"beam", BEAM, {20, 10, 10}, SIM_F32, 0, 0},
+    {"beam on ground", GROUND, {20, 10, 10}, SIM_F32, 1, 0},
+    {"beam", BEAM, {50, 20, 20}, SIM_F32, 1, 0},
+    {"beam", BEAM, {50, 20, 20}, SIM_F32, 0, 0},
+    {"net of springs", NET, {71}, SIM_F32, 1, 0},
+    {"cloth", CLOTH, {33}, SIM_F32, 1, 0},
+    {"cloth", CLOTH, {33}, SIM_F64, 1, 0},
+    {"batch of beams", BEAM, {8, 5, 5}, SIM_F32, 1, 64},
+    {"batch of beams", BEAM, {8, 5, 5}, SIM_F32, 1, 1024},
 };
 
 enum { STEPS = 64 };
 
-static Status make_scene(int number, SimScene *scene, Error *err) {
+SimOptions sim_options_of(Device *device, SimPrecision precision) {
+    if (device->sim) return (SimOptions){.precision = precision, .device = device};
+    return (SimOptions){.precision = precision, .threads = device->threads, .isa = device->gnn->name};
+}
+
+bool sim_bench_is_of(const Device *device, int number) {
+    return device->sim ? benches[number].threads == 1 : benches[number].scenes == 0;
+}
+
+static Status make_one(int number, SimScene *scene, Error *err) {
     const size_t *cells = benches[number].cells;
     switch (benches[number].kind) {
     case NET: return sim_scene_net(scene, cells[0], err);
     case CLOTH: return sim_scene_cloth(scene, cells[0], err);
     default: return sim_scene_beam(scene, cells, benches[number].kind == GROUND, err);
     }
+}
+
+static Status make_scene(int number, SimScene *scene, Error *err) {
+    SimScene one = {0};
+    if (!benches[number].scenes) return make_one(number, scene, err);
+    Status status = make_one(number, &one, err);
+    if (status == STATUS_OK) status = sim_scene_repeat(&one, benches[number].scenes, scene, err);
+    sim_scene_free(&one);
+    return status;
 }
 
 typedef struct Bench {
@@ -48,7 +70,7 @@ typedef struct Bench {
 } Bench;
 
 static Status allocate(Bench *b, Error *err) {
-    const size_t row = 3 * b->scene.model.particles;
+    const size_t row = 3 * b->scene.model.scenes * b->scene.model.particles;
     bool ok = true;
     for (SimValue v = 0; v < SIM_VALUES; v++) {
         if (v == SIM_FORCE || v == SIM_ACTIVATION) continue;
@@ -82,7 +104,8 @@ static Status time_once(void *context, BenchTime *times, Error *err) {
 }
 
 Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Error *err) {
-    const SimOptions options = {.precision = benches[number].precision, .threads = benches[number].threads};
+    SimOptions options = sim_options_of(device, benches[number].precision);
+    options.threads = benches[number].threads;
     BenchTime times[2] = {{0}};
     Bench b = {.device = device};
     Status status = make_scene(number, &b.scene, err);
@@ -94,6 +117,7 @@ Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Err
         *out = (SimBench){.name = benches[number].name,
                           .precision = options.precision,
                           .threads = sim_threads(b.sim),
+                          .scenes = model->scenes,
                           .particles = model->particles,
                           .springs = model->springs,
                           .tets = model->tets,

@@ -6,20 +6,24 @@
 #include "bench/time.h"
 #include "sim/sim.h"
 
+// A simulation on the device; on the CPU with its instruction set and number of threads.
+SimOptions sim_options_of(Device *device, SimPrecision precision);
+
 typedef struct SimBench {
     const char *name;
     SimPrecision precision;
-    int threads; // the simulator's own choice where the bench does not say
-    size_t particles, springs, tets, hinges;
-    size_t steps;            // of one measurement
+    int threads; // the simulator's own choice where the bench does not say; of the host
+    size_t scenes, particles, springs, tets, hinges; // of one scene
+    size_t steps;                                    // of one measurement
     BenchTime forward, both; // medians: a rollout; a rollout that keeps states, and its gradient
     size_t peak_bytes;       // of the second
     const char *isa;
 } SimBench;
 
-enum { SIM_BENCHES = 10 };
+enum { SIM_BENCHES = 12 };
 
-// Number 0 .. SIM_BENCHES - 1.
+// Whether bench 0 .. SIM_BENCHES - 1 is one of the device: a GPU has no threads to compare, but batches of scenes.
+bool sim_bench_is_of(const Device *device, int number);
 Status sim_bench(Device *device, int number, int repetitions, SimBench *out, Error *err);
 
 #endif

@@ -27,6 +27,25 @@ Status sim_scene_allocate(SimScene *s, const SimModel *counts, Error *err) {
               : error_set(err, STATUS_FAILED, "out of memory for a scene of %zu particles", counts->particles);
 }
 
+Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error *err) {
+    SimModel counts = one->model;
+    counts.scenes = scenes;
+    Status status = sim_scene_allocate(out, &counts, err);
+    if (status != STATUS_OK) return status;
+    memcpy(out->spring, one->spring, 2 * counts.springs * sizeof *out->spring);
+    memcpy(out->tet, one->tet, 4 * counts.tets * sizeof *out->tet);
+    memcpy(out->hinge, one->hinge, 4 * counts.hinges * sizeof *out->hinge);
+    memcpy(out->fixed, one->fixed, counts.particles);
+    memcpy(out->plane, one->plane, counts.planes * sizeof *out->plane);
+    memcpy(out->contact, one->contact, counts.materials * sizeof *out->contact);
+    for (SimValue v = 0; v < SIM_VALUES; v++) {
+        const size_t each = sim_value_count(&one->model, 0, v);
+        for (size_t b = 0; b < scenes && each; b++)
+            memcpy(out->values.of[v] + b * each, one->values.of[v], each * sizeof(double));
+    }
+    return status;
+}
+
 void sim_scene_free(SimScene *scene) { arena_free(&scene->memory); }
 
 static void fill(SimScene *s, SimValue value, double x) {

@@ -20,6 +20,9 @@ typedef struct SimScene {
 Status sim_scene_allocate(SimScene *scene, const SimModel *counts, Error *err);
 void sim_scene_free(SimScene *scene);
 
+// `scenes` copies of a model of one scene.
+Status sim_scene_repeat(const SimScene *one, size_t scenes, SimScene *out, Error *err);
+
 // A bar of cells[0] x cells[1] x cells[2] cubes of 0.1 m, five tets each, 1000 kg/m3, one end fixed, y up; mu = lambda
 // = 5e4 Pa, k_d 10 Pa s. With `ground` it is free and lies 1 mm deep in a plane of friction.
 Status sim_scene_beam(SimScene *scene, const size_t cells[3], bool ground, Error *err);

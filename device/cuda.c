@@ -15,7 +15,8 @@
 static Status check_module(const CudaModule *module, const char *path, Error *err) {
     if (module->size != sizeof *module || module->device_size != sizeof(Device) ||
         module->nn_size != sizeof(NnBackend) || module->motion_size != sizeof(MotionBackend) ||
-        module->gnn_size != sizeof(GnnBackend) || module->renderer_size != sizeof(RendererBackend))
+        module->gnn_size != sizeof(GnnBackend) || module->renderer_size != sizeof(RendererBackend) ||
+        module->sim_size != CUDA_MODULE_SIM_SIZE)
         return error_set(err, STATUS_FAILED,
                          "%s: expected structs as in this program, found other sizes; build both together", path);
     if (strcmp(module->version, version_number()) != 0 || strcmp(module->commit, version_commit()) != 0)
@@ -43,6 +44,7 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
     device->motion = module->motion;
     device->gnn = module->gnn;
     device->renderer = module->renderer;
+    device->sim = module->sim;
     status = module->open(device, index, err);
     if (status == STATUS_OK) {
         *out = device;

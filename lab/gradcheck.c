@@ -150,8 +150,8 @@ static Status no_memory(const SimScene *scene, Error *err) {
 }
 
 // The scene's values; controls of 0 where it has none.
-static Status begin(Work *work, const SimScene *scene, int threads, Error *err) {
-    SimOptions options = scene_options(scene);
+static Status begin(Work *work, const SimScene *scene, const SimOptions *on, Error *err) {
+    SimOptions options = scene_options_on(scene, on);
     *work = (Work){.scene = scene, .values = scene->values, .run = scene_run(scene), .row = 3 * scene->model.particles};
     size_t frames = sim_frames(&work->run), controls, largest = 1;
     work->run.control_every = work->run.every;
@@ -169,7 +169,6 @@ static Status begin(Work *work, const SimScene *scene, int threads, Error *err) 
     for (size_t i = 0; i < 2 * frames * work->row; i++)
         work->weight[i % 2][i / 2] = number(work, (uint32_t)(i % 2), i / 2) / sqrt((double)(frames * work->row));
     options.precision = SIM_F64;
-    options.threads = threads;
     return sim_open(&scene->model, &options, &work->exact, err);
 }
 
@@ -184,14 +183,13 @@ static void end(Work *work) {
 }
 
 // The gradient of every value, by a simulation of its own.
-static Status find_gradient(Work *work, SimPrecision precision, int threads, const SimValues *gradient, double *growth,
-                            Error *err) {
-    SimOptions options = scene_options(work->scene);
+static Status find_gradient(Work *work, SimPrecision precision, const SimOptions *on, const SimValues *gradient,
+                            double *growth, Error *err) {
+    SimOptions options = scene_options_on(work->scene, on);
     SimRun run = make_run(work, &work->values);
     const SimLoss loss = {work->weight[0], work->weight[1]};
     Sim *sim = NULL;
     options.precision = precision;
-    options.threads = threads;
     run.gradient = true;
     Status status = sim_open(&work->scene->model, &options, &sim, err);
     if (status == STATUS_OK) status = sim_set(sim, &work->values, err);
@@ -216,17 +214,17 @@ static Status check_all(Work *work, const SimValues *gradient, Gradcheck *out, E
     return status;
 }
 
-Status gradcheck_run(const SimScene *scene, int threads, Gradcheck *out, Error *err) {
+Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out, Error *err) {
     SimValues gradient = {{NULL}};
     Work work;
     *out = (Gradcheck){.precision = scene->has_precision ? scene->precision : SIM_F64};
     out->limit = out->precision == SIM_F64 ? 1e-6 : 1e-3;
-    Status status = begin(&work, scene, threads, err);
+    Status status = begin(&work, scene, on, err);
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t count = sim_value_count(&scene->model, sim_controls(&work.run), v);
         if (count && !(gradient.of[v] = calloc(count, sizeof(double)))) status = no_memory(scene, err);
     }
-    if (status == STATUS_OK) status = find_gradient(&work, out->precision, threads, &gradient, &out->growth, err);
+    if (status == STATUS_OK) status = find_gradient(&work, out->precision, on, &gradient, &out->growth, err);
     if (status == STATUS_OK) status = check_all(&work, &gradient, out, err);
     for (int v = 0; v < SIM_VALUES; v++) free(gradient.of[v]);
     end(&work);

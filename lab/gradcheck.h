@@ -33,8 +33,8 @@ typedef struct Gradcheck {
 
 #define GRADCHECK_GROWTH 1e6 // above it, a right gradient is useless
 
-// The adjoint in the scene's precision when its file names one, else in f64.
-Status gradcheck_run(const SimScene *scene, int threads, Gradcheck *out, Error *err);
+// The adjoint in the scene's precision when its file names one, else in f64. `on`: as for record_run (lab/record.h).
+Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out, Error *err);
 
 // Fills in error and good.
 void gradcheck_judge(GradcheckRow *row, double limit);

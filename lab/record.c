@@ -105,12 +105,11 @@ static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) 
     return STATUS_OK;
 }
 
-Status record_run(SimScene *scene, int threads, RolloutFile *out, Error *err) {
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error *err) {
     Record record = {scene, out, {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY}};
-    SimOptions options = scene_options(scene);
+    const SimOptions options = scene_options_on(scene, on);
     SimRun run = scene_run(scene);
     Sim *sim = NULL;
-    options.threads = threads;
     run.keep = keep;
     run.context = &record;
     Status status = prepare(scene, out, err);

@@ -6,9 +6,10 @@
 #include "files/rollout_file.h"
 #include "lab/scene.h"
 
-// *out gets all frames. After an error of the rollout it holds those before it (out->steps may be 0), for the caller to
-// write; it is empty when none was kept. Scenes with y up are turned to z up, as in every rollout file.
-// Cameras that stand around the scene are turned to the motion (scene_aim).
-Status record_run(SimScene *scene, int threads, RolloutFile *out, Error *err);
+// `on`: its threads, isa and device hold (sim/sim.h); the rest comes from the scene. *out gets all frames. After an
+// error of the rollout it holds those before it (out->steps may be 0), for the caller to write; it is empty when none
+// was kept. Scenes with y up are turned to z up, as in every rollout file. Cameras that stand around the scene are
+// turned to the motion (scene_aim).
+Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error *err);
 
 #endif

@@ -356,3 +356,11 @@ SimRun scene_run(const SimScene *scene) {
 SimOptions scene_options(const SimScene *scene) {
     return (SimOptions){.precision = scene->precision, .memory_mib = scene->memory_mib};
 }
+
+SimOptions scene_options_on(const SimScene *scene, const SimOptions *on) {
+    SimOptions options = scene_options(scene);
+    options.threads = on->threads;
+    options.isa = on->isa;
+    options.device = on->device;
+    return options;
+}

@@ -81,5 +81,6 @@ void scene_aim(SimScene *scene, const double box[6]);
 // The rollout that the scene describes, without keep.
 SimRun scene_run(const SimScene *scene);
 SimOptions scene_options(const SimScene *scene);
+SimOptions scene_options_on(const SimScene *scene, const SimOptions *on); // with the threads, isa and device of `on`
 
 #endif

@@ -19,6 +19,7 @@ struct NnBackend;
 struct MotionBackend;
 struct GnnBackend;
 struct RendererBackend;
+struct SimDeviceBackend;
 struct Tape;
 struct TapePart;
 
@@ -44,6 +45,7 @@ typedef struct Device {
     const struct MotionBackend *motion;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
+    const struct SimDeviceBackend *sim; // NULL on the CPU, where the simulator has tables of its own
     ArenaSource source;  // the device's memory
     Arena scratch;       // temporaries of one op: mark, use, release
     int threads;         // of parallel loops on the CPU

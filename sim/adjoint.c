@@ -3,7 +3,9 @@
 #include "base/check.h"
 #include "sim/advance.h"
 #include "sim/controls.h"
+#include "sim/on_device.h"
 #include "sim/pack.h"
+#include "sim/states.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,17 +22,8 @@ typedef struct Reverse {
 static const void *frame_loss(SimTeam *team, const Reverse *r, int thread, size_t n) {
     const Sim *sim = team->sim;
     if (n % team->run->every || (!r->loss->position && !r->loss->velocity)) return NULL;
-    const size_t row = 3 * sim->topology.vertices * (n / team->run->every), lanes = sim->topology.lanes;
-    const size_t first = sim->blocks[thread][0] * lanes, last = sim->blocks[thread][1] * lanes;
-    for (size_t i = 0; i < sim->topology.vertices; i++) {
-        const size_t vertex = (size_t)sim->topology.vertex_of[i];
-        if (vertex < first || vertex >= last) continue;
-        for (size_t c = 0; c < 3; c++) {
-            const size_t at = vertex * SIM_RECORD + c;
-            sim_put(sim, r->kept, at, r->loss->position ? r->loss->position[row + 3 * i + c] : 0);
-            sim_put(sim, r->kept, at + SIM_QUAD, r->loss->velocity ? r->loss->velocity[row + 3 * i + c] : 0);
-        }
-    }
+    const size_t lanes = sim->topology.lanes, *blocks = sim->blocks[thread];
+    sim_pack_loss(sim, r->loss, n / team->run->every, blocks[0] * lanes, blocks[1] * lanes, r->kept);
     return r->kept;
 }
 
@@ -116,29 +109,21 @@ static Status allocate_back(Sim *sim, const SimRun *run, Reverse *r, Error *err)
 
 // ---- results
 
-static double growth_of(const Sim *sim, const SimRun *run, const Reverse *r) {
-    const size_t count = sim_frames(run) * 3 * sim->topology.vertices;
-    double loss = 0, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (r->loss->position) loss = fmax(loss, fabs(r->loss->position[i]));
-        if (r->loss->velocity) loss = fmax(loss, fabs(r->loss->velocity[i]));
-    }
-    for (int i = 0; i < sim->threads; i++) most = fmax(most, r->growth[i]);
-    return loss > 0 ? most / loss : 0;
-}
-
 static void write_results(const Sim *sim, const SimRun *run, const Reverse *r, double *growth) {
     const SimValues *gradient = r->gradient;
     sim_unpack_records(sim, sim->back.adjoint, gradient->of[SIM_POSITION], gradient->of[SIM_VELOCITY]);
     sim_unpack_parameters(sim, gradient);
     if (gradient->of[SIM_ACTIVATION] && run->control_every && gradient->of[SIM_TET_ACT])
         memcpy(gradient->of[SIM_TET_ACT], r->act, sim->topology.elements[SIM_KIND_TET] * sizeof(double));
-    if (growth) *growth = growth_of(sim, run, r);
+    double most = 0;
+    for (int i = 0; i < sim->threads; i++) most = fmax(most, r->growth[i]);
+    if (growth) *growth = sim_growth(sim, run, r->loss, most);
 }
 
 Status sim_adjoint(Sim *sim, const SimRun *run, const SimLoss *loss, const SimValues *gradient, double *growth,
                    Error *err) {
     CHECK_EQ(sim->states.steps, run->steps); // sim_rollout of this run comes first
+    if (sim->on_device) return sim_device_adjoint(sim, run, loss, gradient, growth, err);
     const ArenaMark mark = arena_mark(&sim->run_memory);
     Reverse r = {.loss = loss, .gradient = gradient};
     SimTeam team = {.sim = sim, .run = run, .err = err};

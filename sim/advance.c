@@ -5,6 +5,7 @@
 #include "sim/controls.h"
 #include "sim/pack.h"
 #include "sim/share.h"
+#include "sim/states.h"
 
 #include <omp.h>
 
@@ -20,21 +21,13 @@ static void hand_out_frame(SimTeam *team, size_t n) {
     team->status = run->keep(run->context, n / run->every, team->position, team->velocity, team->err);
 }
 
-static SimStep step_of(const Sim *sim, const SimRun *run, size_t n) {
-    const SimStates *s = &sim->states;
-    return (SimStep){.state = sim_state(s, n),
-                     .next = sim_state(s, n + 1),
-                     .slots = sim->slots,
-                     .total = run->gradient ? s->totals + n % s->segment * s->total_bytes : NULL};
-}
-
 void sim_advance(SimTeam *team, int thread, size_t first, size_t last) {
     Sim *sim = team->sim;
     const SimRun *run = team->run;
     const size_t *chunks = sim->chunks[thread], *blocks = sim->blocks[thread];
     if (thread == 0 && first == 0) hand_out_frame(team, 0);
     for (size_t n = first; n < last; n++) {
-        const SimStep step = step_of(sim, run, n);
+        const SimStep step = sim_step_of(&sim->states, sim->slots, n);
         if ((run->force || run->activation) && (n == first || n % run->control_every == 0))
             sim_pack_controls(sim, run, n / run->control_every, thread);
         sim->backend->forces(&sim->packed, &step, chunks[0], chunks[1]);

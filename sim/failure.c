@@ -44,12 +44,11 @@ static void look(const Sim *sim, const char *before, SimKind kind, size_t scene,
     }
 }
 
-Status sim_failure(const Sim *sim, size_t step, Error *err) {
+Status sim_failure(const Sim *sim, const char *before, const char *after, size_t step, Error *err) {
     static const char *const names[SIM_KINDS] = {"spring", "tet", "hinge"};
-    const size_t bad = first_bad(sim, sim_state(&sim->states, step)), N = sim->model.particles;
+    const size_t bad = first_bad(sim, after), N = sim->model.particles;
     Worst worst = {.speed = -1};
-    for (int k = 0; k < SIM_KINDS; k++)
-        look(sim, sim_state(&sim->states, step - 1), (SimKind)k, bad / N, bad % N, &worst);
+    for (int k = 0; k < SIM_KINDS; k++) look(sim, before, (SimKind)k, bad / N, bad % N, &worst);
     char element[64] = "";
     if (worst.speed >= 0) snprintf(element, sizeof element, " (%s %zu)", names[worst.kind], worst.element);
     return error_set(err, STATUS_FAILED,

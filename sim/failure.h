@@ -5,7 +5,8 @@
 
 #include "sim/solver.h"
 
-// Step `step` made it. STATUS_FAILED, with the particle and the element at it whose particles were fastest before.
-Status sim_failure(const Sim *sim, size_t step, Error *err);
+// Step `step` made it, from records `before` to `after`. STATUS_FAILED, with the particle and the element at it whose
+// particles were fastest before.
+Status sim_failure(const Sim *sim, const char *before, const char *after, size_t step, Error *err);
 
 #endif

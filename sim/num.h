@@ -6,11 +6,7 @@
 
 #include "nn/element.h"
 
-#ifdef __CUDACC__
-#define SIM_ELEMENT ELEMENT
-#else
 #define SIM_ELEMENT ELEMENT __attribute__((always_inline)) // with inlining, arrays of three stay in registers
-#endif
 
 #ifdef SIM_LANES
 

@@ -25,27 +25,27 @@ enum { FIELDS = sizeof fields / sizeof *fields, CONTACT_VALUES = 4 }; // SIM_CON
 
 static size_t vector_bytes(const Sim *sim) { return sim->topology.lanes * (size_t)sim->backend->real_bytes; }
 
-static size_t element_bytes(const Sim *sim, int kind) {
+size_t sim_element_bytes(const Sim *sim, int kind) {
     return sim->topology.blocks[kind] * element_fields[kind] * vector_bytes(sim);
 }
 
-static size_t vertex_bytes(const Sim *sim) { return sim->topology.vertex_blocks * VERTEX_FIELDS * vector_bytes(sim); }
+size_t sim_vertex_bytes(const Sim *sim) { return sim->topology.vertex_blocks * VERTEX_FIELDS * vector_bytes(sim); }
 
-static size_t contact_bytes(const Sim *sim) {
+size_t sim_contact_bytes(const Sim *sim) {
     return sim->topology.vertex_blocks * sim->model.planes * CONTACT_FIELDS * vector_bytes(sim);
 }
 
 void sim_pack_clear(const Sim *sim, void *const element[SIM_KINDS], void *vertex, void *contact) {
-    for (int k = 0; k < SIM_KINDS; k++) memset(element[k], 0, element_bytes(sim, k));
-    memset(vertex, 0, vertex_bytes(sim));
-    memset(contact, 0, contact_bytes(sim));
+    for (int k = 0; k < SIM_KINDS; k++) memset(element[k], 0, sim_element_bytes(sim, k));
+    memset(vertex, 0, sim_vertex_bytes(sim));
+    memset(contact, 0, sim_contact_bytes(sim));
 }
 
 Status sim_pack_allocate(Sim *sim, void *element[SIM_KINDS], void **vertex, void **contact, Error *err) {
     bool ok = true;
-    for (int k = 0; k < SIM_KINDS; k++) ok &= !!(element[k] = arena_alloc(&sim->memory, element_bytes(sim, k)));
-    *vertex = arena_alloc(&sim->memory, vertex_bytes(sim));
-    *contact = arena_alloc(&sim->memory, contact_bytes(sim));
+    for (int k = 0; k < SIM_KINDS; k++) ok &= !!(element[k] = arena_alloc(&sim->memory, sim_element_bytes(sim, k)));
+    *vertex = arena_alloc(&sim->memory, sim_vertex_bytes(sim));
+    *contact = arena_alloc(&sim->memory, sim_contact_bytes(sim));
     if (!ok || !*vertex || !*contact) {
         *vertex = NULL;
         return error_set(err, STATUS_FAILED, "out of memory for the parameters of %zu particles",

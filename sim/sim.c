@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/threads.h"
 #include "sim/check.h"
+#include "sim/on_device.h"
 #include "sim/pack.h"
 #include "sim/share.h"
 
@@ -51,7 +52,8 @@ Status sim_open(const SimModel *model, const SimOptions *options, Sim **out, Err
     Status status = sim_check_model(model, err);
     if (status != STATUS_OK) return status;
     const char *isa = options->isa ? options->isa : getenv("VPD_ISA");
-    const SimBackend *backend = sim_backend_find(isa, options->precision == SIM_F64);
+    const bool on_device = options->device && options->device->sim;
+    const SimBackend *backend = sim_backend_find(on_device ? NULL : isa, options->precision == SIM_F64);
     if (!backend)
         return error_set(err, STATUS_BAD_INPUT,
                          "%s: not compiled in, or this processor does not run it; use avx512, avx2 or base", isa);
@@ -62,7 +64,7 @@ Status sim_open(const SimModel *model, const SimOptions *options, Sim **out, Err
     sim->options = *options;
     sim->backend = backend;
     sim->threads = options->threads > 0 ? options->threads : threads_that_pay(model);
-    if (!copy_model(sim, model)) {
+    if (!copy_model(sim, model) || (on_device && !sim_device_open(sim, options->device))) {
         sim_close(sim);
         return error_set(err, STATUS_FAILED, "out of memory for a simulation of %zu particles", model->particles);
     }
@@ -72,6 +74,7 @@ Status sim_open(const SimModel *model, const SimOptions *options, Sim **out, Err
 
 void sim_close(Sim *sim) {
     if (!sim) return;
+    sim_device_close(sim);
     sim_topology_free(&sim->topology);
     arena_free(&sim->memory);
     arena_free(&sim->run_memory);
@@ -92,7 +95,8 @@ static Status first_set(Sim *sim, Error *err) {
     if (status != STATUS_OK) return status;
     sim->chunks = arena_array(&sim->memory, (size_t)sim->threads, sizeof *sim->chunks);
     sim->blocks = arena_array(&sim->memory, (size_t)sim->threads, sizeof *sim->blocks);
-    sim->slots = arena_alloc(&sim->memory, (t->slots + 1) * SIM_QUAD * (size_t)sim->backend->real_bytes);
+    sim->slots =
+        arena_alloc(&sim->memory, sim->on_device ? 0 : (t->slots + 1) * SIM_QUAD * (size_t)sim->backend->real_bytes);
     if (!sim->chunks || !sim->blocks || !sim->slots)
         return error_set(err, STATUS_FAILED, "out of memory for a simulation of %zu particles", particles);
     sim_share_work(sim, sim->threads);
@@ -130,6 +134,7 @@ Status sim_set(Sim *sim, const SimValues *values, Error *err) {
     if (status == STATUS_OK) status = copy_values(sim, values, err);
     if (status == STATUS_OK && !sim->packed.chunk) status = first_set(sim, err);
     if (status == STATUS_OK) status = sim_pack_parameters(sim, values, err);
+    if (status == STATUS_OK && sim->on_device) status = sim_device_set(sim, err);
     sim->states.steps = 0; // a rollout with other values has no gradient now
     if (sim->memory.used > sim->peak) sim->peak = sim->memory.used;
     return status;

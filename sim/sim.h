@@ -12,7 +12,8 @@
 //
 // SI units. All arrays at this border are double and belong to the caller; inside, the solver works in
 // options.precision. B scenes of one topology step together: index 0 is the scene. So (B,N,3) means scene, particle,
-// axis. Results have the same bits with any number of threads, and with any memory budget.
+// axis. Results have the same bits with any number of threads, and with any memory budget. On a GPU a rollout waits for
+// the device only where it hands out frames and at its end.
 #ifndef VPD_SIM_SIM_H
 #define VPD_SIM_SIM_H
 
@@ -59,9 +60,10 @@ typedef struct SimModel {
 
 typedef struct SimOptions {
     SimPrecision precision;
-    int threads;       // 0: as many as pay, at most threads_available()
-    double memory_mib; // for states that the gradient keeps; 0: 256
-    const char *isa;   // avx512, avx2 or base; NULL: VPD_ISA, or the best of this processor
+    int threads;           // 0: as many as pay, at most threads_available()
+    double memory_mib;     // for states that the gradient keeps; 0: 256
+    const char *isa;       // avx512, avx2 or base; NULL: VPD_ISA, or the best of this processor
+    struct Device *device; // a GPU (nn/device.h), which stays open until sim_close; NULL or a CPU: threads and isa hold
 } SimOptions;
 
 typedef struct Sim Sim;

@@ -15,10 +15,13 @@ typedef struct SimStates {
     char *start, *trajectory, *totals;
 } SimStates;
 
+struct SimOnDevice;
+
 struct Sim {
     SimModel model; // its arrays are the simulator's own
     SimOptions options;
     const SimBackend *backend;
+    struct SimOnDevice *on_device; // sim/on_device.h; NULL: this process' own threads work
     int threads;
     Arena memory, run_memory; // kept from the first sim_set on; of a rollout
     SimTopology topology;

@@ -21,6 +21,7 @@ static const NnBackend fake_nn = {.close = fake_close};
 static const MotionBackend fake_motion;
 static const GnnBackend fake_gnn;
 static const RendererBackend fake_renderer;
+static const SimDeviceBackend fake_sim;
 
 static Status open_one_gpu(Device *device, int index, Error *err) {
     if (index > 0) return error_set(err, STATUS_BAD_INPUT, "there is no such GPU");
@@ -33,11 +34,21 @@ static CudaModule *right_table(void) {
     void *library = dlopen(fake_path(), RTLD_NOW);
     CudaModule *module = library ? dlsym(library, CUDA_MODULE_SYMBOL) : NULL;
     assert_non_null(module);
-    *module = (CudaModule){sizeof *module,        sizeof(Device),     sizeof(NnBackend),
-                           sizeof(MotionBackend), sizeof(GnnBackend), sizeof(RendererBackend),
-                           version_number(),      version_commit(),   &fake_nn,
-                           &fake_motion,          &fake_gnn,          &fake_renderer,
-                           open_one_gpu};
+    *module = (CudaModule){.size = sizeof *module,
+                           .device_size = sizeof(Device),
+                           .nn_size = sizeof(NnBackend),
+                           .motion_size = sizeof(MotionBackend),
+                           .gnn_size = sizeof(GnnBackend),
+                           .renderer_size = sizeof(RendererBackend),
+                           .sim_size = CUDA_MODULE_SIM_SIZE,
+                           .version = version_number(),
+                           .commit = version_commit(),
+                           .nn = &fake_nn,
+                           .motion = &fake_motion,
+                           .gnn = &fake_gnn,
+                           .renderer = &fake_renderer,
+                           .sim = &fake_sim,
+                           .open = open_one_gpu};
     return module;
 }
 
@@ -65,6 +76,8 @@ static void each_fault_has_a_sentence(void **state) {
     right_table()->size++;
     must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
     right_table()->gnn_size--;
+    must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
+    right_table()->sim_size--;
     must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
     right_table()->commit = "0123456789ab";
     must_fail(fake_path(), 0, STATUS_FAILED, "expected the module of version");

@@ -25,7 +25,7 @@ static void check(const char *text) {
     SimScene scene = parse(text);
     Gradcheck out;
     Error err;
-    assert_status_ok(gradcheck_run(&scene, 1, &out, &err), err);
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
     assert_int_equal(out.rows, SIM_VALUES);
     for (size_t i = 0; i < out.rows; i++)
         if (!out.row[i].good || out.row[i].adjoint == 0)
@@ -68,7 +68,7 @@ static void test_record(void **state) {
     RolloutFile file;
     Error err;
     (void)state;
-    assert_status_ok(record_run(&scene, 1, &file, &err), err);
+    assert_status_ok(record_run(&scene, &(SimOptions){.threads = 1}, &file, &err), err);
     assert_int_equal(file.steps, 10);
     const float *x = file.positions + 9 * 3;
     assert_close(x[0], 1.5, 0, 1e-6);
@@ -87,7 +87,7 @@ static void test_explodes(void **state) {
     RolloutFile file;
     Error err;
     (void)state;
-    assert_status_error(record_run(&scene, 1, &file, &err), STATUS_FAILED, err, "spring 0");
+    assert_status_error(record_run(&scene, &(SimOptions){.threads = 1}, &file, &err), STATUS_FAILED, err, "spring 0");
     assert_true(file.set_count == 1 && file.steps > 0 && file.steps < 9);
     for (size_t i = 0; i < 6 * file.steps; i++) assert_true(isfinite(file.positions[i]));
     rollout_file_free(&file);

@@ -15,11 +15,13 @@ const CudaModule vpd_cuda_module = {
     .motion_size = sizeof(MotionBackend),
     .gnn_size = sizeof(GnnBackend),
     .renderer_size = sizeof(RendererBackend),
+    .sim_size = CUDA_MODULE_SIM_SIZE,
     .version = version_number(),
     .commit = version_commit(),
     .nn = &nn_backend_cuda,
     .motion = &motion_backend_cuda,
     .gnn = &gnn_backend_cuda,
     .renderer = &renderer_backend_cuda,
+    .sim = &sim_backend_cuda,
     .open = cuda_device_open,
 };

@@ -7,10 +7,12 @@
 #include "motion/backend.h"
 #include "nn/backend.h"
 #include "renderer/backend.h"
+#include "sim/device_backend.h"
 
 extern const NnBackend nn_backend_cuda;
 extern const MotionBackend motion_backend_cuda;
 extern const GnnBackend gnn_backend_cuda;
 extern const RendererBackend renderer_backend_cuda;
+extern const SimDeviceBackend sim_backend_cuda;
 
 #endif

@@ -11,10 +11,12 @@ expect 0 "everything passed" "" env -i PATH="$PATH" VPD_BENCH=bodies VPD_RESULTS
 grep -q '^{"part":"selftest","status":0,.*"rows":\[{"format":"vpd-selftest",.*"failed":0,' "$folder/a/result.json" || fail "result.json lacks the self-test"
 grep -q '^{"part":"bench-bodies-f32","status":0,.*"bench":"bodies"' "$folder/a/result.json" || fail "result.json lacks a part"
 
+grep -q '^{"part":"gradcheck","status":0,.*"pass":true' "$folder/a/result.json" || fail "result.json lacks the gradients of the simulator"
+
 # Calls of their own are put together; what is cut is said.
 expect 0 "everything passed" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
 expect 0 "*" "" env VPD_RESULTS="$folder/both" "$bundle/run" merge "$folder/a/result.json" "$folder/b/result.json"
-[ "$(grep -c '^{"part":' "$folder/both/result.json")" = 2 ] || fail "not two parts: $(cut -c1-80 "$folder/both/result.json")"
+[ "$(grep -c '^{"part":' "$folder/both/result.json")" = 3 ] || fail "not three parts: $(cut -c1-80 "$folder/both/result.json")"
 if command -v python3 >/dev/null; then
   python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(not any("self-test" in f["figure"] and f["reached"] for f in r["figures"]))' \
     "$folder/both/result.json" || fail "no figures in what was merged"

@@ -40,6 +40,11 @@ static void neighbours(void **state) {
     check(selftest_neighbours, PRECISION_F32, NULL, 0);
 }
 
+static void sim(void **state) {
+    (void)state;
+    check(selftest_sim, PRECISION_F32, NULL, 0);
+}
+
 static void models(void **state) {
     (void)state;
     check(selftest_models, PRECISION_F32, "paper", 1);
@@ -49,6 +54,7 @@ static void models(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ops), cmocka_unit_test(neighbours), cmocka_unit_test(models)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ops), cmocka_unit_test(neighbours), cmocka_unit_test(sim),
+                                       cmocka_unit_test(models)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

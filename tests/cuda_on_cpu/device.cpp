@@ -75,6 +75,7 @@ Status cuda_on_cpu_open(Device **out, Error *err) {
     device->motion = vpd_cuda_module.motion;
     device->gnn = vpd_cuda_module.gnn;
     device->renderer = vpd_cuda_module.renderer;
+    device->sim = vpd_cuda_module.sim;
     *out = device;
     Status status = vpd_cuda_module.open(device, 0, err);
     if (status == STATUS_OK) return status;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/sim_cases.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- scenes
+
+static double random_number(uint32_t stream, size_t i) { // in -1 .. 1
+    return 2 * (double)random_uniform((RandomKey){.seed = 7, .purpose = RANDOM_TEST, .step = stream}, i) - 1;
+}
+
+// Adds random numbers up to `size` to each entry.
+static void shake(SimScene *s, SimValue value, double size) {
+    for (size_t i = 0; i < sim_value_count(&s->model, 0, value); i++)
+        s->values.of[value][i] += size * random_number((uint32_t)value, i);
+}
+
+static void shake_state(SimScene *s, double position, double velocity) {
+    shake(s, SIM_POSITION, position);
+    shake(s, SIM_VELOCITY, velocity);
+}
+
+static Status springs(SimScene *s, Error *err) {
+    Status status = sim_scene_net(s, 7, err);
+    if (status == STATUS_OK) shake_state(s, 0.03, 1);
+    return status;
+}
+
+static Status tets(SimScene *s, Error *err) {
+    static const size_t cells[3] = {3, 1, 2};
+    Status status = sim_scene_beam(s, cells, false, err);
+    if (status == STATUS_OK) shake_state(s, 0.01, 1), shake(s, SIM_TET_ACT, 0.05);
+    return status;
+}
+
+static Status published_tets(SimScene *s, Error *err) {
+    Status status = tets(s, err);
+    s->model.damping = SIM_DAMPING_VELOCITY;
+    return status;
+}
+
+// Stiff in bending alone, in the air.
+static Status hinges(SimScene *s, Error *err) {
+    Status status = sim_scene_cloth(s, 5, err);
+    if (status != STATUS_OK) return status;
+    for (size_t i = 0; i < s->model.springs; i++) s->values.of[SIM_SPRING_KE][i] = s->values.of[SIM_SPRING_KD][i] = 0;
+    s->plane[0].offset = -1;
+    shake_state(s, 0.02, 0.5);
+    return status;
+}
+
+// Particles in and above a plane that is not level; `speed` along it decides whether they slide.
+static Status contact(SimScene *s, double speed, Error *err) {
+    const SimModel counts = {.scenes = 1, .particles = 40, .planes = 2, .materials = 2, .dt = 1e-4};
+    Status status = sim_scene_allocate(s, &counts, err);
+    if (status != STATUS_OK) return status;
+    static const double values[2][4] = {{500, 0.3, 2, 0.4}, {800, 0.1, 3, 0.6}};
+    for (size_t m = 0; m < 2; m++) {
+        s->contact[m] = (SimMaterial){.margin = 0.001, .fade = 0.002};
+        for (size_t v = 0; v < 4; v++) s->values.of[SIM_CONTACT_KE + v][m] = values[m][v];
+    }
+    s->plane[0] = (SimPlane){.normal = {0.1, 1, 0.2}};
+    s->plane[1] = (SimPlane){.normal = {1, 0.3, 0}, .offset = -0.01, .material = 1};
+    for (size_t i = 0; i < counts.particles; i++) s->values.of[SIM_MASS][i] = 0.01;
+    s->values.of[SIM_GRAVITY][1] = -9.81;
+    shake_state(s, 0.01, speed);
+    return status;
+}
+
+static Status sliding(SimScene *s, Error *err) { return contact(s, 5, err); }
+static Status holding(SimScene *s, Error *err) { return contact(s, 0.01, err); }
+
+static Status sliding_beam(SimScene *s, Error *err) {
+    static const size_t cells[3] = {6, 4, 3}; // two chunks
+    Status status = sim_scene_beam(s, cells, true, err);
+    for (size_t i = 0; i < s->model.particles && status == STATUS_OK; i++) s->values.of[SIM_VELOCITY][3 * i] = 1;
+    return status;
+}
+
+static Status falling_cloth(SimScene *s, Error *err) {
+    Status status = sim_scene_cloth(s, 11, err); // springs and hinges in several chunks
+    if (status == STATUS_OK) s->contact[0].fade = 0.001, shake_state(s, 0.001, 0.05);
+    return status;
+}
+
+static Status batch(SimScene *s, Error *err) {
+    SimScene one;
+    Status status = tets(&one, err);
+    if (status == STATUS_OK) status = sim_scene_repeat(&one, 5, s, err);
+    if (status == STATUS_OK) shake_state(s, 0.002, 0.5);
+    sim_scene_free(&one);
+    return status;
+}
+
+// Products may be fused and sums go in another order, and a rollout makes such differences grow: the CPU's instruction
+// sets differ by up to 9e-7 and 2e-15 in one step, and by 5e-5 and 7e-14 in rollouts.
+const SimCase sim_cases[] = {
+    {"springs", springs, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"tets", tets, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"tets, as published", published_tets, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"hinges", hinges, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"contact, sliding", sliding, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"contact, holding", holding, 1, 1, 1, 0, {1e-5, 1e-13}},
+    {"beam with controls", tets, 60, 20, 12, 0, {1e-3, 1e-11}},
+    {"sliding beam", sliding_beam, 60, 20, 0, 0.25, {1e-3, 1e-11}},
+    {"falling cloth", falling_cloth, 60, 15, 7, 0, {1e-3, 1e-11}},
+    {"five scenes", batch, 30, 10, 0, 0, {1e-3, 1e-11}},
+};
+const size_t sim_case_count = sizeof sim_cases / sizeof *sim_cases;
+
+// ---- running
+
+static double *zeroed(SimCaseRun *r, size_t count) {
+    double *out = arena_array(&r->scene.memory, count, sizeof *out);
+    if (out) memset(out, 0, count * sizeof *out);
+    return out;
+}
+
+static Status allocate(const SimCase *c, SimCaseRun *r, Error *err) {
+    SimModel *m = &r->scene.model;
+    bool ok = true;
+    r->run = (SimRun){.steps = c->steps, .every = c->every, .control_every = c->control_every, .gradient = true};
+    const size_t row = 3 * m->scenes * m->particles, all = 2 * sim_frames(&r->run) * row;
+    for (SimValue v = 0; v < SIM_VALUES; v++) {
+        const size_t count = sim_value_count(m, sim_controls(&r->run), v);
+        const bool control = v == SIM_FORCE || v == SIM_ACTIVATION;
+        r->values.of[v] = control ? zeroed(r, count) : r->scene.values.of[v];
+        r->gradient.of[v] = zeroed(r, count);
+        ok = ok && r->values.of[v] && r->gradient.of[v];
+        for (size_t i = 0; control && ok && i < count; i++)
+            r->values.of[v][i] = 0.05 * random_number(50 + (uint32_t)v, i);
+    }
+    r->loss = zeroed(r, all);
+    r->frames = zeroed(r, all);
+    if (!ok || !r->loss || !r->frames)
+        return error_set(err, STATUS_FAILED, "out of memory for a case of the simulator");
+    for (size_t i = 0; i < all; i++) r->loss[i] = random_number(90, i);
+    return STATUS_OK;
+}
+
+static Status run(SimCaseRun *r, const SimOptions *options, Error *err) {
+    const SimModel *m = &r->scene.model;
+    const size_t row = 3 * m->scenes * m->particles, half = sim_frames(&r->run) * row;
+    SimArrays arrays = {.row = row, .position = r->frames, .velocity = r->frames + half};
+    const SimLoss loss = {r->loss, r->loss + half};
+    Sim *sim = NULL;
+    r->run.position = r->values.of[SIM_POSITION], r->run.velocity = r->values.of[SIM_VELOCITY];
+    r->run.force = r->run.control_every ? r->values.of[SIM_FORCE] : NULL;
+    r->run.activation = r->run.control_every && m->tets ? r->values.of[SIM_ACTIVATION] : NULL;
+    r->run.keep = sim_keep_arrays, r->run.context = &arrays;
+    Status status = sim_open(m, options, &sim, err);
+    if (status == STATUS_OK) status = sim_set(sim, &r->values, err);
+    if (status == STATUS_OK) status = sim_rollout(sim, &r->run, err);
+    if (status == STATUS_OK) status = sim_adjoint(sim, &r->run, &loss, &r->gradient, &r->growth, err);
+    sim_close(sim);
+    return status;
+}
+
+Status sim_case_run(const SimCase *c, const SimOptions *options, SimCaseRun *out, Error *err) {
+    SimOptions used = *options;
+    used.memory_mib = c->memory_mib;
+    *out = (SimCaseRun){0};
+    Status status = c->make(&out->scene, err);
+    if (status == STATUS_OK) status = allocate(c, out, err);
+    return status == STATUS_OK ? run(out, &used, err) : status;
+}
+
+void sim_case_run_free(SimCaseRun *run) { sim_scene_free(&run->scene); }
+
+// ---- comparing
+
+static double error_of(const double *expected, const double *found, size_t count) {
+    double worst = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(expected[i]) || !isfinite(found[i])) return INFINITY;
+        size = fmax(size, fabs(expected[i]));
+        worst = fmax(worst, fabs(expected[i] - found[i]));
+    }
+    return worst == 0 ? 0 : worst / size;
+}
+
+double sim_case_error(const SimCaseRun *expected, const SimCaseRun *found, const char **where) {
+    const SimModel *m = &expected->scene.model;
+    const size_t half = sim_frames(&expected->run) * 3 * m->scenes * m->particles;
+    double worst = error_of(expected->frames, found->frames, half),
+           speeds = error_of(expected->frames + half, found->frames + half, half);
+    *where = speeds > worst ? "velocities" : "positions";
+    if (speeds > worst) worst = speeds;
+    for (SimValue v = 0; v < SIM_VALUES; v++) {
+        const double here = error_of(expected->gradient.of[v], found->gradient.of[v],
+                                     sim_value_count(m, sim_controls(&expected->run), v));
+        if (here > worst) worst = here, *where = sim_value_info[v].name;
+    }
+    return worst;
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step and its adjoint on a GPU, in the precision of `real`, within SIM_CUDA_SPACE. Forces: a block for each chunk, a
+// thread for each element, which leaves its corners' forces in shared memory; then a thread for each slot adds those of
+// its vertex in a fixed order. Vertices: a thread each, which adds its slots. So there are two launches a step and one
+// more for each further kind of element, and no atomics but the one that marks a step whose state is not finite.
+#include "nn/cuda/launch.h"
+#include "nn/cuda/unroll.h"
+#include "sim/contact.h"
+#include "sim/cuda/functions.h"
+#include "sim/hinge.h"
+#include "sim/spring.h"
+#include "sim/tet.h"
+#include "sim/vertex.h"
+
+namespace SIM_CUDA_SPACE {
+
+constexpr size_t LANES = SIM_DEVICE_LANES, ELEMENTS = SIM_CHUNK_ELEMENTS;
+
+// ---- memory
+
+struct alignas(16) Quad {
+    real at[4];
+};
+
+static __device__ inline void read_quad(const void *array, size_t quad, Num out[3]) {
+    const Quad q = static_cast<const Quad *>(array)[quad];
+    UNROLL_LOOP(i, 3) out[i] = q.at[i];
+}
+
+static __device__ inline void write_quad(void *array, size_t quad, const Num in[3]) {
+    Quad q;
+    UNROLL_LOOP(i, 3) q.at[i] = in[i];
+    q.at[3] = 0;
+    static_cast<Quad *>(array)[quad] = q;
+}
+
+static __device__ inline void read_record(const void *array, size_t record, Num x[3], Num v[3]) {
+    read_quad(array, 2 * record, x);
+    read_quad(array, 2 * record + 1, v);
+}
+
+static __device__ inline void write_record(void *array, size_t record, const Num x[3], const Num v[3]) {
+    write_quad(array, 2 * record, x);
+    write_quad(array, 2 * record + 1, v);
+}
+
+// Where field f of struct `place` lies in blocks of structs of `fields` vectors.
+static __device__ inline size_t field_at(size_t fields, size_t f, size_t place) {
+    return (place / LANES * fields + f) * LANES + place % LANES;
+}
+
+// A struct of Num alone, from its fields in a packed array.
+template <class T> static __device__ inline T read_fields(const void *packed, size_t place) {
+    constexpr size_t FIELDS = sizeof(T) / sizeof(Num);
+    Num all[FIELDS];
+    UNROLL_LOOP(f, FIELDS) all[f] = static_cast<const real *>(packed)[field_at(FIELDS, f, place)];
+    T out;
+    memcpy(&out, all, sizeof out);
+    return out;
+}
+
+// Adds fields FIRST .. LAST-1.
+template <class T, unsigned FIRST, unsigned LAST>
+static __device__ inline void add_fields(void *packed, size_t place, const T &part) {
+    constexpr size_t FIELDS = sizeof(T) / sizeof(Num);
+    Num all[FIELDS];
+    memcpy(all, &part, sizeof part);
+    UNROLL_LOOP(i, LAST - FIRST)
+    static_cast<real *>(packed)[field_at(FIELDS, FIRST + i, place)] += all[FIRST + i];
+}
+
+template <class T> static __device__ inline T zeros() {
+    T out;
+    memset(&out, 0, sizeof out);
+    return out;
+}
+
+// ---- elements
+
+template <SimKind kind> struct Element;
+
+template <> struct Element<SIM_KIND_SPRING> {
+    static constexpr unsigned CORNERS = 2;
+    static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[2][3], const Num v[2][3],
+                                 Num f[2][3]) {
+        const SimSpring spring = read_fields<SimSpring>(a.packed.element[SIM_KIND_SPRING], place);
+        sim_spring_force(&spring, x, v, f);
+    }
+    template <bool rest>
+    static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[2][3],
+                                   const Num v[2][3], const Num w[2][3], Num gx[2][3], Num gv[2][3]) {
+        const SimSpring spring = read_fields<SimSpring>(a.packed.element[SIM_KIND_SPRING], place);
+        SimSpring gradient = zeros<SimSpring>();
+        sim_spring_adjoint(&spring, x, v, w, gx, gv, &gradient);
+        add_fields<SimSpring, 0, 3>(b.back.element[SIM_KIND_SPRING], place, gradient);
+    }
+};
+
+template <> struct Element<SIM_KIND_TET> {
+    static constexpr unsigned CORNERS = 4, REST_FIELDS = 10, FIELDS = 14;
+    static __device__ SimTet read(const SimDevicePacked &a, size_t place) {
+        SimTet tet = read_fields<SimTet>(a.packed.element[SIM_KIND_TET], place);
+        if (a.packed.activation) tet.act += static_cast<const real *>(a.packed.activation)[place];
+        return tet;
+    }
+    static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
+                                 Num f[4][3]) {
+        const SimTet tet = read(a, place);
+        sim_tet_force(&tet, a.packed.by_strain, x, v, f);
+    }
+    template <bool rest>
+    static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[4][3],
+                                   const Num v[4][3], const Num w[4][3], Num gx[4][3], Num gv[4][3]) {
+        const SimTet tet = read(a, place);
+        SimTet gradient = zeros<SimTet>();
+        sim_tet_adjoint(&tet, a.packed.by_strain, rest, x, v, w, gx, gv, &gradient);
+        add_fields<SimTet, rest ? 0 : REST_FIELDS, FIELDS>(b.back.element[SIM_KIND_TET], place, gradient);
+        if (b.activation) static_cast<real *>(b.activation)[place] += gradient.act;
+    }
+};
+
+template <> struct Element<SIM_KIND_HINGE> {
+    static constexpr unsigned CORNERS = 4;
+    static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[4][3], const Num v[4][3],
+                                 Num f[4][3]) {
+        const SimHinge hinge = read_fields<SimHinge>(a.packed.element[SIM_KIND_HINGE], place);
+        sim_hinge_force(&hinge, x, v, f);
+    }
+    template <bool rest>
+    static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[4][3],
+                                   const Num v[4][3], const Num w[4][3], Num gx[4][3], Num gv[4][3]) {
+        const SimHinge hinge = read_fields<SimHinge>(a.packed.element[SIM_KIND_HINGE], place);
+        SimHinge gradient = zeros<SimHinge>();
+        sim_hinge_adjoint(&hinge, x, v, w, gx, gv, &gradient);
+        add_fields<SimHinge, 0, 4>(b.back.element[SIM_KIND_HINGE], place, gradient);
+    }
+};
+
+// Vertex at corner j of an element.
+template <SimKind kind> static __device__ inline size_t vertex_of(const SimDevicePacked &a, size_t place, unsigned j) {
+    return static_cast<size_t>(a.vertex[kind][field_at(Element<kind>::CORNERS, j, place)]);
+}
+
+// The element of this thread in a chunk; false: there is none.
+template <SimKind kind>
+static __device__ inline bool place_of(const SimDevicePacked &a, const SimChunk &chunk, size_t *place) {
+    *place = static_cast<size_t>(chunk.block) * LANES + threadIdx.x;
+    return threadIdx.x < static_cast<size_t>(chunk.blocks) * LANES && *place < a.elements[kind];
+}
+
+// Shared memory: (corners, axes, ELEMENTS).
+static __device__ inline void share(real *shared, unsigned corner, unsigned axes, unsigned axis, const Num in[3]) {
+    UNROLL_LOOP(i, 3) shared[(corner * axes + axis + i) * ELEMENTS + threadIdx.x] = in[i];
+}
+
+// The sum over the corners of a slot.
+static __device__ inline void add_corners(const SimDevicePacked &a, size_t slot, const real *shared, unsigned axes,
+                                          unsigned axis, Num sum[3]) {
+    UNROLL_LOOP(i, 3) sum[i] = 0;
+    for (int32_t c = a.corners_of[slot]; c < a.corners_of[slot + 1]; c++) {
+        const unsigned entry = a.corner_list[c], corner = entry / ELEMENTS, element = entry % ELEMENTS;
+        UNROLL_LOOP(i, 3) sum[i] += shared[(corner * axes + axis + i) * ELEMENTS + element];
+    }
+}
+
+template <SimKind kind> __global__ void forces(SimDevicePacked a, SimStep step) {
+    constexpr unsigned CORNERS = Element<kind>::CORNERS;
+    SHARED(real, shared);
+    BLOCK_LOOP(c, a.kind_chunks[kind]) {
+        const SimChunk chunk = a.packed.chunk[a.first_chunk[kind] + c];
+        size_t place;
+        if (place_of<kind>(a, chunk, &place)) {
+            Num x[CORNERS][3], v[CORNERS][3], f[CORNERS][3];
+            UNROLL_LOOP(j, CORNERS) read_record(step.state, vertex_of<kind>(a, place, j), x[j], v[j]);
+            Element<kind>::force(a, place, x, v, f);
+            UNROLL_LOOP(j, CORNERS) share(shared, j, 3, 0, f[j]);
+        }
+        __syncthreads();
+        THREAD_LOOP(s, static_cast<size_t>(chunk.vertices)) {
+            const size_t slot = static_cast<size_t>(chunk.slot) + s;
+            Num sum[3];
+            add_corners(a, slot, shared, 3, 0, sum);
+            write_quad(step.slots, slot, sum);
+        }
+        __syncthreads(); // the next chunk writes where slots have read
+    }
+}
+
+template <SimKind kind, bool rest> __global__ void forces_back(SimDevicePacked a, SimDeviceBack b) {
+    constexpr unsigned CORNERS = Element<kind>::CORNERS;
+    SHARED(real, shared);
+    BLOCK_LOOP(c, a.kind_chunks[kind]) {
+        const SimChunk chunk = a.packed.chunk[a.first_chunk[kind] + c];
+        size_t place;
+        if (place_of<kind>(a, chunk, &place)) {
+            Num x[CORNERS][3], v[CORNERS][3], w[CORNERS][3], gx[CORNERS][3], gv[CORNERS][3];
+            UNROLL_LOOP(j, CORNERS) {
+                const size_t vertex = vertex_of<kind>(a, place, j);
+                read_record(b.back.state, vertex, x[j], v[j]);
+                read_quad(b.back.w, vertex, w[j]);
+            }
+            Element<kind>::template adjoint<rest>(a, b, place, x, v, w, gx, gv);
+            UNROLL_LOOP(j, CORNERS) {
+                share(shared, j, 6, 0, gx[j]);
+                share(shared, j, 6, 3, gv[j]);
+            }
+        }
+        __syncthreads();
+        THREAD_LOOP(s, static_cast<size_t>(chunk.vertices)) {
+            const size_t slot = static_cast<size_t>(chunk.slot) + s;
+            Num sum[2][3];
+            add_corners(a, slot, shared, 6, 0, sum[0]);
+            add_corners(a, slot, shared, 6, 3, sum[1]);
+            write_record(b.back.slots, slot, sum[0], sum[1]);
+        }
+        __syncthreads(); // the next chunk writes where slots have read
+    }
+}
+
+// ---- vertices
+
+static __device__ inline void read_plane(const double plane[4], Num n[3], Num *offset) {
+    UNROLL_LOOP(i, 3) n[i] = static_cast<real>(plane[i]);
+    *offset = static_cast<real>(plane[3]);
+}
+
+// Place of vertex i's contact with plane k.
+static __device__ inline size_t contact_place(const SimPacked &p, size_t i, size_t k) {
+    return (i / LANES * p.planes + k) * LANES + i % LANES;
+}
+
+static __device__ inline void add_contacts(const SimPacked &p, size_t i, const Num x[3], const Num v[3], Num f[3]) {
+    for (size_t k = 0; k < p.planes; k++) {
+        const SimContact contact = read_fields<SimContact>(p.contact, contact_place(p, i, k));
+        Num n[3], offset;
+        read_plane(p.plane[k], n, &offset);
+        const Num depth = sim_contact_depth(&contact, n, offset, x);
+        if (depth > 0) sim_contact_force(&contact, n, depth, v, f);
+    }
+}
+
+static __device__ inline void contacts_back(const SimPacked &p, const SimBack &b, size_t i, const Num w[3], Num gx[3],
+                                            Num gv[3]) {
+    Num x[3], v[3];
+    read_record(b.state, i, x, v);
+    for (size_t k = 0; k < p.planes; k++) {
+        const size_t place = contact_place(p, i, k);
+        const SimContact contact = read_fields<SimContact>(p.contact, place);
+        SimContact gradient = zeros<SimContact>();
+        Num n[3], offset;
+        read_plane(p.plane[k], n, &offset);
+        const Num depth = sim_contact_depth(&contact, n, offset, x);
+        if (!(depth > 0)) continue;
+        sim_contact_adjoint(&contact, n, depth, v, w, gx, gv, &gradient);
+        add_fields<SimContact, 0, 4>(b.contact, place, gradient);
+    }
+}
+
+static __global__ void vertices(SimDevicePacked a, SimStep step, unsigned long long number) {
+    if (*a.bad_step < number) return;
+    const SimPacked &p = a.packed;
+    const real dt = static_cast<real>(p.dt);
+    GRID_LOOP(i, p.vertex_blocks * LANES) {
+        const SimVertex vertex = read_fields<SimVertex>(p.vertex, i);
+        Num x[3], v[3], f[3] = {0, 0, 0}, part[3], off = 0; // off stays 0 while all are finite
+        for (int32_t s = p.slots_of[i]; s < p.slots_of[i + 1]; s++) {
+            read_quad(step.slots, static_cast<size_t>(p.slot_list[s]), part);
+            num_add_scaled(1, part, f);
+        }
+        read_record(step.state, i, x, v);
+        if (p.force) UNROLL_LOOP(c, 3) f[c] += static_cast<const real *>(p.force)[field_at(3, c, i)];
+        add_contacts(p, i, x, v, f);
+        if (step.total) write_quad(step.total, i, f);
+        UNROLL_LOOP(c, 3) {
+            v[c] += dt * (vertex.inverse_mass * f[c] + vertex.gravity[c]);
+            x[c] += dt * v[c];
+            off += (x[c] - x[c]) + (v[c] - v[c]);
+        }
+        write_record(step.next, i, x, v);
+        if (!(off == 0)) atomicMin(a.bad_step, number);
+    }
+}
+
+// The adjoint of the record after the step, from its parts.
+static __device__ inline void read_adjoint(const SimPacked &p, const SimBack &b, size_t i, Num gx[3], Num gv[3]) {
+    Num x[3], v[3];
+    read_record(b.adjoint, i, gx, gv);
+    for (int32_t s = b.last ? p.slots_of[i + 1] : p.slots_of[i]; s < p.slots_of[i + 1]; s++) {
+        read_record(b.slots, static_cast<size_t>(p.slot_list[s]), x, v);
+        num_add_scaled(1, x, gx);
+        num_add_scaled(1, v, gv);
+    }
+    if (!b.loss) return;
+    read_record(b.loss, i, x, v);
+    num_add_scaled(1, x, gx);
+    num_add_scaled(1, v, gv);
+}
+
+// Adds to the gradients of a vertex's mass, gravity and external force.
+static __device__ inline void vertex_gradients(const SimPacked &p, const SimBack &b, size_t i, const SimVertex &vertex,
+                                               const Num w[3], const Num gv[3]) {
+    const real dt = static_cast<real>(p.dt);
+    SimVertex gradient;
+    Num f[3];
+    read_quad(b.total, i, f);
+    gradient.inverse_mass = num_dot(w, f);
+    UNROLL_LOOP(c, 3) gradient.gravity[c] = vertex.inverse_mass > 0 ? dt * gv[c] : 0;
+    add_fields<SimVertex, 0, 4>(b.vertex, i, gradient);
+    if (b.force) UNROLL_LOOP(c, 3) static_cast<real *>(b.force)[field_at(3, c, i)] += w[c];
+}
+
+static __global__ void vertices_back(SimDevicePacked a, SimBack b) {
+    const SimPacked &p = a.packed;
+    const real dt = static_cast<real>(p.dt);
+    Num most = 0;
+    GRID_LOOP(i, p.vertex_blocks * LANES) {
+        const SimVertex vertex = read_fields<SimVertex>(p.vertex, i);
+        Num gx[3], gv[3], w[3];
+        read_adjoint(p, b, i, gx, gv);
+        UNROLL_LOOP(c, 3) most = num_max(most, num_max(real_fabs(gx[c]), real_fabs(gv[c])));
+        if (b.state) {
+            UNROLL_LOOP(c, 3) {
+                gv[c] += dt * gx[c]; // q' = q + dt u'
+                w[c] = dt * vertex.inverse_mass * gv[c];
+            }
+            write_quad(b.w, i, w);
+            vertex_gradients(p, b, i, vertex, w, gv);
+            contacts_back(p, b, i, w, gx, gv);
+        }
+        write_record(b.adjoint, i, gx, gv);
+    }
+    most = warp_max(most);
+    if (cuda_lane() != 0) return;
+    const double size = static_cast<double>(most); // not negative, so its bits are in its order
+    unsigned long long bits;
+    memcpy(&bits, &size, sizeof bits);
+    atomicMax(a.growth, bits);
+}
+
+// ---- a step
+
+static size_t vertex_count(const SimDevicePacked *a) { return a->packed.vertex_blocks * LANES; }
+
+template <SimKind kind> static void launch_forces(Device *device, const SimDevicePacked *a, const SimStep *s) {
+    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 3 * ELEMENTS * sizeof(real);
+    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), ELEMENTS, SHARED_BYTES, forces<kind>, *a, *s);
+}
+
+void step(Device *device, const SimDevicePacked *a, const SimStep *s, unsigned long long number) {
+    if (!cuda_op(device, "sim step", vertex_count(a), a->packed.chunks)) return;
+    launch_forces<SIM_KIND_SPRING>(device, a, s);
+    launch_forces<SIM_KIND_TET>(device, a, s);
+    launch_forces<SIM_KIND_HINGE>(device, a, s);
+    LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices, *a, *s, number);
+}
+
+template <SimKind kind, bool rest>
+static void launch_back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
+    constexpr size_t SHARED_BYTES = Element<kind>::CORNERS * 6 * ELEMENTS * sizeof(real);
+    LAUNCH(device, cuda_blocks(a->kind_chunks[kind], 1), ELEMENTS, SHARED_BYTES, (forces_back<kind, rest>), *a, *b);
+}
+
+void back(Device *device, const SimDevicePacked *a, const SimDeviceBack *b) {
+    if (!cuda_op(device, "sim step backward", vertex_count(a), a->packed.chunks)) return;
+    LAUNCH(device, cuda_blocks(vertex_count(a)), CUDA_THREADS, 0, vertices_back, *a, b->back);
+    if (!b->back.state) return;
+    launch_back<SIM_KIND_SPRING, false>(device, a, b);
+    if (b->back.rest) launch_back<SIM_KIND_TET, true>(device, a, b);
+    else launch_back<SIM_KIND_TET, false>(device, a, b);
+    launch_back<SIM_KIND_HINGE, false>(device, a, b);
+}
+
+} // namespace SIM_CUDA_SPACE
