@@ -4,6 +4,7 @@
 #include "base/camera.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct Pose {
     double position[3], rotation[9]; // world from object
@@ -70,12 +71,21 @@ int poses_find(Poses *p, int frame, int body, size_t count, const real *now, con
     return best;
 }
 
+void poses_tell(const Poses *p, char *out, size_t size) {
+    snprintf(
+        out, size,
+        "%s:/episodes/%s: frame %d, body %d at (%.3f, %.3f, %.3f) m moved by (%.3f, %.3f, %.3f) m in the video, and "
+        "no object of state/* does within %.3g m",
+        p->episode->file, p->episode->name, p->frame, p->body, p->place[0], p->place[1], p->place[2], p->way[0],
+        p->way[1], p->way[2], p->tolerance);
+}
+
 Status poses_check(const Poses *p, Error *err) {
+    char first[POSES_TEXT];
     if (p->strange <= p->known) return STATUS_OK;
+    poses_tell(p, first, sizeof first);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s:/episodes/%s: frame %d, body %d at (%.3f, %.3f, %.3f) m moved by (%.3f, %.3f, %.3f) m in the "
-                     "video, and no object of state/* does within %.3g m; so it is with %d of %d bodies: check units, "
-                     "axes and times of the states, or set train.labels=video",
-                     p->episode->file, p->episode->name, p->frame, p->body, p->place[0], p->place[1], p->place[2],
-                     p->way[0], p->way[1], p->way[2], p->tolerance, p->strange, p->strange + p->known);
+                     "%s; so it is with %d of %d bodies: check units, axes and times of the states, or set "
+                     "train.labels=video",
+                     first, p->strange, p->strange + p->known);
 }

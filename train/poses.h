@@ -7,6 +7,8 @@
 #include "datasets/dataset.h"
 #include "nn/real.h"
 
+enum { POSES_TEXT = 400 };
+
 // Frames first, first + stride, .. of an episode, numbered from 0, and what was asked of them.
 typedef struct Poses {
     const EpisodeInfo *episode; // with object_position
@@ -22,6 +24,8 @@ typedef struct Poses {
 int poses_find(Poses *poses, int frame, int body, size_t count, const real *now, const real *before);
 // Where a point x of an object at frame `from` is at frame `to`.
 void poses_move(const Poses *poses, int object, int from, int to, const real x[3], real y[3]);
+// The episode, frame and body of the first body that was no object, and how it moved.
+void poses_tell(const Poses *poses, char *out, size_t size);
 // An error if most bodies were no object: then the states are not those of the video.
 Status poses_check(const Poses *poses, Error *err);
 

@@ -121,11 +121,23 @@ static Status read_fields(const WindowSource *source, Tape *tape, const TrainEpi
 
 // ---- tracks of episodes
 
+// What the states of the data say of the bodies in the video (train.labels).
+typedef struct StatesSeen {
+    int known, strange;     // bodies that move as an object does, and those that do not
+    char first[POSES_TEXT]; // the first of the latter
+} StatesSeen;
+
+static void states_add(StatesSeen *sum, int known, int strange, const char *first) {
+    if (strange && !sum->strange) snprintf(sum->first, sizeof sum->first, "%s", first);
+    sum->known += known, sum->strange += strange;
+}
+
 // An episode on its way from fields to tracks.
 typedef struct Item {
     int F;
     MotionField *field; // (F)
     Tracks tracks;
+    StatesSeen states;
     Status status;
     Error error;
 } Item;
@@ -158,6 +170,9 @@ static void item_track(Item *item, const TrackOptions *asked, const Poses *state
         item->status = field ? tracks_add_video(&item->tracks, &options, frames, field, &item->error)
                              : error_set(&item->error, STATUS_FAILED, "out of memory for %d frames", frames);
         if (item->status == STATUS_OK && options.poses) item->status = poses_check(&poses, &item->error);
+        char strange[POSES_TEXT] = "";
+        if (poses.strange) poses_tell(&poses, strange, sizeof strange);
+        states_add(&item->states, poses.known, poses.strange, strange);
         free(field);
     }
 }
@@ -205,8 +220,8 @@ static void make_items(Item *item, const WindowSource *source, const TrackOption
 }
 
 // Episodes first .. first + count - 1. What they give does not depend on the number of threads.
-static Status make_some(Tracks *tracks, const WindowSource *source, const TrackOptions *options, int first, int count,
-                        Progress *progress, Error *err) {
+static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *source, const TrackOptions *options,
+                        int first, int count, Progress *progress, Error *err) {
     Item item[TOGETHER] = {{0}};
     Status status = STATUS_OK;
     Made made = {progress, (size_t)first};
@@ -215,7 +230,10 @@ static Status make_some(Tracks *tracks, const WindowSource *source, const TrackO
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = item[i].status == STATUS_OK ? tracks_append(tracks, &item[i].tracks, err)
                                              : error_set(err, item[i].status, "%s", item[i].error.text);
-    for (int i = 0; i < count; i++) tracks_free(&item[i].tracks);
+    for (int i = 0; i < count; i++) {
+        states_add(states, item[i].states.known, item[i].states.strange, item[i].states.first);
+        tracks_free(&item[i].tracks);
+    }
     return status;
 }
 
@@ -232,8 +250,9 @@ static Status check(const Windows *w, const WindowSource *source, Error *err) {
     int longest = t->longest;
     if (!t->set.windows)
         return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected moving bodies, found none in any frame of the training episodes (%d); set "
-                         "gnn.moving_threshold (now %.3g m), or train without motion (gnn.graph=none)",
+                         "%s: expected moving bodies, found none in any frame of the training episodes (%d); lower "
+                         "gnn.moving_threshold (now %.3g m) if bodies move less than that in a frame, or train without "
+                         "motion (gnn.graph=none)",
                          c->data.path, source->data->episode_count, c->gnn.moving_threshold);
     if (w->with[longest]) return STATUS_OK;
     while (longest > 0 && !w->with[longest]) longest--;
@@ -254,12 +273,26 @@ static void tell(const Windows *w, const Log *log) {
              t->set.windows, t->set.bodies, w->with[t->longest], t->longest, lost);
 }
 
+// Some bodies are always none of the objects: two that touch and were found as one, a shadow, pieces.
+static void tell_states(const StatesSeen *states, const Log *log) {
+    enum { PERCENT = 10 };
+    int bodies = states->known + states->strange;
+    if (!states->strange) return;
+    if (100 * states->strange > PERCENT * bodies)
+        log_warning(log, "%d of %d bodies are left out, because the states contradict the video; %s", states->strange,
+                    bodies, states->first);
+    else
+        log_note(log, "%d of %d bodies are left out, because they move as no object of state/* does", states->strange,
+                 bodies);
+}
+
 Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     const Config *c = &source->model->config;
     TrackOptions options = {.longest = (int)schedule_longest_rollout(&c->train),
                             .colour_length = c->gnn.colour_length,
                             .reach = REACH * c->data.extent};
     int episodes = source->data->episode_count;
+    StatesSeen states = {0};
     Progress progress;
     Status status = STATUS_OK;
     if (options.longest < 1)
@@ -269,12 +302,13 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     int together = source->enough == SIZE_MAX ? TOGETHER : 1;
     for (int first = 0; first < episodes && status == STATUS_OK; first += together) {
         int count = episodes - first < together ? episodes - first : together;
-        status = make_some(&w->tracks, source, &options, first, count, &progress, err);
+        status = make_some(&w->tracks, &states, source, &options, first, count, &progress, err);
         if (source->enough != SIZE_MAX && count_long(&w->tracks, options.longest) >= source->enough) break;
     }
     progress_end(&progress, NULL);
     if (status == STATUS_OK) status = windows_sort(w, err);
     if (status == STATUS_OK) status = check(w, source, err);
     if (status == STATUS_OK) tell(w, source->log);
+    if (status == STATUS_OK) tell_states(&states, source->log);
     return status;
 }
