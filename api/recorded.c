@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording's pictures that belong to the steps of a scene.
+// The recording's pictures that belong to the steps of a scene, and its particles moved as the recording says.
 #include "api/api.h"
 #include "datasets/dataset.h"
 #include "infer/history.h"
+#include "infer/truth.h"
 
 #include <string.h>
 
@@ -46,5 +47,32 @@ vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *path, size_t s
     if (status == STATUS_OK) status = read_frame(&scene->file, dataset, step, camera, rgb, &e);
     dataset_close(dataset);
     call_end(&call);
+    return api_result(status, &e, err);
+}
+
+static Status make_truth(const RolloutFile *r, const char *path, RolloutFile *out, Error *err) {
+    Dataset *dataset = NULL;
+    int episode = 0;
+    Status status = dataset_open(path, &dataset, err);
+    if (status == STATUS_OK) status = history_find_episode(dataset, r->episode, &episode, err);
+    if (status == STATUS_OK) status = truth_of_rollout(r, dataset_episode(dataset, episode), out, err);
+    dataset_close(dataset);
+    return status;
+}
+
+vpd_status vpd_scene_truth(const vpd_scene *scene, const char *path, vpd_scene **out, vpd_error *err) {
+    Error e = {0};
+    RolloutFile truth = {0};
+    if (out) *out = NULL;
+    Status status = api_check_pointer(scene, "scene", &e);
+    if (status == STATUS_OK) status = api_check_pointer(out, "out", &e);
+    if (status == STATUS_OK && !path) path = scene->file.dataset;
+    if (status == STATUS_OK && !*path)
+        status = error_set(&e, STATUS_BAD_INPUT, "the scene names no data set: give its path");
+    if (status != STATUS_OK) return api_result(status, &e, err);
+    Call call = call_begin(scene->model);
+    status = make_truth(&scene->file, path, &truth, &e);
+    call_end(&call);
+    if (status == STATUS_OK) status = scene_create(scene->model, &truth, out, &e);
     return api_result(status, &e, err);
 }

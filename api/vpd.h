@@ -233,6 +233,11 @@ vpd_status vpd_scene_render(const vpd_scene *scene, size_t step, const vpd_view 
 vpd_status vpd_scene_recorded(const vpd_scene *scene, const char *dataset, size_t step, int camera, uint8_t *rgb,
                               vpd_error *err);
 
+// The scene as recorded: each object's particles (by label) follow its true poses, the others stand still; at most as
+// many steps as the recording has. `dataset` as above. VPD_BAD_INPUT for data without poses of objects, particles
+// without labels, and edited scenes.
+vpd_status vpd_scene_truth(const vpd_scene *scene, const char *dataset, vpd_scene **out, vpd_error *err);
+
 // ---- files for other programs (docs/rollouts.md)
 
 typedef enum vpd_export_format {

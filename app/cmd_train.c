@@ -4,6 +4,7 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "app/train_view.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "infer/train_hooks.h"
@@ -20,6 +21,8 @@ static const Flag flags[] = {
     {.name = "init", .value = "CHECKPOINT", .help = "start from the weights of another run (train.init)"},
     {.name = "dry-run", .help = "check data and memory, print the options, time per step and ETA; write nothing"},
     {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:NUMBER (default auto)"},
+    {.name = "view", .help = "show the run in the browser while it runs: curves, particles, pause, save, stop"},
+    {.name = "port", .value = "P", .help = "of --view: first port that is tried (default 8317)"},
     FLAG_FORCE,
     {.name = "json", .help = "print each line of metrics.jsonl, and at the end what was done"},
     {0},
@@ -75,20 +78,31 @@ static Status tell(const CommandLine *line, const Config *config, const TrainSum
                        "%s: step %ld; next: vpd eval %s DATA", folder, s->step, folder);
 }
 
+static Status open_view(const CommandLine *line, const Config *config, TrainView *out, Error *err) {
+    int port = SERVER_PORT;
+    Status status = command_small_int(line, "port", 1, 65535, &port, err);
+    if (status != STATUS_OK || !command_has(line, "view") || command_has(line, "dry-run")) return status;
+    return train_view_open(config->train.out, port, out, err);
+}
+
 static Status run_train(const CommandLine *line, Error *err) {
     Config config;
     Device *device = NULL;
+    TrainView view = {0};
     Status status = read_config(line, &config, err);
     if (status == STATUS_OK) status = check_folder(line, &config, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
+    if (status == STATUS_OK) status = open_view(line, &config, &view, err);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
                           .log = &line->log,
                           .lines = command_has(line, "json") ? stdout : NULL,
-                          .hooks = train_hooks(&line->log)};
+                          .hooks = train_hooks(&line->log),
+                          .watcher = train_view_watcher(&view)};
     TrainSummary summary;
     if (status == STATUS_OK) status = train_run(&config, device, &train, &summary, err);
     if (status == STATUS_OK) status = (train.dry_run ? tell_dry_run : tell)(line, &config, &summary, err);
+    train_view_close(&view);
     device_close(device);
     return status;
 }

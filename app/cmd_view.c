@@ -3,14 +3,15 @@
 // runs until it is stopped.
 #include "app/commands.h"
 #include "app/model_flags.h"
+#include "base/file.h"
 #include "base/stop.h"
 #include "files/rollout_file.h"
 #include "view/server.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <unistd.h>
 
-enum { PORT = 8317, STEPS = 20 };
+enum { STEPS = 20 };
 
 static const Flag flags[] = {
     {.name = "episode", .value = "E", .help = "of DATA, by name or number (default: the first test episode)"},
@@ -59,17 +60,6 @@ static Status read_options(const CommandLine *line, LiveOptions *out, int *port,
     return status;
 }
 
-static void tell(const Server *server) {
-    char host[256] = "";
-    const char *user = getenv("USER");
-    if (gethostname(host, sizeof host - 1) != 0 || !*host) snprintf(host, sizeof host, "HOST");
-    printf("http://127.0.0.1:%d/?token=%s\n", server_port(server), server_token(server));
-    printf("From another machine first:  ssh -L %d:127.0.0.1:%d %s%s%s\n", server_port(server), server_port(server),
-           user ? user : "", user ? "@" : "", host);
-    printf("Ctrl-C ends it.\n");
-    fflush(stdout);
-}
-
 // A call of the library that ends would forget a request to stop that it has seen; while this watch lasts, it does not.
 static void wait_for_stop(Server *server) {
     sigset_t none;
@@ -82,21 +72,36 @@ static void wait_for_stop(Server *server) {
     stop_watch_end();
 }
 
-static Status run_view(const CommandLine *line, Error *err) {
+// Without a data set, a folder of runs, or a run.
+static bool shows_runs(const CommandLine *line) {
+    return line->argument_count == 1 && file_is_folder(line->arguments[0]);
+}
+
+static Status show(const CommandLine *line, Live **live, Watch **watch, int *port, Error *err) {
     const char *rollouts[LIVE_SCENES_MAX];
     LiveOptions options = {0};
+    Status status = STATUS_OK;
+    if (!shows_runs(line)) status = sort_arguments(line, rollouts, &options, err);
+    if (status == STATUS_OK) status = read_options(line, &options, port, err);
+    if (status != STATUS_OK) return status;
+    return shows_runs(line) ? watch_create(line->arguments[0], false, watch, err) : live_create(&options, live, err);
+}
+
+static Status run_view(const CommandLine *line, Error *err) {
     Live *live = NULL;
+    Watch *watch = NULL;
     Server *server = NULL;
-    int port = PORT;
-    Status status = sort_arguments(line, rollouts, &options, err);
-    if (status == STATUS_OK) status = read_options(line, &options, &port, err);
-    if (status == STATUS_OK) status = live_create(&options, &live, err);
-    if (status == STATUS_OK) status = server_start(live, port, &server, err);
+    int port = SERVER_PORT;
+    Status status = show(line, &live, &watch, &port, err);
+    if (status == STATUS_OK) status = server_start(live, watch, port, &server, err);
     if (status == STATUS_OK) {
-        tell(server);
+        server_tell(server, stdout);
+        printf("Ctrl-C ends it.\n");
+        fflush(stdout);
         wait_for_stop(server);
     }
     server_stop(server);
+    watch_free(watch);
     live_free(live);
     return status;
 }
@@ -104,13 +109,14 @@ static Status run_view(const CommandLine *line, Error *err) {
 const Command command_view = {
     .name = "view",
     .summary = "show, edit and simulate particles in the browser",
-    .arguments = "RUN|CHECKPOINT|ROLLOUT|PARTICLES [DATA|ROLLOUT ..]",
+    .arguments = "RUN|FOLDER|CHECKPOINT|ROLLOUT|PARTICLES [DATA|ROLLOUT ..]",
     .min_arguments = 1,
     .max_arguments = LIVE_SCENES_MAX + 1,
     .flags = flags,
     .details = "vpd view RUN DATA           predicts the start of an episode and shows it\n"
                "vpd view A.h5 [B.h5 ..]     shows rollouts; the checkpoint that the first names simulates its edits\n"
                "vpd view CHECKPOINT A.h5    the same with a checkpoint that lies elsewhere\n"
+               "vpd view RUN, FOLDER        shows a training run, or compares the runs in a folder\n"
                "The page is for this machine alone: open the printed address, which has a secret token.",
     .run = run_view,
 };

@@ -92,13 +92,8 @@ static bool step_is_finite(const MotionStep *step) {
            all_finite_double(step->quaternion0, 4 * O) && all_finite_double(step->quaternion1, 4 * O);
 }
 
-// The rigid motion of object k from step 0: y = R x + t.
-typedef struct RigidMotion {
-    double R[9], t[3];
-} RigidMotion;
-
-static RigidMotion true_motion(const MotionStep *step, int k) {
-    RigidMotion motion = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+TrueMotion motion_of_object(const MotionStep *step, int k) {
+    TrueMotion motion = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     if (step->quaternion0) {
         double R0[9], R1[9];
         rotation_from_quaternion(step->quaternion0 + 4 * k, R0);
@@ -123,7 +118,7 @@ typedef struct ObjectMotion {
 
 static ObjectMotion measure_object(const MotionStep *step, int k) {
     ObjectMotion out = {0};
-    RigidMotion motion = true_motion(step, k);
+    TrueMotion motion = motion_of_object(step, k);
     for (int i = 0; i < step->particles; i++) {
         if (step->object[i] != k + 1) continue;
         double square = 0;

@@ -45,6 +45,14 @@ typedef struct MotionStep {
     const double *up;                        // (3) unit vector; NULL = z
 } MotionStep;
 
+// The rigid motion of an object from step 0: y = R x + t.
+typedef struct TrueMotion {
+    double R[9], t[3];
+} TrueMotion;
+
+// The true motion of object k; of `step` the poses alone are read.
+TrueMotion motion_of_object(const MotionStep *step, int k);
+
 // Returns false, and counts `rejected` alone, if a position or pose is not finite.
 bool motion_add(MotionTally *tally, const MotionStep *step);
 

@@ -5,6 +5,7 @@
 #include "infer/eval.h"
 #include "infer/film.h"
 #include "infer/history.h"
+#include "infer/truth.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -150,21 +151,66 @@ static int choose_views(const EpisodeInfo *info, int views[2]) {
     return count;
 }
 
-static Status film(RolloutWorkspace *workspace, const TrainData *data, int episode, Video *video, Error *err) {
+// The start of an episode, predicted.
+static Status sample(RolloutWorkspace *workspace, const TrainData *data, int episode, RolloutFile *out, Error *err) {
     const EpisodeInfo *info = dataset_episode(data->dataset, episode);
-    RolloutFile rollout = {0};
-    Film shots = {0};
-    int views[2], stride = (int)data->config->data.stride, start = (int)(data->config->model.T - 1) * stride;
+    int stride = (int)data->config->data.stride, start = (int)(data->config->model.T - 1) * stride;
     int steps = (info->F - 1 - start) / stride;
     RolloutRequest request = {.history = {.episode = episode, .start = start, .time_step = data->time_step},
                               .steps = steps < HOOK_STEPS ? steps : HOOK_STEPS};
-    Status status = rollout_run(workspace, data->dataset, &request, &rollout, err);
-    if (status == STATUS_OK) status = film_of_views(&rollout, views, choose_views(info, views), -1, 0, 0, &shots, err);
+    return rollout_run(workspace, data->dataset, &request, out, err);
+}
+
+static Status write_into(const RolloutFile *rollout, const char *folder, const char *name, Error *err) {
+    char path[FILE_PATH_SIZE];
+    Status status = file_join(path, sizeof path, folder, name, err);
+    if (status == STATUS_OK) status = file_make_parent(path, err);
+    return status == STATUS_OK ? rollout_file_write(rollout, path, err) : status;
+}
+
+// FOLDER/rollout.h5, and truth.h5 if the data say where objects were. A viewer draws particles: features are left out.
+static Status keep_rollout(const RolloutFile *rollout, const TrainData *data, int episode, const char *folder,
+                           Error *err) {
+    RolloutFile shown = *rollout, truth = {0};
+    Error none;
+    shown.set_count = 1;
+    shown.features = shown.sets[0].features = NULL;
+    shown.sets[0].D = 0;
+    bool recorded = truth_of_rollout(&shown, dataset_episode(data->dataset, episode), &truth, &none) == STATUS_OK;
+    Status status = recorded ? write_into(&truth, folder, "truth.h5", err) : STATUS_OK;
+    if (status == STATUS_OK) status = write_into(&shown, folder, "rollout.h5", err);
+    rollout_file_free(&truth);
+    return status;
+}
+
+static Status film(RolloutWorkspace *workspace, const TrainData *data, int episode, const char *folder, Video *video,
+                   Error *err) {
+    RolloutFile rollout = {0};
+    Film shots = {0};
+    int views[2], view_count = choose_views(dataset_episode(data->dataset, episode), views);
+    Status status = sample(workspace, data, episode, &rollout, err);
+    if (status == STATUS_OK) status = keep_rollout(&rollout, data, episode, folder, err);
+    if (status == STATUS_OK) status = film_of_views(&rollout, views, view_count, -1, 0, 0, &shots, err);
     FilmOptions options = {.truth = data->dataset, .episode = episode, .difference = true};
     if (status == STATUS_OK) status = film_draw(workspace, &rollout, &shots, &options, video, err);
     film_free(&shots);
     rollout_file_free(&rollout);
     return status;
+}
+
+static void show(void *owner, const Vpd *model, const TrainData *data, const char *folder) {
+    int episodes[HOOK_EPISODES] = {0};
+    const char *split;
+    RolloutWorkspace workspace = {0};
+    RolloutFile rollout = {0};
+    Error none;
+    (void)owner;
+    if (choose_episodes(data->dataset, episodes, &split) == 0) return;
+    rollout_workspace_init(&workspace, model);
+    if (sample(&workspace, data, episodes[0], &rollout, &none) == STATUS_OK)
+        (void)keep_rollout(&rollout, data, episodes[0], folder, &none);
+    rollout_file_free(&rollout);
+    rollout_workspace_free(&workspace);
 }
 
 static Status draw(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
@@ -178,7 +224,7 @@ static Status draw(void *owner, const Vpd *model, const TrainData *data, long st
     if (choose_episodes(data->dataset, episodes, &split) == 0) return STATUS_OK;
     rollout_workspace_init(&workspace, model);
     snprintf(name, sizeof name, "step_%08ld.gif", step);
-    Status status = film(&workspace, data, episodes[0], &video, err);
+    Status status = film(&workspace, data, episodes[0], folder, &video, err);
     if (status == STATUS_OK) status = file_join(path, sizeof path, folder, name, err);
     if (status == STATUS_OK) status = file_make_parent(path, err);
     if (status == STATUS_OK) status = video_write_gif(&video, path, err);
@@ -189,4 +235,4 @@ static Status draw(void *owner, const Vpd *model, const TrainData *data, long st
     return status;
 }
 
-TrainHooks train_hooks(const Log *log) { return (TrainHooks){(void *)(uintptr_t)log, check, validate, draw}; }
+TrainHooks train_hooks(const Log *log) { return (TrainHooks){(void *)(uintptr_t)log, check, validate, draw, show}; }

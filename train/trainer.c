@@ -150,6 +150,7 @@ static Status loop(Trainer *t, Error *err) {
         warn_of_collapse(t, &t->parts);
         // If a signal interrupts this, a checkpoint of this step exists already.
         status = trainer_leave_behind(t, norm, 1 / (clock_now() - before), err);
+        if (status == STATUS_OK && !ended) status = trainer_obey(t, err);
         if (status == STATUS_OK && stop_requested() && !ended) {
             status = save_stopped(t, err);
         } else if (status == STATUS_OK && t->run_log.asked_to_end && !ended) {

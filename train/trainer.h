@@ -13,6 +13,20 @@
 #include "train/run_log.h"
 #include "train/train_data.h"
 
+// What a viewer of the run may want between two steps.
+enum {
+    TRAIN_SAVE = 1, // a checkpoint
+    TRAIN_SHOW = 2, // a sample rollout (TrainHooks.show)
+    TRAIN_WAIT = 4  // the run is paused: ask again
+};
+
+// `wish` is called after each step and may wait a little; it returns such bits. NULL: nobody looks. Losses and weights
+// do not depend on it.
+typedef struct TrainWatcher {
+    void *owner;
+    unsigned (*wish)(void *owner);
+} TrainWatcher;
+
 // Callbacks of the program; each may be NULL. The model has the averaged weights during these calls.
 typedef struct TrainHooks {
     void *owner;
@@ -24,6 +38,8 @@ typedef struct TrainHooks {
     // Draws samples into `folder`.
     Status (*draw)(void *owner, const Vpd *model, const TrainData *data, long step, const char *folder, RunLog *log,
                    Error *err);
+    // Writes a sample rollout into `folder` for a viewer, if it can.
+    void (*show)(void *owner, const Vpd *model, const TrainData *data, const char *folder);
 } TrainHooks;
 
 typedef struct TrainOptions {
@@ -33,6 +49,7 @@ typedef struct TrainOptions {
     FILE *lines;          // a second place for each line of metrics.jsonl; NULL: none
     RunListener listener; // called with each line; may end the run after a step, whose checkpoint is written
     TrainHooks hooks;
+    TrainWatcher watcher;
 } TrainOptions;
 
 // Results of train_run.

@@ -40,6 +40,7 @@ typedef struct Trainer {
     MemoryEstimate memory;
     double started;
     double logged, waited; // clock_now() and data.waited at the last line of the log
+    double show_after;     // clock_now() from which a rollout may be shown again
     LossParts parts;       // of the last step
     double fast_step;      // seconds of a dry run's fastest step
 } Trainer;
@@ -74,6 +75,8 @@ Status trainer_save(Trainer *t, Error *err);
 Status trainer_tell_stopped(const Trainer *t, Error *err);
 // Writes what is due after a step: a line of the log, evaluation, pictures, a checkpoint. `rate`: steps per second.
 Status trainer_leave_behind(Trainer *t, double norm, double rate, Error *err);
+// Does what a viewer wants between two steps. Time that it waits does not count as the run's.
+Status trainer_obey(Trainer *t, Error *err);
 // Evaluation and pictures at the end of a run, then the checkpoint that marks it complete.
 Status trainer_finish(Trainer *t, Error *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/stop.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -141,6 +142,37 @@ Status trainer_leave_behind(Trainer *t, double norm, double rate, Error *err) {
 Status trainer_finish(Trainer *t, Error *err) {
     int looks = looks_due(t);
     return looks ? evaluate_and_draw(t, looks, true, err) : STATUS_OK;
+}
+
+// ---- a viewer
+
+enum { SHOW_PART = 100 }; // showing takes at most one part in so many of the time
+
+// A failure to show is none of the run's; that of the device is. After a stop the caller saves.
+static Status show(Trainer *t, Error *err) {
+    const TrainHooks *hooks = &t->options->hooks;
+    double began = clock_now();
+    if (!hooks->show || began < t->show_after) return STATUS_OK;
+    optimizer_swap_ema(&t->optimizer);
+    hooks->show(hooks->owner, t->model, &t->data, t->folder.pictures);
+    Status status = swap_back(t, STATUS_OK, err);
+    t->show_after = clock_now() + SHOW_PART * (clock_now() - began);
+    return status == STATUS_INTERRUPTED ? STATUS_OK : status;
+}
+
+Status trainer_obey(Trainer *t, Error *err) {
+    const TrainWatcher *watcher = &t->options->watcher;
+    Status status = STATUS_OK;
+    unsigned wish = watcher->wish ? TRAIN_WAIT : 0;
+    while (wish & TRAIN_WAIT && status == STATUS_OK && !stop_requested()) {
+        double before = clock_now();
+        wish = watcher->wish(watcher->owner);
+        double waited = clock_now() - before;
+        t->started += waited, t->logged += waited;
+        if (wish & TRAIN_SAVE && t->saved != t->step) status = trainer_save(t, err);
+        if (status == STATUS_OK && wish & TRAIN_SHOW) status = show(t, err);
+    }
+    return status;
 }
 
 // ---- summary

@@ -15,9 +15,14 @@ static size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 // ---- which particles
 
+// Objects that the model takes to stand still may move in truth, and both are shown in one order.
+static bool moves(const ViewScene *scene, size_t i) {
+    return !scene->body || scene->body[i] >= 0 || (scene->labels && scene->labels[i] > 0);
+}
+
 static size_t count_movers(const ViewScene *scene, size_t every) {
     size_t movers = 0;
-    for (size_t i = 0; i < scene->count; i += every) movers += !scene->body || scene->body[i] >= 0;
+    for (size_t i = 0; i < scene->count; i += every) movers += moves(scene, i);
     return movers;
 }
 
@@ -35,8 +40,7 @@ Status view_order(const ViewScene *scene, size_t steps, ViewOrder *out, Error *e
     out->shown = shown;
     out->movers = movers;
     at[1] = movers;
-    for (size_t i = 0; i < scene->count; i += out->every)
-        out->index[at[scene->body && scene->body[i] < 0]++] = (uint32_t)i;
+    for (size_t i = 0; i < scene->count; i += out->every) out->index[at[!moves(scene, i)]++] = (uint32_t)i;
     return STATUS_OK;
 }
 

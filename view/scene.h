@@ -4,8 +4,8 @@
 //           padded to 4 bytes
 //   step 0  f32 low [3], high [3], u16 positions [n,3] between the two, padded to 4 bytes
 //   step k  the same for the first m particles alone; the others stand still
-// The first m of the n shown particles are those that belong to bodies. n is at most VIEW_PARTICLES_MAX: of more
-// particles every second, third, .. one is shown.
+// The first m of the n shown particles are those that belong to bodies or have a label. n is at most
+// VIEW_PARTICLES_MAX: of more particles every second, third, .. one is shown.
 #ifndef VPD_VIEW_SCENE_H
 #define VPD_VIEW_SCENE_H
 

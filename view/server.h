@@ -8,18 +8,28 @@
 //   GET  /api/picture?scene=I&..    live_picture; ?result=I for the result; step, width, height, focal in pixels, and
 //                                   pose: 16 numbers with commas between
 //   GET  /api/recorded?scene=I&step=K&camera=V   live_recorded
+// Of runs instead (view/watch.h):
+//   GET  /api/facts                 watch_facts         GET /api/metrics?run=NAME&from=BYTES   watch_metrics
+//   GET  /api/scene?run=NAME[&which=truth]              GET /api/options?run=NAME, /api/picture?run=NAME
+//   POST /api/wish                  {"wish"}: watch_ask
 // Errors are JSON {"error": "one sentence"}.
 #ifndef VPD_VIEW_SERVER_H
 #define VPD_VIEW_SERVER_H
 
 #include "view/live.h"
+#include "view/watch.h"
+
+#include <stdio.h>
+
+enum { SERVER_PORT = 8317 }; // tried first
 
 typedef struct Server Server;
 
-// `port`: the first one that is tried; a taken one is followed by the next, 32 in all.
-Status server_start(Live *live, int port, Server **out, Error *err);
-int server_port(const Server *server);
-const char *server_token(const Server *server); // 32 hexadecimal digits
+// One of `live` and `watch` is shown, the other is NULL. `port`: the first one that is tried; a taken one is followed
+// by the next, 32 in all.
+Status server_start(Live *live, Watch *watch, int port, Server **out, Error *err);
+// Prints the address, and how to reach it from another machine.
+void server_tell(const Server *server, FILE *out);
 // Ends requests that take too long; call it once a second.
 void server_tidy(Server *server);
 void server_stop(Server *server); // accepts NULL

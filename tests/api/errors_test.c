@@ -170,7 +170,7 @@ static void files_that_do_not_fit(void **state) {
 
 static void numbers_that_do_not_fit(void **state) {
     (void)state;
-    vpd_scene *scene = given.scene;
+    vpd_scene *scene = given.scene, *truth;
     vpd_particle_arrays arrays = world_particles(scene, 0);
     vpd_view view = world_view(scene, 0), wrong = view;
     uint8_t rgb[3 * WORLD_H * WORLD_W];
@@ -194,6 +194,9 @@ static void numbers_that_do_not_fit(void **state) {
     WRONG(vpd_scene_recorded(scene, NULL, 1, 0, rgb, &err), "step 1: the scene");
     WRONG(vpd_scene_recorded(scene, world_place("none.h5"), 0, 0, rgb, &err), "none.h5");
     WRONG(vpd_scene_recorded(scene, NULL, 0, 0, NULL, &err), "rgb: expected");
+    WRONG(vpd_scene_truth(scene, world_place("none.h5"), &truth, &err), "none.h5");
+    WRONG(vpd_scene_truth(scene, NULL, NULL, &err), "out: expected");
+    WRONG(vpd_scene_truth(NULL, NULL, &truth, &err), "scene: expected");
     wrong = view, wrong.H = 0;
     WRONG(vpd_scene_render(scene, 0, &wrong, &picture, &err),
           "vpd_view: expected 1 to 16384 rows and columns, found 0");

@@ -3,6 +3,7 @@
 # slow requests, many connections. An edit that is simulated through it has the bits of vpd edit and vpd rollout.
 # SPDX-License-Identifier: Apache-2.0
 . "$VPD_SOURCE/tests/cli/common"
+. "$VPD_SOURCE/tests/cli/view_client"
 data=$VPD_SOURCE/data/mujoco_blocks_sample.h5 model=$VPD_SOURCE/demo/carried.h5 seen=$folder/seen.h5
 expect 0 "*" "*" "$VPD" rollout -q "$model" "$data" --steps 2 --threads 1 -o "$seen"
 viewers=()
@@ -13,48 +14,16 @@ start() {
   "$VPD" view -q --threads 1 "${@:2}" >"$folder/$1.out" 2>"$folder/$1.err" &
   viewer=$!
   viewers+=("$viewer")
-  for ((i = 0; i < 600; i++)); do
-    grep -q "Ctrl-C" "$folder/$1.out" && break
-    sleep 0.1
-  done
-  url=$(head -n 1 "$folder/$1.out") port=$(sed -n 's@.*127.0.0.1:\([0-9]*\)/.*@\1@p;q' "$folder/$1.out") token=${url##*token=}
-  [[ $token =~ ^[0-9a-f]{32}$ ]] || { fail "$1 gave no address: $(cat "$folder/$1.out" "$folder/$1.err")"; finish; }
+  find_address "$folder/$1.out" "Ctrl-C"
 }
-
-# request LINE [HEADER ..] [-- BODY]: the answer is in $folder/answer, its status in $code
-request() {
-  local line=$1 body="" text
-  shift
-  text="$line HTTP/1.1"$'\r\n'
-  while [ $# -gt 0 ] && [ "$1" != -- ]; do text+="$1"$'\r\n'; shift; done
-  if [ $# -gt 0 ]; then body=$2 text+="Content-Length: ${#body}"$'\r\n'; fi
-  : >"$folder/answer"
-  ( # a failed exec ends the shell
-    exec 5<>"/dev/tcp/127.0.0.1/$port" || exit
-    printf '%sConnection: close\r\n\r\n%s' "$text" "$body" >&5
-    timeout "${patience:-20}" cat <&5 >"$folder/answer"
-  ) 2>/dev/null
-  code=$(head -c 12 "$folder/answer" | cut -d' ' -f2)
-}
-# gets STATUS "why" LINE [HEADER ..]
-gets() {
-  local wanted=$1 why=$2
-  shift 2
-  request "$@"
-  [ "$code" = "$wanted" ] || fail "$why: status ${code:-none}, not $wanted"
-  [ "$wanted" = 200 ] || ! grep -qa '"scenes"\|<canvas\|particles' "$folder/answer" || fail "$why: contents were sent"
-}
-body() { sed '1,/^\r$/d' "$folder/answer"; }
 
 start first "$seen"
-here="Host: 127.0.0.1:$port"
 grep -q "ssh -L $port:127.0.0.1:$port" "$folder/first.out" || fail "no ssh line"
 
 # The token is traded for a cookie.
-gets 200 "the right token" "GET /?token=$token" "$here"
+log_in
 grep -qa "HttpOnly; SameSite=Strict" "$folder/answer" || fail "the cookie is not HttpOnly and Strict"
 grep -qa "Content-Security-Policy: default-src 'self'" "$folder/answer" || fail "no Content-Security-Policy"
-cookie="Cookie: $(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$folder/answer")"
 gets 200 "the cookie" "GET /api/facts" "$here" "$cookie"
 grep -qa '"simulates":true' "$folder/answer" || fail "it cannot simulate: $(body)"
 gets 200 "the script" "GET /viewer.js" "$here" "$cookie"

@@ -5,12 +5,22 @@
 python=${VPD_PYTHON:-python3}
 "$python" -c 'import playwright' 2>/dev/null || skip "no Playwright for $python (pip install playwright; VPD_PYTHON names another Python)"
 command -v chromium >/dev/null || skip "no Chromium here (apt install chromium)"
-"$VPD" view "$VPD_SOURCE/demo/carried.h5" "$VPD_SOURCE/data/mujoco_blocks_sample.h5" >"$folder/out" 2>"$folder/err" &
-viewer=$!
-trap 'kill "$viewer" 2>/dev/null; rm -rf "$folder"' EXIT
-for ((i = 0; i < 600; i++)); do
-  grep -q "Ctrl-C" "$folder/out" && break
-  sleep 0.1
+. "$VPD_SOURCE/tests/cli/view_client"
+data=$VPD_SOURCE/data/mujoco_blocks_sample.h5
+expect 0 "*" "*" "$VPD" data subset -q "$data" --split train:1,val:1,test:0 --frames 9 -o "$folder/data.h5"
+for name in one two; do
+  expect 0 "*" "*" "$VPD" train -q -d "$folder/data.h5" -o "$folder/runs/$name" --set encoder.N=300 --set model.C=8 --set model.D=6 \
+    --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
+    --set train.rays=8 --set train.steps=20 --set train.motion_steps=10 --set train.log_every=2 --set train.picture_every=10
 done
-timeout 600 "$python" "$VPD_SOURCE/tests/cli/view_browser" "$(head -n 1 "$folder/out")" "$viewer" ${VPD_PICTURES:+"$VPD_PICTURES"} || fail "status $?"
+viewers=()
+trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
+"$VPD" view "$folder/runs" >"$folder/out" 2>"$folder/err" &
+viewers+=($!)
+find_address "$folder/out" "Ctrl-C"
+runs=$url
+"$VPD" view "$VPD_SOURCE/demo/carried.h5" "$data" >"$folder/out" 2>"$folder/err" &
+viewers+=($!)
+find_address "$folder/out" "Ctrl-C"
+timeout 600 "$python" "$VPD_SOURCE/tests/cli/view_browser" "$url" "${viewers[1]}" "$runs" ${VPD_PICTURES:+"$VPD_PICTURES"} || fail "status $?"
 finish

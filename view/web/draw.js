@@ -81,7 +81,7 @@ export function ramp(x) {
 }
 
 // rgb of each shown particle and, as alpha, whether it is selected.
-export function colours(scene, mode, step, selected) {
+export function colours(scene, mode, step, selected, truth) {
   const out = new Uint8Array(4 * scene.shown);
   out.set(scene.colour);
   for (let i = 0; i < scene.shown; i++) {
@@ -89,6 +89,8 @@ export function colours(scene, mode, step, selected) {
     if (mode === 'body' && scene.body[i]) out.set(object_colour(scene.body[i] + 3), 4 * i);
     if (mode === 'speed' && i < scene.movers)
       out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
+    else if (mode === 'error' && truth && i < scene.movers)
+      out.set(ramp(scene.error(truth, i, step) / scene.error_scale(truth)), 4 * i);
     else if (mode !== 'rgb' && !(mode === 'label' ? scene.label[i] : mode === 'body' && scene.body[i])) {
       const grey = 70 + 0.42 * (0.3 * out[4 * i] + 0.6 * out[4 * i + 1] + 0.1 * out[4 * i + 2]);
       out.fill(grey, 4 * i, 4 * i + 3);

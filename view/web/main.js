@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the viewers of the page: one with data from the server, or some with data inside the page.
 import { read_scene, unpack } from './scene.js';
+import { Runs } from './runs.js';
 import { fetch_facts, fetch_scene } from './server.js';
 import { Viewer } from './viewer.js';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-async function open_live(root) {
-  const viewer = root.viewer = new Viewer(root, { live: true }); // the property is for tests
+async function open_server(root) {
   try {
     if (location.search) history.replaceState(null, '', '/'); // the token
     const facts = await fetch_facts();
+    if (facts.runs) new Runs(root).watch();
+    else await open_live(root, facts);
+  } catch (error) {
+    root.firstElementChild.textContent = error.message;
+  }
+}
+
+async function open_live(root, facts) {
+  const viewer = root.viewer = new Viewer(root, { live: true }); // the property is for tests
+  try {
     for (let id = 0; id < facts.scenes.length; id++) {
       const scene = await fetch_scene(id);
       viewer.add_scene(scene, facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', id);
@@ -49,5 +59,5 @@ function watch_inside(root) {
 }
 
 for (const root of document.querySelectorAll('.viewer'))
-  if ('server' in root.dataset) open_live(root);
+  if ('server' in root.dataset) open_server(root);
   else watch_inside(root);

@@ -42,7 +42,7 @@ export const MARKUP = `
   <section><h3>Look</h3>
     <div class="row"><label for="colour-ID">Colour</label><select id="colour-ID" data-set="colour">
       <option value="rgb">of the video</option><option value="label">label</option><option value="body">body</option>
-      <option value="speed">speed</option></select></div>
+      <option value="speed">speed</option><option value="error" hidden>error against what was recorded</option></select></div>
     <div class="row"><label for="size-ID">Size</label><input id="size-ID" type="range" min="0.2" max="2" step="0.05" value="1" data-set="size"></div>
     <div class="row"><label for="view-ID">View</label><select id="view-ID" data-set="view"><option value="">free</option></select></div>
     <div class="checks">

@@ -56,6 +56,7 @@ export class Scene {
     if (this.trail_map?.steps === this.last) return this.trail_map;
     const of = new Map();
     for (let i = 0; i < this.movers; i++) {
+      if (this.bodies && !this.body[i]) continue;
       const list = of.get(this.body[i] - 1) || [];
       if (list.length < 64) of.set(this.body[i] - 1, [...list, i]);
     }
@@ -72,6 +73,23 @@ export class Scene {
     this.steps.push(step);
     this.measure_speed();
     return offset + 24 + padded(6 * n);
+  }
+
+  // How far a particle is from where it was recorded.
+  error(truth, i, step) {
+    if (i >= Math.min(this.movers, truth.movers) || step > truth.last) return 0;
+    const a = this.position(i, step), b = truth.position(i, step);
+    return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+  }
+
+  // The largest error of some particles at the end.
+  error_scale(truth) {
+    const step = Math.min(this.last, truth.last);
+    if (this.error_step === step) return this.error_max;
+    this.error_step = step;
+    this.error_max = 1e-4;
+    for (let i = 0; i < this.movers; i += 1 + (this.movers >> 10)) this.error_max = Math.max(this.error_max, this.error(truth, i, step));
+    return this.error_max;
   }
 
   // The speed of the fastest of some particles, for the scale of colours.

@@ -33,8 +33,20 @@ export async function fetch_recorded(scene, step, camera) {
   return URL.createObjectURL(await answer.blob());
 }
 
-const post = async job => (await (await ask('/api/jobs', {
-  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(job) })).json()).id;
+const post_json = async (path, what) => (await ask(path, {
+  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) })).json();
+const post = async job => (await post_json('/api/jobs', job)).id;
+
+// ---- training runs
+
+const run_path = (what, query) => `/api/${what}?${new URLSearchParams(query)}`;
+export const fetch_metrics = async (run, from) => (await ask(run_path('metrics', { run, from }))).arrayBuffer();
+export const fetch_options = async run => (await ask(run_path('options', { run }))).text();
+export const fetch_run_scene = async (run, which) => read_scene(await (await ask(run_path('scene', { run, which }))).arrayBuffer());
+export const picture_address = (run, picture) => run_path('picture', { run, picture });
+export const ask_wish = wish => post_json('/api/wish', { wish });
+
+// ---- scenes that are simulated
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 

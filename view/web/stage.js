@@ -42,6 +42,21 @@ export class Stage {
     return entry;
   }
 
+  // Other scenes in place of those that are shown: [scene, name, what it is compared with], ..
+  set_scenes(list) {
+    const before = this.scenes;
+    for (const { scene } of before) this.painter?.forget(scene);
+    this.scenes = [];
+    list.forEach(([scene, name, truth], i) => {
+      const shown = before[i] ? before[i].shown : true;
+      this.scenes.push({ scene, name, truth, id: -1, shown });
+    });
+    if (before.length === 0) this.begin(list[0][0]);
+    else this.select_none();
+    this.list_scenes();
+    this.changed();
+  }
+
   begin(scene) {
     const focus = this.focus(scene), { low, high } = scene.movers === scene.shown ? focus : scene.steps[0];
     if (!this.painter) this.painter = new Painter(this.find('canvas'));
@@ -83,6 +98,7 @@ export class Stage {
       return label;
     }));
     this.find('.scenes-part').hidden = this.scenes.length < 2;
+    this.find('option[value="error"]').hidden = !this.scenes.some(entry => entry.truth);
     this.list_bodies();
   }
 
@@ -258,8 +274,8 @@ export class Stage {
     const { scene } = entry, step = Math.min(this.settings.step, scene.last), mode = this.settings.colour;
     const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
     return { scene, step, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
-      key: `${mode} ${mode === 'speed' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
-      colours: () => colours(scene, mode, step, chosen) };
+      key: `${mode} ${mode === 'speed' || mode === 'error' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
+      colours: () => colours(scene, mode, step, chosen, entry.truth) };
   }
 
   spacing() {
@@ -301,9 +317,11 @@ export class Stage {
     const length = nice.filter(m => m * per_metre <= 130).at(-1) || 0.001;
     this.find('.scalebar i').style.width = `${length * per_metre}px`;
     this.find('.scalebar span').textContent = length >= 1 ? `${length} m` : `${Math.round(length * 1000) / 10} cm`;
-    const speed = this.settings.colour === 'speed', front = this.front();
-    this.find('.legend').hidden = !speed;
-    if (speed && front) this.find('.legend span').textContent = `0 to ${front.scene.speed_max.toFixed(1)} m/s`;
+    const mode = this.settings.colour, front = this.front(), compared = this.visible().find(entry => entry.truth);
+    const scales = { speed: front && `0 to ${front.scene.speed_max.toFixed(1)} m/s`,
+      error: compared && `0 to ${(100 * compared.scene.error_scale(compared.truth)).toPrecision(2)} cm from what was recorded` };
+    this.find('.legend').hidden = !scales[mode];
+    this.find('.legend span').textContent = scales[mode] || '';
   }
 
   // In a page: stands still while it cannot be seen.

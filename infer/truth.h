@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the particles of a rollout would be if they moved as the recording says.
+#ifndef VPD_INFER_TRUTH_H
+#define VPD_INFER_TRUTH_H
+
+#include "datasets/dataset.h"
+#include "files/rollout_file.h"
+
+// A copy of the rollout in which the particles of each object (by label) follow its true poses, and the others stand
+// still. It has no more steps than the recording has frames for. Data without poses of objects, particles without
+// labels and an edited rollout are STATUS_BAD_INPUT. Free *out with rollout_file_free.
+Status truth_of_rollout(const RolloutFile *rollout, const EpisodeInfo *info, RolloutFile *out, Error *err);
+
+#endif
