@@ -5,10 +5,12 @@
 #include "app/model_flags.h"
 #include "base/file.h"
 #include "base/stop.h"
+#include "datasets/h5.h"
 #include "files/rollout_file.h"
 #include "view/server.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { STEPS = 20 };
@@ -23,7 +25,18 @@ static const Flag flags[] = {
     {0},
 };
 
-// Rollout files, then at most a model and a data set.
+// A data set, or a folder that is no run's.
+static bool looks_like_data(const char *path) {
+    char checkpoints[FILE_PATH_SIZE], format[64] = "";
+    if (!file_is_folder(path)) {
+        h5_read_format(path, format, sizeof format, NULL);
+        return !strcmp(format, "vpd-dataset");
+    }
+    return file_join(checkpoints, sizeof checkpoints, path, "checkpoints", NULL) == STATUS_OK &&
+           !file_exists(checkpoints);
+}
+
+// Rollout files, at most a model and a data set.
 static Status sort_arguments(const CommandLine *line, const char **rollouts, LiveOptions *out, Error *err) {
     out->rollouts = rollouts;
     for (int i = 0; i < line->argument_count; i++) {
@@ -31,13 +44,15 @@ static Status sort_arguments(const CommandLine *line, const char **rollouts, Liv
         bool is_rollout = false;
         Status status = rollout_file_detect(path, &is_rollout, err);
         if (status != STATUS_OK) return status;
+        bool is_data = !is_rollout && looks_like_data(path);
         if (is_rollout && out->rollout_count < LIVE_SCENES_MAX) rollouts[out->rollout_count++] = path;
-        else if (!is_rollout && !out->model) out->model = path;
+        else if (!is_rollout && !is_data && !out->model) out->model = path;
         else if (!is_rollout && !out->dataset) out->dataset = path;
         else return command_unexpected(line, i, err);
     }
-    if (out->rollout_count > 0 && out->dataset)
-        return error_set(err, STATUS_BAD_INPUT, "%s: a rollout needs no data set; leave one of the two out",
+    if (out->rollout_count == 0 && !out->model)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s: a data set alone has nothing to show; give a model too (vpd view RUN DATA)",
                          out->dataset);
     if (out->rollout_count == 0 && !out->dataset)
         return error_set(err, STATUS_BAD_INPUT,
@@ -116,6 +131,7 @@ const Command command_view = {
     .details = "vpd view RUN DATA           predicts the start of an episode and shows it\n"
                "vpd view A.h5 [B.h5 ..]     shows rollouts; the checkpoint that the first names simulates its edits\n"
                "vpd view CHECKPOINT A.h5    the same with a checkpoint that lies elsewhere\n"
+               "vpd view A.h5 DATA          compares with what was recorded\n"
                "vpd view RUN, FOLDER        shows a training run, or compares the runs in a folder\n"
                "The page is for this machine alone: open the printed address, which has a secret token.",
     .run = run_view,

@@ -34,6 +34,19 @@ void live_free(Live *live); // accepts NULL
 // A JSON object for the page: names of the scenes, and whether and with which model they can be simulated.
 Status live_facts(const Live *live, char **out, Error *err);
 Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err);
+// The scene as the recording says that its objects moved.
+Status live_truth(const Live *live, int scene, ViewBytes *out, Error *err);
+// Shows another episode of the data set in place of the one that is shown. `start`: as in LiveOptions.
+Status live_episode(Live *live, const char *episode, int start, int steps, Error *err);
+
+// A byte for each shown particle: whether a selection of docs/editing.md, "label: 2", takes it.
+typedef struct LiveSelect {
+    int scene; // -1: of the finished result `id`
+    long id;
+    size_t step;
+    const char *where;
+} LiveSelect;
+Status live_select(Live *live, const LiveSelect *select, ViewBytes *out, Error *err);
 
 // Starts a job; *id tells its result from others.
 Status live_ask(Live *live, const LiveJob *job, long *id, Error *err);
@@ -51,6 +64,8 @@ typedef struct LivePicture {
     vpd_view view;
 } LivePicture;
 Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Error *err);
+// How near what the model draws at a camera is to what the camera recorded, in dB.
+Status live_psnr(Live *live, int scene, size_t step, int camera, double *out, Error *err);
 // What a camera recorded at a step of a scene, as PNG; read from the data set each time.
 Status live_recorded(Live *live, int scene, size_t step, int camera, ViewBytes *out, Error *err);
 // The result as a rollout file.

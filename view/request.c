@@ -79,3 +79,29 @@ Status request_job(const char *text, size_t size, JobRequest *out, Error *err) {
     out->more = (size_t)more;
     return STATUS_OK;
 }
+
+Status request_select(const char *text, size_t size, SelectRequest *out, Error *err) {
+    json_int_t scene, id, step;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *where = json_string_value(json_object_get(object, "where"));
+    *out = (SelectRequest){.object = object};
+    if (!json_is_object(object) || !where || !*where || !whole(object, "scene", LIVE_SCENES_MAX, &scene) ||
+        !whole(object, "result", 1LL << 40, &id) || !whole(object, "step", 1 << 30, &step))
+        return error_set(err, STATUS_BAD_INPUT, "expected {\"scene\" or \"result\", \"step\", \"where\"}");
+    out->select = (LiveSelect){id > 0 ? -1 : (int)scene, (long)id, (size_t)step, where};
+    return STATUS_OK;
+}
+
+Status request_episode(const char *text, size_t size, EpisodeRequest *out, Error *err) {
+    json_int_t start, steps;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *episode = json_string_value(json_object_get(object, "episode"));
+    *out = (EpisodeRequest){.object = object, .episode = episode};
+    if (!json_is_object(object) || !episode || !whole(object, "start", 1 << 30, &start) ||
+        !whole(object, "steps", LIVE_STEPS_MAX, &steps))
+        return error_set(err, STATUS_BAD_INPUT, "expected {\"episode\", \"start\", \"steps\"}, at most %d steps",
+                         LIVE_STEPS_MAX);
+    out->start = json_object_get(object, "start") ? (int)start : -1;
+    out->steps = (int)steps;
+    return STATUS_OK;
+}

@@ -26,7 +26,22 @@ typedef struct JobRequest {
     size_t more; // 0: it is a job
 } JobRequest;
 
+// A selection; select.where points into `object`.
+typedef struct SelectRequest {
+    json_t *object;
+    LiveSelect select;
+} SelectRequest;
+
+// Another episode; its name points into `object`.
+typedef struct EpisodeRequest {
+    json_t *object;
+    const char *episode;
+    int start, steps; // start -1: the earliest
+} EpisodeRequest;
+
 // json_decref out->object after use, also after an error.
 Status request_job(const char *text, size_t size, JobRequest *out, Error *err);
+Status request_select(const char *text, size_t size, SelectRequest *out, Error *err);
+Status request_episode(const char *text, size_t size, EpisodeRequest *out, Error *err);
 
 #endif

@@ -7,7 +7,10 @@
 //   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file
 //   GET  /api/picture?scene=I&..    live_picture; ?result=I for the result; step, width, height, focal in pixels, and
 //                                   pose: 16 numbers with commas between
-//   GET  /api/recorded?scene=I&step=K&camera=V   live_recorded
+//   GET  /api/recorded?scene=I&step=K&camera=V   live_recorded; /api/psnr with the same: live_psnr
+//   GET  /api/truth?id=I            live_truth
+//   POST /api/select                {"scene" or "result", "step", "where"}: live_select
+//   POST /api/episode               {"episode", "start", "steps"}: live_episode
 // Of runs instead (view/watch.h):
 //   GET  /api/facts                 watch_facts         GET /api/metrics?run=NAME&from=BYTES   watch_metrics
 //   GET  /api/scene?run=NAME[&which=truth]              GET /api/options?run=NAME, /api/picture?run=NAME

@@ -114,6 +114,40 @@ gets 422 "a camera that is not there" "GET /api/recorded?scene=0&step=2&camera=9
 gets 422 "a step that is not there" "GET /api/recorded?scene=0&step=99&camera=0" "$here" "$cookie"
 gets 400 "no camera" "GET /api/recorded?scene=0&step=2" "$here" "$cookie"
 
+# What the recording says of the scene.
+gets 200 "the truth" "GET /api/truth?id=0" "$here" "$cookie"
+gets 422 "the truth of no scene" "GET /api/truth?id=5" "$here" "$cookie"
+gets 200 "a PSNR" "GET /api/psnr?scene=0&step=2&camera=1" "$here" "$cookie"
+body | grep -q '"psnr":[12][0-9]' || fail "the PSNR: $(body)"
+gets 422 "a PSNR of no step" "GET /api/psnr?scene=0&step=99&camera=1" "$here" "$cookie"
+gets 422 "an episode of a rollout" "POST /api/episode" "${post[@]:1}" -- '{"episode": "0", "steps": 2}'
+
+# selects WHERE: how many of the shown particles a selection takes
+selects() {
+  gets 200 "the selection $1" "POST /api/select" "${post[@]:1}" -- "{\"scene\": 0, \"step\": 1, \"where\": \"$1\"}"
+  body | tr -cd '\1' | wc -c
+}
+[ "$(selects "all: true")" = 8192 ] || fail "all are $(selects "all: true")"
+some=$(selects "label: object 0")
+half=$(selects "label: object 0, and: [{plane: {point: [0, 0, 0], normal: [1, 0, 0]}}, {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}]")
+[ "$some" -gt 50 ] && [ "$half" -lt "$some" ] || fail "$half of $some particles of an object"
+# what a list of edits with this selection leaves
+expect 0 "*" "*" "$VPD" edit "$seen" --step 1 --do "keep: {label: object 0}" -o "$folder/kept.h5"
+grep -q "$some particles" "$folder/stdout" "$folder/stderr" || fail "vpd edit keeps another number than $some: $(cat "$folder/stdout" "$folder/stderr")"
+for bad in '{"scene": 0, "where": "fly: 3"}' '{"scene": 9, "where": "all: true"}' '{"where": ""}' '{"result": 99, "where": "all: true"}' \
+  '{"where": "all: true, as: a}, {compose: {file: /etc/passwd"}' '{"where": "all: true", "step": 99}' '{"where": 3}' '['; do
+  gets 422 "the selection $bad" "POST /api/select" "${post[@]:1}" -- "$bad"
+done
+
+# Another file is added only if it is one of those shown, in the page's own words.
+ask '{"steps": 0, "edits": "  - compose: {file: \"'"$seen"'\", by: [0, 0, 1]}\n"}'
+grep -qa '"done"' "$folder/answer" || fail "the file that is shown cannot be added: $(body | head -c 300)"
+cp "$seen" "$folder/other.h5"
+for bad in "compose: {file: \"$folder/other.h5\"}" "compose: {file: '$seen'}" "compose: {file: \"$seen\", by: {a: 1}}" "{compose: {file: \"$seen\"}}" \
+  "compose: {file: \"$seen\"} # compose: {file: /etc/passwd}" "compose: {file: \"$seen\"}\n  - {\"compose\": {file: /etc/passwd}}" "compose:\n      file: $seen"; do
+  gets 422 "the edit $bad" "${post[@]}" -- "{\"edits\": \"  - $(printf '%s' "$bad" | sed 's/"/\\"/g')\"}"
+done
+
 # A taken port is followed by the next. The rollout's file may go while it is shown.
 first=$viewer first_port=$port
 start second "$seen" --port "$first_port"
@@ -147,6 +181,23 @@ echo "answered again after $i s"
 after=$(awk '/VmRSS/ {print $2}' "/proc/$first/status")
 [ "$after" -lt $((before + 20000)) ] || fail "$before kB became $after kB"
 
+# Another episode of a data set.
+start episodes "$model" "$data" --episode 000017 --steps 1 --port $((first_port + 5))
+first_cookie=$cookie
+log_in
+post=("POST /api/episode" "$here" "$cookie" "Content-Type: application/json" "Origin: http://127.0.0.1:$port")
+gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
+body | grep -q '"predicts":true,"compares":true,"generation":0' || fail "the facts of an episode: $(body)"
+gets 200 "another episode" "${post[@]}" -- '{"episode": "000018", "steps": 2}'
+gets 200 "its scene" "GET /api/scene?id=0" "$here" "$cookie"
+body | grep -qa '"steps":2.*"name":"000018"' || fail "the episode is another: $(body | head -c 300 | tr -cd ' -~')"
+for bad in '{"episode": "none", "steps": 2}' '{"episode": "000018", "steps": 100000}' '{"episode": "000018", "start": 9999}' '{"steps": 2}'; do gets 422 "the episode $bad" "${post[@]}" -- "$bad"; done
+gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
+body | grep -q '"generation":1' || fail "a new episode is a new generation: $(body)"
+kill "$viewer"
+wait "$viewer" 2>/dev/null
+port=$first_port here="Host: 127.0.0.1:$port" cookie=$first_cookie
+
 kill "$first"
 wait "$first"
 status=$?
@@ -156,5 +207,6 @@ status=$?
 expect 2 "" "nothing to show" "$VPD" view "$model"
 expect 2 "" "expected" "$VPD" view "$folder/viewed.h5" --port 0
 expect 2 "" "there_is_none" "$VPD" view "$folder/there_is_none.h5"
-expect 2 "" "needs no data set" "$VPD" view "$folder/viewed.h5" "$model" "$data"
+expect 2 "" "a data set alone" "$VPD" view "$data"
+expect 2 "" "unexpected" "$VPD" view "$folder/viewed.h5" "$model" "$data" "$data"
 finish

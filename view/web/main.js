@@ -2,7 +2,7 @@
 // Finds the viewers of the page: one with data from the server, or some with data inside the page.
 import { read_scene, unpack } from './scene.js';
 import { Runs } from './runs.js';
-import { fetch_facts, fetch_scene } from './server.js';
+import { fetch_facts } from './server.js';
 import { Viewer } from './viewer.js';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -21,10 +21,7 @@ async function open_server(root) {
 async function open_live(root, facts) {
   const viewer = root.viewer = new Viewer(root, { live: true }); // the property is for tests
   try {
-    for (let id = 0; id < facts.scenes.length; id++) {
-      const scene = await fetch_scene(id);
-      viewer.add_scene(scene, facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', id);
-    }
+    await viewer.open(facts);
     document.title = `${facts.title.split('/').at(-1)} - vpd view`;
     if (!facts.simulates) viewer.only_look(`This can be looked at, but not simulated: ${facts.why}.`);
     if (!still) viewer.play(true);

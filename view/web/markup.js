@@ -12,6 +12,7 @@ export const MARKUP = `
   <canvas tabindex="0" role="application" aria-label="Particles in 3D. Arrow keys turn the view, plus and minus zoom, question mark lists all keys."></canvas>
   <div class="pictures"></div>
   <div class="marks" aria-hidden="true"></div>
+  <svg class="region" aria-hidden="true"><polygon/></svg>
   <div class="corner"><h2 class="title"></h2><p class="about"></p></div>
   <div class="tools">
     ${button('fit', 'Show everything (F)', 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z')}
@@ -39,10 +40,13 @@ export const MARKUP = `
 <aside class="panel" aria-label="Settings and edits">
   <section class="scenes-part"><h3>Scenes</h3><div class="scenes"></div>
     <label class="check beside"><input type="checkbox" data-set="beside" checked> side by side</label></section>
+  <section class="sources edits"><div class="row episodes" hidden><label for="episode-ID">Episode</label><input id="episode-ID" type="text" data-set="episode" spellcheck="false">
+    <button type="button" data-do="earlier" aria-label="The episode before">&lt;</button><button type="button" data-do="later" aria-label="The next episode">&gt;</button></div>
+    <button type="button" class="compare" data-do="compare" aria-pressed="false" hidden>Compare with what was recorded</button></section>
   <section><h3>Look</h3>
     <div class="row"><label for="colour-ID">Colour</label><select id="colour-ID" data-set="colour">
       <option value="rgb">of the video</option><option value="label">label</option><option value="body">body</option>
-      <option value="speed">speed</option><option value="error" hidden>error against what was recorded</option></select></div>
+      <option value="speed">speed</option><option value="error" hidden>error</option></select></div>
     <div class="row"><label for="size-ID">Size</label><input id="size-ID" type="range" min="0.2" max="2" step="0.05" value="1" data-set="size"></div>
     <div class="row"><label for="view-ID">View</label><select id="view-ID" data-set="view"><option value="">free</option></select></div>
     <div class="checks">
@@ -52,20 +56,33 @@ export const MARKUP = `
       <label class="check simulates"><input type="checkbox" data-set="picture"> the model's picture at rest</label>
     </div>
   </section>
+  <section><h3>Keep</h3><div class="buttons">
+      <button type="button" data-do="picture" title="What is shown, as PNG">Picture</button>
+      <button type="button" data-do="film" title="All steps, as MP4 or WebM">Film</button>
+      <button type="button" data-do="view" title="Adds where you look from to a path of cameras">Add view</button>
+      <button type="button" data-do="path" title="JSON for vpd render --cameras">Path</button> <span class="small path"></span></div></section>
   <section class="selected"><h3>Selected</h3>
     <p class="what" aria-live="polite">Nothing. Click a particle, or choose a body:</p>
     <div class="row"><label for="pick-ID">Body</label><select id="pick-ID" data-set="pick"><option value="">none</option></select></div>
+    <div class="buttons drawn simulates">
+      <button type="button" data-do="box" aria-pressed="false" title="Then drag a box on the picture (X)">Box</button>
+      <button type="button" data-do="lasso" aria-pressed="false" title="Then draw around something (L)">Lasso</button>
+      <label class="check"><input type="checkbox" data-set="ground" checked> without the ground</label>
+    </div>
     <div class="acts" hidden>
       <div class="row" role="group" aria-label="Take"><label for="grow-ID">Take</label><select id="grow-ID" data-set="grow">
-        <option value="body">its body</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option></select></div>
+        <option value="body">its body</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option><option value="cluster">a connected part</option></select></div>
       <div class="triple">${numbers('vector', 'metres, or metres a second,')}</div>
       <div class="buttons">
         <button type="button" data-do="throw" title="Add this velocity, m/s (T). Or hold T and drag an arrow.">Throw</button>
         <button type="button" data-do="move" title="Move by this many metres (M). Or hold M and drag.">Move</button>
+        <button type="button" data-do="rotate" title="Turn by so many degrees about x, y and z (R). Or hold R and drag around it.">Rotate</button>
         <button type="button" data-do="copy" title="A copy, this many metres away (C)">Copy</button>
         <button type="button" data-do="remove" title="Delete it (Delete)">Delete</button>
       </div>
-      <p class="small">Throw takes metres a second, the others metres. With T or M held down, drag on the picture; Shift drags upwards.</p>
+      <p class="small">Throw takes metres a second, rotate degrees, the others metres. With T, M or R held down, drag on the picture; Shift drags upwards.</p>
+      <div class="row"><label for="like-ID">Colours</label><select id="like-ID" data-set="like"></select><button type="button" data-do="recolour" title="Take the colours of this body">Take</button></div>
+      <div class="row"><label for="name-ID">Label</label><input id="name-ID" type="text" data-set="name" placeholder="name"><button type="button" data-do="name">Set</button></div>
     </div>
   </section>
   <section class="editing"><h3>Edits</h3>
@@ -75,6 +92,8 @@ export const MARKUP = `
       <button type="button" data-do="redo" title="Control Y">Redo</button>
       <button type="button" data-do="save">Save list</button>
     </div>
+    <div class="row compose" hidden><label for="file-ID">Add</label><select id="file-ID" data-set="file"></select>
+      <button type="button" data-do="compose" title="The particles of this file, moved by the three numbers">Add</button></div>
     <div class="row"><label for="steps-ID">Steps</label><input id="steps-ID" type="number" min="0" max="10000" value="20" data-set="steps"></div>
     <div class="buttons">
       <button type="button" class="main" data-do="simulate" title="Edit and simulate (S)">Simulate</button>
@@ -94,8 +113,9 @@ export const MARKUP = `
 <dt>, and . (Home, End)</dt><dd>one step back, on (first, last)</dd>
 <dt>click, B</dt><dd>select a body; the next body</dd>
 <dt>Escape</dt><dd>select nothing</dd>
-<dt class="edits">T or M held, drag</dt><dd class="edits">throw or move what is selected; with Shift upwards</dd>
-<dt class="edits">T, M, C, Delete</dt><dd class="edits">throw, move, copy by the numbers; delete</dd>
+<dt class="edits">X, L, then drag</dt><dd class="edits">select by a box, a lasso</dd>
+<dt class="edits">T, M or R held, drag</dt><dd class="edits">throw, move or rotate what is selected; with Shift upwards</dd>
+<dt class="edits">T, M, R, C, Delete</dt><dd class="edits">throw, move, rotate, copy by the numbers; delete</dd>
 <dt class="edits">Control Z, Control Y</dt><dd class="edits">undo, redo</dd>
 <dt class="edits">S</dt><dd class="edits">simulate</dd>
 <dt>P, ?</dt><dd>panel, this list</dd></dl>

@@ -20,6 +20,8 @@ async function ask(path, options) {
 
 export const fetch_facts = async () => (await ask('/api/facts')).json();
 export const fetch_scene = async id => read_scene(await (await ask(`/api/scene?id=${id}`)).arrayBuffer());
+export const fetch_truth = async id => read_scene(await (await ask(`/api/truth?id=${id}`)).arrayBuffer());
+export const fetch_psnr = async (scene, step, camera) => (await (await ask(`/api/psnr?scene=${scene}&step=${step}&camera=${camera}`)).json()).psnr;
 export const file_address = id => `/api/rollout.h5?id=${id}`;
 
 // What the model draws, as an address for an image; `signal` ends the wait.
@@ -36,6 +38,14 @@ export async function fetch_recorded(scene, step, camera) {
 const post_json = async (path, what) => (await ask(path, {
   method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) })).json();
 const post = async job => (await post_json('/api/jobs', job)).id;
+
+export const ask_episode = what => post_json('/api/episode', what);
+
+// Which of the shown particles a selection takes.
+export async function ask_selection(what) {
+  const answer = await ask('/api/select', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
+  return [...new Uint8Array(await answer.arrayBuffer())].flatMap((taken, i) => taken ? [i] : []);
+}
 
 // ---- training runs
 

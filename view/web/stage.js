@@ -4,7 +4,7 @@ import { subtract, transform } from './math.js';
 import { Camera } from './camera.js';
 import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { MARKUP } from './markup.js';
-import { fetch_picture, fetch_recorded } from './server.js';
+import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
 
 const END_PAUSE = 0.7; // seconds before a loop begins again
 const PICTURES = [160, 512]; // pixels of the longer side
@@ -20,7 +20,7 @@ export class Stage {
     root.classList.toggle('still', !live);
     if (!live) this.find('.hint').remove();
     this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, picture: false,
-      beside: true, steps: 20, grow: 'body', view: '' };
+      beside: true, steps: 20, grow: 'body', view: '', ground: true };
     this.scenes = []; // {scene, shown, name, id}
     this.camera = new Camera();
     this.selection = null; // {entry, particle, indices, where}
@@ -52,22 +52,28 @@ export class Stage {
       this.scenes.push({ scene, name, truth, id: -1, shown });
     });
     if (before.length === 0) this.begin(list[0][0]);
-    else this.select_none();
+    else this.frame_scene(list[0][0]) | this.select_none();
     this.list_scenes();
     this.changed();
   }
 
   begin(scene) {
-    const focus = this.focus(scene), { low, high } = scene.movers === scene.shown ? focus : scene.steps[0];
+    const focus = this.focus(scene);
     if (!this.painter) this.painter = new Painter(this.find('canvas'));
     this.camera.fit(focus.low, focus.high);
-    this.floor = low[2];
-    this.box = { low, high };
-    this.find('[data-set="view"]').append(...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
+    this.frame_scene(scene);
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
-    this.find('.title').textContent = scene.title;
     if (scene.note) this.say(scene.note);
+  }
+
+  // What belongs to the first scene: floor, cameras, title.
+  frame_scene(scene) {
+    const { low, high } = scene.movers === scene.shown ? this.focus(scene) : scene.steps[0];
+    this.floor = low[2];
+    this.box = { low, high };
+    this.find('[data-set="view"]').replaceChildren(new Option('free', ''), ...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
+    this.find('.title').textContent = scene.title;
   }
 
   // What moves, with room around it; everything if nothing moves, and wherever it goes if everything moves.
@@ -114,6 +120,8 @@ export class Stage {
     }
     if (!names.size)
       scene.names.forEach((name, label) => { if (label) names.set(`label ${label}`, name); });
+    this.find('[data-set="like"]').replaceChildren(...[...names].map(([value, name]) =>
+      new Option(name, typeof value === 'number' ? `body: ${value}` : value.replace('label ', 'label: '))));
     select.replaceChildren(new Option('none', ''), ...[...names].map(([value, name]) => new Option(name, value)));
   }
 
@@ -204,7 +212,7 @@ export class Stage {
     const { signal } = this.painting = new AbortController(), { step } = this.settings;
     try {
       for (const side of PICTURES)
-        for (const { box, entries } of this.panes().filter(pane => pane.entries.length)) {
+        for (const { box, entries } of this.panes().filter(({ entries }) => entries.length && (entries.at(-1).result || entries.at(-1).id >= 0))) {
           const entry = entries.at(-1), aspect = this.aspect(box);
           const [width, height] = [Math.min(1, aspect), Math.min(1, 1 / aspect)].map(part => Math.max(1, Math.round(side * part)));
           const of = { ...(entry.result ? { result: this.job } : { scene: entry.id }), step: Math.min(step, entry.scene.last),
@@ -240,6 +248,7 @@ export class Stage {
       img.hidden = false;
       img.src = address;
       img.alt = box.querySelector('figcaption').textContent = words;
+      this.rate_recorded(id, step, view, words);
     } catch (error) {
       img.hidden = true;
       box.querySelector('figcaption').textContent = error.message;
@@ -247,6 +256,17 @@ export class Stage {
     }
     this.reading = false;
     this.show_recorded();
+  }
+
+  // How near the model's picture is, when nothing has changed for a while.
+  rate_recorded(id, step, view, words) {
+    clearTimeout(this.rate_timer);
+    this.rate_timer = setTimeout(async () => {
+      if (this.playing || this.streaming || this.recorded !== `${view} ${step}`) return;
+      const psnr = await fetch_psnr(id, step, view).catch(() => null);
+      if (psnr !== null && this.recorded === `${view} ${step}`)
+        this.find('.recorded figcaption').textContent = `${words}; the model draws it with ${psnr.toFixed(1)} dB`;
+    }, 2 * STILL);
   }
 
   draw_pane({ box, entries }) {
@@ -260,6 +280,7 @@ export class Stage {
     const lines = [];
     if (settings.grid) lines.push(...this.surroundings([...grid, 0.55]));
     if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
+    if (this.turning) lines.push(...this.turning);
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
     if (lines.length) painter.draw_lines(lines, matrix);
     if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, true);

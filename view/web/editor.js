@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection and edits, and their simulation by the server.
+import { add, dot, scale, subtract, transform } from './math.js';
+import { Edits, vector } from './edits.js';
+import { ask_selection, run_job, run_on } from './server.js';
+import { Stage } from './stage.js';
+import { degrees, exact, region, turn_about, turn_lines } from './tools.js';
+
+const BALL = 0.1; // metres
+
+export class Editor extends Stage {
+  constructor(root, options) {
+    super(root, options);
+    this.edits = new Edits();
+    this.held = ''; // what a drag does: throw, move or rotate
+    this.tool = ''; // what the next drag draws: box or lasso
+  }
+
+  // ---- selection
+
+  pane_at(x, y) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas');
+    return this.panes().find(({ box }) => x >= box[0] * w && x < (box[0] + box[2]) * w && y >= box[1] * h && y < (box[1] + box[3]) * h);
+  }
+
+  // The particle in front at a point of the canvas.
+  pick(x, y) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), pane = this.pane_at(x, y);
+    if (!pane) return null;
+    const { box, entries } = pane, matrix = this.camera.matrix(this.aspect(box)), pixels = this.pixels(box, h);
+    const left = box[0] * w, top = box[1] * h, wide = box[2] * w, high = box[3] * h;
+    let best = null, depth = Infinity;
+    for (const entry of entries) {
+      const { scene } = entry, step = Math.min(this.settings.step, scene.last);
+      for (let i = 0; i < scene.shown; i++) {
+        const q = transform(matrix, scene.position(i, step));
+        if (!(q[3] > 0) || q[3] >= depth) continue;
+        const px = left + wide * (0.5 + 0.5 * q[0] / q[3]), py = top + high * (0.5 - 0.5 * q[1] / q[3]);
+        const radius = Math.max(2, pixels * scene.radius * scene.radii[i] / 65535 * 0.5 * this.settings.size / q[3]);
+        if (Math.hypot(px - x, py - y) <= radius) {
+          best = { entry, particle: i };
+          depth = q[3];
+        }
+      }
+    }
+    return best;
+  }
+
+  // Selects what the setting says around a particle.
+  select(found) {
+    if (!found) return this.select_none();
+    const { entry, particle: i } = found, { scene } = entry, body = scene.body[i] - 1, label = scene.label[i];
+    const grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
+    if (grow === 'cluster' && this.live && entry.scene === this.front().scene)
+      return this.select_where(entry, `cluster: {near: ${exact(scene.position(i, Math.min(this.settings.step, scene.last)))}}`, 'a connected part');
+    const step = Math.min(this.settings.step, scene.last), p = scene.position(i, step);
+    const near = j => Math.hypot(...subtract(scene.position(j, step), p)) <= BALL;
+    let indices = scene.find((b, l) => grow === 'label' ? l === label : b === body), where = `body: ${body}`;
+    if (grow === 'label' && !scene.labelled) {
+      indices = [i];
+      where = `sphere: {centre: ${vector(p)}, radius: 0.005}`;
+    } else if (grow === 'label') where = `label: ${label}`;
+    if (grow === 'ball') {
+      indices = [...Array(scene.shown).keys()].filter(near);
+      where = `sphere: {centre: ${vector(p)}, radius: ${BALL}}`;
+    }
+    const speed = Math.hypot(...scene.velocity(i, step)).toFixed(2);
+    const name = [scene.labelled ? scene.label_name(label) : '', body >= 0 ? `body ${body}` : 'stands still'].filter(Boolean).join(', ');
+    this.selection = { ...found, indices, where };
+    this.find('.what').textContent = `${name}: ${indices.length} particles, at ${vector(p)} m, ${speed} m/s`;
+    this.find('[data-set="pick"]').value = body >= 0 ? String(body) : `label ${label}`;
+    if (!this.find('[data-set="pick"]').value) this.find('[data-set="pick"]').value = '';
+    this.root.dataset.selected = name;
+    this.find('.acts').hidden = !this.live;
+    this.changed();
+  }
+
+  // The step of a scene that a list of edits begins with. Places mean what lies there at that step.
+  edit_step(entry) {
+    if (entry.result) return 0;
+    return this.edits.empty ? Math.min(this.settings.step, entry.scene.last) : this.edits.from.step;
+  }
+
+  // Selects what a selection of the list of edits takes; the server says what that is.
+  async select_where(entry, where, name) {
+    const step = this.edit_step(entry), of = entry.result ? { result: this.job } : { scene: Math.max(entry.id, 0) };
+    this.play(false);
+    this.set_step(step);
+    this.state('');
+    try {
+      const indices = await ask_selection({ ...of, step, where });
+      if (!indices.length) throw new Error('None of the particles that are shown lies there.');
+      this.selection = { entry, particle: indices[0], indices, where };
+      this.find('.what').textContent = `${name}: ${indices.length} particles`;
+      this.root.dataset.selected = name;
+      this.find('.acts').hidden = !this.live;
+      this.changed();
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else this.state(error.message, true);
+    }
+  }
+
+  // Box and lasso: the next drag draws the region.
+  choose_tool(tool) {
+    if (!this.live || !this.facts.simulates) return;
+    this.tool = this.tool === tool ? '' : tool;
+    for (const each of ['box', 'lasso']) this.find(`[data-do="${each}"]`).setAttribute('aria-pressed', String(this.tool === each));
+    this.root.classList.toggle('drawing', Boolean(this.tool));
+  }
+
+  draw_region(x, y) {
+    const pane = this.pane_at(x, y), { tool } = this, line = this.find('.region polygon'), points = [[x, y]];
+    if (!pane) return null;
+    const polygon = () => {
+      const [a, b] = [points[0], points.at(-1)];
+      return tool === 'box' ? [a, [b[0], a[1]], b, [a[0], b[1]]] : points;
+    };
+    return {
+      move: (mx, my) => {
+        if (Math.hypot(mx - points.at(-1)[0], my - points.at(-1)[1]) > 3) points.push([mx, my]);
+        line.setAttribute('points', polygon().map(p => p.join()).join(' '));
+      },
+      end: done => {
+        line.setAttribute('points', '');
+        this.choose_tool(tool);
+        if (done && points.length > (tool === 'box' ? 1 : 2)) this.select_region(polygon(), pane);
+      },
+    };
+  }
+
+  select_region(polygon, { box, entries }) {
+    const entry = entries.at(-1), { clientWidth: w, clientHeight: h } = this.find('canvas'), aspect = this.aspect(box);
+    const ray = ([x, y]) => this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], aspect);
+    const where = region(polygon, this.camera.eye(), ray), ground = entry.scene.labelled ? '{label: 0}' : '{floor: true}';
+    this.select_where(entry, this.settings.ground ? `${where}, not: ${ground}` : where, 'what you drew around');
+  }
+
+  select_none() {
+    this.selection = null;
+    this.find('.what').textContent = 'Nothing. Click a particle, or choose a body:';
+    this.find('[data-set="pick"]').value = '';
+    this.find('.acts').hidden = true;
+    delete this.root.dataset.selected;
+    this.changed();
+  }
+
+  select_by_name(value) {
+    const entry = this.front();
+    if (!value || !entry) return this.select_none();
+    const { scene } = entry, label = value.startsWith('label ') ? Number(value.slice(6)) : -1;
+    const particle = scene.find((b, l) => label >= 0 ? l === label : b === Number(value))[0];
+    if (particle !== undefined) this.select({ entry, particle });
+  }
+
+  // ---- edits
+
+  middle() {
+    const { entry, indices } = this.selection;
+    return entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last)).centre;
+  }
+
+  // A drag with T or M held: an arrow on the floor's plane, or upwards with Shift.
+  begin_drag(x, y, event) {
+    if (this.tool) return this.draw_region(x, y);
+    if (this.held === 'rotate') return this.begin_turn(x, y);
+    const what = this.held;
+    if (!this.live || !this.selection || !what) return null;
+    const canvas = this.find('canvas'), start = this.middle();
+    const pane = this.pane_at(x, y), grip = pane && this.ray_place(pane.box, x, y, start, event.shiftKey);
+    if (!grip) return null;
+    return {
+      move: (mx, my, moved) => {
+        const at = this.ray_place(pane.box, mx, my, start, moved.shiftKey);
+        if (at) this.arrow = { from: start, to: add(start, subtract(at, grip)) };
+        canvas.style.cursor = 'grabbing';
+      },
+      end: done => {
+        const arrow = this.arrow;
+        this.arrow = null;
+        canvas.style.cursor = '';
+        if (arrow && done) this.act(what, subtract(arrow.to, arrow.from).map(v => what === 'throw' ? 4 * v : v));
+        this.changed();
+      },
+    };
+  }
+
+  // A drag with R held: a turn about the vertical through the middle.
+  begin_turn(x, y) {
+    if (!this.live || !this.selection) return null;
+    const centre = this.middle(), pane = this.pane_at(x, y), grip = pane && this.ray_place(pane.box, x, y, centre, false);
+    if (!grip) return null;
+    const radius = Math.max(0.05, Math.hypot(grip[0] - centre[0], grip[1] - centre[1]));
+    let angle = 0;
+    return {
+      move: (mx, my) => {
+        const at = this.ray_place(pane.box, mx, my, centre, false);
+        if (at) angle = degrees(grip, at, centre);
+        this.turning = turn_lines(centre, radius, angle * Math.PI / 180, [1, 0.72, 0.1, 1]);
+      },
+      end: done => {
+        this.turning = null;
+        if (done && angle) this.act('rotate', [0, 0, angle]);
+        this.changed();
+      },
+    };
+  }
+
+  // Where a point of the canvas lies on the plane through a place: level, or upright and facing the eye.
+  ray_place(box, x, y, through, upright) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), eye = this.camera.eye();
+    const ray = this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], this.aspect(box));
+    const back = this.camera.basis().back, normal = upright ? [back[0], back[1], 0] : [0, 0, 1], slope = dot(ray, normal);
+    if (Math.abs(slope) < 1e-6) return null;
+    const at = add(eye, scale(ray, dot(subtract(through, eye), normal) / slope));
+    return upright ? [through[0], through[1], at[2]] : at;
+  }
+
+  vector() { return [...this.root.querySelectorAll('[data-number="vector"]')].map(input => Number(input.value) || 0); }
+
+  act(what, by = this.vector()) {
+    if (!this.live || !this.selection) return;
+    const { where } = this.selection;
+    const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`, move: `move: {${where}, by: ${vector(by)}}`,
+      copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}`,
+      rotate: `rotate: {${where}, ${turn_about(by)}}`, recolour: `recolour: {${where}, like: {${this.find('[data-set="like"]').value}}}`,
+      name: `label: {${where}, as: "${this.find('[data-set="name"]').value.replace(/["\\]/g, '').trim()}"}` };
+    if (what === 'name' && edits.name.endsWith('""}')) return this.state('Type a name for the label first.', true);
+    if (this.edits.add(edits[what], this.present())) this.edited();
+  }
+
+  // Adds the particles of a file that is shown.
+  compose() {
+    const file = this.find('[data-set="file"]').value, by = this.vector();
+    if (this.live && this.edits.add(`compose: {file: "${file}", by: ${vector(by)}}`, this.present())) this.edited();
+  }
+
+  // Where a copy does not lie in what it is a copy of.
+  room_beside() {
+    const { entry, indices } = this.selection, { low, high } = entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last));
+    const { right } = this.camera.basis();
+    return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
+  }
+
+  // The scene and step that the first edit of a list begins with.
+  present() {
+    const { id, scene } = this.scenes.find(entry => entry.shown && entry.id >= 0) || this.scenes[0];
+    return { id, step: Math.min(this.settings.step, scene.last) };
+  }
+
+  edited() {
+    this.find('[data-set="edits"]').value = this.edits.text;
+    if (this.edits.empty) this.drop_result();
+    else this.simulate();
+  }
+
+  undo(forward) {
+    if (forward ? this.edits.redo() : this.edits.undo()) this.edited();
+  }
+
+  result() { return this.scenes.find(entry => entry.result); }
+
+  show_result(scene) {
+    let entry = this.result();
+    if (!entry) {
+      entry = this.add_scene(scene, 'edited');
+      entry.result = true;
+      this.list_scenes();
+    }
+    if (entry.scene !== scene) {
+      this.painter.forget(entry.scene);
+      entry.scene = scene;
+      this.settings.step = 0;
+      this.select_none();
+      this.list_bodies();
+      if (scene.time_step && scene.movers) this.play(true);
+    }
+    entry.shown = true;
+    this.list_scenes();
+    this.changed();
+  }
+
+  drop_result() {
+    const entry = this.result();
+    this.turn = (this.turn || 0) + 1; // what still comes is of no use
+    this.state('');
+    if (!entry) return;
+    this.painter.forget(entry.scene);
+    this.scenes = this.scenes.filter(other => other !== entry);
+    this.select_none();
+    this.list_scenes();
+    this.set_step(this.settings.step);
+  }
+
+  // Edits a copy of the scene and shows its steps as they come.
+  async simulate() {
+    const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), wanted = () => this.turn === turn;
+    const from = this.edits.from || { id: this.scenes[0].id, step: this.scenes[0].scene.last };
+    const job = { scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: Number(this.settings.steps) };
+    this.state('Simulating ..');
+    let first = 0;
+    await this.streamed(wanted, () => run_job(job, id => { this.job = id; }, scene => {
+      first ||= performance.now() - began;
+      this.show_result(scene);
+      this.state(`Simulating: step ${scene.last}`);
+    }, wanted), scene => `${scene.last} steps. The edit was shown after ${Math.round(first)} ms.`);
+  }
+
+  async step_on() {
+    const entry = this.result();
+    if (!entry || !this.job) return this.simulate();
+    const turn = this.turn = (this.turn || 0) + 1, wanted = () => this.turn === turn;
+    this.play(true);
+    await this.streamed(wanted, () => run_on(this.job, Number(this.settings.steps) || 1, entry.scene,
+      scene => this.show_result(scene), wanted), scene => `${scene.last} steps.`);
+  }
+
+  async streamed(wanted, work, done) {
+    this.streaming = true;
+    this.root.dataset.streaming = '';
+    try {
+      const scene = await work();
+      if (wanted() && scene) this.state(done(scene));
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else if (wanted()) this.state(error.message, true);
+    }
+    if (wanted()) {
+      this.streaming = false;
+      delete this.root.dataset.streaming;
+      this.changed();
+    }
+  }
+
+  state(text, bad = false) {
+    const place = this.find('.state');
+    place.textContent = text;
+    place.classList.toggle('bad', bad);
+  }
+}
