@@ -141,6 +141,7 @@ export class Painter {
   forget(scene) {
     const store = this.stores.get(scene);
     if (!store) return;
+    for (let at = 0; at < 3; at++) this.gl.disableVertexAttribArray(at); // those of a buffer that is gone
     for (const buffer of [store.radii, store.colour, ...store.steps]) if (buffer) this.gl.deleteBuffer(buffer);
     this.stores.delete(scene);
   }
