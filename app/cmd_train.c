@@ -89,19 +89,21 @@ static Status run_train(const CommandLine *line, Error *err) {
     Config config;
     Device *device = NULL;
     TrainView view = {0};
+    bool speaks = ranks_rank(line->ranks) == 0;
     Status status = read_config(line, &config, err);
-    if (status == STATUS_OK) status = check_folder(line, &config, err);
+    if (status == STATUS_OK && speaks) status = check_folder(line, &config, err);
     if (status == STATUS_OK) status = command_open_device(line, &device, err);
-    if (status == STATUS_OK) status = open_view(line, &config, &view, err);
+    if (status == STATUS_OK && speaks) status = open_view(line, &config, &view, err);
     TrainOptions train = {.resume = command_has(line, "resume"),
                           .dry_run = command_has(line, "dry-run"),
+                          .ranks = line->ranks,
                           .log = &line->log,
-                          .lines = command_has(line, "json") ? stdout : NULL,
+                          .lines = command_has(line, "json") && speaks ? stdout : NULL,
                           .hooks = train_hooks(&line->log),
                           .watcher = train_view_watcher(&view)};
     TrainSummary summary;
     if (status == STATUS_OK) status = train_run(&config, device, &train, &summary, err);
-    if (status == STATUS_OK) status = (train.dry_run ? tell_dry_run : tell)(line, &config, &summary, err);
+    if (status == STATUS_OK && speaks) status = (train.dry_run ? tell_dry_run : tell)(line, &config, &summary, err);
     train_view_close(&view);
     device_close(device);
     return status;
@@ -114,7 +116,9 @@ const Command command_train = {
     .max_arguments = 1,
     .flags = flags,
     .options = options,
+    .spreads = true,
     .details = "A stopped run continues with --resume, bit for bit. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop it after "
-               "a checkpoint; so does the reader of --json when it ends.",
+               "a checkpoint; so does the reader of --json when it ends. \"mpirun -n 4 vpd train ..\" "
+               "divides each\nbatch over processes (docs/cluster.md).",
     .run = run_train,
 };

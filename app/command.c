@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Flags that every command takes.
 const Flag command_common_flags[] = {
@@ -217,6 +218,24 @@ Status command_parse(const Command *command, int count, char **words, CommandLin
     if (status != STATUS_OK) return status;
     out->threads = threads_use((int)threads);
     out->log = log_open(stderr, command_has(out, "quiet"));
+    return STATUS_OK;
+}
+
+// Launchers bind processes to processors of their own, or leave all to each.
+static void divide_threads(CommandLine *line) {
+    int here = ranks_count_here(line->ranks);
+    bool given = command_text(line, "threads", NULL) || getenv("VPD_THREADS");
+    if (given || line->threads < sysconf(_SC_NPROCESSORS_ONLN)) return;
+    line->threads = threads_use(line->threads > here ? line->threads / here : 1);
+}
+
+Status command_join(CommandLine *line, Error *err) {
+    if (!line->command->spreads) return STATUS_OK;
+    Status status = ranks_open(&line->ranks, err);
+    if (status != STATUS_OK || !line->ranks) return status;
+    if (ranks_rank(line->ranks) > 0) line->log = (Log){.quiet = true};
+    ranks_set_log(line->ranks, &line->log);
+    divide_threads(line);
     return STATUS_OK;
 }
 

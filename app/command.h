@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "ranks/ranks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,7 @@ typedef struct Command {
     const Flag *flags;                // ends with {0}; may be NULL
     const char *details;              // shown below the flags; may be NULL
     OptionTable (*options)(void);     // listed by --help; NULL when the command has none
+    bool spreads;                     // several processes divide its work (ranks/ranks.h)
     Status (*run)(const CommandLine *line, Error *err);
 } Command;
 
@@ -55,7 +57,8 @@ struct CommandLine {
     int given_count;
     double started; // clock_now()
     int threads;    // threads in use: --threads N, else all that the machine offers
-    Log log;        // messages and progress, on stderr
+    Log log;        // messages and progress, on stderr; of rank 0 alone
+    Ranks *ranks;   // the processes that divide the work; NULL: this one alone
 };
 
 // ---- what a command asks for
@@ -83,6 +86,9 @@ Status command_unexpected(const CommandLine *line, int i, Error *err);
 
 // `words` follow the command's name. *wants_help: --help was given, and nothing else was checked.
 Status command_parse(const Command *command, int count, char **words, CommandLine *out, bool *wants_help, Error *err);
+// Joins the other processes of the job, if a launcher started some and the command spreads its work. They divide the
+// processors of their machine.
+Status command_join(CommandLine *line, Error *err);
 void command_line_free(CommandLine *line);
 // After wants_help: whether "all" was given too.
 bool command_wants_all(const CommandLine *line);

@@ -19,14 +19,18 @@ static void wait_passively(char **argv) {
     execv("/proc/self/exe", argv); // returns only when it fails; all works without it, just slower
 }
 
-static Status run_command(const Command *command, int count, char **words, Error *err) {
+// *speaks: this process, of those of a job, prints the error.
+static Status run_command(const Command *command, int count, char **words, bool *speaks, Error *err) {
     CommandLine line;
     bool wants_help;
     Status status = command_parse(command, count, words, &line, &wants_help, err);
     if (status == STATUS_OK && wants_help) command_print_help(command, command_wants_all(&line), stdout);
     else if (status == STATUS_OK) {
-        status = outputs_check(&line, err);
+        status = command_join(&line, err);
+        if (status == STATUS_OK && ranks_rank(line.ranks) == 0) status = outputs_check(&line, err);
         if (status == STATUS_OK) status = command->run(&line, err);
+        *speaks = ranks_rank(line.ranks) == 0;
+        status = ranks_close(line.ranks, status, err);
     }
     command_line_free(&line);
     return status;
@@ -37,11 +41,11 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 }
 
 // `words` are the command line behind the program's name.
-static Status dispatch(int count, char **words, Error *err) {
+static Status dispatch(int count, char **words, bool *speaks, Error *err) {
     const Command *command;
     int used = 0;
     if (count > 0 && is_one_of(words[0], "--version", "-V", "version"))
-        return run_command(&command_version, count - 1, words + 1, err);
+        return run_command(&command_version, count - 1, words + 1, speaks, err);
     bool help = count > 0 && is_one_of(words[0], "--help", "-h", "help");
     if (help && count == 1) {
         commands_print_help(stdout);
@@ -53,7 +57,7 @@ static Status dispatch(int count, char **words, Error *err) {
         command_print_help(command, count > used + 1 && strcmp(words[used + 1], "all") == 0, stdout);
         return STATUS_OK;
     }
-    return run_command(command, count - used, words + used, err);
+    return run_command(command, count - used, words + used, speaks, err);
 }
 
 // Results that did not reach stdout are a failure; a reader that went away (| head) ends us quietly, as it does others.
@@ -74,10 +78,11 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); // a child or a reader that goes away is an error of that write
     Error err = {0};
     Status status = stop_install(&err);
-    if (status == STATUS_OK) status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &err);
+    bool speaks = true;
+    if (status == STATUS_OK) status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &speaks, &err);
     status = flush_results(status, &err);
     if (status == STATUS_OK) return 0;
     Log log = log_open(stderr, false);
-    log_error(&log, "%s", err.text);
+    if (speaks) log_error(&log, "%s", err.text);
     return status == STATUS_BAD_INPUT ? 2 : 1;
 }

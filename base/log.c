@@ -21,6 +21,7 @@ void log_clean(char *text) { error_clean(text, "\n\t"); }
 
 static void print_line(const Log *log, const char *before, const char *after, const char *format, va_list args) {
     char line[LINE_SIZE];
+    if (!log->out) return;
     vsnprintf(line, sizeof line, format, args);
     log_clean(line);
     // On a terminal there may be a progress line: it is overwritten and drawn again below.

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef struct Log {
-    FILE *out;     // stderr
+    FILE *out;     // stderr; NULL: silent, warnings too
     bool quiet;    // warnings alone
     bool terminal; // `out` is one: progress may redraw its line
     bool color;

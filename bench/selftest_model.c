@@ -35,7 +35,7 @@ Status selftest_gradient(SelfTestModel *model, const Observation *frames, int st
     for (int v = 0; v < frames->V; v++) views[v] = v;
     EpisodeInput input = {
         .frames = frames, .input_views = views, .input_view_count = frames->V, .key = {1, (uint32_t)step, 0}};
-    EpisodeBatch batch = {1, &input, frames->F - (int)model->model->config.model.T, NULL};
+    EpisodeBatch batch = {1, 1, &input, frames->F - (int)model->model->config.model.T, NULL};
     parameters_zero_grad(&model->model->parameters);
     Status status = train_episodes(&model->tape, model->model, &model->workspace, &batch, &values, err);
     if (status == STATUS_OK) status = loss_read(&model->tape, &values, &parts, err);

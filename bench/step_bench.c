@@ -110,7 +110,7 @@ static Status train_step(Bench *b, StepClock *clock, BenchTime row[ROWS], Error 
                           .input_views = b->input_views,
                           .input_view_count = b->frames->V,
                           .key = {1, (uint32_t)b->step, 0}};
-    EpisodeBatch batch = {1, &input, b->frames->F - (int)b->config->model.T, clock};
+    EpisodeBatch batch = {1, 1, &input, b->frames->F - (int)b->config->model.T, clock};
     parameters_zero_grad(&b->model->parameters);
     Status status = train_episodes(&b->tape, b->model, &b->workspace, &batch, &values, err);
     if (status != STATUS_OK) return status;

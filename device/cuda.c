@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the CUDA back end from libvpd_cuda.so, which stays loaded until the process ends.
-#include "base/version.h"
+#include "base/module.h"
 #include "device/cuda_module.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 // Both sides must use the same structs. Commits differ between versions; sizes can differ between uncommitted changes.
 static Status check_module(const CudaModule *module, const char *path, Error *err) {
@@ -19,18 +13,14 @@ static Status check_module(const CudaModule *module, const char *path, Error *er
         module->sim_size != CUDA_MODULE_SIM_SIZE)
         return error_set(err, STATUS_FAILED,
                          "%s: expected structs as in this program, found other sizes; build both together", path);
-    if (strcmp(module->version, version_number()) != 0 || strcmp(module->commit, version_commit()) != 0)
-        return error_set(err, STATUS_FAILED,
-                         "%s: expected the module of version %s (%s), found that of %s (%s); build both together", path,
-                         version_number(), version_commit(), module->version, module->commit);
-    return STATUS_OK;
+    return module_check_version(path, module->version, module->commit, err);
 }
 
 static Status load_module(const char *path, const CudaModule **out, Error *err) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return error_set(err, STATUS_FAILED, "%s: cannot be loaded: %s", path, dlerror());
-    *out = dlsym(library, CUDA_MODULE_SYMBOL);
-    if (!*out) return error_set(err, STATUS_FAILED, "%s: expected the symbol " CUDA_MODULE_SYMBOL ", found none", path);
+    const void *table = NULL;
+    Status status = module_load(path, CUDA_MODULE_SYMBOL, &table, err);
+    if (status != STATUS_OK) return status;
+    *out = table;
     return check_module(*out, path, err);
 }
 
@@ -66,37 +56,14 @@ Status device_open_cuda(int index, Device **out, Error *err) {
 
 #else
 
-// The folder of the file that contains this code: the program or libvpd.so.
-static bool own_folder(char folder[PATH_MAX]) {
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1((void *)(uintptr_t)own_folder, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return false;
-    if (!realpath(map->l_name[0] ? map->l_name : "/proc/self/exe", folder))
-        return false; // the program's path is unknown
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
-    return slash;
-}
-
-// Looks for the module in the folder of this code, or in lib/ beside bin/ as installed.
-static bool find_module(char folder[PATH_MAX], char path[PATH_MAX + 64]) {
-    static const char *const places[] = {"", "/../" VPD_LIBRARY_FOLDER};
-    if (!own_folder(folder)) snprintf(folder, PATH_MAX, "?");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, PATH_MAX + 64, "%s%s/" CUDA_MODULE_FILE, folder, places[i]);
-        if (access(path, F_OK) == 0) return true;
-    }
-    return false;
-}
-
 bool device_has_cuda(void) {
-    char folder[PATH_MAX], path[PATH_MAX + 64];
-    return find_module(folder, path);
+    char folder[PATH_MAX], path[MODULE_PATH_SIZE];
+    return module_find(CUDA_MODULE_FILE, folder, path);
 }
 
 Status device_open_cuda(int index, Device **out, Error *err) {
-    char folder[PATH_MAX], path[PATH_MAX + 64];
-    if (find_module(folder, path)) return device_open_module(path, index, out, err);
+    char folder[PATH_MAX], path[MODULE_PATH_SIZE];
+    if (module_find(CUDA_MODULE_FILE, folder, path)) return device_open_module(path, index, out, err);
     return error_set(err, STATUS_BAD_INPUT,
                      "--device cuda: " CUDA_MODULE_FILE
                      " is not in %s: this build has the CPU back end only; build with "

@@ -75,13 +75,13 @@ static void check_shapes(Tape *tape, const MessageCall *call, size_t hidden, siz
     CHECK(call->mean != MEAN_OTHER || (call->edges.index && call->edges.count));
 }
 
-static bool wants_gradient(const Tape *tape, const MessageCall *call) {
+static bool wants_gradient(Tape *tape, const MessageCall *call) {
     const MessageLayers *l = &call->layers;
     Tensor *inputs[] = {l->bias0, l->weight1, l->bias1, l->weight2, l->bias2, l->gain, l->offset, call->residual};
     bool wants = tape_wants(tape, sizeof inputs / sizeof *inputs, inputs);
     for (size_t i = 0; i < call->term_count; i++) {
         Tensor *pair[] = {call->terms[i].x, call->terms[i].weight};
-        wants = wants || tape_wants(tape, 2, pair);
+        wants = tape_wants(tape, 2, pair) || wants;
     }
     return wants;
 }

@@ -211,18 +211,30 @@ static void write_heading(const Evaluation *e, const EvalPlan *plan) {
              e->masks && e->changes ? ", or " : "", e->changes ? change : "");
 }
 
+// How moving pixels were found by any process.
+static Status join_masks(Evaluation *e, Error *err) {
+    double found[] = {e->masks, e->changes};
+    Status status = ranks_sum(e->options->ranks, found, 2, err);
+    e->masks = found[0] > 0, e->changes = found[1] > 0;
+    return status;
+}
+
 Status eval_run(const Vpd *model, const Dataset *dataset, const EvalPlan *plan, const EvalOptions *options,
                 Report *report, Error *err) {
     Evaluation e = {.model = model, .dataset = dataset, .options = options, .report = report};
     Progress progress;
     Status status = report_init(report, plan->steps, plan->views, err);
     rollout_workspace_init(&e.workspace, model);
-    progress_start(&progress, options->log, "evaluate", "rollouts", 0, (size_t)plan->count);
-    for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
+    size_t first, end;
+    ranks_share(options->ranks, (size_t)plan->count, &first, &end);
+    progress_start(&progress, options->log, "evaluate", "rollouts", 0, end - first);
+    for (size_t i = first; i < end && status == STATUS_OK; i++) {
         status = measure_rollout(&e, &plan->rollouts[i], err);
-        progress_update(&progress, (size_t)i + 1, NULL);
+        progress_update(&progress, i + 1 - first, NULL);
     }
     progress_end(&progress, NULL);
+    if (status == STATUS_OK) status = report_join(report, options->ranks, err);
+    if (status == STATUS_OK) status = join_masks(&e, err);
     if (status == STATUS_OK) write_heading(&e, plan);
     else report_free(report);
     evaluation_free(&e);

@@ -18,6 +18,7 @@ typedef struct EvalOptions {
     bool motion_only;     // only particles against state/object_position; nothing is drawn
     const char *pictures; // folder for the drawn pictures, laid out below; NULL: none
     const Log *log;       // progress; NULL: none
+    Ranks *ranks;         // the processes that divide the rollouts; NULL: this one alone
 } EvalOptions;
 
 // Initialises and fills `report`; after an error it is empty. Weights are used as they are, averaged or not. Pictures:

@@ -98,7 +98,8 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
                            .seen_only = request->seen_only,
                            .motion_only = request->motion_only,
                            .pictures = request->pictures,
-                           .log = request->log};
+                           .log = request->log,
+                           .ranks = request->ranks};
     if (request->motion_only && (request->pictures || request->seen_only))
         return error_set(err, STATUS_BAD_INPUT,
                          "an evaluation of motion alone draws nothing; leave out its pictures and seen_only");

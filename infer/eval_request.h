@@ -25,6 +25,7 @@ typedef struct EvalRequest {
     bool seen_only, motion_only;
     const char *pictures; // folder, created if missing; NULL: none
     const Log *log;       // progress, and a warning about starts that are left out
+    Ranks *ranks;         // as in EvalOptions
 } EvalRequest;
 
 // Fills the report and its heading. Pictures together with motion_only are STATUS_BAD_INPUT.

@@ -10,6 +10,7 @@
 #include "base/plot.h"
 #include "infer/metrics.h"
 #include "infer/motion.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 
@@ -51,6 +52,9 @@ typedef struct Report {
     int H, W;               // size that scratch and masks are for
     size_t pixels;          // H W
 } Report;
+
+// Adds the reports of all processes that divided the rollouts; each has the whole then.
+Status report_join(Report *report, Ranks *ranks, Error *err);
 
 Status report_init(Report *report, int steps, int views, Error *err);
 void report_free(Report *report); // accepts {0}

@@ -126,10 +126,10 @@ static Status validate(void *owner, const Vpd *model, const TrainData *data, lon
     const Log *messages = step >= train->steps ? owner : NULL;
     Status status = plan_validation(model, data, &split, &plan, err);
     bool images = schedule_has_images(train, step - 1);
-    EvalOptions options = {.time_step = data->time_step, .motion_only = !images, .log = messages};
+    EvalOptions options = {.time_step = data->time_step, .motion_only = !images, .log = messages, .ranks = data->ranks};
     if (status == STATUS_OK) status = eval_run(model, data->dataset, &plan, &options, &report, err);
-    if (status == STATUS_OK) {
-        *score = images ? picture_score(&report) : motion_score(&report);
+    if (status == STATUS_OK) *score = images ? picture_score(&report) : motion_score(&report);
+    if (status == STATUS_OK && ranks_rank(data->ranks) == 0) {
         run_log_begin(log, "eval", step);
         run_log_text(log, "split", split);
         run_log_number(log, "score", *score);

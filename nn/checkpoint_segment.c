@@ -19,6 +19,7 @@ static Tape *segment_tape(Tape *tape) {
         tape->segment = malloc(sizeof *tape->segment);
         if (!tape->segment) device_fail(tape->device, STATUS_FAILED, "out of memory for a tape");
         else tape_init(tape->segment, tape->device);
+        if (tape->segment) tape->segment->outer = tape;
     }
     return tape->segment;
 }

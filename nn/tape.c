@@ -141,7 +141,49 @@ Tensor *tape_constant(Tape *tape, size_t rows, size_t cols, const real *host) {
     return tensor;
 }
 
-bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs) {
+// ---- gradients that are complete before the backward pass ends
+
+// Whether the watch wants this parameter; *offset becomes its place.
+static bool is_watched(const TapeWatch *watch, const Tensor *tensor, size_t *offset) {
+    if (!watch || !tensor || !tensor->wants_grad || !tensor->grad) return false;
+    uintptr_t from = (uintptr_t)watch->grads, at = (uintptr_t)tensor->grad;
+    *offset = (at - from) / sizeof(real);
+    return at >= from && *offset < watch->size;
+}
+
+typedef struct CompleteNode {
+    TapeWatch *watch;
+    size_t group;
+} CompleteNode;
+
+static void complete_backward(Tape *tape, void *context) {
+    const CompleteNode *node = context;
+    (void)tape;
+    node->watch->complete(node->watch->owner, node->group);
+}
+
+// The backward pass comes to a node that is recorded before the first use of a group after all of its uses.
+static void note_use(Tape *tape, const Tensor *tensor) {
+    size_t offset, group;
+    while (tape->outer) tape = tape->outer; // what a segment reads, tape_checkpoint's node reads
+    TapeWatch *watch = tape->watch;
+    if (!is_watched(watch, tensor, &offset) || !watch->first_use(watch->owner, offset, &group)) return;
+    CompleteNode *node = tape_context(tape, sizeof *node);
+    if (!node) return;
+    *node = (CompleteNode){watch, group};
+    tape_record(tape, complete_backward, node);
+}
+
+// An op that does not name all that it reads in tape_wants would lose gradients.
+static void check_not_complete(const Tape *tape, const Tensor *tensor) {
+    size_t offset;
+    while (tape->outer) tape = tape->outer;
+    const TapeWatch *watch = tape->watch;
+    CHECK(!is_watched(watch, tensor, &offset) || !watch->is_complete(watch->owner, offset));
+}
+
+bool tape_wants(Tape *tape, size_t count, Tensor *const *inputs) {
+    for (size_t i = 0; i < count; i++) note_use(tape, inputs[i]);
     for (size_t i = 0; i < count && tape->recording; i++)
         if (inputs[i] && inputs[i]->wants_grad) return true;
     return false;
@@ -175,6 +217,7 @@ void tape_stage(Tape *tape) {
 real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new) {
     *is_new = false;
     if (!tensor || !tensor->wants_grad) return NULL;
+    check_not_complete(tape, tensor);
     if (!tensor->grad) {
         Arena *arena = tensor->stage < tape->stage ? &tape->early : &tape->memory;
         tensor->grad = memory_of(tape, arena, tensor->rows * tensor->cols, sizeof(real));
@@ -192,8 +235,10 @@ real *tape_grad(Tape *tape, Tensor *tensor) {
 
 void tape_backward_from_grads(Tape *tape) {
     tape_part(tape, &gradients);
-    for (TapeNode *node = tape->last; node && !device_stopped(tape->device); node = node->previous)
+    for (TapeNode *node = tape->last; node && !device_stopped(tape->device); node = node->previous) {
         node->backward(tape, node->context);
+        if (tape->watch) tape->watch->between(tape->watch->owner);
+    }
     note_peaks(tape);
     tape->last = NULL;
 }

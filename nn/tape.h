@@ -36,6 +36,20 @@ typedef struct TapeSection {
     struct TapeSection *previous;
 } TapeSection;
 
+// Somebody who wants parameters' gradients as soon as they are complete, while the backward pass goes on
+// (ranks/gradients.h).
+typedef struct TapeWatch {
+    void *owner;
+    const real *grads; // (size) the gradients that are watched
+    size_t size;
+    // Called for a parameter whenever an op that is recorded reads it: whether nobody has before, of its group.
+    bool (*first_use)(void *owner, size_t offset, size_t *group);
+    // Called when all ops that read the group have added their gradients.
+    void (*complete)(void *owner, size_t group);
+    bool (*is_complete)(void *owner, size_t offset);
+    void (*between)(void *owner); // called between two ops of the backward pass
+} TapeWatch;
+
 enum { TAPE_OTHER, TAPE_GRADIENTS, TAPE_PARTS = 8 }; // name of what precedes the first part; largest number of parts
 
 typedef struct TapeNode {
@@ -55,6 +69,8 @@ struct Tape {
     size_t keep_limit; // bytes a step may spend on values that could be recomputed (tape_keep); SIZE_MAX at first
     size_t kept;       // bytes spent
     Tape *segment;     // where tape_checkpoint runs its segment (made at first use)
+    Tape *outer;       // of a segment's tape: that of tape_checkpoint
+    TapeWatch *watch;  // or NULL
     const TapePart *parts[TAPE_PARTS];
     size_t part_peak[TAPE_PARTS], part_count; // peak bytes of each
     TapeSection *section;                     // newest
@@ -89,8 +105,9 @@ void *tape_upload(Tape *tape, const void *host, size_t count, size_t size);
 void tape_stage(Tape *tape);
 // Memory handed out from now on belongs to `part`. Not between a mark and a release of tape->host.
 void tape_part(Tape *tape, const TapePart *part);
-// True when any of the tensors (NULLs allowed) wants a gradient and the tape records.
-bool tape_wants(const Tape *tape, size_t count, Tensor *const *inputs);
+// True when any of the tensors (NULLs allowed) wants a gradient and the tape records. An op calls it with everything
+// that it reads and has gradients for, before it is recorded.
+bool tape_wants(Tape *tape, size_t count, Tensor *const *inputs);
 
 void tape_record(Tape *tape, TapeBackward backward, void *context);
 // The gradient to add into; NULL when `tensor` is NULL or wants none.

@@ -37,7 +37,7 @@ static void teardown(Fixture *f) {
 
 static void run_episodes(Fixture *f, size_t count, const EpisodeInput *inputs) {
     Error err = {0};
-    EpisodeBatch batch = {count, inputs, inputs->frames->F - (int)f->model->config.model.T, NULL};
+    EpisodeBatch batch = {count, count, inputs, inputs->frames->F - (int)f->model->config.model.T, NULL};
     LossValues values;
     assert_status_ok(train_episodes(&f->tape, f->model, &f->workspace, &batch, &values, &err), err);
     assert_status_ok(loss_read(&f->tape, &values, &f->parts, &err), err);

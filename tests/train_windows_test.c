@@ -50,7 +50,7 @@ static const TrainConfig *train_of(const Fixture *f) { return &f->model->config.
 
 static void draw(Fixture *f, long step, long rollout) {
     Error err = {0};
-    assert_status_ok(windows_draw(&f->windows, train_of(f), step, rollout, &err), err);
+    assert_status_ok(windows_draw(&f->windows, train_of(f), NULL, step, rollout, &err), err);
 }
 
 // The loss of the batch; its gradients are added.

@@ -178,7 +178,7 @@ static void backward(const LossBatch *batch) {
             Tensor *sum = batch->episodes[b].sum[i];
             if (sum) total = total ? tensor_add(tape, total, sum) : sum;
         }
-    if (total) tape_backward(tape, tensor_scale(tape, total, (real)(1 / (double)count)));
+    if (total) tape_backward(tape, tensor_scale(tape, total, (real)(1 / (double)batch->input->total)));
 }
 
 Status train_episodes(Tape *tape, const Vpd *model, LossWorkspace *workspace, const EpisodeBatch *input,
@@ -190,7 +190,7 @@ Status train_episodes(Tape *tape, const Vpd *model, LossWorkspace *workspace, co
     Status status = begin(&batch, tape, model, workspace, err);
     if (status == STATUS_OK) status = forward(&batch, err);
     if (status != STATUS_OK) return status;
-    *values = (LossValues){batch.read, input->count, keep_parts(&batch), batch.particles};
+    *values = (LossValues){batch.read, input->count, input->total, keep_parts(&batch), batch.particles};
     backward(&batch);
     step_clock_end(input->clock);
     return device_status(tape->device, err);
@@ -223,6 +223,6 @@ Status loss_read(Tape *tape, const LossValues *values, LossParts *parts, Error *
     tape->device->nn->download(tape->device, read, values->read, count * sizeof *read);
     *parts = (LossParts){.motion = mean_length(values->moved, read + PARTS * episodes),
                          .particles = values->particles / episodes};
-    for (size_t b = 0; b < episodes; b++) add_parts(read + PARTS * b, 1 / (double)episodes, parts);
+    for (size_t b = 0; b < episodes; b++) add_parts(read + PARTS * b, 1 / (double)values->total, parts);
     return device_status(tape->device, err);
 }

@@ -17,6 +17,7 @@ typedef struct EpisodeInput {
 
 typedef struct EpisodeBatch {
     size_t count;
+    size_t total;                 // episodes of the batch, those of other processes too
     const EpisodeInput *episodes; // (count)
     int rollout;                  // number of steps
     StepClock *clock;             // NULL: parts are not timed
@@ -25,7 +26,7 @@ typedef struct EpisodeBatch {
 // Values of the loss on the device, valid until the tape is reset.
 typedef struct LossValues {
     const real *read;
-    size_t episodes;
+    size_t episodes, total;  // here, and of the batch
     size_t moved, particles; // rows of the last dx, and present particles, of all episodes
 } LossValues;
 

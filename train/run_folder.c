@@ -104,11 +104,15 @@ static Status lock(RunFolder *folder, const Log *log, Error *err) {
     return status;
 }
 
-Status run_folder_open(RunFolder *folder, const char *path, const Log *log, Error *err) {
+Status run_folder_name(RunFolder *folder, const char *path, Error *err) {
     *folder = (RunFolder){0};
     snprintf(folder->path, sizeof folder->path, "%s", path);
     Status status = file_join(folder->checkpoints, sizeof folder->checkpoints, path, "checkpoints", err);
-    if (status == STATUS_OK) status = file_join(folder->pictures, sizeof folder->pictures, path, "pictures", err);
+    return status == STATUS_OK ? file_join(folder->pictures, sizeof folder->pictures, path, "pictures", err) : status;
+}
+
+Status run_folder_open(RunFolder *folder, const char *path, const Log *log, Error *err) {
+    Status status = run_folder_name(folder, path, err);
     folder->made = !file_exists(path);
     if (status == STATUS_OK) status = file_make_folders(path, err);
     return status == STATUS_OK ? lock(folder, log, err) : status;

@@ -21,6 +21,8 @@ typedef struct RunFolder {
 // Creates the folder if missing, and locks it. If another process owns it, the error is STATUS_BAD_INPUT and names
 // process and host.
 Status run_folder_open(RunFolder *folder, const char *path, const Log *log, Error *err);
+// Fills the names alone, for processes that read a folder which another one owns.
+Status run_folder_name(RunFolder *folder, const char *path, Error *err);
 void run_folder_close(RunFolder *folder); // accepts {0}
 // Closes the folder of a run that did not begin, and removes what run_folder_open created, unless the folder holds
 // other files.

@@ -108,8 +108,9 @@ static Status add_episodes(TrainData *data, const Log *log, Error *err) {
     return STATUS_OK;
 }
 
-Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err) {
-    *out = (TrainData){.config = config};
+Status train_data_open(const Config *config, Ranks *ranks, const Log *log, TrainData *out, Error *err) {
+    *out = (TrainData){.config = config, .ranks = ranks};
+    ranks_share(ranks, (size_t)config->train.batch, &out->first, &out->end);
     if (!config->data.path[0])
         return error_set(err, STATUS_BAD_INPUT,
                          "data.path: expected an HDF5 file or a folder of them, found nothing; set it in the config or "
@@ -166,16 +167,42 @@ static Status count_changes(const TrainData *data, TrainEpisode *episode, Error 
     return status;
 }
 
+static size_t frames_of(const TrainData *data, const TrainEpisode *episode) {
+    return (size_t)dataset_episode(data->dataset, episode->episode)->F;
+}
+
+// Tells all ranks what each has counted: the others have zeros there.
+static Status share_changes(TrainData *data, Error *err) {
+    size_t count = 0, at = 0;
+    Status status = STATUS_OK;
+    for (int e = 0; e < data->episode_count; e++) count += frames_of(data, &data->episodes[e]) + 1;
+    double *all = malloc(count * sizeof *all);
+    if (!all) return error_set(err, STATUS_FAILED, "out of memory for %zu frames", count);
+    for (int pass = 0; pass < 2 && status == STATUS_OK; pass++, at = 0) {
+        for (int e = 0; e < data->episode_count; e++) {
+            size_t frames = frames_of(data, &data->episodes[e]) + 1;
+            double *own = data->episodes[e].changes;
+            memcpy(pass ? own : all + at, pass ? all + at : own, frames * sizeof *all);
+            at += frames;
+        }
+        if (pass == 0) status = ranks_sum(data->ranks, all, count, err);
+    }
+    free(all);
+    return status;
+}
+
 Status train_data_count_changes(TrainData *data, Error *err) {
     Status status = STATUS_OK;
-    for (int e = 0; e < data->episode_count && data->config->train.busy_starts > 0 && status == STATUS_OK; e++) {
+    size_t first, end;
+    if (!(data->config->train.busy_starts > 0)) return STATUS_OK;
+    ranks_share(data->ranks, (size_t)data->episode_count, &first, &end);
+    for (size_t e = 0; e < (size_t)data->episode_count && status == STATUS_OK; e++) {
         TrainEpisode *episode = &data->episodes[e];
-        size_t F = (size_t)dataset_episode(data->dataset, episode->episode)->F;
-        episode->changes = calloc(F + 1, sizeof *episode->changes);
-        if (!episode->changes) return error_set(err, STATUS_FAILED, "out of memory for %zu frames", F);
-        status = count_changes(data, episode, err);
+        episode->changes = calloc(frames_of(data, episode) + 1, sizeof *episode->changes);
+        if (!episode->changes) return error_set(err, STATUS_FAILED, "out of memory for the frames of an episode");
+        if (e >= first && e < end) status = count_changes(data, episode, err);
     }
-    return status;
+    return status == STATUS_OK && data->ranks ? share_changes(data, err) : status;
 }
 
 // ---- the stream
@@ -192,12 +219,13 @@ static int weighted_start(const TrainData *data, const double *added, int starts
     return start;
 }
 
-// Episode and start frame of an item, drawn with its step and its place in the batch as random key.
+// Episode and start frame of an item of this rank's stream, drawn with its step and its place in the batch as random
+// key.
 static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, int *first, long *rollout) {
     const TrainConfig *train = &data->config->train;
-    uint64_t step = index / (uint64_t)train->batch;
+    uint64_t own = data->end - data->first, step = index / own;
     Random4 random =
-        random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, index % (uint64_t)train->batch);
+        random4((RandomKey){(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, data->first + index % own);
     const TrainEpisode *episode = &data->episodes[((uint64_t)random.v[0] * (uint64_t)data->episode_count) >> 32];
     *rollout = schedule_rollout(train, (long)step);
     int starts = dataset_episode(data->dataset, episode->episode)->F - frames_needed(data->config, *rollout) + 1;
@@ -210,7 +238,8 @@ static const TrainEpisode *item_episode(const TrainData *data, uint64_t index, i
 
 static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
     const TrainData *data = owner;
-    if (index / (uint64_t)data->config->train.batch >= (uint64_t)data->config->train.steps) return false;
+    uint64_t own = data->end - data->first; // 0 where steps without pictures have more ranks than the batch episodes
+    if (own == 0 || index / own >= (uint64_t)data->config->train.steps) return false;
     int first;
     long rollout;
     const TrainEpisode *episode = item_episode(data, index, &first, &rollout);
@@ -223,14 +252,14 @@ static bool next_request(void *owner, uint64_t index, FrameRequest *request) {
     return true;
 }
 
-Status train_data_start(TrainData *data, uint64_t first, Error *err) {
+Status train_data_start(TrainData *data, long step, Error *err) {
     const DataConfig *config = &data->config->data;
-    int batch = (int)data->config->train.batch;
+    int batch = (int)(data->end - data->first);
     LoaderOptions options = {.threads = (int)config->threads,
                              .prefetch = (int)config->threads + batch,
                              .held = batch,
                              .cache_bytes = (size_t)(config->cache_mib * (1 << 20)),
-                             .first_index = first,
+                             .first_index = (uint64_t)step * (data->end - data->first),
                              .source = next_request,
                              .owner = data};
     loader_close(data->loader);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "datasets/loader.h"
 #include "model/config.h"
+#include "ranks/ranks.h"
 
 // Views of one episode: the training views (all except held-out ones), and which of them the encoder sees.
 typedef struct TrainEpisode {
@@ -24,20 +25,24 @@ typedef struct TrainData {
     const Config *config;
     TrainEpisode *episodes;
     int episode_count;
-    double time_step; // seconds between the model's frames; 0 if episodes are single frames
-    double waited;    // seconds that train_data_next waited for the loader
+    double time_step;  // seconds between the model's frames; 0 if episodes are single frames
+    double waited;     // seconds that train_data_next waited for the loader
+    Ranks *ranks;      // the processes of the run, or NULL
+    size_t first, end; // this rank's episodes of each batch
 } TrainData;
 
-// Opens config->data.path. Errors: episodes too short for the history and the longest rollout, uneven or different time
-// steps, input views that do not exist. Warns of actions, which the model does not use.
-Status train_data_open(const Config *config, const Log *log, TrainData *out, Error *err);
+// Opens config->data.path, for this rank's episodes of each batch. Errors: episodes too short for the history and the
+// longest rollout, uneven or different time steps, input views that do not exist. Warns of actions, which the model
+// does not use.
+Status train_data_open(const Config *config, Ranks *ranks, const Log *log, TrainData *out, Error *err);
 void train_data_close(TrainData *data); // accepts {0}
 
 // Counts the pixels whose depth changes by more than gnn.moving_threshold, for train.busy_starts. Reads every training
-// episode once.
+// episode once; ranks divide them.
 Status train_data_count_changes(TrainData *data, Error *err);
-// Starts the stream at item `first` = step * batch + index in the batch. `config` and `data` must outlive it.
-Status train_data_start(TrainData *data, uint64_t first, Error *err);
+// Starts the stream at an optimiser step: this rank's episodes of its batch, then of the next. `config` and `data` must
+// outlive it.
+Status train_data_start(TrainData *data, long step, Error *err);
 // Next item; `frames` is valid until train.batch more calls.
 Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err);
 

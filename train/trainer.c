@@ -16,8 +16,9 @@ enum { DRY_STEPS = 3 };
 
 // ---- one step
 
-// Takes the next episode from the loader as number b of the batch. Returns the number of its frames in *count.
-static Status take_episode(Trainer *t, size_t b, int *count, Error *err) {
+// Takes the next episode from the loader: number b of this rank's part of the batch, which begins at `first`. Returns
+// the number of its frames in *count.
+static Status take_episode(Trainer *t, size_t first, size_t b, int *count, Error *err) {
     const TrainConfig *train = &t->config.train;
     const Frames *frames;
     const TrainEpisode *episode;
@@ -26,15 +27,15 @@ static Status take_episode(Trainer *t, size_t b, int *count, Error *err) {
     if (status != STATUS_OK) return status;
     item->observation = frames_observation(frames);
     if (train->turn != TURN_NONE) {
-        turn_at_random(train, t->step, frames->episode, b, item->turn);
+        turn_at_random(train, t->step, frames->episode, first + b, item->turn);
         item->observation.turn = item->turn;
     }
-    t->episodes[b] = (EpisodeInput){
-        .frames = &item->observation,
-        .input_views = episode->input_views,
-        .input_view_count = episode->input_view_count,
-        .first = {frames->episode, frames->first, frames->stride},
-        .key = {(uint32_t)train->seed, (uint32_t)t->step, (uint32_t)(frames->episode * train->batch + (long)b)}};
+    t->episodes[b] = (EpisodeInput){.frames = &item->observation,
+                                    .input_views = episode->input_views,
+                                    .input_view_count = episode->input_view_count,
+                                    .first = {frames->episode, frames->first, frames->stride},
+                                    .key = {(uint32_t)train->seed, (uint32_t)t->step,
+                                            (uint32_t)(frames->episode * train->batch + (long)(first + b))}};
     *count = frames->F;
     return STATUS_OK;
 }
@@ -58,11 +59,16 @@ static Status read_loss(Trainer *t, const LossValues *values, LossParts *parts, 
 static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
     int frames = 0;
     Status status = STATUS_OK;
-    size_t count = (size_t)t->config.train.batch;
-    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, b, &frames, err);
+    size_t first = t->data.first, count = t->data.end - first;
+    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, first, b, &frames, err);
     if (status != STATUS_OK) return status;
-    EpisodeBatch batch = {count, t->episodes, frames - (int)t->config.model.T, NULL};
+    EpisodeBatch batch = {.count = count,
+                          .total = (size_t)t->config.train.batch,
+                          .episodes = t->episodes,
+                          .rollout = frames - (int)t->config.model.T};
+    t->tape.watch = gradients_watch(t->gradients);
     status = train_episodes(&t->tape, t->model, &t->workspace, &batch, values, err);
+    t->tape.watch = NULL;
     if (status == STATUS_OK && device_stopped(t->device)) status = device_status(t->device, err);
     return status;
 }
@@ -70,18 +76,23 @@ static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
 static Status window_gradients(Trainer *t, LossParts *parts, Error *err) {
     const TrainConfig *train = &t->config.train;
     long rollout = schedule_rollout(train, t->step);
-    Status status = windows_draw(&t->windows, train, t->step, rollout, err);
+    Status status = windows_draw(&t->windows, train, t->ranks, t->step, rollout, err);
     arena_reset(&t->device->scratch);
+    t->windows.watch = gradients_watch(t->gradients);
     if (status == STATUS_OK) status = windows_learn(&t->windows, &t->tape, t->model, rollout, parts, err);
     return status == STATUS_OK ? check_finite(t, parts, err) : status;
 }
 
 static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, Error *err) {
+    bool images = schedule_has_images(&t->config.train, t->step);
     memset(parts, 0, sizeof *parts);
     parameters_zero_grad(&t->model->parameters);
-    if (!schedule_has_images(&t->config.train, t->step)) return window_gradients(t, parts, err);
-    if (vpd_has_bodies(t->model)) parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
-    return episode_gradients(t, values, err);
+    if (images && vpd_has_bodies(t->model))
+        parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
+    Status status = gradients_begin(t->gradients, images ? NULL : "bodies.", err);
+    t->work.begun = clock_now();
+    if (status == STATUS_OK) status = images ? episode_gradients(t, values, err) : window_gradients(t, parts, err);
+    return status == STATUS_OK ? trainer_sum_gradients(t, err) : status;
 }
 
 // Gradients, then one update. If a step fails or is stopped before its update, weights, averages and moments are
@@ -98,6 +109,7 @@ static Status one_step(Trainer *t, LossParts *parts, double *norm, Error *err) {
     if (images_join) optimizer_restart(&t->optimizer);
     optimizer_start(&t->optimizer, schedule_rate(train, t->step));
     if (schedule_has_images(train, t->step)) status = read_loss(t, &values, parts, err);
+    if (status == STATUS_OK) status = trainer_sum_parts(t, parts, err);
     if (status != STATUS_OK) return status;
     status = optimizer_finish(&t->optimizer, norm, err);
     if (status != STATUS_OK) return error_prefix(err, "step %ld", t->step);
@@ -128,7 +140,7 @@ static Status save_stopped(Trainer *t, Error *err) {
 // The stream of episodes from a step on, or from the first one that does not learn windows.
 static Status start_data(Trainer *t, long step, Error *err) {
     if (!schedule_has_images(&t->config.train, step)) step = t->config.train.motion_steps;
-    return train_data_start(&t->data, (uint64_t)step * (uint64_t)t->config.train.batch, err);
+    return train_data_start(&t->data, step, err);
 }
 
 static Status loop(Trainer *t, Error *err) {
@@ -170,6 +182,7 @@ static Status loop(Trainer *t, Error *err) {
 static Status write_config(const Trainer *t, Error *err) {
     char path[FILE_PATH_SIZE], *text = NULL;
     size_t length = 0;
+    if (ranks_rank(t->ranks) > 0) return STATUS_OK;
     Status status = file_join(path, sizeof path, t->folder.path, "config.yaml", err);
     if (status != STATUS_OK) return status;
     FILE *out = open_memstream(&text, &length);
@@ -191,8 +204,11 @@ static Status open_folder(Trainer *t, Error *err) {
         return error_set(
             err, STATUS_BAD_INPUT,
             "train.out: expected a folder for the run, found nothing; set it in the config or with -o FOLDER");
-    Status status = run_folder_open(&t->folder, t->config.train.out, t->options->log, err);
-    return status == STATUS_OK && !t->options->resume ? run_log_check_new(t->folder.path, err) : status;
+    bool owner = ranks_rank(t->ranks) == 0;
+    Status status = owner ? run_folder_open(&t->folder, t->config.train.out, t->options->log, err)
+                          : run_folder_name(&t->folder, t->config.train.out, err);
+    if (status == STATUS_OK && owner && !t->options->resume) status = run_log_check_new(t->folder.path, err);
+    return status == STATUS_OK ? ranks_barrier(t->ranks, err) : status;
 }
 
 // For a complete run, the summary comes from its checkpoint.
@@ -218,6 +234,7 @@ static Status prepare(Trainer *t, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
     Status status = trainer_check_memory(t, err);
     if (status == STATUS_OK) status = trainer_build(t, err);
+    if (status == STATUS_OK) status = trainer_join(t, err);
     if (status == STATUS_OK && hooks->check) status = hooks->check(hooks->owner, t->model, &t->data, err);
     return status;
 }
@@ -234,8 +251,9 @@ static Status begin(Trainer *t, const char *resumed, Error *err) {
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
     if (status == STATUS_OK) status = measure_starts(t, err);
     if (status == STATUS_OK && resumed) status = trainer_resume_weights(t, resumed, err);
+    if (status == STATUS_OK) status = trainer_join_weights(t, err);
     if (status == STATUS_OK) status = trainer_open_windows(t, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && ranks_rank(t->ranks) == 0)
         status = run_log_open(&t->run_log, t->folder.path, resumed ? t->step : -1, t->evaluated, err);
     t->run_log.copy = t->options->lines;
     t->run_log.listener = t->options->listener;
@@ -249,7 +267,7 @@ static Status run(Trainer *t, Error *err) {
     Status status = open_folder(t, err);
     if (status == STATUS_OK && resume) status = trainer_resume_config(t, &found, &meta, err);
     if (status == STATUS_OK && resume && trainer_is_complete(t, &meta)) return report_complete(t, &meta);
-    if (status == STATUS_OK) status = train_data_open(&t->config, t->options->log, &t->data, err);
+    if (status == STATUS_OK) status = train_data_open(&t->config, t->ranks, t->options->log, &t->data, err);
     if (status == STATUS_OK) data_record_make(t->data.dataset, &t->record);
     if (status == STATUS_OK && resume) status = trainer_check_data(t, &meta, found.path, err);
     if (status == STATUS_OK) status = begin(t, resume ? found.path : NULL, err);
@@ -264,7 +282,7 @@ static Status run(Trainer *t, Error *err) {
 static Status dry_run(Trainer *t, Error *err) {
     double norm;
     TrainConfig own = t->config.train;
-    Status status = train_data_open(&t->config, t->options->log, &t->data, err);
+    Status status = train_data_open(&t->config, t->ranks, t->options->log, &t->data, err);
     // Uses the longest rollout from the first step on, to measure the run's maximum.
     t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
     t->config.train.rollout_from = (RealList){1, {0}};
@@ -323,6 +341,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     }
     t->config = *config;
     t->options = options;
+    t->ranks = options->ranks;
     t->device = device;
     t->best = NAN;
     t->saved = -1;
@@ -339,6 +358,8 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     loss_workspace_free(&t->workspace);
     free(t->items);
     free(t->episodes);
+    gradients_free(t->gradients);
+    free(t->work.worked);
     optimizer_free(&t->optimizer);
     vpd_free(t->model);
     train_data_close(&t->data);

@@ -45,6 +45,7 @@ typedef struct TrainHooks {
 typedef struct TrainOptions {
     bool resume;  // continue from the folder's latest checkpoint; a complete run is left unchanged
     bool dry_run; // run a few steps without writing anything, to measure weights, memory and time per step
+    Ranks *ranks; // the processes that share the work; NULL: this one alone
     const Log *log;
     FILE *lines;          // a second place for each line of metrics.jsonl; NULL: none
     RunListener listener; // called with each line; may end the run after a step, whose checkpoint is written
@@ -65,6 +66,8 @@ typedef struct TrainSummary {
     Config config;             // resolved, with the lengths derived from the data
 } TrainSummary;
 
+// Several processes give the same losses as one with the same batch, up to rounding; the same number of them gives the
+// same bits. Rank 0 owns the folder, from which all resume.
 // config->train.out names the folder; two runs cannot use one at a time (train/run_folder.h). The checkpoint of the
 // last complete step is written before the final evaluation, and after a signal (STATUS_INTERRUPTED).
 Status train_run(const Config *config, Device *device, const TrainOptions *options, TrainSummary *summary, Error *err);

@@ -51,6 +51,16 @@ static Status shape_of(const TrainData *data, MemoryShape *shape, Error *err) {
     return count_points(data, shape, err);
 }
 
+// All processes on this machine; those with a GPU have one each.
+static MemoryEstimate memory_of_processes(const Trainer *t) {
+    MemoryEstimate all = t->memory;
+    bool shared = t->device->source.allocate == arena_host_source().allocate;
+    double here = ranks_count_here(t->ranks);
+    for (int i = 0; i < all.count; i++)
+        if (shared || all.part[i].on_host) all.part[i].bytes *= here, all.part[i].least *= here;
+    return all;
+}
+
 Status trainer_check_memory(Trainer *t, Error *err) {
     MemoryShape shape;
     double weights = 0;
@@ -59,7 +69,8 @@ Status trainer_check_memory(Trainer *t, Error *err) {
     if (status == STATUS_OK) status = shape_of(&t->data, &shape, err);
     if (status != STATUS_OK) return status;
     memory_of_training(&t->config, &shape, weights, t->device->threads, &t->memory);
-    status = memory_check(&t->memory, t->device, "this training", t->options->log, err);
+    MemoryEstimate all = memory_of_processes(t);
+    status = memory_check(&all, t->device, "this training", t->options->log, err);
     if (status != STATUS_OK) return status;
     memory_tell(&t->memory, text, sizeof text);
     log_note(t->options->log, "memory: about %.0f MiB (%s)", memory_total(&t->memory, false) / (1 << 20), text);
@@ -258,8 +269,12 @@ Status trainer_open_motion(Trainer *t, Error *err) {
     char path[FILE_PATH_SIZE];
     bool kept = !t->options->dry_run;
     Status status = kept ? file_join(path, sizeof path, t->folder.path, "motion.bin", err) : STATUS_OK;
+    // Rank 0 makes the file, or empties one of other data, before the others open it.
+    bool first = ranks_rank(t->ranks) == 0;
+    if (status == STATUS_OK && !first) status = ranks_barrier(t->ranks, err);
     if (status == STATUS_OK)
         status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, &source, t->options->log, err);
+    if (status == STATUS_OK && first) status = ranks_barrier(t->ranks, err);
     free(frames);
     return status;
 }
@@ -276,6 +291,11 @@ Status trainer_open_windows(Trainer *t, Error *err) {
     if (schedule_has_images(train, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
-    WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough};
+    WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough,
+                           false};
+    if (t->ranks && !t->options->dry_run) {
+        Status status = windows_measure(&source, err);
+        if (status != STATUS_OK) return status;
+    }
     return windows_make(&t->windows, &source, err);
 }

@@ -6,6 +6,7 @@
 #include "files/checkpoint.h"
 #include "model/memory.h"
 #include "nn/optimizer.h"
+#include "ranks/gradients.h"
 #include "train/episode.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
@@ -16,6 +17,15 @@ typedef struct BatchItem {
     Observation observation;
     double turn[9];
 } BatchItem;
+// Of several processes: seconds since the last line of the log.
+typedef struct RankWork {
+    double *worked; // (ranks) in which each computed
+    double waited;  // in which this one waited for sums of gradients
+    double sent;    // bytes
+    long steps;
+    bool warned;  // of a slow rank
+    double begun; // clock_now() at the start of the step
+} RankWork;
 
 typedef struct Trainer {
     Config config;
@@ -29,6 +39,9 @@ typedef struct Trainer {
     Windows windows;        // of the motion phase with gnn.graph=bodies
     BatchItem *items;       // (train.batch)
     EpisodeInput *episodes; // (train.batch) of the phase with pictures
+    Ranks *ranks;
+    Gradients *gradients; // sums over the ranks; NULL: one process
+    RankWork work;
     RunLog run_log;
     RunFolder folder;
     long step;            // optimiser steps done
@@ -66,6 +79,19 @@ Status trainer_open_motion(Trainer *t, Error *err);
 
 // Makes the windows, if a step that is left needs them.
 Status trainer_open_windows(Trainer *t, Error *err);
+
+// ---- several processes (trainer_ranks.c); alone these do nothing
+
+// With the folder open: an error unless all ranks have the same options, build, device and data.
+Status trainer_join(Trainer *t, Error *err);
+// Before the first step: an error unless all have the same step and weights.
+Status trainer_join_weights(Trainer *t, Error *err);
+// The gradients of a step become sums over the ranks.
+Status trainer_sum_gradients(Trainer *t, Error *err);
+// The same for its losses.
+Status trainer_sum_parts(Trainer *t, LossParts *parts, Error *err);
+// With a line of the log: figures of the ranks, and a warning of a slow one.
+void trainer_log_ranks(Trainer *t);
 
 // ---- output (trainer_save.c)
 

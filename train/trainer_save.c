@@ -40,10 +40,16 @@ static Status write_log(Trainer *t, double norm, double rate, Error *err) {
     run_log_number(log, "seconds", trainer_spent(t));
     run_log_number(log, "waiting", waiting(t));
     run_log_number(log, "tape_mib", (double)tape_peak_bytes(&t->tape) / (1 << 20));
+    trainer_log_ranks(t);
     return run_log_end(log, err);
 }
 
 Status trainer_save(Trainer *t, Error *err) {
+    if (ranks_rank(t->ranks) > 0) {
+        t->found_best = false;
+        t->saved = t->step;
+        return STATUS_OK;
+    }
     CheckpointBlocks blocks = {t->optimizer.m, t->optimizer.v, t->optimizer.ema};
     CheckpointMeta meta = {.config = t->config,
                            .step = t->step,
@@ -96,7 +102,8 @@ static Status evaluate(Trainer *t, Error *err) {
 
 static Status draw(Trainer *t, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
-    if (!hooks->draw || !schedule_has_images(&t->config.train, t->step - 1)) return STATUS_OK;
+    if (!hooks->draw || !schedule_has_images(&t->config.train, t->step - 1) || ranks_rank(t->ranks) > 0)
+        return STATUS_OK;
     optimizer_swap_ema(&t->optimizer);
     Status status = hooks->draw(hooks->owner, t->model, &t->data, t->step, t->folder.pictures, &t->run_log, err);
     return swap_back(t, status, err);
@@ -133,7 +140,8 @@ Status trainer_leave_behind(Trainer *t, double norm, double rate, Error *err) {
     int looks = looks_due(t);
     Status status = STATUS_OK;
     t->evaluated = looks == 0;
-    if (due(train->log_every, t->step) || last) status = write_log(t, norm, rate, err);
+    bool writes = ranks_rank(t->ranks) == 0;
+    if (writes && (due(train->log_every, t->step) || last)) status = write_log(t, norm, rate, err);
     if (status == STATUS_OK && save) status = trainer_save(t, err);
     if (status == STATUS_OK && looks) status = evaluate_and_draw(t, looks, save, err);
     return status;

@@ -52,17 +52,21 @@ static Status reserve_drawn(Windows *w, size_t count, Error *err) {
     return STATUS_OK;
 }
 
-Status windows_draw(Windows *w, const TrainConfig *train, long step, long rollout, Error *err) {
+Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, long step, long rollout, Error *err) {
     static const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     RandomKey key = {(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0};
-    Status status = reserve_drawn(w, (size_t)train->windows, err);
-    for (long b = 0; b < train->windows && status == STATUS_OK; b++) {
-        DrawnWindow *drawn = &w->drawn[b];
+    size_t first, end;
+    ranks_share(ranks, (size_t)train->windows, &first, &end);
+    Status status = reserve_drawn(w, end - first, err);
+    for (size_t b = first; b < end && status == STATUS_OK; b++) {
+        DrawnWindow *drawn = &w->drawn[b - first];
         drawn->index = w->order[random_below(key, (uint64_t)b, (uint32_t)w->with[rollout])];
         memcpy(drawn->turn, still, sizeof still);
         if (train->turn != TURN_NONE) turn_at_random(train, step, 0, (uint64_t)b, drawn->turn);
     }
-    return status == STATUS_OK ? windows_fill(w, (size_t)train->windows, err) : status;
+    if (status == STATUS_OK) status = windows_fill(w, end - first, err);
+    w->total = (size_t)train->windows;
+    return status;
 }
 
 // ---- a batch
@@ -116,6 +120,7 @@ static Status add_window(Windows *w, const DrawnWindow *drawn, Error *err) {
 Status windows_fill(Windows *w, size_t count, Error *err) {
     Status status = STATUS_OK;
     body_set_clear(&w->set);
+    w->total = count;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) status = add_window(w, &w->drawn[i], err);
     return status;
 }
@@ -138,7 +143,7 @@ static void set_targets(const Windows *w, const BodyScales *scales, size_t of, s
         turn_point(w->drawn[of].turn, there, y);
         for (size_t c = 0; c < 3; c++)
             target[3 * i + c] = known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / scales->step : 0;
-        weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)set->windows)) : 0;
+        weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;
     }
 }
 
@@ -166,7 +171,7 @@ static double mean_displacement(const Windows *w) {
         }
         sum += sqrt(square);
     }
-    return sum / (double)w->set.nodes;
+    return w->set.nodes ? sum / (double)w->set.nodes : 0;
 }
 
 // One step: gradients of its loss, and the bodies' motions. The tape's values are read before the backward pass, which
@@ -197,10 +202,12 @@ Status windows_learn(Windows *w, Tape *tape, const Vpd *model, long rollout, Los
     double loss = 0;
     Status status = STATUS_OK;
     for (long k = 1; k <= rollout && status == STATUS_OK; k++) {
+        tape->watch = k == rollout ? w->watch : NULL;
         status = learn_step(w, tape, model, (size_t)k, 1.0 / (double)rollout, &loss, err);
         if (status == STATUS_OK && k == rollout) parts->motion = mean_displacement(w);
         if (status == STATUS_OK && k < rollout) body_set_move(&w->set, w->motion);
     }
+    tape->watch = NULL;
     parts->term[LOSS_BODIES] += loss;
     parts->total += loss;
     parts->particles = w->set.nodes;

@@ -23,6 +23,8 @@ typedef struct Windows {
     // ---- a batch
     BodySet set;
     BodyInputs inputs;
+    size_t total;       // windows of the batch, those of other ranks too
+    TapeWatch *watch;   // of the last backward pass of a batch, or NULL
     DrawnWindow *drawn; // (set.windows)
     size_t *source;     // (set.bodies) number in the tracks
     RigidMotion *motion;
@@ -39,17 +41,22 @@ typedef struct WindowSource {
     MotionCache *cache;
     const Log *log;
     size_t enough; // stop at so many windows of the longest rollout; SIZE_MAX: all episodes
+    bool fields;   // only the motion fields are wanted
 } WindowSource;
 
 // Follows the bodies of every training episode; motion fields that are not in the cache are measured. An error if no
 // window is followed as long as the longest rollout.
 Status windows_make(Windows *windows, const WindowSource *source, Error *err);
+// Measures the motion fields that are not in the cache: each rank its part of the episodes. Waits for all ranks, which
+// then find the fields in the file that they share.
+Status windows_measure(const WindowSource *source, Error *err);
 // The order by which windows are drawn, after the tracks were filled.
 Status windows_sort(Windows *windows, Error *err);
 
-// Draws the batch of an optimiser step: train.windows windows followed for `rollout` steps or more, turned at random
-// about train.turn.
-Status windows_draw(Windows *windows, const TrainConfig *train, long step, long rollout, Error *err);
+// Draws the batch of an optimiser step: this rank's part of train.windows windows that are followed for `rollout` steps
+// or more, turned at random about train.turn.
+Status windows_draw(Windows *windows, const TrainConfig *train, const Ranks *ranks, long step, long rollout,
+                    Error *err);
 // Fills the batch from `drawn` (count).
 Status windows_fill(Windows *windows, size_t count, Error *err);
 // Adds the gradients of the batch's loss, whose value is added to *parts. Each step of the rollout has a loss of its

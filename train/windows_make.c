@@ -210,7 +210,7 @@ static void make_items(Item *item, const WindowSource *source, const TrackOption
         item[i].status = opened;
         item[i].error = error;
         if (opened == STATUS_OK) item[i].status = item_read(&item[i], source, &tape, first + i);
-        if (item[i].status == STATUS_OK) item_label(&item[i], options, source, first + i);
+        if (item[i].status == STATUS_OK && !source->fields) item_label(&item[i], options, source, first + i);
         item_free_fields(&item[i]);
 #pragma omp critical(windows_source)
         progress_update(made->progress, ++made->done, NULL);
@@ -228,13 +228,29 @@ static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *
 #pragma omp parallel num_threads(source->threads < count ? source->threads : count)
     make_items(item, source, options, first, count, &made);
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = item[i].status == STATUS_OK ? tracks_append(tracks, &item[i].tracks, err)
-                                             : error_set(err, item[i].status, "%s", item[i].error.text);
+        if (item[i].status != STATUS_OK) status = error_set(err, item[i].status, "%s", item[i].error.text);
+        else if (!source->fields) status = tracks_append(tracks, &item[i].tracks, err);
     for (int i = 0; i < count; i++) {
         states_add(states, item[i].states.known, item[i].states.strange, item[i].states.first);
         tracks_free(&item[i].tracks);
     }
     return status;
+}
+
+Status windows_measure(const WindowSource *source, Error *err) {
+    WindowSource fields = *source;
+    StatesSeen none = {0};
+    size_t first, end;
+    Progress progress;
+    Status status = STATUS_OK;
+    fields.fields = true;
+    ranks_share(source->data->ranks, (size_t)source->data->episode_count, &first, &end);
+    progress_start(&progress, source->log, "scene flow", "episodes", first, end);
+    for (size_t at = first; at < end && status == STATUS_OK; at += TOGETHER)
+        status = make_some(NULL, &none, &fields, NULL, (int)at, (int)(end - at < TOGETHER ? end - at : TOGETHER),
+                           &progress, err);
+    progress_end(&progress, NULL);
+    return status == STATUS_OK ? ranks_barrier(source->data->ranks, err) : status;
 }
 
 static size_t count_long(const Tracks *tracks, int steps) {

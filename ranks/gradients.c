@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/gradients.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "nn/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKET = 1 << 18, ALIGN = 16 }; // elements of a bucket, at least; a piece is a multiple of ALIGN
+
+typedef enum BucketState {
+    BUCKET_OFF,     // nothing in it is wanted
+    BUCKET_OPEN,    // ops may still add
+    BUCKET_PIECES,  // pieces are on their way to those who add them
+    BUCKET_SUMS,    // sums are on their way
+    BUCKET_FINISHED // holds the sum over the ranks
+} BucketState;
+
+typedef struct Bucket {
+    size_t first, count; // elements of the block
+    BucketState state;
+    bool used;                   // an op of the watched tape has read one of its parameters
+    real *pieces;                // (ranks - 1, own piece) from the other ranks
+    RankRequest *going, *coming; // (ranks)
+} Bucket;
+
+struct Gradients {
+    Ranks *ranks;
+    Parameters *set;
+    real *block; // (set->size) the set's own gradients, or a copy in host memory
+    bool copied; // the second
+    Bucket *buckets;
+    size_t bucket_count;
+    uint32_t *bucket_of; // (set->size / ALIGN)
+    real *pieces;
+    RankRequest *requests;
+    TapeWatch watch;
+    GradientsTime time;
+    double begun;  // when the first bucket went out; 0: none has
+    Status status; // of messages during the backward pass
+    Error error;
+};
+
+// ---- buckets
+
+static size_t piece_begin(const Bucket *b, int ranks, int piece) {
+    size_t even = (b->count / (size_t)ranks + ALIGN - 1) / ALIGN * ALIGN, at = (size_t)piece * even;
+    return b->first + (at < b->count ? at : b->count);
+}
+
+static size_t piece_count(const Bucket *b, int ranks, int piece) {
+    return piece_begin(b, ranks, piece + 1) - piece_begin(b, ranks, piece);
+}
+
+static size_t end_of(const Parameters *set, size_t i) {
+    return i + 1 < set->count ? set->items[i + 1]->offset : set->size;
+}
+
+// Whole parameters up to BUCKET elements or more. Returns how many; `out` may be NULL.
+static size_t cut(const Parameters *set, Bucket *out) {
+    size_t count = 0, first = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        size_t end = end_of(set, i);
+        if (end - first < BUCKET && i + 1 < set->count) continue;
+        if (out) out[count] = (Bucket){.first = first, .count = end - first};
+        count++;
+        first = end;
+    }
+    return count;
+}
+
+static void lay_out(Gradients *g) {
+    size_t size = (size_t)ranks_count(g->ranks);
+    real *piece = g->pieces;
+    for (size_t i = 0; i < g->bucket_count; i++) {
+        Bucket *b = &g->buckets[i];
+        b->pieces = piece;
+        piece += (size - 1) * piece_count(b, (int)size, ranks_rank(g->ranks));
+        b->going = g->requests + 2 * size * i;
+        b->coming = b->going + size;
+        for (size_t at = b->first; at < b->first + b->count; at += ALIGN) g->bucket_of[at / ALIGN] = (uint32_t)i;
+    }
+}
+
+static bool allocate(Gradients *g) {
+    size_t size = (size_t)ranks_count(g->ranks), elements = g->set->size;
+    g->bucket_count = cut(g->set, NULL);
+    g->buckets = calloc(g->bucket_count + 1, sizeof *g->buckets);
+    g->bucket_of = calloc(elements / ALIGN + 1, sizeof *g->bucket_of);
+    g->requests = calloc(2 * size * g->bucket_count + 1, sizeof *g->requests);
+    g->copied = g->set->device->source.allocate != arena_host_source().allocate;
+    g->block = g->copied ? malloc(elements * sizeof(real) + 1) : g->set->grads;
+    if (!g->buckets || !g->bucket_of || !g->requests || !g->block) return false;
+    cut(g->set, g->buckets);
+    size_t pieces = 0;
+    for (size_t i = 0; i < g->bucket_count; i++)
+        pieces += (size - 1) * piece_count(&g->buckets[i], (int)size, ranks_rank(g->ranks));
+    g->pieces = malloc(pieces * sizeof(real) + 1);
+    return g->pieces;
+}
+
+// ---- messages of a bucket
+
+static int tag_of(const Gradients *g, const Bucket *b, bool sum) {
+    return RANKS_FIRST_TAG + 2 * (int)(b - g->buckets) + sum;
+}
+
+static bool all_done(Gradients *g, RankRequest *requests) {
+    bool done = true;
+    for (int r = 0; r < ranks_count(g->ranks); r++) done = ranks_done(g->ranks, &requests[r]) && done;
+    return done;
+}
+
+static void keep_status(Gradients *g, Status status, const Error *err) {
+    if (status == STATUS_OK || g->status != STATUS_OK) return;
+    g->status = status;
+    g->error = *err;
+}
+
+static real *piece_of(const Gradients *g, const Bucket *b, int from) {
+    int own = ranks_rank(g->ranks);
+    return b->pieces + (size_t)(from - (from > own)) * piece_count(b, ranks_count(g->ranks), own);
+}
+
+static void receive_pieces(Gradients *g, Bucket *b) {
+    int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
+    size_t bytes = piece_count(b, size, own) * sizeof(real);
+    Error err;
+    for (int r = 0; r < size && bytes; r++)
+        if (r != own)
+            keep_status(g,
+                        ranks_receive(g->ranks, r, tag_of(g, b, false), piece_of(g, b, r), bytes, &b->coming[r], &err),
+                        &err);
+}
+
+static void send_pieces(Gradients *g, Bucket *b) {
+    int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
+    Error err;
+    if (g->begun == 0) g->begun = clock_now();
+    for (int r = 0; r < size; r++) {
+        size_t bytes = piece_count(b, size, r) * sizeof(real);
+        if (r == own || !bytes) continue;
+        g->time.bytes += (double)bytes;
+        keep_status(
+            g,
+            ranks_send(g->ranks, r, tag_of(g, b, false), g->block + piece_begin(b, size, r), bytes, &b->going[r], &err),
+            &err);
+    }
+    b->state = BUCKET_PIECES;
+}
+
+// In the order of the ranks, wherever the own piece stands in it.
+static void add_pieces(Gradients *g, const Bucket *b) {
+    int own = ranks_rank(g->ranks), size = ranks_count(g->ranks);
+    size_t count = piece_count(b, size, own);
+    real *out = g->block + piece_begin(b, size, own);
+    for (size_t i = 0; i < count; i++) {
+        real sum = own == 0 ? out[i] : b->pieces[i]; // of rank 0
+        for (int r = 1; r < size; r++) sum += r == own ? out[i] : piece_of(g, b, r)[i];
+        out[i] = sum;
+    }
+}
+
+static void exchange_sums(Gradients *g, Bucket *b) {
+    int own = ranks_rank(g->ranks), size = ranks_count(g->ranks), tag = tag_of(g, b, true);
+    size_t bytes = piece_count(b, size, own) * sizeof(real);
+    Error err;
+    add_pieces(g, b);
+    for (int r = 0; r < size; r++) {
+        size_t theirs = piece_count(b, size, r) * sizeof(real);
+        if (r == own) continue;
+        if (bytes) {
+            g->time.bytes += (double)bytes;
+            keep_status(
+                g, ranks_send(g->ranks, r, tag, g->block + piece_begin(b, size, own), bytes, &b->going[r], &err), &err);
+        }
+        if (theirs)
+            keep_status(
+                g, ranks_receive(g->ranks, r, tag, g->block + piece_begin(b, size, r), theirs, &b->coming[r], &err),
+                &err);
+    }
+    b->state = BUCKET_SUMS;
+}
+
+static void move_along(Gradients *g, Bucket *b) {
+    if (b->state != BUCKET_PIECES && b->state != BUCKET_SUMS) return;
+    bool gone = all_done(g, b->going), come = all_done(g, b->coming);
+    if (!gone || !come || g->status != STATUS_OK) return;
+    if (b->state == BUCKET_PIECES) exchange_sums(g, b);
+    else b->state = BUCKET_FINISHED, g->time.received = clock_now() - g->begun;
+}
+
+// ---- during the backward pass
+
+static Bucket *bucket_at(Gradients *g, size_t offset) { return &g->buckets[g->bucket_of[offset / ALIGN]]; }
+
+static bool first_use(void *owner, size_t offset, size_t *group) {
+    Gradients *g = owner;
+    Bucket *b = bucket_at(g, offset);
+    bool first = !b->used && b->state == BUCKET_OPEN;
+    b->used = true;
+    *group = (size_t)(b - g->buckets);
+    return first;
+}
+
+static void complete(void *owner, size_t group) {
+    Gradients *g = owner;
+    send_pieces(g, &g->buckets[group]);
+    g->time.buckets++;
+}
+
+static bool is_complete(void *owner, size_t offset) {
+    Bucket *b = bucket_at(owner, offset);
+    return b->state != BUCKET_OPEN && b->state != BUCKET_OFF;
+}
+
+static void between(void *owner) {
+    Gradients *g = owner;
+    for (size_t i = 0; i < g->bucket_count; i++) move_along(g, &g->buckets[i]);
+}
+
+TapeWatch *gradients_watch(Gradients *g) { return g && !g->copied ? &g->watch : NULL; }
+
+// ---- a step
+
+static bool is_wanted(const Gradients *g, const Bucket *b, const char *prefix) {
+    for (size_t i = 0; i < g->set->count; i++) {
+        const Parameter *item = g->set->items[i];
+        bool inside = item->offset >= b->first && item->offset < b->first + b->count;
+        if (inside && !item->frozen && !strncmp(item->name, prefix, strlen(prefix))) return true;
+    }
+    return false;
+}
+
+Status gradients_begin(Gradients *g, const char *prefix, Error *err) {
+    if (!g) return STATUS_OK;
+    g->time = (GradientsTime){0};
+    g->begun = 0;
+    for (size_t i = 0; i < g->bucket_count; i++) {
+        Bucket *b = &g->buckets[i];
+        b->used = false;
+        b->state = is_wanted(g, b, prefix ? prefix : "") ? BUCKET_OPEN : BUCKET_OFF;
+        if (b->state == BUCKET_OPEN) receive_pieces(g, b);
+    }
+    return g->status == STATUS_OK ? STATUS_OK : error_set(err, g->status, "%s", g->error.text);
+}
+
+static bool is_finished(const Gradients *g) {
+    for (size_t i = 0; i < g->bucket_count; i++)
+        if (g->buckets[i].state != BUCKET_FINISHED && g->buckets[i].state != BUCKET_OFF) return false;
+    return true;
+}
+
+// The rank that a message is missing from, for warnings.
+static int slowest(const Gradients *g) {
+    for (size_t i = 0; i < g->bucket_count; i++)
+        for (int r = 0; r < ranks_count(g->ranks); r++)
+            if (g->buckets[i].coming[r].handle) return r;
+    return ranks_rank(g->ranks);
+}
+
+static Status wait_for_sums(Gradients *g, Error *err) {
+    RanksWait wait = {0};
+    Status status = STATUS_OK;
+    for (between(g); status == STATUS_OK && !is_finished(g); between(g)) {
+        if (g->status != STATUS_OK) return error_set(err, g->status, "%s", g->error.text);
+        status = ranks_pause(g->ranks, &wait, slowest(g), err);
+    }
+    return status;
+}
+
+Status gradients_finish(Gradients *g, Error *err) {
+    if (!g) return STATUS_OK;
+    Device *device = g->set->device;
+    size_t bytes = g->set->size * sizeof(real);
+    if (g->copied) device->nn->download(device, g->block, g->set->grads, bytes);
+    Status status = device_status(device, err);
+    double begun = clock_now();
+    for (size_t i = 0; i < g->bucket_count && status == STATUS_OK; i++)
+        if (g->buckets[i].state == BUCKET_OPEN) send_pieces(g, &g->buckets[i]);
+    if (status == STATUS_OK) status = wait_for_sums(g, err);
+    g->time.waited = clock_now() - begun;
+    if (g->copied && status == STATUS_OK) device->nn->upload(device, g->set->grads, g->block, bytes);
+    return status;
+}
+
+GradientsTime gradients_time(const Gradients *g) { return g ? g->time : (GradientsTime){0}; }
+
+// ---- making
+
+Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *err) {
+    *out = NULL;
+    if (!ranks) return STATUS_OK;
+    Gradients *g = calloc(1, sizeof *g);
+    if (g) *g = (Gradients){.ranks = ranks, .set = set};
+    if (!g || !allocate(g)) {
+        gradients_free(g);
+        return error_set(err, STATUS_FAILED, "out of memory for the gradients of %d processes", ranks_count(ranks));
+    }
+    lay_out(g);
+    g->watch = (TapeWatch){g, set->grads, set->size, first_use, complete, is_complete, between};
+    *out = g;
+    return STATUS_OK;
+}
+
+// Messages that are still on their way belong to a step that failed.
+void gradients_free(Gradients *g) {
+    if (!g) return;
+    for (size_t i = 0; g->pieces && i < g->bucket_count; i++)
+        for (int r = 0; r < ranks_count(g->ranks); r++) {
+            ranks_drop(g->ranks, &g->buckets[i].coming[r], true);
+            ranks_drop(g->ranks, &g->buckets[i].going[r], false);
+        }
+    if (g->copied) free(g->block);
+    free(g->buckets);
+    free(g->bucket_of);
+    free(g->pieces);
+    free(g->requests);
+    free(g);
+}

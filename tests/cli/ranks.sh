@@ -1,0 +1,69 @@
+# `vpd train` and `vpd eval` as several processes: the same losses as one, bit for bit the same twice, a resume with another number of
+# them, and one sentence for what is wrong.
+. "$VPD_SOURCE/tests/cli/common"
+command -v mpirun >/dev/null || skip "mpirun (openmpi-bin) is not installed"
+[ -e "$(dirname "$VPD")/libvpd_mpi.so" ] || skip "built without MPI (libopenmpi-dev)"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+ranks() { mpirun -q -n "$@"; }
+ranks 2 true || skip "mpirun cannot start two processes here"
+
+data=$folder/data.h5
+expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:2,val:1,test:0 --frames 6 -o "$data"
+cat >"$folder/config.yaml" <<E2
+model: {C: 8, D: 6}
+encoder: {N: 200, widths: [4, 6]}
+gnn: {M: 16, L: 1}
+renderer: {widths: [8, 8]}
+train: {steps: 4, motion_steps: 2, batch: 3, windows: 5, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0,
+  checkpoint_every: 2}
+E2
+run="train $folder/config.yaml -q -d $data --threads 1"
+losses() { sed -n 's/.*"step":\([0-9]*\),"kind":"\([a-z]*\)".*"\(loss\|score\)":\([^,]*\),.*/\1 \2 \4/p' "$1/metrics.jsonl"; }
+# Numbers of two runs are close: 1e-6 for losses; the score is of a model whose weights differ in their last bits.
+close_to() {
+  paste -d' ' <(losses "$1") <(losses "$2") | awk '{ d = $3 - $6; if (d < 0) d = -d; n++; if ($1 != $4 || $2 != $5 || !(d <= ($2 == "eval" ? 1e-3 : 1e-6))) bad = 1 } END { exit bad || n != 5 }'
+}
+
+expect 0 "" "*" "$VPD" $run -o "$folder/one"
+expect 0 "" "*" ranks 2 "$VPD" $run -o "$folder/two"
+close_to "$folder/one" "$folder/two" || fail "two ranks differ from one: $(losses "$folder/one" | diff - <(losses "$folder/two"))"
+grep -q '"ranks":2' "$folder/two/metrics.jsonl" || fail "the log does not tell the number of ranks"
+[ "$(wc -l <"$folder/two/metrics.jsonl")" = 5 ] || fail "each line once expected: $(cat "$folder/two/metrics.jsonl")"
+
+# Stopped after step 2 and resumed: by two ranks the same bits, by three nearly so.
+for n in 2 3; do
+  mkdir -p "$folder/from$n/checkpoints"
+  cp "$folder/two/checkpoints/step_00000002.h5" "$folder/from$n/checkpoints"
+  echo step_00000002.h5 >"$folder/from$n/checkpoints/latest"
+  cp "$folder/two/config.yaml" "$folder/from$n"
+  head -2 "$folder/two/metrics.jsonl" >"$folder/from$n/metrics.jsonl"
+  expect 0 "" "*" ranks "$n" "$VPD" train -q --threads 1 -o "$folder/from$n" --resume
+done
+[ "$(losses "$folder/from2")" = "$(losses "$folder/two")" ] || fail "losses of two ranks differ after a stop: $(losses "$folder/from2" | diff - <(losses "$folder/two"))"
+close_to "$folder/two" "$folder/from3" || fail "three ranks differ from two: $(losses "$folder/from3" | diff - <(losses "$folder/two"))"
+
+# An evaluation is divided: the same figures.
+"$VPD" eval -q "$folder/one" "$data" --threads 1 --split train --steps 2 --json >"$folder/eval1.json" || fail "no evaluation"
+ranks 2 "$VPD" eval -q "$folder/one" "$data" --threads 1 --split train --steps 2 --json >"$folder/eval2.json" || fail "no evaluation of two ranks"
+round() { sed -E 's/([0-9]\.[0-9]{7})[0-9]*/\1/g' "$1"; }
+[ -s "$folder/eval1.json" ] && [ "$(round "$folder/eval1.json")" = "$(round "$folder/eval2.json")" ] ||
+  fail "evaluations differ: $(diff "$folder/eval1.json" "$folder/eval2.json" | head -c 600)"
+
+# What is wrong is told once, with the rank, and leaves nothing behind.
+expect 2 "" "train.batch: expected 3 or more, one episode for each process, found 2" ranks 3 "$VPD" $run -o "$folder/x" --set train.batch=2
+expect 2 "" 'expected what rank 0 has, "train: rate: 0.0007", found "rate: 0.01"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $run -o "$folder/x" --set train.rate=0.01
+[ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
+expect 2 "" "missing.h5" ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" train "$folder/config.yaml" -q -d "$folder/missing.h5" -o "$folder/x"
+[ -e "$folder/x" ] && fail "a refused run left $(find "$folder/x")"
+
+# A signal to one of the processes stops all; the last step is saved.
+mpirun -q -n 2 "$VPD" $run -o "$folder/stopped" --set train.steps=100000 --set train.motion_steps=0 2>"$folder/stderr" &
+pid=$!
+while [ "$(wc -l 2>/dev/null <"$folder/stopped/metrics.jsonl" || echo 0)" -lt 3 ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+for child in $(pgrep -P $pid); do
+  tr '\0' '\n' <"/proc/$child/environ" | grep -q '^OMPI_COMM_WORLD_RANK=1$' && kill -USR1 "$child"
+done
+wait $pid && fail "a stopped run must not exit with 0"
+grep -q "^vpd: stopped by SIGUSR1 after step [0-9]*, which is saved; go on with" "$folder/stderr" || fail "the message must name the signal: $(cat "$folder/stderr")"
+[ -s "$folder/stopped/checkpoints/latest" ] || fail "nothing was saved"
+finish

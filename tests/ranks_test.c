@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over ranks in a fixed order, gradients that are summed during the backward pass, and failures of a rank. Ranks
+// are threads here (tests/rank_threads.h); tests/cli/ranks.sh starts processes.
+#include "test.h"
+
+#include "base/stop.h"
+#include "nn/backend.h"
+#include "nn/linear.h"
+#include "nn/reduce.h"
+#include "rank_threads.h"
+#include "ranks/gradients.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { RANKS = 3 };
+
+// ---- shares and sums
+
+static void test_shares(void **state) {
+    size_t first, end;
+    (void)state;
+    ranks_share(NULL, 7, &first, &end);
+    assert_true(first == 0 && end == 7);
+    assert_int_equal(ranks_count(NULL), 1);
+}
+
+typedef struct Sums {
+    size_t first[RANKS], end[RANKS];
+    double sum[RANKS][2];
+    char name[RANKS][64];
+    int here[RANKS], broadcast[RANKS];
+    Status status[RANKS];
+} Sums;
+
+static void add_up(Ranks *ranks, int rank, void *context) {
+    Sums *s = context;
+    Error err;
+    // in the order of the ranks: (1e16 + 1) - 1e16 = 0, in another 1
+    double values[] = {rank == 0 ? 1e16 : rank == 1 ? 1 : -1e16, rank + 1};
+    int number = rank == 0 ? 42 : 0;
+    ranks_share(ranks, 7, &s->first[rank], &s->end[rank]);
+    s->status[rank] = ranks_sum(ranks, values, 2, &err);
+    if (s->status[rank] == STATUS_OK) s->status[rank] = ranks_broadcast(ranks, &number, sizeof number, &err);
+    memcpy(s->sum[rank], values, sizeof values);
+    snprintf(s->name[rank], sizeof s->name[rank], "%s", ranks_name(ranks, rank));
+    s->here[rank] = ranks_rank_here(ranks);
+    s->broadcast[rank] = number;
+    s->status[rank] = ranks_close(ranks, s->status[rank], &err);
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    for (unsigned seed = 1; seed < 6; seed++) {
+        Sums s;
+        memset(&s, 0, sizeof s);
+        assert_int_equal(rank_threads_run(RANKS, seed, add_up, &s), RANKS);
+        for (int r = 0; r < RANKS; r++) {
+            assert_int_equal(s.status[r], STATUS_OK);
+            assert_true(s.sum[r][0] == 0 && s.sum[r][1] == 6);
+            assert_int_equal(s.broadcast[r], 42);
+            assert_int_equal(s.here[r], r);
+            assert_true(s.first[r] == (r ? s.end[r - 1] : 0) && s.end[r] - s.first[r] == (r ? 2 : 3));
+        }
+        assert_string_equal(s.name[2], "rank 2 (here)");
+    }
+}
+
+// ---- gradients
+
+// y = sum of ((x W0) W1 W1) over two more layers; W1 is used twice, once in a segment that runs again.
+enum { ROWS = 5, WIDTH = 520, LAYERS = 3 };
+
+typedef struct Model {
+    Device *device;
+    Parameters set;
+    Tensor *weight[LAYERS], *frozen, *unused;
+    Tape tape;
+} Model;
+
+static void model_open(Model *m) {
+    Error err;
+    memset(m, 0, sizeof *m);
+    if (device_open("cpu", 1, &m->device, &err) != STATUS_OK) abort();
+    parameters_init(&m->set, m->device);
+    for (int i = 0; i < LAYERS; i++)
+        m->weight[i] = parameters_add(&m->set, INIT_UNIFORM, WIDTH, 2, (size_t[]){WIDTH, WIDTH}, "a%d.weight", i);
+    m->unused = parameters_add(&m->set, INIT_UNIFORM, 1, 2, (size_t[]){WIDTH, WIDTH}, "b.weight");
+    m->frozen = parameters_add(&m->set, INIT_UNIFORM, 1, 2, (size_t[]){WIDTH, WIDTH}, "c.weight");
+    if (parameters_allocate(&m->set, 3, &err) != STATUS_OK) abort();
+    parameters_freeze(&m->set, "c.");
+    tape_init(&m->tape, m->device);
+}
+
+static void model_close(Model *m) {
+    tape_free(&m->tape);
+    parameters_free(&m->set);
+    device_close(m->device);
+}
+
+static void segment(Tape *tape, void *context, Tensor *const *inputs, Tensor **outputs) {
+    Model *m = context;
+    outputs[0] = linear(tape, inputs[0], m->weight[1], NULL);
+}
+
+// Adds the gradients of item `number`; the items of a rank add up in `grads`.
+static void learn(Model *m, int number, TapeWatch *watch) {
+    real x[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++) x[i] = (real)sin(0.37 * i + number);
+    tape_reset(&m->tape);
+    m->tape.watch = watch;
+    Tensor *y = linear(&m->tape, tape_constant(&m->tape, ROWS, WIDTH, x), m->weight[0], NULL), *again;
+    y = linear(&m->tape, y, m->weight[1], NULL);
+    tape_checkpoint(&m->tape, segment, m, 1, &y, 1, &again);
+    y = linear(&m->tape, again, m->weight[2], NULL);
+    tape_backward(&m->tape, reduce(&m->tape, y, REDUCE_SQUARE, NULL, NULL, 1));
+    m->tape.watch = NULL;
+}
+
+typedef struct Learning {
+    Model model[RANKS];
+    GradientsTime time[RANKS];
+    Status status[RANKS];
+    Error err[RANKS];
+    bool watched;
+} Learning;
+
+static void sum_up(Ranks *ranks, int rank, void *context) {
+    Learning *l = context;
+    Model *m = &l->model[rank];
+    Gradients *gradients = NULL;
+    Status status = gradients_create(ranks, &m->set, &gradients, &l->err[rank]);
+    for (int step = 0; step < 2 && status == STATUS_OK; step++) {
+        parameters_zero_grad(&m->set);
+        status = gradients_begin(gradients, NULL, &l->err[rank]);
+        learn(m, 2 * rank, NULL);
+        learn(m, 2 * rank + 1, l->watched ? gradients_watch(gradients) : NULL);
+        if (status == STATUS_OK) status = gradients_finish(gradients, &l->err[rank]);
+    }
+    l->time[rank] = gradients_time(gradients);
+    gradients_free(gradients);
+    l->status[rank] = ranks_close(ranks, status, &l->err[rank]);
+}
+
+static void sum_of_ranks(real *out, size_t size) {
+    for (int r = 0; r < RANKS; r++) {
+        Model m;
+        model_open(&m);
+        learn(&m, 2 * r, NULL);
+        learn(&m, 2 * r + 1, NULL);
+        for (size_t i = 0; i < size; i++) out[i] = r ? out[i] + m.set.grads[i] : m.set.grads[i];
+        model_close(&m);
+    }
+}
+
+// Bit for bit the sum in the order of the ranks, with or without a watch.
+static void test_gradients(void **state) {
+    (void)state;
+    for (unsigned seed = 1; seed < 4; seed++) {
+        Learning *l = calloc(1, sizeof *l);
+        l->watched = seed > 1;
+        for (int r = 0; r < RANKS; r++) model_open(&l->model[r]);
+        size_t size = l->model[0].set.size;
+        real *expected = calloc(size, sizeof *expected);
+        sum_of_ranks(expected, size);
+        assert_int_equal(rank_threads_run(RANKS, seed, sum_up, l), RANKS);
+        for (int r = 0; r < RANKS; r++) {
+            assert_status_ok(l->status[r], l->err[r]);
+            assert_memory_equal(l->model[r].set.grads, expected, size * sizeof *expected);
+            assert_true(l->time[r].buckets == (l->watched ? LAYERS : 0)); // each layer is a bucket
+            // the bucket that nothing reads is sent, the frozen one is not
+            assert_close(l->time[r].bytes, 2.0 * (RANKS - 1) / RANKS * (LAYERS + 1) * WIDTH * WIDTH * sizeof(real), 0,
+                         1e-3);
+            model_close(&l->model[r]);
+        }
+        free(expected);
+        free(l);
+    }
+}
+
+static bool always(void *owner, size_t offset) {
+    (void)owner;
+    (void)offset;
+    return true;
+}
+
+// An op that names less than it reads would lose gradients: this ends the program.
+static void test_late_gradient(void **state) {
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        Model own, *m = &own;
+        if (!freopen("/dev/null", "w", stderr)) _exit(1);
+        model_open(m);
+        TapeWatch watch = {.grads = m->set.grads, .size = m->set.size};
+        watch.is_complete = always;
+        m->tape.watch = &watch;
+        tape_grad(&m->tape, m->weight[0]);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+// ---- failures
+
+typedef struct Failing {
+    Status kind, waited[RANKS], closed[RANKS];
+    Error wait_error[RANKS], error[RANKS];
+} Failing;
+
+static void fail_one(Ranks *ranks, int rank, void *context) {
+    Failing *f = context;
+    double one = 1;
+    Status status = ranks_barrier(ranks, &f->error[rank]); // all have begun
+    if (rank == 1 && f->kind == STATUS_INTERRUPTED) stop_request(STOP_ASKED);
+    if (rank == 1) status = error_set(&f->error[rank], f->kind, "the disk is full");
+    else if (status == STATUS_OK) status = ranks_sum(ranks, &one, 1, &f->error[rank]);
+    f->waited[rank] = status;
+    f->wait_error[rank] = f->error[rank];
+    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+}
+
+static void test_failure(void **state) {
+    (void)state;
+    Failing f = {.kind = STATUS_BAD_INPUT};
+    assert_int_equal(rank_threads_run(RANKS, 1, fail_one, &f), RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(f.waited[r], STATUS_BAD_INPUT);
+        assert_int_equal(f.closed[r], STATUS_BAD_INPUT);
+        assert_string_equal(f.wait_error[r].text, r == 1 ? "the disk is full" : "rank 1 (here): the disk is full");
+    }
+    assert_string_equal(f.error[0].text, "rank 1 (here): the disk is full");
+}
+
+static void test_stop(void **state) {
+    (void)state;
+    Failing f = {.kind = STATUS_INTERRUPTED};
+    assert_int_equal(rank_threads_run(RANKS, 1, fail_one, &f), RANKS);
+    assert_int_equal(stop_requested(), STOP_ASKED); // threads share the flag
+    for (int r = 0; r < RANKS; r++) assert_int_equal(f.closed[r], STATUS_INTERRUPTED);
+    stop_clear();
+}
+
+// Rank 2 fails after the others have ended their work.
+static void fail_last(Ranks *ranks, int rank, void *context) {
+    Failing *f = context;
+    Status status = STATUS_OK;
+    if (rank == 2) status = error_set(&f->error[rank], STATUS_FAILED, "no memory");
+    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+}
+
+static void test_late_failure(void **state) {
+    (void)state;
+    Failing f = {STATUS_OK};
+    assert_int_equal(rank_threads_run(RANKS, 1, fail_last, &f), RANKS);
+    for (int r = 0; r < RANKS; r++) assert_int_equal(f.closed[r], STATUS_FAILED);
+    assert_string_equal(f.error[0].text, "rank 2 (here): no memory");
+}
+
+static void compare(Ranks *ranks, int rank, void *context) {
+    Failing *f = context;
+    const char *text =
+        rank == 2 ? "data:\n  path: a\ntrain:\n  rate: 0.2\n" : "data:\n  path: a\ntrain:\n  rate: 0.1\n";
+    Status status = ranks_same_text(ranks, "same\n", &f->error[rank]);
+    if (status == STATUS_OK) status = ranks_same_text(ranks, text, &f->error[rank]);
+    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+}
+
+static void test_differences(void **state) {
+    (void)state;
+    Failing f = {STATUS_OK};
+    assert_int_equal(rank_threads_run(RANKS, 1, compare, &f), RANKS);
+    for (int r = 0; r < RANKS; r++) assert_int_equal(f.closed[r], STATUS_BAD_INPUT);
+    assert_string_equal(f.error[0].text,
+                        "rank 2 (here): expected what rank 0 has, \"train: rate: 0.1\", found \"rate: 0.2\"; start "
+                        "all ranks with the same program, options and data");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_sums),        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_late_gradient), cmocka_unit_test(test_failure),     cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_late_failure),  cmocka_unit_test(test_differences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
