@@ -21,7 +21,7 @@ typedef struct SelfTest {
     Device *reference, *device;
     bool large;          // include the sizes of `vpd bench ops`, and models of the reference widths
     int steps;           // training steps of each model
-    const char *model;   // test only this one ("paper", "bodies"); NULL: all
+    const char *model;   // test only this one ("paper", "bodies", "windows"); NULL: all
     Precision precision; // of the device; the reference uses f32
     void (*report)(void *context, const SelfTestResult *result);
     void *context;

@@ -7,6 +7,7 @@
 #include "bench/step_bench.h"
 #include "nn/optimizer.h"
 #include "train/episode.h"
+#include "train/windows.h"
 
 enum { SELFTEST_VIEWS = 2 };
 
@@ -15,14 +16,18 @@ typedef struct SelfTestModel {
     Optimizer optimizer;
     Tape tape;
     LossWorkspace workspace;
+    Windows windows; // if it is trained on windows
 } SelfTestModel;
 
-// Opens a model that is trained on `frames`, whose motion is measured once. `model` must not move in memory. Close it
-// after a failure, too.
+enum { SELFTEST_WINDOW_STEPS = 2 };
+
+// Opens a model that is trained on `frames`, whose motion is measured once, or with NULL on windows of balls that fall
+// onto a floor. `model` must not move in memory. Close it after a failure, too.
 Status selftest_open_model(SelfTestModel *model, Device *device, const Config *config, const Observation *frames,
                            Error *err);
 void selftest_close_model(SelfTestModel *model); // accepts {0}
-// Loss and gradients of training step `step`; all views of `frames` are input and rendered.
+// Loss and gradients of training step `step`; all views of `frames` are input and rendered. NULL: of a batch of
+// windows.
 Status selftest_gradient(SelfTestModel *model, const Observation *frames, int step, double *loss, Error *err);
 Status selftest_update(SelfTestModel *model, int step, Error *err);
 

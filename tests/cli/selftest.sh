@@ -5,6 +5,7 @@ expect 0 "all agree" "" "$VPD" selftest --device cpu --steps 2 -o "$folder/resul
 grep -Eq '^ops +conv2d +[1-9][0-9]* +0 ' "$folder/stdout" || fail "convolutions are missing"
 grep -Eq '^sim f64 +sliding beam +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the simulator is missing"
 grep -Eq '^models +bodies +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the bodies are missing"
+grep -Eq '^models +windows +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the windows are missing"
 grep -q '"format":"vpd-selftest".*"failed":0,' "$folder/result.json" || fail "no result in the JSON file"
 expect 2 "" 'cpu:avx1024' "$VPD" selftest --reference cpu:avx1024
 expect 2 "" "$folder/none/result.json" "$VPD" selftest --steps 1 -o "$folder/none/result.json"
