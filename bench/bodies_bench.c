@@ -52,7 +52,7 @@ typedef struct Bench {
 
 static Status one_step(void *context, BenchTime *times, Error *err) {
     Bench *b = context;
-    static const BodyScales scales = {0.15f, 0.125f, 0.1f, 0.05f};
+    static const BodyScales scales = {.reach = 0.15f, .length = 0.125f, .speed = 0.1f, .step = 0.05f};
     BenchTime start = bench_now(b->device);
     Status status = body_inputs_make(&b->set, &scales, &b->inputs, err);
     times[0] = bench_since(b->device, start);

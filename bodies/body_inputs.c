@@ -193,11 +193,24 @@ Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs
     return STATUS_OK;
 }
 
+// Whether nodes move less than `still` in the last time step and in the next.
+static bool rests(size_t count, const real *before, const real *now, const RigidMotion *motion, double still) {
+    for (size_t i = 0; i < 3 * count; i += 3) {
+        real next[3];
+        rigid_motion_apply(motion, now + i, next);
+        if (fmax(distance2(before + i, now + i), distance2(next, now + i)) >= still * still) return false;
+    }
+    return true;
+}
+
 void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *in, const real *output,
                   RigidMotion *motion) {
     for (size_t i = 0; i < 3 * set->nodes; i++) in->goal[i] = set->now[i] + in->carried[i] + scales->step * output[i];
     for (size_t b = 0; b < set->bodies; b++) {
-        size_t first = set->first_node[b];
-        motion[b] = rigid_motion_fit(set->first_node[b + 1] - first, set->now + 3 * first, in->goal + 3 * first);
+        size_t first = set->first_node[b], count = set->first_node[b + 1] - first;
+        const real *now = set->now + 3 * first;
+        motion[b] = rigid_motion_fit(count, now, in->goal + 3 * first);
+        if (rests(count, set->before + 3 * first, now, &motion[b], (double)scales->still))
+            motion[b] = rigid_motion_fit(count, now, now);
     }
 }

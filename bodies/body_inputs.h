@@ -25,12 +25,16 @@ typedef struct BodyScales {
     real length; // metres
     real speed;  // metres per time step
     real step;   // metres: what the network's output is multiplied by
+    real still;  // metres per time step: a body whose nodes all move less, before and after, rests
 } BodyScales;
 
 // The units of a model whose data have the extent X, in metres.
 static inline BodyScales body_scales(double X) {
-    return (BodyScales){
-        .reach = (real)(0.06 * X), .length = (real)(0.05 * X), .speed = (real)(0.04 * X), .step = (real)(0.02 * X)};
+    return (BodyScales){.reach = (real)(0.06 * X),
+                        .length = (real)(0.05 * X),
+                        .speed = (real)(0.04 * X),
+                        .step = (real)(0.02 * X),
+                        .still = (real)(0.001 * X)};
 }
 
 // Starts as {0}.
@@ -48,8 +52,8 @@ typedef struct BodyInputs {
 void body_inputs_free(BodyInputs *inputs); // accepts {0}
 Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, Error *err);
 
-// The rigid motion of each body that takes its nodes nearest to now + carried + step * output (nodes, 3): what
-// body_set_move takes.
+// The rigid motion of each body that takes its nodes nearest to now + carried + step * output (nodes, 3), or none of a
+// body that rests: what body_set_move takes.
 void body_motions(const BodySet *set, const BodyScales *scales, BodyInputs *inputs, const real *output,
                   RigidMotion *motion);
 

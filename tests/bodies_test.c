@@ -265,6 +265,37 @@ static void test_bodies_move(void **state) {
     body_set_free(&set);
 }
 
+// Whether the first cube moves that moved by `last` and is sent by `next` in units of a step.
+static bool moves(double last, double next) {
+    BodySet set = {0};
+    BodyInputs in = {0};
+    RigidMotion motion[2];
+    BodyScales limited = scales;
+    Error err;
+    limited.still = 0.002f;
+    make_pairs(&set, 1, 9);
+    real output[3 * 16], now[3 * 8];
+    for (size_t i = 0; i < 3 * 16; i++) set.before[i] = set.now[i] - (i % 3 == 0 ? (real)last : 0);
+    assert_status_ok(body_inputs_make(&set, &limited, &in, &err), err);
+    for (size_t i = 0; i < 3 * 16; i++) output[i] = i % 3 == 0 ? (real)((next - last) / (double)scales.step) : 0;
+    memcpy(now, set.now, sizeof now);
+    body_motions(&set, &limited, &in, output, motion);
+    body_set_move(&set, motion);
+    double way = (double)set.now[0] - (double)now[0];
+    body_inputs_free(&in);
+    body_set_free(&set);
+    assert_true(fabs(way) < 1e-6 || fabs(way - next) < 1e-6);
+    return fabs(way) >= 1e-6;
+}
+
+static void test_what_hardly_moves_rests(void **state) {
+    (void)state;
+    assert_false(moves(0, 0.0019));
+    assert_false(moves(0.0019, 0.001));
+    assert_true(moves(0.0021, 0.001)); // it was faster
+    assert_true(moves(0, 0.0021));     // it begins to move
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fit_finds_the_motion),
@@ -274,6 +305,7 @@ int main(void) {
         cmocka_unit_test(test_contacts),
         cmocka_unit_test(test_windows_are_apart),
         cmocka_unit_test(test_bodies_move),
+        cmocka_unit_test(test_what_hardly_moves_rests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
