@@ -4,19 +4,15 @@
 #include <string.h>
 
 const Command *const commands[] = {
-    &command_bench,       &command_completion,
-    &command_data_check,  &command_data_convert,
-    &command_data_import, &command_data_info,
-    &command_data_show,   &command_data_subset,
-    &command_edit,        &command_eval,
-    &command_export,      &command_init,
-    &command_inspect,     &command_man,
-    &command_render,      &command_rollout,
-    &command_page,        &command_selftest,
-    &command_sim_fit,     &command_sim_gradcheck,
-    &command_sim_render,  &command_sim_run,
-    &command_train,       &command_version,
-    &command_view,        NULL,
+    &command_bench,          &command_completion,  &command_data_check,
+    &command_data_convert,   &command_data_import, &command_data_info,
+    &command_data_show,      &command_data_subset, &command_edit,
+    &command_eval,           &command_export,      &command_init,
+    &command_inspect,        &command_man,         &command_render,
+    &command_rollout,        &command_page,        &command_selftest,
+    &command_sim_experiment, &command_sim_fit,     &command_sim_gradcheck,
+    &command_sim_render,     &command_sim_run,     &command_train,
+    &command_version,        &command_view,        NULL,
 };
 
 // How many of `words` the name takes; 0 when they do not match it.

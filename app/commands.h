@@ -23,6 +23,7 @@ extern const Command command_render;
 extern const Command command_rollout;
 extern const Command command_page;
 extern const Command command_selftest;
+extern const Command command_sim_experiment;
 extern const Command command_sim_fit;
 extern const Command command_sim_gradcheck;
 extern const Command command_sim_render;

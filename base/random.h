@@ -25,7 +25,8 @@ typedef enum RandomPurpose {
     RANDOM_TURN,      // rotation of the world in training
     RANDOM_FLOOR,     // candidate planes of the floor
     RANDOM_GRADCHECK, // losses and directions of gradient checks
-    RANDOM_FIT        // starts of fits
+    RANDOM_FIT,       // starts of fits
+    RANDOM_EXPERIMENT // scenes of experiments
 } RandomPurpose;
 
 typedef struct RandomKey {

@@ -28,6 +28,7 @@ static const struct {
     {"html", "a page that vpd wrote", "content=\"vpd "},
     {"usda", "USD text", "#usda"},
     {"eval", "a result of \"vpd eval -o\"", "\"vpd-eval\""},
+    {"experiments", "a page of \"vpd sim experiment\"", "# Experiments with the simulator"},
     {"selftest", "a result of \"vpd selftest -o\"", "\"vpd-selftest\""},
     {"fitted", "a scene that \"vpd sim fit\" wrote", "# Fitted by \"vpd sim fit\""},
     {"config", "a config that vpd wrote", "train."},

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss against one number, with different frames compared.
+#include "lab/experiment_inside.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { POINTS = 40 };
+
+// A soft ball of 1 kg is pushed to the side; mu = lambda = 1000 Pa.
+static const char text[] =
+    "frames: 60\nfps: 30\nsubsteps: 100\nprecision: f64\ngravity: [0, 0, 0]\n"
+    "cameras: {a: {eye: [0, -8, 0], look_at: [0, 0, 0]}}\n"
+    "picture: {size: [128, 128], rasteriser: soft, sigma: 1e-3, near: 1, far: 30}\n"
+    "objects: {ball: {sphere: {radius: 1, cells: 2}, mass: 1, solid: {mu: 1000, lambda: 1000, k_d: 1}}}\n"
+    "controls: [{object: ball, force: [2.25, 0, 0], from: 0, to: 1}]\n";
+
+typedef struct Curve {
+    const char *name;
+    size_t every;
+    double frames; // compared, over which the loss is a mean
+} Curve;
+
+// Where the slope of the loss changes its sign, and whether it does so once, from below 0 to above.
+static size_t count_minima(const double *slope, size_t count) {
+    size_t minima = 0;
+    for (size_t i = 1; i < count; i++) minima += slope[i - 1] < 0 && slope[i] > 0;
+    return minima;
+}
+
+static Status draw_curve(const Curve *curve, int threads, ExperimentResult *out, double *slope, Error *err) {
+    const EstimateUnknown unknown = {SIM_MASS, 0, 0, true, 1, 0.1, 5};
+    const EstimateProblem problem = {text, &unknown, 1, ESTIMATE_PIXELS, curve->every, 2, 0, threads};
+    Estimate *estimate = NULL;
+    Status status = estimate_open(&problem, &estimate, err);
+    double *y = out->curve[out->curves].y;
+    out->curve[out->curves++].name = curve->name;
+    for (size_t i = 0; i < POINTS && status == STATUS_OK; i++) {
+        status = estimate_gradient(estimate, out->x + i, y + i, slope + i, err);
+        y[i] /= curve->frames;
+        slope[i] /= curve->frames;
+    }
+    estimate_close(estimate);
+    return status;
+}
+
+Status experiment_landscape(const ExperimentOptions *options, ExperimentResult *out, Error *err) {
+    static const Curve curves[] = {{"all frames", 1, 61}, {"every tenth", 10, 7}, {"first and last", 60, 2}};
+    double slope[POINTS];
+    Status status = STATUS_OK;
+    out->points = POINTS;
+    for (size_t i = 0; i < POINTS; i++) out->x[i] = 0.1 * pow(50, (i + 0.5) / POINTS); // 1 lies between two
+    for (size_t c = 0; c < sizeof curves / sizeof *curves && status == STATUS_OK; c++) {
+        status = draw_curve(curves + c, options->threads, out, slope, err);
+        double steepest = 0;
+        for (size_t i = 0; i < POINTS; i++) steepest = fmax(steepest, fabs(slope[i] * out->x[i]));
+        const size_t used = strlen(out->text);
+        snprintf(out->text + used, sizeof out->text - used,
+                 "%s%s: %zu minim%s, the largest slope against log mass is %.3g.", used ? " " : "", curves[c].name,
+                 count_minima(slope, POINTS), count_minima(slope, POINTS) == 1 ? "um" : "a", steepest);
+    }
+    return status;
+}
