@@ -7,6 +7,8 @@
 
 #define STEP 1e-5 // of central differences, relative: in f64 their error is about 1e-10
 
+enum { ITERATIONS = 20, LAST_ITERATIONS = 60 }; // of a minimisation; of the last one with all frames
+
 struct Estimate {
     EstimateProblem problem;
     EstimateUnknown *unknown; // (P)
@@ -212,8 +214,7 @@ Status estimate_open(const EstimateProblem *problem, Estimate **out, Error *err)
         SimOptions options = scene_options(&e->scene);
         options.precision = SIM_F64;
         options.threads = problem->threads;
-        for (size_t i = 0; i < e->scene.object_count; i++)
-            e->scene.objects[i].smooth = false; // faces show how a body turns
+        for (size_t i = 0; i < e->scene.object_count && problem->flat; i++) e->scene.objects[i].smooth = false;
         e->row = 3 * e->scene.model.particles;
         e->pixels = picture->cameras * 3 * (size_t)picture->H * (size_t)picture->W;
         e->frames = (size_t)e->scene.frames + 1;
@@ -269,24 +270,32 @@ static double residual_of(const Estimate *e, const MinimiseResult *result) {
     return sqrt(2 * result->cost / (double)(compared * compared_size(e)));
 }
 
-Status estimate_solve(Estimate *e, double *x, EstimateResult *out, Error *err) {
+void estimate_round(Estimate *e) {
+    const size_t count = e->problem.source == ESTIMATE_PIXELS ? e->frames * e->pixels : 0;
+    for (size_t i = 0; i < count; i++) e->target[i] = round(255 * fmin(fmax(e->target[i], 0), 1)) / 255;
+}
+
+Status estimate_solve(Estimate *e, size_t horizon, double *x, EstimateResult *out, Error *err) {
     MinimiseVariable variable[256];
     const MinimiseProblem problem = {e->P, variable, add_sums, e};
-    MinimiseOptions options = {.method = MINIMISE_LM, .iterations = 30, .tolerance = 1e-3};
+    MinimiseOptions options = {.method = MINIMISE_LM, .iterations = ITERATIONS, .tolerance = 1e-3};
     MinimiseResult result;
     Status status = STATUS_OK;
     make_variables(e, variable);
     e->rollouts = 0;
     out->rms = INFINITY;
-    for (size_t horizon = e->problem.first_horizon; status == STATUS_OK; horizon = 2 * horizon - 1) {
-        const bool last = horizon >= e->frames;
+    for (; status == STATUS_OK; horizon = 2 * horizon - 1) {
+        const bool last = horizon == 0 || horizon >= e->frames;
         e->horizon = last ? e->frames : horizon;
-        if (last) options.iterations = 60, options.tolerance = 1e-12;
         status = minimise(&problem, &options, x, &result, err);
         out->rollouts = e->rollouts;
-        const double residual = residual_of(e, &result);
-        if (last) out->rms = residual;
-        if (last || (e->problem.hopeless > 0 && residual > e->problem.hopeless)) break;
+        if (status != STATUS_OK || (e->problem.hopeless > 0 && residual_of(e, &result) > e->problem.hopeless)) break;
+        if (!last) continue;
+        options.iterations = LAST_ITERATIONS, options.tolerance = 1e-12;
+        status = minimise(&problem, &options, x, &result, err);
+        out->rollouts = e->rollouts;
+        out->rms = residual_of(e, &result);
+        break;
     }
     return status == STATUS_OK && isfinite(out->rms) ? find_spread(&problem, x, out, err) : status;
 }

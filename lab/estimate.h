@@ -22,9 +22,9 @@ typedef struct EstimateProblem {
     const EstimateUnknown *unknown;
     size_t unknowns;
     EstimateSource source;
-    size_t every;         // frames between two that are compared; the last one is always
-    size_t first_horizon; // frames of the first minimisation, doubled until all are used
-    double hopeless;      // a search whose residuals stay above this ends before all frames are used; 0: none does
+    size_t every;    // frames between two that are compared; the last one is always
+    double hopeless; // a search whose residuals stay above this ends before all frames are used; 0: none does
+    bool flat;       // draws every object with flat faces, which show how a body turns
     int threads;
 } EstimateProblem;
 
@@ -41,8 +41,12 @@ typedef struct EstimateResult {
     long rollouts;
 } EstimateResult;
 
-// x (unknowns) holds the start and then the result.
-Status estimate_solve(Estimate *estimate, double *x, EstimateResult *out, Error *err);
+// Rounds the recorded pictures to 8 bits, as a file of pictures holds them.
+void estimate_round(Estimate *estimate);
+
+// x (unknowns) holds the start and then the result. `horizon`: frames of the first minimisation, at least 2, doubled
+// until all are used; 0: all at once.
+Status estimate_solve(Estimate *estimate, size_t horizon, double *x, EstimateResult *out, Error *err);
 
 // Loss (half the sum of squares over the compared frames) at x, and its gradient by the adjoint of pictures and
 // rollout. (unknowns)

@@ -13,10 +13,10 @@ enum { EXPERIMENT_ROWS_MAX = 16, EXPERIMENT_CURVES_MAX = 4, EXPERIMENT_POINTS_MA
 
 // Relative errors of one number over all instances.
 typedef struct ExperimentRow {
-    const char *what, *from; // "k_e"; "states" or "pixels"
+    const char *what, *from; // "k_e"; "states", "pixels" or "pixels of 8 bits"
     double paper;            // the figure of the paper
     double *error;           // (instances) relative errors, absolute values
-    double *bar;             // (instances) relative standard errors as the curvature says
+    double *bar;             // (instances) relative standard errors as the curvature says; NULL without noise
     size_t instances;
 } ExperimentRow;
 
@@ -35,6 +35,7 @@ typedef struct ExperimentResult {
     size_t points, curves;
     double seconds;
     size_t instances;
+    size_t lost[2]; // searches that ended elsewhere, from states and from pixels
 } ExperimentResult;
 
 typedef struct ExperimentOptions {

@@ -30,7 +30,7 @@ static size_t count_minima(const double *slope, size_t count) {
 
 static Status draw_curve(const Curve *curve, int threads, ExperimentResult *out, double *slope, Error *err) {
     const EstimateUnknown unknown = {SIM_MASS, 0, 0, true, 1, 0.1, 5};
-    const EstimateProblem problem = {text, &unknown, 1, ESTIMATE_PIXELS, curve->every, 2, 0, threads};
+    const EstimateProblem problem = {text, &unknown, 1, ESTIMATE_PIXELS, curve->every, 0, false, threads};
     Estimate *estimate = NULL;
     Status status = estimate_open(&problem, &estimate, err);
     double *y = out->curve[out->curves].y;

@@ -36,49 +36,45 @@ Status experiment_measure(const char *text, double *mass, long *substeps, Error 
 
 // ---- one instance
 
+// Where a search ended.
 typedef struct Finding {
-    double error[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS]; // relative
+    double x[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS]; // the numbers and their standard errors
     double rms;
     size_t starts;
     long rollouts;
 } Finding;
 
-// The result of the best of some starts: each after the first changes about half of the best numbers so far.
-static Status search(const Plan *plan, const Instance *instance, EstimateSource source, Dice *d, int threads,
+// The best of some starts: each after the first changes about half of the best numbers so far.
+static Status search(const Plan *plan, const Instance *instance, EstimateSource source, Estimate *estimate, Dice *d,
                      Finding *out, Error *err) {
-    const EstimateProblem problem = {instance->text,
-                                     instance->unknown,
-                                     instance->unknowns,
-                                     source,
-                                     source == ESTIMATE_PIXELS ? plan->every : 1,
-                                     plan->first_horizon,
-                                     plan->hopeless[source],
-                                     threads};
-    Estimate *estimate = NULL;
-    double x[EXPERIMENT_UNKNOWNS], best[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS];
-    memcpy(best, instance->start, sizeof best);
+    double x[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS];
+    Status status = STATUS_OK;
     *out = (Finding){.rms = INFINITY};
-    Status status = estimate_open(&problem, &estimate, err);
-    for (size_t start = 0; start < plan->starts[source] && status == STATUS_OK && !(out->rms < plan->good[source]);
-         start++) {
+    memcpy(out->x, instance->start, sizeof out->x);
+    while (status == STATUS_OK && out->starts < plan->starts[source] && !(out->rms < plan->good[source])) {
         EstimateResult result = {.error = bar};
         for (size_t u = 0; u < instance->unknowns; u++) {
             const EstimateUnknown *unknown = instance->unknown + u;
             const double other = exp(dice(d, log(unknown->low), log(unknown->high))), toss = dice(d, 0, 1);
-            x[u] = !start || toss < 0.5 ? best[u] : other;
+            x[u] = out->starts == 0 || toss < 0.5 ? out->x[u] : other;
         }
-        status = estimate_solve(estimate, x, &result, err);
+        status = estimate_solve(estimate, plan->first_horizon, x, &result, err);
         out->starts++;
         out->rollouts += result.rollouts;
         if (status != STATUS_OK || !(result.rms < out->rms)) continue;
         out->rms = result.rms;
-        memcpy(best, x, sizeof best);
-        for (size_t u = 0; u < instance->unknowns; u++) {
-            out->error[u] = fabs(x[u] / instance->unknown[u].truth - 1);
-            out->bar[u] = bar[u] / instance->unknown[u].truth;
-        }
+        memcpy(out->x, x, sizeof x);
+        memcpy(out->bar, bar, sizeof bar);
     }
-    estimate_close(estimate);
+    return status;
+}
+
+// The same numbers from pictures of 8 bits, from where the search ended.
+static Status round_off(Estimate *estimate, Finding *finding, Error *err) {
+    EstimateResult result = {.error = finding->bar};
+    estimate_round(estimate);
+    Status status = estimate_solve(estimate, 0, finding->x, &result, err);
+    finding->rms = result.rms;
     return status;
 }
 
@@ -91,8 +87,9 @@ static void fold(const Plan *plan, const Instance *instance, const Finding *find
         const size_t count = plan->share[r] ? plan->share[r] : instance->unknowns - named;
         rows[r].error[number] = rows[r].bar[number] = 0;
         for (size_t u = first; u < first + count; u++) {
-            rows[r].error[number] += finding->error[u] / (double)count;
-            rows[r].bar[number] += finding->bar[u] / (double)count;
+            const double truth = instance->unknown[u].truth;
+            rows[r].error[number] += fabs(finding->x[u] / truth - 1) / (double)count;
+            rows[r].bar[number] += finding->bar[u] / truth / (double)count;
         }
         first += count;
     }
@@ -100,47 +97,72 @@ static void fold(const Plan *plan, const Instance *instance, const Finding *find
 
 // ---- all instances
 
+enum { FROM_STATES, FROM_PIXELS, FROM_BYTES, SOURCES };
+
 static Status make_rows(const Plan *plan, size_t instances, ExperimentResult *out, Error *err) {
-    static const char *const from[] = {"states", "pixels"};
-    for (size_t s = 0; s < 2; s++)
+    static const char *const from[SOURCES] = {"states", "pixels", "pixels of 8 bits"};
+    for (size_t s = 0; s < SOURCES; s++)
         for (size_t r = 0; r < plan->rows; r++) {
             ExperimentRow *row = out->row + out->rows++;
-            *row = (ExperimentRow){plan->what[r], from[s], plan->paper[s][r], NULL, NULL, instances};
+            *row = (ExperimentRow){plan->what[r], from[s], plan->paper[s > 0][r], NULL, NULL, instances};
             row->error = calloc(instances, sizeof *row->error);
-            row->bar = calloc(instances, sizeof *row->bar);
-            if (!row->error || !row->bar) return error_set(err, STATUS_FAILED, "out of memory for an experiment");
+            row->bar = s == FROM_BYTES ? calloc(instances, sizeof *row->bar) : NULL;
+            if (!row->error || (s == FROM_BYTES && !row->bar))
+                return error_set(err, STATUS_FAILED, "out of memory for an experiment");
         }
     return STATUS_OK;
+}
+
+static Status run_source(const Plan *plan, const Instance *instance, size_t number, EstimateSource source, Dice *d,
+                         const ExperimentOptions *options, ExperimentResult *out, Error *err) {
+    const EstimateProblem problem = {instance->text,
+                                     instance->unknown,
+                                     instance->unknowns,
+                                     source,
+                                     source == ESTIMATE_PIXELS ? plan->every : 1,
+                                     plan->hopeless[source],
+                                     true,
+                                     options->threads};
+    ExperimentRow *rows = out->row + (size_t)source * plan->rows;
+    Estimate *estimate = NULL;
+    Finding finding;
+    Status status = estimate_open(&problem, &estimate, err);
+    if (status == STATUS_OK) status = search(plan, instance, source, estimate, d, &finding, err);
+    if (status == STATUS_OK) {
+        fold(plan, instance, &finding, number, rows);
+        out->lost[source] += !(finding.rms < plan->good[source]);
+        log_note(options->log, "%s %zu of %zu from %s: %zu starts, %ld rollouts, residual %.2g, error of %s %.2g",
+                 plan->name, number + 1, options->instances, rows->from, finding.starts, finding.rollouts, finding.rms,
+                 plan->what[0], rows->error[number]);
+    }
+    if (status == STATUS_OK && source == ESTIMATE_PIXELS) {
+        status = round_off(estimate, &finding, err);
+        if (status == STATUS_OK) fold(plan, instance, &finding, number, rows + plan->rows);
+    }
+    estimate_close(estimate);
+    return status;
 }
 
 static Status run_plan(const Plan *plan, const ExperimentOptions *options, ExperimentResult *out, Error *err) {
     Instance *instance = calloc(1, sizeof *instance);
     Status status = instance ? make_rows(plan, options->instances, out, err)
                              : error_set(err, STATUS_FAILED, "out of memory for an experiment");
-    size_t lost[2] = {0};
     for (size_t i = 0; i < options->instances && status == STATUS_OK; i++) {
         Dice d = {{20251123, RANDOM_EXPERIMENT, plan->key, (uint32_t)i}, 0};
         memset(instance, 0, sizeof *instance);
         status = plan->make(&d, i, instance, err);
-        for (size_t s = 0; s < 2 && status == STATUS_OK; s++) {
-            Finding finding;
-            status = search(plan, instance, (EstimateSource)s, &d, options->threads, &finding, err);
-            if (status != STATUS_OK) break;
-            fold(plan, instance, &finding, i, out->row + s * plan->rows);
-            lost[s] += !(finding.rms < plan->good[s]);
-            log_note(options->log, "%s %zu of %zu from %s: %zu starts, %ld rollouts, residual %.2g, error of %s %.2g",
-                     plan->name, i + 1, options->instances, s ? "pixels" : "states", finding.starts, finding.rollouts,
-                     finding.rms, plan->what[0], out->row[s * plan->rows].error[i]);
-        }
+        for (int s = 0; s < 2 && status == STATUS_OK; s++)
+            status = run_source(plan, instance, i, (EstimateSource)s, &d, options, out, err);
     }
-    snprintf(
-        out->text, sizeof out->text,
-        "Searches that ended away from the recording (residuals above %.0e m, %.0e of full colour): %zu from states, "
-        "%zu from pixels. They are counted in the figures.",
-        plan->good[0], plan->good[1], lost[0], lost[1]);
+    snprintf(out->text, sizeof out->text,
+             "Searches that ended away from the recording (residuals above %.0e m, %.0e of full colour): %zu from "
+             "states, %zu from pixels. They are counted in the figures.",
+             plan->good[0], plan->good[1], out->lost[0], out->lost[1]);
     free(instance);
     return status;
 }
+
+// ---- mass: one number, a thrown body of one of four shapes
 
 enum { MEASURED = 2 }; // density of the text: the lightest, so that its substeps are enough for all
 
