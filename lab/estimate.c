@@ -278,7 +278,7 @@ void estimate_round(Estimate *e) {
 Status estimate_solve(Estimate *e, size_t horizon, double *x, EstimateResult *out, Error *err) {
     MinimiseVariable variable[256];
     const MinimiseProblem problem = {e->P, variable, add_sums, e};
-    MinimiseOptions options = {.method = MINIMISE_LM, .iterations = ITERATIONS, .tolerance = 1e-3};
+    MinimiseOptions options = {.method = MINIMISE_LM, .iterations = ITERATIONS, .tolerance = 1e-6};
     MinimiseResult result;
     Status status = STATUS_OK;
     make_variables(e, variable);
@@ -289,7 +289,8 @@ Status estimate_solve(Estimate *e, size_t horizon, double *x, EstimateResult *ou
         e->horizon = last ? e->frames : horizon;
         status = minimise(&problem, &options, x, &result, err);
         out->rollouts = e->rollouts;
-        if (status != STATUS_OK || (e->problem.hopeless > 0 && residual_of(e, &result) > e->problem.hopeless)) break;
+        const bool hopeless = e->problem.hopeless > 0 && residual_of(e, &result) > e->problem.hopeless;
+        if (status != STATUS_OK || (hopeless && horizon)) break;
         if (!last) continue;
         options.iterations = LAST_ITERATIONS, options.tolerance = 1e-12;
         status = minimise(&problem, &options, x, &result, err);

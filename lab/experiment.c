@@ -25,12 +25,10 @@ const Experiment experiments[] = {
      10, experiment_contact},
     {"fem",
      "Beams that hang from one end (16 free particles, 20 tetrahedra) and balls that bounce (13 particles, 20 "
-     "tetrahedra) are "
-     "pushed by a known force and watched for 1 s (30 frames; one camera of 64x64 pixels, every third frame compared "
-     "in "
-     "pixels). The mass of each particle is unknown by a factor of 0.7 to 1.4, mu and lambda are 1000 to 4000 Pa; the "
-     "search "
-     "starts at equal masses and 2000 Pa.",
+     "tetrahedra) are pushed by a known force and watched for 1 s (30 frames; two cameras of 64x64 pixels, every third "
+     "frame compared in pixels). The mass of each particle is unknown by a factor of 0.7 to 1.4, mu and lambda are "
+     "1000 "
+     "to 4000 Pa; the search starts at equal masses and 2000 Pa.",
      100, experiment_fem},
     {"landscape",
      "A soft ball of 1 kg (mu = lambda = 1000 Pa) is pushed to the side by a known force. The "
@@ -106,14 +104,15 @@ void experiment_print(const Experiment *experiment, const ExperimentResult *resu
 static const char heading[] =
     "# Experiments with the simulator\n\n"
     "`vpd sim experiment NAME -o docs/simulator_experiments.md` runs an experiment and writes its section of this "
-    "page. Each "
-    "scene is recorded with random numbers, and the numbers are found again from the recording: from the positions of "
-    "all "
-    "particles (states), or from pictures alone (pixels). Simulation and pictures are in f64, and recordings have no "
-    "noise. "
-    "Errors are relative, the means of absolute values over all instances, with the standard error of the mean.\n\n"
+    "page. "
+    "Each scene is recorded with random numbers, and the numbers are found again from the recording: from the "
+    "positions "
+    "of all particles (states), or from pictures alone (pixels). Simulation and pictures are in f64, and these "
+    "recordings have no noise. \"Pixels of 8 bits\" are the same pictures rounded, as files hold them; for these the "
+    "curvature of the loss gives a standard error. Errors are relative, the means of absolute values over all scenes, "
+    "with the standard error of the mean.\n\n"
     "The paper's figures are those of gradSim (Jatavallabhula, Macklin et al., ICLR 2021). Our bodies are solids of "
-    "tetrahedra with up to 100 particles where the paper throws rigid bodies; the ranges of the numbers are the "
+    "tetrahedra with 8 to 64 particles where the paper throws rigid bodies; the ranges of the numbers are the "
     "paper's.\n";
 
 typedef struct Page {

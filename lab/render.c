@@ -26,6 +26,8 @@ struct Render {
     double *colour;                      // (objects,3)
     int32_t *face;                       // (H,W)
     size_t lights;
+    // RASTER_SOFT: the rasteriser's own colour (H,W,3) and alpha (H,W) of the last picture, and gradients to them.
+    double *own_colour, *own_alpha, *colour_loss, *alpha_loss;
 };
 
 static bool has_planes(const Render *r) { return r->meshes.count > r->scene->object_count; }
@@ -46,15 +48,20 @@ static Status open_rasters(Render *r, RasterPrecision precision, int threads, Er
 
 Status render_open(const SimScene *scene, RasterPrecision precision, int threads, Render **out, Error *err) {
     const ScenePicture *picture = &scene->picture;
+    const size_t pixels = (size_t)picture->H * (size_t)picture->W;
     Render *r = *out = calloc(1, sizeof *r);
     if (!r) return no_memory(scene, err);
     r->scene = scene;
     r->lights = picture->lights;
     r->colour = calloc(scene->object_count, 3 * sizeof *r->colour);
-    r->face = calloc((size_t)picture->H * (size_t)picture->W, sizeof *r->face);
+    r->face = calloc(pixels, sizeof *r->face);
+    r->own_colour = calloc(8 * pixels, sizeof *r->own_colour);
     r->light_gradient = calloc(r->lights + 1, sizeof *r->light_gradient);
-    bool good = r->colour && r->face && r->light_gradient && render_meshes_make(scene, &r->meshes);
+    bool good = r->colour && r->face && r->own_colour && r->light_gradient && render_meshes_make(scene, &r->meshes);
     r->mesh_gradient = calloc(r->meshes.count + 1, sizeof *r->mesh_gradient);
+    r->own_alpha = good ? r->own_colour + 3 * pixels : NULL;
+    r->colour_loss = good ? r->own_alpha + pixels : NULL;
+    r->alpha_loss = good ? r->colour_loss + 3 * pixels : NULL;
     Status status = good && r->mesh_gradient ? open_rasters(r, precision, threads, err) : no_memory(scene, err);
     for (size_t i = 0; i < 3 * scene->object_count && status == STATUS_OK; i++)
         r->colour[i] = scene->objects[i / 3].colour[i % 3] / 255.0;
@@ -77,6 +84,7 @@ void render_close(Render *r) {
     free(r->light_gradient);
     free(r->colour);
     free(r->face);
+    free(r->own_colour);
     free(r);
 }
 
@@ -130,16 +138,35 @@ static void label_pixels(const Render *r, uint16_t *mask) {
     }
 }
 
+static size_t pixels_of(const Render *r) { return (size_t)r->scene->picture.H * (size_t)r->scene->picture.W; }
+
+// SoftRas' colour ends abruptly where the last face does; alpha lets it fade into the background.
+static bool fades(const Render *r) { return r->scene->picture.raster.method == RASTER_SOFT; }
+
+static void fade(const Render *r, double *colour) {
+    const double *ground = r->scene->picture.background;
+    for (size_t i = 0; i < 3 * pixels_of(r); i++)
+        colour[i] = ground[i % 3] + r->own_alpha[i / 3] * (r->own_colour[i] - ground[i % 3]);
+}
+
 Status render_draw(Render *r, const SceneCamera *camera, const double *position, const RenderPicture *out, Error *err) {
     Status status = STATUS_OK;
-    const bool apart = has_planes(r);
-    const RasterPicture all = {out->colour, apart ? NULL : out->alpha, out->depth, out->mask ? r->face : NULL},
+    const bool apart = has_planes(r), fading = fades(r) && out->colour;
+    const RasterPicture all = {fading ? r->own_colour : out->colour,
+                               fading  ? r->own_alpha
+                               : apart ? NULL
+                                       : out->alpha,
+                               out->depth, out->mask ? r->face : NULL},
                         objects = {.alpha = out->alpha};
     render_meshes_move(r->scene, position, r->colour, &r->meshes);
     for (int k = 0; k < 2; k++) make_view(r, camera, k == 0, r->view + k);
     if (all.colour || all.alpha || all.depth || all.face)
         status = raster_draw(r->all, &r->view[0].scene, &r->view[0].camera, &all, err);
     if (status == STATUS_OK && out->mask) label_pixels(r, out->mask);
+    if (status == STATUS_OK && fading) {
+        fade(r, out->colour);
+        if (!apart && out->alpha) memcpy(out->alpha, r->own_alpha, pixels_of(r) * sizeof *out->alpha);
+    }
     if (status != STATUS_OK || !apart || !out->alpha) return status;
     return raster_draw(r->objects, &r->view[1].scene, &r->view[1].camera, &objects, err);
 }
@@ -167,10 +194,25 @@ static Status gradient_of(Render *r, Raster *raster, const View *view, const Ras
     return status;
 }
 
+// dLoss/d(own colour, own alpha) from dLoss/d(colour, alpha).
+static void fade_back(Render *r, const double *colour, const double *alpha) {
+    const double *ground = r->scene->picture.background;
+    for (size_t i = 0; i < pixels_of(r); i++) r->alpha_loss[i] = alpha ? alpha[i] : 0;
+    for (size_t i = 0; i < 3 * pixels_of(r); i++) {
+        r->colour_loss[i] = r->own_alpha[i / 3] * colour[i];
+        r->alpha_loss[i / 3] += (r->own_colour[i] - ground[i % 3]) * colour[i];
+    }
+}
+
 Status render_gradient(Render *r, const RasterLoss *loss, const RenderGradient *out, Error *err) {
     Status status = STATUS_OK;
-    const bool apart = has_planes(r);
-    const RasterLoss all = {loss->colour, apart ? NULL : loss->alpha, loss->depth}, objects = {.alpha = loss->alpha};
+    const bool apart = has_planes(r), fading = fades(r) && loss->colour;
+    RasterLoss all = {loss->colour, apart ? NULL : loss->alpha, loss->depth};
+    const RasterLoss objects = {.alpha = loss->alpha};
+    if (fading) {
+        fade_back(r, loss->colour, all.alpha);
+        all.colour = r->colour_loss, all.alpha = r->alpha_loss;
+    }
     if (all.colour || all.alpha || all.depth) status = gradient_of(r, r->all, r->view, &all, out, err);
     if (status != STATUS_OK || !apart || !loss->alpha) return status;
     return gradient_of(r, r->objects, r->view + 1, &objects, out, err);

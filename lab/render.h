@@ -24,7 +24,7 @@ double *render_colours(Render *render);
 
 // Arrays that are NULL are not drawn.
 typedef struct RenderPicture {
-    double *colour; // (H,W,3), about 0 to 1
+    double *colour; // (H,W,3), about 0 to 1; of RASTER_SOFT alpha C + (1 - alpha) background, which has no hard edge
     double *alpha;  // (H,W) silhouette of the objects, as if there were no planes
     double *depth;  // (H,W) metres along the camera's axis, of objects and planes; 0: neither
     uint16_t *mask; // (H,W) k + 1: object k is in front; 0: a plane or nothing
