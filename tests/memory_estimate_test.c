@@ -76,7 +76,7 @@ static void take_step(Device *device, const Config *config, const Observation *f
     tape_init(&tape, device);
     tape.keep_limit = (size_t)(train->keep_mib * (1 << 20));
     EpisodeInput inputs[4];
-    for (uint32_t b = 0; b < 4; b++) inputs[b] = (EpisodeInput){frames, views, frames->V, {0}, {1, 0, b}};
+    for (uint32_t b = 0; b < 4; b++) inputs[b] = (EpisodeInput){frames, views, frames->V, {0}, {1, 0, b}, NULL, NULL};
     EpisodeBatch batch = {(size_t)train->batch, (size_t)train->batch, inputs, frames->F - (int)config->model.T, NULL};
     parameters_zero_grad(&model->parameters);
     assert_status_ok(train_episodes(&tape, model, &workspace, &batch, &values, &err), err);

@@ -45,7 +45,7 @@ static void run_episodes(Fixture *f, size_t count, const EpisodeInput *inputs) {
 
 // T = 1 of the scene's two frames is history with one rollout step; with T = 2 there is none to predict.
 static void run(Fixture *f, uint32_t step) {
-    EpisodeInput input = {&f->scene.observation, input_views, SCENE_VIEWS, {0}, {1, step, 0}};
+    EpisodeInput input = {&f->scene.observation, input_views, SCENE_VIEWS, {0}, {1, step, 0}, NULL, NULL};
     run_episodes(f, 1, &input);
 }
 
@@ -113,7 +113,7 @@ static void a_limit_on_what_is_kept_changes_no_bit(void **state) {
         setup(&f[i], (const char *[]){"gnn.graph=hierarchical", NULL});
         f[i].tape.keep_limit = limits[i];
         LongVideo *video = long_video(&f[i].scene, SCENE_H);
-        EpisodeInput input = {&video->observation, input_views, SCENE_VIEWS, {0}, {1, 7, 0}};
+        EpisodeInput input = {&video->observation, input_views, SCENE_VIEWS, {0}, {1, 7, 0}, NULL, NULL};
         run_episodes(&f[i], 1, &input);
         used[i] = f[i].tape.kept;
         assert_true(used[i] <= limits[i]);
@@ -164,7 +164,8 @@ enum { EPISODES = 3 };
 static void make_episodes(const ModelScene *scene, LongVideo *videos[2], EpisodeInput inputs[EPISODES]) {
     for (int i = 0; i < 2; i++) videos[i] = long_video(scene, SCENE_H - 4 * i);
     for (uint32_t b = 0; b < EPISODES; b++)
-        inputs[b] = (EpisodeInput){&videos[b == 1]->observation, input_views, b == 2 ? 1 : SCENE_VIEWS, {0}, {1, b, b}};
+        inputs[b] = (EpisodeInput){
+            &videos[b == 1]->observation, input_views, b == 2 ? 1 : SCENE_VIEWS, {0}, {1, b, b}, NULL, NULL};
 }
 
 static void add_gradient(const Fixture *f, double share, double *sum) {
@@ -203,6 +204,24 @@ static void a_batch_is_the_mean_of_its_episodes(void **state) {
         teardown(&whole);
         teardown(&part);
     }
+}
+
+static void an_episode_without_depth_is_named(void **state) {
+    (void)state;
+    Fixture f;
+    LongVideo *videos[2];
+    EpisodeInput inputs[EPISODES];
+    Error err = {0};
+    LossValues values;
+    setup(&f, (const char *[]){"gnn.graph=hierarchical", NULL});
+    make_episodes(&f.scene, videos, inputs);
+    memset(videos[1]->depth, 0, sizeof videos[1]->depth);
+    inputs[1].file = "a.h5", inputs[1].name = "7", inputs[1].first.stride = 2;
+    EpisodeBatch batch = {EPISODES, EPISODES, inputs, 2, NULL};
+    assert_status_error(train_episodes(&f.tape, f.model, &f.workspace, &batch, &values, &err), STATUS_BAD_INPUT, err,
+                        "a.h5:/episodes/7, frame 2: no valid depth");
+    for (int k = 0; k < 2; k++) free(videos[k]);
+    teardown(&f);
 }
 
 static void threads_change_no_bit_of_a_batch(void **state) {
@@ -250,13 +269,10 @@ static void it_learns_one_episode(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_warm_step_allocates_nothing),
-        cmocka_unit_test(two_runs_give_the_same_bits),
-        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit),
-        cmocka_unit_test(all_views_are_drawn),
-        cmocka_unit_test(a_batch_is_the_mean_of_its_episodes),
-        cmocka_unit_test(threads_change_no_bit_of_a_batch),
-        cmocka_unit_test(it_learns_one_episode),
+        cmocka_unit_test(a_warm_step_allocates_nothing),          cmocka_unit_test(two_runs_give_the_same_bits),
+        cmocka_unit_test(a_limit_on_what_is_kept_changes_no_bit), cmocka_unit_test(all_views_are_drawn),
+        cmocka_unit_test(a_batch_is_the_mean_of_its_episodes),    cmocka_unit_test(threads_change_no_bit_of_a_batch),
+        cmocka_unit_test(an_episode_without_depth_is_named),      cmocka_unit_test(it_learns_one_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,10 @@ static Status place(LossEpisode *e, const EpisodeInput *input, const Observation
     if (e->tape->device->failed) return device_status(e->tape->device, err);
     Status status = motion_cache_seen(&e->workspace->motion, e->tape, e->model, history, present, &seen, err);
     if (status != STATUS_OK) return status;
-    return vpd_place(e->tape, e->model, &e->workspace->scene, history, seen, input->key, &e->scene, err);
+    status = vpd_place(e->tape, e->model, &e->workspace->scene, history, seen, input->key, &e->scene, err);
+    if (status == STATUS_BAD_INPUT && input->file)
+        status = error_prefix(err, "%s:/episodes/%s, frame %d", input->file, input->name, present.frame);
+    return status;
 }
 
 // Encodes the input frames of all episodes into particles.

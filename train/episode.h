@@ -13,6 +13,7 @@ typedef struct EpisodeInput {
     int input_view_count;
     VideoFrame first; // the first frame's place in the data set, by which motion is cached
     SceneKey key;
+    const char *file, *name; // of the episode, for errors; or NULL
 } EpisodeInput;
 
 typedef struct EpisodeBatch {

@@ -25,6 +25,7 @@ static Status take_episode(Trainer *t, size_t first, size_t b, int *count, Error
     BatchItem *item = &t->items[b];
     Status status = train_data_next(&t->data, &frames, &episode, err);
     if (status != STATUS_OK) return status;
+    const EpisodeInfo *info = dataset_episode(t->data.dataset, frames->episode);
     item->observation = frames_observation(frames);
     if (train->turn != TURN_NONE) {
         turn_at_random(train, t->step, frames->episode, first + b, item->turn);
@@ -35,7 +36,9 @@ static Status take_episode(Trainer *t, size_t first, size_t b, int *count, Error
                                     .input_view_count = episode->input_view_count,
                                     .first = {frames->episode, frames->first, frames->stride},
                                     .key = {(uint32_t)train->seed, (uint32_t)t->step,
-                                            (uint32_t)(frames->episode * train->batch + (long)(first + b))}};
+                                            (uint32_t)(frames->episode * train->batch + (long)(first + b))},
+                                    .file = info->file,
+                                    .name = info->name};
     *count = frames->F;
     return STATUS_OK;
 }
