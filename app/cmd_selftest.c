@@ -45,6 +45,7 @@ static Status run_tests(SelfTest *test, bool table, Error *err) {
                test->reference->name, "part", "name", "cases", "failed", "worst", "allowed", "where");
     Status status = selftest_neighbours(test, err);
     if (status == STATUS_OK) status = selftest_sim(test, err);
+    if (status == STATUS_OK) status = selftest_raster(test, err);
     for (Precision p = PRECISION_F32; p <= PRECISION_TF32 && status == STATUS_OK; p++) {
         device_set_precision(test->device, p);
         if (test->device->precision != p) continue; // that it lacks
@@ -115,10 +116,10 @@ const Command command_selftest = {
     .summary = "compare a device's results with those of the CPU's baseline code",
     .arguments = "",
     .flags = flags,
-    .details =
-        "Compares nearest neighbours entry by entry, the simulator in f32 and f64, every op forward and backward "
-        "(twice,\nfor equal bits), and training steps of small models, in each model.precision of the device, "
-        "on synthetic data.\nExit "
-        "status 1 when a difference exceeds its tolerance.",
+    .details = "Compares nearest neighbours entry by entry, simulator and rasterisers in f32 and f64, every op forward "
+               "and backward "
+               "(twice,\nfor equal bits), and training steps of small models, in each model.precision of the device, "
+               "on synthetic data.\nExit "
+               "status 1 when a difference exceeds its tolerance.",
     .run = run_selftest,
 };

@@ -2,6 +2,7 @@
 #include "bench/raster_bench.h"
 
 #include "base/camera.h"
+#include "bench/raster_cases.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,8 +101,7 @@ static Status time_once(void *context, BenchTime *times, Error *err) {
 Status raster_bench(Device *device, int number, int repetitions, RasterBench *out, Error *err) {
     BenchTime times[2] = {{0}};
     Bench b = {.device = device};
-    RasterOptions options = {
-        .method = benches[number].method, .precision = benches[number].precision, .threads = device->threads};
+    RasterOptions options = raster_options_of(device, benches[number].method, benches[number].precision);
     *out = (RasterBench){.method = benches[number].name,
                          .precision = options.precision == RASTER_F64 ? "f64" : "f32",
                          .across = benches[number].across,

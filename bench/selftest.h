@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares a device with a reference device: every case of every op, forward and backward; whether a repetition gives
-// the same bits; nearest neighbours entry by entry; the simulator, forces and rollouts with gradients; and training
-// steps of whole models. Inputs are synthetic, so `vpd selftest` needs no files.
+// the same bits; nearest neighbours entry by entry; the simulator and the rasterisers with their gradients; and
+// training steps of whole models. Inputs are synthetic, so `vpd selftest` needs no files.
 #ifndef VPD_BENCH_SELFTEST_H
 #define VPD_BENCH_SELFTEST_H
 
@@ -10,8 +10,8 @@
 // Result of one op or model. The error of a tensor is its largest absolute difference over the largest magnitude in the
 // reference, or infinity if exactly one of the two is not finite.
 typedef struct SelfTestResult {
-    const char *part;       // "ops", "again", "neighbours", "sim f32", "models", "graphs", or with a precision "ops bf16", ..
-    const char *name;       // of the op or form
+    const char *part; // "ops", "again", "neighbours", "sim f32", "models", "graphs", or with a precision "ops bf16", ..
+    const char *name; // of the op or form
     size_t checked, failed; // cases
     double worst, allowed;  // error
     char where[256];        // the case of `worst`, or the error of the first case that failed
@@ -34,6 +34,7 @@ typedef struct SelfTest {
 Status selftest_ops(SelfTest *test, Error *err);
 Status selftest_neighbours(SelfTest *test, Error *err);
 Status selftest_sim(SelfTest *test, Error *err);
+Status selftest_raster(SelfTest *test, Error *err);
 Status selftest_models(SelfTest *test, Error *err);
 // Whether test->device gives the same bits with train.cuda_graph as without.
 Status selftest_replays(SelfTest *test, Error *err);

@@ -4,9 +4,10 @@ set(VPD_CUDA AUTO CACHE STRING "libvpd_cuda.so: ON, OFF, or AUTO: built if every
 # code for 8.0 also runs on 8.6 and 8.9
 set(VPD_CUDA_ARCHITECTURES "75;80;90;100;120" CACHE STRING
   "compute capabilities, the last also as PTX for newer GPUs; or native: those of this machine's GPUs")
-set(VPD_CUDA_BACKENDS nn/cuda motion/cuda gnn/cuda renderer/cuda sim/cuda device/cuda) # folders of .cu files
+set(VPD_CUDA_BACKENDS nn/cuda motion/cuda gnn/cuda renderer/cuda sim/cuda raster/cuda device/cuda) # folders of .cu files
 # Without fused multiply-add, so that neighbour lists, majority filters and cells equal the CPU's.
-set(VPD_CUDA_EXACT nn/cuda/knn_search.cu nn/cuda/row_ops.cu motion/cuda/flow.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/plan.cu)
+set(VPD_CUDA_EXACT nn/cuda/knn_search.cu nn/cuda/row_ops.cu motion/cuda/flow.cu renderer/cuda/index.cu renderer/cuda/place_samples.cu gnn/cuda/plan.cu
+  raster/cuda/samples_f32.cu raster/cuda/samples_f64.cu)
 
 # Compute capabilities of this machine's GPUs according to nvidia-smi, 9.0 as 90; empty without a GPU.
 function(vpd_native_architectures out)

@@ -10,7 +10,7 @@ static Status check_module(const CudaModule *module, const char *path, Error *er
     if (module->size != sizeof *module || module->device_size != sizeof(Device) ||
         module->nn_size != sizeof(NnBackend) || module->motion_size != sizeof(MotionBackend) ||
         module->gnn_size != sizeof(GnnBackend) || module->renderer_size != sizeof(RendererBackend) ||
-        module->sim_size != CUDA_MODULE_SIM_SIZE)
+        module->sim_size != CUDA_MODULE_SIM_SIZE || module->raster_size != CUDA_MODULE_RASTER_SIZE)
         return error_set(err, STATUS_FAILED,
                          "%s: expected structs as in this program, found other sizes; build both together", path);
     return module_check_version(path, module->version, module->commit, err);
@@ -35,6 +35,7 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
     device->gnn = module->gnn;
     device->renderer = module->renderer;
     device->sim = module->sim;
+    device->raster = module->raster;
     status = module->open(device, index, err);
     if (status == STATUS_OK) {
         *out = device;

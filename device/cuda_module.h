@@ -7,23 +7,27 @@
 #include "gnn/backend.h"
 #include "motion/backend.h"
 #include "nn/backend.h"
+#include "raster/device_backend.h"
 #include "renderer/backend.h"
 #include "sim/device_backend.h"
 
 #define CUDA_MODULE_FILE "libvpd_cuda.so"
 #define CUDA_MODULE_SYMBOL "vpd_cuda_module"
+#define CUDA_MODULE_RASTER_SIZE                                                                                        \
+    (sizeof(RasterDeviceScene) + sizeof(RasterSoftArgs) + sizeof(RasterCoverArgs) + sizeof(RasterDeviceBackend))
 #define CUDA_MODULE_SIM_SIZE (sizeof(SimDevicePacked) + sizeof(SimDeviceBack) + sizeof(SimDeviceBackend))
 
 typedef struct CudaModule {
     size_t size; // of this struct; comes first, so that every version can read it
-    size_t device_size, nn_size, motion_size, gnn_size, renderer_size,
-        sim_size; // of structs that both sides use
+    size_t device_size, nn_size, motion_size, gnn_size, renderer_size, sim_size,
+        raster_size;              // of structs that both sides use
     const char *version, *commit; // base/version.h
     const NnBackend *nn;
     const MotionBackend *motion;
     const GnnBackend *gnn;
     const RendererBackend *renderer;
     const SimDeviceBackend *sim;
+    const RasterDeviceBackend *raster;
     // Fills an empty Device except its tables. Also after an error, nn->close frees what it holds.
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;

@@ -20,6 +20,7 @@ struct MotionBackend;
 struct GnnBackend;
 struct RendererBackend;
 struct SimDeviceBackend;
+struct RasterDeviceBackend;
 struct Tape;
 struct TapePart;
 
@@ -45,7 +46,8 @@ typedef struct Device {
     const struct MotionBackend *motion;
     const struct GnnBackend *gnn;
     const struct RendererBackend *renderer;
-    const struct SimDeviceBackend *sim; // NULL on the CPU, where the simulator has tables of its own
+    const struct SimDeviceBackend *sim; // NULL on the CPU, where simulator and rasterisers have tables of their own
+    const struct RasterDeviceBackend *raster;
     ArenaSource source;  // the device's memory
     Arena scratch;       // temporaries of one op: mark, use, release
     int threads;         // of parallel loops on the CPU

@@ -8,6 +8,8 @@
 
 enum { RASTER_PLACE = 9, RASTER_ATTRIBUTES = 8, RASTER_STATE = 6 };
 
+struct RasterOnDevice;
+
 typedef struct RasterTexture {
     const double *texel; // (H,W,3)
     int H, W;
@@ -24,7 +26,7 @@ typedef struct RasterFaces {
 } RasterFaces;
 
 // Values of a slot's gradient: of place, and of the attributes of the corners.
-static inline size_t raster_row(const RasterFaces *faces) { return RASTER_PLACE + 3 * (size_t)faces->attributes; }
+ELEMENT size_t raster_row(const RasterFaces *faces) { return RASTER_PLACE + 3 * (size_t)faces->attributes; }
 
 // Gradients of the texels are summed in parts that only sizes decide, and the parts in their order.
 typedef struct RasterTexelSums {
@@ -38,6 +40,7 @@ typedef struct RasterSoftArgs {
     const RasterFaces *faces;
     const RasterTiles *tiles;
     int threads;
+    struct RasterOnDevice *device;          // NULL on the CPU
     double sigma, gamma, near, far, limit2; // limit2: squared distance from which a face is not seen
     double background[3];
     double *colour, *alpha; // (H,W,3), (H,W) of the grid
@@ -53,8 +56,9 @@ typedef struct RasterVisibleArgs {
     const RasterFaces *faces;
     const RasterTiles *tiles;
     int threads;
-    double least, most; // of r
-    int32_t *slot;      // (H,W) place in the tiles' list; -1: none
+    struct RasterOnDevice *device; // NULL on the CPU
+    double least, most;            // of r
+    int32_t *slot;                 // (H,W) place in the tiles' list; -1: none
 } RasterVisibleArgs;
 
 // DIB-R's silhouette: alpha of samples that no face covers.
@@ -62,6 +66,7 @@ typedef struct RasterCoverArgs {
     const RasterFaces *faces;
     const RasterTiles *tiles;
     int threads;
+    struct RasterOnDevice *device; // NULL on the CPU
     double delta, limit2;
     const uint8_t *covered; // (H,W)
     double *alpha;          // (H,W)

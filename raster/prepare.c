@@ -218,8 +218,8 @@ static bool draw_faces(Prepared *p, Arena *memory) {
 }
 
 bool raster_prepare(Prepared *out, const RasterScene *scene, const RasterCamera *camera, bool shadows, int threads,
-                    Arena *memory) {
-    *out = (Prepared){.scene = scene, .camera = camera, .threads = threads};
+                    struct RasterOnDevice *device, Arena *memory) {
+    *out = (Prepared){.scene = scene, .camera = camera, .threads = threads, .device = device};
     if (!gather_scene(out, memory) || !share_lights(out, shadows, memory)) return false;
     to_camera(out);
     return raster_light(out, memory) && draw_faces(out, memory);

@@ -19,11 +19,12 @@ typedef struct Prepared {
     const RasterScene *scene;
     const RasterCamera *camera;
     int threads;
-    size_t vertices, sources;   // of the scene
-    int32_t *vertex, *mesh;     // (sources,3), (sources)
-    double *world, *seen;       // (vertices,3) positions in the world and in the camera's axes
-    double *normal;             // (vertices,3) sums of (x1 - x0) x (x2 - x0)
-    double eye[3], rotation[9]; // rotation: world_from_camera's
+    struct RasterOnDevice *device; // raster/backend.h
+    size_t vertices, sources;      // of the scene
+    int32_t *vertex, *mesh;        // (sources,3), (sources)
+    double *world, *seen;          // (vertices,3) positions in the world and in the camera's axes
+    double *normal;                // (vertices,3) sums of (x1 - x0) x (x2 - x0)
+    double eye[3], rotation[9];    // rotation: world_from_camera's
     // Sets of lights: the first has all that cast no shadows, each further one has one light that does.
     int sets;
     LightSet set[1 + RASTER_SHADOWS];
@@ -42,7 +43,7 @@ static inline size_t prepared_row(const Prepared *p) { // of the gradient of a d
 
 // `shadows`: lights that cast shadows get sets of their own. False when memory is short.
 bool raster_prepare(Prepared *out, const RasterScene *scene, const RasterCamera *camera, bool shadows, int threads,
-                    Arena *memory);
+                    struct RasterOnDevice *device, Arena *memory);
 // face_grad (count, prepared_row): dLoss/d(place, attribute of each set). False when memory is short.
 bool raster_prepare_back(const Prepared *p, const double *face_grad, RasterGradient *gradient, Arena *memory);
 

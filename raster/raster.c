@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "raster/check.h"
+#include "raster/on_device.h"
 #include "raster/surface.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ enum { TEXEL_PARTS = 16 };
 struct Raster {
     RasterOptions options;
     const RasterBackend *backend;
+    RasterOnDevice *on_device; // NULL on the CPU
     Arena memory;
     bool drawn;
     Prepared p;
@@ -45,6 +47,8 @@ Status raster_open(const RasterOptions *options, Raster **out, Error *err) {
     *out = NULL;
     Status status = raster_check_options(&o, err);
     if (status != STATUS_OK) return status;
+    const bool on_device = o.device && o.device->raster;
+    if (on_device) o.isa = NULL;
     const RasterBackend *backend = raster_backend(&o.isa, o.precision == RASTER_F64);
     if (!backend)
         return error_set(err, STATUS_BAD_INPUT,
@@ -57,17 +61,23 @@ Status raster_open(const RasterOptions *options, Raster **out, Error *err) {
     r->backend = backend;
     r->limit2 = o.method == RASTER_SOFT ? o.sigma * log(1 / CUT - 1) : o.delta * log(1 / CUT);
     arena_init(&r->memory, arena_host_source());
+    if (on_device && !raster_device_open(o.device, o.precision == RASTER_F64, backend, &r->on_device)) {
+        raster_close(r);
+        return error_set(err, STATUS_FAILED, "out of memory for a rasteriser");
+    }
+    if (on_device) r->backend = raster_device_table(r->on_device), r->options.isa = o.device->raster->name;
     *out = r;
     return STATUS_OK;
 }
 
 void raster_close(Raster *r) {
     if (!r) return;
+    raster_device_close(r->on_device);
     arena_free(&r->memory);
     free(r);
 }
 
-size_t raster_peak_bytes(const Raster *r) { return r->memory.peak; }
+size_t raster_peak_bytes(const Raster *r) { return r->memory.peak + raster_device_peak(r->on_device); }
 const char *raster_isa(const Raster *r) { return r->options.isa; }
 
 static Status no_memory(const Raster *r, Error *err) {
@@ -82,6 +92,7 @@ static RasterSoftArgs soft_args(const Raster *r) {
     RasterSoftArgs a = {.faces = &r->p.faces,
                         .tiles = &r->near,
                         .threads = r->options.threads,
+                        .device = r->on_device,
                         .sigma = r->options.sigma,
                         .gamma = r->options.gamma,
                         .near = r->p.camera->near,
@@ -98,6 +109,7 @@ static RasterCoverArgs cover_args(const Raster *r) {
     return (RasterCoverArgs){.faces = &r->p.faces,
                              .tiles = &r->near,
                              .threads = r->options.threads,
+                             .device = r->on_device,
                              .delta = r->options.delta,
                              .limit2 = r->limit2,
                              .covered = r->covered,
@@ -183,7 +195,7 @@ static bool draw(Raster *r, const RasterScene *scene, const RasterCamera *camera
     bool shadows = r->options.method == RASTER_HARD;
     r->surface = r->centres = (Surface){0};
     r->state = r->covered = NULL;
-    if (!raster_prepare(&r->p, scene, camera, shadows, r->options.threads, &r->memory)) return false;
+    if (!raster_prepare(&r->p, scene, camera, shadows, r->options.threads, r->on_device, &r->memory)) return false;
     r->colour = arena_array(&r->memory, 3 * count, sizeof *r->colour);
     r->alpha = arena_array(&r->memory, count, sizeof *r->alpha);
     if (!r->colour || !r->alpha) return false;
@@ -200,7 +212,9 @@ Status raster_draw(Raster *r, const RasterScene *scene, const RasterCamera *came
     arena_reset(&r->memory);
     set_grids(r, camera);
     r->drawn = draw(r, scene, camera, out);
-    return r->drawn ? STATUS_OK : no_memory(r, err);
+    status = raster_device_status(r->on_device, err);
+    if (status != STATUS_OK) r->drawn = false;
+    return r->drawn || status != STATUS_OK ? status : no_memory(r, err);
 }
 
 // ---- gradient
@@ -344,7 +358,8 @@ Status raster_gradient(Raster *r, const RasterScene *scene, const RasterCamera *
     bool ok = gradient_of(r, loss, gradient);
     r->centres = centres; // those that were found here are released
     arena_release(&r->memory, before);
-    return ok ? STATUS_OK : no_memory(r, err);
+    Status status = raster_device_status(r->on_device, err);
+    return ok || status != STATUS_OK ? status : no_memory(r, err);
 }
 
 // ---- depth of the scene

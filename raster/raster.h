@@ -63,13 +63,14 @@ typedef struct RasterCamera {
 typedef struct RasterOptions {
     RasterMethod method;
     RasterPrecision precision;
-    int threads;     // 0: threads_available()
-    const char *isa; // avx512, avx2 or base; NULL: VPD_ISA, or the best of this processor
-    int samples;     // along a pixel's side: 1 or 2; 0: 1
-    double sigma;    // RASTER_SOFT: blur of edges, squared NDC; 0: 1e-5
-    double gamma;    // RASTER_SOFT: blur along depth, shares of far - near; 0: 1e-4
-    double delta;    // RASTER_DIBR: blur of the silhouette, squared NDC; 0: 1/7000
-    int shadow_size; // side of a shadow map; 0: 1024
+    int threads;           // 0: threads_available()
+    const char *isa;       // avx512, avx2 or base; NULL: VPD_ISA, or the best of this processor
+    struct Device *device; // a GPU (nn/device.h) for the work per sample, open until raster_close; NULL or a CPU: none
+    int samples;           // along a pixel's side: 1 or 2; 0: 1
+    double sigma;          // RASTER_SOFT: blur of edges, squared NDC; 0: 1e-5
+    double gamma;          // RASTER_SOFT: blur along depth, shares of far - near; 0: 1e-4
+    double delta;          // RASTER_DIBR: blur of the silhouette, squared NDC; 0: 1/7000
+    int shadow_size;       // side of a shadow map; 0: 1024
 } RasterOptions;
 
 // Arrays that are NULL are not drawn. Depth and face are those of the front face at the centre of the pixel.

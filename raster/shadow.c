@@ -61,8 +61,13 @@ static bool draw_map(ShadowMap *map, const RasterBackend *backend, const Prepare
     for (size_t s = 0; s < 3 * p->sources; s++) to_light(map, p->world + 3 * p->vertex[s], map->place + 3 * s);
     if (!raster_tiles_build(&map->tiles, map->grid, p->sources, map->place, 0, memory)) return false;
     RasterFaces faces = {.count = p->sources, .place = map->place};
-    backend->visible(&(RasterVisibleArgs){
-        .faces = &faces, .tiles = &map->tiles, .threads = p->threads, .least = 0.5, .most = 2.5, .slot = map->slot});
+    backend->visible(&(RasterVisibleArgs){.faces = &faces,
+                                          .tiles = &map->tiles,
+                                          .threads = p->threads,
+                                          .device = p->device,
+                                          .least = 0.5,
+                                          .most = 2.5,
+                                          .slot = map->slot});
     return true;
 }
 

@@ -13,6 +13,7 @@ bool raster_surface_find(Surface *out, const RasterBackend *backend, const Prepa
     backend->visible(&(RasterVisibleArgs){.faces = &p->faces,
                                           .tiles = &out->tiles,
                                           .threads = p->threads,
+                                          .device = p->device,
                                           .least = 1 / p->camera->far,
                                           .most = 1.000001 / p->camera->near, // of cut faces too, after rounding
                                           .slot = out->slot});

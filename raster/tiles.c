@@ -1,36 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "raster/tiles.h"
 
-#include <math.h>
 #include <string.h>
-
-// First sample whose centre is at least at `least`, and last one that is at most at `most`.
-static int first_sample(const RasterGrid *grid, int count, double least) {
-    double at = ceil(least / grid->step + 0.5 * count - 0.5);
-    return at <= 0 ? 0 : at >= count ? count : (int)at;
-}
-
-static int last_sample(const RasterGrid *grid, int count, double most) {
-    double at = floor(most / grid->step + 0.5 * count - 0.5);
-    return at < 0 ? -1 : at >= count - 1 ? count - 1 : (int)at;
-}
-
-RasterBox raster_box(const RasterGrid *grid, const double *p, double reach) {
-    reach += 1e-6 * grid->step; // a sample on the border may be seen after rounding
-    return (RasterBox){first_sample(grid, grid->W, fmin(fmin(p[0], p[3]), p[6]) - reach),
-                       last_sample(grid, grid->W, fmax(fmax(p[0], p[3]), p[6]) + reach),
-                       first_sample(grid, grid->H, fmin(fmin(p[1], p[4]), p[7]) - reach),
-                       last_sample(grid, grid->H, fmax(fmax(p[1], p[4]), p[7]) + reach)};
-}
-
-RasterBox raster_tile_box(const RasterTiles *tiles, int tile, RasterBox box) {
-    int x = tile % tiles->across * RASTER_TILE, y = tile / tiles->across * RASTER_TILE;
-    if (box.x0 < x) box.x0 = x;
-    if (box.y0 < y) box.y0 = y;
-    if (box.x1 > x + RASTER_TILE - 1) box.x1 = x + RASTER_TILE - 1;
-    if (box.y1 > y + RASTER_TILE - 1) box.y1 = y + RASTER_TILE - 1;
-    return box;
-}
 
 // Goes through the tiles of each face: counts them, or with a list enters the face.
 static size_t visit(RasterTiles *tiles, size_t faces, const double *place, double reach, int32_t *at, bool enter) {

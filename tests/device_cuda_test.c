@@ -22,6 +22,7 @@ static const MotionBackend fake_motion;
 static const GnnBackend fake_gnn;
 static const RendererBackend fake_renderer;
 static const SimDeviceBackend fake_sim;
+static const RasterDeviceBackend fake_raster;
 
 static Status open_one_gpu(Device *device, int index, Error *err) {
     if (index > 0) return error_set(err, STATUS_BAD_INPUT, "there is no such GPU");
@@ -41,6 +42,7 @@ static CudaModule *right_table(void) {
                            .gnn_size = sizeof(GnnBackend),
                            .renderer_size = sizeof(RendererBackend),
                            .sim_size = CUDA_MODULE_SIM_SIZE,
+                           .raster_size = CUDA_MODULE_RASTER_SIZE,
                            .version = version_number(),
                            .commit = version_commit(),
                            .nn = &fake_nn,
@@ -48,6 +50,7 @@ static CudaModule *right_table(void) {
                            .gnn = &fake_gnn,
                            .renderer = &fake_renderer,
                            .sim = &fake_sim,
+                           .raster = &fake_raster,
                            .open = open_one_gpu};
     return module;
 }
@@ -78,6 +81,8 @@ static void each_fault_has_a_sentence(void **state) {
     right_table()->gnn_size--;
     must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
     right_table()->sim_size--;
+    must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
+    right_table()->raster_size--;
     must_fail(fake_path(), 0, STATUS_FAILED, "other sizes");
     right_table()->commit = "0123456789ab";
     must_fail(fake_path(), 0, STATUS_FAILED, "expected the module of version");

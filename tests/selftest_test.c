@@ -86,6 +86,7 @@ static void a_sound_device_passes(void **state) {
     expect_failure(selftest_ops, NULL, NULL, "");
     expect_failure(selftest_neighbours, NULL, NULL, "");
     expect_failure(selftest_sim, NULL, NULL, "");
+    expect_failure(selftest_raster, NULL, NULL, "");
     expect_failure(selftest_models, NULL, NULL, "");
 }
 

@@ -16,6 +16,7 @@ const CudaModule vpd_cuda_module = {
     .gnn_size = sizeof(GnnBackend),
     .renderer_size = sizeof(RendererBackend),
     .sim_size = CUDA_MODULE_SIM_SIZE,
+    .raster_size = CUDA_MODULE_RASTER_SIZE,
     .version = version_number(),
     .commit = version_commit(),
     .nn = &nn_backend_cuda,
@@ -23,5 +24,6 @@ const CudaModule vpd_cuda_module = {
     .gnn = &gnn_backend_cuda,
     .renderer = &renderer_backend_cuda,
     .sim = &sim_backend_cuda,
+    .raster = &raster_backend_cuda,
     .open = cuda_device_open,
 };

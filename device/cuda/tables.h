@@ -6,6 +6,7 @@
 #include "gnn/backend.h"
 #include "motion/backend.h"
 #include "nn/backend.h"
+#include "raster/device_backend.h"
 #include "renderer/backend.h"
 #include "sim/device_backend.h"
 
@@ -14,5 +15,6 @@ extern const MotionBackend motion_backend_cuda;
 extern const GnnBackend gnn_backend_cuda;
 extern const RendererBackend renderer_backend_cuda;
 extern const SimDeviceBackend sim_backend_cuda;
+extern const RasterDeviceBackend raster_backend_cuda;
 
 #endif

@@ -4,6 +4,7 @@
 expect 0 "all agree" "" "$VPD" selftest --device cpu --steps 2 -o "$folder/result.json"
 grep -Eq '^ops +conv2d +[1-9][0-9]* +0 ' "$folder/stdout" || fail "convolutions are missing"
 grep -Eq '^sim f64 +sliding beam +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the simulator is missing"
+grep -Eq '^raster f32 +z-buffer with shadows +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the rasterisers are missing"
 grep -Eq '^models +bodies +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the bodies are missing"
 grep -Eq '^models +windows +[1-9][0-9]* +0 ' "$folder/stdout" || fail "the windows are missing"
 grep -q '"format":"vpd-selftest".*"failed":0,' "$folder/result.json" || fail "no result in the JSON file"

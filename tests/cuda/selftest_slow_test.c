@@ -43,6 +43,7 @@ static void neighbours(void **state) {
 static void sim(void **state) {
     (void)state;
     check(selftest_sim, PRECISION_F32, NULL, 0);
+    check(selftest_raster, PRECISION_F32, NULL, 0);
 }
 
 static void models(void **state) {

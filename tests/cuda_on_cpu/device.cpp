@@ -76,6 +76,7 @@ Status cuda_on_cpu_open(Device **out, Error *err) {
     device->gnn = vpd_cuda_module.gnn;
     device->renderer = vpd_cuda_module.renderer;
     device->sim = vpd_cuda_module.sim;
+    device->raster = vpd_cuda_module.raster;
     *out = device;
     Status status = vpd_cuda_module.open(device, 0, err);
     if (status == STATUS_OK) return status;

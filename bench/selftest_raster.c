@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/raster_cases.h"
+#include "bench/selftest.h"
+
+#include <stdio.h>
+
+// Compares the device with test->reference (`result`), and a second run on the device with its first (`again`).
+static Status compare_case(const SelfTest *test, const RasterCase *c, RasterPrecision precision, SelfTestResult *result,
+                           SelfTestResult *again, Error *err) {
+    const RasterOptions reference = raster_options_of(test->reference, c->method, precision),
+                        options = raster_options_of(test->device, c->method, precision);
+    RasterCaseRun expected, found[2] = {0};
+    Error failure = {0};
+    const char *where = "";
+    char text[96];
+    Status status = raster_case_run(c, &reference, &expected, err), ran = status;
+    for (int i = 0; i < 2 && ran == STATUS_OK; i++) ran = raster_case_run(c, &options, &found[i], &failure);
+    if (status == STATUS_OK && ran != STATUS_OK) selftest_note_failure(result, c->name, failure.text);
+    if (ran == STATUS_OK) {
+        const double error = raster_case_error(&expected, &found[0], &where);
+        snprintf(text, sizeof text, "%s: %s", c->name, where);
+        selftest_note(result, text, error);
+        selftest_note(again, c->name, raster_case_error(&found[0], &found[1], &where));
+    }
+    raster_case_run_free(&expected);
+    for (int i = 0; i < 2; i++) raster_case_run_free(&found[i]);
+    return status;
+}
+
+Status selftest_raster(SelfTest *test, Error *err) {
+    static const char *const parts[2] = {"raster f32", "raster f64"};
+    Status status = STATUS_OK;
+    SelfTestResult again = {.part = "again", .name = "raster"};
+    for (RasterPrecision p = RASTER_F32; p <= RASTER_F64; p++)
+        for (size_t i = 0; i < raster_case_count && status == STATUS_OK; i++) {
+            const RasterCase *c = &raster_cases[i];
+            SelfTestResult result = {.part = parts[p], .name = c->name, .allowed = c->allowed[p]};
+            status = compare_case(test, c, p, &result, &again, err);
+            if (status == STATUS_OK) selftest_report(test, &result);
+        }
+    if (status == STATUS_OK) selftest_report(test, &again);
+    return status;
+}
