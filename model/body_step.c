@@ -11,8 +11,10 @@ void body_step_free(BodyStep *step) {
     body_inputs_free(&step->inputs);
 }
 
-// A particle and its nearest ones, most of which decide what body it is of.
-enum { VOTERS = 9 };
+// A particle of a body and those nearest to it in place and colour, most of which decide which body it is of; what a
+// colour counts, as a share of the colour length, because shading does not move with a body.
+enum { VOTERS = 9, COLOUR = 3 };
+static const double VOTER_COLOUR = 0.1;
 
 // The number that most of the voters have, or *own if none has more than half.
 static int32_t majority(const int32_t *body, const int32_t *voter, size_t count, int32_t own) {
@@ -24,22 +26,48 @@ static int32_t majority(const int32_t *body, const int32_t *voter, size_t count,
     return own;
 }
 
-// Single particles whose colour was nearer to another body, and strays on a surface, take the body around them.
-static void confirm_bodies(Tape *tape, size_t count, const real *position, const int32_t *found, int32_t *body) {
+// The particles that move, in the tape's memory.
+typedef struct Movers {
+    size_t count;
+    int32_t *particle, *found; // the body that each was first given
+    real *x, *c;               // (count, 3); colours in metres
+} Movers;
+
+static Movers list_movers(Tape *tape, double colour, size_t count, const real *x, const real *c, const int32_t *body) {
+    Movers out = {.particle = tape_context(tape, (count + 1) * sizeof *out.particle),
+                  .found = tape_context(tape, (count + 1) * sizeof *out.found),
+                  .x = tape_context(tape, (3 * count + 1) * sizeof *out.x),
+                  .c = tape_context(tape, (COLOUR * count + 1) * sizeof *out.c)};
+    for (size_t i = 0; i < count && !tape->device->failed; i++) {
+        if (body[i] < 0) continue;
+        for (size_t d = 0; d < 3; d++) out.x[3 * out.count + d] = x[3 * i + d];
+        for (size_t d = 0; d < COLOUR; d++) out.c[COLOUR * out.count + d] = (real)colour * c[COLOUR * i + d];
+        out.particle[out.count] = (int32_t)i;
+        out.found[out.count++] = body[i];
+    }
+    return out;
+}
+
+// Single particles whose colour was nearer to another body take the body around them.
+static void confirm_bodies(Tape *tape, const Movers *m, int32_t *body) {
     Device *device = tape->device;
-    size_t k = count < VOTERS ? count : VOTERS;
-    const real *x = tape_upload(tape, position, 3 * count, sizeof *x);
-    int32_t *voter = tape_context(tape, (count * k + 1) * sizeof *voter);
-    KnnArgs args = {.points = count,
-                    .queries = count,
+    size_t n = m->count, k = n < VOTERS ? n : VOTERS;
+    const real *x = tape_upload(tape, m->x, 3 * n, sizeof *x), *c = tape_upload(tape, m->c, COLOUR * n, sizeof *c);
+    int32_t *voter = tape_context(tape, (n * k + 1) * sizeof *voter);
+    KnnArgs args = {.points = n,
+                    .queries = n,
                     .point = x,
                     .query = x,
+                    .extra = COLOUR,
+                    .point_extra = c,
+                    .query_extra = c,
                     .k = (int)k,
-                    .index = tape_memory(tape, count * k, sizeof *voter)};
+                    .index = tape_memory(tape, n * k, sizeof *voter)};
     if (device->failed) return;
     knn(device, &args);
-    if (!device->failed) device->nn->download(device, voter, args.index, count * k * sizeof *voter);
-    for (size_t i = 0; i < count && !device->failed; i++) body[i] = majority(found, voter + i * k, k, found[i]);
+    if (!device->failed) device->nn->download(device, voter, args.index, n * k * sizeof *voter);
+    for (size_t i = 0; i < n && !device->failed; i++)
+        body[m->particle[i]] = majority(m->found, voter + i * k, k, m->found[i]);
 }
 
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
@@ -47,7 +75,6 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
     SceneBodies out = {.body = tape_context(tape, (count + 1) * sizeof *out.body),
                        .before = tape_context(tape, (3 * count + 1) * sizeof *out.before),
                        .now = tape_context(tape, (3 * count + 1) * sizeof *out.now)};
-    int32_t *found = tape_context(tape, (count + 1) * sizeof *found);
     double *x = tape_context(tape, (3 * count + 1) * sizeof *x); // in the field's frame
     if (tape->device->failed) return (SceneBodies){0};
     for (size_t i = 0; i < count; i++) {
@@ -55,9 +82,10 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
             observation,
             (const double[3]){(double)position[3 * i], (double)position[3 * i + 1], (double)position[3 * i + 2]},
             x + 3 * i);
-        found[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
+        out.body[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
     }
-    confirm_bodies(tape, count, position, found, out.body);
+    Movers movers = list_movers(tape, VOTER_COLOUR * colour_length, count, position, colour, out.body);
+    if (movers.count) confirm_bodies(tape, &movers, out.body);
     if (tape->device->failed) return (SceneBodies){0};
     out.count = count;
     memcpy(out.now, position, 3 * count * sizeof *position);

@@ -169,6 +169,8 @@ static void settle(const MotionField *f, Scene *s, Bodies *b) {
         scene_merge(s, b);
         label_again(s, b, true);
         label_again(s, b, false);
+        scene_attach(s, b, true);
+        scene_attach(s, b, false);
         register_all(s, b, true);
     }
     for (size_t i = 0; i < b->count; i++) b->list[i].pixels = b->list[i].count ? scene_count(&s->now, (int32_t)i) : 0;
@@ -187,25 +189,41 @@ static int32_t pixel_label(const Surface *s, const real *x) {
     return label;
 }
 
-// Bodies without points go, and those that have few and were not registered. number[label] is the place of each, or -1.
-static void keep_bodies(Bodies *b, int32_t *number) {
-    size_t kept = 0;
-    for (size_t j = 0; j < b->count; j++) {
-        bool known = b->list[j].residual > 0 || b->list[j].count >= FEWEST_POINTS;
-        number[j] = b->list[j].count && known ? (int32_t)kept : -1;
-        if (number[j] >= 0) b->list[kept++] = b->list[j];
-    }
-    b->count = kept;
-}
-
-// The field's points get the labels of their pixels; body: of each pixel of the last frame.
-static void put_labels(const MotionField *f, const Scene *s, Bodies *b, int32_t *body) {
-    int32_t *number = s->sure;
+// The field's points get the labels of their pixels.
+static void label_points(const MotionField *f, const Scene *s, Bodies *b) {
     for (size_t j = 0; j < b->count; j++) b->list[j].count = 0;
     for (size_t j = 0; j < f->count; j++) {
         b->body[j] = pixel_label(&s->now, f->position + 3 * j);
         if (b->body[j] >= 0) b->list[b->body[j]].count++;
     }
+}
+
+// Bodies without points go, and those that have few and were not registered.
+static bool is_kept(const Body *b) { return b->count && (b->residual > 0 || b->count >= FEWEST_POINTS); }
+
+// Pixels of bodies that go are parts of others or stand still.
+static void share_out(const MotionField *f, Scene *s, Bodies *b) {
+    label_points(f, s, b);
+    for (size_t i = 0; i < s->now.count; i++)
+        if (s->now.label[i] >= 0 && !is_kept(&b->list[s->now.label[i]])) s->now.label[i] = LABEL_STILL;
+    scene_attach(s, b, true);
+    label_points(f, s, b);
+}
+
+// number[label] is the place of each body that is kept, or -1.
+static void keep_bodies(Bodies *b, int32_t *number) {
+    size_t kept = 0;
+    for (size_t j = 0; j < b->count; j++) {
+        number[j] = is_kept(&b->list[j]) ? (int32_t)kept : -1;
+        if (number[j] >= 0) b->list[kept++] = b->list[j];
+    }
+    b->count = kept;
+}
+
+// body: of each pixel of the last frame.
+static void put_labels(const MotionField *f, Scene *s, Bodies *b, int32_t *body) {
+    int32_t *number = s->sure;
+    share_out(f, s, b);
     keep_bodies(b, number);
     for (size_t j = 0; j < f->count; j++)
         if (b->body[j] >= 0) b->body[j] = number[b->body[j]];
@@ -221,9 +239,10 @@ static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bod
     s->own = malloc((bodies + 1) * sizeof *s->own);
     s->shares = malloc((bodies * bodies + 1) * sizeof *s->shares);
     s->touches = malloc((bodies * bodies + 1) * sizeof *s->touches);
+    s->piece = malloc((pixels + bodies) * sizeof *s->piece);
     s->seen = calloc(bodies + 1, sizeof *s->seen);
     return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->own && s->shares &&
-           s->touches && s->seen;
+           s->touches && s->piece && s->seen;
 }
 
 static void free_scene(Scene *s) {
@@ -234,6 +253,7 @@ static void free_scene(Scene *s) {
     free(s->own);
     free(s->shares);
     free(s->touches);
+    free(s->piece);
     free(s->seen);
 }
 
@@ -243,8 +263,9 @@ Status bodies_register(const MotionField *f, const PointCloud *now, const PointC
     bool ok = make_scene(now, past, bodies->count, l, &s);
     if (ok) {
         for (size_t i = 0; i < now->count; i++) body[i] = -1;
-        surface_fill(&s.now, now, l);
-        surface_fill(&s.past, past, l);
+        s.planes = planes_find(now, l.extent);
+        surface_fill(&s.now, now, &s.planes, l);
+        surface_fill(&s.past, past, &s.planes, l);
         settle(f, &s, bodies);
         put_labels(f, &s, bodies, body);
     }

@@ -9,8 +9,18 @@
 
 enum { LABEL_STILL = -1, LABEL_UNKNOWN = -2 }; // others are bodies
 
+// Pixels that hang together: the struct of the first one holds what is said of all.
+typedef struct ScenePiece {
+    int32_t first, beside;  // pixel; body of the nearest pixel that has one, or -1
+    double gap2, middle[3]; // to that pixel, squared metres; sum of places
+    double moved, stood;    // sums of fits under the body's motion, and under none
+    size_t count, within;   // pixels; those in planes
+    bool wide;              // a pixel is far from the middle
+} ScenePiece;
+
 typedef struct Scene {
     Surface now, past;
+    Planes planes;
     BodyLengths lengths;
     double scale;       // metres: where a plane distance counts half when motions are compared
     double still_scale; // the same of what stands
@@ -19,6 +29,7 @@ typedef struct Scene {
     double *own;        // (bodies) the same
     double *shares;     // (bodies, bodies) the same
     bool *touches;      // (bodies, bodies) the same
+    ScenePiece *piece;  // (pixels of both) the same
     size_t *seen;       // (bodies) number of the last walk that met a body, of `walks`
     size_t walks;
 } Scene;
@@ -50,6 +61,10 @@ void scene_relabel(Scene *scene, int32_t from, int32_t to);
 // Registers a label's pixels of both frames, starting at the body's motion. `within`: pairs of the label alone; else of
 // any pixel that moves. With few pixels the body's motion stays.
 void scene_register(Scene *scene, int32_t label, bool within, Body *body);
+
+// In now (back) or before: pixels of bodies in planes become still ones; still pixels that stand out of the planes and
+// hang together with a body whose motion explains them as well become part of it.
+void scene_attach(Scene *scene, const Bodies *bodies, bool back);
 
 // Joins bodies that touch and that one motion explains, the best explained first.
 void scene_merge(Scene *scene, Bodies *bodies);

@@ -95,6 +95,7 @@ Surface surface_make(size_t n) {
     s.flat = malloc((n + 1) * sizeof *s.flat);
     s.label = malloc((n + 1) * sizeof *s.label);
     s.pixel = malloc((n + 1) * sizeof *s.pixel);
+    s.outside = malloc(n + 1);
     s.order = malloc((n + 1) * sizeof *s.order);
     s.row = malloc((6 * n + 1) * sizeof *s.row);
     s.run = malloc(table_size(4 * n + 1) * sizeof *s.run);
@@ -102,7 +103,7 @@ Surface surface_make(size_t n) {
 }
 
 bool surface_ready(const Surface *s) {
-    return s->x && s->c && s->normal && s->flat && s->label && s->pixel && s->order && s->row && s->run;
+    return s->x && s->c && s->normal && s->flat && s->label && s->pixel && s->outside && s->order && s->row && s->run;
 }
 
 void surface_free(Surface *s) {
@@ -112,6 +113,7 @@ void surface_free(Surface *s) {
     free(s->flat);
     free(s->label);
     free(s->pixel);
+    free(s->outside);
     free(s->order);
     free(s->row);
     free(s->run);
@@ -163,25 +165,31 @@ static double usual_gap(const Surface *s) {
     return sqrt(bodies_median(gap2s, found));
 }
 
-void surface_fill(Surface *s, const PointCloud *cloud, BodyLengths l) {
-    double colour = SURFACE_COLOUR * l.colour_length;
+void surface_grid(Surface *s, double cell) {
+    s->cell = cell;
+    fill_grid(s);
+}
+
+static bool near_moving(const Surface *s, const real *x, double reach) {
+    for (Walk w = walk_begin(s, x); walk_next(&w);)
+        if ((size_t)w.index < s->first_still && gap2(s->x + 3 * (size_t)w.index, x) < squared(reach)) return true;
+    return false;
+}
+
+void surface_fill(Surface *s, const PointCloud *cloud, const Planes *planes, BodyLengths l) {
+    double colour = SURFACE_COLOUR * l.colour_length, reach = NEAR_MOVING * l.extent;
     for (size_t i = 0; i < cloud->count; i++)
         if (cloud->moving[i] > 0) surface_add(s, cloud, i, colour);
     s->first_still = s->count;
-    s->cell = NEAR_MOVING * l.extent;
-    fill_grid(s);
-    size_t moving = s->count;
+    surface_grid(s, reach);
     double gap = usual_gap(s);
-    for (size_t i = 0; i < cloud->count; i++) {
-        if (cloud->moving[i] > 0) continue;
-        for (Walk w = walk_begin(s, cloud->position + 3 * i); walk_next(&w);)
-            if ((size_t)w.index < moving &&
-                gap2(s->x + 3 * (size_t)w.index, cloud->position + 3 * i) < squared(NEAR_MOVING * l.extent)) {
-                surface_add(s, cloud, i, colour);
-                break;
-            }
+    for (size_t i = 0; i < cloud->count; i++)
+        if (!(cloud->moving[i] > 0) &&
+            (planes_outside(planes, cloud->position + 3 * i) || near_moving(s, cloud->position + 3 * i, reach)))
+            surface_add(s, cloud, i, colour);
+    surface_grid(s, fmax(SURFACE_CELL * l.extent, CELL_GAPS * gap));
+    for (size_t i = 0; i < s->count; i++) {
+        s->outside[i] = planes_outside(planes, s->x + 3 * i);
+        measure_normal(s, i);
     }
-    s->cell = fmax(SURFACE_CELL * l.extent, CELL_GAPS * gap);
-    fill_grid(s);
-    for (size_t i = 0; i < s->count; i++) measure_normal(s, i);
 }

@@ -4,6 +4,7 @@
 #define VPD_MOTION_BODIES_SURFACE_H
 
 #include "motion/bodies.h"
+#include "motion/bodies_planes.h"
 #include "nn/choose.h"
 
 #define SURFACE_COLOUR 0.1 // of the colour length: shading does not move with a body
@@ -21,6 +22,7 @@ typedef struct Surface {
     real *x, *c, *normal;      // (count, 3); colours in metres
     double *flat;              // (count) 0 to 1: how flat the surface is there
     int32_t *label, *pixel;    // (count)
+    bool *outside;             // (count) of the planes of what stands still
     Keyed *order;              // (count) points sorted by cell, and by index in a cell
     double *row;               // (count, 6) x and c in that order
     Run *run;                  // (runs) hash table of cells with points in them or beside them in x
@@ -31,8 +33,10 @@ typedef struct Surface {
 Surface surface_make(size_t most);          // of points
 bool surface_ready(const Surface *surface); // there was memory
 void surface_free(Surface *surface);
-// Moving pixels of a cloud, then others near to them, and their normals.
-void surface_fill(Surface *surface, const PointCloud *cloud, BodyLengths lengths);
+// Moving pixels of a cloud, then others that are near to them or outside the planes, and their normals.
+void surface_fill(Surface *surface, const PointCloud *cloud, const Planes *planes, BodyLengths lengths);
+// Sorts the points into cells of this edge.
+void surface_grid(Surface *surface, double cell);
 
 // The 27 cells around a place are nine runs, numbered by z, then y. Their points, or NULL if there are none.
 enum { RUNS = 9, RUN_MIDDLE = 4 };

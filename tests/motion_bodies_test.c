@@ -178,7 +178,7 @@ static void few_pixels_have_no_normal(void **state) {
         for (size_t i = 0; i < 3 * count; i++) cloud.position[i] = (real)(0.005 * noise(9, i));
         Surface surface = surface_make(count);
         assert_true(surface_ready(&surface));
-        surface_fill(&surface, &cloud, LENGTHS);
+        surface_fill(&surface, &cloud, &(Planes){0}, LENGTHS);
         for (size_t i = 0; i < count; i++) {
             double length2 = (double)element_dot(surface.normal + 3 * i, surface.normal + 3 * i);
             assert_close(length2, count == 3, 0, 1e-6);
@@ -237,6 +237,68 @@ static void linked_bodies_are_divided(void **state) {
     motion_field_free(&field);
 }
 
+// A floor and a wall, on which depth errs by up to 5 mm, and a ball's worth of points in between.
+static void finds_planes(void **state) {
+    (void)state;
+    enum { FLOOR = 500, WALL = 300, BETWEEN = 60, ALL = FLOOR + WALL + BETWEEN };
+    PointCloud cloud = cloud_make(ALL);
+    for (size_t i = 0; i < ALL; i++) {
+        real *x = cloud.position + 3 * i;
+        cloud.moving[i] = 0;
+        for (size_t c = 0; c < 3; c++)
+            x[c] = (real)(i < FLOOR + WALL ? noise(9, 4 * i + c) : 0.2 + 0.1 * noise(9, 4 * i + c));
+        if (i < FLOOR) x[2] = (real)(0.005 * noise(9, 4 * i + 3));
+        else if (i < FLOOR + WALL) x[0] = (real)(-1 + 0.005 * noise(9, 4 * i + 3));
+    }
+    Planes planes = planes_find(&cloud, 2);
+    assert_int_equal(planes.count, 2);
+    for (size_t i = 0; i < ALL; i++) {
+        bool outside = i >= FLOOR + WALL;
+        assert_int_equal(planes_outside(&planes, cloud.position + 3 * i), outside);
+    }
+    for (size_t i = 0; i < ALL; i++)
+        cloud.moving[i] = i < FLOOR + WALL; // what moves shows no plane, and a ball is none
+    planes = planes_find(&cloud, 2);
+    assert_int_equal(planes.count, 0);
+    assert_false(planes_outside(&planes, cloud.position));
+    point_cloud_free(&cloud);
+}
+
+// A box on a floor, of whose pixels every second has no flag in either frame, and some of the floor under it has one:
+// the pixels of the box are its own, and those of the floor stand still.
+static void pixels_beside_a_body(void **state) {
+    (void)state;
+    enum { FLOOR = 2000, ALL = PIXELS + FLOOR };
+    Thing box = RED;
+    for (int c = 0; c < 3; c++) box.turn[c] = 0.05 * (c == 2), box.shift[c] = 0.004 * (c == 0);
+    box.centre[2] = box.half[2] + 0.02;
+    World w = world_make(&box, 1, 0, 0.0005);
+    PointCloud now = cloud_make(ALL), past = cloud_make(ALL), *from[2] = {&w.now, &w.past}, *to[2] = {&now, &past};
+    for (int f = 0; f < 2; f++)
+        for (size_t i = 0; i < ALL; i++) {
+            bool floor = i >= PIXELS;
+            for (size_t c = 0; c < 3; c++) {
+                real ground = (real)(c < 2 ? noise(12, 3 * i + c) : 0);
+                to[f]->position[3 * i + c] = floor ? ground : from[f]->position[3 * i + c];
+                to[f]->colour[3 * i + c] = floor ? (real)0.5 : from[f]->colour[3 * i + c];
+            }
+            const real *x = to[f]->position + 3 * i;
+            to[f]->moving[i] = floor ? fabs((double)x[0]) < 0.1 && fabs((double)x[1]) < 0.1 : i % 2;
+        }
+    int32_t pixels[ALL];
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 1);
+    for (size_t i = 0; i < ALL; i++)
+        if (i >= PIXELS || now.position[3 * i + 2] > (real)0.006) assert_int_equal(pixels[i], i < PIXELS ? 0 : -1);
+    bodies_free(&b);
+    world_free(&w);
+    point_cloud_free(&now);
+    point_cloud_free(&past);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_one),
@@ -247,6 +309,8 @@ int main(void) {
         cmocka_unit_test(linked_bodies_are_divided),
         cmocka_unit_test(few_pixels_have_no_normal),
         cmocka_unit_test(few_points),
+        cmocka_unit_test(finds_planes),
+        cmocka_unit_test(pixels_beside_a_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

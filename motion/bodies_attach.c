@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of what stands out of the planes, beside a body, whose pixels seem to stand still.
+#include "motion/bodies_scene.h"
+
+#include <math.h>
+
+enum { FEWEST_PIXELS = 12 };        // of a piece whose motion can be told
+static const double REACH = 0.04;   // times X: pixels of a piece are so near to each other
+static const double WIDEST = 0.2;   // times X: how far a pixel may be from the middle of its piece
+static const double AS_WELL = 0.85; // of the fit of what stands still
+
+static int32_t root_of(ScenePiece *piece, int32_t i) {
+    while (piece[i].first != i) i = piece[i].first = piece[piece[i].first].first;
+    return i;
+}
+
+static bool is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
+
+// Links pixel i with those near to it, and finds the nearest pixel of a body.
+static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *piece) {
+    for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
+        size_t j = (size_t)w.index;
+        bool joins = j < i && is_free(s, j);
+        if (!joins && s->label[j] < 0) continue;
+        double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
+        if (d2 >= reach2) continue;
+        if (!joins) {
+            if (d2 < piece[i].gap2) piece[i].gap2 = d2, piece[i].beside = s->label[j];
+            continue;
+        }
+        int32_t a = root_of(piece, (int32_t)i), b = root_of(piece, (int32_t)j);
+        if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
+    }
+}
+
+static void find_pieces(const Surface *s, double reach2, ScenePiece *piece) {
+    for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i, .beside = -1, .gap2 = INFINITY};
+    for (size_t i = 0; i < s->count; i++)
+        if (is_free(s, i)) link_pixel(s, i, reach2, piece);
+    for (size_t i = 0; i < s->count; i++) {
+        ScenePiece *p = &piece[root_of(piece, (int32_t)i)];
+        if (piece[i].gap2 < p->gap2) p->gap2 = piece[i].gap2, p->beside = piece[i].beside;
+        for (size_t c = 0; c < 3; c++) p->middle[c] += (double)s->x[3 * i + c];
+        p->count++;
+    }
+}
+
+// Sums of fits, and whether a pixel is far from the middle.
+static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, bool back, ScenePiece *piece) {
+    const Surface *to = back ? &s->past : &s->now;
+    Way still = way_back(&STANDING);
+    for (size_t i = 0; i < from->count; i++) {
+        ScenePiece *p = &piece[root_of(piece, (int32_t)i)];
+        double d2 = 0;
+        if (p->beside < 0 || p->count < FEWEST_PIXELS) continue;
+        Way w = way_back(&b->list[p->beside]);
+        if (!back) w = way_inverse(&w);
+        for (size_t c = 0; c < 3; c++) d2 += squared((double)from->x[3 * i + c] - p->middle[c] / (double)p->count);
+        p->wide |= d2 > squared(WIDEST * s->lengths.extent);
+        p->moved += scene_fit(s, &w, from, i, to, s->scale);
+        p->stood += scene_fit(s, &still, from, i, to, s->scale);
+    }
+}
+
+// Pixels of bodies in the planes are those of what stands still, but for bodies that mostly lie there.
+static void leave_planes(const Bodies *b, Surface *from, ScenePiece *of) {
+    for (size_t k = 0; k < b->count; k++) of[k].count = of[k].within = 0;
+    for (size_t i = 0; i < from->count; i++)
+        if (from->label[i] >= 0) of[from->label[i]].count++, of[from->label[i]].within += !from->outside[i];
+    for (size_t i = 0; i < from->count; i++) {
+        int32_t label = from->label[i];
+        if (label >= 0 && !from->outside[i] && 2 * of[label].within < of[label].count) from->label[i] = LABEL_STILL;
+    }
+}
+
+// The body that a piece becomes part of, or LABEL_STILL.
+static int32_t joined(const ScenePiece *p) {
+    return p->beside >= 0 && !p->wide && p->moved >= AS_WELL * p->stood ? p->beside : LABEL_STILL;
+}
+
+void scene_attach(Scene *s, const Bodies *b, bool back) {
+    Surface *from = back ? &s->now : &s->past;
+    double cell = from->cell, reach = fmax(REACH * s->lengths.extent, cell);
+    ScenePiece *piece = s->piece;
+    if (s->planes.count == 0) return;
+    leave_planes(b, from, piece);
+    surface_grid(from, reach);
+    find_pieces(from, squared(reach), piece);
+    judge_pieces(s, b, from, back, piece);
+    for (size_t i = 0; i < from->count; i++)
+        if (is_free(from, i)) s->sure[i] = joined(&piece[root_of(piece, (int32_t)i)]);
+        else s->sure[i] = from->label[i];
+    for (size_t i = 0; i < from->count; i++) from->label[i] = s->sure[i];
+    surface_grid(from, cell);
+}
