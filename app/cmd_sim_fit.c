@@ -4,10 +4,12 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "app/sim_fit_film.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "datasets/h5.h"
 #include "infer/history.h"
+#include "infer/video.h"
 #include "lab/fit_write.h"
 
 #include <math.h>
@@ -28,13 +30,20 @@ static const Flag flags[] = {
      .value = "NAME",
      .help = "fit this number, as ball.density, in place of the scene's \"fit: {free: ..}\"",
      .repeated = true},
-    {.name = "compare", .value = "KIND", .help = "states", .repeated = true},
+    {.name = "compare",
+     .value = "KIND",
+     .help = "states, colour, depth or mask (default states, if there are)",
+     .repeated = true},
     {.name = "method", .value = "METHOD", .help = "auto, lm, lbfgs or adam (default auto: lm up to 16 numbers)"},
     {.name = "iterations", .value = "N", .help = "at most (default 100; adam 300)"},
     {.name = "starts", .value = "N", .help = "the scene's numbers, and others within their bounds (default 1)"},
     {.name = "horizon", .value = "FRAMES", .help = "compare these first, then twice as many, .. (default: an eighth)"},
     {.name = "resume", .help = "go on from the numbers in the output file"},
     {.name = "plot", .value = "FILE.svg", .help = "plot residuals and numbers over the steps", .writes = "svg"},
+    {.name = "film",
+     .value = "FILE.gif",
+     .help = "recording, start and fit side by side (.gif, .mp4)",
+     .writes = "gif mp4"},
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -49,6 +58,7 @@ typedef struct Work {
     FitData data;
     FitOptions options;
     FitResult result;
+    int episode;
     double *at;   // where to go on
     double saved; // when the output was last written
     Error *err;
@@ -127,7 +137,6 @@ static Status open_data(Work *work) {
     char format[64] = "";
     const char *path;
     uint32_t kinds;
-    int episode = 0;
     Error ignored;
     Status status = command_required(work->line, "data", &path, work->err);
     if (status == STATUS_OK) status = read_compare(work, &kinds);
@@ -136,9 +145,11 @@ static Status open_data(Work *work) {
     if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(path, kinds, &work->scene, &work->data, work->err);
     const char *text = command_text(work->line, "episode", NULL);
     status = dataset_open(path, &work->dataset, work->err);
-    if (status == STATUS_OK && text) status = history_find_episode(work->dataset, text, &episode, work->err);
+    if (status == STATUS_OK && text) status = history_find_episode(work->dataset, text, &work->episode, work->err);
     if (status == STATUS_OK)
-        status = fit_data_open(work->dataset, episode, kinds, &work->scene, &work->data, work->err);
+        status = fit_data_open(work->dataset, work->episode, kinds, &work->scene,
+                               fit_by_adjoint(&work->options, work->free.count), work->line->threads, &work->data,
+                               work->err);
     return status;
 }
 
@@ -167,9 +178,10 @@ static json_t *value_json(const Work *work, size_t i) {
 
 static Status tell_json(const Work *work) {
     const FitResult *r = &work->result;
-    const char *plot = command_text(work->line, "plot", NULL);
+    const char *plot = command_text(work->line, "plot", NULL), *film = command_text(work->line, "film", NULL);
     json_t *values = json_array(), *written = json_pack("[s]", work->out);
     if (plot) json_array_append_new(written, json_string(plot));
+    if (film) json_array_append_new(written, json_string(film));
     for (size_t i = 0; i < r->count; i++) json_array_append_new(values, value_json(work, i));
     return result_json(work->line,
                        json_pack("{s:o s:s s:I s:o s:o s:I s:b s:o}", "written", written, "data", work->data.source,
@@ -196,7 +208,7 @@ static Status tell(const Work *work) {
 // ---- the command
 
 static Status fit(Work *work) {
-    const char *plot = command_text(work->line, "plot", NULL);
+    const char *plot = command_text(work->line, "plot", NULL), *film = command_text(work->line, "film", NULL);
     work->options.report = report;
     work->options.context = work;
     work->saved = clock_now();
@@ -211,6 +223,9 @@ static Status fit(Work *work) {
     if (status != STATUS_OK) return status;
     status = fit_write_scene(&work->free, &work->data, &work->result, NULL, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
+    if (status == STATUS_OK && film)
+        status = sim_fit_film(&work->free, &work->data, &work->result, work->dataset, work->episode,
+                              work->line->threads, film, work->err);
     return status == STATUS_OK ? tell(work) : status;
 }
 
@@ -224,6 +239,8 @@ static Status run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = read_resumed(&work);
     if (status == STATUS_OK) status = fit_check_folder(&work.free, work.out, err);
     if (status == STATUS_OK) status = command_check_writable(work.out, err);
+    if (status == STATUS_OK && command_has(line, "film"))
+        status = video_check_path(command_text(line, "film", ""), err);
     if (status == STATUS_OK) status = fit(&work);
     fit_result_free(&work.result);
     fit_data_close(&work.data);

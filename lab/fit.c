@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 100, ADAM_ITERATIONS = 300, FIRST_ITERATIONS = 8, ERRORS_MAX = 64 };
+enum { ITERATIONS = 100, ADAM_ITERATIONS = 300, FIRST_ITERATIONS = 8, STAGE_ITERATIONS = 12, ERRORS_MAX = 64 };
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -70,9 +70,13 @@ static void report(void *context, long iteration, double cost, const double *x) 
 
 // ---- one minimisation
 
+bool fit_by_adjoint(const FitOptions *options, size_t count) {
+    return options->method > FIT_LM || (options->method == FIT_AUTO && count > MINIMISE_LM_VARIABLES);
+}
+
 static MinimiseMethod method_of(const Fit *f) {
     static const MinimiseMethod methods[] = {MINIMISE_LM, MINIMISE_LM, MINIMISE_LBFGS, MINIMISE_ADAM};
-    if (f->options->method == FIT_AUTO && f->free->count > MINIMISE_LM_VARIABLES) return MINIMISE_LBFGS;
+    if (f->options->method == FIT_AUTO && fit_by_adjoint(f->options, f->free->count)) return MINIMISE_LBFGS;
     return methods[f->options->method];
 }
 
@@ -93,6 +97,13 @@ static Status run(Fit *f, long iterations, MinimiseResult *result) {
 static long iterations_of(const Fit *f) {
     if (f->options->iterations > 0) return f->options->iterations;
     return method_of(f) == MINIMISE_ADAM ? ADAM_ITERATIONS : ITERATIONS;
+}
+
+// While few frames are compared, the minimum is not needed to the last digit.
+static long iterations_now(const Fit *f, size_t frames) {
+    const long most = iterations_of(f);
+    return f->rollout.horizon < frames && method_of(f) == MINIMISE_LM && most > STAGE_ITERATIONS ? STAGE_ITERATIONS
+                                                                                                 : most;
 }
 
 // ---- several starts: a few steps from each over the first horizon; the best goes on
@@ -230,6 +241,14 @@ static Status first_rms(Fit *f) {
     return status;
 }
 
+// Compares so many frames; with fewer than all, pictures are blurred more, since less is known of where things are.
+static void set_horizon(Fit *f, size_t horizon, size_t frames) {
+    double blur = 1;
+    f->rollout.horizon = horizon < frames ? horizon : frames;
+    for (size_t h = f->rollout.horizon; h < frames; h *= 2) blur *= 2;
+    fit_data_blur(f->rollout.data, blur);
+}
+
 // While few frames are compared, what they do not determine is held near its start: as strongly as one standard
 // deviation of 1 in z would be, if the residuals that there are were noise.
 static Status hold(Fit *f, size_t frames) {
@@ -244,14 +263,14 @@ static Status hold(Fit *f, size_t frames) {
 static Status minimise_all(Fit *f, size_t frames) {
     MinimiseResult result = {0};
     size_t horizon = f->options->horizon > 1 ? (size_t)f->options->horizon : 2 + frames / 8;
-    f->rollout.horizon = horizon < frames ? horizon : frames;
+    set_horizon(f, horizon, frames);
     Status status = hold(f, frames);
     if (status == STATUS_OK && f->options->starts > 1) status = try_starts(f);
     for (;;) {
-        if (status == STATUS_OK) status = run(f, iterations_of(f), &result);
+        if (status == STATUS_OK) status = run(f, iterations_now(f, frames), &result);
         f->result->rms = rms_of(f, result.cost);
         if (status != STATUS_OK || f->rollout.horizon == frames) return status;
-        f->rollout.horizon = 2 * f->rollout.horizon < frames ? 2 * f->rollout.horizon : frames;
+        set_horizon(f, 2 * f->rollout.horizon, frames);
         status = hold(f, frames);
     }
 }

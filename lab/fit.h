@@ -47,6 +47,8 @@ typedef struct FitResult {
     bool converged, has_errors;
 } FitResult;
 
+// Whether these options follow the gradient: then fit_data_open has to be told.
+bool fit_by_adjoint(const FitOptions *options, size_t count);
 // STATUS_INTERRUPTED leaves the best values so far in `out`, without errors.
 Status fit_run(const FitFree *free, FitData *data, const FitOptions *options, FitResult *out, Error *err);
 void fit_result_free(FitResult *result); // accepts {0}

@@ -2,6 +2,7 @@
 #include "lab/fit_data.h"
 
 #include "files/rollout_file.h"
+#include "lab/fit_pictures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ static Status no_memory(const FitData *data, Error *err) {
 void fit_data_close(FitData *data) {
     free(data->position);
     free(data->centre);
+    fit_pictures_close(data->pictures);
     *data = (FitData){0};
 }
 
@@ -77,11 +79,19 @@ static Status take_centres(FitData *data, const EpisodeInfo *info, Error *err) {
     return STATUS_OK;
 }
 
+// Of several kinds each counts by what is a usual error of it.
+static void choose_sizes(FitData *data) {
+    static const double usual[FIT_KINDS] = {0.01, 0.02, 0.01, 0.1}; // m, colour, m, alpha
+    const bool one = (data->kinds & (data->kinds - 1)) == 0;
+    for (int k = 0; k < FIT_KINDS; k++) data->size[k] = one ? 1 : usual[k];
+}
+
 Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *scene, FitData *out, Error *err) {
     RolloutFile file = {0};
     double *all = NULL;
     *out = (FitData){.scene = scene, .kinds = kinds ? kinds : FIT_STATES};
     snprintf(out->source, sizeof out->source, "%s", path);
+    choose_sizes(out);
     Status status = check_kinds(out, FIT_STATES, "a rollout file has no pictures", err);
     if (status == STATUS_OK) status = rollout_file_read(path, &file, err);
     const size_t N = status == STATUS_OK ? file.sets[0].N : 0;
@@ -96,52 +106,79 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
     return status;
 }
 
-Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, FitData *out,
-                     Error *err) {
+static Status open_states(const Dataset *dataset, int episode, FitData *data, Error *err) {
     const EpisodeInfo *info = dataset_episode(dataset, episode);
     double *vertices = NULL;
     size_t count;
-    *out = (FitData){.scene = scene, .kinds = kinds ? kinds : FIT_STATES};
+    Status status = dataset_read_vertices(dataset, episode, &vertices, &count, err);
+    if (status == STATUS_OK && !data->kinds) data->kinds = vertices || info->O ? FIT_STATES : FIT_COLOUR;
+    if (status == STATUS_OK)
+        status = check_kinds(data, ~(uint32_t)FIT_STATES | (vertices || info->O ? FIT_STATES : 0),
+                             "the data set has neither state/vertices nor state/object_position", err);
+    if (status == STATUS_OK && data->kinds & FIT_STATES)
+        status = vertices ? take_positions(data, vertices, count, err) : take_centres(data, info, err);
+    free(vertices);
+    return status;
+}
+
+Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, bool smooth,
+                     int threads, FitData *out, Error *err) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    *out = (FitData){.scene = scene, .kinds = kinds};
     snprintf(out->source, sizeof out->source, "%s, episode %s", dataset_info(dataset)->path, info->name);
     Status status = check_times(out, info->time, (size_t)info->F, err);
-    if (status == STATUS_OK) status = dataset_read_vertices(dataset, episode, &vertices, &count, err);
+    if (status == STATUS_OK) status = open_states(dataset, episode, out, err);
     if (status == STATUS_OK)
-        status = check_kinds(out, vertices || info->O ? FIT_STATES : 0,
-                             "the data set has neither state/vertices nor state/object_position", err);
-    if (status == STATUS_OK)
-        status = vertices ? take_positions(out, vertices, count, err) : take_centres(out, info, err);
-    free(vertices);
+        status =
+            check_kinds(out, ~(uint32_t)FIT_MASK | (info->has_mask ? FIT_MASK : 0), "the data set has no masks", err);
+    choose_sizes(out);
+    if (status == STATUS_OK && out->kinds & ~(uint32_t)FIT_STATES)
+        status = fit_pictures_open(dataset, episode, out->frames, out->kinds, out->size, scene, smooth, threads,
+                                   &out->pictures, err);
     if (status != STATUS_OK) fit_data_close(out);
     return status;
 }
 
+void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out) {
+    memcpy(out->K, K, sizeof out->K);
+    memcpy(out->world_from_camera, world_from_camera, sizeof out->world_from_camera);
+    for (int c = 0; c < 4 && scene->y_up; c++) {
+        out->world_from_camera[4 + c] = world_from_camera[8 + c];
+        out->world_from_camera[8 + c] = -world_from_camera[4 + c];
+    }
+}
+
+void fit_data_blur(FitData *data, double pixels) {
+    if (data->pictures) fit_pictures_blur(data->pictures, pixels);
+}
+
 // ---- residuals
 
-// Residual r with weights w_k at `count` numbers that begin at `first` and are 3 apart: r = sum w_k x_k - y.
+// Residual r with weights w_k at `count` numbers that begin at `first` and are 3 apart: r = scale (sum w_k x_k - y).
 typedef struct Row {
     size_t first, count;
     const double *weight; // (count) NULL: 1
-    double y;
+    double scale, y;
 } Row;
 
-static void add_row(const FitFrame *in, size_t N, const Row *row, double total, MinimiseSums *sums) {
-    double r = -row->y, J[FIT_VARIABLES_MAX];
+static void add_row(const FitFrame *in, size_t N, const Row *row, MinimiseSums *sums) {
+    double r = -row->scale * row->y, J[FIT_VARIABLES_MAX];
     for (size_t k = 0; k < row->count; k++)
-        r += (row->weight ? row->weight[k] / total : 1) * in->position[row->first + 3 * k];
+        r += row->scale * (row->weight ? row->weight[k] : 1) * in->position[row->first + 3 * k];
     for (size_t p = 0; p < in->variables && in->along; p++) {
         J[p] = 0;
         for (size_t k = 0; k < row->count; k++)
-            J[p] += (row->weight ? row->weight[k] / total : 1) * in->along[p * 3 * N + row->first + 3 * k];
+            J[p] += row->scale * (row->weight ? row->weight[k] : 1) * in->along[p * 3 * N + row->first + 3 * k];
     }
     for (size_t k = 0; k < row->count && in->slope; k++)
-        in->slope[row->first + 3 * k] += r * (row->weight ? row->weight[k] / total : 1);
+        in->slope[row->first + 3 * k] += r * row->scale * (row->weight ? row->weight[k] : 1);
     minimise_add_rows(sums, in->along ? in->variables : 0, 1, &r, J);
 }
 
 static void compare_positions(const FitData *data, const FitFrame *in, MinimiseSums *sums) {
     const size_t N = data->scene->model.particles;
     for (size_t i = 0; i < 3 * N; i++)
-        add_row(in, N, &(Row){i, 1, NULL, data->position[in->frame * 3 * N + i]}, 1, sums);
+        add_row(in, N, &(Row){i, 1, NULL, 1 / data->size[0], data->position[in->frame * 3 * N + i]}, sums);
 }
 
 // Centres of mass.
@@ -152,18 +189,17 @@ static void compare_centres(const FitData *data, const FitFrame *in, MinimiseSum
         const double *mass = scene->values.of[SIM_MASS] + object->particle;
         double total = 0;
         for (size_t i = 0; i < object->particles; i++) total += mass[i];
-        for (size_t c = 0; c < 3; c++)
-            add_row(in, scene->model.particles,
-                    &(Row){3 * object->particle + c, object->particles, mass,
-                           data->centre[(in->frame * scene->object_count + o) * 3 + c]},
-                    total, sums);
+        for (size_t c = 0; c < 3; c++) {
+            const double y = data->centre[(in->frame * scene->object_count + o) * 3 + c];
+            const Row row = {3 * object->particle + c, object->particles, mass, 1 / total / data->size[0], y * total};
+            add_row(in, scene->model.particles, &row, sums);
+        }
     }
 }
 
 Status fit_data_compare(FitData *data, const FitFrame *in, MinimiseSums *sums, Error *err) {
-    (void)err;
     if (in->slope) memset(in->slope, 0, 3 * data->scene->model.particles * sizeof *in->slope);
     if (data->position) compare_positions(data, in, sums);
     if (data->centre) compare_centres(data, in, sums);
-    return STATUS_OK;
+    return data->pictures ? fit_pictures_compare(data->pictures, in, sums, err) : STATUS_OK;
 }

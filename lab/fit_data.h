@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording that a fit compares a rollout with, frame by frame: states of a rollout file or of a data set.
+// The recording that a fit compares a rollout with, frame by frame: states of a rollout file, states or pictures of a
+// data set.
 #ifndef VPD_LAB_FIT_DATA_H
 #define VPD_LAB_FIT_DATA_H
 
@@ -8,18 +9,26 @@
 
 typedef struct FitData {
     const SimScene *scene;
-    char source[1200]; // "my.h5, episode 000003"
-    uint32_t kinds;    // FIT_STATES
-    size_t frames;     // compared, the first included
-    double *position;  // (frames,N,3) of every particle, in the scene's axes; or NULL
-    double *centre;    // (frames,O,3) of every object; or NULL
+    char source[1200];            // "my.h5, episode 000003"
+    uint32_t kinds;               // FIT_STATES, ..
+    double size[FIT_KINDS];       // of residuals, by which they are divided: 1 when one kind is compared
+    size_t frames;                // compared, the first included
+    double *position;             // (frames,N,3) of every particle, in the scene's axes; or NULL
+    double *centre;               // (frames,O,3) of every object; or NULL
+    struct FitPictures *pictures; // or NULL
 } FitData;
 
-// `kinds` 0: states. The scene must outlive it. STATUS_BAD_INPUT: the recording lacks what is to be compared, has
-// another number of particles or objects, or its frames come at other times than the scene's.
+// `kinds` 0: states, or colour where the recording has none. Scene and dataset must outlive it. STATUS_BAD_INPUT: the
+// recording lacks what is to be compared, has another number of particles or objects, or its frames come at other times
+// than the scene's.
 Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *scene, FitData *out, Error *err);
-Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, FitData *out,
-                     Error *err);
+// `smooth`: by the adjoint; `threads` draw, 0: threads_available().
+Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, bool smooth,
+                     int threads, FitData *out, Error *err);
+// A camera of a data set (3,3), (4,4) in the scene's axes.
+void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out);
+// Pictures are blurred by so many pixels.
+void fit_data_blur(FitData *data, double pixels);
 void fit_data_close(FitData *data); // accepts {0}
 
 // A frame of a rollout.
@@ -31,7 +40,7 @@ typedef struct FitFrame {
     double *slope;          // (N,3) gets dcost/dposition; NULL: not wanted
 } FitFrame;
 
-// Adds the residuals of a frame, in metres.
+// Adds the residuals of a frame: metres, and shares of full colour.
 Status fit_data_compare(FitData *data, const FitFrame *in, MinimiseSums *sums, Error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "lab/fit_write.h"
 
 #include "base/random.h"
+#include "lab/footage.h"
 #include "tests/test.h"
 
 // A soft box slides and bounces on the ground. The comment has characters of two bytes before the numbers.
@@ -51,7 +52,8 @@ static void open_world(World *w, const char *text, const char *const *names, siz
     assert_status_ok(free_of(w, text, names, count, &err), err);
     for (size_t i = 0; i < w->free.count; i++) x[i] = truth ? truth[i] : w->free.variable[i].start;
     assert_status_ok(fit_free_scene(&w->free, x, &w->scene, &err), err);
-    w->data = (FitData){.scene = &w->scene, .kinds = FIT_STATES, .frames = (size_t)w->scene.frames + 1};
+    w->data =
+        (FitData){.scene = &w->scene, .kinds = FIT_STATES, .size = {1, 1, 1, 1}, .frames = (size_t)w->scene.frames + 1};
     w->data.position = calloc(w->data.frames * 3 * w->scene.model.particles, sizeof(double));
     assert_non_null(w->data.position);
     const SimOptions options = {.precision = SIM_F64, .threads = 1};
@@ -284,10 +286,87 @@ static void test_undetermined(void **state) {
     close_world(&w);
 }
 
+// ---- pictures
+
+// A data set of the scene at other numbers, and the fit's own view of it.
+static void open_pictures(World *w, const char *text, const char *const *names, size_t count, const double *truth,
+                          uint32_t kinds, bool smooth, Dataset **dataset) {
+    Footage footage;
+    Error err;
+    char path[160];
+    open_world(w, text, names, count, truth);
+    test_make_folder(w->folder);
+    snprintf(path, sizeof path, "%s/d.h5", w->folder);
+    assert_status_ok(footage_run(&w->scene, 1, &footage, &err), err);
+    assert_status_ok(footage_write(&w->scene, &footage, SPLIT_TRAIN, 1, path, &err), err);
+    assert_status_ok(dataset_open(path, dataset, &err), err);
+    footage_free(&footage);
+    fit_data_close(&w->data);
+    assert_status_ok(fit_data_open(*dataset, 0, kinds, &w->scene, smooth, 1, &w->data, &err), err);
+    test_remove_folder(w->folder);
+}
+
+#define PICTURE "picture: {size: [48, 40], rasteriser: soft}\n"
+
+// Numbers from colour, depth or masks; the same bits with more threads. Pixels are bytes.
+static void test_pictures(void **state) {
+    static const char *const names[] = {"b.density", "b.velocity.x"};
+    static const uint32_t kinds[] = {FIT_COLOUR, FIT_DEPTH, FIT_MASK | FIT_STATES};
+    const double truth[] = {350, 0.8};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        World w;
+        Dataset *dataset;
+        open_pictures(&w, SCENE PICTURE, names, 2, truth, kinds[k], false, &dataset);
+        FitResult r = fit(&w, (FitOptions){.threads = 1});
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(r.value[i].verdict, FIT_FITTED);
+            assert_close(r.value[i].value, truth[i], 0, 0.02);
+            assert_true(r.value[i].error < 0.05 * truth[i]);
+        }
+        fit_result_free(&r);
+        close_world(&w);
+        dataset_close(dataset);
+    }
+}
+
+// The adjoint through SoftRas against differences of the cost. Silhouettes are smooth; colours jump where faces end.
+static void test_picture_slope(void **state) {
+    static const char *const names[] = {"b.density", "b.velocity.x"};
+    const double truth[] = {350, 0.8}, at[] = {300, 0.9};
+    World w;
+    Dataset *dataset;
+    FitRollout rollout;
+    double gradient[2] = {0};
+    MinimiseSums sums = {.gradient = gradient};
+    Error err;
+    (void)state;
+    open_pictures(&w, SCENE "picture: {size: [48, 40], rasteriser: soft, sigma: 1e-3}\n", names, 2, truth, FIT_MASK,
+                  true, &dataset);
+    const MinimiseVariable variable[] = {w.free.variable[0].range, w.free.variable[1].range};
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    rollout.variable = variable;
+    assert_status_ok(fit_rollout_sums(&rollout, at, &sums, &err), err);
+    for (int i = 0; i < 2; i++) {
+        double x[] = {at[0], at[1]}, cost[2];
+        const double h = 1e-5 * at[i];
+        for (int side = 0; side < 2; side++) {
+            MinimiseSums one = {0};
+            x[i] = at[i] + (side ? h : -h);
+            assert_status_ok(fit_rollout_sums(&rollout, x, &one, &err), err);
+            cost[side] = one.cost;
+        }
+        assert_close(gradient[i], (cost[1] - cost[0]) / (2 * h), 0, 1e-2); // pixels that come and go at D = 1e-4
+    }
+    fit_rollout_close(&rollout);
+    close_world(&w);
+    dataset_close(dataset);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),       cmocka_unit_test(test_text),
-                                       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_recovery),
-                                       cmocka_unit_test(test_explosion),   cmocka_unit_test(test_coverage),
-                                       cmocka_unit_test(test_undetermined)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_text),      cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_recovery),     cmocka_unit_test(test_explosion), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_pictures),  cmocka_unit_test(test_picture_slope)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

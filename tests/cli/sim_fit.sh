@@ -35,6 +35,14 @@ expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h
 expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --threads 1 --json -q
 near box.velocity.x 1.6 1e-5
 
+# From colour, with a film of it.
+sed 's/^frames: .*/frames: 9/; s/size: .16, 12./size: [48, 40]/' "$folder/short.yaml" >"$folder/colour.yaml"
+expect 0 "*" "" "$VPD" sim render "$folder/colour.yaml" -o "$folder/colour.h5"
+expect 0 '"verdict":"fitted"' "" "$VPD" sim fit "$folder/colour.yaml" --data "$folder/colour.h5" --compare colour --free box.density --free box.velocity.x -o "$folder/colour_fit.yaml" --film "$folder/fit.gif" --threads 1 --json -q
+near box.velocity.x 1.6 0.05
+near box.density 300 30
+[ "$(head -c 3 "$folder/fit.gif")" = GIF ] || fail "no film"
+
 # What the recording does not determine stays at its start.
 sed 's/^frames: .*/frames: 4/; s/to: 9/to: 4/' "$scene" >"$folder/air.yaml"
 expect 0 "its start: not determined" "" "$VPD" sim fit "$folder/air.yaml" --data "$folder/throw.h5" -o "$folder/air_fit.yaml" --free ground.mu --free box.velocity --threads 1 -q

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of a data set beside those of a rollout: colour, depth and masks, of every view. lab/fit_data.c alone
+// uses it.
+#ifndef VPD_LAB_FIT_PICTURES_H
+#define VPD_LAB_FIT_PICTURES_H
+
+#include "datasets/dataset.h"
+#include "lab/fit_data.h"
+
+typedef struct FitPictures FitPictures;
+
+// `kinds` of FIT_COLOUR, FIT_DEPTH and FIT_MASK, with the size of their residuals, by which they are divided. `smooth`:
+// the gradient is wanted (FitFrame.slope). Scene and dataset must outlive it.
+Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uint32_t kinds, const double *size,
+                         const SimScene *scene, bool smooth, int threads, FitPictures **out, Error *err);
+void fit_pictures_close(FitPictures *pictures); // accepts NULL
+
+// Residuals pass a Gaussian of this standard deviation, at most an eighth of the shorter side. A picture changes in
+// jumps when an edge crosses a pixel; blurred, it changes smoothly, and over a longer way.
+void fit_pictures_blur(FitPictures *pictures, double pixels);
+
+// Adds a frame of all views. Derivatives are differences of pictures in which particles move by at most about half the
+// blur, forth and back; `slope` is the rasteriser's gradient.
+Status fit_pictures_compare(FitPictures *pictures, const FitFrame *in, MinimiseSums *sums, Error *err);
+
+#endif
