@@ -44,13 +44,14 @@ static Status add_window(BodySet *set, size_t window, Error *err) {
     return status;
 }
 
-// Where a body is after some steps: turned about z, and lower.
-static RigidMotion motion_after(const BodySet *set, size_t body, int steps) {
+// Where a body's nodes are after some steps: turned about z, and lower.
+static void places_after(const BodySet *set, size_t body, int steps, real *place) {
     double angle = 0.05 * steps;
     RigidMotion out = {.rotation = {cos(angle), -sin(angle), 0, sin(angle), cos(angle), 0, 0, 0, 1}};
     for (size_t c = 0; c < 3; c++) out.from[c] = (double)set->now[3 * set->first_node[body] + c];
     for (size_t c = 0; c < 3; c++) out.to[c] = out.from[c] + steps * (c == 2 ? -0.02 : 0.01 * number(50 + body));
-    return out;
+    size_t first = set->first_node[body], count = set->first_node[body + 1] - first;
+    for (size_t i = 0; i < count; i++) rigid_motion_apply(&out, set->now + 3 * (first + i), place + 3 * i);
 }
 
 static Status make_windows(Windows *w, Error *err) {
@@ -60,13 +61,13 @@ static Status make_windows(Windows *w, Error *err) {
     for (size_t i = 0; i < WINDOWS && status == STATUS_OK; i++) status = add_window(set, i, err);
     t->longest = SELFTEST_WINDOW_STEPS;
     t->steps = malloc((set->bodies + 1) * sizeof *t->steps);
-    t->motion = malloc((set->bodies + 1) * SELFTEST_WINDOW_STEPS * sizeof *t->motion);
-    if (status == STATUS_OK && (!t->steps || !t->motion))
+    t->place = malloc((set->nodes + 1) * 3 * SELFTEST_WINDOW_STEPS * sizeof *t->place);
+    if (status == STATUS_OK && (!t->steps || !t->place))
         status = error_set(err, STATUS_FAILED, "out of memory for windows");
     for (size_t b = 0; b < set->bodies && status == STATUS_OK; b++) {
         t->steps[b] = SELFTEST_WINDOW_STEPS;
         for (int k = 0; k < SELFTEST_WINDOW_STEPS; k++)
-            t->motion[b * SELFTEST_WINDOW_STEPS + (size_t)k] = motion_after(set, b, k + 1);
+            places_after(set, b, k + 1, tracks_places(t, b, (size_t)k));
     }
     return status == STATUS_OK ? windows_sort(w, err) : status;
 }

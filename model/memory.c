@@ -151,7 +151,7 @@ static void add_windows(const Config *c, const MemoryShape *s, MemoryEstimate *o
     double node_bytes = REAL_BYTES * (double)c->model.C * (12 + 14 * (double)c->gnn.L), nodes = 2 * BODY_NODES,
            patch_bytes = 0.5 * BODY_PATCHES * sizeof(SurfacePatch);
     double batch = (double)c->train.windows * (nodes * node_bytes + patch_bytes);
-    double frame = patch_bytes + nodes * 9 * REAL_BYTES + 2 * longest_rollout(&c->train) * sizeof(RigidMotion);
+    double frame = patch_bytes + nodes * (9 + 3 * longest_rollout(&c->train)) * REAL_BYTES;
     if (c->gnn.graph != GRAPH_BODIES || c->model.T < 2 || c->train.motion_steps < 1) return;
     add_part(out, "windows", "train.windows, model.C, gnn.L", batch, 0.25 * batch, false);
     add_part(out, "tracks of bodies", "fewer episodes, a shorter train.rollout", s->frames * frame, 0, true);

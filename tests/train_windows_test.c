@@ -8,7 +8,7 @@
 #include "train/windows.h"
 
 enum { LONGEST = 6 };
-static const TrackOptions options = {.longest = LONGEST, .colour_length = 1, .reach = 0.08};
+static const TrackOptions options = {.longest = LONGEST, .colour_length = 1, .reach = 0.08, .stiff = 0.01};
 
 // ---- batches of a made-up scene
 

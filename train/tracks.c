@@ -9,11 +9,15 @@
 
 // Patches of a window, at most. Points that show a rigid motion, at least.
 enum { PATCHES = 256, LEAST_POINTS = 3 };
+// Share of a body's nodes that make all of them follow one body of the next frame.
+enum { WHOLE = 3, WHOLE_PART = 4 };
+// Frames for which a body that rests is seen to stand still, at least.
+enum { REST_FRAMES = 3 };
 
 void tracks_free(Tracks *tracks) {
     body_set_free(&tracks->set);
     free(tracks->steps);
-    free(tracks->motion);
+    free(tracks->place);
     *tracks = (Tracks){0};
 }
 
@@ -25,16 +29,23 @@ static double distance2(const real *a, const real *b) {
 
 static Status out_of_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for tracks of bodies"); }
 
-// Room for the bodies of the set.
+static bool grow(void *array, size_t bytes) {
+    void *grown = realloc(*(void **)array, bytes);
+    if (grown) *(void **)array = grown;
+    return grown;
+}
+
+// Room for the bodies and nodes of the set.
 static Status reserve(Tracks *t, Error *err) {
-    if (t->set.bodies <= t->room) return STATUS_OK;
-    size_t room = 2 * t->set.bodies;
-    int *steps = realloc(t->steps, room * sizeof *steps);
-    if (steps) t->steps = steps;
-    RigidMotion *motion = realloc(t->motion, room * (size_t)t->longest * sizeof *motion);
-    if (motion) t->motion = motion;
-    if (!steps || !motion) return out_of_memory(err);
-    t->room = room;
+    size_t bodies = 2 * t->set.bodies, nodes = 2 * t->set.nodes;
+    if (t->set.bodies > t->room[0]) {
+        if (!grow(&t->steps, bodies * sizeof *t->steps)) return out_of_memory(err);
+        t->room[0] = bodies;
+    }
+    if (t->set.nodes > t->room[1]) {
+        if (!grow(&t->place, 3 * nodes * (size_t)t->longest * sizeof *t->place)) return out_of_memory(err);
+        t->room[1] = nodes;
+    }
     return STATUS_OK;
 }
 
@@ -48,6 +59,7 @@ typedef struct Frame {
     real *before;        // (points, 3) where they were one time step ago
     RigidMotion *motion; // (bodies) over the last time step
     bool *moves;         // (bodies) whether it has points enough
+    size_t *sighting;    // (bodies) that of each, in the video
 } Frame;
 
 static size_t count_bodies(const MotionField *field) {
@@ -72,6 +84,7 @@ static void frame_free(Frame *f) {
     free(f->before);
     free(f->motion);
     free(f->moves);
+    free(f->sighting);
 }
 
 static Status frame_make(const MotionField *field, Frame *out, Error *err) {
@@ -79,7 +92,8 @@ static Status frame_make(const MotionField *field, Frame *out, Error *err) {
     out->before = malloc((9 * field->count + 1) * sizeof *out->before);
     out->motion = malloc((out->bodies + 1) * sizeof *out->motion);
     out->moves = malloc(out->bodies + 1);
-    if (!out->before || !out->motion || !out->moves) return out_of_memory(err);
+    out->sighting = malloc((out->bodies + 1) * sizeof *out->sighting);
+    if (!out->before || !out->motion || !out->moves || !out->sighting) return out_of_memory(err);
     real *now = out->before + 3 * field->count, *then = now + 3 * field->count;
     for (size_t i = 0; i < 3 * field->count; i++) out->before[i] = field->position[i] - field->motion[i];
     for (size_t b = 0; b < out->bodies; b++) {
@@ -104,85 +118,150 @@ static long nearest_point(const Frame *next, const TrackOptions *o, const real *
     return best;
 }
 
-// The body of the next frame that most nodes x (count, 3) belong to: its number, -1 if they stand still there, or LOST.
+// Where nodes go to in the next frame: a body's number, -1 where they stand still, or LOST.
 enum { LOST = -2 };
-static long vote(const Frame *next, const TrackOptions *o, size_t count, const real *x, const real *colour) {
-    long of[BODY_NODES], best = LOST;
-    size_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        long point = nearest_point(next, o, x + 3 * i, colour + 3 * i);
-        of[i] = point < 0 ? LOST : (long)next->field->body[point];
-    }
+
+// The body that most of `of` (count) name, and how many of them.
+static long most_named(size_t count, const long *of, size_t *most) {
+    long best = LOST;
+    *most = 0;
     for (size_t i = 0; i < count; i++) {
         size_t votes = 0;
         for (size_t j = 0; j < count; j++) votes += of[i] != LOST && of[j] == of[i];
-        if (votes > most) most = votes, best = of[i];
+        if (votes > *most) *most = votes, best = of[i];
     }
-    return 2 * most >= count ? best : LOST;
+    return best;
 }
 
-// Moves the nodes x (count, 3) to the next frame; false if they are lost.
-static bool follow(const Frame *next, const TrackOptions *o, size_t count, real *x, const real *colour) {
-    long body = vote(next, o, count, x, colour);
-    if (body == LOST || (body >= 0 && !next->moves[body])) return false;
-    for (size_t i = 0; i < count && body >= 0; i++) {
-        real y[3];
-        rigid_motion_apply(&next->motion[body], x + 3 * i, y);
-        memcpy(x + 3 * i, y, sizeof y);
+// Of the nodes x (count, 3) that know where to go, the one nearest to node i.
+static long nearest_known(size_t count, const real *x, const long *of, size_t i) {
+    double least = INFINITY;
+    long best = LOST;
+    for (size_t j = 0; j < count; j++)
+        if (of[j] != LOST && distance2(x + 3 * i, x + 3 * j) < least)
+            least = distance2(x + 3 * i, x + 3 * j), best = of[j];
+    return best;
+}
+
+// Where each of the nodes x (count, 3) goes; returns how many of them know.
+static size_t ways_of(const Frame *next, const TrackOptions *o, size_t count, const real *x, const real *colour,
+                      long *of) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        long point = nearest_point(next, o, x + 3 * i, colour + 3 * i);
+        of[i] = point < 0 ? LOST : (long)next->field->body[point];
+        if (of[i] >= 0 && !next->moves[of[i]]) of[i] = LOST;
+        known += of[i] != LOST;
     }
-    return true;
+    return known;
+}
+
+// Moves the nodes x (count, 3) to the next frame, in pieces if they may bend; returns the body of most, or LOST.
+static long follow(const Frame *next, const TrackOptions *o, bool bends, size_t count, real *x, const real *colour) {
+    long of[BODY_NODES];
+    size_t most, known = ways_of(next, o, count, x, colour, of);
+    long body = most_named(count, of, &most);
+    if (2 * (bends ? known : most) < count || !known) return LOST;
+    bool whole = !bends || WHOLE_PART * most >= WHOLE * count;
+    real from[3 * BODY_NODES];
+    memcpy(from, x, 3 * count * sizeof *x);
+    for (size_t i = 0; i < count; i++) {
+        long own = whole ? body : nearest_known(count, from, of, i);
+        if (own >= 0) rigid_motion_apply(&next->motion[own], from + 3 * i, x + 3 * i);
+    }
+    return body;
 }
 
 // ---- a window
 
-// Fills steps and motions of body b of the set, number `number` of its frame, from the true poses of the object that it
-// is; none if it is none of them.
+// How far places x (count, 3) are from the best rigid motion of the nodes: root mean square, metres.
+static double bent(size_t count, const real *node, const real *x) {
+    RigidMotion best = rigid_motion_fit(count, node, x);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        real y[3];
+        rigid_motion_apply(&best, node + 3 * i, y);
+        sum += distance2(x + 3 * i, y);
+    }
+    return sqrt(sum / (double)count);
+}
+
+// Fills the track of body b of the set from the true poses of the object that it is; none if it is none of them.
 static void pose_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *frame, int number, int frames) {
     size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
     const real *now = t->set.now + 3 * first;
-    int here = frame->number, object = poses_find(o->poses, here, number, count, now, t->set.before + 3 * first);
-    real x[3 * BODY_NODES];
+    int object = poses_find(o->poses, frame->number, number, count, now, t->set.before + 3 * first);
+    int here = frame->number;
     t->steps[b] = 0;
     for (int k = 0; object >= 0 && k < t->longest && k < frames; k++) {
-        for (size_t i = 0; i < count; i++) poses_move(o->poses, object, here, here + 1 + k, now + 3 * i, x + 3 * i);
-        t->motion[b * (size_t)t->longest + (size_t)k] = rigid_motion_fit(count, now, x);
+        for (size_t i = 0; i < count; i++)
+            poses_move(o->poses, object, here, here + 1 + k, now + 3 * i, tracks_places(t, b, (size_t)k) + 3 * i);
         t->steps[b] = k + 1;
     }
 }
 
-// Fills steps and motions of body b of the set, whose nodes have these colours, from the frames after its own.
-static void track_body(Tracks *t, const TrackOptions *o, size_t b, const Frame *after, int frames, const real *colour) {
-    size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
+// A body of a frame as it was seen there.
+typedef struct Sighting {
+    size_t body;                 // of the set
+    int frame;                   // of the video
+    long next;                   // body of the next frame that most nodes belong to; LOST: none
+    bool bends;                  // its nodes leave every rigid motion
+    size_t thing;                // an earlier sighting of the same thing, or this one
+    real colour[3 * BODY_NODES]; // of its nodes
+} Sighting;
+
+// A video on its way to tracks.
+typedef struct Video {
+    const TrackOptions *options;
+    int frames;
+    Frame *frame; // (frames)
+    Sighting *sighting;
+    size_t sightings;
+} Video;
+
+// Fills the track of a body of the set from the frames after its own.
+static void track_body(Tracks *t, const Video *v, Sighting *seen, bool bends) {
+    size_t b = seen->body, first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
+    const real *now = t->set.now + 3 * first;
     real x[3 * BODY_NODES];
-    memcpy(x, t->set.now + 3 * first, 3 * count * sizeof *x);
+    double most = 0;
+    memcpy(x, now, 3 * count * sizeof *x);
     t->steps[b] = 0;
-    for (int k = 0; k < t->longest && k < frames; k++) {
-        if (!follow(&after[k], o, count, x, colour)) return;
-        t->motion[b * (size_t)t->longest + (size_t)k] = rigid_motion_fit(count, t->set.now + 3 * first, x);
+    for (int k = 0; k < t->longest && seen->frame + 1 + k < v->frames; k++) {
+        long body = follow(&v->frame[seen->frame + 1 + k], v->options, bends, count, x, seen->colour);
+        if (k == 0) seen->next = body;
+        if (body == LOST) break;
+        memcpy(tracks_places(t, b, (size_t)k), x, 3 * count * sizeof *x);
+        if (bends) most = fmax(most, bent(count, now, x));
         t->steps[b] = k + 1;
     }
+    seen->bends = most > v->options->stiff;
 }
 
 // Adds body b of a frame; `x` has room for 9 numbers of each point.
-static Status add_body(Tracks *t, const TrackOptions *o, const Frame *frame, size_t b, int after, real *x, Error *err) {
-    size_t points = frame->field->count, chosen[BODY_NODES], body = t->set.bodies;
-    real *before = x + 3 * points, *colours = before + 3 * points, colour[3 * BODY_NODES];
+static Status add_body(Tracks *t, Video *v, const Frame *frame, size_t b, real *x, Error *err) {
+    size_t points = frame->field->count, chosen[BODY_NODES];
+    real *before = x + 3 * points, *colours = before + 3 * points;
     size_t count = points_of(frame, b, x, before, colours);
+    Sighting *seen = &v->sighting[v->sightings];
+    frame->sighting[b] = v->sightings;
+    *seen = (Sighting){.body = t->set.bodies, .frame = frame->number, .next = LOST, .thing = v->sightings};
     if (!count) return STATUS_OK;
     Status status = body_set_add_points(&t->set, count, x, before, chosen, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
-    for (size_t n = 0; n < t->set.nodes - t->set.first_node[body]; n++)
-        memcpy(colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colour);
-    if (o->poses) pose_body(t, o, body, frame, (int)b, after);
-    else track_body(t, o, body, frame + 1, after, colour);
+    v->sightings++;
+    for (size_t n = 0; n < t->set.nodes - t->set.first_node[seen->body]; n++)
+        memcpy(seen->colour + 3 * n, colours + 3 * chosen[n], 3 * sizeof *colours);
+    if (v->options->poses) pose_body(t, v->options, seen->body, frame, (int)b, v->frames - 1 - frame->number);
+    else track_body(t, v, seen, true);
     return STATUS_OK;
 }
 
-static Status add_bodies(Tracks *t, const TrackOptions *o, const Frame *frame, int after, Error *err) {
+static Status add_bodies(Tracks *t, Video *v, const Frame *frame, Error *err) {
     real *x = malloc(9 * frame->field->count * sizeof *x);
     Status status = x ? STATUS_OK : out_of_memory(err);
-    for (size_t b = 0; b < frame->bodies && status == STATUS_OK; b++) status = add_body(t, o, frame, b, after, x, err);
+    for (size_t b = 0; b < frame->bodies && status == STATUS_OK; b++) status = add_body(t, v, frame, b, x, err);
     free(x);
     return status;
 }
@@ -201,11 +280,7 @@ static int by_distance(const void *a, const void *b) {
 static double distance2_of_path(const Tracks *t, size_t b, const real *x) {
     const real *node = t->set.now + 3 * t->set.first_node[b];
     double least = distance2(node, x);
-    for (int k = 0; k < t->steps[b]; k++) {
-        real y[3];
-        rigid_motion_apply(&t->motion[b * (size_t)t->longest + (size_t)k], node, y);
-        least = fmin(least, distance2(y, x));
-    }
+    for (int k = 0; k < t->steps[b]; k++) least = fmin(least, distance2(tracks_places(t, b, (size_t)k), x));
     return least;
 }
 
@@ -239,35 +314,17 @@ static Status add_patches(Tracks *t, const MotionField *field, Error *err) {
     return status == STATUS_OK ? keep_near_patches(t, err) : status;
 }
 
-// ---- videos
-
-Status tracks_add_video(Tracks *t, const TrackOptions *o, int frames, const MotionField *field, Error *err) {
-    Frame *all = calloc((size_t)frames + 1, sizeof *all);
-    Status status = all ? STATUS_OK : out_of_memory(err);
-    t->longest = o->longest;
-    for (int f = 0; f < frames && status == STATUS_OK; f++) status = frame_make(&field[f], &all[f], err);
-    for (int f = 0; f < frames && status == STATUS_OK; f++) {
-        all[f].number = f;
-        if (!all[f].bodies) continue;
-        status = body_set_add_window(&t->set, err);
-        if (status == STATUS_OK) status = add_bodies(t, o, &all[f], frames - 1 - f, err);
-        if (status == STATUS_OK) status = add_patches(t, &field[f], err);
-    }
-    for (int f = 0; all && f < frames; f++) frame_free(&all[f]);
-    free(all);
-    return status;
-}
+// ---- windows of other tracks
 
 static Status append_body(Tracks *t, const Tracks *from, size_t b, Error *err) {
-    size_t first = from->set.first_node[b], count = from->set.first_node[b + 1] - first, row, body = t->set.bodies,
-           steps = (size_t)t->longest;
+    size_t first = from->set.first_node[b], count = from->set.first_node[b + 1] - first, row, body = t->set.bodies;
     Status status = body_set_add_body(&t->set, count, &row, err);
     if (status == STATUS_OK) status = reserve(t, err);
     if (status != STATUS_OK) return status;
     memcpy(t->set.now + 3 * row, from->set.now + 3 * first, 3 * count * sizeof *t->set.now);
     memcpy(t->set.before + 3 * row, from->set.before + 3 * first, 3 * count * sizeof *t->set.before);
     memcpy(t->set.normal + 3 * row, from->set.normal + 3 * first, 3 * count * sizeof *t->set.normal);
-    memcpy(t->motion + steps * body, from->motion + steps * b, (size_t)from->steps[b] * sizeof *t->motion);
+    memcpy(tracks_places(t, body, 0), tracks_places(from, b, 0), 3 * count * (size_t)from->steps[b] * sizeof *t->place);
     t->steps[body] = from->steps[b];
     return STATUS_OK;
 }
@@ -284,6 +341,121 @@ Status tracks_append(Tracks *t, const Tracks *from, Error *err) {
         for (size_t p = set->first_patch[w]; p < set->first_patch[w + 1] && status == STATUS_OK; p++)
             status = body_set_add_patch(&t->set, set->patch[p], err);
     }
+    return status;
+}
+
+// ---- bodies at rest
+
+// Whether the body moves no farther than `still` for as long as it is followed.
+static bool rests(const Tracks *t, const TrackOptions *o, size_t b) {
+    size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
+    if (t->steps[b] < REST_FRAMES) return false;
+    for (int k = 0; k < t->steps[b]; k++)
+        for (size_t i = 0; i < count; i++)
+            if (distance2(tracks_places(t, b, (size_t)k) + 3 * i, t->set.now + 3 * (first + i)) > o->still * o->still)
+                return false;
+    return true;
+}
+
+// Body b did not move before, and never will.
+static void stop_body(Tracks *t, size_t b) {
+    size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
+    const real *now = t->set.now + 3 * first;
+    memcpy(t->set.before + 3 * first, now, 3 * count * sizeof *now);
+    for (int k = 0; k < t->longest; k++) memcpy(tracks_places(t, b, (size_t)k), now, 3 * count * sizeof *now);
+    t->steps[b] = t->longest;
+}
+
+// The bodies of the last window that come to rest are added as a window in which they rest.
+static Status add_rest(Tracks *t, const TrackOptions *o, Error *err) {
+    const BodySet *set = &t->set;
+    size_t w = set->windows - 1, first = set->first_body[w], end = set->bodies, stopped = 0;
+    Status status = STATUS_OK;
+    for (size_t b = first; b < end && status == STATUS_OK; b++) {
+        if (!rests(t, o, b)) continue;
+        if (!stopped++) status = body_set_add_window(&t->set, err);
+        if (status == STATUS_OK) status = append_body(t, t, b, err);
+        if (status == STATUS_OK) stop_body(t, set->bodies - 1);
+    }
+    for (size_t p = set->first_patch[w]; stopped && p < set->first_patch[w + 1] && status == STATUS_OK; p++)
+        status = body_set_add_patch(&t->set, set->patch[p], err);
+    return status;
+}
+
+// ---- things that do not bend
+
+static size_t first_sighting(const Video *v, size_t i) {
+    while (v->sighting[i].thing != i) i = v->sighting[i].thing;
+    return i;
+}
+
+// Sightings of a body and of what most of its nodes belong to a frame later are of one thing.
+static void join_sightings(Video *v) {
+    for (size_t i = 0; i < v->sightings; i++) {
+        const Sighting *seen = &v->sighting[i];
+        if (seen->next < 0) continue;
+        size_t a = first_sighting(v, i), b = first_sighting(v, v->frame[seen->frame + 1].sighting[seen->next]);
+        v->sighting[a > b ? a : b].thing = a > b ? b : a;
+    }
+}
+
+// Noise divides a rigid body now and then. A thing that bends in fewer than half of its sightings is followed again, as
+// a rigid body.
+static Status follow_rigid(Tracks *t, Video *v, Error *err) {
+    size_t(*bends)[2] = calloc(v->sightings + 1, sizeof *bends); // in these sightings, of these
+    if (!bends) return out_of_memory(err);
+    join_sightings(v);
+    for (size_t i = 0; i < v->sightings; i++) {
+        size_t *of = bends[first_sighting(v, i)];
+        of[0] += v->sighting[i].bends;
+        of[1]++;
+    }
+    for (size_t i = 0; i < v->sightings; i++) {
+        const size_t *of = bends[first_sighting(v, i)];
+        if (2 * of[0] < of[1]) track_body(t, v, &v->sighting[i], false);
+    }
+    free(bends);
+    return STATUS_OK;
+}
+
+// ---- videos
+
+static Status add_window(Tracks *t, Video *v, int f, Error *err) {
+    Status status = body_set_add_window(&t->set, err);
+    if (status == STATUS_OK) status = add_bodies(t, v, &v->frame[f], err);
+    if (status == STATUS_OK) status = add_patches(t, v->frame[f].field, err);
+    if (status == STATUS_OK) status = add_rest(t, v->options, err);
+    return status;
+}
+
+static Status open_video(Video *v, const MotionField *field, Error *err) {
+    Status status = STATUS_OK;
+    size_t bodies = 0;
+    v->frame = calloc((size_t)v->frames + 1, sizeof *v->frame);
+    if (!v->frame) return out_of_memory(err);
+    for (int f = 0; f < v->frames && status == STATUS_OK; f++) {
+        status = frame_make(&field[f], &v->frame[f], err);
+        v->frame[f].number = f;
+        bodies += v->frame[f].bodies;
+    }
+    v->sighting = malloc((bodies + 1) * sizeof *v->sighting);
+    return v->sighting || status != STATUS_OK ? status : out_of_memory(err);
+}
+
+static void close_video(Video *v) {
+    for (int f = 0; v->frame && f < v->frames; f++) frame_free(&v->frame[f]);
+    free(v->frame);
+    free(v->sighting);
+}
+
+Status tracks_add_video(Tracks *t, const TrackOptions *o, int frames, const MotionField *field, Error *err) {
+    Video video = {.options = o, .frames = frames};
+    t->longest = o->longest;
+    Status status = open_video(&video, field, err);
+    for (int f = 0; f < frames && status == STATUS_OK; f++)
+        if (video.frame[f].bodies) status = add_window(t, &video, f, err);
+    if (status == STATUS_OK && !o->poses) status = follow_rigid(t, &video, err);
+    close_video(&video);
     return status;
 }
 

@@ -136,11 +136,10 @@ static void set_targets(const Windows *w, const BodyScales *scales, size_t of, s
     size_t from = w->source[b], first = set->first_node[b], count = set->first_node[b + 1] - first,
            bodies = set->first_body[of + 1] - set->first_body[of];
     bool known = (size_t)t->steps[from] >= step;
-    const RigidMotion *motion = &t->motion[from * (size_t)t->longest + step - 1];
+    const real *place = tracks_places(t, from, step - 1);
     for (size_t i = first; i < first + count; i++) {
-        real there[3] = {0}, y[3];
-        if (known) rigid_motion_apply(motion, t->set.now + 3 * (t->set.first_node[from] + i - first), there);
-        turn_point(w->drawn[of].turn, there, y);
+        real y[3] = {0};
+        if (known) turn_point(w->drawn[of].turn, place + 3 * (i - first), y);
         for (size_t c = 0; c < 3; c++)
             target[3 * i + c] = known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / scales->step : 0;
         weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;

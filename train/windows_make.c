@@ -9,9 +9,12 @@
 #include <string.h>
 
 // Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a point may be from
-// a node whose motion it gives, and the motion of an object from that of a body seen.
+// a node whose motion it gives, nodes are from a rigid motion in a body that bends, a body goes that rests, and the
+// motion of an object may be from that of a body seen.
 enum { CHUNK = 16, TOGETHER = 64 };
 #define REACH 0.04
+#define STIFF 0.005
+#define STILL 0.0005
 #define ALIKE 0.01
 
 // ---- the motion fields of an episode
@@ -306,7 +309,9 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     const Config *c = &source->model->config;
     TrackOptions options = {.longest = (int)schedule_longest_rollout(&c->train),
                             .colour_length = c->gnn.colour_length,
-                            .reach = REACH * c->data.extent};
+                            .reach = REACH * c->data.extent,
+                            .stiff = STIFF * c->data.extent,
+                            .still = STILL * c->data.extent};
     int episodes = source->data->episode_count;
     StatesSeen states = {0};
     Progress progress;
