@@ -229,6 +229,13 @@ static void divide_threads(CommandLine *line) {
     line->threads = threads_use(line->threads > here ? line->threads / here : 1);
 }
 
+// Each process on a machine takes a GPU of its own.
+static void divide_gpus(CommandLine *line) {
+    const char *device = command_text(line, "device", "auto");
+    bool any = !strcmp(device, "auto") || !strcmp(device, "cuda");
+    if (any) snprintf(line->device, sizeof line->device, "%s:%d", device, ranks_rank_here(line->ranks));
+}
+
 Status command_join(CommandLine *line, Error *err) {
     if (!line->command->spreads) return STATUS_OK;
     Status status = ranks_open(&line->ranks, err);
@@ -236,6 +243,7 @@ Status command_join(CommandLine *line, Error *err) {
     if (ranks_rank(line->ranks) > 0) line->log = (Log){.quiet = true};
     ranks_set_log(line->ranks, &line->log);
     divide_threads(line);
+    divide_gpus(line);
     return STATUS_OK;
 }
 

@@ -55,10 +55,11 @@ struct CommandLine {
     int argument_count;
     FlagValue *given;
     int given_count;
-    double started; // clock_now()
-    int threads;    // threads in use: --threads N, else all that the machine offers
-    Log log;        // messages and progress, on stderr; of rank 0 alone
-    Ranks *ranks;   // the processes that divide the work; NULL: this one alone
+    double started;  // clock_now()
+    int threads;     // threads in use: --threads N, else all that the machine offers
+    Log log;         // messages and progress, on stderr; of rank 0 alone
+    Ranks *ranks;    // the processes that divide the work; NULL: this one alone
+    char device[32]; // for several processes on a machine: "cuda:1", a GPU of its own; "": as --device says
 };
 
 // ---- what a command asks for

@@ -87,16 +87,19 @@ static void note_why(const CommandLine *line, const char *why) {
     if (*why) log_note(&line->log, "on the CPU: %s", why);
 }
 
+static const char *device_of(const CommandLine *line) {
+    return line->device[0] ? line->device : command_text(line, "device", "auto");
+}
+
 Status command_open_device(const CommandLine *line, Device **out, Error *err) {
     char why[DEVICE_WHY_SIZE];
-    Status status = device_choose(command_text(line, "device", "auto"), line->threads, out, why, err);
+    Status status = device_choose(device_of(line), line->threads, out, why, err);
     if (status == STATUS_OK) note_why(line, why);
     return status;
 }
 
 SessionOptions session_options(const CommandLine *line, const char *checkpoint, bool raw) {
-    return (SessionOptions){
-        .checkpoint = checkpoint, .device = command_text(line, "device", "auto"), .threads = line->threads, .raw = raw};
+    return (SessionOptions){.checkpoint = checkpoint, .device = device_of(line), .threads = line->threads, .raw = raw};
 }
 
 Status command_open_session(const CommandLine *line, const char *checkpoint, Session *session, Error *err) {

@@ -127,11 +127,11 @@ Status device_prove(Device *device, Device *reference, Error *err) {
     return status;
 }
 
-// Replaces *cpu by the GPU if its check succeeds.
-static void prefer_gpu(Device **cpu, char *why) {
+// Replaces *cpu by a GPU if its check succeeds.
+static void prefer_gpu(Device **cpu, int index, char *why) {
     Device *gpu = NULL;
     Error against = {0};
-    Status status = device_open_cuda(0, &gpu, &against);
+    Status status = device_open_cuda(index, &gpu, &against);
     if (status != STATUS_OK) {
         snprintf(why, DEVICE_WHY_SIZE, "%.1000s", against.text);
         return;
@@ -144,9 +144,10 @@ static void prefer_gpu(Device **cpu, char *why) {
 }
 
 Status device_choose(const char *spec, int threads, Device **out, char *why, Error *err) {
-    bool is_auto = !spec || !strcmp(spec, "auto");
+    bool is_auto = !spec || !strcmp(spec, "auto") || !strncmp(spec, "auto:", 5);
+    int index = is_auto && spec && spec[4] ? atoi(spec + 5) : 0;
     why[0] = 0;
     Status status = device_open(is_auto ? "cpu" : spec, threads, out, err);
-    if (status == STATUS_OK && is_auto && !getenv("VPD_ISA") && device_has_cuda()) prefer_gpu(out, why);
+    if (status == STATUS_OK && is_auto && !getenv("VPD_ISA") && device_has_cuda()) prefer_gpu(out, index, why);
     return status;
 }

@@ -8,8 +8,9 @@
 
 enum { DEVICE_WHY_SIZE = 1024 };
 
-// Like device_open, and "auto" or NULL. If "auto" chose the CPU, `why` (DEVICE_WHY_SIZE bytes) says what is wrong with
-// the GPU. It is empty otherwise, and if VPD_ISA asks for a CPU or this build has no CUDA back end.
+// Like device_open, and "auto", "auto:NUMBER" (which GPU to try) or NULL. If "auto" chose the CPU, `why`
+// (DEVICE_WHY_SIZE bytes) says what is wrong with the GPU. It is empty otherwise, and if VPD_ISA asks for a CPU or this
+// build has no CUDA back end.
 Status device_choose(const char *spec, int threads, Device **out, char *why, Error *err);
 
 // Runs one step of a small model, forward and backward, on synthetic video. If pictures or gradients differ from those

@@ -36,8 +36,7 @@ typedef struct TapeSection {
     struct TapeSection *previous;
 } TapeSection;
 
-// Somebody who wants parameters' gradients as soon as they are complete, while the backward pass goes on
-// (ranks/gradients.h).
+// Somebody who wants parameters' gradients as soon as they are complete, while the backward pass goes on.
 typedef struct TapeWatch {
     void *owner;
     const real *grads; // (size) the gradients that are watched
