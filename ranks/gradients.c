@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_SECONDS 5e-4
 enum { BUCKET = 1 << 18, ALIGN = 16 }; // elements of a bucket, at least; a piece is a multiple of ALIGN
 
 typedef enum BucketState {
@@ -39,6 +40,7 @@ struct Gradients {
     TapeWatch watch;
     GradientsTime time;
     double begun;  // when the first bucket went out; 0: none has
+    double looked; // when messages were last looked at
     Status status; // of messages during the backward pass
     Error error;
 };
@@ -107,9 +109,10 @@ static int tag_of(const Gradients *g, const Bucket *b, bool sum) {
     return RANKS_FIRST_TAG + 2 * (int)(b - g->buckets) + sum;
 }
 
+// Stops at the first that is not done, since looking at one moves all along.
 static bool all_done(Gradients *g, RankRequest *requests) {
     bool done = true;
-    for (int r = 0; r < ranks_count(g->ranks); r++) done = ranks_done(g->ranks, &requests[r]) && done;
+    for (int r = 0; r < ranks_count(g->ranks) && done; r++) done = ranks_done(g->ranks, &requests[r]);
     return done;
 }
 
@@ -186,8 +189,7 @@ static void exchange_sums(Gradients *g, Bucket *b) {
 
 static void move_along(Gradients *g, Bucket *b) {
     if (b->state != BUCKET_PIECES && b->state != BUCKET_SUMS) return;
-    bool gone = all_done(g, b->going), come = all_done(g, b->coming);
-    if (!gone || !come || g->status != STATUS_OK) return;
+    if (!all_done(g, b->coming) || !all_done(g, b->going) || g->status != STATUS_OK) return;
     if (b->state == BUCKET_PIECES) exchange_sums(g, b);
     else b->state = BUCKET_FINISHED, g->time.received = clock_now() - g->begun;
 }
@@ -216,9 +218,17 @@ static bool is_complete(void *owner, size_t offset) {
     return b->state != BUCKET_OPEN && b->state != BUCKET_OFF;
 }
 
+static void move_all(Gradients *g) {
+    for (size_t i = 0; i < g->bucket_count; i++) move_along(g, &g->buckets[i]);
+}
+
+// A look costs some microseconds, and there are many ops.
 static void between(void *owner) {
     Gradients *g = owner;
-    for (size_t i = 0; i < g->bucket_count; i++) move_along(g, &g->buckets[i]);
+    double now = clock_now();
+    if (g->begun == 0 || now < g->looked + LOOK_SECONDS) return;
+    g->looked = now;
+    move_all(g);
 }
 
 TapeWatch *gradients_watch(Gradients *g) { return g && !g->copied ? &g->watch : NULL; }
@@ -264,7 +274,7 @@ static int slowest(const Gradients *g) {
 static Status wait_for_sums(Gradients *g, Error *err) {
     RanksWait wait = {0};
     Status status = STATUS_OK;
-    for (between(g); status == STATUS_OK && !is_finished(g); between(g)) {
+    for (move_all(g); status == STATUS_OK && !is_finished(g); move_all(g)) {
         if (g->status != STATUS_OK) return error_set(err, g->status, "%s", g->error.text);
         status = ranks_pause(g->ranks, &wait, slowest(g), err);
     }

@@ -21,6 +21,7 @@ typedef struct BatchItem {
 typedef struct RankWork {
     double *worked; // (ranks) in which each computed
     double waited;  // in which this one waited for sums of gradients
+    double sums;    // from the first message with gradients to the last
     double sent;    // bytes
     long steps;
     bool warned;  // of a slow rank

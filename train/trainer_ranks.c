@@ -83,6 +83,7 @@ Status trainer_sum_gradients(Trainer *t, Error *err) {
     Status status = gradients_finish(t->gradients, err);
     GradientsTime time = gradients_time(t->gradients);
     t->work.waited += time.waited;
+    t->work.sums += time.received;
     t->work.sent += time.bytes;
     return status;
 }
@@ -152,10 +153,11 @@ void trainer_log_ranks(Trainer *t) {
     double steps = (double)t->work.steps;
     run_log_integer(&t->run_log, "ranks", ranks);
     run_log_number(&t->run_log, "rank_seconds", t->work.worked[ranks_rank(t->ranks)] / steps);
-    run_log_number(&t->run_log, "sum_seconds", t->work.waited / steps);
+    run_log_number(&t->run_log, "sum_seconds", t->work.sums / steps);
+    run_log_number(&t->run_log, "sum_waited", t->work.waited / steps);
     run_log_number(&t->run_log, "sent_mib", t->work.sent / steps / (1 << 20));
     warn_of_slow(t);
     memset(t->work.worked, 0, (size_t)ranks * sizeof *t->work.worked);
-    t->work.waited = t->work.sent = 0;
+    t->work.waited = t->work.sums = t->work.sent = 0;
     t->work.steps = 0;
 }
