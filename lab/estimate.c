@@ -292,7 +292,7 @@ Status estimate_solve(Estimate *e, size_t horizon, double *x, EstimateResult *ou
         const bool hopeless = e->problem.hopeless > 0 && residual_of(e, &result) > e->problem.hopeless;
         if (status != STATUS_OK || (hopeless && horizon)) break;
         if (!last) continue;
-        options.iterations = LAST_ITERATIONS, options.tolerance = 1e-12;
+        options.iterations = LAST_ITERATIONS, options.tolerance = 1e-9;
         status = minimise(&problem, &options, x, &result, err);
         out->rollouts = e->rollouts;
         out->rms = residual_of(e, &result);

@@ -63,8 +63,6 @@ Status render_open(const SimScene *scene, RasterPrecision precision, int threads
     r->colour_loss = good ? r->own_alpha + pixels : NULL;
     r->alpha_loss = good ? r->colour_loss + 3 * pixels : NULL;
     Status status = good && r->mesh_gradient ? open_rasters(r, precision, threads, err) : no_memory(scene, err);
-    for (size_t i = 0; i < 3 * scene->object_count && status == STATUS_OK; i++)
-        r->colour[i] = scene->objects[i / 3].colour[i % 3] / 255.0;
     for (size_t i = 0; i < scene->object_count && status == STATUS_OK; i++) {
         r->mesh_gradient[i].position = r->meshes.position_gradient + 3 * r->meshes.first[i];
         r->mesh_gradient[i].colour = r->meshes.colour_gradient + 3 * r->meshes.first[i];
@@ -87,8 +85,6 @@ void render_close(Render *r) {
     free(r->own_colour);
     free(r);
 }
-
-double *render_colours(Render *r) { return r->colour; }
 
 // ---- what the rasteriser is given
 
@@ -158,6 +154,8 @@ Status render_draw(Render *r, const SceneCamera *camera, const double *position,
                                        : out->alpha,
                                out->depth, out->mask ? r->face : NULL},
                         objects = {.alpha = out->alpha};
+    for (size_t i = 0; i < 3 * r->scene->object_count; i++)
+        r->colour[i] = r->scene->objects[i / 3].colour[i % 3] / 255.0;
     render_meshes_move(r->scene, position, r->colour, &r->meshes);
     for (int k = 0; k < 2; k++) make_view(r, camera, k == 0, r->view + k);
     if (all.colour || all.alpha || all.depth || all.face)

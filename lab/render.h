@@ -15,12 +15,9 @@
 
 typedef struct Render Render;
 
-// Of scene->picture, lights, background and ambient may change between pictures; the rest is read once.
+// Lights, background, ambient and the colours of objects may change between pictures; the rest is read once.
 Status render_open(const SimScene *scene, RasterPrecision precision, int threads, Render **out, Error *err);
 void render_close(Render *render); // NULL is fine
-
-// (objects,3) of 0 to 1, the scene's at first; the caller may change them between pictures.
-double *render_colours(Render *render);
 
 // Arrays that are NULL are not drawn.
 typedef struct RenderPicture {
@@ -36,7 +33,7 @@ Status render_draw(Render *render, const SceneCamera *camera, const double *posi
 // What a gradient is added to; arrays that are NULL are not wanted.
 typedef struct RenderGradient {
     double *position;           // (N,3)
-    double *colour;             // (objects,3)
+    double *colour;             // (objects,3) of colours from 0 to 1
     RasterLightGradient *light; // (lights)
     double *pose;               // (6) as in RasterGradient
 } RenderGradient;
