@@ -205,7 +205,7 @@ static Status make_mass(Dice *d, size_t number, Instance *out, Error *err) {
     out->start[0] = dice(d, 2, 12) / MEASURED;
     out->unknowns = 1;
     return finish_text("frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -14, 3.5], look_at: [0, 0, 3.2]}}\n"
-                       "picture: {size: [128, 128], rasteriser: soft, sigma: 2e-4, near: 5, far: 40}\n",
+                       "picture: {size: [128, 128], rasteriser: soft, sigma: 2e-4, gamma: 1e-2, near: 5, far: 40}\n",
                        body, density, v, out, err);
 }
 
@@ -254,7 +254,7 @@ static Status make_contact(Dice *d, size_t number, Instance *out, Error *err) {
              "%.9g], rotation: {axis: [%.9g, %.9g, 1], angle: %.9g}}\n",
              coarse[number % 4], MEASURED, r[0], height, r[1], r[2], 180 * r[3]);
     return finish_text("frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -9, 3], look_at: [0, 0, 0.7]}}\n"
-                       "picture: {size: [128, 128], rasteriser: soft, sigma: 2e-4, near: 3, far: 30, planes: no}\n",
+                       "picture: {size: [128, 128], rasteriser: soft, sigma: 4e-4, gamma: 1e-2, near: 3, far: 30, planes: no}\n",
                        body, out->unknown[0].truth * MEASURED, v, out, err);
 }
 
