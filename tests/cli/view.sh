@@ -160,6 +160,27 @@ wait "$viewer" 2>/dev/null
 port=$first_port here="Host: 127.0.0.1:$port"
 gets 200 "the scene without its file" "GET /api/scene?id=0" "$here" "$cookie"
 
+# Hours of looking: many requests one behind the other leave memory as it is.
+memory() { awk '/VmRSS/ {print $2}' "/proc/$first/status"; }
+ask_often() { # 100 requests over one connection
+  for ((k = 0; k < 100; k++)); do
+    printf 'GET %s HTTP/1.1\r\n%s\r\n%s\r\n%s\r\n\r\n' "$([ $((k % 10)) = 0 ] && echo "/api/scene?id=0" || echo /api/facts)" "$here" "$cookie" \
+      "Connection: $([ "$k" = 99 ] && echo close || echo keep-alive)"
+  done
+}
+ask_often >"$folder/often"
+for ((i = 0; i < 30; i++)); do
+  [ "$i" = 10 ] && before=$(memory)
+  (
+    exec 5<>"/dev/tcp/127.0.0.1/$port" || exit
+    cat "$folder/often" >&5 &
+    timeout 20 cat <&5 | grep -ao 'HTTP/1.1 200 OK' | wc -l
+  ) >"$folder/count" 2>/dev/null
+  [ "$(cat "$folder/count")" = 100 ] || { fail "$(cat "$folder/count") answers to 100 requests"; break; }
+done
+after=$(memory)
+[ "$after" -lt $((before + 3000)) ] || fail "2,000 requests: $before kB became $after kB"
+
 # Connections that say nothing are ended, and others are answered again. Memory stays bounded.
 before=$(awk '/VmRSS/ {print $2}' "/proc/$first/status")
 for ((i = 0; i < 20; i++)); do

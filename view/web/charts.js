@@ -97,7 +97,7 @@ export class Chart {
     this.words.replaceChildren(Object.assign(document.createElement('b'), { textContent: this.title }));
     for (const { colour, at, name } of values.slice(0, 8)) {
       const value = Object.assign(document.createElement('span'), { textContent: short(at[1]), title: name });
-      value.style.color = colour;
+      value.style.setProperty('--swatch', colour);
       this.words.append(' ', value);
     }
     if (step !== null) this.words.append(` at step ${Math.round(values[0].at[0]).toLocaleString('en')}`);

@@ -225,6 +225,20 @@ export class Painter {
   }
 }
 
+// In place of a painter without WebGL: everything but pictures goes on.
+export class NoPainter {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.still = true;
+  }
+
+  resize() {}
+  forget() {}
+  draw_particles() {}
+  draw_lines() {}
+  begin_pane([, , w, h]) { return [0, 0, w * this.canvas.clientWidth, h * this.canvas.clientHeight]; }
+}
+
 // ---- lines of the surroundings
 
 const segment = (out, a, b, colour) => out.push(...a, ...colour, ...b, ...colour);

@@ -24,7 +24,7 @@ async function open_live(root, facts) {
     await viewer.open(facts);
     document.title = `${facts.title.split('/').at(-1)} - vpd view`;
     if (!facts.simulates) viewer.only_look(`This can be looked at, but not simulated: ${facts.why}.`);
-    if (!still) viewer.play(true);
+    if (!still && !viewer.painter.still) viewer.play(true);
     viewer.watch();
   } catch (error) {
     viewer.fail(error.message);

@@ -23,7 +23,9 @@ export const MARKUP = `
   <div class="scalebar" aria-hidden="true"><i></i><span></span></div>
   <figure class="recorded" hidden><img alt=""><figcaption></figcaption></figure>
   <div class="legend" hidden><i></i><span></span></div>
-  <p class="hint">Drag to turn, right-drag to move, scroll to zoom, click to select. <button type="button" data-do="hint">Got it</button></p>
+  <p class="hint">Drag to turn, right-drag to move, scroll to zoom, click to select. <button type="button" data-do="tour" class="edits">Tour</button><button type="button" data-do="hint">Got it</button></p>
+  <div class="tour" role="dialog" aria-label="Tour" hidden><p></p><div class="buttons"><small></small>
+    <button type="button" data-tour="-1">Back</button><button type="button" class="main" data-tour="1">Next</button><button type="button" data-tour="end">End</button></div></div>
   <div class="message" role="alert" hidden></div>
 </div>
 <div class="timeline" role="group" aria-label="Time">
@@ -119,4 +121,4 @@ export const MARKUP = `
 <dt class="edits">Control Z, Control Y</dt><dd class="edits">undo, redo</dd>
 <dt class="edits">S</dt><dd class="edits">simulate</dd>
 <dt>P, ?</dt><dd>panel, this list</dd></dl>
-<form method="dialog"><button>Close</button></form></dialog>`;
+<form method="dialog"><button data-do="tour" class="edits">Tour</button> <button>Close</button></form></dialog>`;

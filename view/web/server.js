@@ -18,7 +18,7 @@ async function ask(path, options) {
   throw new Error(text);
 }
 
-export const fetch_facts = async () => (await ask('/api/facts')).json();
+export const fetch_facts = async signal => (await ask('/api/facts', { signal })).json();
 export const fetch_scene = async id => read_scene(await (await ask(`/api/scene?id=${id}`)).arrayBuffer());
 export const fetch_truth = async id => read_scene(await (await ask(`/api/truth?id=${id}`)).arrayBuffer());
 export const fetch_psnr = async (scene, step, camera) => (await (await ask(`/api/psnr?scene=${scene}&step=${step}&camera=${camera}`)).json()).psnr;

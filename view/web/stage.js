@@ -2,7 +2,7 @@
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
 import { subtract, transform } from './math.js';
 import { Camera } from './camera.js';
-import { Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { NoPainter, Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { MARKUP } from './markup.js';
 import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
 
@@ -18,7 +18,8 @@ export class Stage {
     this.live = live; // whether there is a server
     root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
     root.classList.toggle('still', !live);
-    if (!live) this.find('.hint').remove();
+    if (!live || this.hint_read()) this.find('.hint').remove();
+    if (live) this.find('.title').setAttribute('aria-level', '1');
     this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, picture: false,
       beside: true, steps: 20, grow: 'body', view: '', ground: true };
     this.scenes = []; // {scene, shown, name, id}
@@ -27,6 +28,14 @@ export class Stage {
     this.coarse = 1; // resolution while something moves
     this.frame = 16;
     this.find('canvas').setAttribute('aria-busy', 'true');
+  }
+
+  hint_read() {
+    try {
+      return localStorage.getItem('vpd-hint') === 'read';
+    } catch {
+      return false;
+    }
   }
 
   find(selector) { return this.root.querySelector(selector); }
@@ -59,12 +68,25 @@ export class Stage {
 
   begin(scene) {
     const focus = this.focus(scene);
-    if (!this.painter) this.painter = new Painter(this.find('canvas'));
+    if (!this.painter) this.open_painter();
     this.camera.fit(focus.low, focus.high);
     this.frame_scene(scene);
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
     if (scene.note) this.say(scene.note);
+  }
+
+  // Without WebGL the model draws still pictures.
+  open_painter() {
+    const canvas = this.find('canvas'), box = this.find('[data-set="picture"]');
+    try {
+      this.painter = new Painter(canvas);
+    } catch (error) {
+      if (!this.live || !this.facts?.simulates) throw error;
+      this.painter = new NoPainter(canvas);
+      this.settings.picture = box.checked = box.disabled = true;
+      this.say(`${error.message} The model draws still pictures instead.`);
+    }
   }
 
   // What belongs to the first scene: floor, cameras, title.
@@ -198,18 +220,23 @@ export class Stage {
     clearTimeout(this.paint_timer);
     this.painting?.abort();
     this.painting = null;
-    for (const img of this.root.querySelectorAll('.pictures img')) {
+    if (!this.painter?.still) this.drop_pictures(() => true);
+    delete this.root.dataset.painted;
+    if (this.settings.picture && this.live) this.paint_timer = setTimeout(() => this.paint(), 2 * STILL);
+  }
+
+  drop_pictures(test) {
+    for (const img of [...this.root.querySelectorAll('.pictures img')].filter(test)) {
       URL.revokeObjectURL(img.src);
       img.remove();
     }
-    delete this.root.dataset.painted;
-    if (this.settings.picture && this.live) this.paint_timer = setTimeout(() => this.paint(), 2 * STILL);
   }
 
   // Coarse at first, then fine.
   async paint() {
     if (this.playing || this.streaming) return;
     const { signal } = this.painting = new AbortController(), { step } = this.settings;
+    const turn = String(this.turns = (this.turns || 0) + 1);
     try {
       for (const side of PICTURES)
         for (const { box, entries } of this.panes().filter(({ entries }) => entries.length && (entries.at(-1).result || entries.at(-1).id >= 0))) {
@@ -221,9 +248,11 @@ export class Stage {
           img.src = await fetch_picture(of, signal);
           await img.decode();
           img.alt = `What the model draws of ${entry.name}`;
+          img.dataset.turn = turn;
           ['left', 'top', 'width', 'height'].forEach((name, k) => { img.style[name] = `${100 * box[k]}%`; });
           if (signal.aborted) return URL.revokeObjectURL(img.src);
           this.find('.pictures').append(img);
+          if (this.painter.still) this.drop_pictures(other => other !== img && (side === PICTURES[0] ? other.dataset.turn !== turn : other.style.left === img.style.left));
         }
       this.root.dataset.painted = '';
     } catch (error) {

@@ -5,9 +5,11 @@ import { control } from './camera.js';
 import { Edits } from './edits.js';
 import { Editor } from './editor.js';
 import { camera_path, film_type, keep, record, still_picture } from './films.js';
+import { Tour } from './tour.js';
 import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address } from './server.js';
 
 const PING = 2000; // milliseconds between two looks at whether the server is there
+const PATIENCE = 10000; // milliseconds for its answer
 
 export class Viewer extends Editor {
   constructor(root, options) {
@@ -59,6 +61,7 @@ export class Viewer extends Editor {
   // Another episode in place of the first scene.
   async show_episode(name) {
     this.state(`Predicting episode ${name} ..`);
+    this.waiting = true; // for the server, which answers nobody meanwhile
     try {
       await ask_episode({ episode: name, steps: Math.max(1, Math.min(200, this.scenes[0].scene.last)) });
       await this.reopen();
@@ -67,6 +70,7 @@ export class Viewer extends Editor {
       if (error.lost) this.lost(error.message);
       else this.state(error.message, true);
     }
+    this.waiting = false;
   }
 
   async reopen() {
@@ -118,7 +122,7 @@ export class Viewer extends Editor {
 
   async watch() {
     try {
-      const { generation } = await fetch_facts();
+      const { generation } = this.waiting ? this.facts : await fetch_facts(AbortSignal.timeout(PATIENCE));
       if (generation !== this.facts.generation && !this.streaming) await this.reopen(); // another page chose an episode
       if ('lost' in this.root.dataset) {
         delete this.root.dataset.lost;
@@ -202,7 +206,8 @@ export class Viewer extends Editor {
       forward: () => this.step_by(1),
       panel: () => this.root.classList.toggle('closed') | this.changed(),
       help: () => this.find('.help').showModal(),
-      hint: () => this.find('.hint').remove(),
+      hint: () => this.end_hint(),
+      tour: () => this.begin_tour(),
       theme: () => this.theme(),
       ...Object.fromEntries(['throw', 'move', 'rotate', 'copy', 'remove', 'recolour', 'name'].map(what => [what, () => this.act(what)])),
       compose: () => this.compose(),
@@ -228,6 +233,22 @@ export class Viewer extends Editor {
   step_by(by) {
     this.play(false);
     this.set_step(this.settings.step + by);
+  }
+
+  // The hint is there until it was read once.
+  end_hint() {
+    this.find('.hint')?.remove();
+    try {
+      localStorage.setItem('vpd-hint', 'read');
+    } catch { /* a browser that keeps nothing */ }
+  }
+
+  begin_tour() {
+    this.end_hint();
+    this.find('.help').close();
+    this.root.classList.remove('closed');
+    this.tour ||= new Tour(this.root);
+    this.tour.start();
   }
 
   theme() {
