@@ -21,10 +21,10 @@ weights() {
   tail -c +$(($(od -An -tu8 -N8 "$folder/w.safetensors") + 9)) "$folder/w.safetensors" | cksum
 }
 
-train -o "$runs/seen" --view >"$folder/out" 2>"$folder/err" &
+train -o "$runs/seen" --view >"$folder/seen.out" 2>"$folder/seen.err" &
 run=$!
 trap 'kill "$run" 2>/dev/null; rm -rf "$folder"' EXIT
-find_address "$folder/err" "ssh -L"
+find_address "$folder/seen.err" "ssh -L"
 log_in
 post=("POST /api/wish" "$here" "$cookie" "Content-Type: application/json" "Origin: http://127.0.0.1:$port")
 steps() { grep -c '"train"' "$runs/seen/metrics.jsonl" 2>/dev/null; }
@@ -57,27 +57,27 @@ while kill -0 "$run" 2>/dev/null; do # somebody looks
   patience=5 request "GET /api/scene?run=seen&which=truth" "$here" "$cookie"
   sleep 0.2
 done
-wait "$run" || fail "the run with a viewer failed: $(cat "$folder/err")"
+wait "$run" || fail "the run with a viewer failed: $(cat "$folder/seen.err")"
 diff <(results "$runs/alone") <(results "$runs/seen") || fail "a viewer changes the losses"
 [ "$(weights "$runs/alone/checkpoints/step_00000040.h5")" = "$(weights "$runs/seen/checkpoints/step_00000040.h5")" ] || fail "a viewer changes the weights"
 results "$runs/alone" | grep -q '"eval".*motion_error' || fail "no evaluation to compare"
 
 # Saved and stopped from the page.
-train -o "$runs/stopped" --view >"$folder/out" 2>"$folder/err" &
+train -o "$runs/stopped" --view >"$folder/stopped.out" 2>"$folder/stopped.err" &
 run=$!
-find_address "$folder/err" "ssh -L"
+find_address "$folder/stopped.err" "ssh -L"
 log_in
 while kill -0 "$run" 2>/dev/null && [ ! -s "$runs/stopped/metrics.jsonl" ]; do sleep 0.05; done
 gets 200 "stop" "POST /api/wish" "$here" "$cookie" "Content-Type: application/json" "Origin: http://127.0.0.1:$port" -- '{"wish": "stop"}'
 wait "$run"
-[ $? = 1 ] && grep -q "stopped on request after step [0-9]*, which is saved" "$folder/err" || fail "the stop: $(cat "$folder/err")"
+[ $? = 1 ] && grep -q "stopped on request after step [0-9]*, which is saved" "$folder/stopped.err" || fail "the stop: $(cat "$folder/stopped.err")"
 
 # The runs of a folder, and what no request may read.
 mkdir "$runs/empty"
 echo secret >"$folder/metrics.jsonl"
-"$VPD" view "$runs" --port "$port" >"$folder/out" 2>"$folder/err" &
+"$VPD" view "$runs" --port "$port" >"$folder/runs.out" 2>"$folder/runs.err" &
 run=$!
-find_address "$folder/out" "Ctrl-C"
+find_address "$folder/runs.out" "Ctrl-C"
 log_in
 gets 200 "the runs" "GET /api/facts" "$here" "$cookie"
 body | grep -q '"own":false.*"name":"alone","active":false.*"name":"seen".*"name":"stopped"' || fail "the runs: $(body)"

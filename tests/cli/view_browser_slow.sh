@@ -15,12 +15,12 @@ for name in one two; do
 done
 viewers=()
 trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
-"$VPD" view "$folder/runs" >"$folder/out" 2>"$folder/err" &
+"$VPD" view "$folder/runs" >"$folder/runs.out" 2>"$folder/runs.err" &
 viewers+=($!)
-find_address "$folder/out" "Ctrl-C"
+find_address "$folder/runs.out" "Ctrl-C"
 runs=$url
-"$VPD" view "$VPD_SOURCE/demo/carried.h5" "$data" >"$folder/out" 2>"$folder/err" &
+"$VPD" view "$VPD_SOURCE/demo/carried.h5" "$data" >"$folder/scene.out" 2>"$folder/scene.err" &
 viewers+=($!)
-find_address "$folder/out" "Ctrl-C"
+find_address "$folder/scene.out" "Ctrl-C"
 timeout 600 "$python" "$VPD_SOURCE/tests/cli/view_browser" "$url" "${viewers[1]}" "$runs" ${VPD_PICTURES:+"$VPD_PICTURES"} || fail "status $?"
 finish
