@@ -35,6 +35,13 @@ expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h
 expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --threads 1 --json -q
 near box.velocity.x 1.6 1e-5
 
+# From poses of objects that another program wrote; the second interval of the first episode is a free flight.
+printf 'frames: 3\nfps: 24\nsubsteps: 40\nobjects: {a: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, density: 100,\n  solid: {young: 1e4, poisson: 0.3, k_d: 1}, position: [0, 0, 0.4], velocity: [0, 0, 0]}}\nfit: {free: [a.position, a.velocity]}\n' >"$folder/pose.yaml"
+expect 0 '"converged":true' "" "$VPD" sim fit "$folder/pose.yaml" --data "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --episode 0 -o "$folder/pose_fit.yaml" --threads 1 --json -q
+near a.velocity.x 1.52311 0.001
+near a.position.z 0.386 0.003
+expect 2 "" "has 2 objects, and $folder/pose.yaml 1" "$VPD" sim fit "$folder/pose.yaml" --data "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --episode 1 -o "$folder/x.yaml"
+
 # From colour, with a film of it.
 sed 's/^frames: .*/frames: 9/; s/size: .16, 12./size: [48, 40]/' "$folder/short.yaml" >"$folder/colour.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/colour.yaml" -o "$folder/colour.h5"
