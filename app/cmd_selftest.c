@@ -14,6 +14,7 @@ static const Flag flags[] = {
     {.name = "device", .value = "DEVICE", .help = "device to test (default auto)"},
     {.name = "reference", .value = "DEVICE", .help = "reference device (default cpu:base)"},
     {.name = "steps", .value = "N", .help = "training steps of each model (default 10)"},
+    {.name = "quick", .help = "for compute-sanitizer: one step of each model, in f32, and no graphs"},
     {.name = "large", .help = "also test the sizes of \"vpd bench ops\", and models of full width"},
     {.name = "output", .value = "FILE.json", .help = "write the results as JSON", .letter = 'o', .writes = "selftest"},
     {.name = "json", .help = "print the same on stdout, instead of the table"},
@@ -51,7 +52,9 @@ static Status run_tests(SelfTest *test, bool table, Error *err) {
         if (test->device->precision != p) continue; // that it lacks
         test->precision = p;
         status = selftest_ops(test, err);
+        if (test->quick && p != PRECISION_F32) continue;
         if (status == STATUS_OK) status = selftest_models(test, err);
+        if (test->quick) continue;
         if (status == STATUS_OK) status = selftest_replays(test, err);
     }
     if (status != STATUS_OK) return status;
@@ -90,9 +93,14 @@ static Status run_selftest(const CommandLine *line, Error *err) {
     bool json = command_has(line, "json");
     FILE *file = NULL;
     Report report = {json || command_has(line, "output") ? json_array() : NULL, !json};
-    SelfTest test = {.steps = 10, .large = command_has(line, "large"), .report = print_result, .context = &report};
+    SelfTest test = {.steps = 10,
+                     .large = command_has(line, "large"),
+                     .quick = command_has(line, "quick"),
+                     .report = print_result,
+                     .context = &report};
     Error unwritten = {0};
     Status status = command_small_int(line, "steps", 1, 1000, &test.steps, err);
+    if (test.quick) test.steps = 1;
     if (status == STATUS_OK)
         status = device_open(command_text(line, "reference", "cpu:base"), line->threads, &test.reference, err);
     if (status == STATUS_OK) status = command_open_device(line, &test.device, err);

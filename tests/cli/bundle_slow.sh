@@ -12,6 +12,8 @@ grep -q '^{"part":"selftest","status":0,.*"rows":\[{"format":"vpd-selftest",.*"f
 grep -q '^{"part":"bench-bodies-f32","status":0,.*"bench":"bodies"' "$folder/a/result.json" || fail "result.json lacks a part"
 
 grep -q '^{"part":"gradcheck","status":0,.*"pass":true' "$folder/a/result.json" || fail "result.json lacks the gradients of the simulator"
+tar -tzf "$folder/a/logs.tar.gz" | grep -q '^logs/bench-bodies-f32.log$' || fail "logs.tar.gz lacks a part"
+[ "$(ls "$folder/a" | wc -l)" -le 8 ] || fail "more files than a lent machine returns: $(ls "$folder/a")"
 
 # Calls of their own are put together; what is cut is said.
 expect 0 "everything passed" "" env VPD_RESULTS="$folder/b" "$bundle/run" cpu rivals bench --preset tiny --repeat 2
