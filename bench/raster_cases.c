@@ -53,9 +53,10 @@ static void make_torus(CaseScene *s) {
         const int32_t a = next * AROUND + k, b = next * AROUND + above, c = j * AROUND + above;
         const int32_t corner[6] = {i, a, b, i, b, c};
         memcpy(s->torus_face + 6 * i, corner, sizeof corner);
-        for (int n = 0; n < 3; n++) {
-            s->torus[3 * i + n] = at[n] + 0.01 * random_number(0, (size_t)(3 * i + n));
-            s->torus_colour[3 * i + n] = 0.6 + 0.4 * random_number(1, (size_t)(3 * i + n));
+        for (size_t n = 0; n < 3; n++) {
+            const size_t entry = 3 * (size_t)i + n;
+            s->torus[entry] = at[n] + 0.01 * random_number(0, entry);
+            s->torus_colour[entry] = 0.6 + 0.4 * random_number(1, entry);
         }
     }
 }
@@ -63,17 +64,19 @@ static void make_torus(CaseScene *s) {
 static void make_sheet(CaseScene *s) {
     size_t f = 0;
     for (size_t v = 0; v < SHEET; v++) {
-        s->sheet[3 * v] = 2.5 * ((double)(v % SIDE) / (SIDE - 1) - 0.5) + 0.03 * random_number(2, 3 * v);
-        s->sheet[3 * v + 1] = 2.1 * ((double)(v / SIDE) / (SIDE - 1) - 0.5) + 0.03 * random_number(2, 3 * v + 1);
+        const size_t column = v % SIDE, row = v / SIDE;
+        s->sheet[3 * v] = 2.5 * ((double)column / (SIDE - 1) - 0.5) + 0.03 * random_number(2, 3 * v);
+        s->sheet[3 * v + 1] = 2.1 * ((double)row / (SIDE - 1) - 0.5) + 0.03 * random_number(2, 3 * v + 1);
         s->sheet[3 * v + 2] = 0.9 + 0.1 * random_number(2, 3 * v + 2);
     }
     for (int32_t v = 0; v < SHEET - SIDE; v++) {
         if (v % SIDE == SIDE - 1) continue;
         const int32_t corner[6] = {v, v + SIDE, v + 1, v + 1, v + SIDE, v + SIDE + 1};
         for (size_t k = 0; k < 6; k++, f++) {
+            const int32_t column = corner[k] % SIDE, row = corner[k] / SIDE;
             s->sheet_face[f] = corner[k];
-            s->uv[2 * f] = 0.1 + 0.8 * (double)(corner[k] % SIDE) / (SIDE - 1) + 0.01 * random_number(3, f);
-            s->uv[2 * f + 1] = 0.1 + 0.8 * (double)(corner[k] / SIDE) / (SIDE - 1);
+            s->uv[2 * f] = 0.1 + 0.8 * (double)column / (SIDE - 1) + 0.01 * random_number(3, f);
+            s->uv[2 * f + 1] = 0.1 + 0.8 * (double)row / (SIDE - 1);
         }
     }
 }

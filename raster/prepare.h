@@ -38,7 +38,7 @@ typedef struct Prepared {
 } Prepared;
 
 static inline size_t prepared_row(const Prepared *p) { // of the gradient of a drawn face
-    return (size_t)(RASTER_PLACE + 3 * p->faces.attributes * p->sets);
+    return RASTER_PLACE + 3 * (size_t)p->faces.attributes * (size_t)p->sets;
 }
 
 // `shadows`: lights that cast shadows get sets of their own. False when memory is short.
