@@ -14,19 +14,20 @@
 
 // The purpose of a stream of numbers; two purposes never share numbers.
 typedef enum RandomPurpose {
-    RANDOM_INIT = 1,  // initial weights; index = position in the parameter
-    RANDOM_EPISODE,   // choice of episode and start frame
-    RANDOM_PARTICLES, // choice of particles from pixels
-    RANDOM_NODES,     // choice of abstract nodes
-    RANDOM_RAYS,      // choice of training rays
-    RANDOM_JITTER,    // stratified position of samples on a ray
-    RANDOM_TEST = 8,  // inputs of tests and benchmarks
-    RANDOM_FLOW = 11, // points of motion fields
-    RANDOM_TURN,      // rotation of the world in training
-    RANDOM_FLOOR,     // candidate planes of the floor
-    RANDOM_GRADCHECK, // losses and directions of gradient checks
-    RANDOM_FIT,       // starts of fits
-    RANDOM_EXPERIMENT // scenes of experiments
+    RANDOM_INIT = 1,   // initial weights; index = position in the parameter
+    RANDOM_EPISODE,    // choice of episode and start frame
+    RANDOM_PARTICLES,  // choice of particles from pixels
+    RANDOM_NODES,      // choice of abstract nodes
+    RANDOM_RAYS,       // choice of training rays
+    RANDOM_JITTER,     // stratified position of samples on a ray
+    RANDOM_TEST = 8,   // inputs of tests and benchmarks
+    RANDOM_FLOW = 11,  // points of motion fields
+    RANDOM_TURN,       // rotation of the world in training
+    RANDOM_FLOOR,      // candidate planes of the floor
+    RANDOM_GRADCHECK,  // losses and directions of gradient checks
+    RANDOM_FIT,        // starts of fits
+    RANDOM_EXPERIMENT, // scenes of experiments
+    RANDOM_FLIGHT      // velocity of windows in free flight
 } RandomPurpose;
 
 typedef struct RandomKey {

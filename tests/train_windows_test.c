@@ -33,6 +33,7 @@ static void setup(Fixture *f, int threads, bool stirred) {
     for (size_t i = 0; stirred && i < f->model->parameters.size; i++)
         f->model->parameters.values[i] += (real)(0.2 * (2 * (double)random_uniform(key, i) - 1));
     tape_init(&f->tape, f->device);
+    f->windows.scales = vpd_body_scales(f->model);
     track_scene_make(&scene);
     assert_status_ok(tracks_add_video(&f->windows.tracks, &options, TRACK_FRAMES, scene.field, &err), err);
     assert_status_ok(windows_sort(&f->windows, &err), err);
@@ -90,14 +91,40 @@ static void the_loss_is_zero_where_the_video_goes(void **state) {
     (void)state;
     Fixture f;
     setup(&f, 1, false);
+    int pushed = 0;
     for (long step = 0; step < 10; step++) {
         draw(&f, step, 3);
+        for (int i = 0; i < 5; i++) pushed += fabs(f.windows.drawn[i].push[0]) > 0;
         // The nodes' middle is not the body's centre, so it turns a little: 1e-4 of a step, which counts 1e-7.
         assert_in_range(1e6 * learn(&f, 3), 0, 20);
     }
+    assert_in_range(pushed, 5, 45); // half of those in free flight have another velocity
     draw(&f, 0, 3);
     for (int c = 0; c < 9; c++) f.windows.drawn[0].turn[c] *= -1;
     assert_true(learn(&f, 3) > 0.5); // the planted error
+    teardown(&f);
+}
+
+// Bodies near the floor, and slow ones, keep their velocity; so does what would come near the floor with the new one.
+static void what_touches_is_not_pushed(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, 1, false);
+    Windows *w = &f.windows;
+    int pushed[2] = {0}, down = 0;
+    for (int lowered = 0; lowered < 2; lowered++) {
+        for (uint32_t k = 0; k < 200; k++) {
+            double push[3];
+            windows_push(w, 0, 3, random4((RandomKey){.seed = 1, .purpose = RANDOM_TEST}, k), push);
+            pushed[lowered] += fabs(push[0]) > 0;
+            down += push[2] < -0.1;
+        }
+        for (size_t p = w->tracks.set.first_patch[0]; p < w->tracks.set.first_patch[1]; p++)
+            w->tracks.set.patch[p].position[2] += 0.3f; // the floor is raised to the bodies
+    }
+    assert_in_range(pushed[0], 30, 100);
+    assert_int_equal(pushed[1], 0);
+    assert_int_equal(down, 0); // 0.1 m a frame for three frames, from half a metre
     teardown(&f);
 }
 
@@ -291,9 +318,9 @@ static void runs_without_windows_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_depend_on_the_step_alone),     cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
-        cmocka_unit_test(a_batch_is_the_mean_of_its_windows), cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(each_phase_trains_its_part),         cmocka_unit_test(a_resumed_run_has_the_same_bits),
-        cmocka_unit_test(runs_without_windows_are_refused)};
+        cmocka_unit_test(draws_depend_on_the_step_alone),  cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
+        cmocka_unit_test(what_touches_is_not_pushed),      cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
+        cmocka_unit_test(threads_do_not_change_bits),      cmocka_unit_test(each_phase_trains_its_part),
+        cmocka_unit_test(a_resumed_run_has_the_same_bits), cmocka_unit_test(runs_without_windows_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,14 +54,16 @@ static Status reserve_drawn(Windows *w, size_t count, Error *err) {
 
 Status windows_draw(Windows *w, const TrainConfig *train, const Ranks *ranks, long step, long rollout, Error *err) {
     static const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    RandomKey key = {(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0};
+    RandomKey key = {(uint32_t)train->seed, RANDOM_EPISODE, (uint32_t)step, 0}, flight = key;
     size_t first, end;
+    flight.purpose = RANDOM_FLIGHT;
     ranks_share(ranks, (size_t)train->windows, &first, &end);
     Status status = reserve_drawn(w, end - first, err);
     for (size_t b = first; b < end && status == STATUS_OK; b++) {
         DrawnWindow *drawn = &w->drawn[b - first];
         drawn->index = w->order[random_below(key, (uint64_t)b, (uint32_t)w->with[rollout])];
         memcpy(drawn->turn, still, sizeof still);
+        windows_push(w, drawn->index, rollout, random4(flight, (uint64_t)b), drawn->push);
         if (train->turn != TURN_NONE) turn_at_random(train, step, 0, (uint64_t)b, drawn->turn);
     }
     if (status == STATUS_OK) status = windows_fill(w, end - first, err);
@@ -87,8 +89,9 @@ static Status reserve_bodies(Windows *w, size_t bodies, Error *err) {
     return STATUS_OK;
 }
 
-static Status add_body(Windows *w, const double turn[9], size_t from, Error *err) {
+static Status add_body(Windows *w, const DrawnWindow *drawn, size_t from, Error *err) {
     const BodySet *all = &w->tracks.set;
+    const double *turn = drawn->turn;
     size_t first = all->first_node[from], count = all->first_node[from + 1] - first, row, body = w->set.bodies;
     Status status = body_set_add_body(&w->set, count, &row, err);
     if (status == STATUS_OK) status = reserve_bodies(w, w->set.bodies, err);
@@ -96,7 +99,10 @@ static Status add_body(Windows *w, const double turn[9], size_t from, Error *err
     w->source[body] = from;
     for (size_t i = 0; i < count; i++) {
         turn_point(turn, all->now + 3 * (first + i), w->set.now + 3 * (row + i));
-        turn_point(turn, all->before + 3 * (first + i), w->set.before + 3 * (row + i));
+        real before[3];
+        for (int c = 0; c < 3; c++)
+            before[c] = (real)((double)all->before[3 * (first + i) + (size_t)c] - drawn->push[c]);
+        turn_point(turn, before, w->set.before + 3 * (row + i));
         turn_point(turn, all->normal + 3 * (first + i), w->set.normal + 3 * (row + i));
     }
     return STATUS_OK;
@@ -107,7 +113,7 @@ static Status add_window(Windows *w, const DrawnWindow *drawn, Error *err) {
     size_t from = drawn->index;
     Status status = body_set_add_window(&w->set, err);
     for (size_t b = all->first_body[from]; b < all->first_body[from + 1] && status == STATUS_OK; b++)
-        status = add_body(w, drawn->turn, b, err);
+        status = add_body(w, drawn, b, err);
     for (size_t p = all->first_patch[from]; p < all->first_patch[from + 1] && status == STATUS_OK; p++) {
         SurfacePatch patch = all->patch[p];
         turn_point(drawn->turn, all->patch[p].position, patch.position);
@@ -138,8 +144,10 @@ static void set_targets(const Windows *w, const BodyScales *scales, size_t of, s
     bool known = (size_t)t->steps[from] >= step;
     const real *place = tracks_places(t, from, step - 1);
     for (size_t i = first; i < first + count; i++) {
-        real y[3] = {0};
-        if (known) turn_point(w->drawn[of].turn, place + 3 * (i - first), y);
+        real there[3] = {0}, y[3];
+        for (size_t c = 0; c < 3 && known; c++)
+            there[c] = (real)((double)place[3 * (i - first) + c] + (double)step * w->drawn[of].push[c]);
+        turn_point(w->drawn[of].turn, there, y);
         for (size_t c = 0; c < 3; c++)
             target[3 * i + c] = known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / scales->step : 0;
         weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;

@@ -13,11 +13,13 @@
 typedef struct DrawnWindow {
     size_t index;   // in the tracks
     double turn[9]; // augmentation: orthogonal, applied to positions
+    double push[3]; // augmentation: metres per time step that all its bodies are faster, before the turn
 } DrawnWindow;
 
 // Starts as {0}. Memory of a batch is kept.
 typedef struct Windows {
     Tracks tracks;
+    BodyScales scales;
     uint32_t *order; // (windows of the tracks) those that are followed longest come first
     size_t *with;    // (longest + 1) number of windows that are followed for so many steps at least
     // ---- a batch
@@ -57,6 +59,10 @@ Status windows_sort(Windows *windows, Error *err);
 // or more, turned at random about train.turn.
 Status windows_draw(Windows *windows, const TrainConfig *train, const Ranks *ranks, long step, long rollout,
                     Error *err);
+// push (3): metres per time step that all bodies of a window in free flight are to be faster, in half of the cases, so
+// that its first body has a random velocity: bodies that touch nothing fall as they do, however fast they are. 0 where
+// a sphere around a body would come near a surface on the way, with either velocity, or where a body is slow.
+void windows_push(const Windows *windows, size_t window, long rollout, Random4 random, double push[3]);
 // Fills the batch from `drawn` (count).
 Status windows_fill(Windows *windows, size_t count, Error *err);
 // Adds the gradients of the batch's loss, whose value is added to *parts. Each step of the rollout has a loss of its

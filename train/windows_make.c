@@ -319,6 +319,7 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     if (options.longest < 1)
         return error_set(err, STATUS_BAD_INPUT, "train.rollout: expected a step or more, found none");
     w->tracks.longest = options.longest;
+    w->scales = vpd_body_scales(source->model);
     progress_start(&progress, source->log, "scene flow", "episodes", 0, (size_t)episodes);
     int together = source->enough == SIZE_MAX ? TOGETHER : 1;
     for (int first = 0; first < episodes && status == STATUS_OK; first += together) {
