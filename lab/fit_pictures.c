@@ -71,7 +71,7 @@ static bool allocate(FitPictures *p) {
     p->live = calloc(values, sizeof *p->live);
     p->moved = calloc(3 * p->scene.model.particles, sizeof *p->moved);
     p->slope = calloc(3 * p->scene.model.particles, sizeof *p->slope);
-    p->line = calloc((size_t)(p->frames.H + p->frames.W), sizeof *p->line);
+    p->line = calloc((size_t)p->frames.H + (size_t)p->frames.W, sizeof *p->line);
     return good && p->line && p->residual && p->loss && p->live && p->moved && p->slope;
 }
 

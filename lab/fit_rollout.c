@@ -125,7 +125,7 @@ static void put_scene(FitRollout *r, const SimScene *scene, size_t b) {
     for (int v = 0; v < SIM_VALUES; v++) {
         const bool control = !sim_value_is_parameter(v) && v != SIM_POSITION && v != SIM_VELOCITY;
         const size_t count = sim_value_count(&scene->model, controls, v), rows = control ? controls : 1;
-        if (!count || !scene->values.of[v]) continue;
+        if (!count || !rows || !scene->values.of[v]) continue;
         const size_t row = count / rows;
         for (size_t i = 0; i < rows; i++)
             memcpy(r->batch.values.of[v] + (i * B + b) * row, scene->values.of[v] + i * row, row * sizeof(double));

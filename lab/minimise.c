@@ -37,6 +37,7 @@ static void to_x(const Minimise *m, const double *z, double *x) {
 Status minimise_at(Minimise *m, const double *z, double *cost, double *gradient, double *normal) {
     const size_t P = m->P;
     MinimiseSums sums = {.gradient = gradient, .normal = normal};
+    *cost = INFINITY;
     if (stop_requested()) return stop_error(m->err);
     if (gradient) memset(gradient, 0, P * sizeof *gradient);
     if (normal) memset(normal, 0, P * P * sizeof *normal);
