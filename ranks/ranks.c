@@ -353,7 +353,7 @@ Status ranks_same_text(Ranks *ranks, const char *text, Error *err) {
     if (!ranks) return STATUS_OK;
     double length = (double)strlen(text) + 1;
     Status status = ranks_broadcast(ranks, &length, sizeof length, err);
-    char *theirs = status == STATUS_OK ? malloc((size_t)length) : NULL;
+    char *theirs = status == STATUS_OK ? calloc((size_t)length + 1, 1) : NULL;
     if (status == STATUS_OK && !theirs) status = error_set(err, STATUS_FAILED, "out of memory for a text");
     if (status != STATUS_OK) return status;
     memcpy(theirs, text, ranks->rank == 0 ? (size_t)length : 0);

@@ -254,7 +254,7 @@ static void fail_last(Ranks *ranks, int rank, void *context) {
 
 static void test_late_failure(void **state) {
     (void)state;
-    Failing f = {STATUS_OK};
+    Failing f = {.kind = STATUS_OK};
     assert_int_equal(rank_threads_run(RANKS, 1, fail_last, &f), RANKS);
     for (int r = 0; r < RANKS; r++) assert_int_equal(f.closed[r], STATUS_FAILED);
     assert_string_equal(f.error[0].text, "rank 2 (here): no memory");
@@ -271,7 +271,7 @@ static void compare(Ranks *ranks, int rank, void *context) {
 
 static void test_differences(void **state) {
     (void)state;
-    Failing f = {STATUS_OK};
+    Failing f = {.kind = STATUS_OK};
     assert_int_equal(rank_threads_run(RANKS, 1, compare, &f), RANKS);
     for (int r = 0; r < RANKS; r++) assert_int_equal(f.closed[r], STATUS_BAD_INPUT);
     assert_string_equal(f.error[0].text,
