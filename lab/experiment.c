@@ -105,15 +105,21 @@ static const char heading[] =
     "# Experiments with the simulator\n\n"
     "`vpd sim experiment NAME -o docs/simulator_experiments.md` runs an experiment and writes its section of this "
     "page. "
-    "Each scene is recorded with random numbers, and the numbers are found again from the recording: from the "
-    "positions "
-    "of all particles (states), or from pictures alone (pixels). Simulation and pictures are in f64, and these "
-    "recordings have no noise. \"Pixels of 8 bits\" are the same pictures rounded, as files hold them; for these the "
-    "curvature of the loss gives a standard error. Errors are relative, the means of absolute values over all scenes, "
-    "with the standard error of the mean.\n\n"
-    "The paper's figures are those of gradSim (Jatavallabhula, Macklin et al., ICLR 2021). Our bodies are solids of "
-    "tetrahedra with 8 to 64 particles where the paper throws rigid bodies; the ranges of the numbers are the "
-    "paper's.\n";
+    "Scenes are recorded with random numbers, and the numbers are found again from the recording: from the positions "
+    "of "
+    "all particles (states), or from pictures alone (pixels). Searches are [fits](fits.md) by Levenberg-Marquardt over "
+    "a "
+    "growing number of frames. Simulation and pictures are in f64, and these recordings have no noise. \"Pixels of 8 "
+    "bits\" are the same pictures rounded, as files hold them, with the search going on from beside its end; for these "
+    "the curvature of the loss gives a standard error. Most come out too small by a factor of two to four, because "
+    "rounding is no independent noise: it leaves the background as it is.\n\n"
+    "Errors are relative, the means of absolute values over all scenes, with the standard error of the mean. The "
+    "paper's "
+    "figures are those of gradSim (Jatavallabhula, Macklin et al., ICLR 2021). Our bodies are solids of tetrahedra "
+    "with "
+    "8 to 64 particles where the paper throws rigid bodies; the ranges of the numbers are the paper's. Times are of "
+    "one "
+    "thread on 2 cores of an AMD EPYC that other programs used too.\n";
 
 typedef struct Page {
     const Experiment *experiment;
