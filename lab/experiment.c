@@ -22,7 +22,7 @@ const Experiment experiments[] = {
      "pixels, every second frame compared in pixels). Density 2 to 12 kg/m3, k_e, k_d and k_f 1 to 500, mu 0.2 to 1, "
      "all five "
      "unknown; searches start anywhere in these ranges.",
-     10, experiment_contact},
+     20, experiment_contact},
     {"fem",
      "Beams that hang from one end (16 free particles, 20 tetrahedra) and balls that bounce (13 particles, 20 "
      "tetrahedra) are pushed by a known force and watched for 1 s (30 frames; two cameras of 64x64 pixels, every third "
