@@ -31,10 +31,10 @@ const Experiment experiments[] = {
      "to 4000 Pa; the search starts at equal masses and 2000 Pa.",
      100, experiment_fem},
     {"landscape",
-     "A soft ball of 1 kg (mu = lambda = 1000 Pa) is pushed to the side by a known force. The "
-     "loss, the "
-     "mean over the compared frames of the squared differences of pictures, against the mass that the simulation "
-     "assumes.",
+     "A soft ball of 1 kg (mu = lambda = 1000 Pa) is pushed to the side by a known force. The loss, the mean over the "
+     "compared frames of the squared differences of pictures, against the mass that the simulation assumes. In the "
+     "paper "
+     "the loss over the first and last frame is the steepest.",
      1, experiment_landscape},
     {0}};
 
