@@ -2,6 +2,7 @@
 #include "app/sim_fit_film.h"
 
 #include "infer/video.h"
+#include "lab/fit_pictures.h"
 #include "lab/footage.h"
 
 #include <stdlib.h>

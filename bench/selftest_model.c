@@ -66,8 +66,7 @@ static Status make_windows(Windows *w, Error *err) {
         status = error_set(err, STATUS_FAILED, "out of memory for windows");
     for (size_t b = 0; b < set->bodies && status == STATUS_OK; b++) {
         t->steps[b] = SELFTEST_WINDOW_STEPS;
-        for (int k = 0; k < SELFTEST_WINDOW_STEPS; k++)
-            places_after(set, b, k + 1, tracks_places(t, b, (size_t)k));
+        for (int k = 0; k < SELFTEST_WINDOW_STEPS; k++) places_after(set, b, k + 1, tracks_places(t, b, (size_t)k));
     }
     return status == STATUS_OK ? windows_sort(w, err) : status;
 }

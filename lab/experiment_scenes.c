@@ -253,9 +253,10 @@ static Status make_contact(Dice *d, size_t number, Instance *out, Error *err) {
              "objects:\n  body: {%s, density: %d, solid: {mu: 4000, lambda: 4000, k_d: 4}, position: [-2.5, %.9g, "
              "%.9g], rotation: {axis: [%.9g, %.9g, 1], angle: %.9g}}\n",
              coarse[number % 4], MEASURED, r[0], height, r[1], r[2], 180 * r[3]);
-    return finish_text("frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -9, 3], look_at: [0, 0, 0.7]}}\n"
-                       "picture: {size: [128, 128], rasteriser: soft, sigma: 4e-4, gamma: 1e-2, near: 3, far: 30, planes: no}\n",
-                       body, out->unknown[0].truth * MEASURED, v, out, err);
+    return finish_text(
+        "frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -9, 3], look_at: [0, 0, 0.7]}}\n"
+        "picture: {size: [128, 128], rasteriser: soft, sigma: 4e-4, gamma: 1e-2, near: 3, far: 30, planes: no}\n",
+        body, out->unknown[0].truth * MEASURED, v, out, err);
 }
 
 Status experiment_contact(const ExperimentOptions *options, ExperimentResult *out, Error *err) {

@@ -139,15 +139,6 @@ Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const 
     return status;
 }
 
-void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out) {
-    memcpy(out->K, K, sizeof out->K);
-    memcpy(out->world_from_camera, world_from_camera, sizeof out->world_from_camera);
-    for (int c = 0; c < 4 && scene->y_up; c++) {
-        out->world_from_camera[4 + c] = world_from_camera[8 + c];
-        out->world_from_camera[8 + c] = -world_from_camera[4 + c];
-    }
-}
-
 void fit_data_blur(FitData *data, double pixels) {
     if (data->pictures) fit_pictures_blur(data->pictures, pixels);
 }

@@ -25,8 +25,6 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
 // `smooth`: by the adjoint; `threads` draw, 0: threads_available().
 Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, bool smooth,
                      int threads, FitData *out, Error *err);
-// A camera of a data set (3,3), (4,4) in the scene's axes.
-void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out);
 // Pictures are blurred by so many pixels.
 void fit_data_blur(FitData *data, double pixels);
 void fit_data_close(FitData *data); // accepts {0}

@@ -276,6 +276,15 @@ static Status take_rows(FitPictures *p, const SceneCamera *camera, const FitFram
     return status;
 }
 
+void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out) {
+    memcpy(out->K, K, sizeof out->K);
+    memcpy(out->world_from_camera, world_from_camera, sizeof out->world_from_camera);
+    for (int c = 0; c < 4 && scene->y_up; c++) {
+        out->world_from_camera[4 + c] = world_from_camera[8 + c];
+        out->world_from_camera[8 + c] = -world_from_camera[4 + c];
+    }
+}
+
 static Status compare_view(FitPictures *p, const FitFrame *in, size_t view, MinimiseSums *sums, Error *err) {
     SceneCamera camera = {.name = ""};
     fit_camera(&p->scene, p->frames.intrinsics + 9 * view,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of a data set beside those of a rollout: colour, depth and masks, of every view. lab/fit_data.c alone
-// uses it.
+// The pictures of a data set beside those of a rollout: colour, depth and masks, of every view.
 #ifndef VPD_LAB_FIT_PICTURES_H
 #define VPD_LAB_FIT_PICTURES_H
 
@@ -22,5 +21,8 @@ void fit_pictures_blur(FitPictures *pictures, double pixels);
 // Adds a frame of all views. Derivatives are differences of pictures in which particles move by at most about half the
 // blur, forth and back; `slope` is the rasteriser's gradient.
 Status fit_pictures_compare(FitPictures *pictures, const FitFrame *in, MinimiseSums *sums, Error *err);
+
+// A camera of a data set (3,3), (4,4) in the scene's axes.
+void fit_camera(const SimScene *scene, const double *K, const double *world_from_camera, SceneCamera *out);
 
 #endif

@@ -23,6 +23,8 @@ typedef struct Minimise {
     double *step;             // (P)
 } Minimise;
 
+// x at z; a variable that is fixed keeps its bits.
+void minimise_to_x(const Minimise *m, const double *z, double *x);
 // The function at z; gradient and normal are of z and may be NULL. Asks for a stop first.
 Status minimise_at(Minimise *m, const double *z, double *cost, double *gradient, double *normal);
 // The error for a gradient that is not finite at the best point.
@@ -34,6 +36,7 @@ double minimise_try(Minimise *m, double factor);
 // The point that was tried becomes the best one.
 void minimise_take(Minimise *m, double cost);
 
+Status minimise_marquardt(Minimise *m);
 Status minimise_lbfgs(Minimise *m);
 Status minimise_adam(Minimise *m);
 
