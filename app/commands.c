@@ -70,7 +70,7 @@ Status commands_find(int count, char **words, const Command **out, int *used, Er
 void commands_print_help(FILE *out) {
     fprintf(out, "vpd learns a 3D particle simulator from multi-view RGB-D video.\n\n"
                  "usage: vpd COMMAND [arguments] [flags]\n\n");
-    for (const Command *const *c = commands; *c; c++) fprintf(out, "  %-14s %s\n", (*c)->name, (*c)->summary);
+    for (const Command *const *c = commands; *c; c++) fprintf(out, "  %-15s %s\n", (*c)->name, (*c)->summary);
     fprintf(
         out,
         "\n\"vpd COMMAND --help\" shows a command's flags, \"vpd --version\" the build and its libraries.\n"
