@@ -11,10 +11,7 @@ void body_step_free(BodyStep *step) {
     body_inputs_free(&step->inputs);
 }
 
-// A particle of a body and those nearest to it in place and colour, most of which decide which body it is of; what a
-// colour counts, as a share of the colour length, because shading does not move with a body.
-enum { VOTERS = 9, COLOUR = 3 };
-static const double VOTER_COLOUR = 0.1;
+enum { VOTERS = 9 }; // a particle of a body and those nearest to it, most of which decide which body it is of
 
 // The number that most of the voters have, or *own if none has more than half.
 static int32_t majority(const int32_t *body, const int32_t *voter, size_t count, int32_t own) {
@@ -30,18 +27,16 @@ static int32_t majority(const int32_t *body, const int32_t *voter, size_t count,
 typedef struct Movers {
     size_t count;
     int32_t *particle, *found; // the body that each was first given
-    real *x, *c;               // (count, 3); colours in metres
+    real *x;                   // (count, 3)
 } Movers;
 
-static Movers list_movers(Tape *tape, double colour, size_t count, const real *x, const real *c, const int32_t *body) {
+static Movers list_movers(Tape *tape, size_t count, const real *x, const int32_t *body) {
     Movers out = {.particle = tape_context(tape, (count + 1) * sizeof *out.particle),
                   .found = tape_context(tape, (count + 1) * sizeof *out.found),
-                  .x = tape_context(tape, (3 * count + 1) * sizeof *out.x),
-                  .c = tape_context(tape, (COLOUR * count + 1) * sizeof *out.c)};
+                  .x = tape_context(tape, (3 * count + 1) * sizeof *out.x)};
     for (size_t i = 0; i < count && !tape->device->failed; i++) {
         if (body[i] < 0) continue;
         for (size_t d = 0; d < 3; d++) out.x[3 * out.count + d] = x[3 * i + d];
-        for (size_t d = 0; d < COLOUR; d++) out.c[COLOUR * out.count + d] = (real)colour * c[COLOUR * i + d];
         out.particle[out.count] = (int32_t)i;
         out.found[out.count++] = body[i];
     }
@@ -52,15 +47,12 @@ static Movers list_movers(Tape *tape, double colour, size_t count, const real *x
 static void confirm_bodies(Tape *tape, const Movers *m, int32_t *body) {
     Device *device = tape->device;
     size_t n = m->count, k = n < VOTERS ? n : VOTERS;
-    const real *x = tape_upload(tape, m->x, 3 * n, sizeof *x), *c = tape_upload(tape, m->c, COLOUR * n, sizeof *c);
+    const real *x = tape_upload(tape, m->x, 3 * n, sizeof *x);
     int32_t *voter = tape_context(tape, (n * k + 1) * sizeof *voter);
     KnnArgs args = {.points = n,
                     .queries = n,
                     .point = x,
                     .query = x,
-                    .extra = COLOUR,
-                    .point_extra = c,
-                    .query_extra = c,
                     .k = (int)k,
                     .index = tape_memory(tape, n * k, sizeof *voter)};
     if (device->failed) return;
@@ -84,7 +76,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
             x + 3 * i);
         out.body[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
     }
-    Movers movers = list_movers(tape, VOTER_COLOUR * colour_length, count, position, colour, out.body);
+    Movers movers = list_movers(tape, count, position, out.body);
     if (movers.count) confirm_bodies(tape, &movers, out.body);
     if (tape->device->failed) return (SceneBodies){0};
     out.count = count;
