@@ -3,6 +3,7 @@
 
 #include "base/camera.h"
 #include "base/random.h"
+#include "bench/case_error.h"
 #include "gnn/backend.h"
 
 #include <math.h>
@@ -176,21 +177,11 @@ void raster_case_run_free(RasterCaseRun *run) { arena_free(&run->memory); }
 
 // ---- comparing
 
-static double error_of(const double *expected, const double *found, size_t count) {
-    double worst = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(expected[i]) || !isfinite(found[i])) return INFINITY;
-        size = fmax(size, fabs(expected[i]));
-        worst = fmax(worst, fabs(expected[i] - found[i]));
-    }
-    return worst == 0 ? 0 : worst / size;
-}
-
 double raster_case_error(const RasterCaseRun *expected, const RasterCaseRun *found, const char **where) {
     double worst = 0;
     *where = "";
     for (int k = 0; k < RASTER_CASE_ARRAYS && expected->array[k]; k++) {
-        const double here = error_of(expected->array[k], found->array[k], expected->count[k]);
+        const double here = case_error(expected->array[k], found->array[k], expected->count[k]);
         if (here > worst) worst = here, *where = expected->name[k];
     }
     return worst;

@@ -2,6 +2,7 @@
 #include "bench/sim_cases.h"
 
 #include "base/random.h"
+#include "bench/case_error.h"
 
 #include <math.h>
 #include <string.h>
@@ -172,26 +173,16 @@ void sim_case_run_free(SimCaseRun *run) { sim_scene_free(&run->scene); }
 
 // ---- comparing
 
-static double error_of(const double *expected, const double *found, size_t count) {
-    double worst = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(expected[i]) || !isfinite(found[i])) return INFINITY;
-        size = fmax(size, fabs(expected[i]));
-        worst = fmax(worst, fabs(expected[i] - found[i]));
-    }
-    return worst == 0 ? 0 : worst / size;
-}
-
 double sim_case_error(const SimCaseRun *expected, const SimCaseRun *found, const char **where) {
     const SimModel *m = &expected->scene.model;
     const size_t half = sim_frames(&expected->run) * 3 * m->scenes * m->particles;
-    double worst = error_of(expected->frames, found->frames, half),
-           speeds = error_of(expected->frames + half, found->frames + half, half);
+    double worst = case_error(expected->frames, found->frames, half),
+           speeds = case_error(expected->frames + half, found->frames + half, half);
     *where = speeds > worst ? "velocities" : "positions";
     if (speeds > worst) worst = speeds;
     for (SimValue v = 0; v < SIM_VALUES; v++) {
-        const double here = error_of(expected->gradient.of[v], found->gradient.of[v],
-                                     sim_value_count(m, sim_controls(&expected->run), v));
+        const double here = case_error(expected->gradient.of[v], found->gradient.of[v],
+                                       sim_value_count(m, sim_controls(&expected->run), v));
         if (here > worst) worst = here, *where = sim_value_info[v].name;
     }
     return worst;
