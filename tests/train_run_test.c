@@ -50,7 +50,7 @@ typedef struct Run {
 } Run;
 
 static void run_open(Run *run, WorldShape shape, Visits *visits) {
-    *run = (Run){.hooks = {visits, NULL, evaluate, draw}};
+    *run = (Run){.hooks = {visits, NULL, evaluate, draw, NULL}};
     world_open(&run->world, shape);
     snprintf(run->out, sizeof run->out, "%s/run", run->world.folder);
     snprintf(run->data, sizeof run->data, "%s", run->world.data);
