@@ -129,7 +129,7 @@ static Status try_starts(Fit *f) {
         MinimiseResult result;
         if (k) draw_start(f, k);
         status = run(f, FIRST_ITERATIONS, &result);
-        if (k && status == STATUS_FAILED) status = STATUS_OK; // this one explodes
+        if (k && (status == STATUS_FAILED || status == STATUS_BAD_INPUT)) status = STATUS_OK; // explodes, or is refused
         else if (status == STATUS_OK && result.cost < least) {
             least = result.cost;
             memcpy(f->best, f->x, bytes);

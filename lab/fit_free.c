@@ -276,6 +276,7 @@ static bool moves(const SimScene *a, const SimScene *b, bool *positive) {
 
 // Bounds of a logarithm: four powers of ten each way, unless the file says.
 static void choose_range(FitVariable *v, bool positive) {
+    positive = positive && v->start >= 0 && v->in_file >= 0; // Poisson's ratio may be below 0, and mu is not
     v->range.log = positive && v->start > 0 && !(v->range.low <= 0 && isfinite(v->range.low));
     if (positive && !isfinite(v->range.low)) v->range.low = v->range.log ? 1e-4 * v->start : 0;
     if (v->range.log && !isfinite(v->range.high)) v->range.high = 1e4 * v->start;
@@ -292,6 +293,7 @@ static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Err
     Status status = fit_free_scene(f, x, &changed, err);
     if (status == STATUS_BAD_INPUT) {
         x[i] = before - by;
+        v->range.high = fmin(v->range.high, before);
         status = fit_free_scene(f, x, &changed, err);
     }
     x[i] = before;

@@ -24,7 +24,10 @@ void minimise_add_rows(MinimiseSums *sums, size_t P, size_t rows, const double *
 void minimise_to_x(const Minimise *m, const double *z, double *x) {
     for (size_t i = 0; i < m->P; i++) {
         const MinimiseVariable *v = m->problem->variable + i;
-        if (!v->fixed) x[i] = fmin(fmax(minimise_x(v, z[i]), v->low), v->high);
+        if (v->fixed) continue;
+        x[i] = fmin(fmax(minimise_x(v, z[i]), v->low), v->high);
+        if (z[i] <= m->low[i]) x[i] = v->low; // exp(log(x)) may differ from x
+        if (z[i] >= m->high[i]) x[i] = v->high;
     }
 }
 

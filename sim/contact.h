@@ -23,6 +23,7 @@ SIM_ELEMENT Num sim_contact_depth(const SimContact *c, const Num n[3], Num offse
 SIM_ELEMENT SimContactState sim_contact_state(const SimContact *c, const Num n[3], Num depth, const Num v[3]) {
     SimContactState t;
     const Num zero = num_all(NUM(0)), one = num_all(NUM(1));
+    depth = num_max(depth, zero); // above the plane a steep ramp would overflow
     Num vn = num_dot(n, v);
     t.down = num_min(vn, zero);
     t.ramp = num_min(depth * c->ramp, one);

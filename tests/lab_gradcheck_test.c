@@ -40,6 +40,20 @@ static void test_all_values(void **state) {
     check("precision: f32\n" SCENE);
 }
 
+// Particles fall onto a plane whose damping does not fade in, and one is far above it.
+static void test_far_above(void **state) {
+    SimScene scene = parse("frames: 10\nsubsteps: 60\nprecision: f32\n"
+                           "contacts: {g: {k_e: 100, k_d: 0.1, k_f: 1, mu: 0.3}}\nplanes: [{}]\nobjects:\n"
+                           "  low: {points: {at: [[0, 0, 0.01], [0.3, 0, 0.02]]}, mass: 0.5}\n"
+                           "  high: {points: {at: [[0, 1, 3]]}, mass: 0.5, velocity: [1, 0, 0]}\n");
+    Gradcheck out;
+    Error err;
+    (void)state;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++) assert_true(isfinite(out.row[i].adjoint));
+    scene_free(&scene);
+}
+
 // Planted: what a wrong adjoint and a noisy difference are judged to be.
 static void test_judge(void **state) {
     static const struct {
@@ -95,7 +109,8 @@ static void test_explodes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_values), cmocka_unit_test(test_judge),
-                                       cmocka_unit_test(test_record), cmocka_unit_test(test_explodes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above),
+                                       cmocka_unit_test(test_judge), cmocka_unit_test(test_record),
+                                       cmocka_unit_test(test_explodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
