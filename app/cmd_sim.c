@@ -72,8 +72,7 @@ static Status run_run(const CommandLine *line, Error *err) {
         bool good = status == STATUS_OK;
         if (good) status = rollout_file_write(&rollout, out, err);
         else if (rollout.set_count && rollout_file_write(&rollout, out, &later) == STATUS_OK)
-            log_warning(&line->log, "%s: holds the first %zu of %ld frames, those before the error", out,
-                        rollout.steps + 1, scene.frames + 1);
+            log_warning(&line->log, "%s: holds the first %zu of %ld frames", out, rollout.steps + 1, scene.frames + 1);
     }
     if (status == STATUS_OK) status = tell_run(line, out, &scene, &rollout, err);
     rollout_file_free(&rollout);

@@ -142,8 +142,10 @@ static Status open_data(Work *work) {
     if (status == STATUS_OK) status = read_compare(work, &kinds);
     if (status != STATUS_OK) return status;
     h5_read_format(path, format, sizeof format, &ignored);
-    if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(path, kinds, &work->scene, &work->data, work->err);
     const char *text = command_text(work->line, "episode", NULL);
+    if (!strcmp(format, "vpd-rollout") && text)
+        return error_set(work->err, STATUS_BAD_INPUT, "--episode needs a data set, and %s is a rollout file", path);
+    if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(path, kinds, &work->scene, &work->data, work->err);
     status = dataset_open(path, &work->dataset, work->err);
     if (status == STATUS_OK && text) status = history_find_episode(work->dataset, text, &work->episode, work->err);
     if (status == STATUS_OK)
@@ -217,7 +219,8 @@ static Status fit(Work *work) {
     if (status == STATUS_INTERRUPTED) {
         double *x = calloc(work->free.count, sizeof *x);
         for (size_t i = 0; i < work->free.count && x; i++) x[i] = work->result.value[i].value;
-        if (x) fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &stopped);
+        if (x && fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &stopped) == STATUS_OK)
+            log_warning(&work->line->log, "%s: has the best numbers so far; go on with --resume", work->out);
         free(x);
     }
     if (status != STATUS_OK) return status;
