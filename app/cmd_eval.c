@@ -140,6 +140,7 @@ static Status eval_folder(const CommandLine *line, const Dataset *dataset, const
             return error_set(err, STATUS_BAD_INPUT, "--%s cannot be combined with --frames", of_models[i]);
     memcpy(options.splits, episodes->split, sizeof options.splits);
     Status status = command_small_int(line, "stride", 1, 100000, &options.stride, err);
+    if (status == STATUS_OK) status = ranks_same_text(line->ranks, "command: eval --frames\n", err);
     return status == STATUS_OK ? eval_frames(dataset, &options, report, err) : status;
 }
 

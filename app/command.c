@@ -244,7 +244,9 @@ Status command_join(CommandLine *line, Error *err) {
     ranks_set_log(line->ranks, &line->log);
     divide_threads(line);
     divide_gpus(line);
-    return STATUS_OK;
+    char text[80];
+    snprintf(text, sizeof text, "command: %s\n", line->command->name);
+    return ranks_same_text(line->ranks, text, err); // first of all: commands wait for each other at different places
 }
 
 void command_line_free(CommandLine *line) {

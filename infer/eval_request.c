@@ -2,6 +2,8 @@
 #include "infer/eval_request.h"
 
 #include "base/file.h"
+#include "base/version.h"
+#include "files/data_record.h"
 #include "infer/history.h"
 
 #include <stdlib.h>
@@ -85,6 +87,46 @@ static Status check_motion(const Dataset *dataset, const EvalRequest *request, E
         path, positions ? "mask" : "state/object_position");
 }
 
+// What all processes of a job must have in common, a line each. The hash names the checkpoint, wherever it lies.
+static char *describe(const Session *session, const Dataset *dataset, const EvalRequest *request,
+                      const EvalPlan *plan) {
+    char *text = NULL;
+    size_t length = 0;
+    DataRecord record;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return NULL;
+    data_record_make(dataset, &record);
+    fprintf(out, "command: eval\nprogram: %s %s\ndevice: %s\n", version_number(), version_commit(),
+            session->device->name);
+    fprintf(out, "checkpoint: %s, step %ld%s\n", session->meta.hash, session->meta.step,
+            session->raw ? ", raw weights" : "");
+    fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", record.episodes, record.frames, record.names,
+            record.lengths, record.cameras, record.times, record.headers);
+    fprintf(out, "steps: %d\nviews: %d\ninput views:", plan->steps, plan->views);
+    for (int i = 0; i < request->views.count; i++) fprintf(out, " %d", request->views.v[i]);
+    fprintf(out, "\nmeasured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",
+            request->seen_only ? ", seen pixels only" : "", request->pictures ? request->pictures : "none");
+    for (int i = 0; i < plan->count; i++) {
+        const EvalRollout *rollout = &plan->rollouts[i];
+        fprintf(out, "rollout: episode %s, start %d, stride %d\n", dataset_episode(dataset, rollout->episode)->name,
+                rollout->start, rollout->stride);
+    }
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+// Processes with other reports could not add them up.
+static Status check_same(const Session *session, const Dataset *dataset, const EvalRequest *request,
+                         const EvalPlan *plan, Error *err) {
+    if (!request->ranks) return STATUS_OK;
+    char *text = describe(session, dataset, request, plan);
+    if (!text) return error_set(err, STATUS_FAILED, "out of memory for the options");
+    Status status = ranks_same_text(request->ranks, text, err);
+    free(text);
+    return status;
+}
+
 Status eval_request_run(const Session *session, const Dataset *dataset, const EvalRequest *request, Report *report,
                         Error *err) {
     EvalPlan plan = {0};
@@ -108,6 +150,7 @@ Status eval_request_run(const Session *session, const Dataset *dataset, const Ev
     if (status == STATUS_OK) status = eval_plan_make(session->model, dataset, &choice, &plan, err);
     if (status == STATUS_OK && *plan.left_out)
         log_warning(request->log, "too short for %d steps: %s", plan.steps, plan.left_out);
+    if (status == STATUS_OK) status = check_same(session, dataset, request, &plan, err);
     if (status == STATUS_OK) status = eval_run(session->model, dataset, &plan, &options, report, err);
     if (status == STATUS_OK) {
         snprintf(report->model, sizeof report->model, "%.400s, step %ld%s", session->path, session->meta.step,

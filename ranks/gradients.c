@@ -315,18 +315,24 @@ Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *e
     return STATUS_OK;
 }
 
-// Messages that are still on their way belong to a step that failed.
+// Messages that are still on their way belong to a step that failed, and the job ends. MPI goes on with them until it
+// is closed, so their bytes, the set's gradients among them, are then never freed.
 void gradients_free(Gradients *g) {
     if (!g) return;
+    bool on_their_way = false;
     for (size_t i = 0; g->pieces && i < g->bucket_count; i++)
         for (int r = 0; r < ranks_count(g->ranks); r++) {
+            on_their_way = on_their_way || g->buckets[i].coming[r].handle || g->buckets[i].going[r].handle;
             ranks_drop(g->ranks, &g->buckets[i].coming[r], true);
             ranks_drop(g->ranks, &g->buckets[i].going[r], false);
         }
-    if (g->copied) free(g->block);
+    if (on_their_way && !g->copied) g->set->grads = NULL;
+    if (!on_their_way) {
+        if (g->copied) free(g->block);
+        free(g->pieces);
+    }
     free(g->buckets);
     free(g->bucket_of);
-    free(g->pieces);
     free(g->requests);
     free(g);
 }

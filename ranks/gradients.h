@@ -24,7 +24,8 @@ typedef struct GradientsTime {
 
 // NULL where `ranks` is NULL: the functions below then do nothing.
 Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *err);
-void gradients_free(Gradients *gradients); // accepts NULL
+// Accepts NULL. After a step that failed, the set's gradients may be gone.
+void gradients_free(Gradients *gradients);
 
 // Begins a step. Only parameters whose names begin with `prefix` (NULL: all) are summed, and none that are frozen: the
 // same on every rank.

@@ -35,6 +35,7 @@ struct Ranks {
     RankEnd own, *ends;                  // ends (size): of the others
     RankRequest *end_coming, *end_going; // (size)
     bool told, heard;                    // the others know `own`; own.status is that of another rank
+    bool failed;                         // a message has
 };
 
 // ---- numbers
@@ -242,7 +243,9 @@ Status ranks_receive(Ranks *ranks, int from, int tag, void *bytes, size_t count,
 }
 
 bool ranks_done(Ranks *ranks, RankRequest *request) {
-    return !request->handle || ranks->transport.done(ranks->transport.owner, request);
+    bool done = request->handle ? ranks->transport.done(ranks->transport.owner, request) : !request->failed;
+    ranks->failed = ranks->failed || request->failed;
+    return done;
 }
 
 void ranks_drop(Ranks *ranks, RankRequest *request, bool coming) {
@@ -256,6 +259,10 @@ Status ranks_pause(Ranks *ranks, RanksWait *wait, int from, Error *err) {
     Status status = hear_ends(ranks, err);
     if (status != STATUS_OK) return status;
     if (stop_requested()) return stop_error(err);
+    if (ranks->failed)
+        return error_set(err, STATUS_FAILED,
+                         "a message between the processes failed; start all ranks with the same program, options and "
+                         "data");
     double waited = clock_now() - wait->begun;
     if (waited > SLOW_SECONDS && !wait->warned) {
         log_warning(ranks->log, "%s has waited for %s for %.0f s", ranks_name(ranks, ranks->rank),

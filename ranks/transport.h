@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A message on its way; 0 when it has arrived or was never sent.
+// A message on its way; the handle is 0 when it has arrived, has failed or was never sent.
 typedef struct RankRequest {
     void *handle;
+    bool failed;
 } RankRequest;
 
 typedef struct Transport {
@@ -21,7 +22,7 @@ typedef struct Transport {
     // the same tag arrive in order.
     Status (*send)(void *owner, int to, int tag, const void *bytes, size_t count, RankRequest *request, Error *err);
     Status (*receive)(void *owner, int from, int tag, void *bytes, size_t count, RankRequest *request, Error *err);
-    // Whether the message is done; also moves all others along.
+    // Whether the message is done; also moves all others along. One that failed is not done.
     bool (*done)(void *owner, RankRequest *request);
     // Forgets a message that nobody waits for any more; after that none comes in at its bytes.
     void (*drop)(void *owner, RankRequest *request, bool coming);

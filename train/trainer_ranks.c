@@ -31,7 +31,7 @@ static Status check_shares(const Trainer *t, Error *err) {
                      ranks, train->windows);
 }
 
-// The program, the machine's arithmetic, the data and the options, a line each.
+// The command, the program, the machine's arithmetic, the data and the options, a line each.
 static char *describe(const Trainer *t) {
     char *text = NULL;
     size_t length = 0;
@@ -39,7 +39,7 @@ static char *describe(const Trainer *t) {
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
     data_record_make(t->data.dataset, &record);
-    fprintf(out, "program: %s %s\ndevice: %s\n", version_number(), version_commit(), t->device->name);
+    fprintf(out, "command: train\nprogram: %s %s\ndevice: %s\n", version_number(), version_commit(), t->device->name);
     fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", record.episodes, record.frames, record.names,
             record.lengths, record.cameras, record.times, record.headers);
     Status status = options_write_yaml(config_record, &t->config, false, out);

@@ -58,16 +58,16 @@ static Status receive_bytes(void *owner, int from, int tag, void *bytes, size_t 
     return STATUS_OK;
 }
 
-// A message that failed is done too: the rank at its other end has gone, which the job's launcher sees.
 static bool is_done(void *owner, RankRequest *request) {
     int flag = 0;
     (void)owner;
-    if (!request->handle) return true;
+    if (!request->handle) return !request->failed;
     MPI_Request mpi = mpi_of(request);
     int code = MPI_Test(&mpi, &flag, MPI_STATUS_IGNORE);
     if (code == MPI_SUCCESS && !flag) return false;
     request->handle = NULL;
-    return code == MPI_SUCCESS;
+    request->failed = code != MPI_SUCCESS;
+    return !request->failed;
 }
 
 // A message that comes in can be cancelled until its sender is found; after that it soon ends by itself.

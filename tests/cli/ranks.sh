@@ -53,6 +53,10 @@ round() { sed -E 's/([0-9]\.[0-9]{7})[0-9]*/\1/g' "$1"; }
 expect 2 "" "train.batch: expected 3 or more, one episode for each process, found 2" ranks 3 "$VPD" $run -o "$folder/x" --set train.batch=2
 expect 2 "" 'expected what rank 0 has, "train: rate: 0.0007", found "rate: 0.01"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $run -o "$folder/x" --set train.rate=0.01
 [ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
+eval="eval -q $folder/one $data --threads 1 --split train --json"
+expect 2 "" 'expected what rank 0 has, "steps: 2", found "steps: 1"' ranks 1 "$VPD" $eval --steps 2 : -n 1 "$VPD" $eval --steps 1
+expect 2 "" 'expected what rank 0 has, "command: train", found "command: eval"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $eval
+expect 2 "" 'expected what rank 0 has, "checkpoint: ' ranks 1 "$VPD" $eval --steps 2 : -n 1 "$VPD" eval -q "$folder/two" "$data" --threads 1 --split train --steps 2
 expect 2 "" "missing.h5" ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" train "$folder/config.yaml" -q -d "$folder/missing.h5" -o "$folder/x"
 [ -e "$folder/x" ] && fail "a refused run left $(find "$folder/x")"
 
