@@ -111,7 +111,7 @@ export class Editor extends Stage {
 
   draw_region(x, y) {
     const pane = this.pane_at(x, y), { tool } = this, line = this.find('.region polygon'), points = [[x, y]];
-    if (!pane) return null;
+    if (!pane || !this.front()) return null;
     const polygon = () => {
       const [a, b] = [points[0], points.at(-1)];
       return tool === 'box' ? [a, [b[0], a[1]], b, [a[0], b[1]]] : points;
@@ -262,13 +262,13 @@ export class Editor extends Stage {
 
   show_result(scene) {
     let entry = this.result();
-    if (!entry) {
+    const fresh = !entry;
+    if (fresh) {
       entry = this.add_scene(scene, 'edited');
       entry.result = true;
-      this.list_scenes();
     }
-    if (entry.scene !== scene) {
-      this.painter.forget(entry.scene);
+    if (fresh || entry.scene !== scene) {
+      if (!fresh) this.painter.forget(entry.scene);
       entry.scene = scene;
       this.settings.step = 0;
       this.select_none();
@@ -287,16 +287,25 @@ export class Editor extends Stage {
     if (!entry) return;
     this.painter.forget(entry.scene);
     this.scenes = this.scenes.filter(other => other !== entry);
+    if (!this.visible().length) this.scenes[0].shown = true;
     this.select_none();
     this.list_scenes();
     this.set_step(this.settings.step);
   }
 
+  // Whether as many steps can be simulated; says so if not.
+  steps_allowed() {
+    const { steps } = this.settings, allowed = Number.isInteger(steps) && steps >= 0 && steps <= 10000;
+    if (!allowed) this.state('Steps: a whole number from 0 to 10000', true);
+    return allowed;
+  }
+
   // Edits a copy of the scene and shows its steps as they come.
   async simulate() {
+    if (!this.steps_allowed()) return;
     const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), wanted = () => this.turn === turn;
     const from = this.edits.from || { id: this.scenes[0].id, step: this.scenes[0].scene.last };
-    const job = { scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: Number(this.settings.steps) };
+    const job = { scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: this.settings.steps };
     this.state('Simulating ..');
     let first = 0;
     await this.streamed(wanted, () => run_job(job, id => { this.job = id; }, scene => {
@@ -309,9 +318,10 @@ export class Editor extends Stage {
   async step_on() {
     const entry = this.result();
     if (!entry || !this.job) return this.simulate();
+    if (!this.steps_allowed()) return;
     const turn = this.turn = (this.turn || 0) + 1, wanted = () => this.turn === turn;
     this.play(true);
-    await this.streamed(wanted, () => run_on(this.job, Number(this.settings.steps) || 1, entry.scene,
+    await this.streamed(wanted, () => run_on(this.job, this.settings.steps || 1, entry.scene,
       scene => this.show_result(scene), wanted), scene => `${scene.last} steps.`);
   }
 

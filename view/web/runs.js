@@ -12,7 +12,11 @@ const RATE_LINES = 20; // lines of the log that give the time of a step
 const NAMES = { loss: 'Loss', bodies: 'Loss of motion', pixels: 'Loss of pixels', depth: 'Loss of depth', ssim: 'Loss of SSIM',
   psnr_step0: 'PSNR at step 0, dB', psnr_last: 'PSNR at the last step, dB', 'eval psnr': 'Validation: PSNR, dB',
   'eval psnr_moving': 'Validation: PSNR of what moves, dB', 'eval motion_error_cm': 'Validation: motion error at the last step, cm' };
-const FURTHER = ['rate', 'rollout', 'gradient_norm', 'node_spread', 'motion', 'particles', 'steps_per_second', 'seconds', 'waiting', 'tape_mib', 'eval score'];
+// Of a run with several ranks (docs/cluster.md).
+const RANK_NAMES = { ranks: 'Ranks', rank_seconds: 'Seconds of a step on rank 0', sum_seconds: 'Seconds of adding gradients',
+  sum_waited: 'Seconds waited for gradients', sent_mib: 'Gradients sent, MiB' };
+const FURTHER = ['rate', 'rollout', 'gradient_norm', 'node_spread', 'motion', 'particles', 'steps_per_second', 'seconds', 'waiting', 'tape_mib', 'eval score',
+  ...Object.keys(RANK_NAMES)];
 
 const RUNS_MARKUP = `
 <header>
@@ -84,6 +88,7 @@ class Run {
   }
 
   get state() {
+    if (this.lost) return ''; // nobody knows
     if (this.facts.active) return this.paused ? 'paused' : 'running';
     return this.steps && this.step >= this.steps ? 'finished' : 'not running';
   }
@@ -139,9 +144,10 @@ export class Runs {
     try {
       await ask_wish(what === 'pause' && this.facts.paused ? 'go' : what);
       if (what === 'save') this.saving = true;
+      if (what === 'stop') this.stopped = true;
       await this.poll();
     } catch (error) {
-      this.say(error.message);
+      this.fail(error);
     }
   }
 
@@ -159,6 +165,9 @@ export class Runs {
   fail(error) {
     if (!error.lost) return this.say(error.message);
     this.root.dataset.lost = '';
+    for (const run of this.runs.values()) run.lost = true;
+    if (this.facts) this.show_state();
+    if (this.stopped) return this.say(`The run was saved and has ended. What is shown stays. To look at it again: vpd view ${this.facts.title}`);
     this.say(`${error.message} What is shown stays.${this.facts?.own ? ` If the run has ended: vpd view ${this.facts.title}` : ''}`);
   }
 
@@ -180,7 +189,7 @@ export class Runs {
     this.facts = facts;
     for (const each of facts.runs) {
       if (!this.runs.has(each.name)) this.runs.set(each.name, new Run(each.name, this.runs.size));
-      Object.assign(this.runs.get(each.name), { facts: each, paused: facts.paused });
+      Object.assign(this.runs.get(each.name), { facts: each, paused: facts.paused, lost: false });
     }
     for (const name of this.runs.keys()) if (!facts.runs.some(each => each.name === name)) this.runs.delete(name);
     if (!this.runs.has(this.front?.name)) this.front = this.runs.values().next().value;
@@ -192,7 +201,7 @@ export class Runs {
     const { facts, front } = this, many = this.runs.size > 1;
     this.find('h1').textContent = facts.title.split('/').at(-1);
     document.title = `${facts.title.split('/').at(-1)} - vpd`;
-    this.find('.own').hidden = !facts.own;
+    this.find('.own').hidden = !facts.own || 'lost' in this.root.dataset;
     this.find('[data-wish="pause"]').textContent = facts.paused ? 'Go on' : 'Pause';
     this.find('.now').textContent = many ? `${this.runs.size} runs` : front ? this.describe(front) : 'No run yet.';
     this.find('progress').hidden = many || !front?.steps;
@@ -202,12 +211,12 @@ export class Runs {
   }
 
   describe(run) {
-    const each = run.seconds_per_step, left = run.steps - run.step, words = [run.state];
+    const each = run.seconds_per_step, left = run.steps - run.step, words = run.state ? [run.state] : [];
     words.push(`step ${run.step.toLocaleString('en')}${run.steps ? ` of ${run.steps.toLocaleString('en')}` : ''}`);
     if (isFinite(each)) words.push(each < 1 ? `${(1 / each).toPrecision(3)} steps a second` : `${each.toPrecision(3)} s a step`);
     if (run.state === 'running' && left > 0 && isFinite(each)) words.push(`${clock(left * each)} left`);
     if (this.saving) words.push('saving ..');
-    else if (this.facts.saves) words.push(`saved ${this.facts.saves} times from here`);
+    else if (this.facts.saves) words.push(`saved ${this.facts.saves === 1 ? 'once' : `${this.facts.saves} times`} from here`);
     return words.join(' · ');
   }
 
@@ -263,7 +272,7 @@ export class Runs {
   place(names, runs, holder) {
     const settings = { smooth: Number(this.find('.smooth').value), log: this.find('.log').checked };
     const figures = names.map(name => {
-      if (!this.charts.has(name)) this.charts.set(name, new Chart(NAMES[name] || name.replace(/^eval /, 'Validation: ').replaceAll('_', ' ')));
+      if (!this.charts.has(name)) this.charts.set(name, new Chart(NAMES[name] || RANK_NAMES[name] || name.replace(/^eval /, 'Validation: ').replaceAll('_', ' ')));
       const chart = this.charts.get(name), logs = settings.log && !/psnr|score/.test(name);
       chart.update(runs.filter(run => run.curves.has(name)).map(run => ({ name: run.name, colour: run.colour, points: run.curves.get(name) })), { ...settings, log: logs });
       return chart.figure;

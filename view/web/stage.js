@@ -60,6 +60,7 @@ export class Stage {
       const shown = before[i] ? before[i].shown : true;
       this.scenes.push({ scene, name, truth, id: -1, shown });
     });
+    if (!this.visible().length) this.scenes[0].shown = true;
     if (before.length === 0) this.begin(list[0][0]);
     else this.frame_scene(list[0][0]) | this.select_none();
     this.list_scenes();

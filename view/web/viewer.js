@@ -79,6 +79,8 @@ export class Viewer extends Editor {
     this.edits = new Edits();
     this.edited();
     const scene = await fetch_scene(0);
+    this.settings.view = '';
+    this.recorded = null; // what is in the corner is of the episode before
     this.set_scenes([[scene, 'predicted', null]]);
     this.scenes[0].id = 0;
     this.find('[data-set="episode"]').value = scene.name;
@@ -90,7 +92,8 @@ export class Viewer extends Editor {
   // The episode whose number is one higher or lower, with as many digits.
   next_episode(by) {
     const { name } = this.scenes[0].scene, digits = name.match(/\d+$/)?.[0];
-    if (digits === undefined || Number(digits) + by < 0) return this.state('Type the name of an episode.', true);
+    if (digits === undefined) return this.state('Type the name of an episode.', true);
+    if (Number(digits) + by < 0) return this.state('This is the first episode.');
     this.show_episode(name.slice(0, -digits.length) + String(Number(digits) + by).padStart(digits.length, '0'));
   }
 
