@@ -93,12 +93,11 @@ static Status read_compare(const Work *work, uint32_t *out) {
     const char *word;
     *out = work->free.compare;
     for (int i = 0; (word = command_repeated(work->line, "compare", i)); i++) {
-        int kind = 0;
+        const uint32_t kind = fit_kind(word);
         if (i == 0) *out = 0;
-        while (kind < FIT_KINDS && strcmp(word, fit_kinds[kind]) != 0) kind++;
-        if (kind == FIT_KINDS)
+        if (!kind)
             return error_set(work->err, STATUS_BAD_INPUT, "--compare %s: expected states, colour, depth or mask", word);
-        *out |= 1u << kind;
+        *out |= kind;
     }
     return STATUS_OK;
 }
@@ -121,15 +120,6 @@ static Status read_resumed(Work *work) {
     }
     work->options.at = work->at;
     fit_free_close(&old);
-    return status;
-}
-
-static Status open_scene(Work *work) {
-    double *x = calloc(work->free.count, sizeof *x);
-    if (!x) return error_set(work->err, STATUS_FAILED, "out of memory for a fit");
-    for (size_t i = 0; i < work->free.count; i++) x[i] = work->free.variable[i].start;
-    Status status = fit_free_scene(&work->free, x, &work->scene, work->err);
-    free(x);
     return status;
 }
 
@@ -164,7 +154,7 @@ static void report(void *context, long step, size_t frames, double rms, const do
     log_note(&work->line->log, "step %3ld   %zu frames   residuals %.6g", step, frames, rms);
     if (now - work->saved < SAVE_SECONDS) return;
     work->saved = now;
-    fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &ignored);
+    fit_write_scene(&work->free, &work->data, &work->result, x, false, work->out, &ignored);
 }
 
 static json_t *value_json(const Work *work, size_t i) {
@@ -217,14 +207,11 @@ static Status fit(Work *work) {
     Error stopped;
     Status status = fit_run(&work->free, &work->data, &work->options, &work->result, work->err);
     if (status == STATUS_INTERRUPTED) {
-        double *x = calloc(work->free.count, sizeof *x);
-        for (size_t i = 0; i < work->free.count && x; i++) x[i] = work->result.value[i].value;
-        if (x && fit_write_scene(&work->free, &work->data, &work->result, x, work->out, &stopped) == STATUS_OK)
+        if (fit_write_scene(&work->free, &work->data, &work->result, NULL, false, work->out, &stopped) == STATUS_OK)
             log_warning(&work->line->log, "%s: has the best numbers so far; go on with --resume", work->out);
-        free(x);
     }
     if (status != STATUS_OK) return status;
-    status = fit_write_scene(&work->free, &work->data, &work->result, NULL, work->out, work->err);
+    status = fit_write_scene(&work->free, &work->data, &work->result, NULL, true, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
     if (status == STATUS_OK && film)
         status = sim_fit_film(&work->free, &work->data, &work->result, work->dataset, work->episode,
@@ -237,7 +224,7 @@ static Status run(const CommandLine *line, Error *err) {
     Status status = command_required(line, "output", &work.out, err);
     if (status == STATUS_OK) status = read_options(&work);
     if (status == STATUS_OK) status = read_free(&work, command_argument(line, 0), &work.free);
-    if (status == STATUS_OK) status = open_scene(&work);
+    if (status == STATUS_OK) status = fit_free_scene(&work.free, NULL, &work.scene, err);
     if (status == STATUS_OK) status = open_data(&work);
     if (status == STATUS_OK) status = read_resumed(&work);
     if (status == STATUS_OK) status = fit_check_folder(&work.free, work.out, err);

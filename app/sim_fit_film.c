@@ -91,10 +91,10 @@ static Status allocate(Film *film, Error *err) {
 Status sim_fit_film(const FitFree *f, const FitData *data, const FitResult *result, const Dataset *dataset, int episode,
                     int threads, const char *path, Error *err) {
     Film film = {.data = data, .threads = threads};
-    double start[FIT_VARIABLES_MAX], end[FIT_VARIABLES_MAX];
-    for (size_t i = 0; i < f->count; i++) start[i] = f->variable[i].start, end[i] = result->value[i].value;
+    double end[FIT_VARIABLES_MAX];
+    for (size_t i = 0; i < f->count; i++) end[i] = result->value[i].value;
     Status status = read_seen(&film, dataset, episode, err);
-    if (status == STATUS_OK) status = open_take(&film, f, start, film.take, err);
+    if (status == STATUS_OK) status = open_take(&film, f, NULL, film.take, err);
     if (status == STATUS_OK) status = open_take(&film, f, end, film.take + 1, err);
     if (status == STATUS_OK) status = allocate(&film, err);
     film.video.fps = 1 / data->scene->frame_time;

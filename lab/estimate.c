@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/estimate.h"
 
+#include "lab/allocate.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,20 +173,14 @@ static Status add_sums(void *context, const double *x, MinimiseSums *out, Error 
 
 // ---- opening
 
-static void *take(size_t count, bool *good) {
-    void *out = calloc(count ? count : 1, sizeof(double));
-    *good = *good && out;
-    return out;
-}
-
 static Status make_arrays(Estimate *e, Error *err) {
     const size_t size = compared_size(e);
     bool good = true;
-    e->target = take(e->frames * size, &good);
-    e->residual = take(size, &good);
-    e->seen = take(size, &good);
-    e->jacobian = take(size * e->P, &good);
-    e->slope = take(e->frames * e->row, &good);
+    e->target = allocate(e->frames * size, sizeof(double), &good);
+    e->residual = allocate(size, sizeof(double), &good);
+    e->seen = allocate(size, sizeof(double), &good);
+    e->jacobian = allocate(size * e->P, sizeof(double), &good);
+    e->slope = allocate(e->frames * e->row, sizeof(double), &good);
     return good ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for an estimate");
 }
 
@@ -313,7 +309,8 @@ Status estimate_gradient(Estimate *e, const double *x, double *loss, double *gra
     bool good = true;
     for (size_t u = 0; u < e->P; u++) {
         const SimValue v = e->unknown[u].value;
-        if (!slopes.of[v]) slopes.of[v] = take(sim_value_count(&e->scene.model, sim_controls(&run), v), &good);
+        if (!slopes.of[v])
+            slopes.of[v] = allocate(sim_value_count(&e->scene.model, sim_controls(&run), v), sizeof(double), &good);
     }
     Status status = good ? sim_set(e->one, &e->scene.values, err) : error_set(err, STATUS_FAILED, "out of memory");
     if (status == STATUS_OK) status = sim_rollout(e->one, &run, err);

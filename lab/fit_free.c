@@ -14,6 +14,12 @@ enum { FILE_MAX = 1 << 24, LEAVES_MAX = 1 << 16, NUMBER_SIZE = 32 };
 
 const char *const fit_kinds[FIT_KINDS] = {"states", "colour", "depth", "mask"};
 
+uint32_t fit_kind(const char *word) {
+    for (int i = 0; i < FIT_KINDS; i++)
+        if (!strcmp(word, fit_kinds[i])) return 1u << i;
+    return 0;
+}
+
 static Status no_memory(const char *path, Error *err) {
     return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
 }
@@ -108,10 +114,9 @@ static Status read_entry(const ArgumentReader *reader, const YamlNode *node, Ent
 static Status read_compare(const ArgumentReader *reader, const YamlNode *node, uint32_t *out) {
     if (node->kind != YAML_LIST || !node->count) return argument_wrong(reader, node, "a list such as [colour, depth]");
     for (const YamlNode *entry = node->child; entry; entry = entry->next) {
-        int kind = 0;
-        while (kind < FIT_KINDS && (entry->kind != YAML_TEXT || strcmp(fit_kinds[kind], entry->text) != 0)) kind++;
-        if (kind == FIT_KINDS) return argument_wrong(reader, entry, "states, colour, depth or mask");
-        *out |= 1u << kind;
+        const uint32_t kind = entry->kind == YAML_TEXT ? fit_kind(entry->text) : 0;
+        if (!kind) return argument_wrong(reader, entry, "states, colour, depth or mask");
+        *out |= kind;
     }
     return STATUS_OK;
 }
@@ -216,7 +221,7 @@ Status fit_free_text(const FitFree *f, const double *x, char **out, size_t *leng
         const FitVariable *v = f->variable + i;
         memcpy(text + to, f->text + from, v->text - from);
         to += v->text - from;
-        to += (size_t)snprintf(text + to, NUMBER_SIZE, "%.17g", x[i]);
+        to += (size_t)snprintf(text + to, NUMBER_SIZE, "%.17g", x ? x[i] : v->start);
         from = v->text + v->length;
     }
     memcpy(text + to, f->text + from, f->length - from + 1);
@@ -315,7 +320,7 @@ static Status look_at_all(FitFree *f, Error *err) {
     SimScene base = {0};
     if (!x) return no_memory(f->path, err);
     for (size_t i = 0; i < f->count; i++) x[i] = f->variable[i].start;
-    Status status = fit_free_scene(f, x, &base, err);
+    Status status = fit_free_scene(f, NULL, &base, err);
     for (size_t i = 0; i < f->count && status == STATUS_OK; i++) status = look_at(f, &base, x, i, err);
     scene_free(&base);
     free(x);

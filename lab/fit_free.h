@@ -27,6 +27,7 @@ typedef struct FitFree {
 
 // What the section says may be compared, in the order of its bits.
 extern const char *const fit_kinds[];
+uint32_t fit_kind(const char *word); // its bit; 0: no such word
 enum { FIT_STATES = 1, FIT_COLOUR = 2, FIT_DEPTH = 4, FIT_MASK = 8, FIT_KINDS = 4 };
 
 // Reads the file and its section `fit`. `names` (may be NULL) take the place of the section's `free`; each is a number,
@@ -35,7 +36,7 @@ enum { FIT_STATES = 1, FIT_COLOUR = 2, FIT_DEPTH = 4, FIT_MASK = 8, FIT_KINDS = 
 Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err);
 void fit_free_close(FitFree *free); // accepts {0}
 
-// The scene with other numbers x (count); STATUS_BAD_INPUT where the reader refuses them.
+// The scene with other numbers x (count), NULL: the starts; STATUS_BAD_INPUT where the reader refuses them.
 Status fit_free_scene(const FitFree *free, const double *x, SimScene *out, Error *err);
 // Its text, malloc'ed.
 Status fit_free_text(const FitFree *free, const double *x, char **out, size_t *length, Error *err);

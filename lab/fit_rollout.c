@@ -25,8 +25,7 @@ Status fit_rollout_open(const FitFree *f, FitData *data, int threads, FitRollout
     out->x = calloc(2 * f->count, sizeof *out->x);
     if (!out->x) return no_memory(out, err);
     out->apart = out->x + f->count;
-    for (size_t i = 0; i < f->count; i++) out->x[i] = f->variable[i].start;
-    Status status = fit_free_scene(f, out->x, &out->scene, err);
+    Status status = fit_free_scene(f, NULL, &out->scene, err);
     return status == STATUS_OK ? open_sim(out, &out->scene.model, &out->one, err) : status;
 }
 
@@ -111,9 +110,8 @@ static double beside(const FitRollout *r, const double *x, size_t p, double side
 static Status make_batch(FitRollout *r, Error *err) {
     const size_t P = r->free->count, N = r->scene.model.particles;
     if (r->many) return STATUS_OK;
-    for (size_t i = 0; i < P; i++) r->x[i] = r->free->variable[i].start;
     r->along = calloc(P * 3 * N, sizeof *r->along);
-    Status status = r->along ? fit_free_scene(r->free, r->x, &r->batch, err) : no_memory(r, err);
+    Status status = r->along ? fit_free_scene(r->free, NULL, &r->batch, err) : no_memory(r, err);
     if (status == STATUS_OK) status = scene_repeat(&r->batch, 1 + 2 * P, err);
     return status == STATUS_OK ? open_sim(r, &r->batch.model, &r->many, err) : status;
 }

@@ -81,7 +81,7 @@ static bool write_text(FILE *file, void *context) {
     return fwrite(w->text, 1, w->length, file) == w->length && !ferror(file);
 }
 
-Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *result, const double *x,
+Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *result, const double *x, bool finished,
                        const char *path, Error *err) {
     double *values = calloc(f->count, sizeof *values);
     char *text = NULL;
@@ -90,7 +90,7 @@ Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *r
     for (size_t i = 0; i < f->count; i++) values[i] = x ? x[i] : result->value[i].value;
     Status status = fit_free_text(f, values, &text, &length, err);
     if (status == STATUS_OK) {
-        Written written = {f, data, result, behind_head(text), 0, !x};
+        Written written = {f, data, result, behind_head(text), 0, finished};
         written.length = strlen(written.text);
         status = file_write_stream(path, write_text, &written, err);
     }

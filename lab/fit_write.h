@@ -8,10 +8,10 @@
 // One number of the result in words, "301.2 +- 0.8", "not determined (with ground.k_e); kept at 500".
 void fit_words(const FitFree *free, const FitResult *result, size_t i, char *out, size_t size);
 
-// The user's file with other numbers, and standard errors as comments at its head. `x` (count) of a fit that is not
-// over; NULL: result->value.
+// The user's file with other numbers, and standard errors as comments at its head if the fit has finished. `x`
+// (count); NULL: result->value.
 Status fit_write_scene(const FitFree *free, const FitData *data, const FitResult *result, const double *x,
-                       const char *path, Error *err);
+                       bool finished, const char *path, Error *err);
 // Whether the scene can be read from the folder of `path` too, which it cannot if it names meshes elsewhere.
 Status fit_check_folder(const FitFree *free, const char *path, Error *err);
 

@@ -4,6 +4,7 @@
 #include "base/horn.h"
 #include "base/vector.h"
 #include "datasets/writer.h"
+#include "lab/allocate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,23 +104,17 @@ static void copy_free(Copy *copy) {
     free(copy->property);
 }
 
-static void *take(size_t count, size_t size, bool *good) {
-    void *out = calloc(count ? count : 1, size);
-    *good = *good && out;
-    return out;
-}
-
 static bool copy_make(const SimScene *scene, const Footage *footage, Copy *out) {
     const size_t F = footage->frames, O = scene->object_count, V = scene->picture.cameras, N = scene->model.particles;
     bool good = true;
-    *out = (Copy){.time = take(F, sizeof(double), &good)};
-    out->K = take(V, 9 * sizeof(double), &good);
-    out->pose = take(V, 16 * sizeof(double), &good);
-    out->place = take(F * O, 3 * sizeof(double), &good);
-    out->quaternion = take(F * O, 4 * sizeof(double), &good);
-    out->vertex = take(F * N, 3 * sizeof(double), &good);
-    out->owner = take(N, sizeof *out->owner, &good);
-    out->property = take(O, sizeof *out->property, &good);
+    *out = (Copy){.time = allocate(F, sizeof(double), &good)};
+    out->K = allocate(V, 9 * sizeof(double), &good);
+    out->pose = allocate(V, 16 * sizeof(double), &good);
+    out->place = allocate(F * O, 3 * sizeof(double), &good);
+    out->quaternion = allocate(F * O, 4 * sizeof(double), &good);
+    out->vertex = allocate(F * N, 3 * sizeof(double), &good);
+    out->owner = allocate(N, sizeof *out->owner, &good);
+    out->property = allocate(O, sizeof *out->property, &good);
     return good;
 }
 
@@ -166,10 +161,10 @@ static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const F
     const size_t pixels = (size_t)p->H * (size_t)p->W, N = scene->model.particles;
     bool good = true;
     Render *render = NULL;
-    double *colour = take(3 * pixels, sizeof *colour, &good), *depth = take(pixels, sizeof *depth, &good);
-    uint8_t *rgb = take(pixels, 3, &good);
-    float *metres = take(pixels, sizeof *metres, &good);
-    uint16_t *mask = take(pixels, sizeof *mask, &good);
+    double *colour = allocate(3 * pixels, sizeof *colour, &good), *depth = allocate(pixels, sizeof *depth, &good);
+    uint8_t *rgb = allocate(pixels, 3, &good);
+    float *metres = allocate(pixels, sizeof *metres, &good);
+    uint16_t *mask = allocate(pixels, sizeof *mask, &good);
     const RenderPicture picture = {colour, NULL, depth, mask};
     Status status = good ? STATUS_OK : no_memory(scene, err);
     if (status == STATUS_OK)

@@ -2,6 +2,7 @@
 #include "lab/render_meshes.h"
 
 #include "base/vector.h"
+#include "lab/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,12 +141,6 @@ static void make_plane(const SimScene *scene, size_t number, RenderMeshes *out, 
 
 // ---- all of them
 
-static void *take(size_t count, size_t size, bool *good) {
-    void *out = calloc(count ? count : 1, size);
-    *good = *good && out;
-    return out;
-}
-
 static void make_object(const SimScene *scene, size_t number, size_t vertex, int32_t *face, RenderMeshes *out) {
     const SceneObject *object = scene->objects + number;
     if (has_faces(object)) memcpy(face, scene->face + 3 * object->face, 3 * object->faces * sizeof *face);
@@ -168,15 +163,15 @@ bool render_meshes_make(const SimScene *scene, RenderMeshes *out) {
         faces += faces_of(scene->objects + i);
     }
     *out = (RenderMeshes){.count = scene->object_count + planes};
-    out->mesh = take(out->count, sizeof *out->mesh, &good);
-    out->first = take(scene->object_count, sizeof *out->first, &good);
-    out->position = take(vertices + 4 * planes, 3 * sizeof(double), &good);
-    out->colour = take(vertices, 3 * sizeof(double), &good);
-    out->position_gradient = take(vertices, 3 * sizeof(double), &good);
-    out->colour_gradient = take(vertices, 3 * sizeof(double), &good);
-    out->face = take(faces + 2 * planes, 3 * sizeof *out->face, &good);
-    out->uv = take(planes, 12 * sizeof(double), &good);
-    out->texel = take(planes, 3 * SIDE * SIDE * sizeof(double), &good);
+    out->mesh = allocate(out->count, sizeof *out->mesh, &good);
+    out->first = allocate(scene->object_count, sizeof *out->first, &good);
+    out->position = allocate(vertices + 4 * planes, 3 * sizeof(double), &good);
+    out->colour = allocate(vertices, 3 * sizeof(double), &good);
+    out->position_gradient = allocate(vertices, 3 * sizeof(double), &good);
+    out->colour_gradient = allocate(vertices, 3 * sizeof(double), &good);
+    out->face = allocate(faces + 2 * planes, 3 * sizeof *out->face, &good);
+    out->uv = allocate(planes, 12 * sizeof(double), &good);
+    out->texel = allocate(planes, 3 * SIDE * SIDE * sizeof(double), &good);
     for (size_t i = 0; i < scene->object_count && good; i++) {
         make_object(scene, i, vertex, out->face + 3 * face, out);
         vertex += vertices_of(scene->objects + i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what a scene file says to the arrays of the simulator.
 #include "base/vector.h"
+#include "lab/allocate.h"
 #include "lab/scene_file.h"
 
 #include <math.h>
@@ -34,13 +35,6 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
                      MESH_ITEMS_MAX);
 }
 
-// One array that the model reads; free() accepts the const away in scene_free.
-static void *make(size_t count, size_t size, bool *good) {
-    void *out = calloc(count ? count : 1, size);
-    *good = *good && out;
-    return out;
-}
-
 #define CONTROLS_MAX ((size_t)1 << 28) // doubles
 
 static Status check_controls(const ArgumentReader *reader, const SceneHead *head) {
@@ -55,16 +49,16 @@ static Status make_arrays(const ArgumentReader *reader, const SceneHead *head) {
     SimScene *scene = head->scene;
     SimModel *m = &scene->model;
     bool good = true;
-    m->fixed = make(m->particles, 1, &good);
-    m->material = make(m->particles, sizeof *m->material, &good);
-    m->spring = make(m->springs, 2 * sizeof *m->spring, &good);
-    m->tet = make(m->tets, 4 * sizeof *m->tet, &good);
-    m->hinge = make(m->hinges, 4 * sizeof *m->hinge, &good);
-    m->contacts = make(m->materials, sizeof *m->contacts, &good);
+    m->fixed = allocate(m->particles, 1, &good);
+    m->material = allocate(m->particles, sizeof *m->material, &good);
+    m->spring = allocate(m->springs, 2 * sizeof *m->spring, &good);
+    m->tet = allocate(m->tets, 4 * sizeof *m->tet, &good);
+    m->hinge = allocate(m->hinges, 4 * sizeof *m->hinge, &good);
+    m->contacts = allocate(m->materials, sizeof *m->contacts, &good);
     size_t controls = head->controls ? (size_t)scene->frames : 0;
     for (int v = 0; v < SIM_VALUES && good; v++) {
         size_t count = sim_value_count(m, controls, v);
-        if (count) scene->values.of[v] = make(count, sizeof(double), &good);
+        if (count) scene->values.of[v] = allocate(count, sizeof(double), &good);
     }
     return good ? STATUS_OK : scene_no_memory(reader);
 }

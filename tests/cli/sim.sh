@@ -28,7 +28,7 @@ wrong() { # WORDS
 scene 's/substeps: .*/substeps: 200/'
 expect 0 "*" "is above the stable bound" "$VPD" sim run "$folder/scene.yaml" -o "$folder/y.h5"
 scene 's/substeps: .*/substeps: 10/'
-expect 1 "" "holds the first" "$VPD" sim run "$folder/scene.yaml" -o "$folder/nan.h5"
+expect 1 "" "holds the first 1 of 91 frames" "$VPD" sim run "$folder/scene.yaml" -o "$folder/nan.h5"
 grep -q "step .*tet" "$folder/stderr" || fail "a NaN names no step and element: $(cat "$folder/stderr")"
 expect 0 "particles" "" "$VPD" inspect "$folder/nan.h5"
 scene 's/^frames:/memory_mib: 0.001\nframes:/'
