@@ -62,6 +62,29 @@ static void tracks_follow_the_poses(void **state) {
     track_scene_free(&scene);
 }
 
+// A ball: the states turn it, and the video does not show that.
+static void turning_that_is_not_seen_is_left_out(void **state) {
+    (void)state;
+    TrackScene scene;
+    EpisodeInfo episode = true_states();
+    track_scene_make(&scene);
+    double turning[TRACK_FRAMES * 8];
+    memcpy(turning, quaternions, sizeof turning);
+    for (int f = 0; f < TRACK_FRAMES; f++) turning[8 * f] = cos(f), turning[8 * f + 3] = sin(f), turning[8 * f + 1] = 0;
+    episode.object_quaternion = turning;
+    Poses poses = {.episode = &episode, .stride = 1, .tolerance = 0.02};
+    Tracks t = track(&scene, &poses);
+    assert_int_equal(poses.known, 2 * (TRACK_FRAMES - 1));
+    assert_null(poses.error);
+    size_t b = (size_t)track_number(1, 0), first = t.set.first_node[b], nodes = t.set.first_node[b + 1] - first;
+    assert_int_equal(t.steps[b], 6);
+    for (size_t i = 0; i < 3 * nodes; i++)
+        assert_close(tracks_places(&t, b, 5)[i] - t.set.now[3 * first + i],
+                     positions[6 * 7 + i % 3] - positions[6 * 1 + i % 3], 1e-5, 0);
+    tracks_free(&t);
+    track_scene_free(&scene);
+}
+
 // In the other order of time, bodies move the other way.
 static void other_states_are_refused(void **state) {
     (void)state;
@@ -84,6 +107,7 @@ static void other_states_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tracks_follow_the_poses),
+                                       cmocka_unit_test(turning_that_is_not_seen_is_left_out),
                                        cmocka_unit_test(other_states_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

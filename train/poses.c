@@ -5,27 +5,34 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct Pose {
     double position[3], rotation[9]; // world from object
 } Pose;
 
-static Pose pose_of(const Poses *p, int object, int frame) {
+static Pose pose_of(const Poses *p, int object, int frame, bool turns) {
     const EpisodeInfo *e = p->episode;
     size_t at = (size_t)(p->first + frame * p->stride) * (size_t)e->O + (size_t)object;
     Pose out = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     for (int c = 0; c < 3; c++) out.position[c] = e->object_position[3 * at + (size_t)c];
-    if (e->object_quaternion) rotation_from_quaternion(e->object_quaternion + 4 * at, out.rotation);
+    if (turns && e->object_quaternion) rotation_from_quaternion(e->object_quaternion + 4 * at, out.rotation);
     return out;
 }
 
-void poses_move(const Poses *p, int object, int from, int to, const real x[3], real y[3]) {
-    Pose a = pose_of(p, object, from), b = pose_of(p, object, to);
+static bool turns(const Poses *p, int object) { return !p->error || p->error[object][0] >= p->error[object][1]; }
+
+static void move(const Poses *p, int object, bool turned, int from, int to, const real x[3], real y[3]) {
+    Pose a = pose_of(p, object, from, turned), b = pose_of(p, object, to, turned);
     double own[3] = {0}, there[3];
     for (int i = 0; i < 9; i++) own[i % 3] += a.rotation[i] * ((double)x[i / 3] - a.position[i / 3]);
     for (int c = 0; c < 3; c++) there[c] = b.position[c];
     for (int i = 0; i < 9; i++) there[i / 3] += b.rotation[i] * own[i % 3];
     for (int c = 0; c < 3; c++) y[c] = (real)there[c];
+}
+
+void poses_move(const Poses *p, int object, int from, int to, const real x[3], real y[3]) {
+    move(p, object, turns(p, object), from, to, x, y);
 }
 
 static double distance(const real *a, const real *b) {
@@ -34,15 +41,55 @@ static double distance(const real *a, const real *b) {
     return sqrt(sum);
 }
 
+// Points that were seen in a frame and one before it.
+typedef struct Seen {
+    int frame;
+    size_t count;
+    const real *now, *before; // (count, 3)
+} Seen;
+
 // Mean distance of points from where the object's motion since the frame before takes them.
-static double error_of(const Poses *p, int object, int frame, size_t count, const real *now, const real *before) {
+static double error_of(const Poses *p, int object, bool turned, const Seen *seen) {
     double sum = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < seen->count; i++) {
         real y[3];
-        poses_move(p, object, frame, frame - 1, now + 3 * i, y);
-        sum += distance(before + 3 * i, y);
+        move(p, object, turned, seen->frame, seen->frame - 1, seen->now + 3 * i, y);
+        sum += distance(seen->before + 3 * i, y);
     }
-    return sum / (double)count;
+    return sum / (double)seen->count;
+}
+
+// The nearest object whose motion is that of the points; -1: none. `either`: turned or not.
+static int object_of(const Poses *p, const Seen *seen, bool either) {
+    double nearest = INFINITY;
+    real middle[3] = {0};
+    int best = -1;
+    for (size_t i = 0; i < 3 * seen->count; i++) middle[i % 3] += seen->now[i] / (real)seen->count;
+    for (int k = 0; k < p->episode->O; k++) {
+        Pose pose = pose_of(p, k, seen->frame, false);
+        const real centre[3] = {(real)pose.position[0], (real)pose.position[1], (real)pose.position[2]};
+        double apart = distance(middle, centre), error = error_of(p, k, either || turns(p, k), seen);
+        if (either) error = fmin(error, error_of(p, k, false, seen));
+        if (apart < nearest && error <= p->tolerance) nearest = apart, best = k;
+    }
+    return best;
+}
+
+Status poses_open(Poses *p, Error *err) {
+    p->error = calloc((size_t)p->episode->O + 1, sizeof *p->error);
+    return p->error ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for the states of an episode");
+}
+
+void poses_close(Poses *p) {
+    free(p->error);
+    p->error = NULL;
+}
+
+void poses_look(Poses *p, int frame, size_t count, const real *now, const real *before) {
+    Seen seen = {frame, count, now, before};
+    int object = object_of(p, &seen, true);
+    for (int turned = 0; object >= 0 && turned < 2; turned++)
+        p->error[object][turned] += error_of(p, object, turned, &seen);
 }
 
 static void note_strange(Poses *p, int frame, int body, size_t count, const real *now, const real *before) {
@@ -56,19 +103,11 @@ static void note_strange(Poses *p, int frame, int body, size_t count, const real
 }
 
 int poses_find(Poses *p, int frame, int body, size_t count, const real *now, const real *before) {
-    double nearest = INFINITY;
-    real middle[3] = {0};
-    int best = -1;
-    for (size_t i = 0; i < 3 * count; i++) middle[i % 3] += now[i] / (real)count;
-    for (int k = 0; k < p->episode->O; k++) {
-        Pose pose = pose_of(p, k, frame);
-        const real centre[3] = {(real)pose.position[0], (real)pose.position[1], (real)pose.position[2]};
-        double apart = distance(middle, centre);
-        if (apart < nearest && error_of(p, k, frame, count, now, before) <= p->tolerance) nearest = apart, best = k;
-    }
-    if (best < 0) note_strange(p, frame, body, count, now, before);
+    Seen seen = {frame, count, now, before};
+    int object = object_of(p, &seen, false);
+    if (object < 0) note_strange(p, frame, body, count, now, before);
     else p->known++;
-    return best;
+    return object;
 }
 
 void poses_tell(const Poses *p, char *out, size_t size) {

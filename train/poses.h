@@ -17,7 +17,15 @@ typedef struct Poses {
     int known, strange;      // bodies that were objects, and those that were none
     int frame, body;         // the first of the latter
     double place[3], way[3]; // its middle and motion, metres
+    double (*error)[2];      // (objects) metres, summed: of an object that does not turn, and of one that does
 } Poses;
+
+// Room for what poses_look learns; poses_close frees it.
+Status poses_open(Poses *poses, Error *err);
+void poses_close(Poses *poses);
+// Learns from a body of the video whether it shows its object's turning. That of a ball of one colour is not seen: if
+// the points of an object's bodies move more as if it did not turn, its points do not turn below.
+void poses_look(Poses *poses, int frame, size_t count, const real *now, const real *before);
 
 // The object that body number `body` of a frame is: its motion since the frame before takes the body's points from
 // `before` to `now` (count, 3) within the tolerance on the average; the nearest one if there are several; -1: none.

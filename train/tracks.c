@@ -442,7 +442,24 @@ static Status open_video(Video *v, const MotionField *field, Error *err) {
     return v->sighting || status != STATUS_OK ? status : out_of_memory(err);
 }
 
+// Shows all bodies of the video to the states.
+static Status look_at_poses(const Video *v, Poses *poses, Error *err) {
+    Status status = poses_open(poses, err);
+    for (int f = 0; f < v->frames && status == STATUS_OK; f++) {
+        const Frame *frame = &v->frame[f];
+        real *x = malloc((6 * frame->field->count + 1) * sizeof *x), *before = x + 3 * frame->field->count;
+        if (!x) return out_of_memory(err);
+        for (size_t b = 0; b < frame->bodies; b++) {
+            size_t count = points_of(frame, b, x, before, NULL);
+            if (count) poses_look(poses, f, count, x, before);
+        }
+        free(x);
+    }
+    return status;
+}
+
 static void close_video(Video *v) {
+    if (v->options->poses) poses_close(v->options->poses);
     for (int f = 0; v->frame && f < v->frames; f++) frame_free(&v->frame[f]);
     free(v->frame);
     free(v->sighting);
@@ -452,6 +469,7 @@ Status tracks_add_video(Tracks *t, const TrackOptions *o, int frames, const Moti
     Video video = {.options = o, .frames = frames};
     t->longest = o->longest;
     Status status = open_video(&video, field, err);
+    if (status == STATUS_OK && o->poses) status = look_at_poses(&video, o->poses, err);
     for (int f = 0; f < frames && status == STATUS_OK; f++)
         if (video.frame[f].bodies) status = add_window(t, &video, f, err);
     if (status == STATUS_OK && !o->poses) status = follow_rigid(t, &video, err);
