@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/model_flags.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "base/stop.h"
 #include "datasets/h5.h"
 #include "files/rollout_file.h"
@@ -25,15 +26,15 @@ static const Flag flags[] = {
     {0},
 };
 
-// A data set, or a folder that is no run's.
+// A data set, or a folder that is neither a run's nor one of checkpoints.
 static bool looks_like_data(const char *path) {
-    char checkpoints[FILE_PATH_SIZE], format[64] = "";
+    char latest[FILE_PATH_SIZE], format[64] = "";
     if (!file_is_folder(path)) {
         h5_read_format(path, format, sizeof format, NULL);
         return !strcmp(format, "vpd-dataset");
     }
-    return file_join(checkpoints, sizeof checkpoints, path, "checkpoints", NULL) == STATUS_OK &&
-           !file_exists(checkpoints);
+    return !file_is_run(path) && file_join(latest, sizeof latest, path, "latest", NULL) == STATUS_OK &&
+           !file_exists(latest);
 }
 
 // Rollout files, at most a model and a data set.

@@ -9,6 +9,11 @@
 
 json_t *json_finite(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
+json_t *json_text(const char *words) {
+    json_t *value = json_string(words ? words : "");
+    return value ? value : json_string("");
+}
+
 Status json_write_line(FILE *out, json_t *object, Error *err) {
     int bad = !object || json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) ||
               putc('\n', out) == EOF;

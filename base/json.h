@@ -11,6 +11,9 @@
 // A number that is written with 9 digits (exact for a float); null for NaN and infinities, which JSON lacks.
 json_t *json_finite(double value);
 
+// A text; "" for NULL and for what is no UTF-8.
+json_t *json_text(const char *words);
+
 // Writes `object` on one line and releases the reference, also on failure. NULL (no memory) fails.
 Status json_write_line(FILE *out, json_t *object, Error *err);
 

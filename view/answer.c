@@ -34,7 +34,7 @@ static Answer answer(struct MHD_Connection *connection, unsigned code, const cha
     return result;
 }
 
-Answer answer_bytes(struct MHD_Connection *connection, const char *type, void *bytes, size_t size) {
+static Answer answer_bytes(struct MHD_Connection *connection, const char *type, void *bytes, size_t size) {
     return answer(connection, 200, type, bytes, size, MHD_RESPMEM_MUST_FREE, NULL);
 }
 
@@ -51,7 +51,7 @@ Answer answer_refuse(struct MHD_Connection *connection, unsigned code, const cha
     return answer(connection, code, "application/json", text, strlen(text), MHD_RESPMEM_MUST_FREE, NULL);
 }
 
-Answer answer_error(struct MHD_Connection *connection, Status status, const Error *err) {
+static Answer answer_error(struct MHD_Connection *connection, Status status, const Error *err) {
     return answer_refuse(connection, status == STATUS_BAD_INPUT ? 422 : 500, err->text);
 }
 

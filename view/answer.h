@@ -10,14 +10,11 @@
 
 typedef enum MHD_Result Answer;
 
-// `bytes` are freed after sending, also if that fails.
-Answer answer_bytes(struct MHD_Connection *connection, const char *type, void *bytes, size_t size);
 // A text that stays; `cookie` may be NULL.
 Answer answer_page(struct MHD_Connection *connection, const char *type, const char *text, const char *cookie);
 // {"error": why}
 Answer answer_refuse(struct MHD_Connection *connection, unsigned code, const char *why);
-Answer answer_error(struct MHD_Connection *connection, Status status, const Error *err);
-// What a call gave: its bytes, or its error.
+// What a call gave: its bytes, which are freed after sending, or its error.
 Answer answer_result(struct MHD_Connection *connection, Status status, const char *type, const ViewBytes *bytes,
                      const Error *err);
 // The same for a text with a NUL behind it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
 #include "base/json.h"
 #include "view/live_internal.h"
 
@@ -184,6 +185,7 @@ Status live_result(Live *live, long id, size_t from, ViewBytes *out, Error *err)
 Status live_create(const LiveOptions *options, Live **out, Error *err) {
     Live *live = *out = calloc(1, sizeof *live);
     if (!live) return live_no_memory(err);
+    live->start = (long long)(1e6 * clock_now());
     pthread_mutex_init(&live->lock, NULL);
     pthread_cond_init(&live->wake, NULL);
     Status status = live_open(live, options, err);

@@ -42,6 +42,7 @@ struct Live {
     Result result;
     vpd_scene *scene; // of the result; the thread's
     long generation;  // how often another episode was opened
+    long long start;  // other for each server
 };
 
 static inline Status api_status(vpd_status status, const vpd_error *from, Error *err) {

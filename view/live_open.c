@@ -26,7 +26,6 @@ static Status open_rollouts(Live *live, const LiveOptions *options, Error *err) 
     for (int i = 0; i < options->rollout_count && status == STATUS_OK; i++) {
         live->sources[i].path = options->rollouts[i];
         live->sources[i].real = realpath(options->rollouts[i], NULL);
-        live->sources[i].real = realpath(options->rollouts[i], NULL);
         status = rollout_file_read(options->rollouts[i], &live->sources[i].file, err);
         live->count += status == STATUS_OK;
     }

@@ -94,11 +94,6 @@ Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err) {
     return view_file_bytes(&live->sources[scene].file, out, err);
 }
 
-static json_t *text(const char *words) {
-    json_t *value = json_string(words);
-    return value ? value : json_string("");
-}
-
 // Every step of a scene of the model.
 static Status scene_bytes(const vpd_scene *scene, ViewBytes *out, Error *err) {
     ViewOrder order = {0};
@@ -139,13 +134,14 @@ Status live_facts(const Live *live, char **out, Error *err) {
     json_t *scenes = json_array();
     if (live->model) vpd_model_get_facts(live->model, &model, NULL);
     for (int i = 0; i < live->count; i++)
-        json_array_append_new(scenes, json_pack("{s:o s:o}", "file", text(live->sources[i].path), "real",
-                                                text(live->sources[i].real ? live->sources[i].real : "")));
-    json_t *facts = json_pack("{s:s s:o s:b s:b s:b s:I s:o s:o s:o s:o}", "version", version_number(), "title",
-                              text(live->title), "simulates", live->model != NULL, "predicts", live->predicts,
-                              "compares", live->dataset != NULL, "generation", (json_int_t)live->generation, "why",
-                              text(live->why), "model", text(model.path ? model.path : ""), "device",
-                              text(model.device ? model.device : ""), "scenes", scenes);
+        json_array_append_new(scenes, json_pack("{s:o s:o}", "file", json_text(live->sources[i].path), "real",
+                                                json_text(live->sources[i].real ? live->sources[i].real : "")));
+    json_t *facts = json_pack("{s:s s:I s:o s:b s:b s:b s:I s:o s:o s:o s:o}", "version", version_number(), "start",
+                              (json_int_t)live->start, "title", json_text(live->title), "simulates",
+                              live->model != NULL, "predicts", live->predicts, "compares", live->dataset != NULL,
+                              "generation", (json_int_t)live->generation, "why", json_text(live->why), "model",
+                              json_text(model.path ? model.path : ""), "device",
+                              json_text(model.device ? model.device : ""), "scenes", scenes);
     *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     json_decref(facts);
     return *out ? STATUS_OK : live_no_memory(err);

@@ -101,12 +101,6 @@ static json_t *cameras(const ViewScene *scene) {
     return list;
 }
 
-// A text of the file; what is no UTF-8 is left out.
-static json_t *text(const char *words) {
-    json_t *value = json_string(words ? words : "");
-    return value ? value : json_string("");
-}
-
 static double largest_radius(const ViewScene *scene) {
     double largest = 0;
     for (size_t i = 0; scene->radius && i < scene->count; i++)
@@ -117,13 +111,13 @@ static double largest_radius(const ViewScene *scene) {
 // The JSON, with spaces behind it up to a multiple of 4 bytes.
 static Status put_json(const ViewScene *scene, const ViewOrder *order, double radius, ViewBytes *out, Error *err) {
     const double background[3] = {scene->background[0], scene->background[1], scene->background[2]};
-    json_t *head = json_pack("{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i]}", "particles",
-                             (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers",
-                             (json_int_t)order->movers, "every", (json_int_t)order->every, "steps",
-                             (json_int_t)scene->steps, "time_step", scene->time_step, "radius", radius, "coloured",
-                             scene->colour != NULL, "labelled", scene->labels != NULL, "bodies", scene->body != NULL,
-                             "background", numbers(background, 3), "cameras", cameras(scene), "name", text(scene->name),
-                             "labels", text(scene->label_names), "note", text(scene->note), "size", scene->W, scene->H);
+    json_t *head = json_pack(
+        "{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i]}", "particles", (json_int_t)scene->count,
+        "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers, "every", (json_int_t)order->every,
+        "steps", (json_int_t)scene->steps, "time_step", scene->time_step, "radius", radius, "coloured",
+        scene->colour != NULL, "labelled", scene->labels != NULL, "bodies", scene->body != NULL, "background",
+        numbers(background, 3), "cameras", cameras(scene), "name", json_text(scene->name), "labels",
+        json_text(scene->label_names), "note", json_text(scene->note), "size", scene->W, scene->H);
     char *words = head ? json_dumps(head, JSON_COMPACT) : NULL;
     json_decref(head);
     size_t length = words ? strlen(words) : 0;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "base/json.h"
 #include "base/stop.h"
 #include "base/version.h"
@@ -45,9 +46,7 @@ static bool has_file(const char *folder, const char *name) {
     return file_join(path, sizeof path, folder, name, NULL) == STATUS_OK && file_exists(path);
 }
 
-static bool is_run(const char *folder) {
-    return file_is_folder(folder) && (has_file(folder, "metrics.jsonl") || has_file(folder, "checkpoints"));
-}
+static bool is_run(const char *folder) { return file_is_run(folder) || has_file(folder, "metrics.jsonl"); }
 
 static const char *last_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -157,11 +156,6 @@ static Status newest_picture(const char *folder, char name[300], Error *err) {
     return status;
 }
 
-static json_t *text_value(const char *words) {
-    json_t *value = json_string(words);
-    return value ? value : json_string("");
-}
-
 static json_t *describe(const Runs *runs, int i) {
     char metrics[FILE_PATH_SIZE], rollout[FILE_PATH_SIZE], picture[300] = "", stamp[80], file[80];
     struct stat info = {0};
@@ -173,8 +167,8 @@ static json_t *describe(const Runs *runs, int i) {
     file_stamp(rollout, true, stamp);
     file_stamp(metrics, false, file);
     (void)stat(metrics, &info);
-    return json_pack("{s:o s:b s:{s:s s:I} s:o s:s}", "name", text_value(runs->names[i]), "active", is_active(folder),
-                     "metrics", "file", file, "size", (json_int_t)info.st_size, "picture", text_value(picture),
+    return json_pack("{s:o s:b s:{s:s s:I} s:o s:s}", "name", json_text(runs->names[i]), "active", is_active(folder),
+                     "metrics", "file", file, "size", (json_int_t)info.st_size, "picture", json_text(picture),
                      "rollout", stamp);
 }
 
@@ -190,7 +184,7 @@ Status watch_facts(Watch *watch, char **out, Error *err) {
     free(runs);
     pthread_mutex_lock(&watch->lock);
     watch->looked = clock_now();
-    facts = json_pack("{s:s s:o s:b s:b s:I s:o}", "version", version_number(), "title", text_value(watch->folder),
+    facts = json_pack("{s:s s:o s:b s:b s:I s:o}", "version", version_number(), "title", json_text(watch->folder),
                       "own", watch->own, "paused", watch->paused, "saves", (json_int_t)watch->saves, "runs", list);
     pthread_mutex_unlock(&watch->lock);
     if (status == STATUS_OK) *out = facts ? json_dumps(facts, JSON_COMPACT) : NULL;

@@ -217,6 +217,14 @@ gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
 body | grep -q '"generation":1' || fail "a new episode is a new generation: $(body)"
 kill "$viewer"
 wait "$viewer" 2>/dev/null
+
+# A folder of checkpoints, as a run has one, is a model.
+mkdir "$folder/checkpoints"
+cp "$model" "$folder/checkpoints/step_00000001.h5"
+echo step_00000001.h5 >"$folder/checkpoints/latest"
+start checkpoints "$folder/checkpoints" "$data" --steps 0 --port $((first_port + 5))
+kill "$viewer"
+wait "$viewer" 2>/dev/null
 port=$first_port here="Host: 127.0.0.1:$port" cookie=$first_cookie
 
 kill "$first"

@@ -62,10 +62,15 @@ export class Camera {
 
   zoom(factor) { this.distance = clamp(this.distance * factor, 0.02, 1000); }
 
-  // So that a box is in view.
-  fit(low, high) {
+  // So that all corners of a box are in view.
+  fit(low, high, aspect) {
     this.target = scale(add(low, high), 0.5);
-    this.distance = Math.max(0.1, 0.5 * Math.hypot(...subtract(high, low)) / Math.sin(this.fov / 2) * 0.8);
+    const { back, right, up } = this.basis(), [sx, sy] = this.spread(aspect);
+    this.distance = 0.1;
+    for (let k = 0; k < 8; k++) {
+      const r = subtract([0, 1, 2].map(c => (k >> c & 1 ? high : low)[c]), this.target);
+      this.distance = Math.max(this.distance, dot(r, back) + 1.05 * Math.max(Math.abs(dot(r, right)) / sx, Math.abs(dot(r, up)) / sy));
+    }
   }
 
   // As a camera of the recording sees: pose (4,4) row by row, x right, y down, z ahead.

@@ -48,7 +48,6 @@ export class Chart {
 
   // lines: {name, colour, points: [[step, value], ..]} in order of the steps.
   update(lines, { smooth, log }) {
-    this.raw = lines;
     this.lines = lines.map(line => ({ ...line, points: thin(line.points.filter(([, y]) => y !== null && (!log || y > 0)), smooth) }))
       .filter(line => line.points.length);
     this.scale = log ? Math.log10 : y => y;

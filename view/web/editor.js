@@ -23,6 +23,12 @@ export class Editor extends Stage {
     return this.panes().find(({ box }) => x >= box[0] * w && x < (box[0] + box[2]) * w && y >= box[1] * h && y < (box[1] + box[3]) * h);
   }
 
+  // The direction from the eye through a point of the canvas, in a pane.
+  ray(box, x, y) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas');
+    return this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], this.aspect(box));
+  }
+
   // The particle in front at a point of the canvas.
   pick(x, y) {
     const { clientWidth: w, clientHeight: h } = this.find('canvas'), pane = this.pane_at(x, y);
@@ -130,9 +136,7 @@ export class Editor extends Stage {
   }
 
   select_region(polygon, { box, entries }) {
-    const entry = entries.at(-1), { clientWidth: w, clientHeight: h } = this.find('canvas'), aspect = this.aspect(box);
-    const ray = ([x, y]) => this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], aspect);
-    const where = region(polygon, this.camera.eye(), ray), ground = entry.scene.labelled ? '{label: 0}' : '{floor: true}';
+    const entry = entries.at(-1), where = region(polygon, this.camera.eye(), ([x, y]) => this.ray(box, x, y)), ground = entry.scene.labelled ? '{label: 0}' : '{floor: true}';
     this.select_where(entry, this.settings.ground ? `${where}, not: ${ground}` : where, 'what you drew around');
   }
 
@@ -208,8 +212,7 @@ export class Editor extends Stage {
 
   // Where a point of the canvas lies on the plane through a place: level, or upright and facing the eye.
   ray_place(box, x, y, through, upright) {
-    const { clientWidth: w, clientHeight: h } = this.find('canvas'), eye = this.camera.eye();
-    const ray = this.camera.ray(2 * (x / w - box[0]) / box[2] - 1, 1 - 2 * (y / h - box[1]) / box[3], this.aspect(box));
+    const eye = this.camera.eye(), ray = this.ray(box, x, y);
     const back = this.camera.basis().back, normal = upright ? [back[0], back[1], 0] : [0, 0, 1], slope = dot(ray, normal);
     if (Math.abs(slope) < 1e-6) return null;
     const at = add(eye, scale(ray, dot(subtract(through, eye), normal) / slope));
@@ -283,14 +286,9 @@ export class Editor extends Stage {
   drop_result() {
     const entry = this.result();
     this.turn = (this.turn || 0) + 1; // what still comes is of no use
+    this.show_streaming(false);
     this.state('');
-    if (!entry) return;
-    this.painter.forget(entry.scene);
-    this.scenes = this.scenes.filter(other => other !== entry);
-    if (!this.visible().length) this.scenes[0].shown = true;
-    this.select_none();
-    this.list_scenes();
-    this.set_step(this.settings.step);
+    if (entry) this.drop_scene(entry);
   }
 
   // Whether as many steps can be simulated; says so if not.
@@ -325,9 +323,13 @@ export class Editor extends Stage {
       scene => this.show_result(scene), wanted), scene => `${scene.last} steps.`);
   }
 
+  show_streaming(on) {
+    this.streaming = on;
+    this.root.toggleAttribute('data-streaming', on);
+  }
+
   async streamed(wanted, work, done) {
-    this.streaming = true;
-    this.root.dataset.streaming = '';
+    this.show_streaming(true);
     try {
       const scene = await work();
       if (wanted() && scene) this.state(done(scene));
@@ -336,8 +338,7 @@ export class Editor extends Stage {
       else if (wanted()) this.state(error.message, true);
     }
     if (wanted()) {
-      this.streaming = false;
-      delete this.root.dataset.streaming;
+      this.show_streaming(false);
       this.changed();
     }
   }

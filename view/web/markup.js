@@ -7,6 +7,12 @@ const button = (name, label, path) =>
 const numbers = (name, what) => ['x', 'y', 'z'].map(c =>
   `<label><span>${c}</span><input type="number" step="0.1" value="0" data-number="${name}" aria-label="${what} along ${c}"></label>`).join('');
 
+export function switch_theme() {
+  const page = document.documentElement;
+  const dark = page.dataset.theme ? page.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  page.dataset.theme = dark ? 'light' : 'dark';
+}
+
 export const MARKUP = `
 <div class="stage">
   <canvas tabindex="0" role="application" aria-label="Particles in 3D. Arrow keys turn the view, plus and minus zoom, question mark lists all keys."></canvas>
@@ -15,7 +21,7 @@ export const MARKUP = `
   <svg class="region" aria-hidden="true"><polygon/></svg>
   <div class="corner"><h2 class="title"></h2><p class="about"></p></div>
   <div class="tools">
-    ${button('fit', 'Show everything (F)', 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z')}
+    ${button('fit', 'Show everything, or what is selected (F)', 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z')}
     ${button('theme', 'Light or dark', 'M8 1a7 7 0 1 0 0 14zM8 1a7 7 0 0 1 0 14')}
     ${button('help', 'Keys and mouse (?)', 'M5 6a3 3 0 1 1 4.5 2.6C8.4 9.2 8 9.7 8 10.8M8 13v.8')}
     ${button('panel', 'Show or hide the panel (P)', 'M2 4h12M2 8h12M2 12h12')}
@@ -42,7 +48,7 @@ export const MARKUP = `
 <aside class="panel" aria-label="Settings and edits">
   <section class="scenes-part"><h3>Scenes</h3><div class="scenes"></div>
     <label class="check beside"><input type="checkbox" data-set="beside" checked> side by side</label></section>
-  <section class="sources edits"><div class="row episodes" hidden><label for="episode-ID">Episode</label><input id="episode-ID" type="text" data-set="episode" spellcheck="false">
+  <section class="edits"><div class="row episodes" hidden><label for="episode-ID">Episode</label><input id="episode-ID" type="text" data-set="episode" spellcheck="false">
     <button type="button" data-do="earlier" aria-label="The episode before">&lt;</button><button type="button" data-do="later" aria-label="The next episode">&gt;</button></div>
     <button type="button" class="compare" data-do="compare" aria-pressed="false" hidden>Compare with what was recorded</button></section>
   <section><h3>Look</h3>
@@ -109,8 +115,8 @@ export const MARKUP = `
 <dt>drag, arrow keys</dt><dd>turn</dd>
 <dt>right drag, Shift with drag or arrows, two fingers</dt><dd>move the view</dd>
 <dt>wheel, + and -, pinch</dt><dd>zoom</dd>
-<dt>F</dt><dd>show everything</dd>
-<dt>0, 1 .. 9</dt><dd>free view, and the recording's cameras</dd>
+<dt>F</dt><dd>show everything, or what is selected</dd>
+<dt>0, 1 .. 9</dt><dd>show what moves; the recording's cameras</dd>
 <dt>space</dt><dd>play or pause</dd>
 <dt>, and . (Home, End)</dt><dd>one step back, on (first, last)</dd>
 <dt>click, B</dt><dd>select a body; the next body</dd>

@@ -2,6 +2,7 @@
 // Training runs: curves, the newest sample rollout against what was recorded, its film, options; and what a run of
 // `vpd train --view` is asked to do.
 import { Chart, short } from './charts.js';
+import { switch_theme } from './markup.js';
 import { ask_wish, fetch_facts, fetch_metrics, fetch_options, fetch_run_scene, picture_address } from './server.js';
 import { Viewer } from './viewer.js';
 
@@ -128,15 +129,9 @@ export class Runs {
 
   listen() {
     for (const button of this.root.querySelectorAll('[data-wish]')) button.addEventListener('click', () => this.wish(button.dataset.wish));
-    this.find('.theme').addEventListener('click', () => this.viewer_theme());
+    this.find('.theme').addEventListener('click', switch_theme);
     for (const input of ['.smooth', '.log']) this.find(input).addEventListener('input', () => this.draw());
     this.find('.further').parentElement.addEventListener('toggle', () => this.draw());
-  }
-
-  viewer_theme() {
-    const page = document.documentElement;
-    const dark = page.dataset.theme ? page.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-    page.dataset.theme = dark ? 'light' : 'dark';
   }
 
   async wish(what) {
@@ -285,7 +280,8 @@ export class Runs {
   async show_front() {
     const run = this.front;
     if (!run) return;
-    this.find('.options pre').textContent = run.options || '';
+    const options = this.find('.options pre');
+    if (options.textContent !== (run.options || '')) options.textContent = run.options || ''; // what is selected there stays so
     this.find('.film').hidden = !run.facts.picture;
     const film = this.find('.film img'), key = `${run.name} ${run.facts.picture}`;
     if (run.facts.picture && film.dataset.key !== key) {

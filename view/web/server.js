@@ -14,7 +14,7 @@ async function ask(path, options) {
   if (answer.ok) return answer;
   const text = await answer.json().then(body => body.error, () => `status ${answer.status}`);
   if (answer.status === 401)
-    throw Object.assign(new Error('vpd view was started anew: open the address that it printed.'), { lost: true });
+    throw Object.assign(new Error('vpd view was started anew. Open the address that it printed; then this page goes on too.'), { lost: true });
   throw new Error(text);
 }
 
@@ -35,15 +35,15 @@ export async function fetch_recorded(scene, step, camera) {
   return URL.createObjectURL(await answer.blob());
 }
 
-const post_json = async (path, what) => (await ask(path, {
-  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) })).json();
+const send = (path, what) => ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
+const post_json = async (path, what) => (await send(path, what)).json();
 const post = async job => (await post_json('/api/jobs', job)).id;
 
 export const ask_episode = what => post_json('/api/episode', what);
 
 // Which of the shown particles a selection takes.
 export async function ask_selection(what) {
-  const answer = await ask('/api/select', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
+  const answer = await send('/api/select', what);
   return [...new Uint8Array(await answer.arrayBuffer())].flatMap((taken, i) => taken ? [i] : []);
 }
 

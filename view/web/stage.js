@@ -51,6 +51,16 @@ export class Stage {
     return entry;
   }
 
+  // Something is shown still.
+  drop_scene(entry) {
+    this.painter?.forget(entry.scene);
+    this.scenes = this.scenes.filter(other => other !== entry);
+    if (!this.visible().length) this.scenes[0].shown = true;
+    this.select_none();
+    this.list_scenes();
+    this.set_step(this.settings.step);
+  }
+
   // Other scenes in place of those that are shown: [scene, name, what it is compared with], ..
   set_scenes(list) {
     const before = this.scenes;
@@ -70,7 +80,7 @@ export class Stage {
   begin(scene) {
     const focus = this.focus(scene);
     if (!this.painter) this.open_painter();
-    this.camera.fit(focus.low, focus.high);
+    this.camera.fit(focus.low, focus.high, this.aspect([0, 0, 1, 1]));
     this.frame_scene(scene);
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
@@ -99,11 +109,14 @@ export class Stage {
     this.find('.title').textContent = scene.title;
   }
 
-  // What moves, with room around it; everything if nothing moves, and wherever it goes if everything moves.
+  // A box around everything, wherever it goes.
+  whole(scene) {
+    return { low: [0, 1, 2].map(c => Math.min(...scene.steps.map(s => s.low[c]))), high: [0, 1, 2].map(c => Math.max(...scene.steps.map(s => s.high[c]))) };
+  }
+
+  // What moves, with room around it; everything if nothing or all of it moves.
   focus(scene) {
-    const steps = scene.movers === scene.shown ? scene.steps : scene.steps.slice(0, 1);
-    const all = { low: [0, 1, 2].map(c => Math.min(...steps.map(s => s.low[c]))),
-      high: [0, 1, 2].map(c => Math.max(...steps.map(s => s.high[c]))) };
+    const all = this.whole(scene);
     if (!scene.movers || scene.movers === scene.shown) return all;
     const moving = [...Array(scene.movers).keys()], ends = [0, scene.last].map(s => scene.extent(moving, s));
     const low = [0, 1, 2].map(c => Math.min(ends[0].low[c], ends[1].low[c]));

@@ -5,6 +5,7 @@ import { control } from './camera.js';
 import { Edits } from './edits.js';
 import { Editor } from './editor.js';
 import { camera_path, film_type, keep, record, still_picture } from './films.js';
+import { switch_theme } from './markup.js';
 import { Tour } from './tour.js';
 import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address } from './server.js';
 
@@ -26,7 +27,7 @@ export class Viewer extends Editor {
       this.add_scene(scene, facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : facts.predicts ? 'predicted' : 'original', id);
     }
     this.find('.episodes').hidden = !facts.predicts;
-    if (facts.predicts) this.find('[data-set="episode"]').value = this.scenes[0].scene.name;
+    if (facts.predicts) this.name_episode(this.scenes[0].scene.name);
     this.find('.compare').hidden = !facts.simulates;
     const files = facts.scenes.filter(({ real }) => real && !/["\\]/.test(real));
     this.find('.compose').hidden = !files.length || !facts.simulates;
@@ -40,11 +41,8 @@ export class Viewer extends Editor {
     this.find('.compare').setAttribute('aria-pressed', String(!there));
     if (there) {
       first.truth = null;
-      this.painter?.forget(there.scene);
-      this.scenes = this.scenes.filter(entry => entry !== there);
       if (this.settings.colour === 'error') this.settings.colour = this.find('[data-set="colour"]').value = 'rgb';
-      this.select_none();
-      return this.list_scenes();
+      return this.drop_scene(there);
     }
     try {
       const truth = await fetch_truth(first.id);
@@ -83,18 +81,24 @@ export class Viewer extends Editor {
     this.recorded = null; // what is in the corner is of the episode before
     this.set_scenes([[scene, 'predicted', null]]);
     this.scenes[0].id = 0;
-    this.find('[data-set="episode"]').value = scene.name;
-    this.fit();
+    this.name_episode(scene.name);
+    this.fit(true);
     this.set_step(0);
     if (recorded) await this.compare();
   }
 
   // The episode whose number is one higher or lower, with as many digits.
   next_episode(by) {
-    const { name } = this.scenes[0].scene, digits = name.match(/\d+$/)?.[0];
-    if (digits === undefined) return this.state('Type the name of an episode.', true);
-    if (Number(digits) + by < 0) return this.state('This is the first episode.');
+    const { name } = this.scenes[0].scene, digits = name.match(/\d+$/)[0];
     this.show_episode(name.slice(0, -digits.length) + String(Number(digits) + by).padStart(digits.length, '0'));
+  }
+
+  // Names without a number have no neighbours, and the first has none before it.
+  name_episode(name) {
+    const number = name.match(/\d+$/)?.[0];
+    this.find('[data-set="episode"]').value = name;
+    this.find('[data-do="earlier"]').disabled = !Number(number);
+    this.find('[data-do="later"]').disabled = number === undefined;
   }
 
   // ---- messages and the connection
@@ -125,7 +129,11 @@ export class Viewer extends Editor {
 
   async watch() {
     try {
-      const { generation } = this.waiting ? this.facts : await fetch_facts(AbortSignal.timeout(PATIENCE));
+      const { generation, start } = this.waiting ? this.facts : await fetch_facts(AbortSignal.timeout(PATIENCE));
+      if (start !== this.facts.start) { // another server, which may show something else
+        if (this.edits.empty) return location.reload();
+        return this.say('vpd view was started anew. Save the list of edits if you need it, and load this page again.', 'bad');
+      }
       if (generation !== this.facts.generation && !this.streaming) await this.reopen(); // another page chose an episode
       if ('lost' in this.root.dataset) {
         delete this.root.dataset.lost;
@@ -190,14 +198,17 @@ export class Viewer extends Editor {
     const { scene } = this.scenes[0], view = scene.cameras[value];
     this.settings.view = this.find('[data-set="view"]').value = value;
     if (value !== '' && view) this.camera.look_through(view, scene.size, scale(add(this.box.low, this.box.high), 0.5));
-    else this.fit();
+    else this.fit(true);
     this.changed();
   }
 
-  fit() {
-    const focus = this.focus(this.scenes[0].scene);
+  // What is selected, or everything; with `moving` what moves.
+  fit(moving) {
+    const entry = this.selection?.entry || this.scenes[0], { scene } = entry;
+    const box = moving ? this.focus(scene) : this.selection ? scene.extent(this.selection.indices, Math.min(this.settings.step, scene.last)) : this.whole(scene);
+    const pane = this.panes().find(({ entries }) => entries.includes(entry));
     this.camera.fov = 0.75;
-    this.camera.fit(focus.low, focus.high);
+    this.camera.fit(box.low, box.high, this.aspect(pane ? pane.box : [0, 0, 1, 1]));
     this.changed();
   }
 
@@ -211,7 +222,7 @@ export class Viewer extends Editor {
       help: () => this.find('.help').showModal(),
       hint: () => this.end_hint(),
       tour: () => this.begin_tour(),
-      theme: () => this.theme(),
+      theme: switch_theme,
       ...Object.fromEntries(['throw', 'move', 'rotate', 'copy', 'remove', 'recolour', 'name'].map(what => [what, () => this.act(what)])),
       compose: () => this.compose(),
       box: () => this.choose_tool('box'),
@@ -252,12 +263,6 @@ export class Viewer extends Editor {
     this.root.classList.remove('closed');
     this.tour ||= new Tour(this.root);
     this.tour.start();
-  }
-
-  theme() {
-    const page = document.documentElement;
-    const dark = page.dataset.theme ? page.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-    page.dataset.theme = dark ? 'light' : 'dark';
   }
 
   // ---- what people keep
