@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.h"
+#include "device/choice.h"
+#include "device/sim_options.h"
 #include "lab/scene.h"
 
 #include <stdlib.h>
@@ -9,6 +11,8 @@ enum { SCENES_MAX = 1 << 20 };
 
 struct vpd_sim {
     SimScene scene;
+    Device *device; // NULL: none was asked for
+    char device_why[DEVICE_WHY_SIZE];
     Sim *sim;
     pthread_mutex_t lock;
     char *objects;
@@ -39,6 +43,18 @@ static Status read_options(const vpd_sim_options *options, SimOptions *out, size
     return STATUS_OK;
 }
 
+static Status choose_device(vpd_sim *sim, const char *name, int threads, SimOptions *used, Error *err) {
+    *used = scene_options(&sim->scene);
+    if (name) {
+        Status status = device_choose(name, threads, &sim->device, sim->device_why, err);
+        if (status != STATUS_OK) return status;
+        const SimOptions on = sim_options_of(sim->device, used->precision);
+        *used = scene_options_on(&sim->scene, &on);
+    }
+    used->threads = threads;
+    return STATUS_OK;
+}
+
 static char *object_names(const SimScene *scene) {
     char *out = malloc(1 + scene->object_count * (SCENE_NAME_SIZE + 1)), *at = out;
     if (out) *out = 0;
@@ -56,16 +72,17 @@ static Status open_sim(const char *path, const vpd_sim_options *options, vpd_sim
     if (status != STATUS_OK) return status;
     if (precise) sim->scene.precision = wanted.precision;
     if (wanted.memory_mib > 0) sim->scene.memory_mib = wanted.memory_mib;
-    SimOptions used = scene_options(&sim->scene);
-    used.threads = wanted.threads;
     sim->objects = object_names(&sim->scene);
     if (!sim->objects) return error_set(err, STATUS_FAILED, "out of memory for a simulation");
-    return sim_open(&sim->scene.model, &used, &sim->sim, err);
+    SimOptions used;
+    status = choose_device(sim, options ? options->device : NULL, wanted.threads, &used, err);
+    return status == STATUS_OK ? sim_open(&sim->scene.model, &used, &sim->sim, err) : status;
 }
 
 void vpd_sim_close(vpd_sim *sim) {
     if (!sim) return;
     sim_close(sim->sim);
+    device_close(sim->device);
     scene_free(&sim->scene);
     pthread_mutex_destroy(&sim->lock);
     free(sim->objects);
@@ -112,7 +129,9 @@ vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *
                            .stable_step = sim_stable_step(m, &scene->values),
                            .values = SIM_VALUES,
                            .precision = scene->precision == SIM_F64 ? "f64" : "f32",
-                           .objects = sim->objects};
+                           .objects = sim->objects,
+                           .device = sim->device ? sim->device->name : "cpu",
+                           .device_why = sim->device_why};
     return api_result(STATUS_OK, &e, err);
 }
 

@@ -356,6 +356,7 @@ typedef struct vpd_sim_options {
     int scenes;            // B; 0: 1
     int threads;           // 0: as many as pay
     double memory_mib;     // for the states that a gradient keeps; 0: the scene's
+    const char *device;    // as in vpd_open_options; NULL: cpu
 } vpd_sim_options;
 
 // `scene`: a YAML file. `options` may be NULL.
@@ -372,6 +373,8 @@ typedef struct vpd_sim_facts {
     size_t values;                                              // that vpd_sim_get_value knows
     const char *precision;                                      // "f32" or "f64"
     const char *objects;                                        // their names, one a line
+    const char *device;                                         // "cpu", or what vpd_sim_options.device has opened
+    const char *device_why; // why "auto" took the CPU although there is a GPU back end; else ""
 } vpd_sim_facts;
 
 vpd_status vpd_sim_get_facts(const vpd_sim *sim, vpd_sim_facts *out, vpd_error *err);

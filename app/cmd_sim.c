@@ -5,7 +5,7 @@
 #include "app/output.h"
 #include "app/result.h"
 #include "app/sim_scene.h"
-#include "bench/sim_bench.h"
+#include "device/sim_options.h"
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 

@@ -21,6 +21,7 @@ static const Flag flags[] = {
      .letter = 'o',
      .writes = "vpd-dataset gif mp4"},
     {.name = "split", .value = "train|val|test", .help = "of the data set's episode (default train)"},
+    FLAG_SIM_DEVICE,
     FLAG_FORCE,
     FLAG_JSON,
     {0},
@@ -78,7 +79,9 @@ static Status add_frame(Film *film, const double *position, Error *err) {
     return video_add_panels(&film->video, &film->layout, film->panel, err);
 }
 
-static Status write_film(const SimScene *scene, const Footage *footage, int threads, const char *out, Error *err) {
+static Status write_film(const SimScene *scene, const Footage *footage, const SimOptions *on, const char *out,
+                         Error *err) {
+    const SimOptions options = scene_options_on(scene, on);
     const ScenePicture *picture = &scene->picture;
     const size_t pixels = (size_t)picture->H * (size_t)picture->W;
     Film film = {.scene = scene, .layout = lay_out(picture), .video = {.fps = 1 / scene->frame_time}};
@@ -88,8 +91,7 @@ static Status write_film(const SimScene *scene, const Footage *footage, int thre
     Status status = film.colour && film.rgb && film.panel
                         ? STATUS_OK
                         : error_set(err, STATUS_FAILED, "%s: out of memory for a film", scene->path);
-    if (status == STATUS_OK)
-        status = render_open(scene, scene->precision == SIM_F64 ? RASTER_F64 : RASTER_F32, threads, &film.render, err);
+    if (status == STATUS_OK) status = render_open(scene, &options, &film.render, err);
     for (size_t f = 0; f < footage->frames && status == STATUS_OK; f++)
         status = add_frame(&film, footage->position + 3 * f * scene->model.particles, err);
     if (status == STATUS_OK) status = video_write(&film.video, out, err);
@@ -115,19 +117,23 @@ static Status tell(const CommandLine *line, const char *out, const SimScene *sce
 static Status run(const CommandLine *line, Error *err) {
     SimScene scene = {0};
     Footage footage = {0};
+    Device *device = NULL;
+    SimOptions on;
     const char *out;
     int split = SPLIT_TRAIN;
     Status status = command_required(line, "output", &out, err);
     if (status == STATUS_OK) status = command_choice(line, "split", "train|val|test", &split, err);
     if (status == STATUS_OK) status = sim_scene_read(line, &scene, err);
     if (status == STATUS_OK) status = check_output(out, err);
-    if (status == STATUS_OK) status = footage_run(&scene, sim_scene_threads(line), &footage, err);
+    if (status == STATUS_OK) status = sim_scene_device(line, &device, &on, err);
+    if (status == STATUS_OK) status = footage_run(&scene, &on, &footage, err);
     if (status == STATUS_OK)
-        status = is_dataset(out) ? footage_write(&scene, &footage, (Split)split, line->threads, out, err)
-                                 : write_film(&scene, &footage, line->threads, out, err);
+        status = is_dataset(out) ? footage_write(&scene, &footage, (Split)split, &on, out, err)
+                                 : write_film(&scene, &footage, &on, out, err);
     if (status == STATUS_OK) status = tell(line, out, &scene, &footage, err);
     footage_free(&footage);
     scene_free(&scene);
+    device_close(device);
     return status;
 }
 

@@ -30,8 +30,9 @@ typedef struct Film {
 static Status open_take(Film *film, const FitFree *f, const double *x, Take *out, Error *err) {
     Status status = fit_free_scene(f, x, &out->scene, err);
     if (status == STATUS_OK && film->seen.H) out->scene.picture.H = film->seen.H, out->scene.picture.W = film->seen.W;
-    if (status == STATUS_OK) status = footage_run(&out->scene, 0, &out->footage, err);
-    return status == STATUS_OK ? render_open(&out->scene, RASTER_F32, film->threads, &out->render, err) : status;
+    if (status == STATUS_OK) status = footage_run(&out->scene, &(SimOptions){0}, &out->footage, err);
+    const SimOptions on = {.precision = SIM_F32, .threads = film->threads};
+    return status == STATUS_OK ? render_open(&out->scene, &on, &out->render, err) : status;
 }
 
 static void close_film(Film *film) {

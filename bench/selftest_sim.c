@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/selftest.h"
-#include "bench/sim_bench.h"
 #include "bench/sim_cases.h"
+#include "device/sim_options.h"
 
 #include <stdio.h>
 

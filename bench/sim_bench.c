@@ -2,7 +2,7 @@
 #include "bench/sim_bench.h"
 
 #include "bench/sim_scenes.h"
-#include "gnn/backend.h"
+#include "device/sim_options.h"
 
 #include <stdlib.h>
 
@@ -32,11 +32,6 @@ static const struct {
 };
 
 enum { STEPS = 64 };
-
-SimOptions sim_options_of(Device *device, SimPrecision precision) {
-    if (device->sim) return (SimOptions){.precision = precision, .device = device};
-    return (SimOptions){.precision = precision, .threads = device->threads, .isa = device->gnn->name};
-}
 
 bool sim_bench_is_of(const Device *device, int number) {
     return device->sim ? benches[number].threads == 1 : benches[number].scenes == 0;

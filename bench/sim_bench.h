@@ -6,9 +6,6 @@
 #include "bench/time.h"
 #include "sim/sim.h"
 
-// A simulation on the device; on the CPU with its instruction set and number of threads.
-SimOptions sim_options_of(Device *device, SimPrecision precision);
-
 typedef struct SimBench {
     const char *name;
     SimPrecision precision;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static double fps_of(const Video *video) { return video->fps > 0 ? video->fps : 10; }
 
@@ -18,15 +19,24 @@ static Status check_frames(const Video *video, const char *path, Error *err) {
     return video->count > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the video has no frames", path);
 }
 
+static Status frame_path(const char *folder, int frame, char path[FILE_PATH_SIZE], Error *err) {
+    char name[32];
+    snprintf(name, sizeof name, "frame_%04d.png", frame);
+    return file_join(path, FILE_PATH_SIZE, folder, name, err);
+}
+
 Status video_write_png(const Video *video, const char *folder, Error *err) {
+    char path[FILE_PATH_SIZE];
     Status status = check_frames(video, folder, err);
     if (status == STATUS_OK) status = file_make_folders(folder, err);
     for (int i = 0; i < video->count && status == STATUS_OK; i++) {
-        char path[FILE_PATH_SIZE], name[32];
         Image image = {video->H, video->W, 3, PIXEL_U8, video->frames[i]};
-        snprintf(name, sizeof name, "frame_%04d.png", i);
-        status = file_join(path, sizeof path, folder, name, err);
+        status = frame_path(folder, i, path, err);
         if (status == STATUS_OK) status = image_write_png(&image, path, err);
+    }
+    for (int i = video->count; status == STATUS_OK; i++) { // of a longer film that was there before
+        status = frame_path(folder, i, path, err);
+        if (status == STATUS_OK && unlink(path) != 0) break;
     }
     return status;
 }

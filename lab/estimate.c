@@ -218,7 +218,7 @@ Status estimate_open(const EstimateProblem *problem, Estimate **out, Error *err)
         status = make_arrays(e, err);
         if (status == STATUS_OK) status = sim_open(&e->scene.model, &options, &e->one, err);
         if (status == STATUS_OK) status = sim_open(&e->batch.model, &options, &e->many, err);
-        if (status == STATUS_OK) status = render_open(&e->scene, RASTER_F64, problem->threads, &e->render, err);
+        if (status == STATUS_OK) status = render_open(&e->scene, &options, &e->render, err);
         if (status == STATUS_OK) status = record(e, err);
     }
     if (status == STATUS_OK) return status;

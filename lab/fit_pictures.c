@@ -106,8 +106,9 @@ Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uin
     const FrameRequest request = {.episode = episode, .count = (int)frames};
     Status status = dataset_read_frames(dataset, request, &p->frames, err);
     if (status == STATUS_OK) {
+        const SimOptions on = {.precision = SIM_F64, .threads = threads};
         choose_picture(p, smooth);
-        status = allocate(p) ? render_open(&p->scene, RASTER_F64, threads, &p->render, err) : no_memory(p, err);
+        status = allocate(p) ? render_open(&p->scene, &on, &p->render, err) : no_memory(p, err);
     }
     if (status == STATUS_OK) return status;
     fit_pictures_close(p);

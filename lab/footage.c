@@ -22,8 +22,8 @@ void footage_free(Footage *f) {
     *f = (Footage){0};
 }
 
-Status footage_run(SimScene *scene, int threads, Footage *out, Error *err) {
-    SimOptions options = scene_options(scene);
+Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *err) {
+    const SimOptions options = scene_options_on(scene, on);
     SimRun run = scene_run(scene);
     Sim *sim = NULL;
     const size_t row = 3 * scene->model.particles;
@@ -33,7 +33,6 @@ Status footage_run(SimScene *scene, int threads, Footage *out, Error *err) {
     SimArrays arrays = {row, out->position, out->velocity};
     run.keep = sim_keep_arrays;
     run.context = &arrays;
-    options.threads = threads;
     Status status = out->position && out->velocity ? STATUS_OK : no_memory(scene, err);
     if (status == STATUS_OK) status = sim_open(&scene->model, &options, &sim, err);
     if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
@@ -155,10 +154,11 @@ static void copy_rest(const SimScene *scene, const Footage *footage, Copy *out) 
     }
 }
 
-static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const Footage *footage, int threads,
+static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const Footage *footage, const SimOptions *on,
                            Error *err) {
     const ScenePicture *p = &scene->picture;
     const size_t pixels = (size_t)p->H * (size_t)p->W, N = scene->model.particles;
+    const SimOptions options = scene_options_on(scene, on);
     bool good = true;
     Render *render = NULL;
     double *colour = allocate(3 * pixels, sizeof *colour, &good), *depth = allocate(pixels, sizeof *depth, &good);
@@ -167,8 +167,7 @@ static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const F
     uint16_t *mask = allocate(pixels, sizeof *mask, &good);
     const RenderPicture picture = {colour, NULL, depth, mask};
     Status status = good ? STATUS_OK : no_memory(scene, err);
-    if (status == STATUS_OK)
-        status = render_open(scene, scene->precision == SIM_F64 ? RASTER_F64 : RASTER_F32, threads, &render, err);
+    if (status == STATUS_OK) status = render_open(scene, &options, &render, err);
     for (size_t i = 0; i < footage->frames * p->cameras && status == STATUS_OK; i++) {
         const size_t frame = i / p->cameras, view = i % p->cameras;
         PackedImage image;
@@ -190,7 +189,7 @@ static Status write_pixels(DatasetWriter *writer, const SimScene *scene, const F
 }
 
 static Status write_episode(DatasetWriter *writer, const SimScene *scene, const Footage *footage, Split split,
-                            const Copy *copy, int threads, Error *err) {
+                            const Copy *copy, const SimOptions *on, Error *err) {
     const size_t F = footage->frames, N = scene->model.particles;
     const EpisodeInfo info = {.source = "vpd sim render",
                               .scene = scene->path,
@@ -215,11 +214,11 @@ static Status write_episode(DatasetWriter *writer, const SimScene *scene, const 
         status = dataset_writer_put_state(writer, "vertices", H5_F64, 3, (size_t[]){F, N, 3}, copy->vertex, err);
     if (status == STATUS_OK)
         status = dataset_writer_put_state(writer, "vertex_object", H5_U16, 1, &N, copy->owner, err);
-    if (status == STATUS_OK) status = write_pixels(writer, scene, footage, threads, err);
+    if (status == STATUS_OK) status = write_pixels(writer, scene, footage, on, err);
     return status == STATUS_OK ? dataset_writer_end_episode(writer, err) : status;
 }
 
-Status footage_write(const SimScene *scene, const Footage *footage, Split split, int threads, const char *path,
+Status footage_write(const SimScene *scene, const Footage *footage, Split split, const SimOptions *on, const char *path,
                      Error *err) {
     const WriterOptions options = {.generator = "vpd sim render", .missing_depth = MISSING_SKY};
     DatasetWriter *writer = NULL;
@@ -230,7 +229,7 @@ Status footage_write(const SimScene *scene, const Footage *footage, Split split,
         copy_rest(scene, footage, &copy);
         status = dataset_writer_open(path, &options, &writer, err);
     }
-    if (status == STATUS_OK) status = write_episode(writer, scene, footage, split, &copy, threads, err);
+    if (status == STATUS_OK) status = write_episode(writer, scene, footage, split, &copy, on, err);
     if (status == STATUS_OK) status = dataset_writer_finish(writer, err);
     else dataset_writer_discard(writer);
     copy_free(&copy);

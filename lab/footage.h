@@ -13,8 +13,8 @@ typedef struct Footage {
     double box[6];    // (2,3) metres: of the motion
 } Footage;
 
-// Runs the scene, and turns the cameras that stand around it to the motion.
-Status footage_run(SimScene *scene, int threads, Footage *out, Error *err);
+// Runs the scene with the threads, isa or device of `on`, and turns the cameras that stand around it to the motion.
+Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *err);
 void footage_free(Footage *footage); // accepts {0}
 
 // (H,W,3) of 0 to 1 as bytes.
@@ -22,7 +22,7 @@ void footage_bytes(const double *colour, size_t pixels, uint8_t *out);
 
 // A data set of one episode with every camera: rgb, depth, masks of objects, state/object_position (centres of mass),
 // object_quaternion (nearest rotation from the rest pose), vertices in f64 and vertex_object. World: z up.
-Status footage_write(const SimScene *scene, const Footage *footage, Split split, int threads, const char *path,
+Status footage_write(const SimScene *scene, const Footage *footage, Split split, const SimOptions *on, const char *path,
                      Error *err);
 
 #endif

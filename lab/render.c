@@ -37,16 +37,18 @@ static Status no_memory(const SimScene *scene, Error *err) {
                      scene->picture.H);
 }
 
-static Status open_rasters(Render *r, RasterPrecision precision, int threads, Error *err) {
+static Status open_rasters(Render *r, const SimOptions *on, Error *err) {
     RasterOptions options = r->scene->picture.raster;
-    options.precision = precision;
-    options.threads = threads;
+    options.precision = on->precision == SIM_F64 ? RASTER_F64 : RASTER_F32;
+    options.threads = on->threads;
+    options.isa = on->isa;
+    options.device = on->device;
     Status status = raster_open(&options, &r->all, err);
     if (status == STATUS_OK && has_planes(r)) status = raster_open(&options, &r->objects, err);
     return status;
 }
 
-Status render_open(const SimScene *scene, RasterPrecision precision, int threads, Render **out, Error *err) {
+Status render_open(const SimScene *scene, const SimOptions *on, Render **out, Error *err) {
     const ScenePicture *picture = &scene->picture;
     const size_t pixels = (size_t)picture->H * (size_t)picture->W;
     Render *r = *out = calloc(1, sizeof *r);
@@ -62,7 +64,7 @@ Status render_open(const SimScene *scene, RasterPrecision precision, int threads
     r->own_alpha = good ? r->own_colour + 3 * pixels : NULL;
     r->colour_loss = good ? r->own_alpha + pixels : NULL;
     r->alpha_loss = good ? r->colour_loss + 3 * pixels : NULL;
-    Status status = good && r->mesh_gradient ? open_rasters(r, precision, threads, err) : no_memory(scene, err);
+    Status status = good && r->mesh_gradient ? open_rasters(r, on, err) : no_memory(scene, err);
     for (size_t i = 0; i < scene->object_count && status == STATUS_OK; i++) {
         r->mesh_gradient[i].position = r->meshes.position_gradient + 3 * r->meshes.first[i];
         r->mesh_gradient[i].colour = r->meshes.colour_gradient + 3 * r->meshes.first[i];

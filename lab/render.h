@@ -2,7 +2,7 @@
 // Pictures of a scene at one moment, and the gradient of a loss on them: the surfaces of its objects, and its planes,
 // seen by a camera. scene->picture says how (docs/simulator.md, "Pictures"); what is drawn is raster/raster.h.
 //
-//     render_open(&scene, precision, threads, &render, err);       the scene must outlive it
+//     render_open(&scene, &on, &render, err);                      the scene must outlive it
 //     render_draw(render, camera, position, &picture, err);
 //     render_gradient(render, &loss, &gradient, err);              of the last picture
 //
@@ -16,7 +16,8 @@
 typedef struct Render Render;
 
 // Lights, background, ambient and the colours of objects may change between pictures; the rest is read once.
-Status render_open(const SimScene *scene, RasterPrecision precision, int threads, Render **out, Error *err);
+// `on` says in which precision and where: threads, isa or device.
+Status render_open(const SimScene *scene, const SimOptions *on, Render **out, Error *err);
 void render_close(Render *render); // NULL is fine
 
 // Arrays that are NULL are not drawn.

@@ -297,8 +297,8 @@ static void open_pictures(World *w, const char *text, const char *const *names, 
     open_world(w, text, names, count, truth);
     test_make_folder(w->folder);
     snprintf(path, sizeof path, "%s/d.h5", w->folder);
-    assert_status_ok(footage_run(&w->scene, 1, &footage, &err), err);
-    assert_status_ok(footage_write(&w->scene, &footage, SPLIT_TRAIN, 1, path, &err), err);
+    assert_status_ok(footage_run(&w->scene, &(SimOptions){.threads = 1}, &footage, &err), err);
+    assert_status_ok(footage_write(&w->scene, &footage, SPLIT_TRAIN, &(SimOptions){.threads = 1}, path, &err), err);
     assert_status_ok(dataset_open(path, dataset, &err), err);
     footage_free(&footage);
     fit_data_close(&w->data);

@@ -46,7 +46,7 @@ static Case *case_make(const char *more) {
     Error err;
     Case *c = calloc(1, sizeof *c);
     open_text(more, &c->scene);
-    assert_status_ok(render_open(&c->scene, RASTER_F64, 1, &c->render, &err), err);
+    assert_status_ok(render_open(&c->scene, &(SimOptions){.precision = SIM_F64, .threads = 1}, &c->render, &err), err);
     for (size_t i = 0; i < 3 * PIXELS; i++) c->colour[i] = weight(0, i);
     for (size_t i = 0; i < PIXELS; i++) c->alpha[i] = weight(1, i), c->depth[i] = weight(2, i);
     c->loss = (RasterLoss){c->colour, c->alpha, c->depth};
@@ -167,7 +167,7 @@ static void test_what_is_where(void **state) {
     (void)state;
     open_text("rasteriser: z-buffer", &scene);
     const SceneCamera *camera = scene.picture.camera;
-    assert_status_ok(render_open(&scene, RASTER_F32, 1, &render, &err), err);
+    assert_status_ok(render_open(&scene, &(SimOptions){.precision = SIM_F32, .threads = 1}, &render, &err), err);
     assert_status_ok(
         render_draw(render, camera, scene.values.of[SIM_POSITION], &(RenderPicture){NULL, alpha, depth, mask}, &err),
         err);

@@ -100,14 +100,15 @@ class ImportOptions(Sized):
 
 class SimOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("precision", c_char_p), ("scenes", c_int), ("threads", c_int),
-                ("memory_mib", c_double)]
+                ("memory_mib", c_double), ("device", c_char_p)]
 
 
 class SimFacts(Sized):
     _fields_ = [("struct_size", c_size_t), ("scenes", c_size_t), ("particles", c_size_t), ("springs", c_size_t),
                 ("tets", c_size_t), ("hinges", c_size_t), ("materials", c_size_t), ("frames", c_size_t),
                 ("substeps", c_size_t), ("time_step", c_double), ("frame_time", c_double), ("stable_step", c_double),
-                ("values", c_size_t), ("precision", c_char_p), ("objects", c_char_p)]
+                ("values", c_size_t), ("precision", c_char_p), ("objects", c_char_p), ("device", c_char_p),
+                ("device_why", c_char_p)]
 
 
 class SimValueRow(Sized):

@@ -45,15 +45,17 @@ class Sim(_Handle):
     scene: a YAML file.  scenes: B scenes of this topology that step together, each with its own values.
     precision: "f32" or "f64"; None: the scene's.  threads: 0 = as many as pay.
     memory_mib: for the states that a gradient keeps; 0: the scene's.
+    device: "cpu", "cpu:ISA", "cuda", "cuda:NUMBER" or "auto".
 
     Arrays are float64. Those that are C-contiguous float64 already go to the library without a copy, and results are
     written where numpy holds them."""
 
     def __init__(self, scene: PathLike, *, scenes: int = 1, precision: Optional[str] = None, threads: int = 0,
-                 memory_mib: float = 0) -> None:
+                 memory_mib: float = 0, device: Optional[str] = None) -> None:
         out = ctypes.c_void_p()
         options = c.SimOptions(precision=None if precision is None else _text(precision, "precision"), scenes=scenes,
-                               threads=threads, memory_mib=memory_mib)
+                               threads=threads, memory_mib=memory_mib,
+                               device=None if device is None else _text(device, "device"))
         c.call("vpd_sim_open", _path(scene), ctypes.byref(options), ctypes.byref(out))
         super().__init__(out.value, c.close_sim)
         facts = c.SimFacts()
@@ -66,6 +68,8 @@ class Sim(_Handle):
         self.frame_time: float = facts.frame_time  #: seconds
         self.stable_step: float = facts.stable_step  #: seconds: above it the scene may explode
         self.precision: str = facts.precision.decode()
+        self.device: str = facts.device.decode()  #: "cpu", or the device that was opened
+        self.device_why: str = facts.device_why.decode()  #: why "auto" took the CPU although there is a GPU back end
         self.objects: list = facts.objects.decode().split("\n")[:-1]
         self.values: dict = {}  #: SimValue by name; those of which the scene has any
         self.growth: Optional[float] = None  #: of the last adjoint; far above 1e6, a right gradient is useless

@@ -97,6 +97,45 @@ static void test_batch(void **state) {
     vpd_sim_close(three);
 }
 
+// A small scene in double on `device`: positions of all frames, and gradients to masses and stiffnesses.
+enum { FRAMES = 4, POINTS = 6, NUMBERS = 3 * (FRAMES + 1) * POINTS + 2 * POINTS };
+
+static void run_on(const char *path, const char *device, double out[NUMBERS]) {
+    vpd_sim_options options = {.struct_size = sizeof options, .precision = "f64", .device = device};
+    double *mass = out + 3 * (FRAMES + 1) * POINTS, *stiffness = mass + POINTS, loss[3 * (FRAMES + 1) * POINTS];
+    vpd_sim_array wanted[] = {{"mass", mass, POINTS}, {"spring.k_e", stiffness, POINTS - 1}};
+    vpd_sim *sim;
+    vpd_error err;
+    if (vpd_sim_open(path, &options, &sim, &err)) fail_msg("%s", err.text);
+    print_message("device %s: %s\n", device ? device : "NULL", facts_of(sim).device);
+    assert_string_equal(facts_of(sim).device_why, "");
+    if (vpd_sim_rollout(sim, NULL, 0, 1, out, NULL, &err)) fail_msg("%s", err.text);
+    for (int i = 0; i < 3 * (FRAMES + 1) * POINTS; i++) loss[i] = 1 + .01 * i;
+    if (vpd_sim_adjoint(sim, loss, NULL, wanted, 2, NULL, &err)) fail_msg("%s", err.text);
+    vpd_sim_close(sim);
+}
+
+// cli/sim_device.sh asks for a GPU in VPD_SIM_DEVICE.
+static void test_device(void **state) {
+    char path[] = "/tmp/vpd_sim_device_XXXXXX";
+    const char *device = getenv("VPD_SIM_DEVICE");
+    double here[NUMBERS] = {0}, there[NUMBERS] = {0}, size = 0;
+    FILE *file = fdopen(mkstemp(path), "w");
+    (void)state;
+    assert_non_null(file);
+    fputs("frames: 4\nsubsteps: 20\ncontacts: {ground: {k_e: 500, k_d: 1, k_f: 3, mu: .4}}\nplanes: [{normal: [0, 0, "
+          "1]}]\nobjects: {chain: {grid: {size: [.5, 1, 1], points: [6, 1, 1]}, mass: .3, springs: {k_e: 90, k_d: .2}, "
+          "rotation: {axis: [0, 1, 0], angle: 30}, position: [0, 0, .13]}}\n",
+          file);
+    fclose(file);
+    run_on(path, NULL, here);
+    run_on(path, device ? device : "cpu:base", there);
+    remove(path);
+    for (int i = 0; i < NUMBERS; i++) size += fabs(here[i]) / NUMBERS;
+    assert_true(size > .01 && here[NUMBERS - 2] != 0 && here[NUMBERS - 1] == 0);     // five springs
+    for (int i = 0; i < NUMBERS; i++) assert_close(there[i], here[i], 1e-13, 1e-11); // orders of sums in f64
+}
+
 static void test_wrong(void **state) {
     vpd_sim *sim = open_sim(1, NULL), *other = NULL;
     double number = 1, negative[147];
@@ -119,6 +158,8 @@ static void test_wrong(void **state) {
     WRONG(vpd_sim_open(BALL, &options, &other, &err), "scenes: expected 0 to 1048576, found -1");
     options = (vpd_sim_options){.struct_size = sizeof options, .memory_mib = NAN};
     WRONG(vpd_sim_open(BALL, &options, &other, &err), "memory_mib: expected");
+    options = (vpd_sim_options){.struct_size = sizeof options, .device = "quantum"};
+    WRONG(vpd_sim_open(BALL, &options, &other, &err), "expected auto, cpu, cpu:ISA, cuda or cuda:NUMBER");
     options = (vpd_sim_options){.struct_size = 1};
     WRONG(vpd_sim_open(BALL, &options, &other, &err), "struct_size");
     WRONG(vpd_sim_get_value(sim, 1000, &value, &err), "value 1000: expected 0 to");
@@ -139,7 +180,9 @@ static void test_wrong(void **state) {
 }
 
 int main(void) {
+    const struct CMUnitTest on_gpu[] = {cmocka_unit_test(test_device)};
+    if (getenv("VPD_SIM_DEVICE")) return cmocka_run_group_tests(on_gpu, NULL, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_batch),
-                                       cmocka_unit_test(test_wrong)};
+                                       cmocka_unit_test(test_device), cmocka_unit_test(test_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,11 @@ expect 0 "*" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/again.h5" --s
 expect 0 "11 frames of 3 cameras" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/film.gif"
 expect 0 "11 frames" "" "$VPD" sim render "$folder/scene.yaml" -o "$folder/png"
 [ "$(find "$folder/png" -name 'frame_*.png' | wc -l)" = 11 ] || fail "the folder holds not 11 pictures"
+sed 's/^frames: .*/frames: 4/' "$folder/scene.yaml" >"$folder/short.yaml"
+touch "$folder/png/frame_mine.png" "$folder/png/frame_0020.png"
+expect 0 "5 frames" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/png"
+[ "$(find "$folder/png" -name 'frame_000*.png' | wc -l)" = 5 ] || fail "frames of the longer film are left"
+[ -e "$folder/png/frame_mine.png" ] && [ -e "$folder/png/frame_0020.png" ] || fail "files of others were removed"
 expect 0 "*" "" "$VPD" sim run "$folder/scene.yaml" -o "$folder/run.h5"
 "$VPD" inspect "$folder/run.h5" | grep -q "cameras *3" || fail "the rollout has not 3 cameras"
 

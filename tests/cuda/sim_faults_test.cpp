@@ -7,8 +7,8 @@
 #include <memory>
 
 extern "C" {
-#include "bench/sim_bench.h"
 #include "bench/sim_cases.h"
+#include "device/sim_options.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/test.h"
 }

@@ -3,8 +3,8 @@
 // against the CPU, in several orders of threads; waits and launches; states that are not finite; a lack of memory.
 #include "tests/test.h"
 
-#include "bench/sim_bench.h"
 #include "bench/sim_cases.h"
+#include "device/sim_options.h"
 #include "sim/device_backend.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
