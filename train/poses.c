@@ -48,7 +48,7 @@ typedef struct Seen {
     const real *now, *before; // (count, 3)
 } Seen;
 
-// Mean distance of points from where the object's motion since the frame before takes them.
+// Mean distance of the points from where the object's motion since the frame before takes them.
 static double error_of(const Poses *p, int object, bool turned, const Seen *seen) {
     double sum = 0;
     for (size_t i = 0; i < seen->count; i++) {
@@ -59,8 +59,19 @@ static double error_of(const Poses *p, int object, bool turned, const Seen *seen
     return sum / (double)seen->count;
 }
 
-// The nearest object whose motion is that of the points; -1: none. `either`: turned or not.
-static int object_of(const Poses *p, const Seen *seen, bool either) {
+// How far the middle of the points is from where the object's motion takes it.
+static double middle_error(const Poses *p, int object, bool turned, const Seen *seen) {
+    real off[3] = {0}, none[3] = {0};
+    for (size_t i = 0; i < seen->count; i++) {
+        real y[3];
+        move(p, object, turned, seen->frame, seen->frame - 1, seen->now + 3 * i, y);
+        for (size_t c = 0; c < 3; c++) off[c] += (seen->before[3 * i + c] - y[c]) / (real)seen->count;
+    }
+    return distance(off, none);
+}
+
+// The nearest object that moves as the points do, turned or not; -1: none.
+static int object_of(const Poses *p, const Seen *seen) {
     double nearest = INFINITY;
     real middle[3] = {0};
     int best = -1;
@@ -68,8 +79,8 @@ static int object_of(const Poses *p, const Seen *seen, bool either) {
     for (int k = 0; k < p->episode->O; k++) {
         Pose pose = pose_of(p, k, seen->frame, false);
         const real centre[3] = {(real)pose.position[0], (real)pose.position[1], (real)pose.position[2]};
-        double apart = distance(middle, centre), error = error_of(p, k, either || turns(p, k), seen);
-        if (either) error = fmin(error, error_of(p, k, false, seen));
+        double apart = distance(middle, centre);
+        double error = fmin(middle_error(p, k, true, seen), middle_error(p, k, false, seen));
         if (apart < nearest && error <= p->tolerance) nearest = apart, best = k;
     }
     return best;
@@ -81,13 +92,18 @@ Status poses_open(Poses *p, Error *err) {
 }
 
 void poses_close(Poses *p) {
+    p->objects = p->plain = 0;
+    for (int k = 0; p->error && k < p->episode->O; k++) {
+        p->objects += p->error[k][0] + p->error[k][1] > 0;
+        p->plain += !turns(p, k);
+    }
     free(p->error);
     p->error = NULL;
 }
 
 void poses_look(Poses *p, int frame, size_t count, const real *now, const real *before) {
     Seen seen = {frame, count, now, before};
-    int object = object_of(p, &seen, true);
+    int object = object_of(p, &seen);
     for (int turned = 0; object >= 0 && turned < 2; turned++)
         p->error[object][turned] += error_of(p, object, turned, &seen);
 }
@@ -104,7 +120,7 @@ static void note_strange(Poses *p, int frame, int body, size_t count, const real
 
 int poses_find(Poses *p, int frame, int body, size_t count, const real *now, const real *before) {
     Seen seen = {frame, count, now, before};
-    int object = object_of(p, &seen, false);
+    int object = object_of(p, &seen);
     if (object < 0) note_strange(p, frame, body, count, now, before);
     else p->known++;
     return object;

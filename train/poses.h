@@ -17,6 +17,7 @@ typedef struct Poses {
     int known, strange;      // bodies that were objects, and those that were none
     int frame, body;         // the first of the latter
     double place[3], way[3]; // its middle and motion, metres
+    int objects, plain;      // that were seen to move, and of these those whose turning was not; after poses_close
     double (*error)[2];      // (objects) metres, summed: of an object that does not turn, and of one that does
 } Poses;
 
@@ -24,11 +25,12 @@ typedef struct Poses {
 Status poses_open(Poses *poses, Error *err);
 void poses_close(Poses *poses);
 // Learns from a body of the video whether it shows its object's turning. That of a ball of one colour is not seen: if
-// the points of an object's bodies move more as if it did not turn, its points do not turn below.
+// the points of an object's bodies move more as if it did not turn, poses_move does not turn its points.
 void poses_look(Poses *poses, int frame, size_t count, const real *now, const real *before);
 
-// The object that body number `body` of a frame is: its motion since the frame before takes the body's points from
-// `before` to `now` (count, 3) within the tolerance on the average; the nearest one if there are several; -1: none.
+// The object that body number `body` of a frame is: the motion of its points from `before` to `now` (count, 3) and the
+// object's since the frame before, turned or not, differ at most by the tolerance on the average; the nearest one if
+// there are several; -1: none.
 int poses_find(Poses *poses, int frame, int body, size_t count, const real *now, const real *before);
 // Where a point x of an object at frame `from` is at frame `to`.
 void poses_move(const Poses *poses, int object, int from, int to, const real x[3], real y[3]);

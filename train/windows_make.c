@@ -127,12 +127,14 @@ static Status read_fields(const WindowSource *source, Tape *tape, const TrainEpi
 // What the states of the data say of the bodies in the video (train.labels).
 typedef struct StatesSeen {
     int known, strange;     // bodies that move as an object does, and those that do not
+    int objects, plain;     // objects that were seen to move, and of these those whose turning was not
     char first[POSES_TEXT]; // the first of the latter
 } StatesSeen;
 
-static void states_add(StatesSeen *sum, int known, int strange, const char *first) {
-    if (strange && !sum->strange) snprintf(sum->first, sizeof sum->first, "%s", first);
-    sum->known += known, sum->strange += strange;
+static void states_add(StatesSeen *sum, const StatesSeen *more) {
+    if (more->strange && !sum->strange) snprintf(sum->first, sizeof sum->first, "%s", more->first);
+    sum->known += more->known, sum->strange += more->strange;
+    sum->objects += more->objects, sum->plain += more->plain;
 }
 
 // An episode on its way from fields to tracks.
@@ -173,9 +175,10 @@ static void item_track(Item *item, const TrackOptions *asked, const Poses *state
         item->status = field ? tracks_add_video(&item->tracks, &options, frames, field, &item->error)
                              : error_set(&item->error, STATUS_FAILED, "out of memory for %d frames", frames);
         if (item->status == STATUS_OK && options.poses) item->status = poses_check(&poses, &item->error);
-        char strange[POSES_TEXT] = "";
-        if (poses.strange) poses_tell(&poses, strange, sizeof strange);
-        states_add(&item->states, poses.known, poses.strange, strange);
+        StatesSeen seen = {
+            .known = poses.known, .strange = poses.strange, .objects = poses.objects, .plain = poses.plain};
+        if (poses.strange) poses_tell(&poses, seen.first, sizeof seen.first);
+        states_add(&item->states, &seen);
         free(field);
     }
 }
@@ -234,7 +237,7 @@ static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *
         if (item[i].status != STATUS_OK) status = error_set(err, item[i].status, "%s", item[i].error.text);
         else if (!source->fields) status = tracks_append(tracks, &item[i].tracks, err);
     for (int i = 0; i < count; i++) {
-        states_add(states, item[i].states.known, item[i].states.strange, item[i].states.first);
+        states_add(states, &item[i].states);
         tracks_free(&item[i].tracks);
     }
     return status;
@@ -296,6 +299,11 @@ static void tell(const Windows *w, const Log *log) {
 static void tell_states(const StatesSeen *states, const Log *log) {
     enum { PERCENT = 10 };
     int bodies = states->known + states->strange;
+    if (2 * states->plain > states->objects)
+        log_warning(log,
+                    "%d of %d objects do not turn in the video as the states say, so their targets do not turn; unless "
+                    "most are balls of one colour, check state/object_quaternion",
+                    states->plain, states->objects);
     if (!states->strange) return;
     if (100 * states->strange > PERCENT * bodies)
         log_warning(log, "%d of %d bodies are left out, because the states contradict the video; %s", states->strange,
