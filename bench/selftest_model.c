@@ -54,11 +54,12 @@ static void places_after(const BodySet *set, size_t body, int steps, real *place
     for (size_t i = 0; i < count; i++) rigid_motion_apply(&out, set->now + 3 * (first + i), place + 3 * i);
 }
 
-static Status make_windows(Windows *w, Error *err) {
+static Status make_windows(Windows *w, const Vpd *model, Error *err) {
     Tracks *t = &w->tracks;
     BodySet *set = &t->set;
     Status status = STATUS_OK;
     for (size_t i = 0; i < WINDOWS && status == STATUS_OK; i++) status = add_window(set, i, err);
+    w->scales = vpd_body_scales(model);
     t->longest = SELFTEST_WINDOW_STEPS;
     t->steps = malloc((set->bodies + 1) * sizeof *t->steps);
     t->place = malloc((set->nodes + 1) * 3 * SELFTEST_WINDOW_STEPS * sizeof *t->place);
@@ -90,7 +91,7 @@ Status selftest_open_model(SelfTestModel *model, Device *device, const Config *c
         MotionSource source = {1, &frames->F, (size_t)frames->V * (size_t)frames->H * (size_t)frames->W, 0};
         status = motion_cache_open(&model->workspace.motion, NULL, model->model, &source, NULL, err);
     }
-    if (!frames && status == STATUS_OK) status = make_windows(&model->windows, err);
+    if (!frames && status == STATUS_OK) status = make_windows(&model->windows, model->model, err);
     OptimizerConfig options = schedule_optimizer(t);
     return status == STATUS_OK ? optimizer_create(&model->optimizer, &model->model->parameters, options, err) : status;
 }
