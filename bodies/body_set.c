@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bodies/body_set.h"
 
+#include "base/array.h"
 #include "base/check.h"
 
 #include <stdlib.h>
@@ -21,25 +22,20 @@ void body_set_free(BodySet *set) {
 
 void body_set_clear(BodySet *set) { set->windows = set->bodies = set->nodes = set->patches = 0; }
 
-static bool grow(void *array, size_t count, size_t size) {
-    void *grown = realloc(*(void **)array, count * size);
-    if (grown) *(void **)array = grown;
-    return grown;
-}
-
 // Room for `count` of a kind, and one more where lists end with a total.
 static Status reserve(BodySet *set, int kind, size_t count, Error *err) {
     bool good = true;
     if (count <= set->room[kind]) return STATUS_OK;
     size_t room = 2 * count;
     if (kind == WINDOWS)
-        good = grow(&set->first_body, room + 1, sizeof *set->first_body) &&
-               grow(&set->first_patch, room + 1, sizeof *set->first_patch);
-    if (kind == BODIES) good = grow(&set->first_node, room + 1, sizeof *set->first_node);
+        good = array_grow(&set->first_body, room + 1, sizeof *set->first_body) &&
+               array_grow(&set->first_patch, room + 1, sizeof *set->first_patch);
+    if (kind == BODIES) good = array_grow(&set->first_node, room + 1, sizeof *set->first_node);
     if (kind == NODES)
-        good = grow(&set->before, 3 * room, sizeof *set->before) && grow(&set->now, 3 * room, sizeof *set->now) &&
-               grow(&set->normal, 3 * room, sizeof *set->normal);
-    if (kind == PATCHES) good = grow(&set->patch, room, sizeof *set->patch);
+        good = array_grow(&set->before, 3 * room, sizeof *set->before) &&
+               array_grow(&set->now, 3 * room, sizeof *set->now) &&
+               array_grow(&set->normal, 3 * room, sizeof *set->normal);
+    if (kind == PATCHES) good = array_grow(&set->patch, room, sizeof *set->patch);
     if (!good) return error_set(err, STATUS_FAILED, "out of memory for bodies");
     set->room[kind] = room;
     return STATUS_OK;

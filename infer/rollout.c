@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "infer/rollout.h"
 
+#include "base/array.h"
 #include "base/progress.h"
 #include "base/stop.h"
 #include "files/rollout_ties.h"
@@ -279,12 +280,6 @@ static Status run_step(RolloutWorkspace *w, RolloutFile *r, Error *err) {
 
 // ---- many steps
 
-static bool grow(void *array, size_t count, size_t size) {
-    void **slot = array, *larger = realloc(*slot, count * size);
-    if (larger) *slot = larger;
-    return larger;
-}
-
 // Whether steps change the features of particles, so that they are kept at every step.
 static bool changes_features(const Vpd *model) {
     return model->config.gnn.feature_change > 0 && vpd_has_dynamics(model) && !vpd_has_bodies(model);
@@ -294,9 +289,10 @@ static bool changes_features(const Vpd *model) {
 static Status extend(const Vpd *model, RolloutFile *r, size_t more, Error *err) {
     size_t steps = r->steps + more, N = r->sets[0].N, D = r->sets[0].D, poses = 16 * (size_t)r->V;
     bool change = changes_features(model) || r->features, moving = r->camera_frames > 1;
-    bool good = grow(&r->positions, steps * 3 * N, sizeof *r->positions) && grow(&r->time, steps + 1, sizeof *r->time);
-    if (good && change) good = grow(&r->features, steps * D * N, sizeof *r->features);
-    if (good && moving) good = grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
+    bool good = array_grow(&r->positions, steps * 3 * N, sizeof *r->positions) &&
+                array_grow(&r->time, steps + 1, sizeof *r->time);
+    if (good && change) good = array_grow(&r->features, steps * D * N, sizeof *r->features);
+    if (good && moving) good = array_grow(&r->world_from_camera, (steps + 1) * poses, sizeof *r->world_from_camera);
     if (!good) return no_memory(N, err);
     for (size_t j = r->steps + 1; j <= steps; j++) {
         r->time[j] = r->time[j - 1] + (r->time_step > 0 ? r->time_step : 1);

@@ -2,6 +2,7 @@
 #include "motion/bodies_planes.h"
 
 #include "motion/bodies.h"
+#include "motion/nearest.h"
 #include "motion/rigid.h"
 
 #include <math.h>
@@ -70,10 +71,7 @@ static Flat around(const Points *p, size_t i) {
     for (size_t j = 0; j < p->count; j++) {
         double d2 = 0;
         for (size_t c = 0; c < 3; c++) d2 += (p->x[3 * i + c] - p->x[3 * j + c]) * (p->x[3 * i + c] - p->x[3 * j + c]);
-        if (count == PLANE && !(d2 < near[PLANE - 1])) continue;
-        size_t at = count < PLANE ? count++ : PLANE - 1;
-        for (; at > 0 && near[at - 1] > d2; at--) near[at] = near[at - 1], index[at] = index[at - 1];
-        near[at] = d2, index[at] = j;
+        count = nearest_keep(near, index, count, PLANE, d2, j);
     }
     return fit(p, index, count);
 }

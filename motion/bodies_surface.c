@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "motion/bodies_surface.h"
 
+#include "motion/nearest.h"
 #include "motion/rigid.h"
 
 #include <math.h>
@@ -133,10 +134,7 @@ static void measure_normal(Surface *s, size_t i) {
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
         double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
-        if (k == PLANE && !(d2 < near[k - 1])) continue;
-        size_t m = k < PLANE ? k++ : k - 1;
-        for (; m > 0 && near[m - 1] > d2; m--) near[m] = near[m - 1], index[m] = index[m - 1];
-        near[m] = d2, index[m] = j;
+        k = nearest_keep(near, index, k, PLANE, d2, j);
     }
     for (size_t m = 0; m < k; m++)
         for (size_t c = 0; c < 3; c++) mean[c] += (double)s->x[3 * index[m] + c] / (double)k;

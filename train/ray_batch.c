@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/ray_batch.h"
 
+#include "base/array.h"
 #include "base/camera.h"
-#include "base/check.h"
 #include "base/random.h"
 
 #include <stdbool.h>
@@ -21,22 +21,17 @@ void ray_batch_free(RayBatch *batch) {
     *batch = (RayBatch){0};
 }
 
-static bool grow(void *array, size_t count, size_t size) {
-    void **slot = array, *larger = realloc(*slot, count * size);
-    if (larger) *slot = larger;
-    return larger;
-}
-
 static Status reserve(RayBatch *batch, size_t rays, size_t pixels, Error *err) {
     bool ok = true;
     if (rays > batch->capacity) {
-        ok = grow(&batch->origin, 3 * rays, sizeof(real)) && grow(&batch->direction, 3 * rays, sizeof(real)) &&
-             grow(&batch->jitter, rays, sizeof(real)) && grow(&batch->colour, 3 * rays, sizeof(real)) &&
-             grow(&batch->depth, rays, sizeof(real)) && grow(&batch->pixel, rays, sizeof(int));
+        ok = array_grow(&batch->origin, 3 * rays, sizeof(real)) &&
+             array_grow(&batch->direction, 3 * rays, sizeof(real)) && array_grow(&batch->jitter, rays, sizeof(real)) &&
+             array_grow(&batch->colour, 3 * rays, sizeof(real)) && array_grow(&batch->depth, rays, sizeof(real)) &&
+             array_grow(&batch->pixel, rays, sizeof(int));
         if (ok) batch->capacity = rays;
     }
     if (ok && pixels > batch->candidate_capacity) {
-        ok = grow(&batch->candidates, pixels, sizeof(int));
+        ok = array_grow(&batch->candidates, pixels, sizeof(int));
         if (ok) batch->candidate_capacity = pixels;
     }
     return ok ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for %zu training rays", rays);

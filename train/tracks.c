@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/tracks.h"
 
+#include "base/array.h"
 #include "base/check.h"
 
 #include <math.h>
@@ -29,21 +30,15 @@ static double distance2(const real *a, const real *b) {
 
 static Status out_of_memory(Error *err) { return error_set(err, STATUS_FAILED, "out of memory for tracks of bodies"); }
 
-static bool grow(void *array, size_t bytes) {
-    void *grown = realloc(*(void **)array, bytes);
-    if (grown) *(void **)array = grown;
-    return grown;
-}
-
 // Room for the bodies and nodes of the set.
 static Status reserve(Tracks *t, Error *err) {
     size_t bodies = 2 * t->set.bodies, nodes = 2 * t->set.nodes;
     if (t->set.bodies > t->room[0]) {
-        if (!grow(&t->steps, bodies * sizeof *t->steps)) return out_of_memory(err);
+        if (!array_grow(&t->steps, bodies, sizeof *t->steps)) return out_of_memory(err);
         t->room[0] = bodies;
     }
     if (t->set.nodes > t->room[1]) {
-        if (!grow(&t->place, 3 * nodes * (size_t)t->longest * sizeof *t->place)) return out_of_memory(err);
+        if (!array_grow(&t->place, 3 * nodes * (size_t)t->longest, sizeof *t->place)) return out_of_memory(err);
         t->room[1] = nodes;
     }
     return STATUS_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/windows.h"
 
+#include "base/array.h"
 #include "base/random.h"
 #include "nn/backend.h"
 #include "nn/reduce.h"
@@ -46,9 +47,8 @@ Status windows_sort(Windows *w, Error *err) {
 
 static Status reserve_drawn(Windows *w, size_t count, Error *err) {
     if (count <= w->drawn_room) return STATUS_OK;
-    DrawnWindow *drawn = realloc(w->drawn, count * sizeof *drawn);
-    if (!drawn) return out_of_memory(err);
-    w->drawn = drawn, w->drawn_room = count;
+    if (!array_grow(&w->drawn, count, sizeof *w->drawn)) return out_of_memory(err);
+    w->drawn_room = count;
     return STATUS_OK;
 }
 
@@ -80,11 +80,9 @@ static void turn_point(const double turn[9], const real *x, real *y) {
 
 static Status reserve_bodies(Windows *w, size_t bodies, Error *err) {
     if (bodies <= w->body_room) return STATUS_OK;
-    size_t *source = realloc(w->source, 2 * bodies * sizeof *source);
-    if (source) w->source = source;
-    RigidMotion *motion = realloc(w->motion, 2 * bodies * sizeof *motion);
-    if (motion) w->motion = motion;
-    if (!source || !motion) return out_of_memory(err);
+    if (!array_grow(&w->source, 2 * bodies, sizeof *w->source) ||
+        !array_grow(&w->motion, 2 * bodies, sizeof *w->motion))
+        return out_of_memory(err);
     w->body_room = 2 * bodies;
     return STATUS_OK;
 }
@@ -135,8 +133,7 @@ Status windows_fill(Windows *w, size_t count, Error *err) {
 
 // Where the video has the nodes of body b of window `of` after `step` steps, as the network should say it; a weight of
 // 0 where that is not known. Each window has the same share of the loss, and within it each body.
-static void set_targets(const Windows *w, const BodyScales *scales, size_t of, size_t b, size_t step, real *target,
-                        real *weight) {
+static void set_targets(const Windows *w, size_t of, size_t b, size_t step, real *target, real *weight) {
     const BodySet *set = &w->set;
     const Tracks *t = &w->tracks;
     size_t from = w->source[b], first = set->first_node[b], count = set->first_node[b + 1] - first,
@@ -149,20 +146,20 @@ static void set_targets(const Windows *w, const BodyScales *scales, size_t of, s
             there[c] = (real)((double)place[3 * (i - first) + c] + (double)step * w->drawn[of].push[c]);
         turn_point(w->drawn[of].turn, there, y);
         for (size_t c = 0; c < 3; c++)
-            target[3 * i + c] = known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / scales->step : 0;
+            target[3 * i + c] =
+                known ? (y[c] - set->now[3 * i + c] - w->inputs.carried[3 * i + c]) / w->scales.step : 0;
         weight[i] = known ? (real)(1 / ((double)count * (double)bodies * (double)w->total)) : 0;
     }
 }
 
-static Tensor *loss_of(const Windows *w, const BodyScales *scales, Tape *tape, Tensor *output, size_t step,
-                       double scale) {
+static Tensor *loss_of(const Windows *w, Tape *tape, Tensor *output, size_t step, double scale) {
     const BodySet *set = &w->set;
     real *target = tape_context(tape, 3 * set->nodes * sizeof *target),
          *weight = tape_context(tape, set->nodes * sizeof *weight);
     if (!target || !weight) return NULL;
     for (size_t of = 0; of < set->windows; of++)
         for (size_t b = set->first_body[of]; b < set->first_body[of + 1]; b++)
-            set_targets(w, scales, of, b, step, target, weight);
+            set_targets(w, of, b, step, target, weight);
     return reduce_huber(tape, output, tape_upload(tape, target, 3 * set->nodes, sizeof *target),
                         tape_upload(tape, weight, set->nodes, sizeof *weight), HUBER, scale);
 }
@@ -185,21 +182,20 @@ static double mean_displacement(const Windows *w) {
 // may reuse their memory.
 static Status learn_step(Windows *w, Tape *tape, const Vpd *model, size_t step, double scale, double *loss,
                          Error *err) {
-    BodyScales scales = vpd_body_scales(model);
     Device *device = tape->device;
     real value = 0;
-    Status status = body_inputs_make(&w->set, &scales, &w->inputs, err);
+    Status status = body_inputs_make(&w->set, &w->scales, &w->inputs, err);
     if (status != STATUS_OK) return status;
     tape_reset(tape);
     vpd_part(tape, VPD_DYNAMICS);
     Tensor *output = body_network_run(tape, &model->bodies, &w->set, &w->inputs),
-           *sum = loss_of(w, &scales, tape, output, step, scale);
+           *sum = loss_of(w, tape, output, step, scale);
     real *host = tape_context(tape, 3 * w->set.nodes * sizeof *host);
     if (device->failed || !host || !sum) return device_status(device, err);
     device->nn->download(device, host, output->value, 3 * w->set.nodes * sizeof *host);
     device->nn->download(device, &value, sum->value, sizeof value);
     if (device->failed) return device_status(device, err);
-    body_motions(&w->set, &scales, &w->inputs, host, w->motion);
+    body_motions(&w->set, &w->scales, &w->inputs, host, w->motion);
     tape_backward(tape, sum);
     *loss += (double)value;
     return device_status(device, err);
