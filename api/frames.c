@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that lie in the caller's memory become the history that a rollout begins from.
 #include "api/api.h"
-#include "base/check.h"
 
 #include <math.h>
 #include <stdlib.h>

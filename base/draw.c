@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/draw.h"
 
-#include "base/check.h"
 #include "base/image.h"
 
 #include <math.h>

@@ -2,11 +2,11 @@
 // One option's value between text and the field of the config struct.
 #include "base/options_internal.h"
 
-#include "base/check.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

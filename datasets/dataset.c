@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/check.h"
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "datasets/dataset_private.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/camera.h"
-#include "base/check.h"
 #include "datasets/dataset_private.h"
 
 #include <math.h>

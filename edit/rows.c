@@ -2,8 +2,6 @@
 // Selects, copies and joins rows of the arrays of all sets.
 #include "edit/scene.h"
 
-#include "base/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #ifndef VPD_FILES_CHECKPOINT_ARRAYS_H
 #define VPD_FILES_CHECKPOINT_ARRAYS_H
 
-#include "base/check.h"
 #include "datasets/h5.h"
 #include "files/checkpoint.h"
 

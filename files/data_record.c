@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/data_record.h"
 
+#include "base/version.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -63,6 +65,12 @@ void data_record_make(const Dataset *dataset, DataRecord *out) {
     print_hash(cameras, out->cameras);
     print_hash(times, out->times);
     print_hash(headers, out->headers);
+}
+
+void data_record_print_job(const DataRecord *r, const char *command, const char *device, FILE *out) {
+    fprintf(out, "command: %s\nprogram: %s %s\ndevice: %s\n", command, version_number(), version_commit(), device);
+    fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", r->episodes, r->frames, r->names, r->lengths,
+            r->cameras, r->times, r->headers);
 }
 
 // ---- comparing

@@ -21,6 +21,8 @@ typedef struct DataRecord {
 } DataRecord;
 
 void data_record_make(const Dataset *dataset, DataRecord *out);
+// The lines in which the processes of a job compare what they run: command, program, device and data.
+void data_record_print_job(const DataRecord *record, const char *command, const char *device, FILE *out);
 
 // Lists the differences in `out` ("the names of the episodes; 3 episodes then, 5 now") and returns their number.
 int data_record_differences(const DataRecord *then, const DataRecord *now, char *out, size_t size);

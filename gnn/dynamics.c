@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gnn/dynamics.h"
 
-#include "base/check.h"
 #include "gnn/advance.h"
 #include "gnn/backend.h"
 #include "gnn/edge_geometry.h"

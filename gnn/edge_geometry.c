@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gnn/edge_geometry.h"
 
-#include "base/check.h"
 #include "gnn/backend.h"
 
 typedef struct EdgeGeometryNode {

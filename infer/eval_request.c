@@ -2,7 +2,6 @@
 #include "infer/eval_request.h"
 
 #include "base/file.h"
-#include "base/version.h"
 #include "files/data_record.h"
 #include "infer/history.h"
 
@@ -96,12 +95,9 @@ static char *describe(const Session *session, const Dataset *dataset, const Eval
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
     data_record_make(dataset, &record);
-    fprintf(out, "command: eval\nprogram: %s %s\ndevice: %s\n", version_number(), version_commit(),
-            session->device->name);
+    data_record_print_job(&record, "eval", session->device->name, out);
     fprintf(out, "checkpoint: %s, step %ld%s\n", session->meta.hash, session->meta.step,
             session->raw ? ", raw weights" : "");
-    fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", record.episodes, record.frames, record.names,
-            record.lengths, record.cameras, record.times, record.headers);
     fprintf(out, "steps: %d\nviews: %d\ninput views:", plan->steps, plan->views);
     for (int i = 0; i < request->views.count; i++) fprintf(out, " %d", request->views.v[i]);
     fprintf(out, "\nmeasured: %s%s\npictures: %s\n", request->motion_only ? "motion" : "pictures",

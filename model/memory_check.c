@@ -85,7 +85,7 @@ Status memory_check(const MemoryEstimate *estimate, const Device *device, const 
                     Error *err) {
     const char *limit = "this machine";
     double host = memory_room(&limit);
-    bool shared = device->source.allocate == arena_host_source().allocate;
+    bool shared = device_shares_host(device);
     MemoryEstimate here = those_in(estimate, true, shared), there = those_in(estimate, false, false);
     Status status = compare(&here, host, limit, what, log, err);
     if (status != STATUS_OK || shared || !device->source.room) return status;

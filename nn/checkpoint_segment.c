@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tape_checkpoint: a segment of the tape that is run again in the backward pass instead of being kept.
-#include "base/check.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
 #include "nn/tape.h"

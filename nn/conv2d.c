@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/conv2d.h"
 
-#include "base/check.h"
 #include "nn/backend.h"
 
 typedef struct Conv2dNode {

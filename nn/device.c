@@ -29,6 +29,8 @@ double device_seconds(Device *device) {
     return clock_now();
 }
 
+bool device_shares_host(const Device *device) { return device->source.allocate == arena_host_source().allocate; }
+
 void device_fail(Device *device, Status status, const char *format, ...) {
     if (device->failed) return;
     va_list args;

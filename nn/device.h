@@ -81,6 +81,9 @@ void device_step_end(Device *device);
 // Waits until the device has done all its work: seconds of clock_now (base/clock.h).
 double device_seconds(Device *device);
 
+// Whether the device's memory is the host's.
+bool device_shares_host(const Device *device);
+
 // Keeps the first failure.
 void device_fail(Device *device, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // Whether the device has failed. It also fails, with STATUS_INTERRUPTED, after a stop request (base/stop.h): so a

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/image_ops.h"
 
-#include "base/check.h"
 #include "nn/backend.h"
 #include "nn/columns.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/onednn.h"
 
-#include "base/check.h"
-
 #ifndef VPD_DOUBLE
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>

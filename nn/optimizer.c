@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/optimizer.h"
 
-#include "base/check.h"
 #include "nn/backend.h"
 #include "nn/device_memory.h"
 

@@ -7,6 +7,7 @@
 #ifndef VPD_NN_TAPE_H
 #define VPD_NN_TAPE_H
 
+#include "base/check.h"
 #include "nn/device.h"
 
 #include <stdint.h>

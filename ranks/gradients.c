@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks/gradients.h"
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "nn/backend.h"
 
@@ -92,7 +91,7 @@ static bool allocate(Gradients *g) {
     g->buckets = calloc(g->bucket_count + 1, sizeof *g->buckets);
     g->bucket_of = calloc(elements / ALIGN + 1, sizeof *g->bucket_of);
     g->requests = calloc(2 * size * g->bucket_count + 1, sizeof *g->requests);
-    g->copied = g->set->device->source.allocate != arena_host_source().allocate;
+    g->copied = !device_shares_host(g->set->device);
     g->block = g->copied ? malloc(elements * sizeof(real) + 1) : g->set->grads;
     if (!g->buckets || !g->bucket_of || !g->requests || !g->block) return false;
     cut(g->set, g->buckets);

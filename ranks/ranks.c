@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks/ranks.h"
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "base/module.h"
 #include "base/stop.h"
@@ -34,7 +33,7 @@ struct Ranks {
     char (*names)[NAME_SIZE];
     RankEnd own, *ends;                  // ends (size): of the others
     RankRequest *end_coming, *end_going; // (size)
-    bool told, heard;                    // the others know `own`; own.status is that of another rank
+    bool heard;                          // own.status is that of another rank
     bool failed;                         // a message has
 };
 

@@ -2,6 +2,7 @@
 #include "raster/on_device.h"
 
 #include "nn/backend.h"
+#include "nn/device_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,7 @@ struct RasterOnDevice {
 static void *allocate(RasterOnDevice *on, size_t bytes) {
     if (on->device->failed) return NULL;
     void *out = arena_alloc(&on->memory, bytes);
-    if (!out)
-        device_fail(on->device, STATUS_FAILED, "out of memory on %s for %zu bytes of a picture", on->device->name,
-                    bytes);
+    if (!out) device_no_memory(on->device, &on->memory.source, bytes, "a picture");
     return out;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/composite.h"
 
-#include "base/check.h"
 #include "renderer/backend.h"
 
 typedef struct CompositeNode {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renderer/renderer.h"
 
-#include "base/check.h"
 #include "nn/backend.h"
 #include "nn/linear.h"
 #include "nn/silu.h"

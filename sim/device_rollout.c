@@ -57,7 +57,7 @@ static Status copy_controls(Sim *sim, const SimRun *run, Error *err) {
 }
 
 static Status begin(Sim *sim, const SimRun *run, Error *err) {
-    static const unsigned long long marks[2] = {ULLONG_MAX, 0};
+    static const unsigned long long none = ULLONG_MAX;
     SimOnDevice *on = sim->on_device;
     Device *device = on->device;
     Status status = sim_plan_states(sim, run, &sim->states, err);
@@ -69,7 +69,7 @@ static Status begin(Sim *sim, const SimRun *run, Error *err) {
         return error_set(err, STATUS_FAILED, "out of memory for a state of %zu particles", sim->topology.vertices);
     sim_pack_records(sim, run->position, run->velocity, first);
     if (!device->failed) device->nn->upload(device, sim_state(&sim->states, 0), first, sim->states.state_bytes);
-    if (!device->failed) device->nn->upload(device, on->marks, marks, sizeof marks);
+    if (!device->failed) device->nn->upload(device, on->packed.bad_step, &none, sizeof none);
     return copy_controls(sim, run, err);
 }
 
@@ -116,9 +116,9 @@ static Status make_frames(Sim *sim, const SimRun *run, Frames *f, Error *err) {
 
 // Number of the step that made a state which is not finite; 0: none so far. Waits.
 static size_t bad_step(const SimOnDevice *on) {
-    unsigned long long marks[2] = {ULLONG_MAX, 0};
-    if (!on->device->failed) on->device->nn->download(on->device, marks, on->marks, sizeof marks);
-    return marks[0] == ULLONG_MAX ? 0 : (size_t)marks[0];
+    unsigned long long step = ULLONG_MAX;
+    if (!on->device->failed) on->device->nn->download(on->device, &step, on->packed.bad_step, sizeof step);
+    return step == ULLONG_MAX ? 0 : (size_t)step;
 }
 
 // Hands out the frames that wait, those before a state that is not finite.
@@ -149,12 +149,10 @@ static Status next_frame(Sim *sim, const SimRun *run, Frames *f, size_t frame, E
 }
 
 // The sentence about the step that made a state which is not finite.
-static Status tell_failure(const Sim *sim, size_t step, Error *err) {
+static Status tell_failure(Sim *sim, size_t step, Error *err) {
     const SimStates *s = &sim->states;
     Device *device = sim->on_device->device;
-    Arena memory;
-    arena_init(&memory, arena_host_source());
-    char *both = arena_array(&memory, 2, s->state_bytes);
+    char *both = arena_array(&sim->run_memory, 2, s->state_bytes);
     Status status = both ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for two states");
     if (both) {
         device->nn->download(device, both, sim_state(s, step - 1), s->state_bytes);
@@ -162,7 +160,6 @@ static Status tell_failure(const Sim *sim, size_t step, Error *err) {
         status = device_status(device, err);
     }
     if (status == STATUS_OK) status = sim_failure(sim, both, both + s->state_bytes, step, err);
-    arena_free(&memory);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/on_device.h"
 
 #include "nn/backend.h"
+#include "nn/device_memory.h"
 #include "sim/pack.h"
 
 #include <stdlib.h>
@@ -32,9 +33,7 @@ void sim_device_close(Sim *sim) {
 void *sim_device_memory(SimOnDevice *on, Arena *memory, size_t bytes) {
     if (on->device->failed) return NULL;
     void *out = arena_alloc(memory, bytes);
-    if (!out)
-        device_fail(on->device, STATUS_FAILED, "out of memory on %s for %zu bytes of a simulation", on->device->name,
-                    bytes);
+    if (!out) device_no_memory(on->device, &memory->source, bytes, "a simulation");
     return out;
 }
 
@@ -135,11 +134,10 @@ static Status first_copy(Sim *sim, Error *err) {
     p->vertex = sim_device_memory(on, &on->memory, sim_vertex_bytes(sim));
     p->contact = sim_device_memory(on, &on->memory, sim_contact_bytes(sim));
     on->slots = sim_device_memory(on, &on->memory, (t->slots + 1) * SIM_QUAD * (size_t)on->layout.real_bytes);
-    on->marks = sim_device_memory(on, &on->memory, 2 * sizeof *on->marks);
     p->slot_vertex = NULL; // of the host alone, as corners of chunks are
     for (int k = 0; k < SIM_KINDS; k++) p->corner[k] = NULL;
-    d->bad_step = on->marks;
-    d->growth = on->marks ? on->marks + 1 : NULL;
+    d->bad_step = sim_device_memory(on, &on->memory, sizeof *d->bad_step);
+    d->growth = sim_device_memory(on, &on->memory, sizeof *d->growth);
     p->chunk = sim_device_copy(on, t->chunk, t->chunks * sizeof *t->chunk); // last: all of it is there
     return status;
 }

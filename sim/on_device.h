@@ -14,7 +14,6 @@ typedef struct SimOnDevice {
     SimBackend layout;        // lanes and bytes of the packed arrays; no functions
     Arena memory, run_memory; // of the device: kept from the first sim_set on; of a rollout
     SimDevicePacked packed;
-    unsigned long long *marks; // packed.bad_step, packed.growth
     void *slots;
     SimDeviceBack back;                   // gradients, once sim_adjoint has run
     void *force, *activation;             // of all control intervals, or NULL

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/tensorboard.h"
 
-#include "base/check.h"
 #include "base/file.h"
 
 #include <errno.h>

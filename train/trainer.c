@@ -16,9 +16,8 @@ enum { DRY_STEPS = 3 };
 
 // ---- one step
 
-// Takes the next episode from the loader: number b of this rank's part of the batch, which begins at `first`. Returns
-// the number of its frames in *count.
-static Status take_episode(Trainer *t, size_t first, size_t b, int *count, Error *err) {
+// Takes the next episode from the loader: number b of this rank's part of the batch, which begins at `first`.
+static Status take_episode(Trainer *t, size_t first, size_t b, Error *err) {
     const TrainConfig *train = &t->config.train;
     const Frames *frames;
     const TrainEpisode *episode;
@@ -39,7 +38,6 @@ static Status take_episode(Trainer *t, size_t first, size_t b, int *count, Error
                                             (uint32_t)(frames->episode * train->batch + (long)(first + b))},
                                     .file = info->file,
                                     .name = info->name};
-    *count = frames->F;
     return STATUS_OK;
 }
 
@@ -60,15 +58,14 @@ static Status read_loss(Trainer *t, const LossValues *values, LossParts *parts, 
 
 // Encode, step, render, loss and backward for the episodes of the batch.
 static Status episode_gradients(Trainer *t, LossValues *values, Error *err) {
-    int frames = 0;
     Status status = STATUS_OK;
     size_t first = t->data.first, count = t->data.end - first;
-    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, first, b, &frames, err);
+    for (size_t b = 0; b < count && status == STATUS_OK; b++) status = take_episode(t, first, b, err);
     if (status != STATUS_OK) return status;
     EpisodeBatch batch = {.count = count,
                           .total = (size_t)t->config.train.batch,
                           .episodes = t->episodes,
-                          .rollout = frames - (int)t->config.model.T};
+                          .rollout = t->items[0].observation.F - (int)t->config.model.T};
     t->tape.watch = gradients_watch(t->gradients);
     status = train_episodes(&t->tape, t->model, &t->workspace, &batch, values, err);
     t->tape.watch = NULL;

@@ -54,7 +54,7 @@ static Status shape_of(const TrainData *data, MemoryShape *shape, Error *err) {
 // All processes on this machine; those with a GPU have one each.
 static MemoryEstimate memory_of_processes(const Trainer *t) {
     MemoryEstimate all = t->memory;
-    bool shared = t->device->source.allocate == arena_host_source().allocate;
+    bool shared = device_shares_host(t->device);
     double here = ranks_count_here(t->ranks);
     for (int i = 0; i < all.count; i++)
         if (shared || all.part[i].on_host) all.part[i].bytes *= here, all.part[i].least *= here;
@@ -291,8 +291,7 @@ Status trainer_open_windows(Trainer *t, Error *err) {
     if (schedule_has_images(train, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
-    WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough,
-                           false};
+    WindowSource source = {&t->data, t->device->threads, t->model, &t->workspace.motion, t->options->log, enough};
     if (t->ranks && !t->options->dry_run) {
         Status status = windows_measure(&source, err);
         if (status != STATUS_OK) return status;

@@ -3,7 +3,6 @@
 #include "train/trainer_internal.h"
 
 #include "base/clock.h"
-#include "base/version.h"
 #include "nn/backend.h"
 #include "train/schedule.h"
 
@@ -35,13 +34,9 @@ static Status check_shares(const Trainer *t, Error *err) {
 static char *describe(const Trainer *t) {
     char *text = NULL;
     size_t length = 0;
-    DataRecord record;
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
-    data_record_make(t->data.dataset, &record);
-    fprintf(out, "command: train\nprogram: %s %s\ndevice: %s\n", version_number(), version_commit(), t->device->name);
-    fprintf(out, "data: %ld episodes, %ld frames, %s %s %s %s %s\n", record.episodes, record.frames, record.names,
-            record.lengths, record.cameras, record.times, record.headers);
+    data_record_print_job(&t->record, "train", t->device->name, out);
     Status status = options_write_yaml(config_record, &t->config, false, out);
     if (fclose(out) == 0 && status == STATUS_OK) return text;
     free(text);

@@ -43,7 +43,6 @@ typedef struct WindowSource {
     MotionCache *cache;
     const Log *log;
     size_t enough; // stop at so many windows of the longest rollout; SIZE_MAX: all episodes
-    bool fields;   // only the motion fields are wanted
 } WindowSource;
 
 // Follows the bodies of every training episode; motion fields that are not in the cache are measured. An error if no

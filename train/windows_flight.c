@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows in free flight, which may have any velocity.
+#include "base/vector.h"
 #include "train/windows.h"
 
 #include <math.h>
@@ -68,8 +69,6 @@ static void velocity_of(const BodySet *set, size_t b, double *out) {
     }
 }
 
-static double length_of(const double *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
-
 // Any direction; any speed is as likely as any other.
 static void draw_velocity(Random4 random, double most, double *out) {
     double speed = most * (double)random_to_unit(random.v[1]), up = 2 * (double)random_to_unit(random.v[2]) - 1,
@@ -85,7 +84,7 @@ static bool all_fly(const Windows *w, size_t window, long rollout, const double 
     for (size_t b = set->first_body[window]; b < set->first_body[window + 1]; b++) {
         double v[3];
         velocity_of(set, b, v);
-        if (!(length_of(v) > SLOW * (double)w->scales.speed)) return false;
+        if (!(sqrt(vector_dot(v, v)) > SLOW * (double)w->scales.speed)) return false;
         if (!flies(&w->tracks, window, b, rollout, push, (double)w->scales.reach)) return false;
     }
     return true;

@@ -216,7 +216,7 @@ static void make_items(Item *item, const WindowSource *source, const TrackOption
         item[i].status = opened;
         item[i].error = error;
         if (opened == STATUS_OK) item[i].status = item_read(&item[i], source, &tape, first + i);
-        if (item[i].status == STATUS_OK && !source->fields) item_label(&item[i], options, source, first + i);
+        if (item[i].status == STATUS_OK && options) item_label(&item[i], options, source, first + i);
         item_free_fields(&item[i]);
 #pragma omp critical(windows_source)
         progress_update(made->progress, ++made->done, NULL);
@@ -225,7 +225,8 @@ static void make_items(Item *item, const WindowSource *source, const TrackOption
     device_close(device);
 }
 
-// Episodes first .. first + count - 1. What they give does not depend on the number of threads.
+// Episodes first .. first + count - 1; without options only their motion fields. What they give does not depend on the
+// number of threads.
 static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *source, const TrackOptions *options,
                         int first, int count, Progress *progress, Error *err) {
     Item item[TOGETHER] = {{0}};
@@ -235,7 +236,7 @@ static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *
     make_items(item, source, options, first, count, &made);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         if (item[i].status != STATUS_OK) status = error_set(err, item[i].status, "%s", item[i].error.text);
-        else if (!source->fields) status = tracks_append(tracks, &item[i].tracks, err);
+        else if (options) status = tracks_append(tracks, &item[i].tracks, err);
     for (int i = 0; i < count; i++) {
         states_add(states, &item[i].states);
         tracks_free(&item[i].tracks);
@@ -244,16 +245,14 @@ static Status make_some(Tracks *tracks, StatesSeen *states, const WindowSource *
 }
 
 Status windows_measure(const WindowSource *source, Error *err) {
-    WindowSource fields = *source;
     StatesSeen none = {0};
     size_t first, end;
     Progress progress;
     Status status = STATUS_OK;
-    fields.fields = true;
     ranks_share(source->data->ranks, (size_t)source->data->episode_count, &first, &end);
     progress_start(&progress, source->log, "scene flow", "episodes", first, end);
     for (size_t at = first; at < end && status == STATUS_OK; at += TOGETHER)
-        status = make_some(NULL, &none, &fields, NULL, (int)at, (int)(end - at < TOGETHER ? end - at : TOGETHER),
+        status = make_some(NULL, &none, source, NULL, (int)at, (int)(end - at < TOGETHER ? end - at : TOGETHER),
                            &progress, err);
     progress_end(&progress, NULL);
     return status == STATUS_OK ? ranks_barrier(source->data->ranks, err) : status;

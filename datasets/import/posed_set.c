@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/import/posed_set.h"
 
-#include "base/check.h"
 #include "base/file.h"
 
 #include <math.h>
