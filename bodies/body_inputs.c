@@ -9,7 +9,9 @@ void body_inputs_free(BodyInputs *in) {
     free(in->carried);
     free(in->goal);
     free(in->feature);
-    free(in->contact);
+    free(in->hearer);
+    free(in->heard);
+    free(in->hears);
     free(in->geometry);
     free(in->body);
     free(in->count);
@@ -23,12 +25,15 @@ static Status reserve(BodyInputs *in, size_t nodes, size_t bodies, Error *err) {
     in->carried = malloc(n * 3 * sizeof *in->carried);
     in->goal = malloc(n * 3 * sizeof *in->goal);
     in->feature = malloc(n * BODY_FEATURES * sizeof *in->feature);
-    in->contact = malloc(pairs * sizeof *in->contact);
+    in->hearer = malloc(pairs * sizeof *in->hearer);
+    in->heard = malloc(pairs * sizeof *in->heard);
+    in->hears = malloc(n * sizeof *in->hears);
     in->geometry = malloc(pairs * BODY_GEOMETRY * sizeof *in->geometry);
     in->body = malloc(n * sizeof *in->body);
     in->count = malloc(b * sizeof *in->count);
     in->node_room = n, in->body_room = b;
-    if (in->carried && in->goal && in->feature && in->contact && in->geometry && in->body && in->count)
+    if (in->carried && in->goal && in->feature && in->hearer && in->heard && in->hears && in->geometry && in->body &&
+        in->count)
         return STATUS_OK;
     body_inputs_free(in);
     return error_set(err, STATUS_FAILED, "out of memory for the inputs of %zu nodes", nodes);
@@ -69,9 +74,10 @@ static const SurfacePatch *nearest_surface(const Making *m, const real *x, real 
     *distance = m->scales->reach;
     for (size_t p = m->set->first_patch[m->window]; p < m->set->first_patch[m->window + 1]; p++) {
         const SurfacePatch *patch = &m->set->patch[p];
-        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, x),
-               d2 = distance2(x, patch->position), radius = (double)patch->radius;
-        if (d2 - along * along > radius * radius || along >= (double)m->scales->reach || d2 >= least) continue;
+        double d2 = distance2(x, patch->position), radius = (double)patch->radius;
+        if (d2 >= least) continue;
+        double side = height_above(patch, m->middle) < 0 ? -1 : 1, along = side * height_above(patch, x);
+        if (d2 - along * along > radius * radius || along >= (double)m->scales->reach) continue;
         least = d2, best = patch, *distance = (real)along, *sign = (real)side;
     }
     return best;
@@ -127,8 +133,7 @@ static void see_own_motion(Making *m) {
 // ---- other bodies
 
 // Looks for nodes nearer to node i than those found, among nodes first .. last - 1.
-static void look_among(const Making *m, size_t i, size_t first, size_t last, double *found) {
-    int32_t *contact = m->in->contact + BODY_CONTACTS * i;
+static void look_among(const Making *m, size_t i, size_t first, size_t last, double *found, int32_t *contact) {
     for (size_t j = first; j < last; j++) {
         double d2 = distance2(m->set->now + 3 * j, m->set->now + 3 * i);
         size_t at = BODY_CONTACTS;
@@ -139,13 +144,13 @@ static void look_among(const Making *m, size_t i, size_t first, size_t last, dou
     }
 }
 
-// The nodes of the window's other bodies nearest to node i.
-static void find_contacts(const Making *m, size_t i) {
+// The nodes of the window's other bodies nearest to node i; -1: there are fewer.
+static void find_contacts(const Making *m, size_t i, int32_t contact[BODY_CONTACTS]) {
     const BodySet *set = m->set;
     double reach = (double)m->scales->reach, found[BODY_CONTACTS];
-    for (size_t k = 0; k < BODY_CONTACTS; k++) found[k] = reach * reach, m->in->contact[BODY_CONTACTS * i + k] = -1;
-    look_among(m, i, set->first_node[set->first_body[m->window]], m->first, found);
-    look_among(m, i, m->last, set->first_node[set->first_body[m->window + 1]], found);
+    for (size_t k = 0; k < BODY_CONTACTS; k++) found[k] = reach * reach, contact[k] = -1;
+    look_among(m, i, set->first_node[set->first_body[m->window]], m->first, found, contact);
+    look_among(m, i, m->last, set->first_node[set->first_body[m->window + 1]], found, contact);
 }
 
 // The columns of a pair's geometry, as body_inputs.h lists them.
@@ -155,6 +160,7 @@ _Static_assert(AWAY + 1 == BODY_GEOMETRY, "each column has its place");
 static void see_pair(const Making *m, size_t i, size_t j, real *out) {
     const real *x = m->set->now + 3 * i, *y = m->set->now + 3 * j, *u = m->set->before + 3 * i,
                *v = m->set->before + 3 * j, *normal = m->set->normal + 3 * j;
+    out[ABOVE] = out[AWAY] = 0;
     for (int c = 0; c < 3; c++) {
         out[OTHER + c] = (y[c] - x[c]) / m->scales->length;
         out[CLOSING + c] = ((y[c] - v[c]) - (x[c] - u[c])) / m->scales->speed;
@@ -166,14 +172,15 @@ static void see_pair(const Making *m, size_t i, size_t j, real *out) {
 }
 
 static void see_contacts(const Making *m) {
-    memset(m->in->geometry + BODY_GEOMETRY * BODY_CONTACTS * m->first, 0,
-           (m->last - m->first) * BODY_CONTACTS * BODY_GEOMETRY * sizeof *m->in->geometry);
+    BodyInputs *in = m->in;
     for (size_t i = m->first; i < m->last; i++) {
-        find_contacts(m, i);
-        for (size_t k = 0; k < BODY_CONTACTS; k++) {
-            size_t row = BODY_CONTACTS * i + k;
-            if (m->in->contact[row] >= 0)
-                see_pair(m, i, (size_t)m->in->contact[row], m->in->geometry + BODY_GEOMETRY * row);
+        int32_t contact[BODY_CONTACTS];
+        find_contacts(m, i, contact);
+        in->hears[i] = 0;
+        for (size_t k = 0; k < BODY_CONTACTS && contact[k] >= 0; k++) {
+            size_t pair = in->pairs++;
+            in->hearer[pair] = (int32_t)i, in->heard[pair] = contact[k], in->hears[i]++;
+            see_pair(m, i, (size_t)contact[k], in->geometry + BODY_GEOMETRY * pair);
         }
     }
 }
@@ -181,6 +188,7 @@ static void see_contacts(const Making *m) {
 Status body_inputs_make(const BodySet *set, const BodyScales *scales, BodyInputs *in, Error *err) {
     Status status = reserve(in, set->nodes, set->bodies, err);
     if (status != STATUS_OK) return status;
+    in->pairs = 0;
     for (size_t w = 0; w < set->windows; w++)
         for (size_t b = set->first_body[w]; b < set->first_body[w + 1]; b++) {
             Making m = {set, scales, in, w, set->first_node[b], set->first_node[b + 1], {0}};

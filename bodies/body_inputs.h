@@ -39,13 +39,15 @@ static inline BodyScales body_scales(double X) {
 
 // Starts as {0}.
 typedef struct BodyInputs {
-    real *carried;    // (nodes, 3) metres: displacement if the rigid motion of each body went on
-    real *goal;       // (nodes, 3) metres: where the network's output puts the nodes, filled by body_motions
-    real *feature;    // (nodes, BODY_FEATURES)
-    int32_t *contact; // (nodes, BODY_CONTACTS) nodes of other bodies, nearest first; -1: none
-    real *geometry;   // (nodes * BODY_CONTACTS, BODY_GEOMETRY); 0 where there is none
-    int32_t *body;    // (nodes)
-    int32_t *count;   // (bodies) nodes
+    real *carried;           // (nodes, 3) metres: displacement if the rigid motion of each body went on
+    real *goal;              // (nodes, 3) metres: where the network's output puts the nodes, filled by body_motions
+    real *feature;           // (nodes, BODY_FEATURES)
+    int32_t *body;           // (nodes)
+    int32_t *count;          // (bodies) nodes
+    size_t pairs;            // in which a node hears one of another body: in the order of the nodes, the nearest first
+    int32_t *hearer, *heard; // (pairs) nodes
+    int32_t *hears;          // (nodes) how many nodes each hears
+    real *geometry;          // (pairs, BODY_GEOMETRY)
     size_t node_room, body_room;
 } BodyInputs;
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "nn/linear.h"
+#include "nn/rows.h"
 
 #include <stdio.h>
 
@@ -75,17 +76,19 @@ static Tensor *each_row(Tape *tape, const BodyMlp *p, Tensor *x) {
 // One run of the network.
 typedef struct Run {
     Tape *tape;
-    GnnEdges contacts, to_body; // receivers: nodes; nodes, each with its body as the other end
-    Tensor *pairs;              // (nodes * BODY_CONTACTS, C)
+    GnnEdges contacts, to_body; // rows: pairs, with the hearer as the other end; nodes, with their body
+    const int32_t *heard;       // (pairs)
+    Tensor *pairs;              // (pairs, C), or NULL: there are none
 } Run;
 
-// Mean over the contacts of message(sender h_j, receiver h_i, pair).
+// Mean over the contacts of message(sender h_j, receiver h_i, pair). Few nodes have any.
 static Tensor *hear_contacts(const Run *r, const BodyMlp *p, Tensor *h) {
+    size_t pairs = r->contacts.groups;
     MessageCall call = call_of(p, r->contacts);
-    message_add_term(&call, TERM_OTHER, linear(r->tape, h, p->sender, NULL), NULL, 0);
-    message_add_term(&call, TERM_GROUP, h, p->receiver, 0);
+    message_add_term(&call, TERM_ROW, gather_rows(r->tape, h, pairs, r->heard), p->sender, 0);
+    message_add_term(&call, TERM_ROW, gather_rows(r->tape, h, pairs, r->contacts.index), p->receiver, 0);
     message_add_term(&call, TERM_ROW, r->pairs, p->edge, 0);
-    call.mean = MEAN_GROUP;
+    call.mean = MEAN_OTHER;
     return message(r->tape, &call).mean;
 }
 
@@ -98,23 +101,25 @@ static Tensor *pool(const Run *r, const BodyRound *round, Tensor *h) {
 }
 
 static Tensor *one_round(const Run *r, const BodyRound *round, Tensor *h) {
-    Tensor *heard = hear_contacts(r, &round->contact, h), *token = pool(r, round, h);
+    Tensor *heard = r->pairs ? hear_contacts(r, &round->contact, h) : NULL, *token = pool(r, round, h);
     MessageCall call = call_of(&round->node, r->to_body);
     message_add_term(&call, TERM_OTHER, linear(r->tape, token, round->node.sender, NULL), NULL, 0);
     message_add_term(&call, TERM_GROUP, h, round->node.receiver, 0);
-    message_add_term(&call, TERM_GROUP, heard, round->node.heard, 0);
+    if (heard) message_add_term(&call, TERM_GROUP, heard, round->node.heard, 0);
     call.residual = h;
     call.wants_rows = true;
     return message(r->tape, &call).rows;
 }
 
 Tensor *body_network_run(Tape *tape, const BodyNetwork *n, const BodySet *set, const BodyInputs *in) {
-    size_t M = set->nodes, pairs = M * BODY_CONTACTS;
+    size_t M = set->nodes, pairs = in->pairs;
     Run r = {.tape = tape,
-             .contacts = {M, BODY_CONTACTS, M, tape_upload(tape, in->contact, pairs, sizeof *in->contact), NULL},
+             .contacts = {pairs, 1, M, tape_upload(tape, in->hearer, pairs, sizeof *in->hearer),
+                          tape_upload(tape, in->hears, M, sizeof *in->hears)},
+             .heard = tape_upload(tape, in->heard, pairs, sizeof *in->heard),
              .to_body = {M, 1, set->bodies, tape_upload(tape, in->body, M, sizeof *in->body),
                          tape_upload(tape, in->count, set->bodies, sizeof *in->count)}};
-    r.pairs = each_row(tape, &n->pair, tape_constant(tape, pairs, BODY_GEOMETRY, in->geometry));
+    if (pairs) r.pairs = each_row(tape, &n->pair, tape_constant(tape, pairs, BODY_GEOMETRY, in->geometry));
     Tensor *h = each_row(tape, &n->node, tape_constant(tape, M, BODY_FEATURES, in->feature));
     for (size_t l = 0; l < n->L; l++) h = one_round(&r, &n->round[l], h);
     return each_row(tape, &n->output, h);

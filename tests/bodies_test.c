@@ -112,7 +112,7 @@ static void test_features(void **state) {
         assert_near(f[15], height / 0.125, 1e-5), assert_near(f[16], -0.5, 1e-5),
             assert_near(f[17], 0.08 / 0.125, 1e-5);
         assert_near(in.carried[3 * i], 0.03, 1e-6), assert_near(in.carried[3 * i + 2], -0.05, 1e-6);
-        for (size_t k = 0; k < BODY_CONTACTS; k++) assert_int_equal(in.contact[BODY_CONTACTS * i + k], -1);
+        assert_int_equal(in.hears[i], 0);
     }
     body_inputs_free(&in);
     body_set_free(&set);
@@ -161,8 +161,11 @@ static void test_contacts(void **state) {
     make_pairs(&set, 2, 9);
     assert_status_ok(body_inputs_make(&set, &scales, &in, &err), err);
     assert_int_equal(set.nodes, 32);
+    assert_int_equal(in.pairs, 32 * BODY_CONTACTS);
     for (int32_t i = 0; i < 32; i++) {
-        const int32_t *contact = in.contact + BODY_CONTACTS * i;
+        const int32_t *contact = in.heard + BODY_CONTACTS * i;
+        assert_int_equal(in.hears[i], BODY_CONTACTS);
+        assert_int_equal(in.hearer[BODY_CONTACTS * i], i);
         bool is_first = i / 8 % 2 == 0;
         int32_t corner = i % 8, other = i - corner + (is_first ? 8 : -8);
         // The same corner of the face that looks here: of the first cube x is low, of the second high.
