@@ -86,6 +86,7 @@ static Status note_step(RolloutFile *file, size_t step, Error *err) {
 // Makes the state at `step` the present and finds all owners, before the first edit.
 static Status begin(EditScene *scene, size_t step, EditReport *report, Error *err) {
     *report = (EditReport){.before = scene_now(scene)->N};
+    rollout_surface_free(&scene->file->surface); // its numbers would be of other particles
     Status status = edit_take_step(scene->file, step, err);
     if (status == STATUS_OK) status = note_step(scene->file, step, err);
     if (status == STATUS_OK) status = rollout_tie(scene->file, scene->device, err);

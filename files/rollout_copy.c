@@ -40,10 +40,20 @@ Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err) 
     good = own(&r.heldout, V) && good;
     good = own(&r.label_names, r.label_names ? strlen(r.label_names) + 1 : 0) && good;
     good = own(&r.edit_history, r.edit_history ? strlen(r.edit_history) + 1 : 0) && good;
+    good = own(&r.surface.triangle, 3 * r.surface.triangles * sizeof *r.surface.triangle) && good;
+    good = own(&r.surface.spring, 2 * r.surface.springs * sizeof *r.surface.spring) && good;
+    good = own(&r.surface.touching, r.surface.frames * N) && good;
     *out = r;
     if (good) return STATUS_OK;
     rollout_file_free(out);
     return error_set(err, STATUS_FAILED, "out of memory for a copy of %zu particles", N);
+}
+
+void rollout_surface_free(RolloutSurface *surface) {
+    free(surface->triangle);
+    free(surface->spring);
+    free(surface->touching);
+    *surface = (RolloutSurface){0};
 }
 
 void rollout_file_free(RolloutFile *rollout) {
@@ -57,6 +67,7 @@ void rollout_file_free(RolloutFile *rollout) {
     free(rollout->heldout);
     free(rollout->label_names);
     free(rollout->edit_history);
+    rollout_surface_free(&rollout->surface);
     *rollout = (RolloutFile){0};
 }
 

@@ -264,6 +264,39 @@ static Status take_cameras(const H5Place *file, RolloutFile *out, Error *err) {
     return status;
 }
 
+// ---- triangles, springs, contact
+
+static Status take_corners(const H5Place *group, const char *name, size_t width, size_t N, int32_t **out, size_t *count,
+                           Error *err) {
+    hsize_t dims[H5_RANK_MAX] = {0};
+    H5Expect expect = {
+        .kinds = H5_I32, .rank = 2, .dims = {0, width}, .dims_max = PARTICLES_MAX, .letters = "count,corners"};
+    Status status = take_array(group, name, false, &expect, H5_I32, dims, (void **)out, err);
+    *count = status == STATUS_OK && *out ? (size_t)dims[0] : 0;
+    for (size_t i = 0; i < *count * width; i++)
+        if ((*out)[i] < 0 || (size_t)(*out)[i] >= N)
+            return error_set(err, STATUS_BAD_INPUT, "%s/%s: expected numbers of the %zu particles, found %d",
+                             group->text, name, N, (*out)[i]);
+    return status;
+}
+
+static Status take_surface(const H5Place *file, RolloutFile *out, Error *err) {
+    RolloutSurface *s = &out->surface;
+    const size_t N = out->sets[0].N;
+    H5Place group = {0};
+    bool found;
+    Status status = h5_open_group(file, "surface", false, &group, &found, err);
+    if (status != STATUS_OK || !found) return status;
+    H5Expect expect = {.kinds = H5_U8, .rank = 2, .dims = {out->steps + 1, N}, .letters = "steps+1,N"};
+    status = take_corners(&group, "triangles", 3, N, &s->triangle, &s->triangles, err);
+    if (status == STATUS_OK) status = take_corners(&group, "springs", 2, N, &s->spring, &s->springs, err);
+    if (status == STATUS_OK)
+        status = take_array(&group, "touching", false, &expect, H5_U8, NULL, (void **)&s->touching, err);
+    if (s->touching) s->frames = out->steps + 1;
+    h5_close(&group);
+    return status;
+}
+
 // ---- texts and small values
 
 static Status take_number(const H5Place *file, const char *name, bool integer, double low, double high, double *out,
@@ -383,6 +416,7 @@ static Status take_file(H5Place *file, Status opened, RolloutFile *out, Error *e
     if (status == STATUS_OK) status = take_rollout(file, out, err);
     if (status == STATUS_OK) status = take_time(file, out, err);
     if (status == STATUS_OK) status = take_cameras(file, out, err);
+    if (status == STATUS_OK) status = take_surface(file, out, err);
     if (status == STATUS_OK) status = take_surroundings(file, out, err);
     if (status != STATUS_OK) rollout_file_free(out);
     h5_close(file);

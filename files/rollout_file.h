@@ -12,6 +12,9 @@
 //                     labels, and ties u32 [N] (optional)
 //   /rollout/         positions f32 [steps,N,3], features f32 [steps,N,D] (optional), of /now/'s particles
 //   /cameras/         intrinsics f64 [V,3,3], world_from_camera f64 [F,V,4,4], size i32 [2] (H,W), heldout u8 [V]
+//   /surface/         triangles i32 [T,3] and springs i32 [S,2] of /now/'s particles, touching u8 [steps+1,N]: 1 =
+//   pressed
+//                     by a plane; all optional (of the simulator, docs/simulator.md)
 //   /background f32 [3], /bounds f64 [2,3] (optional), /time f64 [steps+1] seconds
 //   /edit_history, /label_names   u8 [bytes] of UTF-8 text, one line each (optional)
 // Without steps the format is called "vpd-particles". Past sets may be empty groups (no particle was seen). Ties say
@@ -46,6 +49,14 @@ typedef struct RolloutSet {
     uint8_t *moving; // (N) body >= 0; not in files
 } RolloutSet;
 
+// What the simulator knows of its particles; without it all is 0 and NULL.
+typedef struct RolloutSurface {
+    size_t triangles, springs, frames; // frames: steps+1, or 0 without `touching`
+    int32_t *triangle;                 // (triangles,3) numbers of particles, outwards
+    int32_t *spring;                   // (springs,2)
+    uint8_t *touching;                 // (frames,N) 1: a plane presses it
+} RolloutSurface;
+
 typedef struct RolloutFile {
     int set_count; // input sets, 0 = now, 1 = the one before it, ...; 1 with rigid bodies
     RolloutSet sets[ROLLOUT_SETS_MAX];
@@ -66,6 +77,7 @@ typedef struct RolloutFile {
     int first_frame, frame_stride;                 // data set frame of sets[0], and frames per step
     char generator[128], created[64];              // set by reading; rollout_file_write writes its own
     char *label_names, *edit_history;              // text of several lines, or NULL
+    RolloutSurface surface;
 } RolloutFile;
 
 // Every pointer in `rollout` must be NULL or from malloc, for rollout_file_free. Writing does not change it.
@@ -75,7 +87,8 @@ Status rollout_file_detect(const char *path, bool *found, Error *err);
 Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 // Reads a file in memory; `name` is for messages.
 Status rollout_file_read_memory(const void *bytes, size_t size, const char *name, RolloutFile *out, Error *err);
-void rollout_file_free(RolloutFile *rollout); // accepts {0}
+void rollout_file_free(RolloutFile *rollout);       // accepts {0}
+void rollout_surface_free(RolloutSurface *surface); // accepts {0}
 // A copy in its own memory.
 Status rollout_file_copy(const RolloutFile *from, RolloutFile *out, Error *err);
 

@@ -103,13 +103,25 @@ static bool put_cameras(hid_t file, const RolloutFile *r) {
     return h5_close_id(group) && good;
 }
 
+static bool put_surface(hid_t file, const RolloutFile *r) {
+    const RolloutSurface *s = &r->surface;
+    if (!s->triangles && !s->springs) return true;
+    hid_t group = h5_create_group(file, "surface");
+    bool good = group >= 0;
+    if (good && s->triangles) good = put_array(group, "triangles", H5_I32, 2, (size_t[]){s->triangles, 3}, s->triangle);
+    if (good && s->springs) good = put_array(group, "springs", H5_I32, 2, (size_t[]){s->springs, 2}, s->spring);
+    if (good && s->frames == r->steps + 1)
+        good = put_array(group, "touching", H5_U8, 2, (size_t[]){s->frames, r->sets[0].N}, s->touching);
+    return h5_close_id(group) && good;
+}
+
 static bool put_all(hid_t file, const RolloutFile *r) {
     const size_t three = 3;
     bool good = put_header(file, r) && put_rollout(file, r) && put_cameras(file, r) &&
                 put_array(file, "background", H5_F32, 1, &three, r->background);
     if (good && r->has_bounds) good = put_array(file, "bounds", H5_F64, 2, (size_t[]){2, 3}, r->bounds);
     for (int i = 0; good && i < r->set_count; i++) good = put_set(file, r->sets + i, i);
-    return good && put_ties_of(file, r);
+    return good && put_surface(file, r) && put_ties_of(file, r);
 }
 
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err) {

@@ -19,6 +19,16 @@ static Status no_memory(const SimScene *scene, Error *err) {
                      scene->frames, scene->model.particles);
 }
 
+static bool touches(const SimModel *m, size_t i, const double position[3]) {
+    for (size_t k = 0; k < m->planes; k++) {
+        const SimPlane *plane = m->plane + k;
+        const SimMaterial *a = m->contacts + (m->material ? m->material[i] : 0), *b = m->contacts + plane->material;
+        const double length = sqrt(vector_dot(plane->normal, plane->normal));
+        if (plane->offset + (a->margin + b->margin) / 2 > vector_dot(plane->normal, position) / length) return true;
+    }
+    return false;
+}
+
 static Status keep(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     Record *record = context;
     const size_t N = record->scene->model.particles;
@@ -31,7 +41,9 @@ static Status keep(void *context, size_t frame, const double *position, const do
         scene_grow_box(record->box, position + 3 * i);
         scene_turn(record->scene, position + 3 * i, turned);
         for (int c = 0; c < 3; c++) to[3 * i + (size_t)c] = (float)turned[c];
+        file->surface.touching[frame * N + i] = touches(&record->scene->model, i, position + 3 * i);
     }
+    file->surface.frames = frame + 1;
     file->set_count = 1;
     file->steps = frame;
     return STATUS_OK;
@@ -90,6 +102,24 @@ static Status prepare(const SimScene *scene, RolloutFile *file, Error *err) {
     return STATUS_OK;
 }
 
+// Triangles and springs, as numbers of the scene's particles.
+static Status add_surface(const SimScene *scene, RolloutFile *file, Error *err) {
+    const SimModel *m = &scene->model;
+    RolloutSurface *s = &file->surface;
+    *s = (RolloutSurface){.triangles = scene->faces, .springs = m->springs};
+    s->triangle = calloc(3 * scene->faces + 1, sizeof *s->triangle);
+    s->spring = calloc(2 * m->springs + 1, sizeof *s->spring);
+    s->touching = calloc((size_t)scene->frames + 1, m->particles);
+    if (!s->triangle || !s->spring || !s->touching) return no_memory(scene, err);
+    for (size_t o = 0; o < scene->object_count; o++) {
+        const SceneObject *object = scene->objects + o;
+        for (size_t i = 3 * object->face; i < 3 * (object->face + object->faces); i++)
+            s->triangle[i] = scene->face[i] + (int32_t)object->particle;
+    }
+    if (m->springs) memcpy(s->spring, m->spring, 2 * m->springs * sizeof *s->spring);
+    return STATUS_OK;
+}
+
 static Status add_cameras(const SimScene *scene, RolloutFile *file, Error *err) {
     const ScenePicture *picture = &scene->picture;
     file->V = (int)picture->cameras, file->camera_frames = 1, file->H = picture->H, file->W = picture->W;
@@ -113,6 +143,7 @@ Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error
     run.keep = keep;
     run.context = &record;
     Status status = prepare(scene, out, err);
+    if (status == STATUS_OK) status = add_surface(scene, out, err);
     if (status == STATUS_OK) status = sim_open(&scene->model, &options, &sim, err);
     if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
     if (status == STATUS_OK) status = sim_rollout(sim, &run, err);

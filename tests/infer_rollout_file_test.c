@@ -66,6 +66,21 @@ static void make_cameras(RolloutFile *r) {
     }
 }
 
+static void make_surface(RolloutSurface *s) {
+    static const int32_t triangle[] = {0, 1, 2, 4, 5, 6}, spring[] = {0, 6, 3, 2};
+    *s = (RolloutSurface){.triangles = 2, .springs = 2, .frames = STEPS + 1};
+    s->triangle = memcpy(malloc(sizeof triangle), triangle, sizeof triangle);
+    s->spring = memcpy(malloc(sizeof spring), spring, sizeof spring);
+    s->touching = bytes((STEPS + 1) * N, 1, 2);
+}
+
+static void assert_surface_equal(const RolloutSurface *a, const RolloutSurface *b) {
+    assert_true(a->triangles == b->triangles && a->springs == b->springs && a->frames == b->frames);
+    assert_memory_equal(a->triangle, b->triangle, 3 * a->triangles * sizeof *a->triangle);
+    assert_memory_equal(a->spring, b->spring, 2 * a->springs * sizeof *a->spring);
+    assert_memory_equal(a->touching, b->touching, a->frames * N);
+}
+
 static RolloutFile make_rollout(void) {
     RolloutFile r = {.set_count = 2, .steps = STEPS, .time_step = 0.125, .background = {0.25f, 0.5f, 0.75f}};
     r.sets[0] = make_set(N, 0);
@@ -87,6 +102,7 @@ static RolloutFile make_rollout(void) {
     snprintf(r.dataset, sizeof r.dataset, "data/blöcke.h5");
     snprintf(r.episode, sizeof r.episode, "000041");
     r.label_names = strdup("box\nball\n");
+    make_surface(&r.surface);
     return r;
 }
 
@@ -111,6 +127,7 @@ static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
     assert_int_equal(a->set_count, b->set_count);
     for (int i = 0; i < a->set_count; i++) assert_set_equal(a->sets + i, b->sets + i);
     assert_int_equal(a->steps, b->steps);
+    assert_surface_equal(&a->surface, &b->surface);
     assert_memory_equal(a->positions, b->positions, STEPS * N * 12);
     assert_memory_equal(a->features, b->features, STEPS * N * D * 4);
     assert_memory_equal(a->time, b->time, (STEPS + 1) * 8);

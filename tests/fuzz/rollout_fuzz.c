@@ -25,6 +25,10 @@ static const HostileItem items[] = {
     {"past/ties", H5_U32, 1, {3}},
     {"rollout/positions", H5_F32, 3, {2, 4, 3}},
     {"rollout/features", H5_F32, 3, {2, 4, 2}},
+    {"surface", 0, 0, {0}},
+    {"surface/triangles", H5_I32, 2, {2, 3}},
+    {"surface/springs", H5_I32, 2, {3, 2}},
+    {"surface/touching", H5_U8, 2, {3, 4}},
     {"time", H5_F64, 1, {3}},
     {"cameras/intrinsics", H5_F64, 3, {1, 3, 3}},
     {"cameras/world_from_camera", H5_F64, 4, {1, 1, 4, 4}},
@@ -40,7 +44,7 @@ static double sound_value(const char *path, size_t i) {
     if (strstr(path, "world_from_camera")) return i % 16 % 5 == 0;
     if (strstr(path, "intrinsics")) return i % 9 % 4 == 0 ? 10 : 0;
     if (strstr(path, "size")) return 8;
-    if (strstr(path, "ties")) return (double)(i % 4);
+    if (strstr(path, "ties") || strstr(path, "surface")) return (double)(i % 4);
     if (strstr(path, "heldout")) return (double)(i % 2);
     return (double)(1 + i);
 }
