@@ -55,9 +55,10 @@ static Status prepare(Live *live, const LiveJob *job, Error *err) {
     Status status = api_status(vpd_scene_copy(live->sources[job->scene].scene, &live->scene, &e), &e, err);
     pthread_mutex_unlock(&live->lock);
     if (status != STATUS_OK) return status;
-    return api_status(*job->edits ? vpd_scene_edit(live->scene, job->step, job->edits, NULL, NULL, &e)
-                                  : vpd_scene_rewind(live->scene, job->step, &e),
-                      &e, err);
+    return api_status(
+        *job->edits ? vpd_scene_edit(live->scene, job->step, job->edits, *live->folder ? live->folder : NULL, NULL, &e)
+                    : vpd_scene_rewind(live->scene, job->step, &e),
+        &e, err);
 }
 
 static Status work(Live *live, long id, const LiveJob *job, size_t more, Error *err) {

@@ -7,7 +7,8 @@
 
 #include "view/scene.h"
 
-enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000, LIVE_PICTURE_SIDE = 640 };
+enum { LIVE_SCENES_MAX = 8, LIVE_STEPS_MAX = 10000, LIVE_PICTURE_SIDE = 640, LIVE_NAME_SIZE = 128 };
+#define LIVE_FILE_BYTES ((size_t)1 << 28) // of a dropped file
 
 typedef struct Live Live;
 
@@ -68,6 +69,14 @@ Status live_picture(Live *live, const LivePicture *picture, ViewBytes *out, Erro
 Status live_psnr(Live *live, int scene, size_t step, int camera, double *out, Error *err);
 // What a camera recorded at a step of a scene, as PNG; read from the data set each time.
 Status live_recorded(Live *live, int scene, size_t step, int camera, ViewBytes *out, Error *err);
+// A rollout or particle file that comes in parts, one at a time, and is then shown as one more scene. Edits name it by
+// `name`, which request_file_name has approved.
+typedef struct LiveUpload LiveUpload;
+Status live_upload_begin(Live *live, const char *name, LiveUpload **out, Error *err);
+void live_upload_write(LiveUpload *upload, const void *bytes, size_t size);
+Status live_upload_end(LiveUpload *upload, int *scene, Error *err);
+void live_upload_free(LiveUpload *upload); // accepts NULL; after an error, or without an end, the file is gone
+
 // The result as a rollout file.
 Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err);
 

@@ -11,7 +11,8 @@
 // A file whose steps are shown as they are; and, with a model, what jobs begin with.
 typedef struct Source {
     const char *path; // of the rollout or the data set
-    char *real;       // of the rollout, from the root; NULL: none
+    char *real;       // of the rollout, from the root, or the name of a dropped file; NULL: none
+    bool dropped;     // lies in live->folder
     RolloutFile file;
     vpd_scene *scene;
 } Source;
@@ -40,9 +41,11 @@ struct Live {
     pthread_mutex_t lock; // guards all below, and the scenes of `sources`
     pthread_cond_t wake;
     Result result;
-    vpd_scene *scene; // of the result; the thread's
-    long generation;  // how often another episode was opened
-    long long start;  // other for each server
+    vpd_scene *scene;            // of the result; the thread's
+    long generation;             // how often another episode was opened
+    long long start;             // other for each server
+    char folder[FILE_PATH_SIZE]; // of dropped files; "": none yet
+    bool uploading;
 };
 
 static inline Status api_status(vpd_status status, const vpd_error *from, Error *err) {
@@ -66,6 +69,7 @@ typedef struct SceneView {
     double *cameras;        // intrinsics and poses; the caller frees them
 } SceneView;
 
+void live_source_free(Source *source);
 Status live_view_of_scene(const vpd_scene *scene, size_t step, SceneView *out, Error *err);
 
 // The path of a file in a new folder of its own; both are removed in the end.
@@ -80,6 +84,7 @@ void live_temporary_end(const Temporary *t);
 
 Status live_open(Live *live, const LiveOptions *options, Error *err);
 void live_close(Live *live);
+void live_remove_dropped(const Live *live); // live_upload.c
 
 // ---- edits (live_select.c)
 

@@ -11,6 +11,10 @@ static Status open_model(Live *live, const LiveOptions *options, Error *err) {
     const char *path = options->model;
     vpd_error e = {0};
     if (!path && live->count > 0) path = live->sources[0].file.checkpoint;
+    if (live->count > 0 && !path[0] && live->sources[0].file.surface.frames) {
+        snprintf(live->why, sizeof live->why, "change its scene and run vpd sim run again");
+        return STATUS_OK;
+    }
     if (!path || !*path) {
         snprintf(live->why, sizeof live->why, "the file names no checkpoint; give it too: vpd view CHECKPOINT FILE");
         return STATUS_OK;
@@ -55,20 +59,13 @@ static Status keep_file(Source *source, Error *err) {
     return status;
 }
 
-static void source_free(Source *source) {
-    vpd_scene_free(source->scene);
-    rollout_file_free(&source->file);
-    free(source->real);
-    *source = (Source){0};
-}
-
 static Status predict(const Live *live, const char *episode, int start, int steps, Source *out, Error *err) {
     vpd_error e = {0};
     *out = (Source){.path = live->dataset};
     Status status = api_status(vpd_scene_episode(live->model, live->dataset, episode, start, &out->scene, &e), &e, err);
     if (status == STATUS_OK) status = api_status(vpd_scene_step(out->scene, (size_t)steps, &e), &e, err);
     if (status == STATUS_OK) status = keep_file(out, err);
-    if (status != STATUS_OK) source_free(out);
+    if (status != STATUS_OK) live_source_free(out);
     return status;
 }
 
@@ -84,7 +81,7 @@ Status live_episode(Live *live, const char *episode, int start, int steps, Error
     live->sources[0] = next;
     live->generation++;
     pthread_mutex_unlock(&live->lock);
-    source_free(&before);
+    live_source_free(&before);
     return STATUS_OK;
 }
 
@@ -105,6 +102,7 @@ Status live_open(Live *live, const LiveOptions *options, Error *err) {
 }
 
 void live_close(Live *live) {
-    for (int i = 0; i < LIVE_SCENES_MAX; i++) source_free(&live->sources[i]);
+    live_remove_dropped(live);
+    for (int i = 0; i < LIVE_SCENES_MAX; i++) live_source_free(&live->sources[i]);
     vpd_model_close(live->model);
 }

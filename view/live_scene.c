@@ -87,6 +87,13 @@ Status live_file(Live *live, long id, char **bytes, size_t *size, Error *err) {
 
 // ---- scenes
 
+void live_source_free(Source *source) {
+    vpd_scene_free(source->scene);
+    rollout_file_free(&source->file);
+    free(source->real);
+    *source = (Source){0};
+}
+
 Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err) {
     *out = (ViewBytes){0};
     if (scene < 0 || scene >= live->count)

@@ -34,6 +34,13 @@ bool request_numbers(const char *text, double *out, int count) {
     return text != NULL;
 }
 
+bool request_file_name(const char *name) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    size_t length = name ? strlen(name) : 0;
+    return length > 3 && length < LIVE_NAME_SIZE && name[0] != '.' && strspn(name, letters) == length &&
+           !strcmp(name + length - 3, ".h5");
+}
+
 bool request_picture(RequestArgument *argument, void *owner, LivePicture *out) {
     long scene = -1, step, width, height;
     double focal;

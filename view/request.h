@@ -18,6 +18,9 @@ bool request_numbers(const char *text, double *out, int count);
 typedef const char *RequestArgument(void *owner, const char *name);
 bool request_picture(RequestArgument *argument, void *owner, LivePicture *out);
 
+// A name for a dropped file: letters, digits, "_", "-" and ".", which does not begin it; ".h5" at the end.
+bool request_file_name(const char *name);
+
 // A job, or steps more of result `id`. job.edits points into `object`.
 typedef struct JobRequest {
     json_t *object;

@@ -111,13 +111,18 @@ static double largest_radius(const ViewScene *scene) {
 // The JSON, with spaces behind it up to a multiple of 4 bytes.
 static Status put_json(const ViewScene *scene, const ViewOrder *order, double radius, ViewBytes *out, Error *err) {
     const double background[3] = {scene->background[0], scene->background[1], scene->background[2]};
-    json_t *head = json_pack(
-        "{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i]}", "particles", (json_int_t)scene->count,
-        "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers, "every", (json_int_t)order->every,
-        "steps", (json_int_t)scene->steps, "time_step", scene->time_step, "radius", radius, "coloured",
-        scene->colour != NULL, "labelled", scene->labels != NULL, "bodies", scene->body != NULL, "background",
-        numbers(background, 3), "cameras", cameras(scene), "name", json_text(scene->name), "labels",
-        json_text(scene->label_names), "note", json_text(scene->note), "size", scene->W, scene->H);
+    const RolloutSurface *s = order->every == 1 && scene->surface ? scene->surface : &(RolloutSurface){0};
+    json_t *box =
+        scene->bounds ? json_pack("[o, o]", numbers(scene->bounds, 3), numbers(scene->bounds + 3, 3)) : json_null();
+    json_t *head =
+        json_pack("{s:I s:I s:I s:I s:I s:f s:f s:b s:b s:b s:o s:o s:o s:o s:o s:[i,i] s:o s:[I,I,I]}", "particles",
+                  (json_int_t)scene->count, "shown", (json_int_t)order->shown, "movers", (json_int_t)order->movers,
+                  "every", (json_int_t)order->every, "steps", (json_int_t)scene->steps, "time_step", scene->time_step,
+                  "radius", radius, "coloured", scene->colour != NULL, "labelled", scene->labels != NULL, "bodies",
+                  scene->body != NULL, "background", numbers(background, 3), "cameras", cameras(scene), "name",
+                  json_text(scene->name), "labels", json_text(scene->label_names), "note", json_text(scene->note),
+                  "size", scene->W, scene->H, "bounds", box, "surface", (json_int_t)s->triangles,
+                  (json_int_t)s->springs, (json_int_t)(s->frames == scene->steps + 1 ? s->frames : 0));
     char *words = head ? json_dumps(head, JSON_COMPACT) : NULL;
     json_decref(head);
     size_t length = words ? strlen(words) : 0;
@@ -165,9 +170,34 @@ static ViewScene view_of_file(const RolloutFile *file) {
                       .intrinsics = file->intrinsics,
                       .world_from_camera = file->world_from_camera,
                       .name = file->episode,
-                      .label_names = file->label_names};
+                      .label_names = file->label_names,
+                      .bounds = file->has_bounds ? file->bounds : NULL,
+                      .surface = &file->surface};
     memcpy(view.background, file->background, sizeof view.background);
     return view;
+}
+
+static void put_corners(const int32_t *corners, size_t count, const uint32_t *place, unsigned char *data) {
+    for (size_t i = 0; i < count; i++) memcpy(data + 4 * i, place + corners[i], 4);
+}
+
+// Triangles, springs and contact of a file all of whose particles are shown.
+static Status put_surface(const RolloutFile *file, const ViewOrder *order, ViewBytes *out, Error *err) {
+    const RolloutSurface *s = &file->surface;
+    const size_t frames = s->frames == file->steps + 1 ? s->frames : 0, m = order->movers;
+    if (order->every > 1 || !(s->triangles + s->springs + frames)) return STATUS_OK;
+    uint32_t *place = calloc(file->sets[0].N + 1, sizeof *place);
+    unsigned char *data = place ? extend(out, 12 * s->triangles + 8 * s->springs + padded(frames * m)) : NULL;
+    for (size_t k = 0; data && k < order->shown; k++) place[order->index[k]] = (uint32_t)k;
+    if (data) {
+        put_corners(s->triangle, 3 * s->triangles, place, data);
+        put_corners(s->spring, 2 * s->springs, place, data + 12 * s->triangles);
+        unsigned char *touching = data + 12 * s->triangles + 8 * s->springs;
+        for (size_t i = 0; i < frames * m; i++)
+            touching[i] = s->touching[i / m * file->sets[0].N + order->index[i % m]];
+    }
+    free(place);
+    return data ? STATUS_OK : no_memory(err);
 }
 
 Status view_file_bytes(const RolloutFile *file, ViewBytes *out, Error *err) {
@@ -179,6 +209,7 @@ Status view_file_bytes(const RolloutFile *file, ViewBytes *out, Error *err) {
     if (status == STATUS_OK) status = view_put_head(&view, &order, out, err);
     for (size_t s = 0; s <= view.steps && status == STATUS_OK; s++)
         status = view_put_step(s == 0 ? now->positions : file->positions + (s - 1) * 3 * now->N, &order, s, out, err);
+    if (status == STATUS_OK) status = put_surface(file, &order, out, err);
     view_order_free(&order);
     if (status == STATUS_OK) return status;
     free(out->data);

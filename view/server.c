@@ -46,6 +46,7 @@ typedef struct Request {
     char *body;
     size_t size;
     bool too_large;
+    LiveUpload *upload; // in place of a body
 } Request;
 
 // ---- who may ask
@@ -72,6 +73,11 @@ static bool from_here(struct MHD_Connection *connection, bool changes) {
     return strncmp(origin, "http://", 7) == 0 && strcasecmp(origin + 7, host) == 0;
 }
 
+static bool has_type(struct MHD_Connection *connection, const char *wanted) {
+    const char *type = header(connection, "Content-Type");
+    return type && !strcmp(type, wanted);
+}
+
 static bool has_cookie(const Server *server, struct MHD_Connection *connection) {
     return same_secret(MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie_name), server->cookie);
 }
@@ -92,10 +98,19 @@ static Answer get(Server *server, struct MHD_Connection *connection, const char 
                         : routes_watch_get(server->watch, connection, path);
 }
 
+static Answer end_upload(struct MHD_Connection *connection, const Request *request) {
+    int scene = 0;
+    char text[32];
+    Error err = {0};
+    Status status = live_upload_end(request->upload, &scene, &err);
+    snprintf(text, sizeof text, "{\"id\":%d}", scene);
+    return answer_json(connection, status, status == STATUS_OK ? strdup(text) : NULL, &err);
+}
+
 static Answer post(Server *server, struct MHD_Connection *connection, const char *path, const Request *request) {
-    const char *type = header(connection, "Content-Type"), *body = request->body ? request->body : "";
-    if (!type || strcmp(type, "application/json") != 0)
-        return answer_refuse(connection, 415, "expected application/json");
+    const char *body = request->body ? request->body : "";
+    if (request->upload) return end_upload(connection, request);
+    if (!has_type(connection, "application/json")) return answer_refuse(connection, 415, "expected application/json");
     return server->live ? routes_live_post(server->live, connection, path, body, request->size)
                         : routes_watch_post(server->watch, connection, path, body, request->size);
 }
@@ -130,7 +145,10 @@ static void on_completed(void *owner, struct MHD_Connection *connection, void **
     Request *request = *context;
     (void)code;
     set_since(owner, connection, clock_now());
-    if (request) free(request->body);
+    if (request) {
+        live_upload_free(request->upload);
+        free(request->body);
+    }
     free(request);
     *context = NULL;
 }
@@ -147,6 +165,10 @@ void server_tidy(Server *server) {
 }
 
 static void take_body(Request *request, const char *data, size_t size) {
+    if (request->upload) {
+        live_upload_write(request->upload, data, size);
+        return;
+    }
     char *body = request->size + size <= BODY_BYTES ? realloc(request->body, request->size + size) : NULL;
     if (!body) {
         request->too_large = true;
@@ -155,6 +177,19 @@ static void take_body(Request *request, const char *data, size_t size) {
     memcpy(body + request->size, data, size);
     request->body = body;
     request->size += size;
+}
+
+static bool is_upload(const Server *server, const char *path) { return server->live && !strcmp(path, "/api/file"); }
+
+static Answer begin_upload(Server *server, struct MHD_Connection *connection, Request *request) {
+    const char *name = answer_argument(connection, "name");
+    Error err = {0};
+    if (!has_type(connection, "application/octet-stream"))
+        return answer_refuse(connection, 415, "expected application/octet-stream");
+    if (!request_file_name(name))
+        return answer_refuse(connection, 422, "expected ?name=NAME.h5 with letters, digits, _, - and . in it");
+    Status status = live_upload_begin(server->live, name, &request->upload, &err);
+    return status == STATUS_OK ? MHD_YES : answer_json(connection, status, NULL, &err);
 }
 
 // What is refused before a body is read.
@@ -167,7 +202,8 @@ static Answer check(Server *server, struct MHD_Connection *connection, const cha
     bool opens = !post && !strcmp(path, "/") && same_secret(token, server->token);
     if (!opens && !has_cookie(server, connection))
         return answer_refuse(connection, 401, "open the address that vpd view printed, with its token");
-    if (length && (strlen(length) > 9 || atol(length) > (post ? BODY_BYTES : 0)))
+    long most = !post ? 0 : is_upload(server, path) ? (long)LIVE_FILE_BYTES : BODY_BYTES;
+    if (length && (strlen(length) > 9 || atol(length) > most))
         return answer_refuse(connection, 413, "the request is too large");
     if (post && strncmp(path, "/api/", 5) != 0) return answer_refuse(connection, 404, "there is no such page");
     *good = true;
@@ -184,9 +220,11 @@ static Answer on_request(void *owner, struct MHD_Connection *connection, const c
         *context = request = calloc(1, sizeof *request);
         if (!request) return MHD_NO;
         if (!posts && strcmp(method, "GET") != 0) return answer_refuse(connection, 405, "expected GET or POST");
-        return check(server, connection, path, posts, &good);
+        Answer answer = check(server, connection, path, posts, &good);
+        return good && posts && is_upload(server, path) ? begin_upload(server, connection, request) : answer;
     }
     if (*size > 0) {
+        if (request->upload) set_since(server, connection, clock_now()); // files take their time
         take_body(request, data, *size);
         *size = 0;
         return MHD_YES;

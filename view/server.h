@@ -10,6 +10,7 @@
 //   GET  /api/recorded?scene=I&step=K&camera=V   live_recorded; /api/psnr with the same: live_psnr
 //   GET  /api/truth?id=I            live_truth
 //   POST /api/select                {"scene" or "result", "step", "where"}: live_select
+//   POST /api/file?name=NAME        a rollout file as application/octet-stream, LIVE_FILE_BYTES at most; answers {"id"}
 //   POST /api/episode               {"episode", "start", "steps"}: live_episode
 // Of runs instead (view/watch.h):
 //   GET  /api/facts                 watch_facts         GET /api/metrics?run=NAME&from=BYTES   watch_metrics

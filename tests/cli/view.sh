@@ -6,6 +6,8 @@
 . "$VPD_SOURCE/tests/cli/view_client"
 data=$VPD_SOURCE/data/mujoco_blocks_sample.h5 model=$VPD_SOURCE/demo/carried.h5 seen=$folder/seen.h5
 expect 0 "*" "*" "$VPD" rollout -q "$model" "$data" --steps 2 --threads 1 -o "$seen"
+export TMPDIR=$folder/temporary
+mkdir "$TMPDIR"
 viewers=()
 trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
 
@@ -148,6 +150,47 @@ for bad in "compose: {file: \"$folder/other.h5\"}" "compose: {file: '$seen'}" "c
   gets 422 "the edit $bad" "${post[@]}" -- "{\"edits\": \"  - $(printf '%s' "$bad" | sed 's/"/\\"/g')\"}"
 done
 
+# Files that are dropped onto the page: particles of their own that edits name, or nothing at all.
+# upload STATUS "why" NAME FILE [TYPE] [HEADER ..]
+upload() {
+  local wanted=$1 why=$2 name=$3 file=$4 type=${5:-application/octet-stream}
+  : >"$folder/answer"
+  (
+    exec 5<>"/dev/tcp/127.0.0.1/$port" || exit
+    printf '%s\r\n' "POST /api/file?name=$name HTTP/1.1" "$here" "$cookie" "Origin: http://127.0.0.1:$port" "Content-Type: $type" \
+      "Content-Length: $(stat -c %s "$file")" "Connection: close" "" >&5
+    cat "$file" >&5
+    timeout 20 cat <&5 >"$folder/answer"
+  ) 2>/dev/null
+  code=$(head -c 12 "$folder/answer" | cut -d' ' -f2)
+  [ "$code" = "$wanted" ] || fail "$why: status ${code:-none}, not $wanted"
+}
+expect 0 "*" "*" "$VPD" edit -q "$seen" --do "keep: {label: object 0}" -o "$folder/cup.h5"
+upload 200 "a dropped file" cup.h5 "$folder/cup.h5"
+[ "$(body)" = '{"id":1}' ] || fail "a dropped file: $(body)"
+gets 200 "the dropped scene" "GET /api/scene?id=1" "$here" "$cookie"
+ask '{"steps": 2, "edits": "version: 1\nedits:\n  - compose: {file: \"cup.h5\", by: [0, 0, 0.5]}\n"}'
+gets 200 "the rollout with it" "GET /api/rollout.h5?id=$id" "$here" "$cookie"
+LC_ALL=C sed '1,/^\r$/d' "$folder/answer" >"$folder/viewed2.h5"
+printf 'version: 1\nedits:\n  - compose: {file: "cup.h5", by: [0, 0, 0.5]}\n' >"$(echo "$TMPDIR"/vpd-view-*)/list.yaml" # the history has the file's folder
+expect 0 "*" "*" "$VPD" edit -q "$seen" --script "$TMPDIR"/vpd-view-*/list.yaml --threads 1 -o "$folder/edited2.h5"
+rm "$TMPDIR"/vpd-view-*/list.yaml
+expect 0 "*" "*" "$VPD" rollout -q "$model" "$folder/edited2.h5" --steps 2 --threads 1 -o "$folder/commands2.h5"
+for which in viewed2 commands2; do expect 0 "*" "*" "$VPD" export -q "$folder/$which.h5" --npz "$folder/$which.npz"; done
+[ -s "$folder/viewed2.npz" ] && cmp "$folder/viewed2.npz" "$folder/commands2.npz" || fail "a dropped file gives other bits than vpd edit with its list"
+upload 422 "the same name again" cup.h5 "$folder/cup.h5"
+for bad in ../cup.h5 .h5 a/b.h5 cup.txt "" %2e%2e%2fcup.h5 "$(printf 'a%.0s' {1..200}).h5"; do upload 422 "the name $bad" "$bad" "$folder/cup.h5"; done
+head -c 300000 /dev/urandom >"$folder/noise.h5"
+upload 422 "noise" noise.h5 "$folder/noise.h5"
+head -c 20000 "$folder/cup.h5" >"$folder/half.h5"
+upload 422 "half a file" half.h5 "$folder/half.h5"
+upload 415 "a form's file" form.h5 "$folder/noise.h5" multipart/form-data
+gets 413 "a file that is announced as huge" "POST /api/file?name=huge.h5" "$here" "$cookie" "Origin: http://127.0.0.1:$port" "Content-Type: application/octet-stream" \
+  "Content-Length: 300000000"
+gets 401 "a file without a cookie" "POST /api/file?name=a.h5" "$here" "Origin: http://127.0.0.1:$port" "Content-Type: application/octet-stream" -- x
+gets 403 "a file from another site" "POST /api/file?name=a.h5" "$here" "$cookie" "Origin: http://example.com" "Content-Type: application/octet-stream" -- x
+[ "$(ls "$TMPDIR"/vpd-view-*)" = cup.h5 ] || fail "what was refused stays: $(ls "$TMPDIR"/vpd-view-*)"
+
 # A taken port is followed by the next. The rollout's file may go while it is shown.
 first=$viewer first_port=$port
 start second "$seen" --port "$first_port"
@@ -231,6 +274,7 @@ kill "$first"
 wait "$first"
 status=$?
 [ "$status" = 0 ] || fail "SIGTERM: exit status $status, not 0"
+[ -z "$(ls "$TMPDIR")" ] || fail "a viewer that ended leaves $(ls "$TMPDIR")"
 
 # Wrong input.
 expect 2 "" "nothing to show" "$VPD" view "$model"

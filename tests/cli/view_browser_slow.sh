@@ -19,8 +19,13 @@ trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
 viewers+=($!)
 find_address "$folder/runs.out" "Ctrl-C"
 runs=$url
+expect 0 "*" "*" "$VPD" sim run -q "$VPD_SOURCE/scenes/objects.yaml" -o "$folder/objects.h5"
+"$VPD" view "$folder/objects.h5" >"$folder/simulated.out" 2>"$folder/simulated.err" &
+viewers+=($!)
+find_address "$folder/simulated.out" "Ctrl-C"
+simulated=$url
 "$VPD" view "$VPD_SOURCE/demo/carried.h5" "$data" >"$folder/scene.out" 2>"$folder/scene.err" &
 viewers+=($!)
 find_address "$folder/scene.out" "Ctrl-C"
-timeout 600 "$python" "$VPD_SOURCE/tests/cli/view_browser" "$url" "${viewers[1]}" "$runs" ${VPD_PICTURES:+"$VPD_PICTURES"} || fail "status $?"
+timeout 600 "$python" "$VPD_SOURCE/tests/cli/view_browser" "$url" "${viewers[2]}" "$runs" "$simulated" ${VPD_PICTURES:+"$VPD_PICTURES"} || fail "status $?"
 finish

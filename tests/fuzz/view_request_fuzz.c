@@ -40,6 +40,7 @@ static void try_query(const uint8_t *data, size_t size) {
     }
     if (request_number(query.text, &number)) hold(number >= 0 && number < 1000000000000);
     if (request_numbers(query.text, numbers, 16)) hold(isfinite(numbers[0]) && isfinite(numbers[15]));
+    if (request_file_name(query.text)) hold(!strchr(query.text, '/') && query.text[0] != '.' && query.text[0]);
     if (request_is_loopback(query.text)) hold(strchr("1lL[", query.text[0]) != NULL);
 }
 

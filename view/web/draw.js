@@ -31,6 +31,34 @@ void main() {
   if (v_colour.a > 0.5) c = mix(c, vec3(1.0, 0.72, 0.10), r > 0.55 ? 0.85 : 0.35);
   colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
 }`;
+// Triangles with the light of their own plane, and springs.
+const SURFACE = `#version 300 es
+uniform mat4 u_matrix;
+uniform vec3 u_low, u_wide;
+in vec3 a_place;
+in vec4 a_colour;
+out vec3 v_place;
+out vec4 v_colour;
+void main() {
+  v_place = u_low + u_wide * a_place;
+  gl_Position = u_matrix * vec4(v_place, 1.0);
+  v_colour = a_colour;
+}`;
+const SURFACE_PIXELS = `#version 300 es
+precision highp float;
+uniform vec3 u_eye;
+uniform vec4 u_tint;
+uniform bool u_lines;
+in vec3 v_place;
+in vec4 v_colour;
+out vec4 colour;
+void main() {
+  vec3 n = normalize(cross(dFdx(v_place), dFdy(v_place))), to_eye = normalize(u_eye - v_place);
+  n *= sign(dot(n, to_eye));
+  float light = u_lines ? 0.55 : 0.5 + 0.35 * max(0.0, dot(n, normalize(vec3(0.3, 0.5, 0.9)))) + 0.2 * dot(n, to_eye);
+  vec3 c = mix(v_colour.rgb * light, vec3(1.0, 0.72, 0.10), v_colour.a > 0.5 ? 0.4 : 0.0);
+  colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
+}`;
 const LINES = `#version 300 es
 uniform mat4 u_matrix;
 in vec3 a_place;
@@ -91,6 +119,7 @@ export function colours(scene, mode, step, selected, truth) {
       out.set(ramp(Math.hypot(...scene.velocity(i, step)) / (scene.speed_max || 1)), 4 * i);
     else if (mode === 'error' && truth && i < scene.movers)
       out.set(ramp(scene.error(truth, i, step) / scene.error_scale(truth)), 4 * i);
+    else if (mode === 'moving' && scene.body[i]) out.set([235, 130, 45], 4 * i);
     else if (mode !== 'rgb' && !(mode === 'label' ? scene.label[i] : mode === 'body' && scene.body[i])) {
       const grey = 70 + 0.42 * (0.3 * out[4 * i] + 0.6 * out[4 * i + 1] + 0.1 * out[4 * i + 2]);
       out.fill(grey, 4 * i, 4 * i + 3);
@@ -111,16 +140,17 @@ export class Painter {
     this.canvas = canvas;
     this.splats = build(gl, SPLATS, SPLAT_PIXELS);
     this.lines = build(gl, LINES, LINE_PIXELS);
+    this.surface = build(gl, SURFACE, SURFACE_PIXELS);
     this.stores = new Map(); // what of each scene lies in the GPU's memory
     this.line_buffer = gl.createBuffer();
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.SCISSOR_TEST);
   }
 
-  buffer(data) {
+  buffer(data, kind = this.gl.ARRAY_BUFFER) {
     const { gl } = this, buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+    gl.bindBuffer(kind, buffer);
+    gl.bufferData(kind, data, gl.STATIC_DRAW);
     return buffer;
   }
 
@@ -142,7 +172,7 @@ export class Painter {
     const store = this.stores.get(scene);
     if (!store) return;
     for (let at = 0; at < 3; at++) this.gl.disableVertexAttribArray(at); // those of a buffer that is gone
-    for (const buffer of [store.radii, store.colour, ...store.steps]) if (buffer) this.gl.deleteBuffer(buffer);
+    for (const buffer of [store.radii, store.colour, store.triangles, store.springs, ...store.steps]) if (buffer) this.gl.deleteBuffer(buffer);
     this.stores.delete(scene);
   }
 
@@ -155,8 +185,8 @@ export class Painter {
   }
 
   // Particles first .. end of a scene, with positions of one step; every second, third, .. of them in coarse pictures.
-  draw_range(scene, store, step, first, end) {
-    const every = this.coarse ? Math.ceil(scene.shown / COARSE) : 1;
+  draw_range(scene, store, step, first, end, few = 1) {
+    const thin_out = this.coarse ? Math.ceil(scene.shown / COARSE) : 1, every = few * thin_out;
     const { gl, splats } = this, { low, high } = scene.steps[step];
     if (end <= first) return;
     gl.uniform3fv(splats.u_low, low);
@@ -164,19 +194,43 @@ export class Painter {
     this.attribute(splats.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, first, every);
     this.attribute(splats.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, first, every);
     this.attribute(splats.a_radius, store.radii, 1, gl.UNSIGNED_SHORT, true, 2, first, every);
-    gl.uniform1f(splats.u_radius, this.radius * Math.sqrt(every));
+    gl.uniform1f(splats.u_radius, this.radius * Math.sqrt(thin_out));
     gl.drawArrays(gl.POINTS, 0, Math.ceil((end - first) / every));
   }
 
   // shown: {scene, step, colours, key, tint}; the colours are sent when their key has changed.
+  send_colours(shown) {
+    const { gl } = this, store = this.store(shown.scene);
+    if (store.key === shown.key) return;
+    gl.bindBuffer(gl.ARRAY_BUFFER, store.colour);
+    gl.bufferData(gl.ARRAY_BUFFER, shown.colours(), gl.DYNAMIC_DRAW);
+    store.key = shown.key;
+  }
+
+  // The triangles or the springs of a scene all of whose particles move; the colours are those of its particles.
+  draw_surface(shown, what, matrix, eye) {
+    const { gl, surface } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene), { low, high } = scene.steps[step];
+    if (!scene[what]?.length || scene.movers < scene.shown) return;
+    this.send_colours(shown);
+    store[what] ||= this.buffer(scene[what], gl.ELEMENT_ARRAY_BUFFER);
+    gl.useProgram(surface.program);
+    gl.uniformMatrix4fv(surface.u_matrix, false, matrix);
+    gl.uniform3fv(surface.u_low, low);
+    gl.uniform3fv(surface.u_wide, high.map((h, c) => h - low[c]));
+    gl.uniform3fv(surface.u_eye, eye);
+    gl.uniform4fv(surface.u_tint, shown.tint || [0, 0, 0, 0]);
+    gl.uniform1i(surface.u_lines, what === 'springs');
+    for (let at = 0; at < 3; at++) gl.disableVertexAttribArray(at); // the splats' radii are not read here
+    this.attribute(surface.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, 0, 1);
+    this.attribute(surface.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, 0, 1);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, store[what]);
+    gl.drawElements(what === 'springs' ? gl.LINES : gl.TRIANGLES, scene[what].length, gl.UNSIGNED_INT, 0);
+  }
+
   draw_particles(shown, matrix, pixels, size) {
     const { gl, splats } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
     gl.useProgram(splats.program);
-    if (store.key !== shown.key) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, store.colour);
-      gl.bufferData(gl.ARRAY_BUFFER, shown.colours(), gl.DYNAMIC_DRAW);
-      store.key = shown.key;
-    }
+    this.send_colours(shown);
     gl.uniformMatrix4fv(splats.u_matrix, false, matrix);
     this.radius = scene.radius * size;
     gl.uniform1f(splats.u_pixels, pixels);
@@ -185,8 +239,19 @@ export class Painter {
     this.draw_range(scene, store, step, 0, scene.movers);
   }
 
-  // ends: numbers x, y, z, r, g, b, a for each end of a line; or dots, in front of all.
-  draw_lines(ends, matrix, dots = false) {
+  // One in five of the particles that move, at another step; their colours have been sent.
+  draw_ghost(scene, step, tint, matrix, pixels, size) {
+    const { gl, splats } = this;
+    gl.useProgram(splats.program);
+    gl.uniformMatrix4fv(splats.u_matrix, false, matrix);
+    gl.uniform1f(splats.u_pixels, pixels);
+    gl.uniform4fv(splats.u_tint, tint);
+    this.radius = scene.radius * size;
+    this.draw_range(scene, this.store(scene), step, 0, scene.movers, 5);
+  }
+
+  // ends: numbers x, y, z, r, g, b, a for each end of a line, or dots; `front`: in front of all.
+  draw_lines(ends, matrix, { dots = false, front = false } = {}) {
     const { gl, lines } = this;
     gl.useProgram(lines.program);
     gl.uniformMatrix4fv(lines.u_matrix, false, matrix);
@@ -198,7 +263,7 @@ export class Painter {
     }
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    if (dots) gl.disable(gl.DEPTH_TEST);
+    if (front) gl.disable(gl.DEPTH_TEST);
     gl.drawArrays(dots ? gl.POINTS : gl.LINES, 0, ends.length / 7);
     gl.enable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
@@ -235,6 +300,8 @@ export class NoPainter {
   resize() {}
   forget() {}
   draw_particles() {}
+  draw_ghost() {}
+  draw_surface() {}
   draw_lines() {}
   begin_pane([, , w, h]) { return [0, 0, w * this.canvas.clientWidth, h * this.canvas.clientHeight]; }
 }
@@ -249,6 +316,12 @@ export function grid_lines(low, high, z, spacing, colour) {
     segment(out, [i * spacing, from(1) * spacing, z], [i * spacing, to(1) * spacing, z], colour);
   for (let i = from(1); i <= to(1); i++)
     segment(out, [from(0) * spacing, i * spacing, z], [to(0) * spacing, i * spacing, z], colour);
+  return out;
+}
+
+export function box_lines([low, high], colour) {
+  const out = [], corner = k => [0, 1, 2].map(c => (k >> c & 1 ? high : low)[c]);
+  for (let k = 0; k < 8; k++) for (const bit of [1, 2, 4]) if (!(k & bit)) segment(out, corner(k), corner(k | bit), colour);
   return out;
 }
 

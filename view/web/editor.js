@@ -4,9 +4,11 @@ import { add, dot, scale, subtract, transform } from './math.js';
 import { Edits, vector } from './edits.js';
 import { ask_selection, run_job, run_on } from './server.js';
 import { Stage } from './stage.js';
-import { degrees, exact, region, turn_about, turn_lines } from './tools.js';
+import { about_axis, along_axis, degrees, handle_near, handles, turn_lines } from './gizmo.js';
+import { exact, region, turn_about } from './tools.js';
 
 const BALL = 0.1; // metres
+const HANDLE = 70; // pixels of a ring's radius
 
 export class Editor extends Stage {
   constructor(root, options) {
@@ -167,7 +169,9 @@ export class Editor extends Stage {
   // A drag with T or M held: an arrow on the floor's plane, or upwards with Shift.
   begin_drag(x, y, event) {
     if (this.tool) return this.draw_region(x, y);
-    if (this.held === 'rotate') return this.begin_turn(x, y);
+    const handle = this.handle_at(x, y, event.pointerType === 'touch' ? 22 : 9);
+    if (handle) return handle.what === 'rotate' ? this.begin_turn(x, y, handle.axis) : this.begin_slide(x, y, handle.axis);
+    if (this.held === 'rotate') return this.begin_turn(x, y, 2);
     const what = this.held;
     if (!this.live || !this.selection || !what) return null;
     const canvas = this.find('canvas'), start = this.middle();
@@ -189,22 +193,56 @@ export class Editor extends Stage {
     };
   }
 
-  // A drag with R held: a turn about the vertical through the middle.
-  begin_turn(x, y) {
-    if (!this.live || !this.selection) return null;
-    const centre = this.middle(), pane = this.pane_at(x, y), grip = pane && this.ray_place(pane.box, x, y, centre, false);
-    if (!grip) return null;
-    const radius = Math.max(0.05, Math.hypot(grip[0] - centre[0], grip[1] - centre[1]));
-    let angle = 0;
+  // Handles stand at what is selected while nothing plays.
+  handles() {
+    if (!this.live || !this.selection || this.playing || !this.facts?.simulates) return [];
+    const { entry } = this.selection, pane = this.panes().find(({ entries }) => entries.includes(entry)), { clientHeight } = this.find('canvas');
+    return pane ? handles(this.middle(), HANDLE * this.camera.distance / this.pixels(pane.box, clientHeight)) : [];
+  }
+
+  handle_at(x, y, reach) {
+    const pane = this.selection && this.pane_at(x, y);
+    if (!pane || !pane.entries.includes(this.selection.entry)) return null;
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), { box } = pane, matrix = this.camera.matrix(this.aspect(box));
+    return handle_near(this.handles(), [x, y], reach, point => {
+      const q = transform(matrix, point);
+      return q[3] > 0 && [w * (box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3])), h * (box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3]))];
+    });
+  }
+
+  // A drag of an arrow: a move along its axis.
+  begin_slide(x, y, axis) {
+    const centre = this.middle(), { box } = this.pane_at(x, y), at = (mx, my) => along_axis(axis, centre, this.camera.eye(), this.ray(box, mx, my));
+    const begin = at(x, y), by = [0, 0, 0];
+    if (begin === null) return null;
     return {
       move: (mx, my) => {
-        const at = this.ray_place(pane.box, mx, my, centre, false);
-        if (at) angle = degrees(grip, at, centre);
-        this.turning = turn_lines(centre, radius, angle * Math.PI / 180, [1, 0.72, 0.1, 1]);
+        by[axis] = (at(mx, my) ?? begin) - begin;
+        this.arrow = { from: centre, to: add(centre, by) };
+      },
+      end: done => {
+        this.arrow = null;
+        if (done && by[axis]) this.act('move', by);
+        this.changed();
+      },
+    };
+  }
+
+  // A drag of a ring, or with R held: a turn about an axis through the middle.
+  begin_turn(x, y, axis) {
+    if (!this.live || !this.selection) return null;
+    const centre = this.middle(), pane = this.pane_at(x, y), at = (mx, my) => about_axis(axis, centre, this.camera.eye(), this.ray(pane.box, mx, my));
+    const begin = pane ? at(x, y) : null, radius = HANDLE * this.camera.distance / this.pixels([0, 0, 1, 1], this.find('canvas').clientHeight), by = [0, 0, 0];
+    if (begin === null) return null;
+    return {
+      move: (mx, my) => {
+        const angle = at(mx, my);
+        if (angle !== null) by[axis] = degrees(begin, angle);
+        this.turning = turn_lines(axis, centre, radius, begin, begin + by[axis] * Math.PI / 180);
       },
       end: done => {
         this.turning = null;
-        if (done && angle) this.act('rotate', [0, 0, angle]);
+        if (done && by[axis]) this.act('rotate', by);
         this.changed();
       },
     };

@@ -50,23 +50,33 @@ export const MARKUP = `
     <label class="check beside"><input type="checkbox" data-set="beside" checked> side by side</label></section>
   <section class="edits"><div class="row episodes" hidden><label for="episode-ID">Episode</label><input id="episode-ID" type="text" data-set="episode" spellcheck="false">
     <button type="button" data-do="earlier" aria-label="The episode before">&lt;</button><button type="button" data-do="later" aria-label="The next episode">&gt;</button></div>
-    <button type="button" class="compare" data-do="compare" aria-pressed="false" hidden>Compare with what was recorded</button></section>
+    <button type="button" class="compare" data-do="compare" aria-pressed="false" hidden>Compare with what was recorded</button>
+    <div class="row"><label for="open-ID">Open</label><input id="open-ID" type="file" accept=".h5,.yaml,.yml" multiple data-open title="Rollouts, particles, or a list of edits; or drop them onto the page"></div></section>
   <section><h3>Look</h3>
     <div class="row"><label for="colour-ID">Colour</label><select id="colour-ID" data-set="colour">
       <option value="rgb">of the video</option><option value="label">label</option><option value="body">body</option>
-      <option value="speed">speed</option><option value="error" hidden>error</option></select></div>
+      <option value="moving">moves or not</option><option value="speed">speed</option><option value="error" hidden>error</option></select></div>
     <div class="row"><label for="size-ID">Size</label><input id="size-ID" type="range" min="0.2" max="2" step="0.05" value="1" data-set="size"></div>
     <div class="row"><label for="view-ID">View</label><select id="view-ID" data-set="view"><option value="">free</option></select></div>
     <div class="checks">
       <label class="check"><input type="checkbox" data-set="grid" checked> grid and axes</label>
       <label class="check"><input type="checkbox" data-set="frusta"> cameras</label>
+      <label class="check"><input type="checkbox" data-set="box"> workspace</label>
       <label class="check"><input type="checkbox" data-set="trails"> trails</label>
+      <label class="check"><input type="checkbox" data-set="ghosts"> ghosts of past and future</label>
       <label class="check simulates"><input type="checkbox" data-set="picture"> the model's picture at rest</label>
+    </div>
+    <div class="checks simulated" role="group" aria-label="Parts of the simulation" hidden>
+      <label class="check"><input type="checkbox" data-set="particles" checked> particles</label>
+      <label class="check"><input type="checkbox" data-set="triangles" checked> surfaces</label>
+      <label class="check"><input type="checkbox" data-set="springs" checked> springs</label>
+      <label class="check"><input type="checkbox" data-set="touching" checked> contact</label>
     </div>
   </section>
   <section><h3>Keep</h3><div class="buttons">
       <button type="button" data-do="picture" title="What is shown, as PNG">Picture</button>
       <button type="button" data-do="film" title="All steps, as MP4 or WebM">Film</button>
+      <button type="button" data-do="gif" title="All steps, as an animated GIF">GIF</button>
       <button type="button" data-do="view" title="Adds where you look from to a path of cameras">Add view</button>
       <button type="button" data-do="path" title="JSON for vpd render --cameras">Path</button> <span class="small path"></span></div></section>
   <section class="selected"><h3>Selected</h3>
@@ -88,7 +98,7 @@ export const MARKUP = `
         <button type="button" data-do="copy" title="A copy, this many metres away (C)">Copy</button>
         <button type="button" data-do="remove" title="Delete it (Delete)">Delete</button>
       </div>
-      <p class="small">Throw takes metres a second, rotate degrees, the others metres. With T, M or R held down, drag on the picture; Shift drags upwards.</p>
+      <p class="small">Throw takes metres a second, rotate degrees, the others metres. Or drag the arrows and rings on the picture, or anywhere with T, M or R held down (Shift: upwards).</p>
       <div class="row"><label for="like-ID">Colours</label><select id="like-ID" data-set="like"></select><button type="button" data-do="recolour" title="Take the colours of this body">Take</button></div>
       <div class="row"><label for="name-ID">Label</label><input id="name-ID" type="text" data-set="name" placeholder="name"><button type="button" data-do="name">Set</button></div>
     </div>
@@ -122,6 +132,7 @@ export const MARKUP = `
 <dt>click, B</dt><dd>select a body; the next body</dd>
 <dt>Escape</dt><dd>select nothing</dd>
 <dt class="edits">X, L, then drag</dt><dd class="edits">select by a box, a lasso</dd>
+<dt class="edits">drag an arrow, a ring</dt><dd class="edits">move or rotate what is selected along, about x, y or z</dd>
 <dt class="edits">T, M or R held, drag</dt><dd class="edits">throw, move or rotate what is selected; with Shift upwards</dd>
 <dt class="edits">T, M, R, C, Delete</dt><dd class="edits">throw, move, rotate, copy by the numbers; delete</dd>
 <dt class="edits">Control Z, Control Y</dt><dd class="edits">undo, redo</dd>

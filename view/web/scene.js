@@ -7,8 +7,9 @@ export class Scene {
   constructor(facts) {
     Object.assign(this, facts); // particles, shown, movers, every, time_step, radius, cameras, labels, ..
     this.names = facts.labels ? facts.labels.trimEnd().split('\n') : [];
+    this.steps_inside = facts.steps + 1;
     this.steps = []; // {low, high, data}: positions as 16 bits between low and high
-    this.title = facts.name ? `episode ${facts.name}` : 'particles';
+    this.title = facts.name ? `${facts.surface.some(count => count > 0) ? '' : 'episode '}${facts.name}` : 'particles';
     this.speed_max = 0;
   }
 
@@ -75,6 +76,27 @@ export class Scene {
     return offset + 24 + padded(6 * n);
   }
 
+  // Triangles and springs as numbers of shown particles; a byte for each moving particle and step: whether a plane presses it.
+  read_surface(buffer, offset) {
+    const [triangles, springs, frames] = this.surface;
+    this.triangles = new Uint32Array(buffer, offset, 3 * triangles);
+    this.springs = new Uint32Array(buffer, offset + 12 * triangles, 2 * springs);
+    this.touching = new Uint8Array(buffer, offset + 12 * triangles + 8 * springs, frames * this.movers);
+  }
+
+  // Whether the triangles show all objects, so that particles need not be drawn.
+  get covered() {
+    const bare = new Set(this.label);
+    for (const i of this.triangles || []) bare.delete(this.label[i]);
+    return bare.size === 0;
+  }
+
+  touching_at(step) {
+    const out = [];
+    for (let i = 0; i < this.movers; i++) if (this.touching?.[step * this.movers + i]) out.push(this.position(i, step));
+    return out;
+  }
+
   // How far a particle is from where it was recorded.
   error(truth, i, step) {
     if (i >= Math.min(this.movers, truth.movers) || step > truth.last) return 0;
@@ -119,7 +141,9 @@ export function read_scene(buffer, offset = 0) {
   scene.label = new Uint16Array(buffer, next + 4 * n + part, n);
   scene.body = new Uint16Array(buffer, next + 4 * n + 2 * part, n);
   let at = next + 4 * n + 3 * part;
-  while (at < buffer.byteLength) at = scene.read_step(buffer, at);
+  const end = scene.surface.some(count => count > 0) ? scene.steps_inside : Infinity;
+  while (at < buffer.byteLength && scene.steps.length < end) at = scene.read_step(buffer, at);
+  if (end < Infinity) scene.read_surface(buffer, at);
   return scene;
 }
 

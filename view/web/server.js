@@ -41,6 +41,13 @@ const post = async job => (await post_json('/api/jobs', job)).id;
 
 export const ask_episode = what => post_json('/api/episode', what);
 
+// Opens a file on the server; its scene's number.
+export async function send_file(file) {
+  const name = file.name.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^\.+/, '');
+  const answer = await ask(`/api/file?${new URLSearchParams({ name })}`, { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: file });
+  return (await answer.json()).id;
+}
+
 // Which of the shown particles a selection takes.
 export async function ask_selection(what) {
   const answer = await send('/api/select', what);

@@ -2,7 +2,8 @@
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
 import { subtract, transform } from './math.js';
 import { Camera } from './camera.js';
-import { NoPainter, Painter, arrow_lines, axis_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { NoPainter, Painter, arrow_lines, axis_lines, box_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { handle_lines } from './gizmo.js';
 import { MARKUP } from './markup.js';
 import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
 
@@ -20,7 +21,7 @@ export class Stage {
     root.classList.toggle('still', !live);
     if (!live || this.hint_read()) this.find('.hint').remove();
     if (live) this.find('.title').setAttribute('aria-level', '1');
-    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, picture: false,
+    this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, ghosts: false, box: false, particles: true, triangles: true, springs: true, touching: true, picture: false,
       beside: true, steps: 20, grow: 'body', view: '', ground: true };
     this.scenes = []; // {scene, shown, name, id}
     this.camera = new Camera();
@@ -107,6 +108,11 @@ export class Stage {
     this.box = { low, high };
     this.find('[data-set="view"]').replaceChildren(new Option('free', ''), ...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
     this.find('.title').textContent = scene.title;
+    const simulated = scene.surface.some(count => count > 0);
+    this.find('.simulated').hidden = !simulated;
+    this.find('option[value="rgb"]').textContent = simulated ? 'of the scene' : 'of the video';
+    this.settings.particles = this.find('[data-set="particles"]').checked = !simulated || !scene.covered;
+    if (simulated) this.settings.size = this.find('[data-set="size"]').value = 0.4;
   }
 
   // A box around everything, wherever it goes.
@@ -209,8 +215,14 @@ export class Stage {
     this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
   }
 
+  draw_fine() {
+    this.resting = true;
+    this.draw(performance.now());
+  }
+
   // Coarser pictures while they come slowly; a fine one when all has been still for a while.
   adapt(now) {
+    if (this.recording) return 1; // a film has one size
     const passed = now - (this.drawn_at || 0), { resting } = this;
     this.resting = false;
     this.drawn_at = resting ? 0 : now;
@@ -318,18 +330,35 @@ export class Stage {
     const grid = this.rgb(style.getPropertyValue('--grid'));
     const pixel_box = painter.begin_pane(box, background), pixels = pixel_box[3] / 2 / camera.spread(aspect)[1];
     entries.forEach((entry, k) => {
-      painter.draw_particles(this.particles(entry, k), matrix, pixels, settings.size * 0.5);
+      const shown = this.particles(entry, k);
+      if (settings.particles) painter.draw_particles(shown, matrix, pixels, settings.size * 0.5);
+      for (const what of ['triangles', 'springs']) if (settings[what]) painter.draw_surface(shown, what, matrix, camera.eye());
+      if (settings.ghosts) this.draw_ghosts(entry.scene, matrix, pixels);
     });
     const lines = [];
     if (settings.grid) lines.push(...this.surroundings([...grid, 0.55]));
+    if (settings.box) lines.push(...box_lines(entries[0]?.scene.bounds || [this.box.low, this.box.high], [...grid, 1]));
     if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
     if (this.turning) lines.push(...this.turning);
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
     if (lines.length) painter.draw_lines(lines, matrix);
-    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, true);
+    const held = entries.includes(this.selection?.entry) && !this.arrow && !this.turning ? handle_lines(this.handles()) : [];
+    if (held.length) painter.draw_lines(held, matrix, { front: true });
+    if (settings.touching) for (const { scene } of entries) {
+      const dots = scene.touching_at(Math.min(settings.step, scene.last)).flatMap(place => [...place, 0.95, 0.2, 0.15, 1]);
+      if (dots.length) painter.draw_lines(dots, matrix, { dots: true, front: true });
+    }
+    if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, { dots: true, front: true });
     if (settings.grid) this.mark_axes(box, matrix);
     if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: box[0] + 0.5 * box[2],
         y: box[1] + box[3] - 0.001, caption: true });
+  }
+
+  // A few steps before and behind, blue and orange.
+  draw_ghosts(scene, matrix, pixels) {
+    const { step, size } = this.settings, apart = Math.max(1, Math.round(scene.last / 10));
+    for (const [by, tint] of [[-2, 0.8], [-1, 0.6], [1, 0.6], [2, 0.8]].map(([k, t]) => [k * apart, [...(k < 0 ? [0.25, 0.5, 0.95] : [0.95, 0.5, 0.15]), t]]))
+      if (step + by >= 0 && step + by <= scene.last) this.painter.draw_ghost(scene, step + by, tint, matrix, pixels, size * 0.25);
   }
 
   rgb(text) { return (text.trim().match(/[\da-f]{2}/gi) || ['80', '80', '80']).map(hex => parseInt(hex, 16) / 255); }

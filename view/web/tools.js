@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions that people draw on the picture, as selections of edits: what lies behind a region is cut out by planes
 // through the eye, so a list of edits takes the same particles without the page.
-import { cross, dot, scale, subtract, unit } from './math.js';
+import { cross, dot, scale, unit } from './math.js';
 
 const CORNERS = 16; // of a lasso at most
 
@@ -65,19 +65,3 @@ export function turn_about(v) {
   const angle = Math.hypot(...v);
   return `axis: ${exact(angle ? scale(v, 1 / angle) : [0, 0, 1])}, angle: ${Number(angle.toPrecision(6))}`;
 }
-
-// A circle about an axis with a line to where an angle leads.
-export function turn_lines(centre, radius, angle, colour) {
-  const at = a => [centre[0] + radius * Math.cos(a), centre[1] + radius * Math.sin(a), centre[2]], out = [];
-  const add = (a, b) => out.push(...a, ...colour, ...b, ...colour);
-  for (let k = 0; k < 48; k++) add(at(k * Math.PI / 24), at((k + 1) * Math.PI / 24));
-  add(centre, at(0));
-  add(centre, at(angle));
-  return out;
-}
-
-export const degrees = (from, to, centre) => {
-  const [a, b] = [from, to].map(p => subtract(p, centre));
-  const turn = Math.atan2(b[1], b[0]) - Math.atan2(a[1], a[0]);
-  return Math.round(180 / Math.PI * Math.atan2(Math.sin(turn), Math.cos(turn)));
-};

@@ -5,9 +5,10 @@ import { control } from './camera.js';
 import { Edits } from './edits.js';
 import { Editor } from './editor.js';
 import { camera_path, film_type, keep, record, still_picture } from './films.js';
+import { make_gif } from './gif.js';
 import { switch_theme } from './markup.js';
 import { Tour } from './tour.js';
-import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address } from './server.js';
+import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address, send_file } from './server.js';
 
 const PING = 2000; // milliseconds between two looks at whether the server is there
 const PATIENCE = 10000; // milliseconds for its answer
@@ -29,10 +30,37 @@ export class Viewer extends Editor {
     this.find('.episodes').hidden = !facts.predicts;
     if (facts.predicts) this.name_episode(this.scenes[0].scene.name);
     this.find('.compare').hidden = !facts.simulates;
-    const files = facts.scenes.filter(({ real }) => real && !/["\\]/.test(real));
-    this.find('.compose').hidden = !files.length || !facts.simulates;
-    this.find('[data-set="file"]').append(...files.map(({ real }) => new Option(real.split('/').at(-1), real)));
+    this.list_files();
     if (facts.compares && !facts.predicts) await this.compare();
+  }
+
+  list_files() {
+    const files = this.facts.scenes.filter(({ real }) => real && !/["\\]/.test(real));
+    this.find('.compose').hidden = !files.length || !this.facts.simulates;
+    this.find('[data-set="file"]').replaceChildren(...files.map(({ real }) => new Option(real.split('/').at(-1), real)));
+  }
+
+  // A file that was dropped or chosen: a list of edits, or particles as one more scene.
+  async open_file(file) {
+    if (/\.ya?ml$/i.test(file.name)) return this.edits.set(await file.text(), this.present()) && this.edited();
+    this.state(`Opening ${file.name} ..`);
+    try {
+      const id = await send_file(file);
+      this.facts = await fetch_facts();
+      this.add_scene(await fetch_scene(id), file.name, id);
+      this.scenes.sort((a, b) => Boolean(a.result) - Boolean(b.result));
+      this.list_scenes();
+      this.list_files();
+      this.find('[data-set="file"]').value = this.facts.scenes[id].real;
+      this.state(this.facts.simulates ? `${file.name} is open. "Add" puts its particles into the scene.` : '');
+    } catch (error) {
+      if (error.lost) this.lost(error.message);
+      else this.state(`${file.name}: ${error.message}`, true);
+    }
+  }
+
+  async open_files(files) {
+    for (const file of files) await this.open_file(file);
   }
 
   // Adds what was recorded of the first scene, or takes it away.
@@ -155,6 +183,11 @@ export class Viewer extends Editor {
       zooms: () => this.live || document.activeElement === canvas,
       clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
     });
+    for (const kind of this.live ? ['dragover', 'drop'] : []) this.root.addEventListener(kind, event => {
+      event.preventDefault();
+      if (kind === 'drop') this.open_files(event.dataTransfer.files);
+    });
+    this.find('[data-open]').addEventListener('change', event => this.open_files(event.target.files));
     new ResizeObserver(() => this.changed()).observe(canvas);
     this.root.addEventListener('click', event => {
       const button = event.target.closest('[data-do]');
@@ -229,6 +262,7 @@ export class Viewer extends Editor {
       lasso: () => this.choose_tool('lasso'),
       picture: () => this.keep_picture(),
       film: () => this.keep_film(),
+      gif: () => this.keep_gif(),
       view: () => this.add_view(),
       path: () => this.keep_path(),
       undo: () => this.undo(false),
@@ -270,7 +304,7 @@ export class Viewer extends Editor {
   save() { keep(new Blob([this.edits.text], { type: 'application/yaml' }), 'edits.yaml'); }
 
   keep_picture() {
-    this.draw(performance.now()); // WebGL forgets its picture after a moment
+    this.draw_fine(); // WebGL forgets its picture after a moment
     still_picture(this.find('canvas'), this.root.querySelectorAll('.pictures img')).then(blob => keep(blob, `step_${this.settings.step}.png`));
   }
 
@@ -280,12 +314,38 @@ export class Viewer extends Editor {
     if (!type || this.last() < 1) return this.state(type ? 'There is one step alone.' : 'This browser records no films.', true);
     this.set_step(0);
     this.settings.loop = false;
+    this.recording = true;
+    this.draw(performance.now());
     const end = record(this.find('canvas'), type);
     this.state('Recording ..');
     this.play(true);
     while (this.playing) await new Promise(done => setTimeout(done, 50));
     this.settings.loop = loop;
+    this.recording = false;
     keep(await end(), type.startsWith('video/mp4') ? 'rollout.mp4' : 'rollout.webm');
+    this.state('');
+  }
+
+  // Each step once, at most 640 pixels wide.
+  async keep_gif() {
+    const canvas = this.find('canvas'), { step } = this.settings, dt = (this.front().scene.time_step || 0.04) / this.settings.rate;
+    const copy = document.createElement('canvas'), frames = [], every = Math.max(1, Math.ceil(0.02 / dt)); // browsers show 50 a second at most
+    this.play(false);
+    for (let s = 0; s <= this.last(); s += every) {
+      this.state(`Drawing step ${s} ..`);
+      this.settings.step = s;
+      this.draw_fine();
+      if (!s) {
+        copy.width = Math.min(640, canvas.width);
+        copy.height = Math.round(canvas.height * copy.width / canvas.width);
+      }
+      const context = copy.getContext('2d', { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0, copy.width, copy.height);
+      frames.push(context.getImageData(0, 0, copy.width, copy.height));
+      await new Promise(done => setTimeout(done));
+    }
+    this.set_step(step);
+    keep(make_gif(frames, Math.round(100 * dt * every)), 'rollout.gif');
     this.state('');
   }
 
