@@ -4,8 +4,8 @@
 #define VPD_LAB_EXPERIMENT_INSIDE_H
 
 #include "base/random.h"
-#include "lab/estimate.h"
 #include "lab/experiment.h"
+#include "lab/fit.h"
 
 enum { EXPERIMENT_TEXT = 4096, EXPERIMENT_UNKNOWNS = 96 };
 
@@ -24,11 +24,16 @@ static inline double dice(Dice *d, double low, double high) {
     return low + (high - low) * (double)random_uniform(d->key, d->index++);
 }
 
+typedef struct Unknown {
+    char name[40];                  // as in a fit (lab/fit_free.h)
+    double truth, start, low, high; // with `share`, of the text's own number
+    bool share;
+} Unknown;
+
 // An instance: a scene, what is unknown in it, and where the search starts.
 typedef struct Instance {
     char text[EXPERIMENT_TEXT];
-    EstimateUnknown unknown[EXPERIMENT_UNKNOWNS];
-    double start[EXPERIMENT_UNKNOWNS];
+    Unknown unknown[EXPERIMENT_UNKNOWNS];
     size_t unknowns;
 } Instance;
 

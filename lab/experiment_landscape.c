@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss against one number, with different frames compared.
 #include "lab/experiment_inside.h"
+#include "lab/fit_rollout.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static const char text[] =
     "cameras: {a: {eye: [0, -8, 0], look_at: [0, 0, 0]}}\n"
     "picture: {size: [128, 128], rasteriser: soft, sigma: 1e-3, near: 1, far: 30}\n"
     "objects: {ball: {sphere: {radius: 1, cells: 2}, mass: 1, solid: {mu: 1000, lambda: 1000, k_d: 1}}}\n"
-    "controls: [{object: ball, force: [2.25, 0, 0], from: 0, to: 1}]\n";
+    "controls: [{object: ball, force: [0.6, 0, 0], from: 0, to: 1}]\n";
 
 typedef struct Curve {
     const char *name;
@@ -28,19 +29,38 @@ static size_t count_minima(const double *slope, size_t count) {
     return minima;
 }
 
-static Status draw_curve(const Curve *curve, int threads, ExperimentResult *out, double *slope, Error *err) {
-    const EstimateUnknown unknown = {SIM_MASS, 0, 0, true, 1, 0.1, 5};
-    const EstimateProblem problem = {text, &unknown, 1, ESTIMATE_PIXELS, curve->every, 0, false, threads};
-    Estimate *estimate = NULL;
-    Status status = estimate_open(&problem, &estimate, err);
+// The loss and its gradient by the adjoint, at every mass.
+static Status draw_points(const FitFree *free, FitData *data, const Curve *curve, int threads, ExperimentResult *out,
+                          double *slope, Error *err) {
     double *y = out->curve[out->curves].y;
-    out->curve[out->curves++].name = curve->name;
+    FitRollout rollout;
+    Status status = fit_rollout_open(free, data, threads, &rollout, err);
+    rollout.variable = &free->variable->range;
     for (size_t i = 0; i < POINTS && status == STATUS_OK; i++) {
-        status = estimate_gradient(estimate, out->x + i, y + i, slope + i, err);
-        y[i] /= curve->frames;
-        slope[i] /= curve->frames;
+        double gradient = 0;
+        MinimiseSums sums = {.gradient = &gradient};
+        status = fit_rollout_sums(&rollout, out->x + i, &sums, err);
+        y[i] = sums.cost / curve->frames;
+        slope[i] = gradient / curve->frames;
     }
-    estimate_close(estimate);
+    out->curve[out->curves++].name = curve->name;
+    fit_rollout_close(&rollout);
+    return status;
+}
+
+static Status draw_curve(const Curve *curve, int threads, ExperimentResult *out, double *slope, Error *err) {
+    static const char *const name = "ball.mass";
+    FitFree free = {0};
+    FitData data = {0};
+    SimScene scene = {0};
+    Status status = fit_free_parse(text, "experiment", &name, 1, &free, err);
+    if (status == STATUS_OK) status = fit_free_scene(&free, NULL, &scene, err);
+    if (status == STATUS_OK) status = fit_data_record(&scene, FIT_COLOUR, threads, &data, err);
+    data.every = curve->every;
+    if (status == STATUS_OK) status = draw_points(&free, &data, curve, threads, out, slope, err);
+    fit_data_close(&data);
+    scene_free(&scene);
+    fit_free_close(&free);
     return status;
 }
 

@@ -2,11 +2,13 @@
 // Experiments that find numbers again: mass, contact, fem.
 #include "lab/experiment_inside.h"
 
-#include "base/stop.h"
+#include "lab/fit_pictures.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { FROM_STATES, FROM_PIXELS, FROM_BYTES, SOURCES };
 
 // How an experiment looks at its scenes.
 typedef struct Plan {
@@ -36,6 +38,17 @@ Status experiment_measure(const char *text, double *mass, long *substeps, Error 
 
 // ---- one instance
 
+// An instance's scene and recording, and what the fit may change in it.
+typedef struct Search {
+    const Plan *plan;
+    const Instance *instance;
+    FitFree free;
+    SimScene scene; // at the truth
+    FitData data;
+    size_t at[EXPERIMENT_UNKNOWNS]; // number of each unknown in `free`
+    int source, threads;            // FROM_STATES or FROM_PIXELS
+} Search;
+
 // Where a search ended.
 typedef struct Finding {
     double x[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS]; // the numbers and their standard errors
@@ -44,39 +57,94 @@ typedef struct Finding {
     long rollouts;
 } Finding;
 
+// The unknowns in the order of the fit, and their bounds; truth (count) in that order.
+static Status order_unknowns(Search *s, double *truth, Error *err) {
+    for (size_t u = 0; u < s->instance->unknowns; u++) {
+        const Unknown *unknown = s->instance->unknown + u;
+        size_t i = 0;
+        while (i < s->free.count && strcmp(s->free.variable[i].name, unknown->name) != 0) i++;
+        if (i == s->free.count)
+            return error_set(err, STATUS_FAILED, "experiment %s: no number %s", s->plan->name, unknown->name);
+        FitVariable *v = s->free.variable + i;
+        const double by = unknown->share ? v->in_file : 1;
+        v->range = (MinimiseVariable){.low = by * unknown->low, .high = by * unknown->high, .unit = by, .log = true};
+        truth[i] = by * unknown->truth;
+        s->at[u] = i;
+    }
+    return STATUS_OK;
+}
+
+static Status open_search(Search *s, Error *err) {
+    const Instance *instance = s->instance;
+    const char *names[EXPERIMENT_UNKNOWNS];
+    double truth[EXPERIMENT_UNKNOWNS];
+    for (size_t u = 0; u < instance->unknowns; u++) names[u] = instance->unknown[u].name;
+    Status status = fit_free_parse(instance->text, "experiment", names, instance->unknowns, &s->free, err);
+    if (status == STATUS_OK) status = order_unknowns(s, truth, err);
+    if (status == STATUS_OK) status = fit_free_scene(&s->free, truth, &s->scene, err);
+    if (status != STATUS_OK) return status;
+    for (size_t i = 0; i < s->scene.object_count; i++) s->scene.objects[i].smooth = false; // flat faces show turns
+    status = fit_data_record(&s->scene, s->source == FROM_STATES ? FIT_STATES : FIT_COLOUR, s->threads, &s->data, err);
+    if (s->source == FROM_PIXELS) s->data.every = s->plan->every;
+    return status;
+}
+
+static void close_search(Search *s) {
+    fit_data_close(&s->data);
+    scene_free(&s->scene);
+    fit_free_close(&s->free);
+}
+
+// A fit from x (unknowns), which gets the result, over all frames at once or a growing number of them.
+static Status fit_from(Search *s, size_t horizon, double *x, Finding *out, Error *err) {
+    const FitOptions options = {.method = FIT_LM,
+                                .horizon = (long)(horizon ? horizon : s->data.frames),
+                                .threads = s->threads,
+                                .hopeless = s->plan->hopeless[s->source]};
+    FitResult result;
+    for (size_t u = 0; u < s->instance->unknowns; u++) {
+        FitVariable *v = s->free.variable + s->at[u];
+        v->start = x[u] * v->range.unit;
+    }
+    Status status = fit_run(&s->free, &s->data, &options, &result, err);
+    if (status != STATUS_OK) return status;
+    out->rms = result.has_errors ? result.rms : INFINITY;
+    out->rollouts += result.calls;
+    for (size_t u = 0; u < s->instance->unknowns; u++) {
+        const FitValue *value = result.value + s->at[u];
+        x[u] = value->value / s->free.variable[s->at[u]].range.unit;
+        out->bar[u] = isfinite(value->error) ? value->error / s->free.variable[s->at[u]].range.unit : INFINITY;
+    }
+    fit_result_free(&result);
+    return status;
+}
+
 // The best of some starts: each after the first changes about half of the best numbers so far.
-static Status search(const Plan *plan, const Instance *instance, EstimateSource source, Estimate *estimate, Dice *d,
-                     Finding *out, Error *err) {
-    double x[EXPERIMENT_UNKNOWNS], bar[EXPERIMENT_UNKNOWNS];
+static Status search(Search *s, Dice *d, Finding *out, Error *err) {
+    const Plan *plan = s->plan;
+    Finding trial = {.rms = INFINITY};
     Status status = STATUS_OK;
     *out = (Finding){.rms = INFINITY};
-    memcpy(out->x, instance->start, sizeof out->x);
-    while (status == STATUS_OK && out->starts < plan->starts[source] && !(out->rms < plan->good[source])) {
-        EstimateResult result = {.error = bar};
-        for (size_t u = 0; u < instance->unknowns; u++) {
-            const EstimateUnknown *unknown = instance->unknown + u;
+    for (size_t u = 0; u < s->instance->unknowns; u++) out->x[u] = s->instance->unknown[u].start;
+    while (status == STATUS_OK && out->starts < plan->starts[s->source] && !(out->rms < plan->good[s->source])) {
+        for (size_t u = 0; u < s->instance->unknowns; u++) {
+            const Unknown *unknown = s->instance->unknown + u;
             const double other = exp(dice(d, log(unknown->low), log(unknown->high))), toss = dice(d, 0, 1);
-            x[u] = out->starts == 0 || toss < 0.5 ? out->x[u] : other;
+            trial.x[u] = out->starts == 0 || toss < 0.5 ? out->x[u] : other;
         }
-        status = estimate_solve(estimate, plan->first_horizon, x, &result, err);
-        out->starts++;
-        out->rollouts += result.rollouts;
-        if (status != STATUS_OK || !(result.rms < out->rms)) continue;
-        out->rms = result.rms;
-        memcpy(out->x, x, sizeof x);
-        memcpy(out->bar, bar, sizeof bar);
+        status = fit_from(s, plan->first_horizon, trial.x, &trial, err);
+        trial.starts++;
+        if (status == STATUS_OK && trial.rms < out->rms) *out = trial;
+        out->starts = trial.starts, out->rollouts = trial.rollouts;
     }
     return status;
 }
 
 // The same numbers from pictures of 8 bits, from beside where the search ended.
-static Status round_off(Estimate *estimate, Finding *finding, Error *err) {
-    EstimateResult result = {.error = finding->bar};
-    for (size_t u = 0; u < EXPERIMENT_UNKNOWNS; u++) finding->x[u] *= 1.0001; // not from the truth itself
-    estimate_round(estimate);
-    Status status = estimate_solve(estimate, 0, finding->x, &result, err);
-    finding->rms = result.rms;
-    return status;
+static Status round_off(Search *s, Finding *finding, Error *err) {
+    for (size_t u = 0; u < s->instance->unknowns; u++) finding->x[u] *= 1.0001; // not from the truth itself
+    fit_pictures_round(s->data.pictures);
+    return fit_from(s, 0, finding->x, finding, err);
 }
 
 // Means over the unknowns of each row.
@@ -98,8 +166,6 @@ static void fold(const Plan *plan, const Instance *instance, const Finding *find
 
 // ---- all instances
 
-enum { FROM_STATES, FROM_PIXELS, FROM_BYTES, SOURCES };
-
 static Status make_rows(const Plan *plan, size_t instances, ExperimentResult *out, Error *err) {
     static const char *const from[SOURCES] = {"states", "pixels", "pixels of 8 bits"};
     for (size_t s = 0; s < SOURCES; s++)
@@ -114,21 +180,13 @@ static Status make_rows(const Plan *plan, size_t instances, ExperimentResult *ou
     return STATUS_OK;
 }
 
-static Status run_source(const Plan *plan, const Instance *instance, size_t number, EstimateSource source, Dice *d,
+static Status run_source(const Plan *plan, const Instance *instance, size_t number, int source, Dice *d,
                          const ExperimentOptions *options, ExperimentResult *out, Error *err) {
-    const EstimateProblem problem = {instance->text,
-                                     instance->unknown,
-                                     instance->unknowns,
-                                     source,
-                                     source == ESTIMATE_PIXELS ? plan->every : 1,
-                                     plan->hopeless[source],
-                                     true,
-                                     options->threads};
+    Search s = {.plan = plan, .instance = instance, .source = source, .threads = options->threads};
     ExperimentRow *rows = out->row + (size_t)source * plan->rows;
-    Estimate *estimate = NULL;
     Finding finding;
-    Status status = estimate_open(&problem, &estimate, err);
-    if (status == STATUS_OK) status = search(plan, instance, source, estimate, d, &finding, err);
+    Status status = open_search(&s, err);
+    if (status == STATUS_OK) status = search(&s, d, &finding, err);
     if (status == STATUS_OK) {
         fold(plan, instance, &finding, number, rows);
         out->lost[source] += !(finding.rms < plan->good[source]);
@@ -136,11 +194,11 @@ static Status run_source(const Plan *plan, const Instance *instance, size_t numb
                  plan->name, number + 1, options->instances, rows->from, finding.starts, finding.rollouts, finding.rms,
                  plan->what[0], rows->error[number]);
     }
-    if (status == STATUS_OK && source == ESTIMATE_PIXELS) {
-        status = round_off(estimate, &finding, err);
+    if (status == STATUS_OK && source == FROM_PIXELS) {
+        status = round_off(&s, &finding, err);
         if (status == STATUS_OK) fold(plan, instance, &finding, number, rows + plan->rows);
     }
-    estimate_close(estimate);
+    close_search(&s);
     return status;
 }
 
@@ -153,7 +211,7 @@ static Status run_plan(const Plan *plan, const ExperimentOptions *options, Exper
         memset(instance, 0, sizeof *instance);
         status = plan->make(&d, i, instance, err);
         for (int s = 0; s < 2 && status == STATUS_OK; s++)
-            status = run_source(plan, instance, i, (EstimateSource)s, &d, options, out, err);
+            status = run_source(plan, instance, i, s, &d, options, out, err);
     }
     snprintf(out->text, sizeof out->text,
              "Searches that ended away from the recording (residuals above %.0e m, %.0e of full colour): %zu from "
@@ -166,8 +224,6 @@ static Status run_plan(const Plan *plan, const ExperimentOptions *options, Exper
 // ---- mass: one number, a thrown body of one of four shapes
 
 enum { MEASURED = 2 }; // density of the text: the lightest, so that its substeps are enough for all
-
-// ---- mass: one number, a thrown body of one of four shapes
 
 static const char *const shapes[] = {"box: {size: [1.1, 1, 0.9], cells: [3, 3, 3]}", "sphere: {radius: 0.6, cells: 2}",
                                      "box: {size: [1.8, 0.5, 0.5], cells: [6, 2, 2]}",
@@ -201,8 +257,7 @@ static Status make_mass(Dice *d, size_t number, Instance *out, Error *err) {
              "objects:\n  body: {%s, density: %d, solid: {mu: 4000, lambda: 4000, k_d: 1}, position: [%.9g, %.9g, 1], "
              "rotation: {axis: [%.9g, %.9g, 1], angle: %.9g}, spin: [%.9g, %.9g, %.9g]}\n",
              shapes[number % 4], MEASURED, r[0], r[1], r[2], r[3], 180 * r[4], r[5], r[6], r[7]);
-    out->unknown[0] = (EstimateUnknown){SIM_MASS, 0, 0, true, density / MEASURED, 2.0 / MEASURED, 12.0 / MEASURED};
-    out->start[0] = dice(d, 2, 12) / MEASURED;
+    out->unknown[0] = (Unknown){"body.density", density, dice(d, 2, 12), 2, 12, false};
     out->unknowns = 1;
     return finish_text("frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -14, 3.5], look_at: [0, 0, 3.2]}}\n"
                        "picture: {size: [128, 128], rasteriser: soft, sigma: 2e-4, gamma: 1e-2, near: 5, far: 40}\n",
@@ -236,16 +291,17 @@ static const char *const coarse[] = {"box: {size: [1.1, 1, 0.9], cells: [1, 1, 1
                                      "box: {size: [1.4, 1.2, 0.5], cells: [1, 1, 1]}"};
 
 static Status make_contact(Dice *d, size_t number, Instance *out, Error *err) {
-    static const SimValue value[5] = {SIM_MASS, SIM_CONTACT_KD, SIM_CONTACT_KE, SIM_CONTACT_KF, SIM_CONTACT_MU};
-    static const double least[5] = {2.0 / MEASURED, 1, 1, 1, 0.2}, most[5] = {12.0 / MEASURED, 500, 500, 500, 1};
+    static const char *const name[5] = {"body.density", "ground.k_d", "ground.k_e", "ground.k_f", "ground.mu"};
+    static const double least[5] = {2, 1, 1, 1, 0.2}, most[5] = {12, 500, 500, 500, 1};
     const double v[3] = {dice(d, 2, 4), dice(d, -1, 1), dice(d, 0, 2)}, height = dice(d, 1.2, 1.8);
     double r[4];
     char body[1024];
     roll(d, 4, -1, 1, r);
     for (size_t u = 0; u < 5; u++) {
-        const double truth = dice(d, least[u], most[u]);
-        out->unknown[u] = (EstimateUnknown){value[u], 0, 0, u == 0, truth, least[u], most[u]};
-        out->start[u] = dice(d, least[u], most[u]);
+        Unknown *unknown = out->unknown + u;
+        *unknown = (Unknown){.truth = dice(d, least[u], most[u]), .low = least[u], .high = most[u]};
+        unknown->start = dice(d, least[u], most[u]);
+        snprintf(unknown->name, sizeof unknown->name, "%s", name[u]);
     }
     out->unknowns = 5;
     snprintf(body, sizeof body,
@@ -256,7 +312,7 @@ static Status make_contact(Dice *d, size_t number, Instance *out, Error *err) {
     return finish_text(
         "frames: 60\nfps: 30\nprecision: f64\ncameras: {a: {eye: [0, -9, 3], look_at: [0, 0, 0.7]}}\n"
         "picture: {size: [128, 128], rasteriser: soft, sigma: 4e-4, gamma: 1e-2, near: 3, far: 30, planes: no}\n",
-        body, out->unknown[0].truth * MEASURED, v, out, err);
+        body, out->unknown[0].truth, v, out, err);
 }
 
 Status experiment_contact(const ExperimentOptions *options, ExperimentResult *out, Error *err) {
@@ -311,13 +367,12 @@ static Status make_fem(Dice *d, size_t number, Instance *out, Error *err) {
              "%ssubsteps: %ld\n%scontrols: [{object: body, force: [%.17g, %.17g, %.17g], from: 0, to: 4}]\n", head,
              2 * substeps, body, 3 * mass * r[3], 3 * mass * r[4], 4 * mass * r[5]);
     for (size_t i = ball ? 0 : 4; i < (ball ? 13 : 20); i++) { // the beam's first four particles are fixed
-        out->unknown[out->unknowns] = (EstimateUnknown){SIM_MASS, i, 1, true, dice(d, 0.7, 1.4), 0.5, 2};
-        out->start[out->unknowns++] = 1;
+        Unknown *unknown = out->unknown + out->unknowns++;
+        *unknown = (Unknown){"", dice(d, 0.7, 1.4), 1, 0.5, 2, true};
+        snprintf(unknown->name, sizeof unknown->name, "values.body.mass.%zu", i);
     }
-    out->unknown[out->unknowns] = (EstimateUnknown){SIM_TET_MU, 0, 0, false, mu, 1000, 4000};
-    out->start[out->unknowns++] = 2000;
-    out->unknown[out->unknowns] = (EstimateUnknown){SIM_TET_LAMBDA, 0, 0, false, lambda, 1000, 4000};
-    out->start[out->unknowns++] = 2000;
+    out->unknown[out->unknowns++] = (Unknown){"body.solid.mu", mu, 2000, 1000, 4000, false};
+    out->unknown[out->unknowns++] = (Unknown){"body.solid.lambda", lambda, 2000, 1000, 4000, false};
     return status;
 }
 

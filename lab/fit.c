@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 100, ADAM_ITERATIONS = 300, FIRST_ITERATIONS = 8, STAGE_ITERATIONS = 12, ERRORS_MAX = 64 };
+enum {
+    ITERATIONS = 100,
+    ADAM_ITERATIONS = 300,
+    FIRST_ITERATIONS = 8,
+    STAGE_ITERATIONS = 12,
+    ERRORS_MAX = 512,
+    STATES_LM = 128
+};
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -21,6 +28,7 @@ typedef struct Fit {
     MinimiseProblem problem;
     double *x, *best; // (P)
     bool keep;        // steps are written down
+    bool hopeless;
     Error *err;
 } Fit;
 
@@ -76,7 +84,8 @@ bool fit_by_adjoint(const FitOptions *options, size_t count) {
 
 static MinimiseMethod method_of(const Fit *f) {
     static const MinimiseMethod methods[] = {MINIMISE_LM, MINIMISE_LM, MINIMISE_LBFGS, MINIMISE_ADAM};
-    if (f->options->method == FIT_AUTO && fit_by_adjoint(f->options, f->free->count)) return MINIMISE_LBFGS;
+    const size_t most = f->rollout.data->pictures ? MINIMISE_LM_VARIABLES : STATES_LM;
+    if (f->options->method == FIT_AUTO && f->free->count > most) return MINIMISE_LBFGS;
     return methods[f->options->method];
 }
 
@@ -161,9 +170,9 @@ static void take_errors(Fit *f, const MinimiseSpread *spread) {
         FitValue *value = f->result->value + i;
         const MinimiseVariable *v = f->variable + i;
         if (v->fixed) continue;
-        const bool bound = f->x[i] <= v->low || f->x[i] >= v->high;
-        value->verdict = bound ? FIT_AT_BOUND : FIT_FITTED;
-        value->error = bound ? NAN : spread->error[i];
+        const bool bound = f->x[i] <= v->low || f->x[i] >= v->high, lost = isinf(spread->error[i]);
+        value->verdict = lost ? FIT_UNDETERMINED : bound ? FIT_AT_BOUND : FIT_FITTED;
+        value->error = bound || lost ? NAN : spread->error[i];
     }
     f->result->has_errors = true;
 }
@@ -191,12 +200,63 @@ static void put_back(Fit *f, const MinimiseSpread *spread) {
     f->variable[i].fixed = true;
 }
 
+// ---- of many numbers, all at once
+
+// Bits of those that move along with number i where nothing is determined.
+static void name_others(const Fit *f, const MinimiseSpread *spread, size_t i) {
+    const size_t P = f->free->count;
+    const double *u = spread->direction;
+    for (size_t j = 0; j < P; j++) {
+        double along = 0, own = 0;
+        for (size_t k = 0; k < spread->undetermined; k++) {
+            along += u[k * P + i] * u[k * P + j];
+            own += u[k * P + i] * u[k * P + i];
+        }
+        if (j != i && fabs(along) > 0.1 * own) f->result->value[i].with[j / 32] |= 1u << j % 32;
+    }
+}
+
+// Takes back, along the directions that are not determined, how far x is from the start.
+static void take_back(Fit *f, const MinimiseSpread *spread) {
+    const size_t P = f->free->count;
+    for (size_t k = 0; k < spread->undetermined; k++) {
+        const double *u = spread->direction + k * P;
+        double along = 0;
+        for (size_t i = 0; i < P; i++)
+            if (u[i] != 0)
+                along += u[i] * (minimise_z(f->variable + i, f->x[i]) -
+                                 minimise_z(f->variable + i, f->free->variable[i].start));
+        for (size_t i = 0; i < P; i++) {
+            const MinimiseVariable *v = f->variable + i;
+            if (u[i] == 0) continue;
+            f->x[i] = fmin(fmax(minimise_x(v, minimise_z(v, f->x[i]) - along * u[i]), v->low), v->high);
+        }
+    }
+    for (size_t i = 0; i < P; i++) {
+        const bool bound = f->x[i] <= f->variable[i].low || f->x[i] >= f->variable[i].high;
+        if (bound && isinf(spread->error[i])) f->x[i] = f->free->variable[i].start;
+    }
+}
+
+static Status judge_many(Fit *f) {
+    MinimiseSpread spread;
+    Status status = minimise_spread(&f->problem, f->x, true, &spread, f->err);
+    if (status != STATUS_OK) return status;
+    take_back(f, &spread);
+    take_errors(f, &spread);
+    for (size_t i = 0; i < f->free->count; i++)
+        if (f->result->value[i].verdict == FIT_UNDETERMINED) name_others(f, &spread, i);
+    minimise_spread_free(&spread);
+    return STATUS_OK;
+}
+
 // One number after the other, each time with a new minimum.
 static Status judge(Fit *f) {
     MinimiseSpread spread;
     MinimiseResult result;
+    if (f->free->count > MINIMISE_LM_VARIABLES) return judge_many(f);
     for (;;) {
-        Status status = minimise_spread_along(&f->problem, f->x, &spread, f->err);
+        Status status = minimise_spread(&f->problem, f->x, true, &spread, f->err);
         if (status != STATUS_OK) return status;
         if (!spread.undetermined && find_stray(f, &spread) == f->free->count) break;
         put_back(f, &spread);
@@ -256,7 +316,8 @@ static Status hold(Fit *f, size_t frames) {
     f->rollout.hold = 0;
     if (f->rollout.horizon == frames) return STATUS_OK;
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
-    if (status == STATUS_OK && isfinite(sums.cost)) f->rollout.hold = 2 * sums.cost / sums.residuals;
+    if (status == STATUS_OK && isfinite(sums.cost) && sums.residuals > 0)
+        f->rollout.hold = 2 * sums.cost / sums.residuals;
     return status;
 }
 
@@ -270,6 +331,8 @@ static Status minimise_all(Fit *f, size_t frames) {
         if (status == STATUS_OK) status = run(f, iterations_now(f, frames), &result);
         f->result->rms = rms_of(f, result.cost);
         if (status != STATUS_OK || f->rollout.horizon == frames) return status;
+        f->hopeless = f->options->hopeless > 0 && f->result->rms > f->options->hopeless;
+        if (f->hopeless) return status;
         set_horizon(f, 2 * f->rollout.horizon, frames);
         status = hold(f, frames);
     }
@@ -287,7 +350,7 @@ Status fit_run(const FitFree *free_numbers, FitData *data, const FitOptions *opt
     Status status = begin(&f, data);
     if (status == STATUS_OK) status = first_rms(&f);
     if (status == STATUS_OK) status = minimise_all(&f, data->frames);
-    if (status == STATUS_OK && out->count <= ERRORS_MAX) status = judge(&f);
+    if (status == STATUS_OK && !f.hopeless && out->count <= ERRORS_MAX) status = judge(&f);
     if (status == STATUS_OK) status = last_rms(&f);
     for (size_t i = 0; i < out->count && f.x && out->value; i++) out->value[i].value = f.x[i];
     fit_rollout_close(&f.rollout);

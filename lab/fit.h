@@ -8,7 +8,9 @@
 
 #include "lab/fit_data.h"
 
-typedef enum FitMethod { FIT_AUTO, FIT_LM, FIT_LBFGS, FIT_ADAM } FitMethod; // FIT_AUTO: LM up to 16 variables
+// FIT_AUTO: LM up to 16 variables, and up to 128 where no pictures are compared, whose derivatives cost more; else
+// L-BFGS
+typedef enum FitMethod { FIT_AUTO, FIT_LM, FIT_LBFGS, FIT_ADAM } FitMethod;
 
 typedef struct FitOptions {
     FitMethod method;
@@ -16,6 +18,7 @@ typedef struct FitOptions {
     long starts;      // the file's, and others drawn from within the bounds; 0: 1
     long horizon;     // frames compared at first, doubled until all are; 0: an eighth
     int threads;      // 0: as many as pay
+    double hopeless;  // ends, without errors, when fewer than all frames are left with larger residuals; 0: never
     const double *at; // where to start, for a fit that goes on; NULL: FitVariable.start
     // After each step; may be NULL.
     void (*report)(void *context, long step, size_t frames, double rms, const double *x);
@@ -47,7 +50,7 @@ typedef struct FitResult {
     bool converged, has_errors;
 } FitResult;
 
-// Whether these options follow the gradient: then fit_data_open has to be told.
+// Whether these options follow the gradient of pictures: then fit_data_open has to be told.
 bool fit_by_adjoint(const FitOptions *options, size_t count);
 // STATUS_INTERRUPTED leaves the best values so far in `out`, without errors.
 Status fit_run(const FitFree *free, FitData *data, const FitOptions *options, FitResult *out, Error *err);

@@ -3,6 +3,7 @@
 
 #include "files/rollout_file.h"
 #include "lab/fit_pictures.h"
+#include "lab/footage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,17 +54,23 @@ static Status check_times(FitData *data, const double *time, size_t frames, Erro
 
 // ---- states
 
+static Status copy_positions(FitData *data, const double *from, Error *err) {
+    const size_t bytes = data->frames * 3 * data->scene->model.particles * sizeof *from;
+    data->position = malloc(bytes);
+    if (!data->position) return no_memory(data, err);
+    memcpy(data->position, from, bytes);
+    return STATUS_OK;
+}
+
 static Status take_positions(FitData *data, const double *from, size_t count, Error *err) {
     const SimScene *scene = data->scene;
     const size_t N = scene->model.particles;
     if (count != N)
         return error_set(err, STATUS_BAD_INPUT, "%s: has %zu particles, and %s %zu: expected the same ones",
                          data->source, count, scene->path, N);
-    data->position = malloc(data->frames * 3 * N * sizeof *data->position);
-    if (!data->position) return no_memory(data, err);
-    memcpy(data->position, from, data->frames * 3 * N * sizeof *from);
-    for (size_t i = 0; i < data->frames * N; i++) turn_back(scene, data->position + 3 * i);
-    return STATUS_OK;
+    Status status = copy_positions(data, from, err);
+    for (size_t i = 0; i < data->frames * N && status == STATUS_OK; i++) turn_back(scene, data->position + 3 * i);
+    return status;
 }
 
 static Status take_centres(FitData *data, const EpisodeInfo *info, Error *err) {
@@ -102,6 +109,38 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
     if (status == STATUS_OK) status = take_positions(out, all, N, err);
     rollout_file_free(&file);
     free(all);
+    if (status != STATUS_OK) fit_data_close(out);
+    return status;
+}
+
+Status fit_data_open_states(const double *position, size_t frames, const SimScene *scene, FitData *out, Error *err) {
+    const size_t N = scene->model.particles, most = (size_t)scene->frames + 1;
+    *out = (FitData){.scene = scene, .kinds = FIT_STATES, .frames = frames < most ? frames : most};
+    snprintf(out->source, sizeof out->source, "%zu frames of states", frames);
+    choose_sizes(out);
+    if (out->frames < 2)
+        return error_set(err, STATUS_BAD_INPUT, "states: found %zu frames, and a fit needs two or more", frames);
+    for (size_t i = 0; i < out->frames * 3 * N; i++)
+        if (!isfinite(position[i]))
+            return error_set(err, STATUS_BAD_INPUT, "states: the position of particle %zu in frame %zu is not finite",
+                             i / 3 % N, i / 3 / N);
+    return copy_positions(out, position, err);
+}
+
+Status fit_data_record(SimScene *scene, uint32_t kind, int threads, FitData *out, Error *err) {
+    Footage footage;
+    *out = (FitData){.scene = scene};
+    const SimOptions on = {.precision = SIM_F64, .threads = threads};
+    Status status = footage_run(scene, &on, &footage, err);
+    if (status != STATUS_OK) return status;
+    status = fit_data_open_states(footage.position, footage.frames, scene, out, err);
+    if (status == STATUS_OK && kind == FIT_COLOUR) {
+        free(out->position);
+        out->position = NULL;
+        out->kinds = kind;
+        status = fit_pictures_record(scene, footage.position, footage.frames, threads, &out->pictures, err);
+    }
+    footage_free(&footage);
     if (status != STATUS_OK) fit_data_close(out);
     return status;
 }
@@ -189,7 +228,6 @@ static void compare_centres(const FitData *data, const FitFrame *in, MinimiseSum
 }
 
 Status fit_data_compare(FitData *data, const FitFrame *in, MinimiseSums *sums, Error *err) {
-    if (in->slope) memset(in->slope, 0, 3 * data->scene->model.particles * sizeof *in->slope);
     if (data->position) compare_positions(data, in, sums);
     if (data->centre) compare_centres(data, in, sums);
     return data->pictures ? fit_pictures_compare(data->pictures, in, sums, err) : STATUS_OK;

@@ -13,6 +13,7 @@ typedef struct FitData {
     uint32_t kinds;               // FIT_STATES, ..
     double size[FIT_KINDS];       // of residuals, by which they are divided: 1 when one kind is compared
     size_t frames;                // compared, the first included
+    size_t every;                 // of them, so far apart; the last one always. 0: 1
     double *position;             // (frames,N,3) of every particle, in the scene's axes; or NULL
     double *centre;               // (frames,O,3) of every object; or NULL
     struct FitPictures *pictures; // or NULL
@@ -25,6 +26,10 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
 // `smooth`: by the adjoint; `threads` draw, 0: threads_available().
 Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, bool smooth,
                      int threads, FitData *out, Error *err);
+// Positions (frames,N,3) in the scene's axes, at its times. They are copied.
+Status fit_data_open_states(const double *position, size_t frames, const SimScene *scene, FitData *out, Error *err);
+// What the scene itself does: FIT_STATES, or FIT_COLOUR in double and without blur (docs/simulator_experiments.md).
+Status fit_data_record(SimScene *scene, uint32_t kind, int threads, FitData *out, Error *err);
 // Pictures are blurred by so many pixels.
 void fit_data_blur(FitData *data, double pixels);
 void fit_data_close(FitData *data); // accepts {0}
@@ -35,7 +40,7 @@ typedef struct FitFrame {
     const double *position; // (N,3)
     size_t variables;       // P
     const double *along;    // (P,N,3) dposition/dx; NULL: sums->gradient is not wanted from it
-    double *slope;          // (N,3) gets dcost/dposition; NULL: not wanted
+    double *slope;          // (N,3) dcost/dposition is added to it; NULL: not wanted
 } FitFrame;
 
 // Adds the residuals of a frame: metres, and shares of full colour.

@@ -4,6 +4,7 @@
 #include "base/arguments.h"
 #include "base/file.h"
 #include "base/file_kind.h"
+#include "lab/fit_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static Status no_memory(const char *path, Error *err) {
 typedef struct Leaf {
     char name[FIT_NAME_SIZE];
     const YamlNode *node;
+    size_t rows; // of the list that it stands in
 } Leaf;
 
 typedef struct Leaves {
@@ -36,28 +38,33 @@ typedef struct Leaves {
     size_t count;
 } Leaves;
 
-static void add_leaf(Leaves *leaves, const char *name, const YamlNode *node) {
+static void add_leaf(Leaves *leaves, const char *name, const YamlNode *node, size_t rows) {
     if (leaves->count >= LEAVES_MAX) return;
     Leaf *leaf = leaves->leaf + leaves->count++;
     memcpy(leaf->name, name, strlen(name) + 1);
     leaf->node = node;
+    leaf->rows = rows;
 }
 
-// Numbers below `node`; entries of a list of three are x, y and z. Names that are too long are left out.
-static void collect(Leaves *leaves, const char *name, const YamlNode *node) {
+// Numbers below `node`; entries of a list of three are x, y and z, but rows of `values` go by number. Names that are
+// too long are left out.
+static void collect(Leaves *leaves, const char *name, const YamlNode *node, size_t rows) {
     char longer[FIT_NAME_SIZE], number[24];
     double value;
     if (node->kind == YAML_TEXT) {
-        if (!node->quoted && yaml_tree_number(node, &value)) add_leaf(leaves, name, node);
+        if (!node->quoted && yaml_tree_number(node, &value)) add_leaf(leaves, name, node, rows);
         return;
     }
+    const bool numbered = node->key && fit_rows_named(name);
     size_t entry = 0;
     for (const YamlNode *child = node->child; child; child = child->next, entry++) {
-        if (node->count == 3 && child->kind == YAML_TEXT) snprintf(number, sizeof number, "%c", "xyz"[entry]);
+        if (node->count == 3 && child->kind == YAML_TEXT && !numbered)
+            snprintf(number, sizeof number, "%c", "xyz"[entry]);
         else snprintf(number, sizeof number, "%zu", entry);
         const int length =
             snprintf(longer, sizeof longer, "%s%s%s", name, *name ? "." : "", child->key ? child->key : number);
-        if (length > 0 && (size_t)length < sizeof longer) collect(leaves, longer, child);
+        if (length > 0 && (size_t)length < sizeof longer)
+            collect(leaves, longer, child, node->key ? node->count : rows);
     }
 }
 
@@ -66,12 +73,12 @@ static void collect_all(Leaves *leaves, const YamlNode *root) {
     static const char *const named[] = {"objects", "contacts"};
     for (int i = 0; i < 2; i++) {
         const YamlNode *map = yaml_tree_find(root, named[i]);
-        if (map && map->kind == YAML_MAP) collect(leaves, "", map);
+        if (map && map->kind == YAML_MAP) collect(leaves, "", map, 0);
     }
     for (const YamlNode *node = root->child; node; node = node->next)
         if (node->key && strcmp(node->key, "objects") && strcmp(node->key, "contacts") && strcmp(node->key, "fit") &&
             strlen(node->key) < FIT_NAME_SIZE)
-            collect(leaves, node->key, node);
+            collect(leaves, node->key, node, 0);
 }
 
 // ---- the section
@@ -147,7 +154,8 @@ static Status unknown_name(const ArgumentReader *reader, const Entry *entry, con
     return status;
 }
 
-static Status add_variable(const ArgumentReader *reader, FitFree *out, const Entry *entry, const Leaf *leaf) {
+static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
+                           const Leaf *leaf) {
     for (size_t i = 0; i < out->count; i++)
         if (out->variable[i].text == leaf->node->start) return STATUS_OK; // named twice
     if (out->count == FIT_VARIABLES_MAX)
@@ -163,13 +171,15 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Ent
     v->range = (MinimiseVariable){.low = entry->has_low ? entry->low : -INFINITY,
                                   .high = entry->has_high ? entry->high : INFINITY};
     memcpy(v->name, leaf->name, sizeof v->name);
+    fit_rows_find(scene, leaf->rows, v);
     if (v->start >= v->range.low && v->start <= v->range.high) return STATUS_OK;
     return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s: the start %g is not between low %g and high %g",
                      reader->name, leaf->node->line, v->name, v->start, v->range.low, v->range.high);
 }
 
 // All numbers that the entry names: the one, or those below it.
-static Status add_named(const ArgumentReader *reader, FitFree *out, const Entry *entry, const Leaves *leaves) {
+static Status add_named(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
+                        const Leaves *leaves) {
     const size_t length = strlen(entry->name);
     Status status = STATUS_OK;
     bool found = false;
@@ -178,7 +188,7 @@ static Status add_named(const ArgumentReader *reader, FitFree *out, const Entry 
         if (strncmp(name, entry->name, length) != 0 || (name[length] && name[length] != '.')) continue;
         if (found && !name[length]) continue; // an object and a contact have a name in common
         found = true;
-        status = add_variable(reader, out, entry, leaves->leaf + i);
+        status = add_variable(reader, out, scene, entry, leaves->leaf + i);
         if (!name[length]) break;
     }
     return status == STATUS_OK && !found ? unknown_name(reader, entry, leaves) : status;
@@ -190,8 +200,8 @@ static int by_place(const void *a, const void *b) {
 }
 
 // The section's entries; with names, those, within the bounds that the section gives them.
-static Status add_all(const ArgumentReader *reader, FitFree *out, const Section *section, const Leaves *leaves,
-                      const char *const *names, size_t name_count) {
+static Status add_all(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Section *section,
+                      const Leaves *leaves, const char *const *names, size_t name_count) {
     Status status = STATUS_OK;
     Entry entry;
     for (const YamlNode *node = section->list ? section->list->child : NULL; node && status == STATUS_OK;
@@ -199,10 +209,10 @@ static Status add_all(const ArgumentReader *reader, FitFree *out, const Section 
         bool wanted = !names;
         status = read_entry(reader, node, &entry);
         for (size_t i = 0; i < name_count && status == STATUS_OK; i++) wanted = wanted || !strcmp(names[i], entry.name);
-        if (status == STATUS_OK && wanted) status = add_named(reader, out, &entry, leaves);
+        if (status == STATUS_OK && wanted) status = add_named(reader, out, scene, &entry, leaves);
     }
     for (size_t i = 0; i < name_count && status == STATUS_OK; i++)
-        status = add_named(reader, out, &(Entry){.name = names[i]}, leaves);
+        status = add_named(reader, out, scene, &(Entry){.name = names[i]}, leaves);
     if (status == STATUS_OK && !out->count)
         status = error_set(reader->err, STATUS_BAD_INPUT,
                            "%s: nothing is free; say which numbers to fit: \"fit: {free: [ball.density]}\", or --free",
@@ -288,9 +298,14 @@ static void choose_range(FitVariable *v, bool positive) {
     v->range.unit = isfinite(v->range.high - v->range.low) ? (v->range.high - v->range.low) / 2 : 1;
 }
 
-// Reads the scene with each number changed by a little, upwards if the reader lets it.
+// Reads the scene with each number changed by a little, upwards if the reader lets it. What a number of `values` does
+// is known.
 static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Error *err) {
     FitVariable *v = f->variable + i;
+    if (v->entries) {
+        choose_range(v, sim_value_info[v->value].low >= 0);
+        return STATUS_OK;
+    }
     const double by = 1e-4 * fmax(fabs(x[i]), 1e-2), before = x[i];
     SimScene changed;
     bool positive;
@@ -329,35 +344,99 @@ static Status look_at_all(FitFree *f, Error *err) {
 
 // ---- the file
 
-static Status read_tree(FitFree *f, const YamlNode *root, const char *const *names, size_t name_count, Error *err) {
+// Words that name what is free.
+static Status wanted_names(const ArgumentReader *reader, const Section *section, const char *const *names,
+                           size_t name_count, const char ***out, size_t *count) {
+    const size_t most = name_count + (section->list ? section->list->count : 0);
+    const char **words = *out = calloc(most + 1, sizeof *words);
+    if (!words) return no_memory(reader->name, reader->err);
+    for (size_t i = 0; i < name_count; i++) words[(*count)++] = names[i];
+    for (const YamlNode *node = section->list && !names ? section->list->child : NULL; node; node = node->next)
+        if (node->key || node->kind == YAML_TEXT) words[(*count)++] = node->key ? node->key : node->text;
+    return STATUS_OK;
+}
+
+static bool has_leaf(const Leaves *leaves, const char *name) {
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < leaves->count; i++) {
+        const char *found = leaves->leaf[i].name;
+        if (!strncmp(found, name, length) && (!found[length] || found[length] == '.')) return true;
+    }
+    return false;
+}
+
+// Writes lists that are named and that the file does not have to the end of the text; *added: there are some.
+static Status add_lists(const ArgumentReader *reader, FitFree *f, const SimScene *scene, const YamlNode *root,
+                        const Section *section, const Leaves *leaves, const char *const *names, size_t name_count,
+                        bool *added) {
+    const char **words = NULL;
+    size_t count = 0, missing = 0;
+    char list[FIT_NAME_SIZE];
+    Status status = wanted_names(reader, section, names, name_count, &words, &count);
+    for (size_t i = 0; i < count; i++)
+        if (fit_rows_list(scene, words[i], list) && !has_leaf(leaves, list)) words[missing++] = words[i];
+    *added = missing > 0;
+    if (status == STATUS_OK && missing && yaml_tree_find(root, "values"))
+        status = error_set(reader->err, STATUS_BAD_INPUT,
+                           "%s: the section \"values\" is there without %s; write that list into it", reader->name,
+                           words[0]);
+    if (status == STATUS_OK && missing)
+        status = fit_rows_add(scene, words, missing, reader->name, &f->text, &f->length, reader->err);
+    free(words);
+    return status;
+}
+
+// *again: lists were added, and the text has to be read again.
+static Status read_tree(FitFree *f, const SimScene *scene, const YamlNode *root, const char *const *names,
+                        size_t name_count, bool *again, Error *err) {
     const ArgumentReader reader = {f->path, f->folder, err};
     Leaves leaves = {calloc(LEAVES_MAX, sizeof(Leaf)), 0};
     Section section = {0};
-    f->variable = calloc(FIT_VARIABLES_MAX, sizeof *f->variable);
-    Status status = leaves.leaf && f->variable ? STATUS_OK : no_memory(f->path, err);
+    f->compare = 0;
+    Status status = leaves.leaf ? STATUS_OK : no_memory(f->path, err);
     if (status == STATUS_OK) collect_all(&leaves, root);
     if (status == STATUS_OK) status = read_section(&reader, root, &section, &f->compare);
-    if (status == STATUS_OK) status = add_all(&reader, f, &section, &leaves, names, name_count);
+    if (status == STATUS_OK) status = add_lists(&reader, f, scene, root, &section, &leaves, names, name_count, again);
+    if (status == STATUS_OK && !*again) status = add_all(&reader, f, scene, &section, &leaves, names, name_count);
     free(leaves.leaf);
     return status;
 }
 
-Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err) {
-    const char *slash = strrchr(path, '/');
-    YamlNode *root = NULL;
+static Status read_text(FitFree *f, const char *const *names, size_t name_count, Error *err) {
     SimScene scene = {0};
-    *out = (FitFree){0};
-    Status status = scene_read(path, &scene, err); // errors of the file itself come first
+    bool again = true;
+    f->variable = calloc(FIT_VARIABLES_MAX, sizeof *f->variable);
+    Status status = f->variable ? scene_parse(f->text, f->length, f->path, f->folder, &scene, err)
+                                : no_memory(f->path, err); // errors of the file itself come first
+    while (status == STATUS_OK && again) {
+        YamlNode *root = NULL;
+        status = yaml_tree_read(f->text, f->length, f->path, &root, err);
+        if (status == STATUS_OK) status = read_tree(f, &scene, root, names, name_count, &again, err);
+        yaml_tree_free(root);
+    }
     scene_free(&scene);
-    if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &out->text, &out->length, err);
-    if (status != STATUS_OK) return status;
-    out->path = strdup(path);
+    return status == STATUS_OK ? look_at_all(f, err) : status;
+}
+
+Status fit_free_parse(const char *text, const char *path, const char *const *names, size_t name_count, FitFree *out,
+                      Error *err) {
+    const char *slash = strrchr(path, '/');
+    *out = (FitFree){.path = strdup(path), .text = strdup(text), .length = strlen(text)};
     out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-    status = out->path && out->folder ? yaml_tree_read(out->text, out->length, path, &root, err) : no_memory(path, err);
-    if (status == STATUS_OK) status = read_tree(out, root, names, name_count, err);
-    if (status == STATUS_OK) status = look_at_all(out, err);
-    yaml_tree_free(root);
+    Status status =
+        out->path && out->folder && out->text ? read_text(out, names, name_count, err) : no_memory(path, err);
     if (status != STATUS_OK) fit_free_close(out);
+    return status;
+}
+
+Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err) {
+    char *text = NULL;
+    size_t length;
+    *out = (FitFree){0};
+    Status status = file_expect_text(path, "a scene in YAML", err);
+    if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
+    if (status == STATUS_OK) status = fit_free_parse(text, path, names, name_count, out, err);
+    free(text);
     return status;
 }
 

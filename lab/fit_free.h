@@ -2,23 +2,28 @@
 // The numbers of a scene file that a fit may change, by name: "ball.density" of the object or contact "ball",
 // "gravity.z", "controls.0.force.x". A number is changed where it stands in the text, and the scene is read again; so
 // whatever key of the file becomes a value of the simulator can be fitted, and the fitted file is the user's own.
+// "values.ball.mass.3" is a number of the section `values`, one for each particle or element; a list that is named but
+// not there is written to the end of the text, with the numbers that the scene has.
 #ifndef VPD_LAB_FIT_FREE_H
 #define VPD_LAB_FIT_FREE_H
 
 #include "lab/minimise.h"
 #include "lab/scene.h"
 
-enum { FIT_NAME_SIZE = 160, FIT_VARIABLES_MAX = 256 };
+enum { FIT_NAME_SIZE = 160, FIT_VARIABLES_MAX = 4096 };
 
 typedef struct FitVariable {
     char name[FIT_NAME_SIZE];
     double start, in_file;  // the file's own number is the start unless the section names another
     MinimiseVariable range; // by its logarithm where all that it moves is never below 0 and its start is above 0
-    size_t text, length;    // bytes of the file that hold it
+    size_t text, length;    // bytes of the text that hold it
+    // Of the section `values`: it is `entries` numbers of the value, from `entry` on, `apart` apart; else entries is 0.
+    SimValue value;
+    size_t entry, entries, apart;
 } FitVariable;
 
 typedef struct FitFree {
-    char *path, *folder, *text; // the scene file
+    char *path, *folder, *text; // the scene file, and lists that were added at its end
     size_t length;
     FitVariable *variable; // (count) in the order of the text
     size_t count;
@@ -34,6 +39,9 @@ enum { FIT_STATES = 1, FIT_COLOUR = 2, FIT_DEPTH = 4, FIT_MASK = 8, FIT_KINDS = 
 // or holds some ("ball.velocity"). STATUS_BAD_INPUT: an unknown name, with the nearest one; a number that the
 // simulator's values do not depend on.
 Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err);
+// The same for a text; `path` is for messages, and for files beside it.
+Status fit_free_parse(const char *text, const char *path, const char *const *names, size_t name_count, FitFree *out,
+                      Error *err);
 void fit_free_close(FitFree *free); // accepts {0}
 
 // The scene with other numbers x (count), NULL: the starts; STATUS_BAD_INPUT where the reader refuses them.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define STEP 0.5        // how far a difference of pictures moves, of the blur
+#define EXACT_STEP 1e-6 // pixels, without blur: SoftRas jumps a little where a face begins to count
 #define DEPTH_SHARE 0.1 // of the scene's size: what is further off in depth counts as that far off
 
 enum { COLOUR, DEPTH, MASK, PARTS };
@@ -16,10 +17,11 @@ enum { SHADOW = 256 }; // texels of a shadow map, which would else be most of th
 struct FitPictures {
     SimScene scene; // the caller's, with the recording's size of pictures; owns nothing
     Render *render;
-    Frames frames;
+    Frames frames; // without arrays where `exact` is the recording
+    double *exact; // (F,V,H,W,3) colour that is not blurred, of the scene's own cameras; or NULL
     uint32_t kinds;
     double size[FIT_KINDS]; // of residuals
-    double blur;            // pixels: standard deviation of the Gaussian that residuals pass
+    double blur;            // pixels: standard deviation of the Gaussian that residuals pass; 0: none
     double far_off;         // metres
     size_t pixels;
     double *seen[3][PARTS]; // colour, depth and alpha: of the frame, and moved forth and back; NULL: not compared
@@ -43,6 +45,7 @@ void fit_pictures_close(FitPictures *p) {
     frames_free(&p->frames);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < PARTS; k++) free(p->seen[i][k]);
+    free(p->exact);
     free(p->residual);
     free(p->loss);
     free(p->live);
@@ -93,7 +96,7 @@ static void choose_picture(FitPictures *p, bool smooth) {
 
 void fit_pictures_blur(FitPictures *p, double pixels) {
     const double most = fmax(1, fmin(p->frames.H, p->frames.W) / 8.0);
-    p->blur = fmin(pixels, most);
+    if (!p->exact) p->blur = fmin(pixels, most);
 }
 
 Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uint32_t kinds, const double *size,
@@ -116,6 +119,34 @@ Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uin
     return status;
 }
 
+Status fit_pictures_record(const SimScene *scene, const double *position, size_t frames, int threads, FitPictures **out,
+                           Error *err) {
+    const ScenePicture *picture = &scene->picture;
+    const size_t V = picture->cameras, one = 3 * (size_t)picture->H * (size_t)picture->W;
+    FitPictures *p = *out = calloc(1, sizeof *p);
+    if (!p) return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", scene->path);
+    p->scene = *scene;
+    p->kinds = FIT_COLOUR;
+    p->size[1] = 1;
+    p->pixels = one / 3;
+    p->frames = (Frames){.F = (int)frames, .V = (int)V, .H = picture->H, .W = picture->W};
+    p->exact = calloc(frames * V * one, sizeof *p->exact);
+    const SimOptions on = {.precision = SIM_F64, .threads = threads};
+    Status status = p->exact && allocate(p) ? render_open(&p->scene, &on, &p->render, err) : no_memory(p, err);
+    for (size_t i = 0; i < frames * V && status == STATUS_OK; i++)
+        status = render_draw(p->render, picture->camera + i % V, position + i / V * 3 * scene->model.particles,
+                             &(RenderPicture){.colour = p->exact + i * one}, err);
+    if (status == STATUS_OK) return status;
+    fit_pictures_close(p);
+    *out = NULL;
+    return status;
+}
+
+void fit_pictures_round(FitPictures *p) {
+    const size_t count = p->exact ? 3 * p->pixels * (size_t)p->frames.F * (size_t)p->frames.V : 0;
+    for (size_t i = 0; i < count; i++) p->exact[i] = round(255 * fmin(fmax(p->exact[i], 0), 1)) / 255;
+}
+
 // ---- residuals
 
 static Status draw(FitPictures *p, const SceneCamera *camera, const double *position, int which, Error *err) {
@@ -128,6 +159,7 @@ static Status draw(FitPictures *p, const SceneCamera *camera, const double *posi
 static double recorded(const FitPictures *p, int part, size_t image, size_t i, bool *seen) {
     const size_t at = image * p->pixels * channels(part) + i;
     *seen = true;
+    if (p->exact) return p->exact[at];
     if (part == COLOUR) return p->frames.rgb[at] / 255.0;
     if (part == MASK) return p->frames.mask[at] > 0;
     *seen = p->frames.depth[at] > 0;
@@ -159,7 +191,7 @@ static void blur_line(double *values, size_t count, size_t apart, double sigma, 
 // All compared parts of a picture (values).
 static void blur(const FitPictures *p, double *values) {
     const size_t H = (size_t)p->frames.H, W = (size_t)p->frames.W;
-    for (int k = 0; k < PARTS; k++) {
+    for (int k = 0; k < PARTS && p->blur > 0; k++) {
         if (!p->seen[0][k]) continue;
         const size_t C = channels(k);
         for (size_t c = 0; c < C; c++) {
@@ -222,7 +254,8 @@ static Status take_row(FitPictures *p, const SceneCamera *camera, const FitFrame
     double most = 0;
     Status status = STATUS_OK;
     for (size_t i = 0; i < numbers; i++) most = fmax(most, fabs(along[i]));
-    const double step = most > 0 ? STEP * p->blur * pixel_length(p, camera) / most : 0;
+    const double far = p->blur > 0 ? STEP * p->blur : EXACT_STEP,
+                 step = most > 0 ? far * pixel_length(p, camera) / most : 0;
     for (int side = 1; side <= 2 && step > 0 && status == STATUS_OK; side++) {
         for (size_t i = 0; i < numbers; i++) p->moved[i] = in->position[i] + (side == 1 ? step : -step) * along[i];
         status = draw(p, camera, p->moved, side, err);
@@ -261,7 +294,7 @@ static void count(const FitPictures *p, const FitFrame *in, size_t values, Minim
         for (size_t i = 0; i < in->variables && in->along && !any; i++) any = p->row[i * values + n] != 0;
         counted += any;
     }
-    sums->residuals += (double)counted / (4 * 3.141592653589793 * p->blur * p->blur);
+    sums->residuals += (double)counted / fmax(1, 4 * 3.141592653589793 * p->blur * p->blur);
 }
 
 static Status take_rows(FitPictures *p, const SceneCamera *camera, const FitFrame *in, size_t values, Error *err) {
@@ -288,8 +321,10 @@ void fit_camera(const SimScene *scene, const double *K, const double *world_from
 
 static Status compare_view(FitPictures *p, const FitFrame *in, size_t view, MinimiseSums *sums, Error *err) {
     SceneCamera camera = {.name = ""};
-    fit_camera(&p->scene, p->frames.intrinsics + 9 * view,
-               p->frames.world_from_camera + 16 * (in->frame * (size_t)p->frames.V + view), &camera);
+    if (p->exact) camera = p->scene.picture.camera[view];
+    else
+        fit_camera(&p->scene, p->frames.intrinsics + 9 * view,
+                   p->frames.world_from_camera + 16 * (in->frame * (size_t)p->frames.V + view), &camera);
     Status status = draw(p, &camera, in->position, 0, err);
     if (status != STATUS_OK) return status;
     const size_t values = take_residuals(p, in->frame * (size_t)p->frames.V + view, &sums->cost);

@@ -12,6 +12,10 @@ typedef struct FitPictures FitPictures;
 // the gradient is wanted (FitFrame.slope). Scene and dataset must outlive it.
 Status fit_pictures_open(const Dataset *dataset, int episode, size_t frames, uint32_t kinds, const double *size,
                          const SimScene *scene, bool smooth, int threads, FitPictures **out, Error *err);
+// Colour as the scene itself shows it at `position` (frames,N,3), in double. Nothing is blurred: SoftRas is smooth.
+Status fit_pictures_record(const SimScene *scene, const double *position, size_t frames, int threads, FitPictures **out,
+                           Error *err);
+void fit_pictures_round(FitPictures *pictures); // a recorded one to 8 bits, as files hold colours
 void fit_pictures_close(FitPictures *pictures); // accepts NULL
 
 // Residuals pass a Gaussian of this standard deviation, at most an eighth of the shorter side. A picture changes in

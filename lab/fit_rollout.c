@@ -59,10 +59,17 @@ static Status no_result(FitRollout *r, Status status, MinimiseSums *out, Error *
 
 // ---- the cost alone, and what the adjoint needs
 
+static bool is_compared(const FitRollout *r, size_t frame) {
+    return r->data->every < 2 || frame % r->data->every == 0 || frame + 1 == r->horizon;
+}
+
 static Status compare_one(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     FitRollout *r = context;
-    double *slope = r->slope ? r->slope + frame * 3 * r->scene.model.particles : NULL;
+    const size_t row = 3 * r->scene.model.particles;
+    double *slope = r->slope ? r->slope + frame * row : NULL;
     (void)velocity;
+    if (slope) memset(slope, 0, row * sizeof *slope);
+    if (!is_compared(r, frame)) return STATUS_OK;
     r->status =
         fit_data_compare(r->data, &(FitFrame){.frame = frame, .position = position, .slope = slope}, r->sums, err);
     return r->status;
@@ -130,17 +137,35 @@ static void put_scene(FitRollout *r, const SimScene *scene, size_t b) {
     }
 }
 
-static Status fill_batch(FitRollout *r, const double *x, Error *err) {
+// Scene b of the batch is that at r->x, which differs from `middle` in variable p. A row of the section `values` needs
+// no reader.
+static Status put_point(FitRollout *r, const SimScene *middle, size_t p, size_t b, Error *err) {
+    const FitVariable *v = r->free->variable + p;
+    SimScene scene = {0};
     Status status = STATUS_OK;
-    for (size_t b = 0; b < r->batch.model.scenes && status == STATUS_OK; b++) {
-        const size_t p = b ? (b - 1) / 2 : 0;
-        const double side = b == 0 ? 0 : b % 2 ? -1 : 1, far = beside(r, x, p, side, r->x);
-        SimScene scene = {0};
+    if (v->entries && !r->basis) {
+        put_scene(r, middle, b);
+        double *to = r->batch.values.of[v->value] + b * sim_value_count(&r->scene.model, 0, v->value) + v->entry;
+        for (size_t i = 0; i < v->entries; i++) to[i * v->apart] = r->x[p];
+    } else {
         status = fit_free_scene(r->free, r->x, &scene, err);
         if (status == STATUS_OK) put_scene(r, &scene, b);
         scene_free(&scene);
-        if (b) r->apart[p] = side < 0 ? -far : r->apart[p] + far;
     }
+    return status;
+}
+
+static Status fill_batch(FitRollout *r, const double *x, Error *err) {
+    SimScene middle = {0};
+    Status status = fit_free_scene(r->free, x, &middle, err);
+    if (status == STATUS_OK) put_scene(r, &middle, 0);
+    for (size_t b = 1; b < r->batch.model.scenes && status == STATUS_OK; b++) {
+        const size_t p = (b - 1) / 2;
+        const double side = b % 2 ? -1 : 1, far = beside(r, x, p, side, r->x);
+        status = put_point(r, &middle, p, b, err);
+        r->apart[p] = side < 0 ? -far : r->apart[p] + far;
+    }
+    scene_free(&middle);
     return status;
 }
 
@@ -148,6 +173,7 @@ static Status compare_many(void *context, size_t frame, const double *position, 
     FitRollout *r = context;
     const size_t P = r->free->count, row = 3 * r->scene.model.particles;
     (void)velocity;
+    if (!is_compared(r, frame)) return STATUS_OK;
     for (size_t p = 0; p < P; p++) {
         const double *low = position + (1 + 2 * p) * row, *high = low + row;
         const double apart = r->apart[p] > 0 ? r->apart[p] : INFINITY; // fixed
@@ -193,20 +219,28 @@ static double along_values(const FitRollout *r, const SimScene *a, const SimScen
     return sum;
 }
 
+// The values' gradient along variable p, by two scenes of the reader; of a row of `values` it is known.
+static Status along_variable(FitRollout *r, const double *x, size_t p, double *out, Error *err) {
+    const FitVariable *v = r->free->variable + p;
+    SimScene low = {0}, high = {0};
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < v->entries; i++) *out += r->gradient.of[v->value][v->entry + i * v->apart];
+    if (v->entries) return status;
+    double apart = -beside(r, x, p, -1, r->x);
+    status = fit_free_scene(r->free, r->x, &low, err);
+    apart += beside(r, x, p, 1, r->x);
+    if (status == STATUS_OK) status = fit_free_scene(r->free, r->x, &high, err);
+    if (status == STATUS_OK) *out = along_values(r, &low, &high) / apart;
+    scene_free(&low);
+    scene_free(&high);
+    return status;
+}
+
 static Status by_adjoint(FitRollout *r, const double *x, MinimiseSums *out, Error *err) {
     Status status = make_gradient(r, err);
     if (status == STATUS_OK) status = cost_alone(r, x, true, out, err);
-    for (size_t p = 0; p < r->free->count && status == STATUS_OK; p++) {
-        SimScene low = {0}, high = {0};
-        if (r->variable[p].fixed) continue;
-        double apart = -beside(r, x, p, -1, r->x);
-        status = fit_free_scene(r->free, r->x, &low, err);
-        apart += beside(r, x, p, 1, r->x);
-        if (status == STATUS_OK) status = fit_free_scene(r->free, r->x, &high, err);
-        if (status == STATUS_OK) out->gradient[p] = along_values(r, &low, &high) / apart;
-        scene_free(&low);
-        scene_free(&high);
-    }
+    for (size_t p = 0; p < r->free->count && status == STATUS_OK; p++)
+        if (!r->variable[p].fixed) status = along_variable(r, x, p, out->gradient + p, err);
     return status;
 }
 

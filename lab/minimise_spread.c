@@ -157,8 +157,7 @@ static Status look_along(const MinimiseProblem *problem, const double *x, const 
     return status;
 }
 
-static Status find_spread(const MinimiseProblem *problem, const double *x, bool along, MinimiseSpread *out,
-                          Error *err) {
+Status minimise_spread(const MinimiseProblem *problem, const double *x, bool along, MinimiseSpread *out, Error *err) {
     const size_t P = problem->variables;
     double *memory = calloc(3 * P * P + 2 * P, sizeof *memory);
     size_t *which = calloc(P, sizeof *which);
@@ -189,12 +188,4 @@ static Status find_spread(const MinimiseProblem *problem, const double *x, bool 
     free(which);
     if (status != STATUS_OK) minimise_spread_free(out);
     return status;
-}
-
-Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
-    return find_spread(problem, x, false, out, err);
-}
-
-Status minimise_spread_along(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
-    return find_spread(problem, x, true, out, err);
 }

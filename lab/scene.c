@@ -44,6 +44,7 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
         {.key = "planes", .type = ARG_OTHER, .offset = OF(planes), .read = keep_node},
         {.key = "objects", .type = ARG_OTHER, .offset = OF(objects), .required = true, .read = keep_node},
         {.key = "controls", .type = ARG_OTHER, .offset = OF(controls), .read = keep_node},
+        {.key = "values", .type = ARG_OTHER, .offset = OF(values), .read = keep_node},
         {.key = "cameras", .type = ARG_OTHER, .offset = OF(cameras), .read = keep_node},
         {.key = "picture", .type = ARG_OTHER, .offset = OF(picture), .read = keep_node},
         {.key = "lights", .type = ARG_OTHER, .offset = OF(lights), .read = keep_node},
@@ -188,21 +189,6 @@ typedef struct Control {
     long from, to;
 } Control;
 
-static Status find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
-                          const SceneObject **out) {
-    const char *words[NAMES_MAX];
-    size_t known = 0;
-    for (size_t i = 0; i < scene->object_count; i++) {
-        if (!strcmp(scene->objects[i].name, name)) {
-            *out = scene->objects + i;
-            return STATUS_OK;
-        }
-        if (known < NAMES_MAX) words[known++] = scene->objects[i].name;
-    }
-    YamlNode named = {.line = node->line, .key = (char *)name};
-    return argument_unknown(reader, &named, "object", words, known);
-}
-
 static void apply(SimScene *scene, const SceneObject *object, const Control *control) {
     const SimModel *m = &scene->model;
     const double *mass = scene->values.of[SIM_MASS];
@@ -240,7 +226,7 @@ static Status read_control(const ArgumentReader *reader, SimScene *scene, const 
     const SceneObject *object = NULL;
     const ArgumentGroup group = {table, sizeof table / sizeof *table, &control};
     Status status = arguments_read(reader, node, &group, 1, NULL);
-    if (status == STATUS_OK) status = find_object(reader, scene, node, control.object, &object);
+    if (status == STATUS_OK) status = scene_find_object(reader, scene, node, control.object, &object);
     if (status == STATUS_OK && !control.has_force && !control.has_activation)
         status = argument_error(reader, node, "expected \"force\" or \"activation\"");
     if (status == STATUS_OK && control.has_activation && !object->tets)
@@ -272,6 +258,7 @@ static Status read_tree(const ArgumentReader *reader, const YamlNode *root, SimS
     out->model.dt = out->frame_time / (double)(out->substeps ? out->substeps : 1);
     if (status == STATUS_OK) status = scene_fill(reader, &head);
     if (status == STATUS_OK) status = read_controls(reader, &head);
+    if (status == STATUS_OK) status = scene_read_values(reader, &head);
     if (status == STATUS_OK) status = scene_read_picture(reader, &head);
     for (size_t i = 0; i < head.part_count; i++) mesh_free(&head.part[i].mesh);
     free(head.part);

@@ -16,6 +16,9 @@ typedef struct SceneObject {
     bool smooth; // is drawn with normals of vertices, not of faces
 } SceneObject;
 
+// Rows of a value that belong to an object: how many, and the first. 0: it is no value of particles or elements.
+size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first);
+
 typedef struct SceneCamera {
     char name[SCENE_NAME_SIZE];
     double K[9], world_from_camera[16];

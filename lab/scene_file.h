@@ -54,7 +54,7 @@ typedef struct SceneHead {
     double fps, gravity[3];
     bool has_gravity;
     int up, precision, damping;
-    const YamlNode *contacts, *planes, *objects, *controls, *cameras, *picture, *lights, *fit;
+    const YamlNode *contacts, *planes, *objects, *controls, *values, *cameras, *picture, *lights, *fit;
     SceneContact *contact;
     size_t contact_count;
     Part *part;
@@ -63,6 +63,14 @@ typedef struct SceneHead {
 
 // Makes and fills the arrays of the scene's model and values.
 Status scene_fill(const ArgumentReader *reader, const SceneHead *head);
+
+// The object of that name; `node` says where the name stands.
+Status scene_find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
+                         const SceneObject **out);
+
+// Puts the numbers of the section `values` in the place of those that keys of objects give. Forces are shared before
+// that, so a known force stays known to each particle.
+Status scene_read_values(const ArgumentReader *reader, const SceneHead *head);
 
 // Fills scene->picture, after scene_fill.
 Status scene_read_picture(const ArgumentReader *reader, const SceneHead *head);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits of scenes to states: which numbers can be free, derivatives, recovery, standard errors, what is not determined.
 #include "lab/fit.h"
+#include "lab/fit_pictures.h"
 #include "lab/fit_rollout.h"
 #include "lab/fit_write.h"
 
@@ -363,10 +364,198 @@ static void test_picture_slope(void **state) {
     dataset_close(dataset);
 }
 
+// ---- recordings of the scene itself, as experiments make them
+
+// A box falls on its edge, bounces and slides.
+static const char edge[] =
+    "frames: 10\nfps: 30\nsubsteps: 60\nprecision: f64\n"
+    "cameras: {a: {eye: [0, -4, 1], look_at: [0, 0, 0.3]}}\n"
+    "picture: {size: [32, 32], rasteriser: soft, sigma: 1e-3, gamma: 1e-2, near: 1, far: 12}\n"
+    "contacts: {ground: {k_e: 300, k_d: 3, k_f: 10, mu: 0.5, fade: 0.02}}\nplanes: [{contact: ground}]\n"
+    "objects: {b: {box: {size: [0.6, 0.5, 0.4], cells: [1, 1, 1]}, density: 10,\n"
+    "    solid: {mu: 2000, lambda: 2000, k_d: 2}, position: [-0.3, 0, 0.38],\n"
+    "    rotation: {axis: [0, 1, 0.3], angle: 35}, velocity: [1.5, 0, -1]}}\n"
+    "controls: [{object: b, force: [0, 3, 0], from: 0, to: 2}]\n";
+static const char *const edge_names[] = {"b.density", "b.solid.mu", "ground.mu"};
+static const double edge_truth[] = {0.4, 13, 2500}; // in the order of the file: ground.mu, b.density, b.solid.mu
+
+static void open_recorded(World *w, uint32_t kind) {
+    Error err;
+    *w = (World){0};
+    assert_status_ok(fit_free_parse(edge, "edge", edge_names, 3, &w->free, &err), err);
+    assert_status_ok(fit_free_scene(&w->free, edge_truth, &w->scene, &err), err);
+    w->scene.objects[0].smooth = false; // flat faces show turns
+    assert_status_ok(fit_data_record(&w->scene, kind, 1, &w->data, &err), err);
+    w->data.every = 2;
+}
+
+static void test_recorded(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        World w;
+        open_recorded(&w, k ? FIT_COLOUR : FIT_STATES);
+        FitResult r = fit(&w, (FitOptions){.horizon = 3, .threads = 1});
+        for (size_t i = 0; i < 3; i++) assert_close(r.value[i].value, edge_truth[i], 0, 1e-7); // paper: 1e-4 to 5e-3
+        assert_true(r.rms < 1e-8 && r.has_errors);
+        fit_result_free(&r);
+        close_world(&w);
+    }
+}
+
+// Of pictures with 8 bits the errors are as large as the standard errors say.
+static void test_rounded(void **state) {
+    World w;
+    (void)state;
+    open_recorded(&w, FIT_COLOUR);
+    fit_pictures_round(w.data.pictures);
+    FitResult r = fit(&w, (FitOptions){.horizon = 3, .threads = 1});
+    assert_close(r.rms, 1 / 255.0 / sqrt(12), 0, 0.3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_close(r.value[i].value, edge_truth[i], 4 * r.value[i].error, 0);
+        assert_true(r.value[i].error > 1e-7 * edge_truth[i] && r.value[i].error < 0.01 * edge_truth[i]);
+    }
+    fit_result_free(&r);
+    close_world(&w);
+}
+
+// The adjoint of pictures without blur against central differences of the loss, and the frames that are left out.
+static void test_recorded_slope(void **state) {
+    World w;
+    FitRollout rollout;
+    MinimiseVariable variable[3];
+    double gradient[3] = {0}, x[3];
+    MinimiseSums sums = {.gradient = gradient};
+    Error err;
+    (void)state;
+    open_recorded(&w, FIT_COLOUR);
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    for (size_t i = 0; i < 3; i++) variable[i] = w.free.variable[i].range, x[i] = w.free.variable[i].start;
+    rollout.variable = variable;
+    assert_status_ok(fit_rollout_sums(&rollout, x, &sums, &err), err);
+    assert_true(sums.cost > 1e-3);
+    for (size_t i = 0; i < 3; i++) {
+        const double at = x[i], h = 1e-6 * at;
+        double cost[2];
+        for (int side = 0; side < 2; side++) {
+            MinimiseSums one = {0};
+            x[i] = at + (side ? h : -h);
+            assert_status_ok(fit_rollout_sums(&rollout, x, &one, &err), err);
+            cost[side] = one.cost;
+        }
+        x[i] = at;
+        assert_close(gradient[i], (cost[1] - cost[0]) / (2 * h), 0, 1e-5); // rounding of 1e-16 / 1e-6, and h^2
+    }
+    fit_rollout_close(&rollout);
+    close_world(&w);
+}
+
+// A wrong start of another basin is given up, and says so.
+static void test_hopeless(void **state) {
+    World w;
+    (void)state;
+    open_recorded(&w, FIT_STATES);
+    FitResult r = fit(&w, (FitOptions){.horizon = 3, .threads = 1, .hopeless = 1e-30});
+    assert_false(r.has_errors);
+    fit_result_free(&r);
+    close_world(&w);
+}
+
+// ---- rows of the section `values`
+
+static const char rows[] =
+    "frames: 20\nfps: 30\nsubsteps: 40\nprecision: f64\nobjects:\n"
+    "  b: {box: {size: [0.8, 0.2, 0.2], cells: [4, 1, 1]}, density: 100, solid: {mu: 2e4, lambda: 2e4, k_d: 3},\n"
+    "      fixed: {max: [-0.39, 1, 1]}}\ncontrols: [{object: b, force: [0, 3, 1], from: 0, to: 5}]\n";
+
+static void test_rows(void **state) {
+    static const char *const names[] = {"values.b.tet.mu.3", "values.b.velocity.7.y", "values.b.mass"};
+    World w = {0};
+    Error err;
+    char *text;
+    size_t length;
+    SimScene scene;
+    (void)state;
+    assert_status_ok(fit_free_parse(rows, "rows", names, 3, &w.free, &err), err);
+    assert_int_equal(w.free.count, 22); // 20 masses
+    double x[22];
+    for (size_t i = 0; i < 22; i++) x[i] = w.free.variable[i].start;
+    const size_t velocity = w.free.variable[0].entry == 22 ? 0 : 1;
+    assert_string_equal(w.free.variable[velocity].name, "values.b.velocity.7.y");
+    assert_true(!w.free.variable[velocity].range.log && w.free.variable[2].range.log);
+    x[velocity] = 5;
+    assert_status_ok(fit_free_scene(&w.free, x, &scene, &err), err);
+    assert_close(scene.values.of[SIM_VELOCITY][22], 5, 0, 0);
+    assert_close(scene.values.of[SIM_TET_MU][3], 2e4, 0, 0);
+    assert_status_ok(fit_free_text(&w.free, x, &text, &length, &err), err);
+    assert_non_null(strstr(text, "values: # one number for each particle or element\n  b:\n"));
+    scene_free(&scene);
+    free(text);
+    fit_free_close(&w.free);
+    static const struct {
+        const char *name, *words;
+    } wrong[] = {{"values.b.mas", "unknown number"},
+                 {"values.c.mass", "unknown number"},
+                 {"values.b.mass.20", "unknown number"},
+                 {"values.b.spring.k_e", "unknown number"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_status_error(fit_free_parse(rows, "rows", &wrong[i].name, 1, &w.free, &err), STATUS_BAD_INPUT, err,
+                            wrong[i].words);
+}
+
+// Stiffness of four groups, each of a cell's five tets, from states; by the gradient of the adjoint too.
+static void test_groups(void **state) {
+    static const char *const names[] = {"values.b.tet.mu", "values.b.mass"};
+    char text[1024];
+    (void)state;
+    snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4, 2e4, 2e4, 2e4]}}\n", rows);
+    double truth[4] = {1e4, 3e4, 2e4, 1.5e4};
+    World w;
+    open_world(&w, text, names, 1, truth);
+    assert_int_equal(w.free.count, 4);
+    assert_int_equal(w.free.variable[0].entries, 5);
+    for (int m = 0; m < 2; m++) {
+        FitResult r = fit(&w, (FitOptions){.method = m ? FIT_LBFGS : FIT_LM, .threads = 1});
+        for (size_t i = 0; i < 4; i++) assert_close(r.value[i].value, truth[i], 0, m ? 1e-4 : 1e-7);
+        fit_result_free(&r);
+    }
+    close_world(&w);
+    snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4, 2e4, 2e4]}}\n", rows);
+    Error err;
+    assert_status_error(fit_free_parse(text, "rows", names, 1, &w.free, &err), STATUS_BAD_INPUT, err,
+                        "tet.mu: expected a list of 20 rows, or of a number by which 20 can be divided");
+    snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4]}}\n", rows);
+    assert_status_error(fit_free_parse(text, "rows", names, 2, &w.free, &err), STATUS_BAD_INPUT, err,
+                        "the section \"values\" is there without values.b.mass");
+}
+
+// More numbers than LM takes: masses of all particles. Those of the fixed ones do nothing, and are named.
+static void test_many(void **state) {
+    static const char *const names[] = {"values.b.mass"};
+    double truth[20];
+    World w;
+    (void)state;
+    for (size_t i = 0; i < 20; i++) truth[i] = 0.16 * (0.8 + 0.02 * (double)i);
+    open_world(&w, rows, names, 1, truth);
+    assert_int_equal(w.free.count, 20);
+    for (size_t i = 0; i < 20; i++) w.free.variable[i].start = 0.16;
+    FitResult r = fit(&w, (FitOptions){.method = FIT_LBFGS, .iterations = 400, .threads = 1});
+    assert_true(r.has_errors);
+    for (size_t i = 0; i < 20; i++) {
+        const bool fixed = w.scene.model.fixed[i];
+        assert_int_equal(r.value[i].verdict, fixed ? FIT_UNDETERMINED : FIT_FITTED);
+        assert_close(r.value[i].value, fixed ? 0.16 : truth[i], 0, 1e-3); // where L-BFGS ends
+    }
+    fit_result_free(&r);
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),        cmocka_unit_test(test_text),      cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_recovery),     cmocka_unit_test(test_explosion), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_pictures),  cmocka_unit_test(test_picture_slope)};
+        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_pictures),  cmocka_unit_test(test_picture_slope),
+        cmocka_unit_test(test_recorded),     cmocka_unit_test(test_rounded),   cmocka_unit_test(test_recorded_slope),
+        cmocka_unit_test(test_hopeless),     cmocka_unit_test(test_rows),      cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void fit_decay(Decay *d, MinimiseMethod method, double x[2], MinimiseSpre
     x[0] = 1, x[1] = 2.5;
     assert_status_ok(minimise(&problem, &options, x, &result, &err), err);
     assert_true(result.converged && result.cost < result.first_cost);
-    if (spread) assert_status_ok(minimise_spread(&problem, x, spread, &err), err);
+    if (spread) assert_status_ok(minimise_spread(&problem, x, false, spread, &err), err);
 }
 
 // Standard errors against the inverse of the 2x2 matrix J'J, written out.
@@ -169,7 +169,7 @@ static void test_bounds(void **state) {
         variable[0].high = 1.5;
         assert_status_ok(minimise(&problem, &options, x, &result, &err), err);
         assert_true(x[0] == 1.5 && x[1] > 0.3 && x[1] < 0.7);
-        assert_status_ok(minimise_spread(&problem, x, &spread, &err), err);
+        assert_status_ok(minimise_spread(&problem, x, false, &spread, &err), err);
         assert_true(spread.error[0] == 0 && spread.error[1] > 0 && isfinite(spread.error[1]));
         minimise_spread_free(&spread);
         variable[0] = (MinimiseVariable){.fixed = true};
@@ -204,7 +204,7 @@ static void test_undetermined(void **state) {
     assert_true(result.converged && x[2] == 5);
     assert_close(x[0] * x[1], 6, 0, 1e-3);   // the noise
     assert_close(x[0] / x[1], 0.5, 0, 1e-6); // not moved along what does nothing
-    assert_status_ok(minimise_spread(&problem, x, &spread, &err), err);
+    assert_status_ok(minimise_spread(&problem, x, false, &spread, &err), err);
     assert_int_equal(spread.undetermined, 2);
     for (int i = 0; i < 3; i++) assert_true(isinf(spread.error[i]));
     for (int k = 0; k < 2; k++) assert_true(isinf(spread.width[k]));

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `values` of a scene file: numbers of single particles, springs, tetrahedra and hinges of an object.
+#include "lab/scene_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMES_MAX = 64 };
+
+size_t scene_value_rows(const SceneObject *object, SimValue value, size_t *first) {
+    switch (sim_value_info[value].per) {
+    case SIM_PER_PARTICLE: *first = object->particle; return object->particles;
+    case SIM_PER_SPRING: *first = object->spring; return object->springs;
+    case SIM_PER_TET: *first = object->tet; return object->tets;
+    case SIM_PER_HINGE: *first = object->hinge; return object->hinges;
+    default: *first = 0; return 0;
+    }
+}
+
+Status scene_find_object(const ArgumentReader *reader, const SimScene *scene, const YamlNode *node, const char *name,
+                         const SceneObject **out) {
+    const char *words[NAMES_MAX];
+    size_t known = 0;
+    for (size_t i = 0; i < scene->object_count; i++) {
+        if (!strcmp(scene->objects[i].name, name)) {
+            *out = scene->objects + i;
+            return STATUS_OK;
+        }
+        if (known < NAMES_MAX) words[known++] = scene->objects[i].name;
+    }
+    YamlNode named = {.line = node->line, .key = (char *)name};
+    return argument_unknown(reader, &named, "object", words, known);
+}
+
+static Status find_value(const ArgumentReader *reader, const SceneObject *object, const YamlNode *node, SimValue *out) {
+    const char *words[SIM_VALUES];
+    size_t known = 0, first;
+    for (int v = 0; v < SIM_VALUES; v++) {
+        if (!scene_value_rows(object, (SimValue)v, &first)) continue;
+        *out = (SimValue)v;
+        if (!strcmp(sim_value_info[v].name, node->key)) return STATUS_OK;
+        words[known++] = sim_value_info[v].name;
+    }
+    return argument_unknown(reader, node, "value of particles or elements", words, known);
+}
+
+// A number, or [x, y, z] of a value with three axes.
+static Status read_row(const ArgumentReader *reader, const YamlNode *node, const SimValueInfo *info, double *out) {
+    const YamlNode *entry = info->axes == 1 ? node : node->child;
+    char expected[96];
+    snprintf(expected, sizeof expected, "%s from %g to %g for each row", info->axes == 1 ? "a number" : "[x, y, z]",
+             info->low, info->high);
+    if (info->axes == 3 && (node->kind != YAML_LIST || node->count != 3)) return argument_wrong(reader, node, expected);
+    for (size_t c = 0; c < info->axes; c++, entry = entry->next)
+        if (!yaml_tree_number(entry, out + c) || out[c] < info->low || out[c] > info->high)
+            return argument_wrong(reader, entry, expected);
+    return STATUS_OK;
+}
+
+static Status read_value(const ArgumentReader *reader, SimScene *scene, const SceneObject *object,
+                         const YamlNode *node) {
+    SimValue value = SIM_VALUES;
+    size_t first = 0, row = 0;
+    Status status = find_value(reader, object, node, &value);
+    if (status != STATUS_OK) return status;
+    const SimValueInfo *info = sim_value_info + value;
+    const size_t rows = scene_value_rows(object, value, &first);
+    if (node->kind != YAML_LIST || !node->count || rows % node->count)
+        return argument_error(reader, node,
+                              "%s: expected a list of %zu rows, or of a number by which %zu can be divided", node->key,
+                              rows, rows);
+    for (const YamlNode *entry = node->child; entry && status == STATUS_OK; entry = entry->next) {
+        double numbers[3];
+        status = read_row(reader, entry, info, numbers);
+        if (status == STATUS_OK && value == SIM_MASS && !(numbers[0] > 0))
+            status = argument_wrong(reader, entry, "a mass above 0");
+        for (size_t k = 0; k < rows / node->count && status == STATUS_OK; k++)
+            memcpy(scene->values.of[value] + info->axes * (first + row++), numbers, info->axes * sizeof *numbers);
+    }
+    return status;
+}
+
+static Status read_object(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
+    const SceneObject *object = NULL;
+    Status status = scene_find_object(reader, scene, node, node->key, &object);
+    if (status == STATUS_OK && (node->kind != YAML_MAP || !node->count))
+        status = argument_wrong(reader, node, "a map of values {mass: [..]}");
+    for (const YamlNode *entry = status == STATUS_OK ? node->child : NULL; entry && status == STATUS_OK;
+         entry = entry->next)
+        status = read_value(reader, scene, object, entry);
+    return status;
+}
+
+Status scene_read_values(const ArgumentReader *reader, const SceneHead *head) {
+    const YamlNode *values = head->values;
+    Status status = STATUS_OK;
+    if (values && (values->kind != YAML_MAP || !values->count))
+        return argument_wrong(reader, values, "a map of objects {ball: {mass: [..]}}");
+    for (const YamlNode *node = values ? values->child : NULL; node && status == STATUS_OK; node = node->next)
+        status = read_object(reader, head->scene, node);
+    return status;
+}
