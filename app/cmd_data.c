@@ -36,6 +36,8 @@ static void print_table(const Dataset *dataset) {
     if (info->licence[0]) printf("  licence    %s\n", info->licence);
     printf("  format     vpd-dataset %u.%u, %d file%s\n", info->version_major, info->version_minor, info->file_count,
            info->file_count > 1 ? "s" : "");
+    if (info->index && info->index[0]) printf("  index      %s\n", info->index);
+    if (info->index && !info->index[0]) printf("  index      none could be kept: %s\n", info->index_missing);
     printf("  episodes   %d (train %d, val %d, test %d)\n", info->episode_count, info->split_count[SPLIT_TRAIN],
            info->split_count[SPLIT_VAL], info->split_count[SPLIT_TEST]);
     printf("  no depth   %s\n\n", info->missing_depth == MISSING_SKY ? "sky" : "unknown");

@@ -160,7 +160,9 @@ static Status run_eval(const CommandLine *line, Error *err) {
                          line->argument_count == 1 ? "" : "s");
     Status status = command_int_list(line, "starts", 0, 1000000000, &starts, err);
     if (status == STATUS_OK) status = command_int(line, "steps", 0, STEPS_MAX, &steps, err);
+    if (status == STATUS_OK) status = ranks_first_begin(line->ranks, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, frames ? 0 : 1), &dataset, err);
+    if (status == STATUS_OK) status = ranks_first_end(line->ranks, err);
     if (status == STATUS_OK) status = choose_episodes(line, dataset, &episodes, err);
     if (status == STATUS_OK) status = check_motion_flags(line, err);
     if (status == STATUS_OK && speaks) status = check_outputs(line, err);

@@ -1,216 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
-#include "base/file_kind.h"
-#include "datasets/dataset_private.h"
+#include "datasets/data_file.h"
+#include "datasets/file_names.h"
+#include "datasets/open_many.h"
 
-#include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { TEXT_SIZE = 512, FILES_MAX = 100000, EPISODES_MAX = 10000000, KEEP_OPEN_MAX = 200 };
-
-static Status no_memory(const char *path, Error *err) {
-    return error_set(err, STATUS_FAILED, "%s: no memory to open it", path);
-}
-
-static Status keep_root_text(Dataset *dataset, const H5Place *file, const char *name, const char **out, Error *err) {
-    char text[TEXT_SIZE];
-    Status status = h5_attribute_text(file, name, false, text, sizeof text, NULL, err);
-    if (status) return status;
-    *out = dataset_keep_text(dataset, text);
-    return *out ? STATUS_OK : no_memory(dataset->info.path, err);
-}
-
-static Status check_constant(const H5Place *file, const char *name, const char *wanted, const char *remedy,
-                             Error *err) {
-    char text[TEXT_SIZE];
-    Status status = h5_attribute_text(file, name, true, text, sizeof text, NULL, err);
-    if (status || strcmp(text, wanted) == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute %s \"%s\", found \"%.100s\"; %s", file->text,
-                     h5_colon(file->text), name, wanted, text, remedy);
-}
-
-static Status check_format(const H5Place *file, unsigned version[2], Error *err) {
-    double numbers[2];
-    int count;
-    Status status = h5_check_format(file, "vpd-dataset", NULL, err);
-    if (status) return status;
-    status = h5_attribute_numbers(file->id, file->text, "format_version", true, true, numbers, 2, &count, err);
-    if (status) return status;
-    if (count != 2 || numbers[0] < 0 || numbers[1] < 0 || numbers[0] > 1e9 || numbers[1] > 1e9)
-        return error_set(err, STATUS_BAD_INPUT, "%s%s expected attribute format_version to hold major and minor",
-                         file->text, h5_colon(file->text));
-    version[0] = (unsigned)numbers[0];
-    version[1] = (unsigned)numbers[1];
-    if (version[0] != DATASET_MAJOR)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s%s expected format_version %d.x, found %u.%u; this program is too old or "
-                         "too new for the file",
-                         file->text, h5_colon(file->text), DATASET_MAJOR, version[0], version[1]);
-    status = check_constant(file, "camera_convention", "opencv",
-                            "the camera looks along +z and y points down; OpenGL poses become that when the second and "
-                            "third column of world_from_camera are multiplied by -1",
-                            err);
-    if (status) return status;
-    return check_constant(file, "length_unit", "m",
-                          "convert depth, the translations in world_from_camera, bounds and the positions in state to "
-                          "metres",
-                          err);
-}
-
-static Status read_missing_depth(const H5Place *file, MissingDepth *out, Error *err) {
-    char text[TEXT_SIZE];
-    bool found;
-    Status status = h5_attribute_text(file, "missing_depth", false, text, sizeof text, &found, err);
-    *out = found && strcmp(text, "sky") == 0 ? MISSING_SKY : MISSING_UNKNOWN;
-    if (status || !found || *out == MISSING_SKY || strcmp(text, "unknown") == 0) return status;
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s%s expected attribute missing_depth \"sky\" or \"unknown\", found \"%.100s\"", file->text,
-                     h5_colon(file->text), text);
-}
-
-static Status read_root_bounds(DataFile *file, Error *err) {
-    H5Expect expect = {.kinds = H5_F64, .rank = 2, .dims = {2, 3}};
-    H5Array array;
-    Status status = h5_open_array(&file->place, "bounds", false, &expect, &array, &file->has_bounds, err);
-    if (!status && file->has_bounds) status = h5_array_read(&array, H5_F64, file->bounds, err);
-    h5_array_close(&array);
-    return status;
-}
-
-// The root of a file; the first one describes the whole folder.
-static Status read_root(Dataset *dataset, DataFile *file, bool first, Error *err) {
-    unsigned version[2] = {0};
-    DatasetInfo *info = &dataset->info;
-    Status status = check_format(&file->place, version, err);
-    if (!status) status = read_missing_depth(&file->place, &file->missing_depth, err);
-    if (!status) status = read_root_bounds(file, err);
-    if (status) return status;
-    if (!first) {
-        if (file->missing_depth == info->missing_depth) return STATUS_OK;
-        return error_set(err, STATUS_BAD_INPUT, "%s%s expected the same missing_depth in every file of the folder",
-                         file->place.text, h5_colon(file->place.text));
-    }
-    info->version_major = version[0];
-    info->version_minor = version[1];
-    info->missing_depth = file->missing_depth;
-    status = keep_root_text(dataset, &file->place, "name", &info->name, err);
-    if (!status) status = keep_root_text(dataset, &file->place, "generator", &info->generator, err);
-    if (!status) status = keep_root_text(dataset, &file->place, "created", &info->created, err);
-    if (!status) status = keep_root_text(dataset, &file->place, "licence", &info->licence, err);
-    return status;
-}
-
-typedef struct EpisodeVisit {
-    Dataset *dataset;
-    int file;
-    const H5Place *group;
-} EpisodeVisit;
-
-static Status visit_episode(void *owner, const char *name, Error *err) {
-    EpisodeVisit *visit = owner;
-    for (const char *c = name; *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            return error_set(err, STATUS_BAD_INPUT,
-                             "%s: expected episode names of letters, digits, _, - and ., found "
-                             "another character",
-                             visit->group->text);
-    }
-    return dataset_add_episode(visit->dataset, visit->file, visit->group, name, err);
-}
-
-// Everything but pixels of a file that is open.
-static Status read_file(Dataset *dataset, int index, Error *err) {
-    DataFile *file = &dataset->files[index];
-    H5Place group = {0};
-    int before = dataset->info.episode_count;
-    Status status = read_root(dataset, file, index == 0, err);
-    if (!status) status = h5_open_group(&file->place, "episodes", true, &group, NULL, err);
-    if (!status) {
-        EpisodeVisit visit = {dataset, index, &group};
-        status = h5_each_child(&group, EPISODES_MAX, visit_episode, &visit, err);
-    }
-    if (!status && dataset->info.episode_count == before)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected at least one episode, found none", group.text);
-    h5_close(&group);
-    return status;
-}
+enum { KEEP_OPEN_MAX = 200 };
 
 static Status open_and_read(Dataset *dataset, int index, Error *err) {
     DataFile *file = &dataset->files[index];
     Status status = h5_open_file(file->path, &file->place, err);
-    if (!status) status = read_file(dataset, index, err);
-    if (!dataset->keep_open) h5_close(&file->place);
+    return status ? status : dataset_read_file(dataset, index, err);
+}
+
+static Status open_files(Dataset *dataset, Error *err) {
+    dataset->keep_open = dataset->info.file_count <= KEEP_OPEN_MAX;
+    if (!dataset->keep_open) return open_many(dataset, err);
+    Status status = STATUS_OK;
+    for (int i = 0; !status && i < dataset->info.file_count; i++) status = open_and_read(dataset, i, err);
     return status;
-}
-
-static bool has_dataset_suffix(const char *name) {
-    return name[0] != '.' && (name_ends(name, ".h5") || name_ends(name, ".hdf5"));
-}
-
-// Joins folder and name for every data file of the folder, by name.
-static Status add_folder(Dataset *dataset, const char *path, const FileList *list, Error *err) {
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++) count += has_dataset_suffix(list->names[i]);
-    if (count == 0)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected a data set or a folder of them (.h5), found %s without .h5 files", path,
-                         file_kind(path));
-    if (count > FILES_MAX)
-        return error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d files, found %zu", path, FILES_MAX, count);
-    dataset->files = arena_array(&dataset->arena, count, sizeof *dataset->files);
-    if (!dataset->files) return no_memory(path, err);
-    for (size_t i = 0; i < list->count; i++) {
-        char joined[FILE_PATH_SIZE];
-        if (!has_dataset_suffix(list->names[i])) continue;
-        Status status = file_join(joined, sizeof joined, path, list->names[i], err);
-        if (status) return status;
-        DataFile *file = &dataset->files[dataset->info.file_count];
-        *file = (DataFile){.path = dataset_keep_text(dataset, joined)};
-        if (!file->path) return no_memory(path, err);
-        dataset->info.file_count++;
-    }
-    return STATUS_OK;
-}
-
-static Status list_folder(Dataset *dataset, const char *path, Error *err) {
-    FileList list = {0};
-    Status status = file_list(path, &list, err);
-    if (!status) status = add_folder(dataset, path, &list, err);
-    file_list_free(&list);
-    return status;
-}
-
-static Status add_one(Dataset *dataset, const char *path, Error *err) {
-    dataset->files = arena_array(&dataset->arena, 1, sizeof *dataset->files);
-    if (!dataset->files) return no_memory(path, err);
-    dataset->files[0] = (DataFile){.path = dataset_keep_text(dataset, path)};
-    if (!dataset->files[0].path) return no_memory(path, err);
-    dataset->info.file_count = 1;
-    return STATUS_OK;
-}
-
-static Status list_files(Dataset *dataset, const char *path, Error *err) {
-    return file_is_folder(path) ? list_folder(dataset, path, err) : add_one(dataset, path, err);
-}
-
-static Dataset *create(const char *path) {
-    Dataset *dataset = calloc(1, sizeof *dataset);
-    if (!dataset) return NULL;
-    arena_init(&dataset->arena, arena_host_source());
-    dataset->info.path = dataset_keep_text(dataset, path);
-    if (dataset->info.path) return dataset;
-    dataset_close(dataset);
-    return NULL;
 }
 
 Status dataset_open(const char *path, Dataset **out, Error *err) {
     *out = NULL;
-    Dataset *dataset = create(path);
-    if (!dataset) return no_memory(path, err);
-    Status status = list_files(dataset, path, err);
-    dataset->keep_open = dataset->info.file_count <= KEEP_OPEN_MAX;
-    for (int i = 0; !status && i < dataset->info.file_count; i++) status = open_and_read(dataset, i, err);
+    Dataset *dataset = dataset_create(path);
+    if (!dataset) return dataset_no_memory(path, err);
+    bool many = file_is_folder(path) || name_ends(path, FILE_LIST_SUFFIX);
+    Status status = many ? file_names_add(dataset, path, err) : dataset_add_file(dataset, path, err);
+    if (!status) status = open_files(dataset, err);
     if (status) dataset_close(dataset);
     else *out = dataset;
     return status;
@@ -218,40 +36,13 @@ Status dataset_open(const char *path, Dataset **out, Error *err) {
 
 Status dataset_open_memory(const void *bytes, size_t size, const char *name, Dataset **out, Error *err) {
     *out = NULL;
-    Dataset *dataset = create(name);
-    if (!dataset) return no_memory(name, err);
-    Status status = add_one(dataset, name, err);
+    Dataset *dataset = dataset_create(name);
+    if (!dataset) return dataset_no_memory(name, err);
+    Status status = dataset_add_file(dataset, name, err);
     dataset->keep_open = true;
     if (!status) status = h5_open_memory(bytes, size, name, &dataset->files[0].place, err);
-    if (!status) status = read_file(dataset, 0, err);
+    if (!status) status = dataset_read_file(dataset, 0, err);
     if (status) dataset_close(dataset);
     else *out = dataset;
-    return status;
-}
-
-void dataset_close(Dataset *dataset) {
-    if (!dataset) return;
-    for (int i = 0; i < dataset->info.file_count; i++) h5_close(&dataset->files[i].place);
-    free(dataset->episodes);
-    arena_free(&dataset->arena);
-    free(dataset);
-}
-
-Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err) {
-    const DataFile *data = &dataset->files[file];
-    *own = !dataset->keep_open;
-    if (*own) return h5_open_file_again(data->path, place, err);
-    *place = data->place;
-    return STATUS_OK;
-}
-
-Status dataset_open_episode(const Dataset *dataset, int episode, H5Place *file, bool *own, H5Place *group, Error *err) {
-    const Episode *entry = &dataset->episodes[episode];
-    H5Place episodes = {0};
-    *group = (H5Place){0};
-    Status status = dataset_open_place(dataset, entry->file, file, own, err);
-    if (!status) status = h5_open_group(file, "episodes", true, &episodes, NULL, err);
-    if (!status) status = h5_open_group(&episodes, entry->info.name, true, group, NULL, err);
-    h5_close(&episodes);
     return status;
 }

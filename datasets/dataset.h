@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets of posed RGB-D video ("vpd-dataset", docs/data.md): in goes the path of an HDF5 file or of a folder of such
-// files, out come episodes and frames, validated, in metres and OpenCV cameras.
+// Datasets of posed RGB-D video ("vpd-dataset", docs/data.md): in goes the path of an HDF5 file, of a folder of such
+// files or of a list of them (.txt), out come episodes and frames, validated, in metres and OpenCV cameras.
 //   rgb (F,V,H,W,3) u8    depth (F,V,H,W) f32 along camera z, 0 = missing    mask (F,V,H,W) u16, 0 = background
 //   intrinsics (V,3,3)    world_from_camera (F,V,4,4) row-major, expanded when the cameras stand still
 //   time (F) seconds      actions (F,A)      object_position (F,O,3), object_quaternion (F,O,4) w first: never an input
@@ -58,6 +58,9 @@ typedef struct DatasetInfo {
     MissingDepth missing_depth;
     int file_count, episode_count;
     int split_count[SPLIT_COUNT]; // episodes in each split
+    // Of many files: the index that was read or written (datasets/index.h), "" if none could be written, and why not.
+    // NULL: the data set needs none.
+    const char *index, *index_missing;
 } DatasetInfo;
 
 typedef struct Dataset Dataset;

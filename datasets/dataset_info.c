@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "datasets/dataset_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const SPLIT_NAMES[SPLIT_COUNT] = {"train", "val", "test"};
@@ -53,4 +54,19 @@ char *dataset_keep_text(Dataset *dataset, const char *text) {
     char *copy = arena_alloc(&dataset->arena, size);
     if (copy) memcpy(copy, text, size);
     return copy;
+}
+
+Status dataset_append(Dataset *dataset, int file, const EpisodeInfo *info, Error *err) {
+    DatasetInfo *all = &dataset->info;
+    if (all->episode_count == dataset->episode_capacity) {
+        int capacity = 2 * dataset->episode_capacity + 16;
+        Episode *grown = realloc(dataset->episodes, (size_t)capacity * sizeof *grown);
+        if (!grown) return error_set(err, STATUS_FAILED, "%s: no memory for %d episodes", all->path, capacity);
+        dataset->episodes = grown;
+        dataset->episode_capacity = capacity;
+    }
+    dataset->episodes[all->episode_count++] = (Episode){*info, file, dataset->image_count};
+    dataset->image_count += (size_t)info->F * (size_t)info->V;
+    all->split_count[info->split]++;
+    return STATUS_OK;
 }

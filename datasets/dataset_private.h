@@ -10,9 +10,15 @@
 // The allowed forms of the stored arrays.
 enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX = 65536, OBJECTS_MAX = 65534 };
 
+// What tells whether a file has changed: bytes, and the times of the last change of its content and of its entry, ns.
+typedef struct FileStamp {
+    int64_t bytes, modified, changed;
+} FileStamp;
+
 typedef struct DataFile {
-    char *path;
-    H5Place place; // open, unless the folder has too many files to keep them all open
+    const char *path, *name; // name: in the folder or list
+    H5Place place;           // open, unless there are too many files to keep them all open
+    FileStamp stamp;         // as it was when the data set was opened, of a file that is not kept open
     double bounds[6];
     bool has_bounds;
     MissingDepth missing_depth;
@@ -32,10 +38,14 @@ struct Dataset {
     int episode_capacity;
     size_t image_count;
     bool keep_open;
+    struct Index *index; // of many files: the records that `episodes` points into; else NULL
 };
 
 // A file that lies in memory (fuzzing); `bytes` must outlive the dataset.
 Status dataset_open_memory(const void *bytes, size_t size, const char *name, Dataset **out, Error *err);
+
+// Adds an episode, whose arrays live as long as the data set.
+Status dataset_append(Dataset *dataset, int file, const EpisodeInfo *info, Error *err);
 
 // Copies into the arena; NULL when there is no memory.
 char *dataset_keep_text(Dataset *dataset, const char *text);

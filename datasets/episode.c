@@ -353,21 +353,6 @@ static Status read_properties(Dataset *dataset, const H5Place *group, EpisodeInf
     return status;
 }
 
-static Status append(Dataset *dataset, int file, const EpisodeInfo *info, const H5Place *group, Error *err) {
-    DatasetInfo *all = &dataset->info;
-    if (all->episode_count == dataset->episode_capacity) {
-        int capacity = 2 * dataset->episode_capacity + 16;
-        Episode *grown = realloc(dataset->episodes, (size_t)capacity * sizeof *grown);
-        if (!grown) return no_memory(group, err);
-        dataset->episodes = grown;
-        dataset->episode_capacity = capacity;
-    }
-    dataset->episodes[all->episode_count++] = (Episode){*info, file, dataset->image_count};
-    dataset->image_count += (size_t)info->F * (size_t)info->V;
-    all->split_count[info->split]++;
-    return STATUS_OK;
-}
-
 static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info,
                            Error *err) {
     Status status = read_texts(dataset, group, info, err);
@@ -390,7 +375,7 @@ Status dataset_add_episode(Dataset *dataset, int file, const H5Place *episodes, 
     if (!info.name) return no_memory(episodes, err);
     Status status = h5_open_group(episodes, name, true, &group, NULL, err);
     if (!status) status = read_episode(dataset, data, &group, &info, err);
-    if (!status) status = append(dataset, file, &info, &group, err);
+    if (!status) status = dataset_append(dataset, file, &info, err);
     h5_close(&group);
     return status;
 }

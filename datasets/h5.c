@@ -36,6 +36,11 @@ void h5_unlock(void) {
     CHECK(pthread_mutex_unlock(&library_lock) == 0);
 }
 
+void h5_lock_forked(void) {
+    library_lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    lock_depth = 0;
+}
+
 typedef struct Cause {
     char *out;
     size_t size;
@@ -120,24 +125,37 @@ static hid_t open_path(const void *path) {
     return file;
 }
 
-static Status open_file(const char *path, bool probe, H5Place *file, Error *err) {
+typedef enum Opening { OPEN_PROBED, OPEN_AGAIN, OPEN_HERE } Opening;
+
+// The lock is held.
+static Status open_named(const char *path, Opening opening, H5Place *file, Error *err) {
+    Status status = STATUS_OK;
+    if (H5Fis_hdf5(path) <= 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found %s", path, file_kind(path));
+    if (opening == OPEN_PROBED) status = h5_probe(path, file->file_bytes, open_path, path, err);
+    if (opening == OPEN_HERE) h5_walk_here(open_path(path), file->file_bytes);
+    if (status == STATUS_OK && (file->id = open_path(path)) < 0) status = open_failed(path, err);
+    return status;
+}
+
+static Status open_file(const char *path, Opening opening, H5Place *file, Error *err) {
     int fd;
     *file = (H5Place){.id = H5I_INVALID_HID};
     Status status = file_open(path, FILE_BYTES_MAX, &fd, &file->file_bytes, err);
     if (status) return status;
     close(fd); // HDF5 opens by name itself
     h5_lock();
-    if (H5Fis_hdf5(path) <= 0)
-        status = error_set(err, STATUS_BAD_INPUT, "%s: expected an HDF5 file, found %s", path, file_kind(path));
-    if (!status && probe) status = h5_probe(path, file->file_bytes, open_path, path, err);
-    if (!status && (file->id = open_path(path)) < 0) status = open_failed(path, err);
+    status = open_named(path, opening, file, err);
     h5_unlock();
     snprintf(file->text, sizeof file->text, "%s:", path);
     return status;
 }
 
-Status h5_open_file(const char *path, H5Place *file, Error *err) { return open_file(path, true, file, err); }
-Status h5_open_file_again(const char *path, H5Place *file, Error *err) { return open_file(path, false, file, err); }
+Status h5_open_file(const char *path, H5Place *file, Error *err) { return open_file(path, OPEN_PROBED, file, err); }
+Status h5_open_file_again(const char *path, H5Place *file, Error *err) {
+    return open_file(path, OPEN_AGAIN, file, err);
+}
+Status h5_open_file_here(const char *path, H5Place *file, Error *err) { return open_file(path, OPEN_HERE, file, err); }
 
 typedef struct MemoryFile {
     const void *bytes;

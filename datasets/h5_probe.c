@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_MIN = 2, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
+enum { SECONDS_MIN = 2, SECONDS_HERE = 20, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
 
 // Elements times bytes; 0 when that is large or unknown.
 static size_t small_bytes(hid_t space, hid_t type) {
@@ -101,16 +101,37 @@ static void be_deaf(void) {
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
+static void be_quiet(void) {
+    int null = open("/dev/null", O_RDWR);
+    if (null >= 0) dup2(null, STDOUT_FILENO), dup2(null, STDERR_FILENO);
+}
+
+static rlim_t seconds_for(size_t file_bytes) { return SECONDS_MIN + file_bytes / BYTES_PER_SECOND; }
+
 // The child says nothing, has a limited time, and leaves without any of the parent's clean-up.
 static void be_child(size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, int done) {
-    rlim_t seconds = SECONDS_MIN + file_bytes / BYTES_PER_SECOND;
+    rlim_t seconds = seconds_for(file_bytes);
     struct rlimit cpu = {seconds, seconds};
-    int null = open("/dev/null", O_RDWR);
     setrlimit(RLIMIT_CPU, &cpu);
     be_deaf();
-    if (null >= 0) dup2(null, STDOUT_FILENO), dup2(null, STDERR_FILENO);
+    be_quiet();
     walk(open_again(owner));
     _exit(write(done, "", 1) == 1 ? 0 : 1);
+}
+
+void h5_become_child(void) {
+    be_deaf();
+    be_quiet();
+}
+
+void h5_walk_here(hid_t file, size_t file_bytes) {
+    struct rusage used = {0};
+    struct rlimit cpu;
+    getrusage(RUSAGE_SELF, &used);
+    getrlimit(RLIMIT_CPU, &cpu);
+    cpu.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + SECONDS_HERE + seconds_for(file_bytes);
+    setrlimit(RLIMIT_CPU, &cpu);
+    walk(file);
 }
 
 // The child reports by its last byte, since a program that ignores SIGCHLD never gets the exit status. A stop request
@@ -131,6 +152,15 @@ static bool was_told_to_end(int state) {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGUSR1;
 }
 
+Status h5_crash_error(const char *name, int state, Error *err) {
+    if (was_told_to_end(state))
+        return error_set(err, STATUS_INTERRUPTED, "%s: stopped by a signal while the file was checked", name);
+    bool endless = WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it", name,
+                     endless ? "does not finish" : "crashes");
+}
+
 Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const void *), const void *owner, Error *err) {
     int ends[2], state = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -148,10 +178,5 @@ Status h5_probe(const char *name, size_t file_bytes, hid_t (*open_again)(const v
     while (ended < 0 && errno == EINTR);
     if (done) return STATUS_OK;
     if (stop_requested()) return stop_error(err);
-    if (ended == child && was_told_to_end(state))
-        return error_set(err, STATUS_INTERRUPTED, "%s: stopped by a signal while the file was checked", name);
-    bool endless = ended == child && WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL);
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected an HDF5 file, found one so damaged that the HDF5 library %s on it", name,
-                     endless ? "does not finish" : "crashes");
+    return h5_crash_error(name, ended == child ? state : 0, err);
 }

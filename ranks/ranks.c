@@ -322,6 +322,14 @@ Status ranks_barrier(Ranks *ranks, Error *err) {
     return ranks_sum(ranks, &none, 1, err);
 }
 
+Status ranks_first_begin(Ranks *ranks, Error *err) {
+    return ranks_rank(ranks) > 0 ? ranks_barrier(ranks, err) : STATUS_OK;
+}
+
+Status ranks_first_end(Ranks *ranks, Error *err) {
+    return ranks_rank(ranks) == 0 ? ranks_barrier(ranks, err) : STATUS_OK;
+}
+
 Status ranks_sum(Ranks *ranks, double *values, size_t count, Error *err) {
     if (!ranks || count == 0) return STATUS_OK;
     double *all = malloc((size_t)ranks->size * count * sizeof *all);

@@ -39,6 +39,9 @@ void ranks_set_log(Ranks *ranks, const Log *log);
 void ranks_share(const Ranks *ranks, size_t count, size_t *first, size_t *end);
 
 Status ranks_barrier(Ranks *ranks, Error *err);
+// What rank 0 does between these two is done before the others pass the first: it makes a file that they find.
+Status ranks_first_begin(Ranks *ranks, Error *err);
+Status ranks_first_end(Ranks *ranks, Error *err);
 // all (ranks, bytes): what each rank has in `own`.
 Status ranks_gather(Ranks *ranks, const void *own, size_t bytes, void *all, Error *err);
 // Adds up each value over the ranks; the result is the same everywhere.

@@ -115,8 +115,14 @@ Status train_data_open(const Config *config, Ranks *ranks, const Log *log, Train
         return error_set(err, STATUS_BAD_INPUT,
                          "data.path: expected an HDF5 file or a folder of them, found nothing; set it in the config or "
                          "with --set data.path=FILE");
-    Status status = dataset_open(config->data.path, &out->dataset, err);
+    Status status = ranks_first_begin(ranks, err); // rank 0 writes the index of many files
+    if (status == STATUS_OK) status = dataset_open(config->data.path, &out->dataset, err);
+    if (status == STATUS_OK) status = ranks_first_end(ranks, err);
     if (status != STATUS_OK) return status;
+    const DatasetInfo *info = dataset_info(out->dataset);
+    if (info->index && !info->index[0])
+        log_warning(log, "no index of the %d files could be kept, so each start reads all of them (%s)",
+                    info->file_count, info->index_missing);
     out->episodes = calloc((size_t)dataset_episode_count(out->dataset) + 1, sizeof *out->episodes);
     status =
         out->episodes ? add_episodes(out, log, err) : error_set(err, STATUS_FAILED, "out of memory for the episodes");
@@ -267,14 +273,18 @@ Status train_data_start(TrainData *data, long step, Error *err) {
     return loader_open(data->dataset, options, &data->loader, err);
 }
 
+static int compare_episodes(const void *a, const void *b) {
+    return ((const TrainEpisode *)a)->episode - ((const TrainEpisode *)b)->episode;
+}
+
 Status train_data_next(TrainData *data, const Frames **frames, const TrainEpisode **episode, Error *err) {
     double begun = clock_now();
     Status status = loader_next(data->loader, frames, err);
     data->waited += clock_now() - begun;
     if (status != STATUS_OK) return status;
     CHECK(*frames);
-    for (int i = 0; i < data->episode_count; i++)
-        if (data->episodes[i].episode == (*frames)->episode) *episode = &data->episodes[i];
+    const TrainEpisode key = {.episode = (*frames)->episode};
+    *episode = bsearch(&key, data->episodes, (size_t)data->episode_count, sizeof key, compare_episodes);
     return STATUS_OK;
 }
 

@@ -61,14 +61,23 @@ static MemoryEstimate memory_of_processes(const Trainer *t) {
     return all;
 }
 
+// The largest part of `count` that one of the ranks has.
+static long largest_share(const Trainer *t, long count) {
+    long ranks = ranks_count(t->ranks);
+    return count > 0 ? (count + ranks - 1) / ranks : count;
+}
+
 Status trainer_check_memory(Trainer *t, Error *err) {
     MemoryShape shape;
+    Config own = t->config; // with the batch of one rank
+    own.train.batch = largest_share(t, own.train.batch);
+    own.train.windows = largest_share(t, own.train.windows);
     double weights = 0;
     char text[400];
     Status status = memory_count_weights(&t->config, &weights, err);
     if (status == STATUS_OK) status = shape_of(&t->data, &shape, err);
     if (status != STATUS_OK) return status;
-    memory_of_training(&t->config, &shape, weights, t->device->threads, &t->memory);
+    memory_of_training(&own, &shape, weights, t->device->threads, &t->memory);
     MemoryEstimate all = memory_of_processes(t);
     status = memory_check(&all, t->device, "this training", t->options->log, err);
     if (status != STATUS_OK) return status;
@@ -245,9 +254,14 @@ static uint64_t hash_of_data(const Trainer *t) {
     uint64_t hash = XXH3_64bits(record.names, DATA_HASH_SIZE);
     const char *pieces[] = {record.lengths, record.cameras, record.times, record.headers};
     for (int i = 0; i < 4; i++) hash = XXH3_64bits_withSeed(pieces[i], DATA_HASH_SIZE, hash);
+    const char *last = NULL;
+    struct stat info;
+    bool there = false;
     for (int e = 0; e < dataset_episode_count(data->dataset); e++) {
-        struct stat info;
-        if (stat(dataset_episode(data->dataset, e)->file, &info) != 0) continue;
+        const char *file = dataset_episode(data->dataset, e)->file;
+        if (file != last) there = stat(file, &info) == 0;
+        last = file;
+        if (!there) continue;
         const int64_t of[] = {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
         hash = XXH3_64bits_withSeed(of, sizeof of, hash);
     }
@@ -270,11 +284,10 @@ Status trainer_open_motion(Trainer *t, Error *err) {
     bool kept = !t->options->dry_run;
     Status status = kept ? file_join(path, sizeof path, t->folder.path, "motion.bin", err) : STATUS_OK;
     // Rank 0 makes the file, or empties one of other data, before the others open it.
-    bool first = ranks_rank(t->ranks) == 0;
-    if (status == STATUS_OK && !first) status = ranks_barrier(t->ranks, err);
+    if (status == STATUS_OK) status = ranks_first_begin(t->ranks, err);
     if (status == STATUS_OK)
         status = motion_cache_open(&t->workspace.motion, kept ? path : NULL, t->model, &source, t->options->log, err);
-    if (status == STATUS_OK && first) status = ranks_barrier(t->ranks, err);
+    if (status == STATUS_OK) status = ranks_first_end(t->ranks, err);
     free(frames);
     return status;
 }
