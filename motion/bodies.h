@@ -43,8 +43,11 @@ double bodies_median(double *values, size_t count);
 // *out is overwritten, not freed.
 Status bodies_find(const MotionField *field, BodyLengths lengths, Bodies *out, Error *err);
 
+enum { BODIES_RESTING = 32 }; // at most
+
 // Registers each body with the moving points of the last frame and of the one before. body (now->count): the body of
-// each point of the last frame, or -1.
+// each point of the last frame, or -1. Numbers from bodies->count on are those of bodies at rest, BODIES_RESTING at
+// most.
 Status bodies_register(const MotionField *field, const PointCloud *now, const PointCloud *past, BodyLengths lengths,
                        Bodies *bodies, int32_t *body, Error *err);
 

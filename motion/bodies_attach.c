@@ -9,18 +9,18 @@ static const double REACH = 0.04;   // times X: pixels of a piece are so near to
 static const double WIDEST = 0.2;   // times X: how far a pixel may be from the middle of its piece
 static const double AS_WELL = 0.85; // of the fit of what stands still
 
-static int32_t root_of(ScenePiece *piece, int32_t i) {
+int32_t scene_piece(ScenePiece *piece, int32_t i) {
     while (piece[i].first != i) i = piece[i].first = piece[piece[i].first].first;
     return i;
 }
 
-static bool is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
+bool scene_is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
 
 // Links pixel i with those near to it, and finds the nearest pixel of a body.
 static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *piece) {
     for (Walk w = walk_begin(s, s->x + 3 * i); walk_next(&w);) {
         size_t j = (size_t)w.index;
-        bool joins = j < i && is_free(s, j);
+        bool joins = j < i && scene_is_free(s, j);
         if (!joins && s->label[j] < 0) continue;
         double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
         if (d2 >= reach2) continue;
@@ -28,7 +28,7 @@ static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *pi
             if (d2 < piece[i].gap2) piece[i].gap2 = d2, piece[i].beside = s->label[j];
             continue;
         }
-        int32_t a = root_of(piece, (int32_t)i), b = root_of(piece, (int32_t)j);
+        int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
         if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
     }
 }
@@ -36,9 +36,9 @@ static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *pi
 static void find_pieces(const Surface *s, double reach2, ScenePiece *piece) {
     for (size_t i = 0; i < s->count; i++) piece[i] = (ScenePiece){.first = (int32_t)i, .beside = -1, .gap2 = INFINITY};
     for (size_t i = 0; i < s->count; i++)
-        if (is_free(s, i)) link_pixel(s, i, reach2, piece);
+        if (scene_is_free(s, i)) link_pixel(s, i, reach2, piece);
     for (size_t i = 0; i < s->count; i++) {
-        ScenePiece *p = &piece[root_of(piece, (int32_t)i)];
+        ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
         if (piece[i].gap2 < p->gap2) p->gap2 = piece[i].gap2, p->beside = piece[i].beside;
         for (size_t c = 0; c < 3; c++) p->middle[c] += (double)s->x[3 * i + c];
         p->count++;
@@ -50,7 +50,7 @@ static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, b
     const Surface *to = back ? &s->past : &s->now;
     Way still = way_back(&STANDING);
     for (size_t i = 0; i < from->count; i++) {
-        ScenePiece *p = &piece[root_of(piece, (int32_t)i)];
+        ScenePiece *p = &piece[scene_piece(piece, (int32_t)i)];
         double d2 = 0;
         if (p->beside < 0 || p->count < FEWEST_PIXELS) continue;
         Way w = way_back(&b->list[p->beside]);
@@ -88,7 +88,7 @@ void scene_attach(Scene *s, const Bodies *b, bool back) {
     find_pieces(from, squared(reach), piece);
     judge_pieces(s, b, from, back, piece);
     for (size_t i = 0; i < from->count; i++)
-        if (is_free(from, i)) s->sure[i] = joined(&piece[root_of(piece, (int32_t)i)]);
+        if (scene_is_free(from, i)) s->sure[i] = joined(&piece[scene_piece(piece, (int32_t)i)]);
         else s->sure[i] = from->label[i];
     for (size_t i = 0; i < from->count; i++) from->label[i] = s->sure[i];
     surface_grid(from, cell);

@@ -229,6 +229,7 @@ static void put_labels(const MotionField *f, Scene *s, Bodies *b, int32_t *body)
         if (b->body[j] >= 0) b->body[j] = number[b->body[j]];
     for (size_t i = 0; i < s->now.count; i++)
         if (s->now.label[i] >= 0) body[s->now.pixel[i]] = number[s->now.label[i]];
+    scene_rest(s, (int32_t)b->count, body);
 }
 
 static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bodies, BodyLengths lengths, Scene *s) {

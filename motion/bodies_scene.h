@@ -65,6 +65,13 @@ void scene_register(Scene *scene, int32_t label, bool within, Body *body);
 // In now (back) or before: pixels of bodies in planes become still ones; still pixels that stand out of the planes and
 // hang together with a body whose motion explains them as well become part of it.
 void scene_attach(Scene *scene, const Bodies *bodies, bool back);
+// The first pixel of a pixel's piece.
+int32_t scene_piece(ScenePiece *piece, int32_t pixel);
+// A still pixel that stands out of the planes.
+bool scene_is_free(const Surface *surface, size_t pixel);
+// Numbers bodies at rest from `first` on, the largest first: pieces of what stands out of the planes in now and belongs
+// to no body. body: of each pixel of the last frame; others stay.
+void scene_rest(Scene *scene, int32_t first, int32_t *body);
 
 // Joins bodies that touch and that one motion explains, the best explained first.
 void scene_merge(Scene *scene, Bodies *bodies);

@@ -16,7 +16,9 @@ enum { SEEN_POINTS = 256, SEEN_POINTS_OF_ALL = 1024 };
 // Those that are looked at: how far they moved is measured.
 static size_t looked_at(const MotionOptions *o) { return o->flags ? SEEN_POINTS : SEEN_POINTS_OF_ALL; }
 
-size_t motion_seen_points(const MotionOptions *o) { return looked_at(o) + (o->flags ? MOTION_STILL_POINTS : 0); }
+size_t motion_seen_points(const MotionOptions *o) {
+    return looked_at(o) + (o->flags ? MOTION_STILL_POINTS + MOTION_RESTING_POINTS : 0);
+}
 
 void motion_seen_free(MotionSeen *seen) {
     motion_field_free(&seen->field);

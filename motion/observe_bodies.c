@@ -15,6 +15,21 @@ static size_t choose_still(const PointCloud *now, const int32_t *body, RandomKey
     return count < MOTION_STILL_POINTS ? count : MOTION_STILL_POINTS;
 }
 
+// Points of the bodies from number `first` on, those with the smallest keys; of each body the same number at most.
+static size_t choose_resting(const PointCloud *now, const int32_t *body, int32_t first, RandomKey key, Keyed *items) {
+    size_t of[BODIES_RESTING] = {0}, bodies = 0, count = 0, chosen = 0;
+    for (size_t i = 0; i < now->count; i++) {
+        if (body[i] < first) continue;
+        items[count++] = (Keyed){choose_key(key, (uint64_t)i), (int32_t)i};
+        bodies += of[body[i] - first]++ == 0;
+    }
+    choose_sort(items, count);
+    memset(of, 0, sizeof of);
+    for (size_t k = 0; k < count; k++)
+        if (of[body[items[k].index] - first]++ < MOTION_RESTING_POINTS / bodies) items[chosen++] = items[k];
+    return chosen;
+}
+
 static void copy_rows(const MotionField *from, MotionField *to) {
     memcpy(to->position, from->position, 3 * from->count * sizeof *to->position);
     memcpy(to->colour, from->colour, 3 * from->count * sizeof *to->colour);
@@ -24,7 +39,8 @@ static void copy_rows(const MotionField *from, MotionField *to) {
 }
 
 // Behind the others.
-static Status add_still(const PointCloud *now, const Keyed *items, size_t count, MotionField *field, Error *err) {
+static Status add_still(const PointCloud *now, const int32_t *body, const Keyed *items, size_t count,
+                        MotionField *field, Error *err) {
     MotionField all;
     size_t moving = field->count;
     Status status = motion_field_create(moving + count, &all, err);
@@ -34,7 +50,7 @@ static Status add_still(const PointCloud *now, const Keyed *items, size_t count,
         size_t from = 3 * (size_t)items[i].index, to = 3 * (moving + i);
         memcpy(all.position + to, now->position + from, 3 * sizeof *all.position);
         memcpy(all.colour + to, now->colour + from, 3 * sizeof *all.colour);
-        all.body[moving + i] = -1;
+        all.body[moving + i] = (real)body[items[i].index];
     }
     motion_field_free(field);
     *field = all;
@@ -50,7 +66,11 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, PointCl
     if (tape->device->failed) return device_status(tape->device, err);
     Status status = bodies_find(field, lengths, &bodies, err);
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
-    if (status == STATUS_OK) status = add_still(now, items, choose_still(now, body, key, items), field, err);
+    if (status == STATUS_OK) status = add_still(now, body, items, choose_still(now, body, key, items), field, err);
+    if (status == STATUS_OK) {
+        size_t resting = choose_resting(now, body, (int32_t)bodies.count, key, items);
+        status = add_still(now, body, items, resting, field, err);
+    }
     if (status == STATUS_OK) bodies_put(&bodies, field);
     for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;
     bodies_free(&bodies);

@@ -264,6 +264,52 @@ static void finds_planes(void **state) {
     point_cloud_free(&cloud);
 }
 
+// Writes a thing's pixels, without noise, behind those that a cloud has; returns how many there are now.
+static size_t put_thing(const Thing *t, size_t pixels, bool moves, PointCloud *cloud, size_t at) {
+    for (size_t i = 0; i < pixels; i++, at++) {
+        draw(t, 0, i, 0, cloud->position + 3 * at, cloud->colour + 3 * at);
+        cloud->moving[at] = moves;
+        cloud->pixel[at] = (int32_t)at;
+    }
+    return at;
+}
+
+// On a floor, with nothing that moves: two boxes that touch, of different hues; a long board, which is too wide for a
+// body; and a box that is no more than a few pixels.
+static void bodies_at_rest(void **state) {
+    (void)state;
+    enum { FLOOR = 4000, BOARD = 6000, FEW = 20, ALL = FLOOR + 2 * PIXELS + BOARD + FEW };
+    const Thing floor = {{0, 0, -1}, {1, 1, 1}, {0}, {0}, {.5, .5, .5}},
+                red = {{0, 0, .1}, {.1, .1, .1}, {0}, {0}, {.8, .1, .1}},
+                blue = {{.2, 0, .1}, {.1, .1, .1}, {0}, {0}, {.1, .2, .9}},
+                board = {{0, .6, .2}, {.5, .05, .2}, {0}, {0}, {.1, .6, .1}},
+                small = {{.5, -.5, .05}, {.02, .02, .05}, {0}, {0}, {.9, .9, .1}};
+    PointCloud cloud = cloud_make(ALL);
+    size_t at = put_thing(&floor, FLOOR, false, &cloud, 0);
+    for (size_t i = 0; i < FLOOR; i++) cloud.position[3 * i + 2] = 0;
+    at = put_thing(&red, PIXELS, false, &cloud, at);
+    at = put_thing(&blue, PIXELS, false, &cloud, at);
+    at = put_thing(&board, BOARD, false, &cloud, at);
+    at = put_thing(&small, FEW, false, &cloud, at);
+    assert_int_equal(at, ALL);
+    int32_t pixels[ALL];
+    MotionField field;
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(motion_field_create(0, &field, &err), err);
+    assert_status_ok(bodies_find(&field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&field, &cloud, &cloud, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 0);
+    for (size_t i = 0; i < ALL; i++) {
+        bool boxes = i >= FLOOR && i < FLOOR + 2 * PIXELS;
+        if (!boxes) assert_int_equal(pixels[i], -1);
+        else if ((double)cloud.position[3 * i + 2] > 0.016) assert_int_equal(pixels[i], i >= FLOOR + PIXELS);
+    }
+    bodies_free(&b);
+    motion_field_free(&field);
+    point_cloud_free(&cloud);
+}
+
 // A box on a floor, of whose pixels every second has no flag in either frame, and some of the floor under it has one:
 // the pixels of the box are its own, and those of the floor stand still.
 static void pixels_beside_a_body(void **state) {
@@ -310,6 +356,7 @@ int main(void) {
         cmocka_unit_test(few_pixels_have_no_normal),
         cmocka_unit_test(few_points),
         cmocka_unit_test(finds_planes),
+        cmocka_unit_test(bodies_at_rest),
         cmocka_unit_test(pixels_beside_a_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,30 @@ static void one_ball(void **state) {
     for (int frame = 0; frame + 1 < MOVIE_FRAMES; frame++) check_ball(frame);
 }
 
+// The ball stands: it is a body without motion, and as many of its points are in the field.
+static void a_ball_at_rest(void **state) {
+    (void)state;
+    static Seen s;
+    Error err = {0};
+    MotionOptions options = OPTIONS;
+    options.extent = 3; // the ball is not wide
+    movie_make(&s.movie);
+    Observation two = movie_part(&s.movie, 0, 1);
+    const size_t image = MOVIE_VIEWS * MOVIE_PIXELS;
+    memcpy(s.movie.depth + image, s.movie.depth, image * sizeof *s.movie.depth);
+    memcpy(s.movie.rgb + 3 * image, s.movie.rgb, 3 * image);
+    two.F = 2;
+    assert_status_ok(device_open("cpu", 1, &s.device, &err), err);
+    tape_init(&s.tape, s.device);
+    assert_status_ok(motion_observe(&s.tape, &options, &two, &s.seen, &err), err);
+    const MotionField *f = &s.seen.field;
+    Counts n = count(f, 0);
+    assert_true(f->count <= motion_seen_points(&OPTIONS) && n.ball > 100 && n.floor > 400);
+    assert_true(n.floor_moving == 0 && n.ball_still < n.ball / 10);
+    for (size_t i = 0; i < 3 * f->count; i++) assert_true(f->motion[i] == 0 && f->body[i / 3] <= 0);
+    forget(&s);
+}
+
 // Noise of 1 cm at the ball, where flags of 5 mm would be everywhere.
 static void noise_is_no_motion(void **state) {
     (void)state;
@@ -131,6 +155,7 @@ static void without_flags_all_is_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_ball),
+        cmocka_unit_test(a_ball_at_rest),
         cmocka_unit_test(noise_is_no_motion),
         cmocka_unit_test(without_flags_all_is_one),
     };
