@@ -57,8 +57,7 @@ int vpd_library_api(void);             // VPD_API_VERSION of the library
 // Asks the long calls that are under way in this process to end early with VPD_STOPPED. Without one it does nothing.
 // Any thread may call it, a signal handler too. Long calls: vpd_train, vpd_model_evaluate, vpd_data_check,
 // vpd_data_import, vpd_scene_episode, vpd_scene_encode, vpd_scene_step, vpd_scene_render, vpd_sim_rollout,
-// vpd_sim_adjoint. SIGINT, SIGTERM and SIGHUP
-// that wait for the calling thread end them too.
+// vpd_sim_adjoint, vpd_sim_fit. SIGINT, SIGTERM and SIGHUP that wait for the calling thread end them too.
 void vpd_stop(void);
 
 // Frees a text that a function below returned. Accepts NULL.
@@ -409,6 +408,73 @@ vpd_status vpd_sim_rollout(vpd_sim *sim, const vpd_sim_array *inputs, size_t inp
 // factor by which the adjoint grew: far above 1e6, a right gradient is useless.
 vpd_status vpd_sim_adjoint(vpd_sim *sim, const double *position, const double *velocity, const vpd_sim_array *gradients,
                            size_t gradient_count, double *growth, vpd_error *err);
+
+// ---- fits (docs/fits.md): numbers of a scene from a recording, with standard errors
+//
+//   vpd_sim_free wanted[] = {{"ball.density", NAN, 50, 5000}, {"ground.mu", 0.5, NAN, NAN}};
+//   vpd_sim_fit_options options = {.struct_size = sizeof options, .data = "my.h5", .free = wanted, .free_count = 2};
+//   vpd_sim_fitted *fitted;
+//   if (vpd_sim_fit("scene.yaml", &options, &fitted, &err)) ...
+//   vpd_sim_number density = {.struct_size = sizeof density};
+//   if (vpd_sim_fitted_get_number(fitted, 0, &density, &err)) ...        // density.value +- density.error
+//   vpd_sim_fitted_close(fitted);
+
+// A number of the scene file, or several: "ball.density", "ball.velocity", "values.ball.mass". NAN: as the file and its
+// section "fit" say.
+typedef struct vpd_sim_free {
+    const char *name;
+    double start, low, high; // in the unit of the file; low < high
+} vpd_sim_free;
+
+typedef struct vpd_sim_fit_options {
+    size_t struct_size;
+    const char *data;       // recording: a data set or a rollout file; or NULL and `position`
+    const char *episode;    // of a data set, by name or number; NULL: the first
+    const double *position; // (frames,N,3) metres, of every particle at the scene's times, in the scene's axes; or NULL
+    size_t frames;          // of position, at least 2, the first included
+    const vpd_sim_free *free;   // (free_count) in place of the scene's section "fit: {free: ..}"
+    size_t free_count;          // 0: the section's
+    const char *const *compare; // (compare_count) "states", "colour", "depth", "mask"
+    size_t compare_count;       // 0: the section's, or states, or colour where there are none
+    const char *method;         // "auto", "lm", "lbfgs", "adam"; NULL: auto
+    int iterations;             // at most; 0: 100 (adam 300)
+    int starts;                 // the given one, and others drawn from within the bounds; 0: 1
+    int horizon;                // frames compared at first, then twice as many, ..; 0: an eighth
+    int threads;                // 0: as many as pay
+} vpd_sim_fit_options;
+
+typedef struct vpd_sim_fitted vpd_sim_fitted;
+
+// A long call. VPD_BAD_INPUT names file, line and number: an unknown name (with the nearest), a number that the motion
+// does not depend on, a recording of other particles or times. VPD_FAILED when the rollout at the start is not finite.
+vpd_status vpd_sim_fit(const char *scene, const vpd_sim_fit_options *options, vpd_sim_fitted **out, vpd_error *err);
+void vpd_sim_fitted_close(vpd_sim_fitted *fitted); // accepts NULL
+
+// Texts live as long as the fit.
+typedef struct vpd_sim_fitted_facts {
+    size_t struct_size;
+    size_t numbers;        // that were free
+    size_t frames, steps;  // compared, the first included; taken
+    double rms, first_rms; // root of the mean square of the residuals at the end and at the start: metres of states and
+                           // depth, shares of full colour; of several kinds, by their usual size
+    int converged;         // 0: ended by `iterations`
+    int has_errors;        // 0: more than 512 numbers
+    const char *scene;     // YAML: the scene's file with the fitted numbers
+} vpd_sim_fitted_facts;
+
+vpd_status vpd_sim_fitted_get_facts(const vpd_sim_fitted *fitted, vpd_sim_fitted_facts *out, vpd_error *err);
+
+typedef struct vpd_sim_number {
+    size_t struct_size;
+    const char *name;
+    double start, value;
+    double error;        // standard error; NAN: none
+    const char *verdict; // "fitted", "at its bound", "not determined": then it is, or moves along with, its start
+    const char *with;    // names of those that move along with one that is not determined, one a line; "": none
+} vpd_sim_number;
+
+// `index` from 0, in the order of the file.
+vpd_status vpd_sim_fitted_get_number(const vpd_sim_fitted *fitted, size_t index, vpd_sim_number *out, vpd_error *err);
 
 #ifdef __cplusplus
 }

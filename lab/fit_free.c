@@ -154,6 +154,12 @@ static Status unknown_name(const ArgumentReader *reader, const Entry *entry, con
     return status;
 }
 
+static Status check_start(const char *path, size_t line, const FitVariable *v, Error *err) {
+    if (isfinite(v->start) && v->start >= v->low && v->start <= v->high && v->low < v->high) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s:%zu: %s: the start %g is not between low %g and high %g", path, line,
+                     v->name, v->start, v->low, v->high);
+}
+
 static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
                            const Leaf *leaf) {
     for (size_t i = 0; i < out->count; i++)
@@ -168,13 +174,11 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Sim
                        .in_file = value,
                        .text = leaf->node->start,
                        .length = leaf->node->end - leaf->node->start};
-    v->range = (MinimiseVariable){.low = entry->has_low ? entry->low : -INFINITY,
-                                  .high = entry->has_high ? entry->high : INFINITY};
+    v->low = entry->has_low ? entry->low : -INFINITY;
+    v->high = entry->has_high ? entry->high : INFINITY;
     memcpy(v->name, leaf->name, sizeof v->name);
     fit_rows_find(scene, leaf->rows, v);
-    if (v->start >= v->range.low && v->start <= v->range.high) return STATUS_OK;
-    return error_set(reader->err, STATUS_BAD_INPUT, "%s:%zu: %s: the start %g is not between low %g and high %g",
-                     reader->name, leaf->node->line, v->name, v->start, v->range.low, v->range.high);
+    return check_start(reader->name, leaf->node->line, v, reader->err);
 }
 
 // All numbers that the entry names: the one, or those below it.
@@ -289,13 +293,35 @@ static bool moves(const SimScene *a, const SimScene *b, bool *positive) {
     return any;
 }
 
-// Bounds of a logarithm: four powers of ten each way, unless the file says.
-static void choose_range(FitVariable *v, bool positive) {
-    positive = positive && v->start >= 0 && v->in_file >= 0; // Poisson's ratio may be below 0, and mu is not
-    v->range.log = positive && v->start > 0 && !(v->range.low <= 0 && isfinite(v->range.low));
-    if (positive && !isfinite(v->range.low)) v->range.low = v->range.log ? 1e-4 * v->start : 0;
-    if (v->range.log && !isfinite(v->range.high)) v->range.high = 1e4 * v->start;
+// Bounds of a logarithm: four powers of ten each way, unless the user says.
+static void choose_range(FitVariable *v) {
+    const bool positive = v->positive && v->start >= 0 && v->in_file >= 0; // Poisson's ratio may be below 0, mu is not
+    v->range = (MinimiseVariable){.low = v->low, .high = v->high};
+    v->range.log = positive && v->start > 0 && !(v->low <= 0 && isfinite(v->low));
+    if (positive && !isfinite(v->low)) v->range.low = v->range.log ? 1e-4 * v->start : 0;
+    if (v->range.log && !isfinite(v->high)) v->range.high = 1e4 * v->start;
     v->range.unit = isfinite(v->range.high - v->range.low) ? (v->range.high - v->range.low) / 2 : 1;
+}
+
+static size_t line_of(const FitFree *f, const FitVariable *v) {
+    size_t line = 1;
+    for (size_t i = 0; i < v->text; i++) line += f->text[i] == '\n';
+    return line;
+}
+
+Status fit_free_bound(FitFree *f, const char *name, double start, double low, double high, Error *err) {
+    const size_t length = strlen(name);
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < f->count && status == STATUS_OK; i++) {
+        FitVariable *v = f->variable + i;
+        if (strncmp(v->name, name, length) != 0 || (v->name[length] && v->name[length] != '.')) continue;
+        if (!isnan(start)) v->start = start;
+        if (!isnan(low)) v->low = low;
+        if (!isnan(high)) v->high = high;
+        status = check_start(f->path, line_of(f, v), v, err);
+        choose_range(v);
+    }
+    return status;
 }
 
 // Reads the scene with each number changed by a little, upwards if the reader lets it. What a number of `values` does
@@ -303,30 +329,30 @@ static void choose_range(FitVariable *v, bool positive) {
 static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Error *err) {
     FitVariable *v = f->variable + i;
     if (v->entries) {
-        choose_range(v, sim_value_info[v->value].low >= 0);
+        v->positive = sim_value_info[v->value].low >= 0;
+        choose_range(v);
         return STATUS_OK;
     }
     const double by = 1e-4 * fmax(fabs(x[i]), 1e-2), before = x[i];
     SimScene changed;
-    bool positive;
     x[i] = before + by;
     Status status = fit_free_scene(f, x, &changed, err);
     if (status == STATUS_BAD_INPUT) {
         x[i] = before - by;
-        v->range.high = fmin(v->range.high, before);
+        v->high = fmin(v->high, before);
         status = fit_free_scene(f, x, &changed, err);
     }
     x[i] = before;
     if (status == STATUS_BAD_INPUT)
         return error_set(err, status, "%s: %s: a fit cannot change this number by a little", f->path, v->name);
     if (status != STATUS_OK) return status;
-    const bool same = same_model(base, &changed), any = same && moves(base, &changed, &positive);
+    const bool same = same_model(base, &changed), any = same && moves(base, &changed, &v->positive);
     scene_free(&changed);
     if (!same || !any)
         return error_set(err, STATUS_BAD_INPUT, "%s: %s cannot be fitted: %s", f->path, v->name,
                          same ? "the motion does not depend on it"
                               : "it is none of the values that have gradients (docs/simulator.md)");
-    choose_range(v, positive);
+    choose_range(v);
     return STATUS_OK;
 }
 

@@ -81,22 +81,46 @@ static bool write_text(FILE *file, void *context) {
     return fwrite(w->text, 1, w->length, file) == w->length && !ferror(file);
 }
 
-Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *result, const double *x, bool finished,
-                       const char *path, Error *err) {
+// Calls `write` with what is to be written at x, NULL: the result.
+static Status with_text(Written *w, const double *x, Status (*write)(Written *, void *, Error *), void *context,
+                        Error *err) {
+    const FitFree *f = w->free;
     double *values = calloc(f->count, sizeof *values);
     char *text = NULL;
     size_t length;
     if (!values) return no_memory(f, err);
-    for (size_t i = 0; i < f->count; i++) values[i] = x ? x[i] : result->value[i].value;
+    for (size_t i = 0; i < f->count; i++) values[i] = x ? x[i] : w->result->value[i].value;
     Status status = fit_free_text(f, values, &text, &length, err);
     if (status == STATUS_OK) {
-        Written written = {f, data, result, behind_head(text), 0, finished};
-        written.length = strlen(written.text);
-        status = file_write_stream(path, write_text, &written, err);
+        w->text = behind_head(text);
+        w->length = strlen(w->text);
+        status = write(w, context, err);
     }
     free(text);
     free(values);
     return status;
+}
+
+static Status to_file(Written *w, void *path, Error *err) { return file_write_stream(path, write_text, w, err); }
+
+static Status to_memory(Written *w, void *out, Error *err) {
+    size_t length;
+    FILE *stream = open_memstream(out, &length);
+    const bool good = stream && write_text(stream, w);
+    if (!stream || fclose(stream) || !good) return no_memory(w->free, err);
+    return STATUS_OK;
+}
+
+Status fit_write_scene(const FitFree *f, const FitData *data, const FitResult *result, const double *x, bool finished,
+                       const char *path, Error *err) {
+    Written written = {.free = f, .data = data, .result = result, .finished = finished};
+    return with_text(&written, x, to_file, (void *)path, err);
+}
+
+Status fit_scene_text(const FitFree *f, const FitData *data, const FitResult *result, char **out, Error *err) {
+    Written written = {.free = f, .data = data, .result = result, .finished = true};
+    *out = NULL;
+    return with_text(&written, NULL, to_memory, out, err);
 }
 
 Status fit_check_folder(const FitFree *f, const char *path, Error *err) {

@@ -12,6 +12,8 @@ void fit_words(const FitFree *free, const FitResult *result, size_t i, char *out
 // (count); NULL: result->value.
 Status fit_write_scene(const FitFree *free, const FitData *data, const FitResult *result, const double *x,
                        bool finished, const char *path, Error *err);
+// The same as a text, malloc'ed.
+Status fit_scene_text(const FitFree *free, const FitData *data, const FitResult *result, char **out, Error *err);
 // Whether the scene can be read from the folder of `path` too, which it cannot if it names meshes elsewhere.
 Status fit_check_folder(const FitFree *free, const char *path, Error *err);
 

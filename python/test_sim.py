@@ -71,6 +71,29 @@ class Simulator(unittest.TestCase):
         with self.assertRaisesRegex(vpd.Error, "step .*not finite"):
             sim.rollout({"contact.k_e": sim.values["contact.k_e"].data * 1e6})
 
+    def test_fit(self):
+        sim = self.open("throw")
+        seen = sim.rollout().position[:20]
+        fit = sim.fit(seen, free={"box.density": 400, "box.velocity.z": {"start": 0.3, "low": -2, "high": 2}}, threads=1)
+        density, speed = fit.numbers["box.density"], fit.numbers["box.velocity.z"]
+        self.assertEqual((density.start, density.verdict, density.with_, fit.frames), (400, "fitted", [], 20))
+        self.assertLess(abs(density.value - 300), 1e-4)
+        self.assertLess(abs(speed.value - 0.5), 1e-7)
+        self.assertLess(density.error, 1e-4)
+        self.assertTrue(fit.converged and fit.rms < 1e-9 < fit.first_rms)
+        self.assertIn("# Fitted by", fit.scene)
+        mu = sim.fit(seen[:4, 0], free=["ground.mu", "box.density"], threads=1).numbers["ground.mu"]
+        self.assertEqual((mu.verdict, mu.error), ("not determined", None))
+        for arguments, words in ((("none.h5",), "none.h5"), ((seen[:, :, :9],), "data: expected shape"), ((seen[:1],), "found 1 frames")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                sim.fit(*arguments)
+        for options, words in (({"free": ["box.densty"]}, "did you mean"), ({"free": "box"}, "expected names"),
+                               ({"free": {"box.density": {"lo": 1}}}, "expected start, low or high"),
+                               ({"method": "newton"}, "expected auto"), ({"compare": "colour"}, "states alone"),
+                               ({"episode": 3}, "needs a data set"), ({"free": {"box.density": {"low": 600}}}, "not between")):
+            with self.assertRaisesRegex(vpd.InputError, words):
+                sim.fit(seen, **options)
+
     def test_planted(self):
         """A gradient that is twice too large would be seen by test_gradient's comparison."""
         sim = self.open()

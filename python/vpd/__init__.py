@@ -8,8 +8,8 @@ Lengths are in metres, times in seconds, positions in world coordinates; cameras
 (u + 0.5, v + 0.5), depth along z)."""
 from vpd._library import Error, InputError, Stopped, library_path, library_version
 from vpd._scene import EditReport, Model, Picture, Scene, View
-from vpd._sim import Sim, SimStates, SimValue
+from vpd._sim import Sim, SimFit, SimNumber, SimStates, SimValue
 from vpd._work import check_data, evaluate, export_rollout, import_data, train
 
-__all__ = ["EditReport", "Error", "InputError", "Model", "Picture", "Scene", "Sim", "SimStates", "SimValue", "Stopped", "View", "check_data", "evaluate",
+__all__ = ["EditReport", "Error", "InputError", "Model", "Picture", "Scene", "Sim", "SimFit", "SimNumber", "SimStates", "SimValue", "Stopped", "View", "check_data", "evaluate",
            "export_rollout", "import_data", "library_path", "library_version", "train"]

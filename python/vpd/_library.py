@@ -121,6 +121,28 @@ class SimArray(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("data", c_void_p), ("count", c_size_t)]
 
 
+class SimFree(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("start", c_double), ("low", c_double), ("high", c_double)]
+
+
+class SimFitOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("data", c_char_p), ("episode", c_char_p), ("position", c_void_p),
+                ("frames", c_size_t), ("free", POINTER(SimFree)), ("free_count", c_size_t),
+                ("compare", POINTER(c_char_p)), ("compare_count", c_size_t), ("method", c_char_p), ("iterations", c_int),
+                ("starts", c_int), ("horizon", c_int), ("threads", c_int)]
+
+
+class SimFittedFacts(Sized):
+    _fields_ = [("struct_size", c_size_t), ("numbers", c_size_t), ("frames", c_size_t), ("steps", c_size_t),
+                ("rms", c_double), ("first_rms", c_double), ("converged", c_int), ("has_errors", c_int),
+                ("scene", c_char_p)]
+
+
+class SimNumberRow(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("start", c_double), ("value", c_double),
+                ("error", c_double), ("verdict", c_char_p), ("with_", c_char_p)]
+
+
 # Arguments of each function that returns a status, without the final error.
 FUNCTIONS = {
     "vpd_model_open": [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)],
@@ -150,6 +172,9 @@ FUNCTIONS = {
     "vpd_sim_get_facts": [c_void_p, POINTER(SimFacts)],
     "vpd_sim_get_value": [c_void_p, c_size_t, POINTER(SimValueRow)],
     "vpd_sim_rollout": [c_void_p, POINTER(SimArray), c_size_t, c_int, c_void_p, c_void_p],
+    "vpd_sim_fit": [c_char_p, POINTER(SimFitOptions), POINTER(c_void_p)],
+    "vpd_sim_fitted_get_facts": [c_void_p, POINTER(SimFittedFacts)],
+    "vpd_sim_fitted_get_number": [c_void_p, c_size_t, POINTER(SimNumberRow)],
     "vpd_sim_adjoint": [c_void_p, c_void_p, c_void_p, POINTER(SimArray), c_size_t, POINTER(c_double)],
 }
 
@@ -202,6 +227,7 @@ library_version: str = _lib.vpd_library_version().decode()
 close_model = _lib.vpd_model_close
 free_scene = _lib.vpd_scene_free
 close_sim = _lib.vpd_sim_close
+close_fitted = _lib.vpd_sim_fitted_close
 free_text = _lib.vpd_text_free
 stop = _lib.vpd_stop
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import os
 from dataclasses import dataclass
-from typing import Mapping, NamedTuple, Optional, Sequence
+from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -33,6 +35,56 @@ class SimStates(NamedTuple):
     velocity: np.ndarray  # the same, m/s
 
 
+@dataclass(frozen=True)
+class SimNumber:
+    """A number that `Sim.fit` has found."""
+
+    start: float
+    value: float
+    error: Optional[float]  #: standard error; None: there is none
+    verdict: str  #: "fitted", "at its bound" or "not determined": then it is, or moves along with, its start
+    with_: list  #: names of those that move along with one that is not determined
+
+
+@dataclass(frozen=True)
+class SimFit:
+    """Result of `Sim.fit`."""
+
+    numbers: dict  #: SimNumber by name, in the order of the file
+    frames: int  #: compared, the first included
+    steps: int
+    rms: float  #: root of the mean square of the residuals: metres, shares of full colour
+    first_rms: float  #: at the start
+    converged: bool
+    scene: str  #: YAML: the scene's file with the fitted numbers
+
+
+def _free(free) -> tuple:
+    """A C array of vpd_sim_free from names, or from {name: start or {"start": .., "low": .., "high": ..}}."""
+    if isinstance(free, str):
+        raise c.InputError(f"free: expected names, or a dict of them, found {free!r}")
+    rows = []
+    for name in free or ():
+        given = free[name] if isinstance(free, Mapping) else None
+        given = given if isinstance(given, Mapping) else {} if given is None else {"start": given}
+        unknown = set(given) - {"start", "low", "high"}
+        if unknown:
+            raise c.InputError(f"free: {name}: expected start, low or high, found {sorted(unknown)[0]!r}")
+        rows.append(c.SimFree(_text(name, "free"), *(float(given.get(key, math.nan)) for key in ("start", "low", "high"))))
+    return (c.SimFree * max(len(rows), 1))(*rows), len(rows)
+
+
+def _fitted(pointer: int) -> SimFit:
+    facts, numbers = c.SimFittedFacts(), {}
+    c.call("vpd_sim_fitted_get_facts", pointer, ctypes.byref(facts))
+    for index in range(facts.numbers):
+        row = c.SimNumberRow()
+        c.call("vpd_sim_fitted_get_number", pointer, index, ctypes.byref(row))
+        error = None if math.isnan(row.error) else row.error
+        numbers[row.name.decode()] = SimNumber(row.start, row.value, error, row.verdict.decode(), row.with_.decode().split("\n")[:-1])
+    return SimFit(numbers, facts.frames, facts.steps, facts.rms, facts.first_rms, bool(facts.converged), facts.scene.decode())
+
+
 def _arrays(values: Mapping[str, np.ndarray]):
     """A C array of vpd_sim_array."""
     rows = [c.SimArray(name.encode(), array.ctypes.data, array.size) for name, array in values.items()]
@@ -58,6 +110,7 @@ class Sim(_Handle):
                                device=None if device is None else _text(device, "device"))
         c.call("vpd_sim_open", _path(scene), ctypes.byref(options), ctypes.byref(out))
         super().__init__(out.value, c.close_sim)
+        self._scene = _path(scene)
         facts = c.SimFacts()
         c.call("vpd_sim_get_facts", self._pointer, ctypes.byref(facts))
         self.scenes: int = facts.scenes  #: B
@@ -132,3 +185,34 @@ class Sim(_Handle):
                   count, ctypes.byref(growth))
         self.growth = growth.value
         return out
+
+    def fit(self, data: Union[PathLike, np.ndarray], *, free=None, episode: Optional[str] = None,
+            compare: Sequence[str] = (), method: str = "auto", iterations: int = 0, starts: int = 0, horizon: int = 0,
+            threads: int = 0) -> SimFit:
+        """Numbers of the scene's file from a recording, with standard errors (docs/fits.md). It works in f64, and on one scene.
+
+        data: a data set or a rollout file, or the positions (frames, N, 3) of all particles at the scene's times, in
+        its axes.  free: names of numbers, ["ball.density"], or {name: start or {"start": .., "low": .., "high": ..}};
+        None: those of the file's section "fit".  episode: of a data set, by name or number.
+        compare: "states", "colour", "depth", "mask".  method: "auto", "lm", "lbfgs" or "adam".
+        iterations, starts, horizon, threads: 0 = the default."""
+        position, path = None, None
+        if isinstance(data, (str, bytes, os.PathLike)):
+            path = _path(data)
+        else:
+            shape = (None, 1, self.particles, 3) if np.ndim(data) == 4 else (None, self.particles, 3)
+            position = _array(data, np.float64, shape, "data")
+        kinds = [compare] if isinstance(compare, str) else list(compare)
+        words = (ctypes.c_char_p * max(len(kinds), 1))(*(_text(word, "compare") for word in kinds))
+        rows, count = _free(free)
+        options = c.SimFitOptions(data=path, episode=None if episode is None else _text(str(episode), "episode"),
+                                  position=None if position is None else position.ctypes.data,
+                                  frames=0 if position is None else len(position), free=rows, free_count=count,
+                                  compare=words, compare_count=len(kinds), method=_text(method, "method"),
+                                  iterations=iterations, starts=starts, horizon=horizon, threads=threads)
+        out = ctypes.c_void_p()
+        call_long("vpd_sim_fit", self._scene, ctypes.byref(options), ctypes.byref(out))
+        try:
+            return _fitted(out)
+        finally:
+            c.close_fitted(out)
