@@ -2,14 +2,12 @@
 #include "datasets/data_file.h"
 
 #include "base/check.h"
-#include "base/file.h"
+#include "datasets/file_stamp.h"
 #include "datasets/index.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { TEXT_SIZE = 512, EPISODES_MAX = 10000000 };
 
@@ -170,27 +168,6 @@ void dataset_close(Dataset *dataset) {
     free(dataset);
 }
 
-static int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
-
-Status file_stamp(const char *path, FileStamp *out, Error *err) {
-    struct stat info;
-    *out = (FileStamp){0};
-    if (stat(path, &info) != 0) return file_error(err, path, "read", errno);
-    *out = (FileStamp){(int64_t)info.st_size, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
-    return STATUS_OK;
-}
-
-// A file that is opened for each read may have been replaced meanwhile.
-static Status check_unchanged(const DataFile *file, Error *err) {
-    FileStamp now;
-    Status status = file_stamp(file->path, &now, err);
-    if (status || (now.bytes == file->stamp.bytes && now.modified == file->stamp.modified)) return status;
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected the file that was opened (%lld bytes), found one that was written later (%lld "
-                     "bytes); start again",
-                     file->path, (long long)file->stamp.bytes, (long long)now.bytes);
-}
-
 Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool *own, Error *err) {
     const DataFile *data = &dataset->files[file];
     *own = !dataset->keep_open;
@@ -199,7 +176,7 @@ Status dataset_open_place(const Dataset *dataset, int file, H5Place *place, bool
         return STATUS_OK;
     }
     *place = (H5Place){.id = H5I_INVALID_HID};
-    Status status = check_unchanged(data, err);
+    Status status = file_stamp_check(data, err);
     return status ? status : h5_open_file_again(data->path, place, err);
 }
 

@@ -11,7 +11,6 @@ Status dataset_no_memory(const char *path, Error *err);
 
 // The one file of an empty data set.
 Status dataset_add_file(Dataset *dataset, const char *path, Error *err);
-Status file_stamp(const char *path, FileStamp *out, Error *err);
 
 // Checks and adds everything but the pixels of file `index`, which is open.
 Status dataset_read_file(Dataset *dataset, int index, Error *err);

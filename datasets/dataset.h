@@ -49,6 +49,7 @@ typedef struct EpisodeInfo {
     const double *object_quaternion; // (F,O,4) w first, world from object
     const Property *properties;      // (property_count)
     int property_count;
+    const struct StoredImages *stored; // of many files: where images lie in the file (datasets/stored.h); or NULL
 } EpisodeInfo;
 
 // Attributes of the root of the file; for a folder, of its first file.

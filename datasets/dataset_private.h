@@ -38,6 +38,7 @@ struct Dataset {
     int episode_capacity;
     size_t image_count;
     bool keep_open;
+    bool find_stored;    // find where images lie
     struct Index *index; // of many files: the records that `episodes` points into; else NULL
 };
 

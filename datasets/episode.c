@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/camera.h"
 #include "datasets/dataset_private.h"
+#include "datasets/stored.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -353,6 +354,31 @@ static Status read_properties(Dataset *dataset, const H5Place *group, EpisodeInf
     return status;
 }
 
+static bool find_array(const H5Place *group, const EpisodeInfo *info, StoredArray which, StoredImages *out) {
+    static const char *const names[STORED_COUNT] = {"rgb", "depth", "mask"};
+    const H5Expect any = {
+        .kinds = H5_U8 | H5_U16 | H5_F32, .rank = which == STORED_RGB ? 5 : 4, .dims_max = FRAMES_MAX};
+    H5Array array;
+    Error ignored;
+    if (h5_open_array(group, names[which], true, &any, &array, NULL, &ignored) != STATUS_OK) return false;
+    bool good = stored_find(&array, info, which, out);
+    h5_array_close(&array);
+    return good;
+}
+
+// Leaves info->stored NULL when some image is no chunk of its own.
+static Status find_stored(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {
+    size_t bytes = stored_bytes(info);
+    StoredImages *stored =
+        bytes && dataset->arena.used + bytes < ARENA_MAX ? arena_alloc(&dataset->arena, bytes) : NULL;
+    if (!stored) return no_memory(group, err);
+    memset(stored, 0, bytes);
+    bool good = find_array(group, info, STORED_RGB, stored) && find_array(group, info, STORED_DEPTH, stored) &&
+                (!info->has_mask || find_array(group, info, STORED_MASK, stored));
+    info->stored = good ? stored : NULL;
+    return STATUS_OK;
+}
+
 static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place *group, EpisodeInfo *info,
                            Error *err) {
     Status status = read_texts(dataset, group, info, err);
@@ -365,6 +391,7 @@ static Status read_episode(Dataset *dataset, const DataFile *file, const H5Place
     if (!status) status = read_state(dataset, group, info, err);
     if (!status) status = read_heldout(dataset, group, info, err);
     if (!status) status = read_properties(dataset, group, info, err);
+    if (!status && dataset->find_stored) status = find_stored(dataset, group, info, err);
     return status;
 }
 

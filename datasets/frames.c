@@ -3,15 +3,18 @@
 #include "base/stop.h"
 #include "datasets/dataset_private.h"
 #include "datasets/pixels.h"
+#include "datasets/stored.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-// The pixel arrays of one episode, open during one read.
+// The pixel arrays of one episode, open during one read; `fd` where the index says how they lie in the file.
 typedef struct PixelArrays {
     H5Place file, group;
     bool own_file, open;
+    int fd;
     PixelArray rgb, depth, mask;
 } PixelArrays;
 
@@ -154,11 +157,31 @@ static Status open_arrays(const Dataset *dataset, int episode, PixelArrays *arra
 }
 
 static void close_arrays(PixelArrays *arrays) {
+    if (arrays->fd >= 0) close(arrays->fd);
     pixel_array_close(&arrays->rgb);
     pixel_array_close(&arrays->depth);
     pixel_array_close(&arrays->mask);
     h5_close(&arrays->group);
     if (arrays->own_file) h5_close(&arrays->file);
+}
+
+// The same without HDF5.
+static Status fetch_stored(const Dataset *dataset, const Frames *frames, PixelArrays *arrays, int frame, int view,
+                           Error *err) {
+    const Episode *episode = &dataset->episodes[frames->episode];
+    const EpisodeInfo *info = &episode->info;
+    struct FramesPrivate *own = frames->private_;
+    size_t pixels = (size_t)info->H * (size_t)info->W;
+    uint8_t *depth = own->image + 3 * pixels, *mask = depth + pixels * (info->depth_is_u16 ? 2 : 4);
+    Status status = arrays->open ? STATUS_OK : stored_open(&dataset->files[episode->file], &arrays->fd, err);
+    if (!status && !arrays->open)
+        stored_announce(info, arrays->fd, frames->first, frames->first + (frames->F - 1) * frames->stride);
+    arrays->open = true;
+    if (!status) status = stored_read(info, arrays->fd, STORED_RGB, &own->decoder, frame, view, own->image, err);
+    if (!status) status = stored_read(info, arrays->fd, STORED_DEPTH, &own->decoder, frame, view, depth, err);
+    if (!status && info->has_mask)
+        status = stored_read(info, arrays->fd, STORED_MASK, &own->decoder, frame, view, mask, err);
+    return status;
 }
 
 // One image from the file into own->image as stored: rgb, depth, mask.
@@ -208,7 +231,7 @@ static Status convert(const EpisodeInfo *info, const uint8_t *stored, size_t at,
 static Status read_images(const Dataset *dataset, ImageCache *cache, size_t image_bytes, Frames *out, Error *err) {
     const Episode *episode = &dataset->episodes[out->episode];
     struct FramesPrivate *own = out->private_;
-    PixelArrays arrays = {0};
+    PixelArrays arrays = {.fd = -1};
     Status status = STATUS_OK;
     for (size_t at = 0; !status && at < (size_t)out->F * (size_t)out->V; at++) {
         int frame = out->first + (int)(at / (size_t)out->V) * out->stride, view = out->views[at % (size_t)out->V];
@@ -217,7 +240,8 @@ static Status read_images(const Dataset *dataset, ImageCache *cache, size_t imag
         if (!stored && stop_requested()) {
             status = stop_error(err);
         } else if (!stored) {
-            status = fetch(dataset, out->episode, &arrays, own, frame, view, err);
+            status = episode->info.stored ? fetch_stored(dataset, out, &arrays, frame, view, err)
+                                          : fetch(dataset, out->episode, &arrays, own, frame, view, err);
             stored = own->image;
             if (!status && cache) image_cache_put(cache, index, stored, image_bytes);
         }

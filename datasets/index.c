@@ -15,7 +15,7 @@
 
 #define INDEX_BYTES_MAX ((size_t)1 << 40)
 #define INDEX_NAME ".vpd-index"
-enum { INDEX_VERSION = 1 };
+enum { INDEX_VERSION = 2 };
 
 typedef struct IndexHead {
     char magic[8];

@@ -2,6 +2,7 @@
 #include "datasets/open_many.h"
 
 #include "datasets/data_file.h"
+#include "datasets/file_stamp.h"
 #include "datasets/index.h"
 #include "datasets/read_many.h"
 

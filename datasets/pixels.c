@@ -16,11 +16,11 @@ void pixel_array_init(PixelArray *pixels, const H5Array *array) {
 
 void pixel_array_close(PixelArray *pixels) { h5_array_close(&pixels->array); }
 
-static Status damaged(const PixelArray *pixels, int frame, int view, const char *how, Error *err) {
+Status pixel_array_damaged(const char *array, int frame, int view, const char *how, Error *err) {
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: the image of frame %d, view %d %s; the file is damaged or was never "
                      "finished",
-                     pixels->array.text, frame, view, how);
+                     array, frame, view, how);
 }
 
 static Status read_direct(const PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out,
@@ -32,7 +32,7 @@ static Status read_direct(const PixelArray *pixels, ChunkDecoder *decoder, int f
     if (status) return status;
     const char *wrong = h5_chunk_read(&pixels->array, decoder, offset, &skipped, &size);
     if (!wrong) wrong = h5_chunk_unfilter(&pixels->array, decoder, skipped, size);
-    if (wrong) return damaged(pixels, frame, view, wrong, err);
+    if (wrong) return pixel_array_damaged(pixels->array.text, frame, view, wrong, err);
     memcpy(out, decoder->a, pixels->image_bytes);
     return STATUS_OK;
 }
@@ -42,7 +42,7 @@ static Status read_slab(PixelArray *pixels, int frame, int view, uint8_t *out, E
     hsize_t start[H5_RANK_MAX] = {(hsize_t)frame, (hsize_t)view}, count[H5_RANK_MAX] = {1, 1};
     for (int i = 2; i < array->rank; i++) count[i] = array->dims[i];
     Status status = h5_array_read_block(array, start, count, array->kind, out, err);
-    return status == STATUS_BAD_INPUT ? damaged(pixels, frame, view, "cannot be read", err) : status;
+    return status == STATUS_BAD_INPUT ? pixel_array_damaged(array->text, frame, view, "cannot be read", err) : status;
 }
 
 Status pixel_array_read(PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err) {

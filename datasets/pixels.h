@@ -19,4 +19,7 @@ void pixel_array_close(PixelArray *pixels); // accepts {0}
 
 Status pixel_array_read(PixelArray *pixels, ChunkDecoder *decoder, int frame, int view, uint8_t *out, Error *err);
 
+// The error for an image that `how` cannot be had: "cannot be read".
+Status pixel_array_damaged(const char *array, int frame, int view, const char *how, Error *err);
+
 #endif

@@ -51,6 +51,7 @@ static Status read_one(const Job *job, int at, Bytes *record, Error *err) {
     const DataFile *file = &job->dataset->files[job->files[at]];
     Dataset *one = dataset_create(file->path);
     if (!one) return dataset_no_memory(file->path, err);
+    one->find_stored = true;
     Status status = dataset_add_file(one, file->path, err);
     if (!status) status = h5_open_file_here(file->path, &one->files[0].place, err);
     if (!status) status = dataset_read_file(one, 0, err);

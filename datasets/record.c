@@ -2,6 +2,7 @@
 #include "datasets/record.h"
 
 #include "base/check.h"
+#include "datasets/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,11 @@ struct Record {
 };
 
 typedef struct RecordEpisode {
-    uint64_t name, source, scene, intrinsics, poses, time, bounds, heldout, actions, position, quaternion, properties;
+    uint64_t name, source, scene, intrinsics, poses, time, bounds, heldout, actions, position, quaternion, properties,
+        stored;
     double depth_scale, time_step;
     int32_t split, F, V, H, W, A, O, heldout_count, property_count;
-    int32_t has_mask, moving_cameras, depth_is_u16, even_time, padding;
+    int32_t has_mask, moving_cameras, depth_is_u16, even_time, padding; // `stored` is StoredImages
 } RecordEpisode;
 
 // ---- bytes
@@ -93,6 +95,7 @@ static RecordEpisode pack_episode(const Packer *packer, const EpisodeInfo *info,
         .position = keep(packer, info->object_position, F * O * 3, sizeof(double), NO_PLACE),
         .quaternion = keep(packer, info->object_quaternion, F * O * 4, sizeof(double), NO_PLACE),
         .properties = keep(packer, info->properties, (size_t)info->property_count, sizeof(Property), NO_PLACE),
+        .stored = keep(packer, info->stored, stored_bytes(info), 1, NO_PLACE),
         .depth_scale = info->depth_scale,
         .time_step = info->time_step,
         .split = (int32_t)info->split,
@@ -197,7 +200,8 @@ static bool point_into(const Record *record, const RecordEpisode *e, EpisodeInfo
     out->object_quaternion = array_at(record, e->quaternion, F * O * 4, sizeof(double), false, &good);
     out->properties =
         array_at(record, e->properties, (size_t)e->property_count, sizeof(Property), e->property_count > 0, &good);
-    return good && lists_are_good(out);
+    out->stored = array_at(record, e->stored, stored_bytes(out), 1, false, &good);
+    return good && lists_are_good(out) && (!out->stored || stored_is_good(out->stored));
 }
 
 bool record_episode(const Record *record, int episode, EpisodeInfo *out) {

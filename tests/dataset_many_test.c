@@ -2,10 +2,11 @@
 // Data sets of many files: the index that is kept of them, what makes a record stale, and files that change.
 #include "base/file.h"
 #include "datasets/dataset_private.h"
-#include "datasets/index.h"
+#include "datasets/stored.h"
 #include "tests/dataset_scene.h"
 #include "tests/dataset_work_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,6 +96,9 @@ static void check_good(const char *name) {
     assert_status_ok(dataset_read_frames(dataset, (FrameRequest){.episode = last, .count = 3}, &frames, &err), err);
     assert_status_ok(dataset_read_frames(one, (FrameRequest){.episode = EPISODES - 1, .count = 3}, &wanted, &err), err);
     assert_memory_equal(frames.rgb, wanted.rgb, (size_t)3 * 3 * 3 * 6 * 8);
+    assert_memory_equal(frames.depth, wanted.depth, (size_t)3 * 3 * 6 * 8 * sizeof(float));
+    assert_memory_equal(frames.mask, wanted.mask, (size_t)3 * 3 * 6 * 8 * sizeof(uint16_t));
+    assert_non_null(dataset_episode(dataset, last)->stored); // read without HDF5
     frames_free(&frames);
     frames_free(&wanted);
     dataset_close(one);
@@ -263,6 +267,29 @@ static void test_changes_while_open(void **state) {
     dataset_close(dataset);
 }
 
+// Bytes of the pictures change under the same size and time: the checksum of the image tells.
+static void test_damaged_image(void **state) {
+    (void)state;
+    Error err = {0};
+    Frames frames = {0};
+    struct stat info;
+    Dataset *dataset = open_good(many);
+    const StoredPlace *place = dataset_episode(dataset, 0)->stored->places;
+    assert_int_equal(stat(path, &info), 0);
+    FILE *file = fopen(path, "r+");
+    fseek(file, (long)place->at + 5, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, (long)place->at + 5, SEEK_SET);
+    fputc(byte ^ 16, file);
+    fclose(file);
+    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){info.st_atim, info.st_mtim}, 0), 0);
+    assert_status_error(dataset_read_frames(dataset, (FrameRequest){.episode = 0, .count = 1}, &frames, &err),
+                        STATUS_BAD_INPUT, err,
+                        "000.h5:/episodes/000000/rgb: the image of frame 0, view 0 does not match");
+    frames_free(&frames);
+    dataset_close(dataset);
+}
+
 // Processes that open the same folder at once all get it, and one whole index stays.
 static void test_race(void **state) {
     (void)state;
@@ -296,6 +323,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_bad_files, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_mixed_roots, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_changes_while_open, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_image, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_race, set_up_many, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

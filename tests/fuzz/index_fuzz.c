@@ -4,6 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "datasets/record.h"
+#include "datasets/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void touch_episode(const EpisodeInfo *info) {
     touch(info->actions, 4 * F * (size_t)info->A);
     touch(info->object_position, 24 * F * O);
     touch(info->object_quaternion, 32 * F * O);
+    touch(info->stored, stored_bytes(info));
     touch(info->heldout_views, sizeof(int) * (size_t)info->heldout_count);
     for (int i = 0; i < info->property_count; i++) touch(info->properties[i].name, strlen(info->properties[i].name));
 }

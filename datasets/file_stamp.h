@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a file of a data set is still the one that was opened.
+#ifndef VPD_DATASETS_FILE_STAMP_H
+#define VPD_DATASETS_FILE_STAMP_H
+
+#include "datasets/dataset_private.h"
+
+Status file_stamp(const char *path, FileStamp *out, Error *err);
+// An error if the file is not the one that had its stamp.
+Status file_stamp_check(const DataFile *file, Error *err);
+
+#endif
