@@ -258,6 +258,21 @@ static Status read_actions(Dataset *dataset, const H5Place *group, EpisodeInfo *
     return STATUS_OK;
 }
 
+// Numbers that are far from a rotation are something else: Euler angles, or an object that was not there.
+static Status check_quaternions(const H5Place *state, const EpisodeInfo *info, Error *err) {
+    size_t count = info->object_quaternion ? (size_t)info->F * (size_t)info->O : 0;
+    for (size_t i = 0; i < count; i++) {
+        const double *q = info->object_quaternion + 4 * i;
+        double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+        if (!(length > 0.5 && length < 2))
+            return error_set(err, STATUS_BAD_INPUT,
+                             "%s/object_quaternion: expected quaternions of length 1, found length %.3g in frame %zu, "
+                             "object %zu",
+                             state->text, length, i / (size_t)info->O, i % (size_t)info->O);
+    }
+    return STATUS_OK;
+}
+
 static Status read_objects(Dataset *dataset, const H5Place *state, EpisodeInfo *info, Error *err) {
     hsize_t dims[H5_RANK_MAX] = {0}, F = (hsize_t)info->F;
     H5Expect position = {.kinds = H5_REALS, .rank = 3, .dims = {F, 0, 3}, .dims_max = OBJECTS_MAX, .letters = "F,O,3"};
@@ -272,7 +287,7 @@ static Status read_objects(Dataset *dataset, const H5Place *state, EpisodeInfo *
     info->object_quaternion = values;
     if (!status) status = check_finite(state, "object_position", info->object_position, 3 * count, err);
     if (!status) status = check_finite(state, "object_quaternion", info->object_quaternion, 4 * count, err);
-    return status;
+    return status ? status : check_quaternions(state, info, err);
 }
 
 static Status read_state(Dataset *dataset, const H5Place *group, EpisodeInfo *info, Error *err) {

@@ -85,6 +85,11 @@ static Status nothing_fits(const Planning *p, Error *err) {
             "%s:/episodes/%s: start frame %d; expected %d or more: the model sees %ld frames, the last of them at the "
             "start",
             info->file, info->name, p->nearest_start, first, p->model->config.model.T);
+    if (info->F <= first)
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s:/episodes/%s: expected at least %d frames for the model's %ld inputs, found %d; leave it "
+                         "out, or record more",
+                         info->file, info->name, first + 1, p->model->config.model.T, info->F);
     return error_set(err, STATUS_BAD_INPUT,
                      "%s:/episodes/%s: expected at least %d frames for start %d and %d steps, found %d, and no other "
                      "start fits; ask "

@@ -125,6 +125,9 @@ static void objects_nan(Broken b) { poke(b.episode, "state/object_position", 4, 
 static void quaternions_few(Broken b) {
     replace_array(b.episode, "state/object_quaternion", H5_F64, 3, DIMS(3, 2, 4), ZEROS);
 }
+static void quaternion_zero(Broken b) {
+    for (size_t i = 4; i < 8; i++) poke(b.episode, "state/object_quaternion", i, 0);
+}
 
 static const GuardCase CASES[] = {
     {format_missing, "a.h5: expected a data set (format \"vpd-dataset\"), found an HDF5 file of another program"},
@@ -190,6 +193,7 @@ static const GuardCase CASES[] = {
     {objects_short, "state/object_position: expected f32 or f64 [F,O,3] = [3,O,3], found f64 [2,1,3]"},
     {objects_nan, "object_position: expected finite numbers"},
     {quaternions_few, "object_quaternion: expected f32 or f64 [F,O,4] = [3,1,4], found f64 [3,2,4]"},
+    {quaternion_zero, "object_quaternion: expected quaternions of length 1, found length 0 in frame 1, object 0"},
 };
 
 static void test_broken_files(void **state) {

@@ -85,8 +85,8 @@ static Status check_episode(TrainData *data, const EpisodeInfo *info, Error *err
         "%s:/episodes/%s: expected at least %d frames (history %ld, rollout %ld, stride %ld), found %d; %s", info->file,
         info->name, needed, c->model.T, rollout, c->data.stride, info->F,
         moves ? "shorten train.rollout"
-              : "too few to learn motion from, so record more, or learn pictures alone (gnn.graph=none, "
-                "model.T=1, train.rollout=0, train.rollout_from=0)");
+              : "too few to learn motion from, so leave it out, record more, or learn pictures alone "
+                "(gnn.graph=none, model.T=1, train.motion_steps=0, train.rollout=0, train.rollout_from=0)");
 }
 
 static Status add_episodes(TrainData *data, const Log *log, Error *err) {
