@@ -10,6 +10,7 @@
 #include "datasets/h5.h"
 #include "infer/history.h"
 #include "infer/video.h"
+#include "lab/fit_log.h"
 #include "lab/fit_write.h"
 
 #include <math.h>
@@ -42,6 +43,10 @@ static const Flag flags[] = {
     {.name = "horizon", .value = "FRAMES", .help = "compare these first, then twice as many, .. (default: an eighth)"},
     {.name = "resume", .help = "go on from the numbers in the output file"},
     {.name = "plot", .value = "FILE.svg", .help = "plot residuals and numbers over the steps", .writes = "svg"},
+    {.name = "log",
+     .value = "FILE.jsonl",
+     .help = "residuals and numbers of each step, for vpd view",
+     .writes = "jsonl"},
     {.name = "film",
      .value = "FILE.gif",
      .help = "recording, start and fit side by side (.gif, .mp4)",
@@ -176,6 +181,8 @@ static Status tell_json(const Work *work) {
     json_t *values = json_array(), *written = json_pack("[s]", work->out);
     if (plot) json_array_append_new(written, json_string(plot));
     if (film) json_array_append_new(written, json_string(film));
+    if (command_has(work->line, "log"))
+        json_array_append_new(written, json_string(command_text(work->line, "log", "")));
     for (size_t i = 0; i < r->count; i++) json_array_append_new(values, value_json(work, i));
     return result_json(work->line,
                        json_pack("{s:o s:s s:I s:o s:o s:I s:b s:o}", "written", written, "data", work->data.source,
@@ -215,6 +222,8 @@ static Status fit(Work *work) {
     if (status != STATUS_OK) return status;
     status = fit_write_scene(&work->free, &work->data, &work->result, NULL, true, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
+    const char *steps = command_text(work->line, "log", NULL);
+    if (status == STATUS_OK && steps) status = fit_write_log(&work->free, &work->result, steps, work->err);
     if (status == STATUS_OK && film)
         status = sim_fit_film(&work->free, &work->data, &work->result, work->dataset, work->episode,
                               work->line->threads, film, work->err);
@@ -231,6 +240,8 @@ static Status run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = read_resumed(&work);
     if (status == STATUS_OK) status = fit_check_folder(&work.free, work.out, err);
     if (status == STATUS_OK) status = command_check_writable(work.out, err);
+    if (status == STATUS_OK && command_has(line, "log"))
+        status = command_check_writable(command_text(line, "log", ""), err);
     if (status == STATUS_OK && command_has(line, "film"))
         status = video_check_path(command_text(line, "film", ""), err);
     if (status == STATUS_OK) status = fit(&work);

@@ -11,7 +11,7 @@ near() { # NAME TRUTH TOLERANCE
 
 # The example of its own head: the numbers of the file, from other starts.
 expect 0 "*" "" "$VPD" sim run "$scene" --threads 1 -o "$folder/throw.h5"
-expect 0 '"converged":true' "" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/fitted.yaml" --plot "$folder/fit.svg" --threads 1 --json -q
+expect 0 '"converged":true' "" "$VPD" sim fit "$scene" --data "$folder/throw.h5" -o "$folder/fitted.yaml" --plot "$folder/fit.svg" --log "$folder/fit.jsonl" --threads 1 --json -q
 near box.density 300 0.01
 near box.velocity.x 1.6 1e-4
 near box.velocity.y 0 1e-4
@@ -20,6 +20,7 @@ near ground.mu 0.4 1e-4
 near ground.k_e 600 0.05
 [ "$(number ground.mu verdict)" = fitted ] || fail "mu is $(number ground.mu verdict)"
 grep -q "<svg" "$folder/fit.svg" || fail "no plot"
+grep -q '^{"kind":"fit","step":0,"frames":[0-9]*,"rms":[0-9.e-]*,"values":{"ground.k_e":1000.0,.*}}$' "$folder/fit.jsonl" || fail "the log begins $(head -n 1 "$folder/fit.jsonl")"
 
 # The fitted file runs, and fits again: its head is replaced.
 expect 0 "90 frames" "" "$VPD" sim run "$folder/fitted.yaml" --threads 1 -o "$folder/again.h5"

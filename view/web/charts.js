@@ -18,7 +18,7 @@ function element(name, attributes, parent) {
 function ticks(low, high, count) {
   const raw = (high - low) / count, size = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map(d => d * size).find(s => s >= raw) || raw, out = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(k * step);
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(k * step + 0); // no -0
   return out;
 }
 
@@ -36,8 +36,10 @@ function thin(points, smooth) {
 }
 
 export class Chart {
-  constructor(title) {
+  // `along`: what the horizontal axis has.
+  constructor(title, along = 'step') {
     this.title = title;
+    this.along = along;
     this.figure = document.createElement('figure');
     this.figure.className = 'chart';
     this.figure.innerHTML = `<figcaption></figcaption><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img"></svg>`;
@@ -54,7 +56,7 @@ export class Chart {
     const all = this.lines.flatMap(line => line.points), ys = all.map(([, y]) => this.scale(y));
     this.x = [Math.min(...all.map(p => p[0])), Math.max(...all.map(p => p[0]))];
     this.y = [Math.min(...ys), Math.max(...ys)];
-    if (this.x[0] === this.x[1]) this.x[1]++;
+    if (!(this.x[1] - this.x[0] > 1e-9 * Math.abs(this.x[1]))) this.x[1] = this.x[0] + 1;
     if (!(this.y[1] - this.y[0] > 1e-9 * Math.abs(this.y[1]))) this.y = [this.y[0] - 0.5 * (Math.abs(this.y[0]) || 1), this.y[1] + 0.5 * (Math.abs(this.y[1]) || 1)];
     this.svg.replaceChildren();
     if (!all.length) return this.describe(null);
@@ -78,8 +80,8 @@ export class Chart {
       element('line', { x1: LEFT, x2: WIDE - RIGHT, y1: this.top(y), y2: this.top(y), class: 'grid' }, this.svg);
       element('text', { x: LEFT - 6, y: this.top(y) + 4, 'text-anchor': 'end' }, this.svg).textContent = short(y);
     }
-    for (const x of ticks(...this.x, 4).filter(Number.isInteger))
-      element('text', { x: Math.min(this.left(x), WIDE - 24), y: HIGH - 6, 'text-anchor': 'middle' }, this.svg).textContent = x.toLocaleString('en');
+    for (const x of ticks(...this.x, 4).filter(x => this.along !== 'step' || Number.isInteger(x)))
+      element('text', { x: Math.min(this.left(x), WIDE - 24), y: HIGH - 6, 'text-anchor': 'middle' }, this.svg).textContent = this.along === 'step' ? x.toLocaleString('en') : short(x);
   }
 
   point(event) {
@@ -99,7 +101,7 @@ export class Chart {
       value.style.setProperty('--swatch', colour);
       this.words.append(' ', value);
     }
-    if (step !== null) this.words.append(` at step ${Math.round(values[0].at[0]).toLocaleString('en')}`);
+    if (step !== null) this.words.append(` at ${this.along} ${this.along === 'step' ? Math.round(values[0].at[0]).toLocaleString('en') : short(values[0].at[0])}`);
     this.svg.setAttribute('aria-label', `${this.title}: ${values.map(({ name, at }) => `${name} ${short(at[1])}`).join(', ') || 'nothing yet'}`);
     if (!this.rule) return;
     this.rule.setAttribute('visibility', step === null ? 'hidden' : 'visible');

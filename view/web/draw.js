@@ -8,9 +8,7 @@ const SPLATS = `#version 300 es
 uniform mat4 u_matrix;
 uniform vec3 u_low, u_wide;
 uniform float u_radius, u_pixels;
-in vec3 a_place;
-in vec4 a_colour;
-in float a_radius;
+in vec3 a_place; in vec4 a_colour; in float a_radius;
 out vec4 v_colour;
 void main() {
   gl_Position = u_matrix * vec4(u_low + u_wide * a_place, 1.0);
@@ -35,10 +33,8 @@ void main() {
 const SURFACE = `#version 300 es
 uniform mat4 u_matrix;
 uniform vec3 u_low, u_wide;
-in vec3 a_place;
-in vec4 a_colour;
-out vec3 v_place;
-out vec4 v_colour;
+in vec3 a_place; in vec4 a_colour;
+out vec3 v_place; out vec4 v_colour;
 void main() {
   v_place = u_low + u_wide * a_place;
   gl_Position = u_matrix * vec4(v_place, 1.0);
@@ -46,11 +42,8 @@ void main() {
 }`;
 const SURFACE_PIXELS = `#version 300 es
 precision highp float;
-uniform vec3 u_eye;
-uniform vec4 u_tint;
-uniform bool u_lines;
-in vec3 v_place;
-in vec4 v_colour;
+uniform vec3 u_eye; uniform vec4 u_tint; uniform bool u_lines;
+in vec3 v_place; in vec4 v_colour;
 out vec4 colour;
 void main() {
   vec3 n = normalize(cross(dFdx(v_place), dFdy(v_place))), to_eye = normalize(u_eye - v_place);
@@ -61,8 +54,7 @@ void main() {
 }`;
 const LINES = `#version 300 es
 uniform mat4 u_matrix;
-in vec3 a_place;
-in vec4 a_colour;
+in vec3 a_place; in vec4 a_colour;
 out vec4 v_colour;
 void main() {
   gl_Position = u_matrix * vec4(a_place, 1.0);
@@ -75,6 +67,19 @@ in vec4 v_colour;
 out vec4 colour;
 void main() { colour = v_colour; }`;
 
+// Pictures of the recording, in space.
+const PICTURES_AT = `#version 300 es
+uniform mat4 u_matrix;
+in vec3 a_place; in vec2 a_at;
+out vec2 v_at;
+void main() { gl_Position = u_matrix * vec4(a_place, 1.0); v_at = a_at; }`;
+const PICTURE_PIXELS = `#version 300 es
+precision mediump float;
+uniform sampler2D u_picture;
+in vec2 v_at;
+out vec4 colour;
+void main() { colour = texture(u_picture, v_at); }`;
+
 function build(gl, vertex, fragment) {
   const program = gl.createProgram();
   for (const [type, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
@@ -86,14 +91,11 @@ function build(gl, vertex, fragment) {
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
   const names = {};
-  for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); i++) {
-    const { name } = gl.getActiveUniform(program, i);
-    names[name] = gl.getUniformLocation(program, name);
-  }
-  for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_ATTRIBUTES); i++) {
-    const { name } = gl.getActiveAttrib(program, i);
-    names[name] = gl.getAttribLocation(program, name);
-  }
+  for (const [all, info, place] of [[gl.ACTIVE_UNIFORMS, 'getActiveUniform', 'getUniformLocation'], [gl.ACTIVE_ATTRIBUTES, 'getActiveAttrib', 'getAttribLocation']])
+    for (let i = 0; i < gl.getProgramParameter(program, all); i++) {
+      const { name } = gl[info](program, i);
+      names[name] = gl[place](program, name);
+    }
   return { program, ...names };
 }
 
@@ -140,6 +142,8 @@ export class Painter {
     this.canvas = canvas;
     this.splats = build(gl, SPLATS, SPLAT_PIXELS);
     this.lines = build(gl, LINES, LINE_PIXELS);
+    this.pictures = build(gl, PICTURES_AT, PICTURE_PIXELS);
+    this.textures = [];
     this.surface = build(gl, SURFACE, SURFACE_PIXELS);
     this.stores = new Map(); // what of each scene lies in the GPU's memory
     this.line_buffer = gl.createBuffer();
@@ -239,6 +243,45 @@ export class Painter {
     this.draw_range(scene, store, step, 0, scene.movers);
   }
 
+  // Takes images in place of those before.
+  keep_pictures(images) {
+    const { gl } = this;
+    this.textures.forEach(texture => gl.deleteTexture(texture));
+    this.textures = images.map(image => {
+      const texture = gl.createTexture();
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
+      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
+      for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+      return texture;
+    });
+  }
+
+  // Attributes [place, size, first byte] of vertices of so many bytes.
+  send_floats(data, attributes, bytes) {
+    const { gl } = this;
+    for (let at = 0; at < 3; at++) gl.disableVertexAttribArray(at);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.line_buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(data), gl.DYNAMIC_DRAW);
+    for (const [at, size, first] of attributes) {
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, size, gl.FLOAT, false, bytes, first);
+    }
+  }
+
+  // Each picture between its four corners, from the upper left one clockwise.
+  draw_pictures(list, matrix) {
+    const { gl, pictures } = this;
+    gl.useProgram(pictures.program);
+    gl.uniformMatrix4fv(pictures.u_matrix, false, matrix);
+    this.textures.forEach((texture, k) => {
+      const [a, b, c, d] = list[k];
+      this.send_floats([...a, 0, 0, ...b, 1, 0, ...d, 0, 1, ...c, 1, 1], [[pictures.a_place, 3, 0], [pictures.a_at, 2, 12]], 20);
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    });
+  }
+
   // One in five of the particles that move, at another step; their colours have been sent.
   draw_ghost(scene, step, tint, matrix, pixels, size) {
     const { gl, splats } = this;
@@ -255,12 +298,7 @@ export class Painter {
     const { gl, lines } = this;
     gl.useProgram(lines.program);
     gl.uniformMatrix4fv(lines.u_matrix, false, matrix);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.line_buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(ends), gl.DYNAMIC_DRAW);
-    for (const [at, size, offset] of [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]]) {
-      gl.enableVertexAttribArray(at);
-      gl.vertexAttribPointer(at, size, gl.FLOAT, false, 28, offset);
-    }
+    this.send_floats(ends, [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]], 28);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     if (front) gl.disable(gl.DEPTH_TEST);
@@ -296,15 +334,11 @@ export class NoPainter {
     this.canvas = canvas;
     this.still = true;
   }
-
-  resize() {}
-  forget() {}
-  draw_particles() {}
-  draw_ghost() {}
-  draw_surface() {}
-  draw_lines() {}
   begin_pane([, , w, h]) { return [0, 0, w * this.canvas.clientWidth, h * this.canvas.clientHeight]; }
 }
+
+for (const name of ['resize', 'forget', 'draw_particles', 'draw_ghost', 'draw_surface', 'draw_pictures', 'keep_pictures', 'draw_lines'])
+  NoPainter.prototype[name] = () => {};
 
 // ---- lines of the surroundings
 
@@ -335,20 +369,24 @@ export function axis_lines(origin, length) {
   return out;
 }
 
-// A pyramid for each camera of the recording.
-export function frustum_lines(scene, depth, colour) {
-  const out = [], [W, H] = scene.size;
-  for (const { intrinsics: K, pose: p } of scene.cameras) {
+// The eye of each camera of the recording, and the corners of its picture.
+export function frusta(scene, depth) {
+  const [W, H] = scene.size;
+  return scene.cameras.map(({ intrinsics: K, pose: p }) => {
     const world = (u, v) => {
       const d = [(u - K[2]) / K[0] * depth, (v - K[5]) / K[4] * depth, depth];
       return [0, 1, 2].map(r => p[4 * r] * d[0] + p[4 * r + 1] * d[1] + p[4 * r + 2] * d[2] + p[4 * r + 3]);
     };
-    const eye = [p[3], p[7], p[11]], corners = [world(0, 0), world(W, 0), world(W, H), world(0, H)];
-    corners.forEach((corner, k) => {
-      segment(out, eye, corner, colour);
-      segment(out, corner, corners[(k + 1) % 4], colour);
-    });
-  }
+    return { eye: [p[3], p[7], p[11]], corners: [world(0, 0), world(W, 0), world(W, H), world(0, H)] };
+  });
+}
+
+export function frustum_lines(list, colour) {
+  const out = [];
+  for (const { eye, corners } of list) corners.forEach((corner, k) => {
+    segment(out, eye, corner, colour);
+    segment(out, corner, corners[(k + 1) % 4], colour);
+  });
   return out;
 }
 

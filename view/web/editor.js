@@ -166,27 +166,29 @@ export class Editor extends Stage {
     return entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last)).centre;
   }
 
-  // A drag with T or M held: an arrow on the floor's plane, or upwards with Shift.
+  // A drag of a handle, or with T, M or R held; it may draw a region before.
   begin_drag(x, y, event) {
     if (this.tool) return this.draw_region(x, y);
-    const handle = this.handle_at(x, y, event.pointerType === 'touch' ? 22 : 9);
-    if (handle) return handle.what === 'rotate' ? this.begin_turn(x, y, handle.axis) : this.begin_slide(x, y, handle.axis);
-    if (this.held === 'rotate') return this.begin_turn(x, y, 2);
-    const what = this.held;
-    if (!this.live || !this.selection || !what) return null;
-    const canvas = this.find('canvas'), start = this.middle();
-    const pane = this.pane_at(x, y), grip = pane && this.ray_place(pane.box, x, y, start, event.shiftKey);
+    const what = this.held, handle = this.handle_at(x, y, event.pointerType === 'touch' ? 22 : 9), pane = this.pane_at(x, y);
+    if (!this.live || !this.selection || !pane || !(what || handle)) return null;
+    const start = this.middle(), { box } = pane;
+    if (handle?.what === 'rotate' || (!handle && what === 'rotate')) return this.begin_turn(x, y, handle ? handle.axis : 2, box);
+    if (handle) return this.begin_arrow('move', start, x, y, event, (mx, my) => along_axis(handle.axis, start, this.camera.eye(), this.ray(box, mx, my)));
+    return this.begin_arrow(what, start, x, y, event, (mx, my, { shiftKey }) => this.ray_place(box, mx, my, start, shiftKey));
+  }
+
+  // Draws an arrow; `place` says where a point of the canvas leads.
+  begin_arrow(what, start, x, y, event, place) {
+    const grip = place(x, y, event);
     if (!grip) return null;
     return {
       move: (mx, my, moved) => {
-        const at = this.ray_place(pane.box, mx, my, start, moved.shiftKey);
+        const at = place(mx, my, moved);
         if (at) this.arrow = { from: start, to: add(start, subtract(at, grip)) };
-        canvas.style.cursor = 'grabbing';
       },
       end: done => {
-        const arrow = this.arrow;
+        const { arrow } = this;
         this.arrow = null;
-        canvas.style.cursor = '';
         if (arrow && done) this.act(what, subtract(arrow.to, arrow.from).map(v => what === 'throw' ? 4 * v : v));
         this.changed();
       },
@@ -210,29 +212,10 @@ export class Editor extends Stage {
     });
   }
 
-  // A drag of an arrow: a move along its axis.
-  begin_slide(x, y, axis) {
-    const centre = this.middle(), { box } = this.pane_at(x, y), at = (mx, my) => along_axis(axis, centre, this.camera.eye(), this.ray(box, mx, my));
-    const begin = at(x, y), by = [0, 0, 0];
-    if (begin === null) return null;
-    return {
-      move: (mx, my) => {
-        by[axis] = (at(mx, my) ?? begin) - begin;
-        this.arrow = { from: centre, to: add(centre, by) };
-      },
-      end: done => {
-        this.arrow = null;
-        if (done && by[axis]) this.act('move', by);
-        this.changed();
-      },
-    };
-  }
-
-  // A drag of a ring, or with R held: a turn about an axis through the middle.
-  begin_turn(x, y, axis) {
-    if (!this.live || !this.selection) return null;
-    const centre = this.middle(), pane = this.pane_at(x, y), at = (mx, my) => about_axis(axis, centre, this.camera.eye(), this.ray(pane.box, mx, my));
-    const begin = pane ? at(x, y) : null, radius = HANDLE * this.camera.distance / this.pixels([0, 0, 1, 1], this.find('canvas').clientHeight), by = [0, 0, 0];
+  // A turn about an axis through the middle.
+  begin_turn(x, y, axis, box) {
+    const centre = this.middle(), at = (mx, my) => about_axis(axis, centre, this.camera.eye(), this.ray(box, mx, my));
+    const begin = at(x, y), radius = HANDLE * this.camera.distance / this.pixels([0, 0, 1, 1], this.find('canvas').clientHeight), by = [0, 0, 0];
     if (begin === null) return null;
     return {
       move: (mx, my) => {

@@ -47,10 +47,10 @@ export function handle_near(list, point, reach, place) {
   return best;
 }
 
-// How far along an axis through `centre` a ray comes nearest to it.
+// Where on an axis, seen from `centre`, a ray comes nearest to it.
 export function along_axis(axis, centre, eye, ray) {
   const a = AXES[axis], between = subtract(eye, centre), slant = dot(a, ray), rest = 1 - slant * slant;
-  return rest < 1e-4 ? null : (dot(a, between) - slant * dot(ray, between)) / rest;
+  return rest < 1e-4 ? null : scale(a, (dot(a, between) - slant * dot(ray, between)) / rest);
 }
 
 // The angle about an axis through `centre` at which a ray crosses the plane of its ring.

@@ -14,17 +14,14 @@
     const { frames, fps, width, height, across } = Object.fromEntries(
       Object.entries(figure.dataset).map(([key, value]) => [key, Number(value)]));
     const names = JSON.parse(figure.dataset.names);
-    const slider = figure.querySelector('input');
-    const label = figure.querySelector('output');
-    const button = figure.querySelector('button');
+    const [slider, label, button] = ['input', 'output', 'button'].map(name => figure.querySelector(name));
     const views = [...figure.querySelectorAll('.view')].map(view => (
       { sheet: view.querySelector('img'), canvas: view.querySelector('canvas') }));
     // Small pictures are enlarged by the browser's best filter.
     const scale = Math.max(1, Math.ceil(320 / Math.max(width, height)));
     // a canvas of one frame, so that filtering does not mix in the neighbouring frames
     const small = document.createElement('canvas');
-    small.width = width;
-    small.height = height;
+    Object.assign(small, { width, height });
     slider.max = frames - 1;
     let frame = -1, playing = false, visible = true, clock = 0, last = 0;
 
@@ -93,8 +90,7 @@
   const theme = document.querySelector('.theme');
   theme.hidden = false;
   theme.addEventListener('click', () => {
-    const dark = root.dataset.theme
-      ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
     root.dataset.theme = dark ? 'light' : 'dark';
   });
 

@@ -12,11 +12,13 @@ const RATE_LINES = 20; // lines of the log that give the time of a step
 // Curves that come first, and what they are called; other terms of the loss come behind the first.
 const NAMES = { loss: 'Loss', bodies: 'Loss of motion', pixels: 'Loss of pixels', depth: 'Loss of depth', ssim: 'Loss of SSIM',
   psnr_step0: 'PSNR at step 0, dB', psnr_last: 'PSNR at the last step, dB', 'eval psnr': 'Validation: PSNR, dB',
-  'eval psnr_moving': 'Validation: PSNR of what moves, dB', 'eval motion_error_cm': 'Validation: motion error at the last step, cm' };
+  'eval psnr_moving': 'Validation: PSNR of what moves, dB', 'eval motion_error_cm': 'Validation: motion error at the last step, cm',
+  'fit rms': 'Residuals, root mean square' };
 // Of a run with several ranks (docs/cluster.md).
 const RANK_NAMES = { ranks: 'Ranks', rank_seconds: 'Seconds of a step on rank 0', sum_seconds: 'Seconds of adding gradients',
   sum_waited: 'Seconds waited for gradients', sent_mib: 'Gradients sent, MiB' };
-const FURTHER = ['rate', 'rollout', 'gradient_norm', 'node_spread', 'motion', 'particles', 'steps_per_second', 'seconds', 'waiting', 'tape_mib', 'eval score',
+const AGAINST = 'residuals against ';
+const FURTHER = ['fit frames', 'rate', 'rollout', 'gradient_norm', 'node_spread', 'motion', 'particles', 'steps_per_second', 'seconds', 'waiting', 'tape_mib', 'eval score',
   ...Object.keys(RANK_NAMES)];
 
 const RUNS_MARKUP = `
@@ -69,15 +71,28 @@ class Run {
     this.times = [];
   }
 
+  curve(name, point) {
+    if (!this.curves.has(name)) this.curves.set(name, []);
+    this.curves.get(name).push(point);
+  }
+
+  // A step of vpd sim fit: each number, and the residuals against it.
+  add_fit({ step, rms, values }) {
+    this.fit = true;
+    for (const [name, value] of Object.entries(values)) {
+      this.curve(name, [step, value]);
+      this.curve(AGAINST + name, [value, rms]);
+    }
+  }
+
   add(line) {
     this.step = Math.max(this.step, line.step);
     for (const [key, value] of Object.entries(line)) {
       const x = ['step', 'kind', 'split'].includes(key) ? null : number(key, value);
       if (x === null) continue;
-      const name = line.kind === 'train' ? key : `${line.kind} ${key}`;
-      if (!this.curves.has(name)) this.curves.set(name, []);
-      this.curves.get(name).push([line.step, x]);
+      this.curve(line.kind === 'train' ? key : `${line.kind} ${key}`, [line.step, x]);
     }
+    if (line.kind === 'fit') this.add_fit(line);
     if (line.seconds) this.times = [...this.times.slice(-RATE_LINES), [line.step, line.seconds]];
   }
 
@@ -90,6 +105,7 @@ class Run {
 
   get state() {
     if (this.lost) return ''; // nobody knows
+    if (this.fit) return 'a fit';
     if (this.facts.active) return this.paused ? 'paused' : 'running';
     return this.steps && this.step >= this.steps ? 'finished' : 'not running';
   }
@@ -106,7 +122,7 @@ class Run {
       this.offset += bytes.byteLength;
       for (const line of new TextDecoder().decode(bytes).split('\n')) if (line) this.add(JSON.parse(line));
     }
-    if (this.options === undefined && file) {
+    if (this.options === undefined && file && !this.fit) {
       this.options = await fetch_options(this.name).catch(() => '');
       this.steps = Number(this.options.match(/^train:[^]*?^ {2}steps: (\d+)/m)?.[1] || 0);
     }
@@ -264,10 +280,15 @@ export class Runs {
   // A term of the loss that is off is 0 everywhere.
   varies(name, runs) { return runs.some(run => run.curves.get(name)?.some(([, y]) => y !== 0)); }
 
+  title(name) {
+    if (name.startsWith(AGAINST)) return `Residuals against ${name.slice(AGAINST.length)}`;
+    return name.includes('.') ? name : name.replace(/^eval /, 'Validation: ').replaceAll('_', ' ');
+  }
+
   place(names, runs, holder) {
     const settings = { smooth: Number(this.find('.smooth').value), log: this.find('.log').checked };
     const figures = names.map(name => {
-      if (!this.charts.has(name)) this.charts.set(name, new Chart(NAMES[name] || RANK_NAMES[name] || name.replace(/^eval /, 'Validation: ').replaceAll('_', ' ')));
+      if (!this.charts.has(name)) this.charts.set(name, new Chart(NAMES[name] || RANK_NAMES[name] || this.title(name), name.startsWith(AGAINST) ? name.slice(AGAINST.length) : 'step'));
       const chart = this.charts.get(name), logs = settings.log && !/psnr|score/.test(name);
       chart.update(runs.filter(run => run.curves.has(name)).map(run => ({ name: run.name, colour: run.colour, points: run.curves.get(name) })), { ...settings, log: logs });
       return chart.figure;

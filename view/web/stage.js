@@ -2,7 +2,7 @@
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
 import { subtract, transform } from './math.js';
 import { Camera } from './camera.js';
-import { NoPainter, Painter, arrow_lines, axis_lines, box_lines, colours, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { NoPainter, Painter, arrow_lines, axis_lines, box_lines, colours, frusta, frustum_lines, grid_lines, trail_dots } from './draw.js';
 import { handle_lines } from './gizmo.js';
 import { MARKUP } from './markup.js';
 import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
@@ -212,6 +212,7 @@ export class Stage {
     this.place_marks();
     this.show_time();
     this.show_recorded();
+    this.read_frusta();
     this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
   }
 
@@ -313,6 +314,28 @@ export class Stage {
     this.show_recorded();
   }
 
+  recorded_key() { return `${this.facts?.generation} ${Math.min(this.settings.step, this.scenes[0].scene.last)}`; }
+
+  // What every camera recorded at this step, for their frusta, when nothing has changed for a while.
+  read_frusta() {
+    const key = this.recorded_key(), { id, scene } = this.scenes[0];
+    clearTimeout(this.frusta_timer);
+    if (!this.settings.frusta || !this.facts?.simulates || key === this.frusta_key) return;
+    this.frusta_timer = setTimeout(async () => {
+      const images = await Promise.all(scene.cameras.map(async (_, view) => {
+        const img = new Image();
+        img.src = await fetch_recorded(id, Math.min(this.settings.step, scene.last), view);
+        await img.decode();
+        URL.revokeObjectURL(img.src);
+        return img;
+      })).catch(() => []); // without its data set there are no pictures
+      if (key !== this.recorded_key()) return;
+      this.painter.keep_pictures(images);
+      this.frusta_key = key;
+      this.redraw();
+    }, STILL);
+  }
+
   // How near the model's picture is, when nothing has changed for a while.
   rate_recorded(id, step, view, words) {
     clearTimeout(this.rate_timer);
@@ -338,7 +361,11 @@ export class Stage {
     const lines = [];
     if (settings.grid) lines.push(...this.surroundings([...grid, 0.55]));
     if (settings.box) lines.push(...box_lines(entries[0]?.scene.bounds || [this.box.low, this.box.high], [...grid, 1]));
-    if (settings.frusta && entries[0]) lines.push(...frustum_lines(entries[0].scene, 0.16 * camera.distance, [...grid, 1]));
+    if (settings.frusta && entries[0]) {
+      const list = frusta(entries[0].scene, 0.08 * camera.distance);
+      lines.push(...frustum_lines(list, [...grid, 1]));
+      if (this.frusta_key === this.recorded_key()) painter.draw_pictures(list.map(({ corners }) => corners), matrix);
+    }
     if (this.turning) lines.push(...this.turning);
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));
     if (lines.length) painter.draw_lines(lines, matrix);

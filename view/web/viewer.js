@@ -12,10 +12,14 @@ import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address, send_
 
 const PING = 2000; // milliseconds between two looks at whether the server is there
 const PATIENCE = 10000; // milliseconds for its answer
+// Methods that buttons call.
+const METHODS = { fit: 'fit', picture: 'keep_picture', film: 'keep_film', gif: 'keep_gif', view: 'add_view', path: 'keep_path', save: 'save', simulate: 'simulate',
+  more: 'step_on', compare: 'compare', compose: 'compose', tour: 'begin_tour', hint: 'end_hint' };
 
 export class Viewer extends Editor {
   constructor(root, options) {
     super(root, options);
+    this.patience = PATIENCE;
     this.listen();
   }
 
@@ -25,7 +29,7 @@ export class Viewer extends Editor {
     this.facts = facts;
     for (let id = 0; id < facts.scenes.length; id++) {
       const scene = await fetch_scene(id);
-      this.add_scene(scene, facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : facts.predicts ? 'predicted' : 'original', id);
+      this.add_scene(scene, facts.predicts && !id ? 'predicted' : facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', id);
     }
     this.find('.episodes').hidden = !facts.predicts;
     if (facts.predicts) this.name_episode(this.scenes[0].scene.name);
@@ -156,8 +160,13 @@ export class Viewer extends Editor {
   }
 
   async watch() {
+    await this.look_for_server();
+    setTimeout(() => this.watch(), PING);
+  }
+
+  async look_for_server() {
     try {
-      const { generation, start } = this.waiting ? this.facts : await fetch_facts(AbortSignal.timeout(PATIENCE));
+      const { generation, start } = this.waiting ? this.facts : await fetch_facts(AbortSignal.timeout(this.patience));
       if (start !== this.facts.start) { // another server, which may show something else
         if (this.edits.empty) return location.reload();
         return this.say('vpd view was started anew. Save the list of edits if you need it, and load this page again.', 'bad');
@@ -170,7 +179,6 @@ export class Viewer extends Editor {
     } catch (error) {
       if (error.lost) this.lost(error.message);
     }
-    setTimeout(() => this.watch(), PING);
   }
 
   // ---- what people do
@@ -247,35 +255,24 @@ export class Viewer extends Editor {
 
   command(name) {
     const commands = {
-      fit: () => this.fit(),
       play: () => this.play(!this.playing),
       back: () => this.step_by(-1),
       forward: () => this.step_by(1),
       panel: () => this.root.classList.toggle('closed') | this.changed(),
       help: () => this.find('.help').showModal(),
-      hint: () => this.end_hint(),
-      tour: () => this.begin_tour(),
       theme: switch_theme,
       ...Object.fromEntries(['throw', 'move', 'rotate', 'copy', 'remove', 'recolour', 'name'].map(what => [what, () => this.act(what)])),
-      compose: () => this.compose(),
       box: () => this.choose_tool('box'),
       lasso: () => this.choose_tool('lasso'),
-      picture: () => this.keep_picture(),
-      film: () => this.keep_film(),
-      gif: () => this.keep_gif(),
-      view: () => this.add_view(),
-      path: () => this.keep_path(),
       undo: () => this.undo(false),
       redo: () => this.undo(true),
-      save: () => this.save(),
-      simulate: () => this.simulate(),
-      more: () => this.step_on(),
-      compare: () => this.compare(),
       earlier: () => this.next_episode(-1),
       later: () => this.next_episode(1),
       download: () => this.job ? window.open(file_address(this.job), '_self') : this.state('Simulate first.', true),
     };
-    if (commands[name] && this.scenes.length) commands[name]();
+    if (!this.scenes.length) return;
+    if (METHODS[name]) this[METHODS[name]]();
+    else commands[name]?.();
   }
 
   step_by(by) {
