@@ -4,21 +4,28 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "base/file.h"
+#include "files/data_record.h"
+#include "infer/eval_request.h"
 #include "infer/rollout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS_MAX = 100000 };
 
 static const Flag flags[] = {
     {.name = "episode", .value = "E", .help = "name or number (default: the first test episode)"},
+    {.name = "split",
+     .value = "LIST",
+     .help = "all episodes of train,val,test: --output is a folder, each file is named by its episode's number"},
     {.name = "start", .value = "F", .help = "present frame, the last one the model sees (default: the earliest)"},
     {.name = "steps",
      .value = "N",
      .help = "steps to predict (default: to the end of the video; 0: only the particles of the input)"},
     {.name = "output",
      .value = "FILE.h5",
-     .help = "rollout file to write",
+     .help = "rollout file to write, with --split the folder",
      .letter = 'o',
      .writes = "vpd-rollout vpd-particles"},
     FLAG_INPUT_VIEWS,
@@ -35,10 +42,8 @@ static Status choose(const CommandLine *line, const Session *session, const Data
     HistoryRequest *history = &request->history;
     int stride = 1;
     long start, steps;
-    Status status = history_find_episode(dataset, command_text(line, "episode", NULL), &history->episode, err);
-    if (status != STATUS_OK) return status;
     const EpisodeInfo *info = dataset_episode(dataset, history->episode);
-    status = history_stride(session->model, session->meta.time_step, info, &stride, err);
+    Status status = history_stride(session->model, session->meta.time_step, info, &stride, err);
     start = history_first_start(session->model, stride);
     if (status == STATUS_OK) status = command_int(line, "start", 0, 1000000000, &start, err);
     steps = start < info->F ? (info->F - 1 - start) / stride : 0;
@@ -49,9 +54,10 @@ static Status choose(const CommandLine *line, const Session *session, const Data
     return status;
 }
 
-static Status roll_out(const CommandLine *line, const Session *session, const Dataset *dataset, IntList views,
-                       RolloutFile *rollout, Error *err) {
-    RolloutRequest request = {.history = {.time_step = session->meta.time_step, .views = &views}, .log = &line->log};
+static Status roll_out(const CommandLine *line, const Session *session, const Dataset *dataset, int episode,
+                       IntList views, RolloutFile *rollout, Error *err) {
+    RolloutRequest request = {.history = {.episode = episode, .time_step = session->meta.time_step, .views = &views},
+                              .log = &line->log};
     RolloutWorkspace workspace = {0};
     Status status = choose(line, session, dataset, &request, err);
     if (status != STATUS_OK) return status;
@@ -67,11 +73,13 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
                             Error *err) {
     Dataset *dataset = NULL;
     IntList views = {0};
+    int episode = 0;
     Status status = command_int_list(line, "input-views", 0, 65535, &views, err);
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), session, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
-    if (status == STATUS_OK) status = roll_out(line, session, dataset, views, rollout, err);
+    if (status == STATUS_OK) status = history_find_episode(dataset, command_text(line, "episode", NULL), &episode, err);
+    if (status == STATUS_OK) status = roll_out(line, session, dataset, episode, views, rollout, err);
     dataset_close(dataset);
     return status;
 }
@@ -79,7 +87,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
-    static const char *const of_data[] = {"episode", "start", "input-views", "raw"};
+    static const char *const of_data[] = {"episode", "split", "start", "input-views", "raw"};
     const char *path = command_argument(line, 1);
     SessionOptions options = session_options(line, command_argument(line, 0), false);
     RolloutWorkspace workspace = {0};
@@ -111,7 +119,91 @@ static Status tell(const CommandLine *line, const char *out, const RolloutFile *
                        r->first_frame, r->sets[0].N, r->steps, r->steps == 1 ? "" : "s", r->time_step);
 }
 
-static Status run_rollout(const CommandLine *line, Error *err) {
+// ---- all episodes of a split, divided by the processes of a job
+
+typedef struct SplitWork {
+    const CommandLine *line;
+    Session session;
+    Dataset *dataset;
+    EvalEpisodes episodes;
+    IntList views;
+    const char *folder;
+} SplitWork;
+
+// What the processes must have in common, a line each.
+static Status check_same(const SplitWork *work, Error *err) {
+    char *text = NULL;
+    size_t length = 0;
+    DataRecord record;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return error_set(err, STATUS_FAILED, "out of memory for the options");
+    data_record_make(work->dataset, &record);
+    data_record_print_job(&record, "rollout --split", work->session.device->name, out);
+    fprintf(out, "checkpoint: %s, step %ld%s\nepisodes: %d of %s\nstart: %s\nsteps: %s\ninput views:",
+            work->session.meta.hash, work->session.meta.step, work->session.raw ? ", raw weights" : "",
+            work->episodes.count, work->episodes.words, command_text(work->line, "start", "the earliest"),
+            command_text(work->line, "steps", "all"));
+    for (int i = 0; i < work->views.count; i++) fprintf(out, " %d", work->views.v[i]);
+    fprintf(out, "\noutput: %s\n", work->folder);
+    bool good = fclose(out) == 0;
+    Status status = good ? ranks_same_text(work->line->ranks, text, err)
+                         : error_set(err, STATUS_FAILED, "out of memory for the options");
+    free(text);
+    return status;
+}
+
+static Status open_split(SplitWork *work, Error *err) {
+    const CommandLine *line = work->line;
+    Status status = command_int_list(line, "input-views", 0, 65535, &work->views, err);
+    if (status == STATUS_OK && command_has(line, "episode"))
+        status = error_set(err, STATUS_BAD_INPUT, "--episode and --split: expected one of them, found both");
+    if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), &work->session, err);
+    if (status == STATUS_OK) status = ranks_first_begin(line->ranks, err);
+    if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &work->dataset, err);
+    if (status == STATUS_OK) status = file_make_folders(work->folder, err);
+    if (status == STATUS_OK) status = ranks_first_end(line->ranks, err);
+    if (status == STATUS_OK)
+        status = eval_episodes_choose(work->dataset, command_text(line, "split", NULL), NULL, 0, &work->episodes, err);
+    return status == STATUS_OK ? check_same(work, err) : status;
+}
+
+static Status write_episode(const SplitWork *work, int episode, Error *err) {
+    char name[32], path[FILE_PATH_SIZE];
+    RolloutFile rollout = {0};
+    snprintf(name, sizeof name, "%06d.h5", episode);
+    Status status = file_join(path, sizeof path, work->folder, name, err);
+    if (status == STATUS_OK) status = output_check(work->line, path, "vpd-rollout vpd-particles", err);
+    if (status == STATUS_OK)
+        status = roll_out(work->line, &work->session, work->dataset, episode, work->views, &rollout, err);
+    if (status == STATUS_OK) status = rollout_file_write(&rollout, path, err);
+    rollout_file_free(&rollout);
+    return status;
+}
+
+static Status tell_split(const SplitWork *work, Error *err) {
+    json_t *object = json_pack("{s:[s] s:i s:s}", "written", work->folder, "rollouts", work->episodes.count, "split",
+                               work->episodes.words);
+    return result_tell(work->line, object, RESULT_STDOUT, err, "%s: %d rollouts of %s", work->folder,
+                       work->episodes.count, work->episodes.words);
+}
+
+static Status run_split(const CommandLine *line, Error *err) {
+    SplitWork work = {.line = line};
+    size_t first = 0, end = 0;
+    Status status = command_required(line, "output", &work.folder, err);
+    if (status == STATUS_OK) status = open_split(&work, err);
+    if (status == STATUS_OK) ranks_share(line->ranks, (size_t)work.episodes.count, &first, &end);
+    for (size_t i = first; i < end && status == STATUS_OK; i++)
+        status = write_episode(&work, work.episodes.list[i], err);
+    if (status == STATUS_OK) status = ranks_barrier(line->ranks, err);
+    if (status == STATUS_OK && ranks_rank(line->ranks) == 0) status = tell_split(&work, err);
+    eval_episodes_free(&work.episodes);
+    dataset_close(work.dataset);
+    session_close(&work.session);
+    return command_explain_swap(line, status, err);
+}
+
+static Status run_one(const CommandLine *line, Error *err) {
     Session session = {0};
     RolloutFile rollout = {0};
     bool particles = false;
@@ -127,6 +219,15 @@ static Status run_rollout(const CommandLine *line, Error *err) {
     return command_explain_swap(line, status, err);
 }
 
+static Status run_rollout(const CommandLine *line, Error *err) {
+    if (!line->ranks || command_has(line, "split"))
+        return (command_has(line, "split") ? run_split : run_one)(line, err);
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%d processes were started: expected --split, whose episodes they divide; start one process for "
+                     "one rollout",
+                     ranks_count(line->ranks));
+}
+
 const Command command_rollout = {
     .name = "rollout",
     .summary = "let a trained model predict how an episode goes on",
@@ -134,9 +235,12 @@ const Command command_rollout = {
     .min_arguments = 2,
     .max_arguments = 2,
     .flags = flags,
+    .spreads = true,
     .details = "CHECKPOINT is a file, or a run's folder (its best, else its latest checkpoint). The model sees the "
                "frames up to F\nand can predict beyond the end of the video. With a ROLLOUT or a particle file, "
                "--steps more are predicted from its last\nstep, with the same result as one longer rollout. "
-               "\"vpd render FILE.h5\" draws what was\nwritten.",
+               "\"vpd render FILE.h5\" draws what was\nwritten. \"mpirun -n 4 vpd rollout .. --split test -o FOLDER\" "
+               "divides the "
+               "episodes over processes (docs/cluster.md).",
     .run = run_rollout,
 };

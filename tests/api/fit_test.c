@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vpd_sim_fit: numbers found again from states in memory and from a rollout file, and what is said about wrong arguments.
+// vpd_sim_fit: numbers found again from states in memory and from a rollout file, and what is said about wrong
+// arguments.
 #include "tests/test.h"
 
 #include <vpd.h>
@@ -31,7 +32,8 @@ static vpd_sim_number number_of(const vpd_sim_fitted *fitted, size_t index) {
 static void test_states(void **state) {
     size_t frames, particles;
     double *position = record(&frames, &particles);
-    const vpd_sim_free wanted[] = {{"box.density", 400, 50, NAN}, {"box.velocity.z", 0.3, -2, 2}, {"gravity.x", NAN, -1, 1}};
+    const vpd_sim_free wanted[] = {
+        {"box.density", 400, 50, NAN}, {"box.velocity.z", 0.3, -2, 2}, {"gravity.x", NAN, -1, 1}};
     vpd_sim_fit_options options = {.struct_size = sizeof options,
                                    .position = position,
                                    .frames = 20,
@@ -65,8 +67,12 @@ static void test_undetermined(void **state) {
     size_t frames, particles;
     double *position = record(&frames, &particles);
     const vpd_sim_free wanted[] = {{"ground.mu", 0.7, NAN, NAN}, {"box.velocity.z", 0.3, NAN, NAN}};
-    vpd_sim_fit_options options = {
-        .struct_size = sizeof options, .position = position, .frames = 4, .free = wanted, .free_count = 2, .threads = 1};
+    vpd_sim_fit_options options = {.struct_size = sizeof options,
+                                   .position = position,
+                                   .frames = 4,
+                                   .free = wanted,
+                                   .free_count = 2,
+                                   .threads = 1};
     vpd_sim_fitted *fitted;
     vpd_error err = {VPD_OK, ""};
     (void)state;
@@ -110,7 +116,8 @@ static void test_wrong(void **state) {
     WRONG("starts: expected 0", o.starts = 100000);
     WRONG("horizon: expected 0", o.horizon = 1);
     WRONG("threads", o.threads = -1);
-    WRONG("compare: expected states, colour, depth or mask, found \"colours\"", (o.compare = &colours, o.compare_count = 1));
+    WRONG("compare: expected states, colour, depth or mask, found \"colours\"",
+          (o.compare = &colours, o.compare_count = 1));
     WRONG("compare: positions have states alone", (o.compare = &colour, o.compare_count = 1));
     WRONG("compare: expected", (o.compare = &nothing, o.compare_count = 1));
     WRONG("free: expected", o.free = NULL);

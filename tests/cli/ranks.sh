@@ -1,4 +1,4 @@
-# `vpd train` and `vpd eval` as several processes: the same losses as one, bit for bit the same twice, a resume with another number of
+# `vpd train`, `vpd eval` and `vpd rollout` as several processes: the same losses as one, bit for bit the same twice, a resume with another number of
 # them, and one sentence for what is wrong.
 . "$VPD_SOURCE/tests/cli/common"
 command -v mpirun >/dev/null || skip "mpirun (openmpi-bin) is not installed"
@@ -48,6 +48,24 @@ ranks 2 "$VPD" eval -q "$folder/one" "$data" --threads 1 --split train --steps 2
 round() { sed -E 's/([0-9]\.[0-9]{7})[0-9]*/\1/g' "$1"; }
 [ -s "$folder/eval1.json" ] && [ "$(round "$folder/eval1.json")" = "$(round "$folder/eval2.json")" ] ||
   fail "evaluations differ: $(diff "$folder/eval1.json" "$folder/eval2.json" | head -c 600)"
+
+# Rollouts are divided: the same bits in each file (beside the time of writing, which an export has not).
+rollout="rollout -q $folder/one $data --threads 1 --split train,val --steps 2"
+expect 0 "rollouts1: 3 rollouts of train,val" "" "$VPD" $rollout -o "$folder/rollouts1"
+expect 0 "rollouts2: 3 rollouts of train,val" "" ranks 2 "$VPD" $rollout -o "$folder/rollouts2"
+[ "$(ls "$folder/rollouts2")" = "$(printf '%06d.h5\n' 0 1 2)" ] || fail "not three rollouts: $(ls "$folder/rollouts2")"
+for n in 0 1 2; do
+  for of in 1 2; do expect 0 "*" "" "$VPD" export -q "$folder/rollouts$of/00000$n.h5" --npz "$folder/rollout$of.npz"; done
+  cmp -s "$folder/rollout1.npz" "$folder/rollout2.npz" || fail "rollout $n of two processes differs"
+done
+expect 2 "" "2 processes were started: expected --split" ranks 2 "$VPD" rollout -q "$folder/one" "$data" --threads 1 -o "$folder/x.h5"
+expect 2 "" "--episode and --split" "$VPD" $rollout --episode 0 -o "$folder/x"
+expect 2 "" 'expected what rank 0 has, "steps: 2", found "steps: 1"' ranks 1 "$VPD" $rollout -o "$folder/x" : -n 1 "$VPD" rollout -q "$folder/one" "$data" --threads 1 --split train,val --steps 1 -o "$folder/x"
+# Rank 1 cannot write its file: one sentence with its name.
+mkdir -p "$folder/y/000002.h5"
+expect 2 "" "/y/000002.h5: cannot write: it exists and is no regular file" ranks 2 "$VPD" $rollout -o "$folder/y"
+[ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
+rm -rf "$folder/x"
 
 # What is wrong is told once, with the rank, and leaves nothing behind.
 expect 2 "" "train.batch: expected 3 or more, one episode for each process, found 2" ranks 3 "$VPD" $run -o "$folder/x" --set train.batch=2
