@@ -5,26 +5,7 @@
 
 #include "bench/case_tables.h"
 #include "nn/optimizer.h"
-
-typedef struct Devices {
-    Device *cpu, *cuda;
-} Devices;
-
-static int open_devices(void **state) {
-    static Devices devices;
-    Error err = {0};
-    assert_status_ok(device_open("cpu", 2, &devices.cpu, &err), err);
-    assert_status_ok(cuda_on_cpu_open(&devices.cuda, &err), err);
-    *state = &devices;
-    return 0;
-}
-
-static int close_devices(void **state) {
-    Devices *devices = *state;
-    device_close(devices->cpu);
-    device_close(devices->cuda);
-    return 0;
-}
+#include "tests/cuda/devices.h"
 
 static const char *value_name(const OpCase *c, size_t i) { return i == 0 ? "value" : c->inputs[i - 1].name; }
 
@@ -42,18 +23,18 @@ static const double tolerance[] = {[PRECISION_F32] = 1e-5, [PRECISION_TF32] = 1e
 
 static void check_against_cpu(const OpCase *c, const Devices *devices) {
     double largest = 0;
-    Values cpu = run_case(devices->cpu, c), cuda = run_case(devices->cuda, c);
+    Values cpu = run_case(devices->cpu, c), cuda = run_case(devices->gpu, c);
     for (size_t i = 0; i < cpu.count; i++) {
         double error = relative_error(cuda.item[i], cpu.item[i], cpu.size[i]);
-        if (!(error < tolerance[devices->cuda->precision]))
-            fail_msg("%s, precision %d: %s is off by %.3g", c->name, devices->cuda->precision, value_name(c, i), error);
+        if (!(error < tolerance[devices->gpu->precision]))
+            fail_msg("%s, precision %d: %s is off by %.3g", c->name, devices->gpu->precision, value_name(c, i), error);
         largest = fmax(largest, error);
     }
     // Products of more than nothing are rounded, and nothing else.
-    bool rounded = devices->cuda->precision != PRECISION_F32;
+    bool rounded = devices->gpu->precision != PRECISION_F32;
     bool multiplies = !strncmp(c->name, "linear", 6) || !strncmp(c->name, "conv", 4);
     if (rounded && cpu.size[0] && multiplies != (largest > 1e-5))
-        fail_msg("%s, precision %d: off by %.3g", c->name, devices->cuda->precision, largest);
+        fail_msg("%s, precision %d: off by %.3g", c->name, devices->gpu->precision, largest);
     values_free(&cpu);
     values_free(&cuda);
 }
@@ -67,18 +48,18 @@ static void equals_the_cpu(void **state) {
 static void products_in_other_precisions(void **state) {
     const Devices *devices = *state;
     for (Precision p = PRECISION_F32; p <= PRECISION_TF32; p++) {
-        device_set_precision(devices->cuda, p);
-        if (p != PRECISION_F32 && devices->cuda->precision == p) each_case(check_against_cpu, devices);
+        device_set_precision(devices->gpu, p);
+        if (p != PRECISION_F32 && devices->gpu->precision == p) each_case(check_against_cpu, devices);
     }
-    device_set_precision(devices->cuda, PRECISION_F32);
+    device_set_precision(devices->gpu, PRECISION_F32);
 }
 
 static void check_repeats(const OpCase *c, const Devices *devices) {
     cuda_on_cpu_seed(0);
-    Values first = run_case(devices->cuda, c);
+    Values first = run_case(devices->gpu, c);
     for (uint64_t seed = 1; seed < 4; seed++) {
         cuda_on_cpu_seed(seed);
-        Values again = run_case(devices->cuda, c);
+        Values again = run_case(devices->gpu, c);
         for (size_t i = 0; i < first.count; i++)
             if (first.item[i] && memcmp(first.item[i], again.item[i], first.size[i] * sizeof(real)) != 0)
                 fail_msg("%s: %s has other bits in another order of threads", c->name, value_name(c, i));
@@ -120,7 +101,7 @@ static void optimizer_equals_the_cpu(void **state) {
     real cpu[64] = {0}, cuda[64] = {0};
     cuda_on_cpu_guard(true);
     updates(devices->cpu, cpu);
-    updates(devices->cuda, cuda);
+    updates(devices->gpu, cuda);
     cuda_on_cpu_guard(false);
     assert_true(relative_error(cuda, cpu, 63) < 1e-6); // the same operations, but for the order of the norm's sum
 }
@@ -143,5 +124,5 @@ int main(void) {
                                        cmocka_unit_test(the_same_bits_in_any_order),
                                        cmocka_unit_test(optimizer_equals_the_cpu),
                                        cmocka_unit_test(large_shapes_equal_the_cpu)};
-    return cmocka_run_group_tests(tests, open_devices, close_devices);
+    return cmocka_run_group_tests(tests, devices_setup, devices_teardown);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbour lists of the CUDA kernels, run on the CPU, equal the CPU back end's entry by entry.
-#include "tests/test.h"
+#include "tests/cuda/devices.h"
 
 #include "base/random.h"
 #include "nn/backend.h"
 #include "nn/knn.h"
-#include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
 // What breaks a search: coincident points, equal distances, far outliers, dense clusters, one line.
 typedef enum Shape {
@@ -90,26 +89,6 @@ static void answer_free(Answer answer) {
     free(answer.distance2);
 }
 
-typedef struct Devices {
-    Device *cpu, *cuda;
-} Devices;
-
-static int open_devices(void **state) {
-    static Devices devices;
-    Error err = {0};
-    assert_status_ok(device_open("cpu", 2, &devices.cpu, &err), err);
-    assert_status_ok(cuda_on_cpu_open(&devices.cuda, &err), err);
-    *state = &devices;
-    return 0;
-}
-
-static int close_devices(void **state) {
-    Devices *devices = *state;
-    device_close(devices->cpu);
-    device_close(devices->cuda);
-    return 0;
-}
-
 static void check_search(const Devices *devices, Shape shape, size_t points, size_t asked, size_t extra, int k) {
     Cloud cloud = cloud_of(shape, points, extra, 1), queries = cloud_of(shape, asked, extra, points % 2 ? 1 : 3);
     int32_t *self = calloc(queries.count, sizeof *self);
@@ -117,7 +96,7 @@ static void check_search(const Devices *devices, Shape shape, size_t points, siz
     for (int with_self = 0; with_self < 2; with_self++) {
         const int32_t *mine = with_self ? self : NULL;
         Answer cpu = search(devices->cpu, &cloud, &queries, mine, k);
-        Answer cuda = search(devices->cuda, &cloud, &queries, mine, k);
+        Answer cuda = search(devices->gpu, &cloud, &queries, mine, k);
         size_t count = queries.count * (size_t)k;
         if (memcmp(cpu.index, cuda.index, count * sizeof *cpu.index) != 0 ||
             memcmp(cpu.distance2, cuda.distance2, count * sizeof *cpu.distance2) != 0)
@@ -153,5 +132,5 @@ static void many_points_and_neighbours(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_cpu), cmocka_unit_test(many_points_and_neighbours)};
-    return cmocka_run_group_tests(tests, open_devices, close_devices);
+    return cmocka_run_group_tests(tests, devices_setup, devices_teardown);
 }

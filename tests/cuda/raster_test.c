@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rasterisers' kernels on the CPU's stand-in, with device memory out of the host's reach: every case of the table
 // against the CPU, in several orders of threads; a lack of memory, and a lost GPU.
-#include "tests/test.h"
+#include "tests/cuda/devices.h"
 
 #include "bench/raster_cases.h"
-#include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
-typedef struct Both {
-    Device *cpu, *gpu;
-} Both;
-
-static Both open_both(void) {
-    Both b;
-    Error err;
-    assert_status_ok(device_open("cpu:base", 1, &b.cpu, &err), err);
-    assert_status_ok(cuda_on_cpu_open(&b.gpu, &err), err);
+static Devices open_both(void) {
+    Devices b = devices_open("cpu:base", 1);
     cuda_on_cpu_guard(true);
     return b;
-}
-
-static void close_both(Both *b) {
-    cuda_on_cpu_guard(false);
-    cuda_on_cpu_seed(0);
-    device_close(b->cpu);
-    device_close(b->gpu);
 }
 
 static void run(const RasterCase *c, Device *device, RasterPrecision precision, RasterCaseRun *out) {
@@ -35,7 +20,7 @@ static void run(const RasterCase *c, Device *device, RasterPrecision precision, 
 
 static void cases_agree(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     for (size_t i = 0; i < raster_case_count; i++)
         for (RasterPrecision p = RASTER_F32; p <= RASTER_F64; p++) {
             const RasterCase *c = &raster_cases[i];
@@ -56,12 +41,12 @@ static void cases_agree(void **state) {
             raster_case_run_free(&found);
             raster_case_run_free(&other);
         }
-    close_both(&b);
+    devices_close(&b);
 }
 
 static void a_lack_of_memory_is_an_error(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     for (size_t i = 0; i < raster_case_count; i++)
         for (size_t room = 1 << 10; room < 1 << 18; room *= 4) {
             const RasterOptions options = raster_options_of(b.gpu, raster_cases[i].method, RASTER_F32);
@@ -74,13 +59,13 @@ static void a_lack_of_memory_is_an_error(void **state) {
             raster_case_run_free(&r);
         }
     cuda_on_cpu_limit(SIZE_MAX);
-    close_both(&b);
+    devices_close(&b);
 }
 
 static void a_lost_gpu_is_an_error(void **state) {
     (void)state;
     for (size_t i = 0; i < raster_case_count; i++) {
-        Both b = open_both();
+        Devices b = open_both();
         const RasterOptions options = raster_options_of(b.gpu, raster_cases[i].method, RASTER_F64);
         RasterCaseRun r;
         Error err;
@@ -88,7 +73,7 @@ static void a_lost_gpu_is_an_error(void **state) {
         assert_status_error(raster_case_run(&raster_cases[i], &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
         cuda_on_cpu_lose(-1);
         raster_case_run_free(&r);
-        close_both(&b);
+        devices_close(&b);
     }
 }
 

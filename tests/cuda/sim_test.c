@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's kernels on the CPU's stand-in, with device memory out of the host's reach: every case of the table
 // against the CPU, in several orders of threads; waits and launches; states that are not finite; a lack of memory.
-#include "tests/test.h"
+#include "tests/cuda/devices.h"
 
 #include "bench/sim_cases.h"
 #include "device/sim_options.h"
 #include "sim/device_backend.h"
-#include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
-typedef struct Both {
-    Device *cpu, *gpu;
-} Both;
-
-static Both open_both(void) {
-    Both b;
-    Error err;
-    assert_status_ok(device_open("cpu:base", 1, &b.cpu, &err), err);
-    assert_status_ok(cuda_on_cpu_open(&b.gpu, &err), err);
+static Devices open_both(void) {
+    Devices b = devices_open("cpu:base", 1);
     cuda_on_cpu_guard(true);
     return b;
-}
-
-static void close_both(Both *b) {
-    cuda_on_cpu_guard(false);
-    cuda_on_cpu_seed(0);
-    device_close(b->cpu);
-    device_close(b->gpu);
 }
 
 static void run(const SimCase *c, Device *device, SimPrecision precision, SimCaseRun *out) {
@@ -37,7 +22,7 @@ static void run(const SimCase *c, Device *device, SimPrecision precision, SimCas
 
 static void cases_agree(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     for (size_t i = 0; i < sim_case_count; i++)
         for (SimPrecision p = SIM_F32; p <= SIM_F64; p++) {
             const SimCase *c = &sim_cases[i];
@@ -59,7 +44,7 @@ static void cases_agree(void **state) {
             sim_case_run_free(&found);
             sim_case_run_free(&other);
         }
-    close_both(&b);
+    devices_close(&b);
 }
 
 // A net of springs without controls: a step is two launches, and its adjoint two.
@@ -81,13 +66,13 @@ static void count(Device *device, size_t steps, size_t every, long *launches, lo
 
 static void steps_do_not_wait(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     long launches[2], waits[2];
     count(b.gpu, 10, 2, &launches[0], &waits[0]);
     count(b.gpu, 50, 2, &launches[1], &waits[1]);
     assert_int_equal(launches[1] - launches[0], 40 * 4);
     assert_int_equal(waits[1], waits[0]); // all frames come at once
-    close_both(&b);
+    devices_close(&b);
 }
 
 // A net with one spring that explodes; frames before that are kept.
@@ -116,7 +101,7 @@ static void explode(Device *device, bool gradient, Error *err, size_t *frames) {
 
 static void what_is_not_finite_is_named(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     Error cpu, gpu;
     size_t kept[2];
     for (int gradient = 0; gradient < 2; gradient++) {
@@ -127,12 +112,12 @@ static void what_is_not_finite_is_named(void **state) {
         assert_int_equal(kept[0], kept[1]);
         assert_true(kept[0] > 1);
     }
-    close_both(&b);
+    devices_close(&b);
 }
 
 static void a_lack_of_memory_is_an_error(void **state) {
     (void)state;
-    Both b = open_both();
+    Devices b = open_both();
     const SimOptions options = sim_options_of(b.gpu, SIM_F32);
     for (size_t room = 1 << 10; room < 1 << 20; room *= 4) {
         SimCaseRun r;
@@ -144,13 +129,13 @@ static void a_lack_of_memory_is_an_error(void **state) {
         sim_case_run_free(&r);
     }
     cuda_on_cpu_limit(SIZE_MAX);
-    close_both(&b);
+    devices_close(&b);
 }
 
 static void a_lost_gpu_is_an_error(void **state) {
     (void)state;
     for (long after = 1; after < 240; after += 37) {
-        Both b = open_both();
+        Devices b = open_both();
         const SimOptions options = sim_options_of(b.gpu, SIM_F64);
         SimCaseRun r;
         Error err;
@@ -158,7 +143,7 @@ static void a_lost_gpu_is_an_error(void **state) {
         assert_status_error(sim_case_run(&sim_cases[6], &options, &r, &err), STATUS_FAILED, err, "CUDA: ");
         cuda_on_cpu_lose(-1);
         sim_case_run_free(&r);
-        close_both(&b);
+        devices_close(&b);
     }
 }
 
