@@ -11,45 +11,40 @@ typedef struct SimSpring {
 } SimSpring;
 
 typedef struct SimSpringState {
-    Num d[3], v[3], length, inverse, s;
+    Num d[3], length, inverse, rate, s;
 } SimSpringState;
 
-SIM_ELEMENT SimSpringState sim_spring_state(const SimSpring *spring, const Num x[2][3], const Num v[2][3]) {
+// d = x0 - x1, v = v0 - v1.
+SIM_ELEMENT SimSpringState sim_spring_state(const SimSpring *spring, const Num d[3], const Num v[3]) {
     SimSpringState t;
-    num_sub(x[0], x[1], t.d);
-    num_sub(v[0], v[1], t.v);
-    t.length = num_sqrt(num_dot(t.d, t.d));
+    t.length = num_sqrt(num_dot(d, d));
     t.inverse = NUM(1) / num_max(t.length, num_all(NUM(1e-30))); // two particles at one place: no direction, no force
-    for (int i = 0; i < 3; i++) t.d[i] = t.d[i] * t.inverse;
-    t.s = spring->k_e * (t.length - spring->length) + spring->k_d * num_dot(t.d, t.v);
+    for (int i = 0; i < 3; i++) t.d[i] = d[i] * t.inverse;
+    t.rate = num_dot(t.d, v);
+    t.s = spring->k_e * (t.length - spring->length) + spring->k_d * t.rate;
     return t;
 }
 
-SIM_ELEMENT void sim_spring_force(const SimSpring *spring, const Num x[2][3], const Num v[2][3], Num f[2][3]) {
-    SimSpringState t = sim_spring_state(spring, x, v);
-    for (int i = 0; i < 3; i++) {
-        f[1][i] = t.s * t.d[i];
-        f[0][i] = -f[1][i];
-    }
+// The force on particle 0.
+SIM_ELEMENT void sim_spring_force(const SimSpring *spring, const Num d[3], const Num v[3], Num f[3]) {
+    SimSpringState t = sim_spring_state(spring, d, v);
+    for (int i = 0; i < 3; i++) f[i] = -t.s * t.d[i];
 }
 
-// w = dLoss/df; writes dLoss/dx, dLoss/dv, adds to dLoss/d(parameters).
-SIM_ELEMENT void sim_spring_adjoint(const SimSpring *spring, const Num x[2][3], const Num v[2][3], const Num w[2][3],
-                                    Num gx[2][3], Num gv[2][3], SimSpring *gradient) {
-    SimSpringState t = sim_spring_state(spring, x, v);
-    Num W[3], gd[3];
-    num_sub(w[0], w[1], W);
-    Num gs = -num_dot(t.d, W);
+// w = dLoss/df0 - dLoss/df1; writes dLoss/dd, dLoss/dv, which are those of particle 0, and with other signs those of
+// particle 1; adds to dLoss/d(parameters).
+SIM_ELEMENT void sim_spring_adjoint(const SimSpring *spring, const Num d[3], const Num v[3], const Num w[3], Num gd[3],
+                                    Num gv[3], SimSpring *gradient) {
+    SimSpringState t = sim_spring_state(spring, d, v);
+    Num gs = -num_dot(t.d, w), g[3];
     gradient->length = gradient->length - gs * spring->k_e;
     gradient->k_e = gradient->k_e + gs * (t.length - spring->length);
-    gradient->k_d = gradient->k_d + gs * num_dot(t.d, t.v);
-    for (int i = 0; i < 3; i++) gd[i] = gs * spring->k_d * t.v[i] - t.s * W[i];
-    Num along = num_dot(t.d, gd);
+    gradient->k_d = gradient->k_d + gs * t.rate;
+    for (int i = 0; i < 3; i++) g[i] = gs * spring->k_d * v[i] - t.s * w[i];
+    Num along = num_dot(t.d, g);
     for (int i = 0; i < 3; i++) {
-        gx[0][i] = gs * spring->k_e * t.d[i] + (gd[i] - along * t.d[i]) * t.inverse;
-        gv[0][i] = gs * spring->k_d * t.d[i];
-        gx[1][i] = -gx[0][i];
-        gv[1][i] = -gv[0][i];
+        gd[i] = gs * spring->k_e * t.d[i] + (g[i] - along * t.d[i]) * t.inverse;
+        gv[i] = gs * spring->k_d * t.d[i];
     }
 }
 

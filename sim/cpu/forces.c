@@ -15,21 +15,15 @@ static void spring_forces(const SimPacked *p, const SimChunk *chunk, const real 
     const SimSpring *springs = p->element[SIM_KIND_SPRING];
     for (int32_t b = chunk->block; b < chunk->block + chunk->blocks; b++) {
         const uint16_t *corner = p->corner[SIM_KIND_SPRING] + (size_t)b * 2 * SIM_LANES;
-        Num x[2][3], v[2][3], f[2][3];
-        for (int j = 0; j < 2; j++) {
-            lanes_gather(records, SIM_RECORD, corner + j * SIM_LANES, x[j]);
-            lanes_gather(records + SIM_QUAD, SIM_RECORD, corner + j * SIM_LANES, v[j]);
-        }
-        sim_spring_force(&springs[b], x, v, f);
-        for (int j = 0; j < 2; j++) lanes_scatter_add(slots, SIM_QUAD, corner + j * SIM_LANES, f[j]);
+        Num d[3], v[3], f[3];
+        lanes_gather_records(records, corner, corner + SIM_LANES, d, v);
+        sim_spring_force(&springs[b], d, v, f);
+        lanes_scatter_between(slots, SIM_QUAD, corner, corner + SIM_LANES, f);
     }
 }
 
 LANES_INLINE void gather_four(const real *records, const uint16_t *corner, Num x[4][3], Num v[4][3]) {
-    for (int j = 0; j < 4; j++) {
-        lanes_gather(records, SIM_RECORD, corner + j * SIM_LANES, x[j]);
-        lanes_gather(records + SIM_QUAD, SIM_RECORD, corner + j * SIM_LANES, v[j]);
-    }
+    for (int j = 0; j < 4; j++) lanes_gather_records(records, corner + j * SIM_LANES, NULL, x[j], v[j]);
 }
 
 LANES_INLINE SimTet actuated(const SimPacked *p, int32_t b) {
@@ -101,14 +95,13 @@ static void spring_back(const BackChunk *t) {
     SimSpring *gradients = t->back->element[SIM_KIND_SPRING];
     for (int32_t b = t->chunk->block; b < t->chunk->block + t->chunk->blocks; b++) {
         const uint16_t *corner = t->p->corner[SIM_KIND_SPRING] + (size_t)b * 2 * SIM_LANES;
-        Num x[2][3], v[2][3], w[2][3], gx[2][3], gv[2][3];
-        for (int j = 0; j < 2; j++) {
-            lanes_gather(t->records, SIM_RECORD, corner + j * SIM_LANES, x[j]);
-            lanes_gather(t->records + SIM_QUAD, SIM_RECORD, corner + j * SIM_LANES, v[j]);
-            lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
-        }
-        sim_spring_adjoint(&springs[b], x, v, w, gx, gv, &gradients[b]);
-        scatter_both(t->slots, corner, 2, gx, gv);
+        Num d[3], v[3], w[2][3], gd[3], gv[3];
+        lanes_gather_records(t->records, corner, corner + SIM_LANES, d, v);
+        for (int j = 0; j < 2; j++) lanes_gather(t->w, SIM_QUAD, corner + j * SIM_LANES, w[j]);
+        num_sub(w[0], w[1], w[0]);
+        sim_spring_adjoint(&springs[b], d, v, w[0], gd, gv, &gradients[b]);
+        lanes_scatter_between(t->slots, SIM_RECORD, corner, corner + SIM_LANES, gd);
+        lanes_scatter_between(t->slots + SIM_QUAD, SIM_RECORD, corner, corner + SIM_LANES, gv);
     }
 }
 

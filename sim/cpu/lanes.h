@@ -104,6 +104,52 @@ LANES_INLINE void lanes_read(const real *base, size_t stride, Num out[3]) {
 #undef AT
 }
 
+// Both quads of the records at base + SIM_RECORD*a[lane], less those at b[lane] where b is given.
+#if SIM_LANES == 4
+LANES_INLINE void lanes_gather_records(const real *base, const uint16_t *a, const uint16_t *b, Num x[3], Num v[3]) {
+    Num less[3];
+    lanes_gather(base, SIM_RECORD, a, x);
+    lanes_gather(base + SIM_QUAD, SIM_RECORD, a, v);
+    if (!b) return;
+    lanes_gather(base, SIM_RECORD, b, less);
+    num_sub(x, less, x);
+    lanes_gather(base + SIM_QUAD, SIM_RECORD, b, less);
+    num_sub(v, less, v);
+}
+#else
+typedef real Record __attribute__((vector_size(SIM_RECORD * sizeof(real))));
+
+LANES_INLINE Record record_load(const real *base, const uint16_t *a, const uint16_t *b, int lane) {
+    Record out, less;
+    memcpy(&out, base + SIM_RECORD * a[lane], sizeof out);
+    if (!b) return out;
+    memcpy(&less, base + SIM_RECORD * b[lane], sizeof less);
+    return out - less;
+}
+
+LANES_INLINE void lanes_record_rows(const real *base, const uint16_t *a, const uint16_t *b, Num x[4], Num v[4]) {
+    for (int j = 0; j < 4; j++) {
+        const Record r0 = record_load(base, a, b, j), r1 = record_load(base, a, b, j + 4);
+#if SIM_LANES == 8
+        x[j] = __builtin_shufflevector(r0, r1, 0, 1, 2, 3, 8, 9, 10, 11);
+        v[j] = __builtin_shufflevector(r0, r1, 4, 5, 6, 7, 12, 13, 14, 15);
+#else
+        const Record r2 = record_load(base, a, b, j + 8), r3 = record_load(base, a, b, j + 12);
+        const Num front = __builtin_shufflevector(r0, r1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const Num back = __builtin_shufflevector(r2, r3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        x[j] = __builtin_shufflevector(front, back, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+        v[j] = __builtin_shufflevector(front, back, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+#endif
+    }
+}
+LANES_INLINE void lanes_gather_records(const real *base, const uint16_t *a, const uint16_t *b, Num x[3], Num v[3]) {
+    Num rows[2][4];
+    lanes_record_rows(base, a, b, rows[0], rows[1]);
+    lanes_transpose(rows[0][0], rows[0][1], rows[0][2], rows[0][3], x);
+    lanes_transpose(rows[1][0], rows[1][1], rows[1][2], rows[1][3], v);
+}
+#endif
+
 // rows[j] holds the quads (in[0], in[1], in[2], 0) of lanes j, 4+j, ..
 LANES_INLINE void lanes_rows(const Num in[3], Num rows[4]) {
     const Num zero = {0};
@@ -129,6 +175,10 @@ LANES_INLINE void quad_add(real *to, Quad value) {
     Quad sum = quad_load(to) + value;
     memcpy(to, &sum, sizeof sum);
 }
+LANES_INLINE void quad_subtract(real *to, Quad value) {
+    Quad rest = quad_load(to) - value;
+    memcpy(to, &rest, sizeof rest);
+}
 LANES_INLINE void quad_store(real *to, Quad value) { memcpy(to, &value, sizeof value); }
 
 #if SIM_LANES == 4
@@ -150,6 +200,22 @@ LANES_INLINE void lanes_scatter_add(real *base, size_t stride, const uint16_t *i
     quad_add(base + stride * index[4 * q + 3], LANES_QUAD(rows[3], q));
     LANES_EACH_QUAD(DO)
 #undef DO
+}
+
+// The same at a, and subtracts at b.
+LANES_INLINE void lanes_scatter_between(real *base, size_t stride, const uint16_t *a, const uint16_t *b,
+                                        const Num in[3]) {
+    Num rows[4];
+    lanes_rows(in, rows);
+#define ONE(lane, quad)                                                                                                \
+    quad_add(base + stride * a[lane], quad);                                                                           \
+    quad_subtract(base + stride * b[lane], quad);
+#define DO(q)                                                                                                          \
+    ONE(4 * q, LANES_QUAD(rows[0], q))                                                                                 \
+    ONE(4 * q + 1, LANES_QUAD(rows[1], q)) ONE(4 * q + 2, LANES_QUAD(rows[2], q)) ONE(4 * q + 3, LANES_QUAD(rows[3], q))
+    LANES_EACH_QUAD(DO)
+#undef DO
+#undef ONE
 }
 
 LANES_INLINE void lanes_write(real *base, size_t stride, const Num in[3]) {

@@ -84,14 +84,23 @@ template <> struct Element<SIM_KIND_SPRING> {
     static __device__ void force(const SimDevicePacked &a, size_t place, const Num x[2][3], const Num v[2][3],
                                  Num f[2][3]) {
         const SimSpring spring = read_fields<SimSpring>(a.packed.element[SIM_KIND_SPRING], place);
-        sim_spring_force(&spring, x, v, f);
+        Num d[3], rate[3];
+        num_sub(x[0], x[1], d);
+        num_sub(v[0], v[1], rate);
+        sim_spring_force(&spring, d, rate, f[0]);
+        UNROLL_LOOP(i, 3) f[1][i] = -f[0][i];
     }
     template <bool rest>
     static __device__ void adjoint(const SimDevicePacked &a, const SimDeviceBack &b, size_t place, const Num x[2][3],
                                    const Num v[2][3], const Num w[2][3], Num gx[2][3], Num gv[2][3]) {
         const SimSpring spring = read_fields<SimSpring>(a.packed.element[SIM_KIND_SPRING], place);
         SimSpring gradient = zeros<SimSpring>();
-        sim_spring_adjoint(&spring, x, v, w, gx, gv, &gradient);
+        Num d[3], rate[3], across[3];
+        num_sub(x[0], x[1], d);
+        num_sub(v[0], v[1], rate);
+        num_sub(w[0], w[1], across);
+        sim_spring_adjoint(&spring, d, rate, across, gx[0], gv[0], &gradient);
+        UNROLL_LOOP(i, 3) gx[1][i] = -gx[0][i], gv[1][i] = -gv[0][i];
         add_fields<SimSpring, 0, 3>(b.back.element[SIM_KIND_SPRING], place, gradient);
     }
 };
