@@ -341,10 +341,15 @@ Status tracks_append(Tracks *t, const Tracks *from, Error *err) {
 
 // ---- bodies at rest
 
-// Whether the body moves no farther than `still` for as long as it is followed.
-static bool rests(const Tracks *t, const TrackOptions *o, size_t b) {
+static bool moved(const BodySet *set, size_t b) {
+    size_t first = 3 * set->first_node[b], end = 3 * set->first_node[b + 1];
+    return memcmp(set->now + first, set->before + first, (end - first) * sizeof *set->now) != 0;
+}
+
+// Whether the body, which still moves, moves no farther than `still` for as long as it is followed.
+static bool comes_to_rest(const Tracks *t, const TrackOptions *o, size_t b) {
     size_t first = t->set.first_node[b], count = t->set.first_node[b + 1] - first;
-    if (t->steps[b] < REST_FRAMES) return false;
+    if (t->steps[b] < REST_FRAMES || !moved(&t->set, b)) return false;
     for (int k = 0; k < t->steps[b]; k++)
         for (size_t i = 0; i < count; i++)
             if (distance2(tracks_places(t, b, (size_t)k) + 3 * i, t->set.now + 3 * (first + i)) > o->still * o->still)
@@ -367,7 +372,7 @@ static Status add_rest(Tracks *t, const TrackOptions *o, Error *err) {
     size_t w = set->windows - 1, first = set->first_body[w], end = set->bodies, stopped = 0;
     Status status = STATUS_OK;
     for (size_t b = first; b < end && status == STATUS_OK; b++) {
-        if (!rests(t, o, b)) continue;
+        if (!comes_to_rest(t, o, b)) continue;
         if (!stopped++) status = body_set_add_window(&t->set, err);
         if (status == STATUS_OK) status = append_body(t, t, b, err);
         if (status == STATUS_OK) stop_body(t, set->bodies - 1);
