@@ -249,7 +249,8 @@ after=$(awk '/VmRSS/ {print $2}' "/proc/$first/status")
 [ "$after" -lt $((before + 20000)) ] || fail "$before kB became $after kB"
 
 # Another episode of a data set.
-start episodes "$model" "$data" --episode 000017 --steps 1 --port $((first_port + 5))
+cp "$data" "$folder/gone.h5"
+start episodes "$model" "$folder/gone.h5" --episode 000017 --steps 1 --port $((first_port + 5))
 first_cookie=$cookie
 log_in
 post=("POST /api/episode" "$here" "$cookie" "Content-Type: application/json" "Origin: http://127.0.0.1:$port")
@@ -261,6 +262,11 @@ body | grep -qa '"steps":2.*"name":"000018"' || fail "the episode is another: $(
 for bad in '{"episode": "none", "steps": 2}' '{"episode": "000018", "steps": 100000}' '{"episode": "000018", "start": 9999}' '{"steps": 2}'; do gets 422 "the episode $bad" "${post[@]}" -- "$bad"; done
 gets 200 "the facts" "GET /api/facts" "$here" "$cookie"
 body | grep -q '"generation":1' || fail "a new episode is a new generation: $(body)"
+gets 200 "a recorded picture" "GET /api/recorded?scene=0&step=0&camera=0" "$here" "$cookie"
+rm "$folder/gone.h5"
+gets 422 "a recorded picture of data that are gone" "GET /api/recorded?scene=0&step=0&camera=0" "$here" "$cookie"
+gets 422 "an episode of data that are gone" "${post[@]}" -- '{"episode": "000017", "steps": 2}'
+gets 200 "the scene without its data" "GET /api/scene?id=0" "$here" "$cookie"
 kill "$viewer"
 wait "$viewer" 2>/dev/null
 
