@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triangle and tetrahedron meshes: readers of .obj, .ply, .stl, .msh (Gmsh 2.x and 4.1, ASCII) and .node + .ele
+// Triangle and tetrahedron meshes: readers of .obj, .ply, .stl, .msh (Gmsh 2.x and 4.1) and .node + .ele
 // (TetGen), built-in shapes, and the checks that a simulation needs. Files are not trusted.
 #ifndef VPD_LAB_MESH_H
 #define VPD_LAB_MESH_H

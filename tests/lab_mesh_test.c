@@ -53,10 +53,14 @@ static void test_surfaces(void **state) {
     }
 }
 
+#define BINARY_2 CORPUS "mesh_msh/box_2.2_binary.msh"
+#define BINARY_4 CORPUS "mesh_msh/box_4.1_binary.msh"
+
 static void test_solids(void **state) {
-    static const char *const paths[] = {CORPUS "mesh_msh/box_2.2.msh", CORPUS "mesh_msh/box_4.1.msh"};
+    static const char *const paths[] = {CORPUS "mesh_msh/box_2.2.msh", CORPUS "mesh_msh/box_4.1.msh", BINARY_2,
+                                        BINARY_4};
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         Mesh mesh;
         Error err;
         assert_status_ok(mesh_read(paths[i], &mesh, &err), err);
@@ -64,6 +68,49 @@ static void test_solids(void **state) {
         assert_status_ok(mesh_check(&mesh, paths[i], &err), err);
         mesh_free(&mesh);
     }
+}
+
+// The first `size` bytes of a file, with byte `place` (-1: none) set to `value`.
+static Status parse_part(const char *path, size_t size, long place, char value, Mesh *mesh, Error *err) {
+    char text[8192];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_true(size < sizeof text && fread(text, 1, size, file) == size);
+    fclose(file);
+    text[size] = 0;
+    if (place >= 0) text[place] = value;
+    return mesh_parse_msh(text, size, "m", mesh, err);
+}
+
+// Binary files that are cut off, or of another order of bytes, or with wrong numbers.
+static void test_binary(void **state) {
+    static const struct {
+        const char *path;
+        size_t size;
+    } files[] = {{BINARY_2, 4601}, {BINARY_4, 7294}};
+    enum { MARKER = 20, END = 14 }; // where the 1 stands; "$EndElements" and its ends of line
+    Mesh mesh = {0};
+    Error err;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (size_t size = 0; size < files[i].size - END; size += 7) {
+            Status status = parse_part(files[i].path, size, -1, 0, &mesh, &err);
+            assert_true(status == STATUS_BAD_INPUT || mesh.T == 0);
+            mesh_free(&mesh);
+        }
+        assert_status_error(parse_part(files[i].path, 200, MARKER, 7, &mesh, &err), STATUS_BAD_INPUT, err,
+                            "a 1 behind the version");
+        assert_status_error(parse_part(files[i].path, files[i].size, 18, '4', &mesh, &err), STATUS_BAD_INPUT, err,
+                            "numbers of 8 bytes");
+        mesh_free(&mesh);
+    }
+    char big[] = "$MeshFormat\n4.1 1 8\n\0\0\0\1\n$EndMeshFormat\n";
+    assert_status_error(mesh_parse_msh(big, sizeof big - 1, "m", &mesh, &err), STATUS_BAD_INPUT, err,
+                        "m:2: big-endian binary files are not read");
+    char many[] = "$MeshFormat\n2.2 1 8\n\1\0\0\0\n$EndMeshFormat\n$Nodes\n16000000\n123456789";
+    assert_status_error(mesh_parse_msh(many, sizeof many - 1, "m", &mesh, &err), STATUS_BAD_INPUT, err,
+                        "the number of nodes is 16000000, and the file ends before that");
+    mesh_free(&mesh);
 }
 
 // TetGen numbers from 0 or 1, and either way round.
@@ -119,7 +166,7 @@ static void test_wrong(void **state) {
         {mesh_parse_stl, "round\n", "m: expected an STL file"},
         {mesh_parse_stl, "solid x\nvertex 0 0 0\n", "m: expected 3 vertices a facet, found 1 in all"},
         {mesh_parse_msh, "$Nodes\n1\n1 0 0 0\n", "m:1: expected $MeshFormat before $Nodes"},
-        {mesh_parse_msh, "$MeshFormat\n4.1 1 8\n", "m:2: binary .msh files are not read"},
+        {mesh_parse_msh, "$MeshFormat\n4.1 1 8\n", "m:2: expected the number 1 behind the version, found the end"},
         {mesh_parse_msh, "$MeshFormat\n4 0 8\n", "m:2: expected version 2.x or 4.1, found 4"},
         {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n2\n7 0 0 0\n7 0 0 1\n",
          "m:7: two nodes have the tag 7"},
@@ -244,9 +291,9 @@ static void test_fill(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids),
-                                       cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),
-                                       cmocka_unit_test(test_checks),   cmocka_unit_test(test_tets),
-                                       cmocka_unit_test(test_shapes),   cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_surfaces), cmocka_unit_test(test_solids), cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_tetgen),   cmocka_unit_test(test_wrong),  cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_tets),     cmocka_unit_test(test_shapes), cmocka_unit_test(test_fill)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
