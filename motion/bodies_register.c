@@ -207,6 +207,7 @@ static void share_out(const MotionField *f, Scene *s, Bodies *b) {
     for (size_t i = 0; i < s->now.count; i++)
         if (s->now.label[i] >= 0 && !is_kept(&b->list[s->now.label[i]])) s->now.label[i] = LABEL_STILL;
     scene_attach(s, b, true);
+    scene_unite(s, b);
     label_points(f, s, b);
 }
 
@@ -227,8 +228,11 @@ static void put_labels(const MotionField *f, Scene *s, Bodies *b, int32_t *body)
     keep_bodies(b, number);
     for (size_t j = 0; j < f->count; j++)
         if (b->body[j] >= 0) b->body[j] = number[b->body[j]];
-    for (size_t i = 0; i < s->now.count; i++)
-        if (s->now.label[i] >= 0) body[s->now.pixel[i]] = number[s->now.label[i]];
+    for (size_t i = 0; i < s->now.count; i++) {
+        int32_t label = s->now.label[i];
+        if (label >= 0) body[s->now.pixel[i]] = number[label];
+        if (label >= 0 && number[label] < 0) s->now.label[i] = LABEL_STILL;
+    }
     scene_rest(s, (int32_t)b->count, body);
 }
 

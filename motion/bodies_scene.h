@@ -69,6 +69,9 @@ void scene_attach(Scene *scene, const Bodies *bodies, bool back);
 int32_t scene_piece(ScenePiece *piece, int32_t pixel);
 // A still pixel that stands out of the planes.
 bool scene_is_free(const Surface *surface, size_t pixel);
+// Pixels of a piece of one hue, in now, become part of the body that most of them belong to, if its motion explains
+// them half as well as their own.
+void scene_unite(Scene *scene, const Bodies *bodies);
 // Numbers bodies at rest from `first` on, the largest first: pieces of what stands out of the planes in now and belongs
 // to no body. body: of each pixel of the last frame; others stay.
 void scene_rest(Scene *scene, int32_t first, int32_t *body);

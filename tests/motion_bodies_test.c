@@ -264,6 +264,42 @@ static void finds_planes(void **state) {
     point_cloud_free(&cloud);
 }
 
+// Two boxes that touch and move nearly alike, over a floor, with noise: motion alone does not tell their pixels apart.
+static void hues_tell_pixels_apart(void **state) {
+    (void)state;
+    enum { BOXES = 2 * PIXELS, FLOOR = 2000, ALL = BOXES + FLOOR };
+    Thing box[2] = {RED, BLUE};
+    for (int k = 0; k < 2; k++)
+        for (int c = 0; c < 3; c++) {
+            box[k].centre[c] = c == 2 ? 0.3 : c == 0 ? 0.2 * k : 0;
+            box[k].half[c] = 0.1;
+            box[k].turn[c] = k && c == 2 ? 0.15 : 0;
+            box[k].shift[c] = c == 0 ? 0.02 : 0;
+        }
+    World w = world_make(box, 2, 0.006, 0.0005);
+    PointCloud now = cloud_make(ALL), past = cloud_make(ALL), *from[2] = {&w.now, &w.past}, *to[2] = {&now, &past};
+    for (int f = 0; f < 2; f++) {
+        memcpy(to[f]->position, from[f]->position, 3 * BOXES * sizeof *now.position);
+        memcpy(to[f]->colour, from[f]->colour, 3 * BOXES * sizeof *now.colour);
+        for (size_t i = BOXES; i < ALL; i++) {
+            for (size_t c = 0; c < 2; c++) to[f]->position[3 * i + c] = (real)noise(12, 3 * i + c);
+            to[f]->moving[i] = 0;
+        }
+        for (size_t i = 0; i < ALL; i++) to[f]->pixel[i] = (int32_t)i;
+    }
+    int32_t pixels[ALL];
+    Bodies b = {0};
+    Error err = {0};
+    assert_status_ok(bodies_find(&w.field, LENGTHS, &b, &err), err);
+    assert_status_ok(bodies_register(&w.field, &now, &past, LENGTHS, &b, pixels, &err), err);
+    assert_int_equal(b.count, 2);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(pixels[i], i < BOXES ? i >= PIXELS : -1);
+    bodies_free(&b);
+    world_free(&w);
+    point_cloud_free(&now);
+    point_cloud_free(&past);
+}
+
 // Writes a thing's pixels, without noise, behind those that a cloud has; returns how many there are now.
 static size_t put_thing(const Thing *t, size_t pixels, bool moves, PointCloud *cloud, size_t at) {
     for (size_t i = 0; i < pixels; i++, at++) {
@@ -357,6 +393,7 @@ int main(void) {
         cmocka_unit_test(few_points),
         cmocka_unit_test(finds_planes),
         cmocka_unit_test(bodies_at_rest),
+        cmocka_unit_test(hues_tell_pixels_apart),
         cmocka_unit_test(pixels_beside_a_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
