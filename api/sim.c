@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.h"
+#include "base/options.h"
 #include "device/choice.h"
 #include "device/sim_options.h"
 #include "lab/scene.h"
@@ -161,6 +162,14 @@ vpd_status vpd_sim_get_value(const vpd_sim *sim, size_t index, vpd_sim_value *ou
 
 // ---- rollout and adjoint
 
+static Status unknown_value(const char *name, Error *err) {
+    const char *words[SIM_VALUES];
+    for (int v = 0; v < SIM_VALUES; v++) words[v] = sim_value_info[v].name;
+    const char *near = options_nearest_word(name, words, SIM_VALUES);
+    return error_set(err, STATUS_BAD_INPUT, "there is no value \"%.60s\"; %s%s%s", name, near ? "did you mean \"" : "",
+                     near ? near : "docs/simulator.md lists them", near ? "\"?" : "");
+}
+
 // Puts each array of the caller into `values`.
 static Status take_arrays(const vpd_sim *sim, const vpd_sim_array *arrays, size_t count, SimValues *values,
                           Error *err) {
@@ -171,9 +180,7 @@ static Status take_arrays(const vpd_sim *sim, const vpd_sim_array *arrays, size_
         if (status == STATUS_OK) status = api_check_pointer(arrays[i].data, arrays[i].name, err);
         if (status != STATUS_OK) return status;
         while (v < SIM_VALUES && strcmp(sim_value_info[v].name, arrays[i].name) != 0) v++;
-        if (v == SIM_VALUES)
-            return error_set(err, STATUS_BAD_INPUT, "there is no value \"%.60s\"; docs/simulator.md lists them",
-                             arrays[i].name);
+        if (v == SIM_VALUES) return unknown_value(arrays[i].name, err);
         size_t wanted = sim_value_count(&sim->scene.model, (size_t)sim->scene.frames, (SimValue)v);
         if (arrays[i].count != wanted)
             return error_set(err, STATUS_BAD_INPUT, "%s: expected %zu numbers, found %zu", arrays[i].name, wanted,

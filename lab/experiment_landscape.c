@@ -14,7 +14,7 @@ static const char text[] =
     "cameras: {a: {eye: [0, -8, 0], look_at: [0, 0, 0]}}\n"
     "picture: {size: [128, 128], rasteriser: soft, sigma: 1e-3, near: 1, far: 30}\n"
     "objects: {ball: {sphere: {radius: 1, cells: 2}, mass: 1, solid: {mu: 1000, lambda: 1000, k_d: 1}}}\n"
-    "controls: [{object: ball, force: [0.6, 0, 0], from: 0, to: 1}]\n";
+    "controls: [{object: ball, force: [2.25, 0, 0], from: 0, to: 1}]\n";
 
 typedef struct Curve {
     const char *name;

@@ -89,6 +89,14 @@ static MinimiseMethod method_of(const Fit *f) {
     return methods[f->options->method];
 }
 
+// Why the rollout at the start has no result. Errors of the reader name the file already.
+static Status no_rollout(Fit *f) {
+    const Error *last = &f->rollout.last;
+    const bool named = !strncmp(last->text, f->free->path, strlen(f->free->path));
+    if (named) return error_set(f->err, last->status, "%s", last->text);
+    return error_set(f->err, last->status, "%s, at the start of the fit: %s", f->free->path, last->text);
+}
+
 // From f->x on. The error of a start without a result is that of its rollout.
 static Status run(Fit *f, long iterations, MinimiseResult *result) {
     const MinimiseOptions options = {.method = method_of(f), .iterations = iterations, .report = report, .context = f};
@@ -96,11 +104,7 @@ static Status run(Fit *f, long iterations, MinimiseResult *result) {
     Status status = minimise(&f->problem, &options, f->x, result, f->err);
     f->result->calls += result->calls;
     f->result->converged = result->converged;
-    if (status == STATUS_FAILED && f->rollout.last.status != STATUS_OK) {
-        *f->err = f->rollout.last;
-        return f->err->status;
-    }
-    return status;
+    return status == STATUS_FAILED && f->rollout.last.status != STATUS_OK ? no_rollout(f) : status;
 }
 
 static long iterations_of(const Fit *f) {
@@ -165,16 +169,48 @@ static size_t weakest(const Fit *f, const MinimiseSpread *spread, uint32_t *with
     return found;
 }
 
-static void take_errors(Fit *f, const MinimiseSpread *spread) {
+// Standard errors of z from how much the frames disagree, which holds where residuals of one frame are not independent
+// (clustered, "sandwich"): H^-1 (sum of s s') H^-1 with H = J'J and a frame's s = J'r, all in z. Only the diagonal;
+// of fewer frames than numbers, 0.
+static Status disagreement(Fit *f, const MinimiseSpread *spread, double *out) {
+    const size_t P = f->free->count;
+    double *memory = calloc(P + P * P, sizeof *memory), frames = 0;
+    MinimiseSums sums = {.gradient = memory, .normal = memory + P};
+    if (!memory) return no_memory(f);
+    Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
+    for (size_t k = 0; k < f->rollout.horizon && status == STATUS_OK && spread->variance > 0; k++) {
+        const double *score = f->rollout.score + k * P;
+        bool any = false;
+        for (size_t i = 0; i < P; i++) {
+            double step = 0;
+            for (size_t j = 0; j < P; j++)
+                step += spread->covariance[i * P + j] * score[j] * minimise_dx_dz(f->variable + j, f->x[j]);
+            out[i] += step * step / (spread->variance * spread->variance);
+            any = any || score[i] != 0;
+        }
+        frames += any;
+    }
+    const double share = frames > (double)P ? frames / (frames - (double)P) : 0; // the fit has used P of them up
+    for (size_t i = 0; i < P; i++) out[i] = sqrt(share * out[i]);
+    free(memory);
+    return status;
+}
+
+static Status take_errors(Fit *f, const MinimiseSpread *spread) {
+    double *scatter = calloc(f->free->count, sizeof *scatter);
+    if (!scatter) return no_memory(f);
+    Status status = disagreement(f, spread, scatter);
     for (size_t i = 0; i < f->free->count; i++) {
         FitValue *value = f->result->value + i;
         const MinimiseVariable *v = f->variable + i;
         if (v->fixed) continue;
         const bool bound = f->x[i] <= v->low || f->x[i] >= v->high, lost = isinf(spread->error[i]);
         value->verdict = lost ? FIT_UNDETERMINED : bound ? FIT_AT_BOUND : FIT_FITTED;
-        value->error = bound || lost ? NAN : spread->error[i];
+        value->error = bound || lost ? NAN : fmax(spread->error[i], scatter[i] * minimise_dx_dz(v, f->x[i]));
     }
-    f->result->has_errors = true;
+    free(scatter);
+    f->result->has_errors = status == STATUS_OK;
+    return status;
 }
 
 // A variable that lies at a bound without being determined; P: none.
@@ -243,11 +279,11 @@ static Status judge_many(Fit *f) {
     Status status = minimise_spread(&f->problem, f->x, true, &spread, f->err);
     if (status != STATUS_OK) return status;
     take_back(f, &spread);
-    take_errors(f, &spread);
+    status = take_errors(f, &spread);
     for (size_t i = 0; i < f->free->count; i++)
         if (f->result->value[i].verdict == FIT_UNDETERMINED) name_others(f, &spread, i);
     minimise_spread_free(&spread);
-    return STATUS_OK;
+    return status;
 }
 
 // One number after the other, each time with a new minimum.
@@ -264,9 +300,9 @@ static Status judge(Fit *f) {
         status = run(f, iterations_of(f), &result);
         if (status != STATUS_OK) return status;
     }
-    take_errors(f, &spread);
+    Status status = take_errors(f, &spread);
     minimise_spread_free(&spread);
-    return STATUS_OK;
+    return status;
 }
 
 // ---- all of it
@@ -293,10 +329,7 @@ static Status first_rms(Fit *f) {
     MinimiseSums sums = {0};
     f->result->calls++;
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
-    if (status == STATUS_OK && !isfinite(sums.cost)) {
-        *f->err = f->rollout.last;
-        return f->err->status;
-    }
+    if (status == STATUS_OK && !isfinite(sums.cost)) return no_rollout(f);
     f->result->first_rms = rms_of(f, sums.cost);
     return status;
 }

@@ -29,7 +29,7 @@ typedef enum FitVerdict { FIT_FITTED, FIT_AT_BOUND, FIT_UNDETERMINED, FIT_VERDIC
 extern const char *const fit_verdicts[FIT_VERDICTS];
 
 typedef struct FitValue {
-    double value, error; // standard error; NAN where there is none
+    double value, error; // standard error, of the curvature or of how frames disagree; NAN where there is none
     FitVerdict verdict;
     uint32_t with[(FIT_VARIABLES_MAX + 31) / 32]; // FIT_UNDETERMINED: bits of those that move along with it
 } FitValue;

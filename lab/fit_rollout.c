@@ -36,6 +36,7 @@ void fit_rollout_close(FitRollout *r) {
     scene_free(&r->batch);
     for (int v = 0; v < SIM_VALUES; v++) free(r->gradient.of[v]);
     free(r->along);
+    free(r->score);
     free(r->slope);
     free(r->x);
     *r = (FitRollout){0};
@@ -118,7 +119,8 @@ static Status make_batch(FitRollout *r, Error *err) {
     const size_t P = r->free->count, N = r->scene.model.particles;
     if (r->many) return STATUS_OK;
     r->along = calloc(P * 3 * N, sizeof *r->along);
-    Status status = r->along ? fit_free_scene(r->free, NULL, &r->batch, err) : no_memory(r, err);
+    r->score = calloc(r->data->frames * P, sizeof *r->score);
+    Status status = r->along && r->score ? fit_free_scene(r->free, NULL, &r->batch, err) : no_memory(r, err);
     if (status == STATUS_OK) status = scene_repeat(&r->batch, 1 + 2 * P, err);
     return status == STATUS_OK ? open_sim(r, &r->batch.model, &r->many, err) : status;
 }
@@ -180,7 +182,10 @@ static Status compare_many(void *context, size_t frame, const double *position, 
         for (size_t i = 0; i < row; i++) r->along[p * row + i] = (high[i] - low[i]) / apart;
     }
     const FitFrame in = {.frame = frame, .position = position, .variables = P, .along = r->along};
+    double *score = r->score + frame * P;
+    for (size_t p = 0; p < P; p++) score[p] = -r->sums->gradient[p];
     r->status = fit_data_compare(r->data, &in, r->sums, err);
+    for (size_t p = 0; p < P; p++) score[p] += r->sums->gradient[p];
     return r->status;
 }
 

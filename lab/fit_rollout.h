@@ -16,6 +16,7 @@ typedef struct FitRollout {
     Sim *one, *many;
     int threads;
     double *along, *slope; // (P,N,3); (frames,N,3)
+    double *score;         // (frames,P) J'r of each frame, along x, of the last J'J; 0: not compared
     double *x, *apart;     // (P) the point that is asked for; how far the two beside it are from each other
     const double *basis;   // of the sums that run
     SimValues gradient;

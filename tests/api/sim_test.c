@@ -166,7 +166,7 @@ static void test_wrong(void **state) {
     WRONG(vpd_sim_rollout(NULL, NULL, 0, 0, NULL, NULL, &err), "sim: expected");
     WRONG(vpd_sim_rollout(sim, NULL, 1, 0, NULL, NULL, &err), "arrays: expected");
     WRONG(vpd_sim_rollout(sim, &(vpd_sim_array){"mas", &number, 1}, 1, 0, NULL, NULL, &err),
-          "there is no value \"mas\"");
+          "there is no value \"mas\"; did you mean \"mass\"?");
     WRONG(vpd_sim_rollout(sim, &(vpd_sim_array){"mass", &number, 1}, 1, 0, NULL, NULL, &err),
           "mass: expected 147 numbers, found 1");
     WRONG(vpd_sim_rollout(sim, &(vpd_sim_array){"mass", NULL, 147}, 1, 0, NULL, NULL, &err), "mass: expected");
