@@ -4,7 +4,7 @@
 . "$VPD_SOURCE/tests/cli/tiny_run"
 rollout=$folder/rollout.h5
 expect 0 "*" "*" "$VPD" rollout -q "$run" "$data" --steps 0 --threads 1 -o "$rollout"
-printf 'a: b\n' >"$folder/text.txt"
+printf 'a: b\n' | tee "$folder/text.txt" >"$folder/text.md"
 printf '\211PNG\r\n\032\n0000' >"$folder/picture.png"
 : >"$folder/empty.h5"
 
@@ -25,7 +25,8 @@ wrong_input "expected a checkpoint (format \"vpd-checkpoint\"), found particles"
 wrong_input "found the folder of a training run" data info "$run"
 wrong_input "expected a file, found the folder of a training run" render "$run"
 wrong_input "found a PNG picture" eval "$folder/picture.png" "$data"
-wrong_input "found a text file" data info "$folder/text.txt"
+wrong_input "expected an HDF5 file, found a text file" data info "$folder/text.md"
+wrong_input "text.txt:1: expected the path of a data set, found no file" data info "$folder/text.txt"
 wrong_input "found an empty file" render "$folder/empty.h5"
 wrong_input "expected a checkpoint (format \"vpd-checkpoint\"), found a data set" export "$data" --npz "$folder/x.npz"
 wrong_input "expected a config in YAML, found an HDF5 file" train "$data"
