@@ -66,10 +66,10 @@ Status observe_bodies(Tape *tape, const MotionOptions *o, RandomKey key, PointCl
     if (tape->device->failed) return device_status(tape->device, err);
     Status status = bodies_find(field, lengths, &bodies, err);
     if (status == STATUS_OK) status = bodies_register(field, now, past, lengths, &bodies, body, err);
-    if (status == STATUS_OK) status = add_still(now, body, items, choose_still(now, body, key, items), field, err);
     if (status == STATUS_OK) {
-        size_t resting = choose_resting(now, body, (int32_t)bodies.count, key, items);
-        status = add_still(now, body, items, resting, field, err);
+        size_t count = choose_still(now, body, key, items);
+        count += choose_resting(now, body, (int32_t)bodies.count, key, items + count);
+        status = add_still(now, body, items, count, field, err);
     }
     if (status == STATUS_OK) bodies_put(&bodies, field);
     for (size_t i = 0; i < now->count && status == STATUS_OK; i++) now->moving[i] = body[i] >= 0;

@@ -127,7 +127,7 @@ static Status read_fields(const WindowSource *source, Tape *tape, const TrainEpi
 // What the states of the data say of the bodies in the video (train.labels).
 typedef struct StatesSeen {
     int known, strange;     // bodies that move as an object does, and those that do not
-    int objects, plain;     // objects that were seen to move, and of these those whose turning was not
+    int objects, plain;     // videos of objects that were seen to move, and of these those whose turning was not
     char first[POSES_TEXT]; // the first of the latter
 } StatesSeen;
 
@@ -299,10 +299,11 @@ static void tell_states(const StatesSeen *states, const Log *log) {
     enum { PERCENT = 10 };
     int bodies = states->known + states->strange;
     if (2 * states->plain > states->objects)
-        log_warning(log,
-                    "%d of %d objects do not turn in the video as the states say, so their targets do not turn; unless "
-                    "most are balls of one colour, check state/object_quaternion",
-                    states->plain, states->objects);
+        log_warning(
+            log,
+            "%d of %d videos of objects do not show the turning of the states, so their targets do not turn; unless "
+            "most are balls of one colour, check state/object_quaternion",
+            states->plain, states->objects);
     if (!states->strange) return;
     if (100 * states->strange > PERCENT * bodies)
         log_warning(log, "%d of %d bodies are left out, because the states contradict the video; %s", states->strange,
