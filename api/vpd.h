@@ -458,7 +458,7 @@ typedef struct vpd_sim_fitted_facts {
     double rms, first_rms; // root of the mean square of the residuals at the end and at the start: metres of states and
                            // depth, shares of full colour; of several kinds, by their usual size
     int converged;         // 0: ended by `iterations`
-    int has_errors;        // 0: more than 512 numbers
+    int has_errors;        // 0: too many numbers (above 512; of pictures, above 64), or no memory for them
     const char *scene;     // YAML: the scene's file with the fitted numbers
 } vpd_sim_fitted_facts;
 

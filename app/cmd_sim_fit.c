@@ -220,6 +220,8 @@ static Status fit(Work *work) {
             log_warning(&work->line->log, "%s: has the best numbers so far; go on with --resume", work->out);
     }
     if (status != STATUS_OK) return status;
+    if (work->result.no_errors.status != STATUS_OK)
+        log_warning(&work->line->log, "there are no standard errors: %s", work->result.no_errors.text);
     status = fit_write_scene(&work->free, &work->data, &work->result, NULL, true, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
     const char *steps = command_text(work->line, "log", NULL);

@@ -53,7 +53,7 @@ static Status draw_curve(const Curve *curve, int threads, ExperimentResult *out,
     FitFree free = {0};
     FitData data = {0};
     SimScene scene = {0};
-    Status status = fit_free_parse(text, "experiment", &name, 1, &free, err);
+    Status status = fit_free_parse(text, strlen(text), "experiment", &name, 1, &free, err);
     if (status == STATUS_OK) status = fit_free_scene(&free, NULL, &scene, err);
     if (status == STATUS_OK) status = fit_data_record(&scene, FIT_COLOUR, threads, &data, err);
     data.every = curve->every;

@@ -79,7 +79,8 @@ static Status open_search(Search *s, Error *err) {
     const char *names[EXPERIMENT_UNKNOWNS];
     double truth[EXPERIMENT_UNKNOWNS];
     for (size_t u = 0; u < instance->unknowns; u++) names[u] = instance->unknown[u].name;
-    Status status = fit_free_parse(instance->text, "experiment", names, instance->unknowns, &s->free, err);
+    Status status =
+        fit_free_parse(instance->text, strlen(instance->text), "experiment", names, instance->unknowns, &s->free, err);
     if (status == STATUS_OK) status = order_unknowns(s, truth, err);
     if (status == STATUS_OK) status = fit_free_scene(&s->free, truth, &s->scene, err);
     if (status != STATUS_OK) return status;
@@ -107,6 +108,9 @@ static Status fit_from(Search *s, size_t horizon, double *x, Finding *out, Error
         v->start = x[u] * v->range.unit;
     }
     Status status = fit_run(&s->free, &s->data, &options, &result, err);
+    if (status == STATUS_OK && result.no_errors.status != STATUS_OK)
+        status = error_set(err, result.no_errors.status, "%s", result.no_errors.text);
+    if (status != STATUS_OK) fit_result_free(&result);
     if (status != STATUS_OK) return status;
     out->rms = result.has_errors ? result.rms : INFINITY;
     out->rollouts += result.calls;

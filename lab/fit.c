@@ -13,7 +13,8 @@ enum {
     ADAM_ITERATIONS = 300,
     FIRST_ITERATIONS = 8,
     STAGE_ITERATIONS = 12,
-    ERRORS_MAX = 512,
+    PICTURE_ERRORS = 64, // a row of derivatives is as long as a picture
+    STATE_ERRORS = 512,
     STATES_LM = 128
 };
 
@@ -171,10 +172,10 @@ static size_t weakest(const Fit *f, const MinimiseSpread *spread, uint32_t *with
 
 // Standard errors of z from how much the frames disagree, which holds where residuals of one frame are not independent
 // (clustered, "sandwich"): H^-1 (sum of s s') H^-1 with H = J'J and a frame's s = J'r, all in z. Only the diagonal;
-// of fewer frames than numbers, 0.
+// of no more frames than numbers that are determined, 0.
 static Status disagreement(Fit *f, const MinimiseSpread *spread, double *out) {
     const size_t P = f->free->count;
-    double *memory = calloc(P + P * P, sizeof *memory), frames = 0;
+    double *memory = calloc(P + P * P, sizeof *memory), frames = 0, used = 0;
     MinimiseSums sums = {.gradient = memory, .normal = memory + P};
     if (!memory) return no_memory(f);
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
@@ -190,7 +191,8 @@ static Status disagreement(Fit *f, const MinimiseSpread *spread, double *out) {
         }
         frames += any;
     }
-    const double share = frames > (double)P ? frames / (frames - (double)P) : 0; // the fit has used P of them up
+    for (size_t i = 0; i < P; i++) used += spread->covariance[i * P + i] > 0;
+    const double share = frames > used ? frames / (frames - used) : 0; // the fit has used some of them up
     for (size_t i = 0; i < P; i++) out[i] = sqrt(share * out[i]);
     free(memory);
     return status;
@@ -305,6 +307,23 @@ static Status judge(Fit *f) {
     return status;
 }
 
+static size_t most_errors(const FitData *data) { return data->pictures ? PICTURE_ERRORS : STATE_ERRORS; }
+
+// A fit without errors is still a fit: when the judgement fails, the numbers are those from before it.
+static Status try_judge(Fit *f) {
+    const size_t P = f->free->count;
+    Error *err = f->err;
+    if (P > most_errors(f->rollout.data)) return STATUS_OK;
+    memcpy(f->best, f->x, P * sizeof *f->x);
+    f->err = &f->result->no_errors;
+    const Status status = judge(f);
+    f->err = err;
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED) return status;
+    memcpy(f->x, f->best, P * sizeof *f->x);
+    for (size_t i = 0; i < P; i++) f->result->value[i] = (FitValue){.error = NAN};
+    return STATUS_OK;
+}
+
 // ---- all of it
 
 static Status begin(Fit *f, FitData *data) {
@@ -383,7 +402,7 @@ Status fit_run(const FitFree *free_numbers, FitData *data, const FitOptions *opt
     Status status = begin(&f, data);
     if (status == STATUS_OK) status = first_rms(&f);
     if (status == STATUS_OK) status = minimise_all(&f, data->frames);
-    if (status == STATUS_OK && !f.hopeless && out->count <= ERRORS_MAX) status = judge(&f);
+    if (status == STATUS_OK && !f.hopeless) status = try_judge(&f);
     if (status == STATUS_OK) status = last_rms(&f);
     for (size_t i = 0; i < out->count && f.x && out->value; i++) out->value[i].value = f.x[i];
     fit_rollout_close(&f.rollout);

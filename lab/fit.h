@@ -48,6 +48,7 @@ typedef struct FitResult {
     size_t steps;
     long calls; // rollouts, batches count as one
     bool converged, has_errors;
+    Error no_errors; // why there are none, where working them out failed
 } FitResult;
 
 // Whether these options follow the gradient of pictures: then fit_data_open has to be told.

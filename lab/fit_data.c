@@ -130,8 +130,10 @@ Status fit_data_open_states(const double *position, size_t frames, const SimScen
 Status fit_data_record(SimScene *scene, uint32_t kind, int threads, FitData *out, Error *err) {
     Footage footage;
     *out = (FitData){.scene = scene};
-    const SimOptions on = {.precision = SIM_F64, .threads = threads};
-    Status status = footage_run(scene, &on, &footage, err);
+    const SimPrecision own = scene->precision;
+    scene->precision = SIM_F64;
+    Status status = footage_run(scene, &(SimOptions){.threads = threads}, &footage, err);
+    scene->precision = own;
     if (status != STATUS_OK) return status;
     status = fit_data_open_states(footage.position, footage.frames, scene, out, err);
     if (status == STATUS_OK && kind == FIT_COLOUR) {

@@ -155,9 +155,10 @@ static Status unknown_name(const ArgumentReader *reader, const Entry *entry, con
 }
 
 static Status check_start(const char *path, size_t line, const FitVariable *v, Error *err) {
-    if (isfinite(v->start) && v->start >= v->low && v->start <= v->high && v->low < v->high) return STATUS_OK;
+    const double high = fmin(v->high, v->most);
+    if (isfinite(v->start) && v->start >= v->low && v->start <= high && v->low < high) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT, "%s:%zu: %s: the start %g is not between low %g and high %g", path, line,
-                     v->name, v->start, v->low, v->high);
+                     v->name, v->start, v->low, high);
 }
 
 static Status add_variable(const ArgumentReader *reader, FitFree *out, const SimScene *scene, const Entry *entry,
@@ -176,6 +177,7 @@ static Status add_variable(const ArgumentReader *reader, FitFree *out, const Sim
                        .length = leaf->node->end - leaf->node->start};
     v->low = entry->has_low ? entry->low : -INFINITY;
     v->high = entry->has_high ? entry->high : INFINITY;
+    v->most = INFINITY;
     memcpy(v->name, leaf->name, sizeof v->name);
     fit_rows_find(scene, leaf->rows, v);
     return check_start(reader->name, leaf->node->line, v, reader->err);
@@ -296,10 +298,10 @@ static bool moves(const SimScene *a, const SimScene *b, bool *positive) {
 // Bounds of a logarithm: four powers of ten each way, unless the user says.
 static void choose_range(FitVariable *v) {
     const bool positive = v->positive && v->start >= 0 && v->in_file >= 0; // Poisson's ratio may be below 0, mu is not
-    v->range = (MinimiseVariable){.low = v->low, .high = v->high};
+    v->range = (MinimiseVariable){.low = v->low, .high = fmin(v->high, v->most)};
     v->range.log = positive && v->start > 0 && !(v->low <= 0 && isfinite(v->low));
     if (positive && !isfinite(v->low)) v->range.low = v->range.log ? 1e-4 * v->start : 0;
-    if (v->range.log && !isfinite(v->high)) v->range.high = 1e4 * v->start;
+    if (v->range.log && !isfinite(v->range.high)) v->range.high = 1e4 * v->start;
     v->range.unit = isfinite(v->range.high - v->range.low) ? (v->range.high - v->range.low) / 2 : 1;
 }
 
@@ -339,7 +341,7 @@ static Status look_at(FitFree *f, const SimScene *base, double *x, size_t i, Err
     Status status = fit_free_scene(f, x, &changed, err);
     if (status == STATUS_BAD_INPUT) {
         x[i] = before - by;
-        v->high = fmin(v->high, before);
+        v->most = before;
         status = fit_free_scene(f, x, &changed, err);
     }
     x[i] = before;
@@ -444,10 +446,11 @@ static Status read_text(FitFree *f, const char *const *names, size_t name_count,
     return status == STATUS_OK ? look_at_all(f, err) : status;
 }
 
-Status fit_free_parse(const char *text, const char *path, const char *const *names, size_t name_count, FitFree *out,
-                      Error *err) {
+Status fit_free_parse(const char *text, size_t length, const char *path, const char *const *names, size_t name_count,
+                      FitFree *out, Error *err) {
     const char *slash = strrchr(path, '/');
-    *out = (FitFree){.path = strdup(path), .text = strdup(text), .length = strlen(text)};
+    *out = (FitFree){.path = strdup(path), .text = calloc(length + 1, 1), .length = length};
+    if (out->text) memcpy(out->text, text, length);
     out->folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     Status status =
         out->path && out->folder && out->text ? read_text(out, names, name_count, err) : no_memory(path, err);
@@ -461,7 +464,7 @@ Status fit_free_read(const char *path, const char *const *names, size_t name_cou
     *out = (FitFree){0};
     Status status = file_expect_text(path, "a scene in YAML", err);
     if (status == STATUS_OK) status = file_read_all(path, FILE_MAX, &text, &length, err);
-    if (status == STATUS_OK) status = fit_free_parse(text, path, names, name_count, out, err);
+    if (status == STATUS_OK) status = fit_free_parse(text, length, path, names, name_count, out, err);
     free(text);
     return status;
 }

@@ -15,7 +15,8 @@ enum { FIT_NAME_SIZE = 160, FIT_VARIABLES_MAX = 4096 };
 typedef struct FitVariable {
     char name[FIT_NAME_SIZE];
     double start, in_file;  // the file's own number is the start unless the section names another
-    double low, high;       // as the section says; infinite: it does not
+    double low, high;       // as the user says; infinite: not said
+    double most;            // the scene's reader refuses more; infinite: it does not
     bool positive;          // all that it moves is never below 0
     MinimiseVariable range; // by its logarithm where all that it moves is never below 0 and its start is above 0
     size_t text, length;    // bytes of the text that hold it
@@ -42,8 +43,8 @@ enum { FIT_STATES = 1, FIT_COLOUR = 2, FIT_DEPTH = 4, FIT_MASK = 8, FIT_KINDS = 
 // simulator's values do not depend on.
 Status fit_free_read(const char *path, const char *const *names, size_t name_count, FitFree *out, Error *err);
 // The same for a text; `path` is for messages, and for files beside it.
-Status fit_free_parse(const char *text, const char *path, const char *const *names, size_t name_count, FitFree *out,
-                      Error *err);
+Status fit_free_parse(const char *text, size_t length, const char *path, const char *const *names, size_t name_count,
+                      FitFree *out, Error *err);
 // Another start and other bounds of the number `name`, or of those that it holds; NAN: as before.
 Status fit_free_bound(FitFree *free, const char *name, double start, double low, double high, Error *err);
 void fit_free_close(FitFree *free); // accepts {0}

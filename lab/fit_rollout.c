@@ -174,7 +174,9 @@ static Status fill_batch(FitRollout *r, const double *x, Error *err) {
 static Status compare_many(void *context, size_t frame, const double *position, const double *velocity, Error *err) {
     FitRollout *r = context;
     const size_t P = r->free->count, row = 3 * r->scene.model.particles;
+    double *score = r->score + frame * P;
     (void)velocity;
+    memset(score, 0, P * sizeof *score);
     if (!is_compared(r, frame)) return STATUS_OK;
     for (size_t p = 0; p < P; p++) {
         const double *low = position + (1 + 2 * p) * row, *high = low + row;
@@ -182,7 +184,6 @@ static Status compare_many(void *context, size_t frame, const double *position, 
         for (size_t i = 0; i < row; i++) r->along[p * row + i] = (high[i] - low[i]) / apart;
     }
     const FitFrame in = {.frame = frame, .position = position, .variables = P, .along = r->along};
-    double *score = r->score + frame * P;
     for (size_t p = 0; p < P; p++) score[p] = -r->sums->gradient[p];
     r->status = fit_data_compare(r->data, &in, r->sums, err);
     for (size_t p = 0; p < P; p++) score[p] += r->sums->gradient[p];

@@ -96,7 +96,10 @@ Status fit_rows_add(const SimScene *scene, const char *const *names, size_t coun
                 *length && (*text)[*length - 1] == '\n' ? "" : "\n");
         for (size_t o = 0; o < scene->object_count; o++) write_object(scene, scene->objects + o, names, count, out);
     }
-    if (!out || fclose(out) || !more) return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
+    if (!out || fclose(out) || !more) {
+        free(more);
+        return error_set(err, STATUS_FAILED, "%s: out of memory for a fit", path);
+    }
     free(*text);
     *text = more, *length = size;
     return STATUS_OK;

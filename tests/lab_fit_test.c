@@ -287,6 +287,52 @@ static void test_undetermined(void **state) {
     close_world(&w);
 }
 
+// A number that goes back to its start uses up no frame. White noise in x alone, so that frames disagree by more than
+// the curvature says.
+static void test_used_up(void **state) {
+    static const char *const names[] = {"b.velocity.x", "g.mu"};
+    double error[2];
+    (void)state;
+    for (size_t count = 1; count <= 2; count++) {
+        World w;
+        open_world(&w,
+                   "frames: 8\n"
+                   "contacts: {g: {k_e: 300, mu: 0.3}}\nplanes: [{}]\nsubsteps: 4\nobjects:\n"
+                   "  b: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [1, 0, 0]}\n",
+                   names, count, NULL);
+        const RandomKey key = {5, RANDOM_TEST, 0, 0};
+        for (size_t f = 1; f < w.data.frames; f++)
+            w.data.position[3 * f] += 1e-3 * ((double)random_uniform(key, f) - 0.5);
+        FitResult r = fit(&w, (FitOptions){.threads = 1});
+        assert_int_equal(r.value[count - 1].verdict, FIT_FITTED);
+        error[count - 1] = r.value[count - 1].error;
+        fit_result_free(&r);
+        close_world(&w);
+    }
+    assert_close(error[1], error[0], 0, 1e-6);
+}
+
+// ---- what a text may not have, and what a user may not say
+
+static void test_refused(void **state) {
+    static const char *const poisson[] = {"b.solid.poisson"}, *const mu[] = {"g.mu"};
+    static const char limit[] =
+        "frames: 2\nsubsteps: 4\nobjects:\n  b: {box: {size: [1, 1, 1], cells: [1, 1, 1]}, density: 200,\n"
+        "    solid: {young: 2e3, poisson: 0.4999}}\n";
+    FitFree f;
+    Error err;
+    (void)state;
+    assert_status_error(fit_free_parse(SCENE "\0x: 1\n", sizeof SCENE "\0x: 1\n" - 1, "nul", mu, 1, &f, &err),
+                        STATUS_BAD_INPUT, err, "nul");
+    assert_status_ok(fit_free_parse(limit, strlen(limit), "limit", poisson, 1, &f, &err), err);
+    const double most = f.variable[0].range.high;
+    assert_status_ok(fit_free_bound(&f, poisson[0], NAN, NAN, 0.6, &err), err);
+    assert_true(f.variable[0].range.high == most && most < 0.5);
+    assert_status_ok(fit_free_bound(&f, poisson[0], 0.3, NAN, 0.4, &err), err);
+    assert_true(f.variable[0].range.high == 0.4);
+    fit_free_close(&f);
+}
+
 // ---- pictures
 
 // A data set of the scene at other numbers, and the fit's own view of it.
@@ -403,7 +449,7 @@ static const double edge_truth[] = {0.4, 13, 2500}; // in the order of the file:
 static void open_recorded(World *w, uint32_t kind) {
     Error err;
     *w = (World){0};
-    assert_status_ok(fit_free_parse(edge, "edge", edge_names, 3, &w->free, &err), err);
+    assert_status_ok(fit_free_parse(edge, strlen(edge), "edge", edge_names, 3, &w->free, &err), err);
     assert_status_ok(fit_free_scene(&w->free, edge_truth, &w->scene, &err), err);
     w->scene.objects[0].smooth = false; // flat faces show turns
     assert_status_ok(fit_data_record(&w->scene, kind, 1, &w->data, &err), err);
@@ -421,6 +467,45 @@ static void test_recorded(void **state) {
         fit_result_free(&r);
         close_world(&w);
     }
+}
+
+// A frame that a shorter horizon compared last, and a longer one does not, has no part in the errors.
+static void test_left_out(void **state) {
+    World w;
+    FitRollout rollout;
+    MinimiseVariable variable[3];
+    double gradient[3], normal[9], x[3];
+    Error err;
+    (void)state;
+    open_recorded(&w, FIT_STATES);
+    assert_status_ok(fit_rollout_open(&w.free, &w.data, 1, &rollout, &err), err);
+    for (size_t i = 0; i < 3; i++) variable[i] = w.free.variable[i].range, x[i] = w.free.variable[i].start;
+    rollout.variable = variable;
+    for (int k = 0; k < 2; k++) {
+        MinimiseSums sums = {.gradient = gradient, .normal = normal};
+        rollout.horizon = k ? w.data.frames : 4;
+        memset(gradient, 0, sizeof gradient);
+        memset(normal, 0, sizeof normal);
+        assert_status_ok(fit_rollout_sums(&rollout, x, &sums, &err), err);
+        for (size_t i = 0; i < 3; i++) assert_true((rollout.score[3 * 3 + i] != 0) == (k == 0));
+    }
+    fit_rollout_close(&rollout);
+    close_world(&w);
+}
+
+// The recording is in double whatever the scene says.
+static void test_recorded_precision(void **state) {
+    World w;
+    FitData again;
+    Error err;
+    (void)state;
+    open_recorded(&w, FIT_STATES);
+    w.scene.precision = SIM_F32;
+    assert_status_ok(fit_data_record(&w.scene, FIT_STATES, 1, &again, &err), err);
+    assert_true(w.scene.precision == SIM_F32);
+    assert_memory_equal(again.position, w.data.position, w.data.frames * 3 * w.scene.model.particles * sizeof(double));
+    fit_data_close(&again);
+    close_world(&w);
 }
 
 // Of pictures with 8 bits the errors are as large as the standard errors say.
@@ -496,7 +581,7 @@ static void test_rows(void **state) {
     size_t length;
     SimScene scene;
     (void)state;
-    assert_status_ok(fit_free_parse(rows, "rows", names, 3, &w.free, &err), err);
+    assert_status_ok(fit_free_parse(rows, strlen(rows), "rows", names, 3, &w.free, &err), err);
     assert_int_equal(w.free.count, 22); // 20 masses
     double x[22];
     for (size_t i = 0; i < 22; i++) x[i] = w.free.variable[i].start;
@@ -519,8 +604,8 @@ static void test_rows(void **state) {
                  {"values.b.mass.20", "unknown number"},
                  {"values.b.spring.k_e", "unknown number"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_status_error(fit_free_parse(rows, "rows", &wrong[i].name, 1, &w.free, &err), STATUS_BAD_INPUT, err,
-                            wrong[i].words);
+        assert_status_error(fit_free_parse(rows, strlen(rows), "rows", &wrong[i].name, 1, &w.free, &err),
+                            STATUS_BAD_INPUT, err, wrong[i].words);
 }
 
 // Stiffness of four groups, each of a cell's five tets, from states; by the gradient of the adjoint too.
@@ -542,10 +627,10 @@ static void test_groups(void **state) {
     close_world(&w);
     snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4, 2e4, 2e4]}}\n", rows);
     Error err;
-    assert_status_error(fit_free_parse(text, "rows", names, 1, &w.free, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(fit_free_parse(text, strlen(text), "rows", names, 1, &w.free, &err), STATUS_BAD_INPUT, err,
                         "tet.mu: expected a list of 20 rows, or of a number by which 20 can be divided");
     snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4]}}\n", rows);
-    assert_status_error(fit_free_parse(text, "rows", names, 2, &w.free, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(fit_free_parse(text, strlen(text), "rows", names, 2, &w.free, &err), STATUS_BAD_INPUT, err,
                         "the section \"values\" is there without values.b.mass");
 }
 
@@ -571,12 +656,26 @@ static void test_many(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_text),      cmocka_unit_test(test_derivatives),
-        cmocka_unit_test(test_recovery),       cmocka_unit_test(test_explosion), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_undetermined),   cmocka_unit_test(test_pictures),  cmocka_unit_test(test_picture_slope),
-        cmocka_unit_test(test_picture_errors), cmocka_unit_test(test_recorded),  cmocka_unit_test(test_rounded),
-        cmocka_unit_test(test_recorded_slope), cmocka_unit_test(test_hopeless),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_groups),         cmocka_unit_test(test_many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_text),
+                                       cmocka_unit_test(test_derivatives),
+                                       cmocka_unit_test(test_recovery),
+                                       cmocka_unit_test(test_explosion),
+                                       cmocka_unit_test(test_coverage),
+                                       cmocka_unit_test(test_undetermined),
+                                       cmocka_unit_test(test_pictures),
+                                       cmocka_unit_test(test_picture_slope),
+                                       cmocka_unit_test(test_picture_errors),
+                                       cmocka_unit_test(test_recorded),
+                                       cmocka_unit_test(test_rounded),
+                                       cmocka_unit_test(test_recorded_slope),
+                                       cmocka_unit_test(test_hopeless),
+                                       cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_used_up),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_recorded_precision),
+                                       cmocka_unit_test(test_groups),
+                                       cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
