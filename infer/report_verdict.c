@@ -76,7 +76,9 @@ static void say_pictures(const Facts *f, char *out, size_t size) {
     } else if (!isfinite(gain)) {
         snprintf(out, size, "PSNR of all pixels %.1f dB (steps 1 to %d)", f->model[1], f->last);
     } else {
-        used = snprintf(out, size, "%s copying the last frame: PSNR ", compared(gain, SAME_DB));
+        bool only = moving && gain > SAME_DB && f->model[1] < f->copy[1] - SAME_DB;
+        used = snprintf(out, size, "%s copying the last frame%s: PSNR ", compared(gain, SAME_DB),
+                        only ? " on moving pixels only" : "");
         if (moving)
             used += snprintf(out + used, size - (size_t)used, "%.1f dB against %.1f on moving pixels, ", f->model[0],
                              f->copy[0]);
