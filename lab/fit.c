@@ -278,7 +278,7 @@ static void take_back(Fit *f, const MinimiseSpread *spread) {
 
 static Status judge_many(Fit *f) {
     MinimiseSpread spread;
-    Status status = minimise_spread(&f->problem, f->x, true, &spread, f->err);
+    Status status = minimise_spread(&f->problem, f->x, &spread, f->err);
     if (status != STATUS_OK) return status;
     take_back(f, &spread);
     status = take_errors(f, &spread);
@@ -294,7 +294,7 @@ static Status judge(Fit *f) {
     MinimiseResult result;
     if (f->free->count > MINIMISE_LM_VARIABLES) return judge_many(f);
     for (;;) {
-        Status status = minimise_spread(&f->problem, f->x, true, &spread, f->err);
+        Status status = minimise_spread(&f->problem, f->x, &spread, f->err);
         if (status != STATUS_OK) return status;
         if (!spread.undetermined && find_stray(f, &spread) == f->free->count) break;
         put_back(f, &spread);

@@ -135,13 +135,12 @@ Status fit_data_record(SimScene *scene, uint32_t kind, int threads, FitData *out
     Status status = footage_run(scene, &(SimOptions){.threads = threads}, &footage, err);
     scene->precision = own;
     if (status != STATUS_OK) return status;
-    status = fit_data_open_states(footage.position, footage.frames, scene, out, err);
-    if (status == STATUS_OK && kind == FIT_COLOUR) {
-        free(out->position);
-        out->position = NULL;
-        out->kinds = kind;
+    if (kind == FIT_COLOUR) {
+        *out = (FitData){.scene = scene, .kinds = kind, .frames = footage.frames};
+        snprintf(out->source, sizeof out->source, "%zu frames of pictures", footage.frames);
+        choose_sizes(out);
         status = fit_pictures_record(scene, footage.position, footage.frames, threads, &out->pictures, err);
-    }
+    } else status = fit_data_open_states(footage.position, footage.frames, scene, out, err);
     footage_free(&footage);
     if (status != STATUS_OK) fit_data_close(out);
     return status;

@@ -3,7 +3,7 @@
 // well the result is determined. All in double, in a fixed order of sums.
 //
 //     minimise(&problem, &options, x, &result, err);    Levenberg-Marquardt, L-BFGS or Adam
-//     minimise_spread(&problem, x, false, &spread, err);       standard errors, and directions that nothing determines
+//     minimise_spread(&problem, x, &spread, err);              standard errors, and directions that nothing determines
 //
 // The caller's function adds up residuals r(x): cost = sum r^2 / 2, gradient J'r, normal J'J, with J = dr/dx. So no
 // Jacobian of all residuals is ever held. Only MINIMISE_LM and minimise_spread ask for J'J; for the other methods the
@@ -98,10 +98,10 @@ typedef struct MinimiseSpread {
 
 #define MINIMISE_LOST 1.0 // a factor of e, or one unit
 
-// At x, which should be a minimum. A variable that is fixed or at a bound has no direction. `along`: the function takes
-// differences and knows `basis`. Their errors can hide that a direction has no effect, so it is asked again for
-// derivatives along the directions that were found.
-Status minimise_spread(const MinimiseProblem *problem, const double *x, bool along, MinimiseSpread *out, Error *err);
+// At x, which should be a minimum. A variable that is fixed or at a bound has no direction. Errors of differences can
+// hide that a direction has no effect, so the function is asked again, by `basis`, for derivatives along the directions
+// that were found.
+Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
 void minimise_spread_free(MinimiseSpread *spread); // accepts {0}
 
 // Moves x along a direction in z until variable i is `to`: along one that is not determined, the cost hardly changes.

@@ -157,7 +157,7 @@ static Status look_along(const MinimiseProblem *problem, const double *x, const 
     return status;
 }
 
-Status minimise_spread(const MinimiseProblem *problem, const double *x, bool along, MinimiseSpread *out, Error *err) {
+Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
     const size_t P = problem->variables;
     double *memory = calloc(3 * P * P + 2 * P, sizeof *memory);
     size_t *which = calloc(P, sizeof *which);
@@ -181,7 +181,7 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, bool alo
         out->variance = sums.residuals > (double)n ? 2 * sums.cost / (sums.residuals - (double)n) : INFINITY;
         minimise_eigen(n, matrix, value, vector);
         look_at_bounds(out, problem, x, sums.normal);
-        if (along && n > 1) status = look_along(problem, x, which, n, value, vector, err);
+        if (n > 1) status = look_along(problem, x, which, n, value, vector, err);
         if (status == STATUS_OK) fill(out, problem, x, which, n, value, vector);
     }
     free(memory);
