@@ -26,7 +26,7 @@ Status dataset_open(const char *path, Dataset **out, Error *err) {
     *out = NULL;
     Dataset *dataset = dataset_create(path);
     if (!dataset) return dataset_no_memory(path, err);
-    bool many = file_is_folder(path) || name_ends(path, FILE_LIST_SUFFIX);
+    bool many = file_is_folder(path) || dataset_is_list(path);
     Status status = many ? file_names_add(dataset, path, err) : dataset_add_file(dataset, path, err);
     if (!status) status = open_files(dataset, err);
     if (status) dataset_close(dataset);

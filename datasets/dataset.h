@@ -66,7 +66,10 @@ typedef struct DatasetInfo {
 
 typedef struct Dataset Dataset;
 
+// A file, a folder, or a list of files.
 Status dataset_open(const char *path, Dataset **out, Error *err);
+// Whether a path names a list: a text file (.txt).
+bool dataset_is_list(const char *path);
 void dataset_close(Dataset *dataset); // accepts NULL
 
 const DatasetInfo *dataset_info(const Dataset *dataset);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
 #include "base/check.h"
 #include "datasets/dataset_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const SPLIT_NAMES[SPLIT_COUNT] = {"train", "val", "test"};
@@ -60,9 +60,8 @@ Status dataset_append(Dataset *dataset, int file, const EpisodeInfo *info, Error
     DatasetInfo *all = &dataset->info;
     if (all->episode_count == dataset->episode_capacity) {
         int capacity = 2 * dataset->episode_capacity + 16;
-        Episode *grown = realloc(dataset->episodes, (size_t)capacity * sizeof *grown);
-        if (!grown) return error_set(err, STATUS_FAILED, "%s: no memory for %d episodes", all->path, capacity);
-        dataset->episodes = grown;
+        if (!array_grow(&dataset->episodes, (size_t)capacity, sizeof *dataset->episodes))
+            return error_set(err, STATUS_FAILED, "%s: no memory for %d episodes", all->path, capacity);
         dataset->episode_capacity = capacity;
     }
     dataset->episodes[all->episode_count++] = (Episode){*info, file, dataset->image_count};

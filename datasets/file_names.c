@@ -80,19 +80,29 @@ static Status add_line(Dataset *dataset, const char *list, int number, const cha
                      number, dataset->files[dataset->info.file_count - 1].path);
 }
 
+// The lines that are neither empty nor a comment.
+static size_t count_paths(const char *text) {
+    size_t count = 0;
+    for (const char *at = text; *at; at += strcspn(at, "\n")) {
+        while (isspace((unsigned char)*at)) at++;
+        count += *at && *at != '#';
+    }
+    return count;
+}
+
 static Status add_list(Dataset *dataset, const char *path, Error *err) {
     char *text = NULL, *line;
-    size_t length, count = 0;
+    size_t length;
     Status status = file_read_all(path, LIST_BYTES_MAX, &text, &length, err);
-    for (size_t i = 0; !status && i <= length; i++) count += i == length || text[i] == '\n';
-    if (!status) status = reserve(dataset, path, count, err);
+    if (!status) status = reserve(dataset, path, count_paths(text), err);
     char *rest = text;
     for (int number = 1; !status && (line = next_line(&rest)); number++)
         if (*line && *line != '#') status = add_line(dataset, path, number, line, err);
-    if (!status && dataset->info.file_count == 0) status = no_files(path, err);
     free(text);
     return status;
 }
+
+bool dataset_is_list(const char *path) { return name_ends(path, ".txt"); }
 
 Status file_names_add(Dataset *dataset, const char *path, Error *err) {
     return file_is_folder(path) ? add_folder(dataset, path, err) : add_list(dataset, path, err);

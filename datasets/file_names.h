@@ -6,8 +6,6 @@
 
 #include "datasets/dataset_private.h"
 
-#define FILE_LIST_SUFFIX ".txt"
-
 Status file_names_add(Dataset *dataset, const char *path, Error *err);
 
 #endif

@@ -4,25 +4,41 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
+
+static FileStamp stamp_of(const struct stat *info) {
+    return (FileStamp){(int64_t)info->st_size, nanoseconds(info->st_mtim), nanoseconds(info->st_ctim)};
+}
 
 Status file_stamp(const char *path, FileStamp *out, Error *err) {
     struct stat info;
     *out = (FileStamp){0};
     if (stat(path, &info) != 0) return file_error(err, path, "read", errno);
-    *out = (FileStamp){(int64_t)info.st_size, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
+    *out = stamp_of(&info);
     return STATUS_OK;
 }
 
-// A file that is opened for each read may have been replaced meanwhile.
+// The time of change too: a copy can have the size and the time of modification of what it replaces.
+static Status compare(const DataFile *file, const FileStamp *now, Error *err) {
+    if (memcmp(now, &file->stamp, sizeof *now) == 0) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT,
+                     "%s: expected the file that was opened (%lld bytes), found one that was changed later (%lld "
+                     "bytes); start again",
+                     file->path, (long long)file->stamp.bytes, (long long)now->bytes);
+}
+
 Status file_stamp_check(const DataFile *file, Error *err) {
     FileStamp now;
     Status status = file_stamp(file->path, &now, err);
-    if (status || (now.bytes == file->stamp.bytes && now.modified == file->stamp.modified)) return status;
-    return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected the file that was opened (%lld bytes), found one that was written later (%lld "
-                     "bytes); start again",
-                     file->path, (long long)file->stamp.bytes, (long long)now.bytes);
+    return status ? status : compare(file, &now, err);
+}
+
+Status file_stamp_check_open(const DataFile *file, int fd, Error *err) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) return file_error(err, file->path, "read", errno);
+    const FileStamp now = stamp_of(&info);
+    return compare(file, &now, err);
 }

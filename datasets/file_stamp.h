@@ -6,7 +6,9 @@
 #include "datasets/dataset_private.h"
 
 Status file_stamp(const char *path, FileStamp *out, Error *err);
-// An error if the file is not the one that had its stamp.
+// An error if the file is not the one that had its stamp, or was changed since.
 Status file_stamp_check(const DataFile *file, Error *err);
+// The same of a file that is open, whatever has its name now.
+Status file_stamp_check_open(const DataFile *file, int fd, Error *err);
 
 #endif

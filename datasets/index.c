@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/index.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/version.h"
 
@@ -15,7 +16,7 @@
 
 #define INDEX_BYTES_MAX ((size_t)1 << 40)
 #define INDEX_NAME ".vpd-index"
-enum { INDEX_VERSION = 2 };
+enum { INDEX_VERSION = 3 };
 
 typedef struct IndexHead {
     char magic[8];
@@ -43,9 +44,7 @@ static int compare_names(const void *a, const void *b) {
 static bool add_record(Index *index, const Record *record, size_t *capacity) {
     if (index->count == *capacity) {
         size_t wanted = 2 * *capacity + 256;
-        const Record **grown = realloc(index->records, wanted * sizeof *grown);
-        if (!grown) return false;
-        index->records = grown;
+        if (!array_grow(&index->records, wanted, sizeof(*index->records))) return false;
         *capacity = wanted;
     }
     index->records[index->count++] = record;
@@ -113,7 +112,7 @@ void index_places(const char *dataset, IndexPlaces *out) {
     cache_place(dataset, out->path[1], size);
 }
 
-static bool load(const char *path, Index *out) {
+bool index_load(const char *path, Index *out) {
     Error ignored;
     int fd;
     *out = (Index){0};
@@ -125,13 +124,6 @@ static bool load(const char *path, Index *out) {
     out->mapped = true;
     if (parse(out)) return true;
     index_free(out);
-    return false;
-}
-
-bool index_load(const IndexPlaces *places, Index *out, int *place) {
-    for (*place = 0; *place < INDEX_PLACES; ++*place)
-        if (load(places->path[*place], out)) return true;
-    *out = (Index){0};
     return false;
 }
 

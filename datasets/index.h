@@ -5,8 +5,8 @@
 //
 // It lies in the folder (".vpd-index") or beside the list ("LIST.vpd-index"); where that cannot be written, in
 // $XDG_CACHE_HOME/vpd or ~/.cache/vpd, under a hash of the real path. A damaged index, or one of another program
-// version, is ignored and written anew. The file is mapped, so processes of one machine share its pages and what is
-// never looked at is never read; it is replaced by a rename alone, which leaves old mappings whole.
+// version, is ignored and written anew. The file is mapped, so processes of one machine share its pages. Each opening
+// reads all of it once, for the checksums. It is replaced by a rename alone, which leaves old mappings whole.
 #ifndef VPD_DATASETS_INDEX_H
 #define VPD_DATASETS_INDEX_H
 
@@ -31,7 +31,8 @@ void index_begin(Bytes *bytes);
 // Takes finished bytes over. False when they are damaged or there is no memory; they are freed then.
 bool index_adopt(Bytes *bytes, Index *out);
 
-// Where the index of a data set may lie: the first that can be read, else written, is used. A place that does not exist
+// Where the index of a data set may lie: the first with a record of every file is read, else the first that can be
+// written is. A place that does not exist
 // is "".
 enum { INDEX_PLACES = 2 };
 typedef struct IndexPlaces {
@@ -39,8 +40,8 @@ typedef struct IndexPlaces {
 } IndexPlaces;
 void index_places(const char *dataset, IndexPlaces *out);
 
-// False when there is none, or none that this program wrote whole. `place` is its number.
-bool index_load(const IndexPlaces *places, Index *out, int *place);
+// False when there is none, or none that this program wrote whole.
+bool index_load(const char *path, Index *out);
 // Writes to the first place that allows it; NULL when none does, and *err says why the first did not.
 const char *index_save(const IndexPlaces *places, const Index *index, Error *err);
 

@@ -92,15 +92,40 @@ static Status keep_where(Dataset *dataset, const char *path, const char *reason,
     return dataset->info.index && dataset->info.index_missing ? STATUS_OK : dataset_no_memory(dataset->info.path, err);
 }
 
+static int count_missing(const Dataset *dataset, const Index *index) {
+    int count = 0;
+    for (int i = 0; i < dataset->info.file_count; i++)
+        count += !index_find(index, dataset->files[i].name, &dataset->files[i].stamp);
+    return count;
+}
+
+// The index that lacks the fewest files, and its place. An old one in a folder that cannot be written must not hide
+// that of the user's cache.
+static const char *load_fullest(Opening *opening, const IndexPlaces *places) {
+    const char *path = "";
+    int fewest = opening->dataset->info.file_count;
+    for (int i = 0; i < INDEX_PLACES && fewest > 0; i++) {
+        Index index;
+        if (!index_load(places->path[i], &index)) continue;
+        int missing = count_missing(opening->dataset, &index);
+        if (missing < fewest) {
+            fewest = missing;
+            path = places->path[i];
+            index_free(&opening->index);
+            opening->index = index;
+        } else index_free(&index);
+    }
+    return path;
+}
+
 static Status find_records(Opening *opening, Error *err) {
     Dataset *dataset = opening->dataset;
     IndexPlaces places;
     Error why = {0};
-    int place;
     index_places(dataset->info.path, &places);
-    bool found = index_load(&places, &opening->index, &place);
+    const char *read = load_fullest(opening, &places);
     match(opening);
-    if (opening->missing_count == 0) return keep_where(dataset, found ? places.path[place] : "", "", err);
+    if (opening->missing_count == 0) return keep_where(dataset, read, "", err);
     Status status = complete(opening, err);
     if (status != STATUS_OK) return status;
     const char *kept = index_save(&places, &opening->index, &why);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datasets/record.h"
 
+#include "base/array.h"
 #include "base/check.h"
 #include "datasets/stored.h"
 
@@ -33,9 +34,7 @@ typedef struct RecordEpisode {
 static bool grow(Bytes *bytes, size_t size) {
     size_t wanted = bytes->capacity ? bytes->capacity : 4096;
     while (wanted < size) wanted *= 2;
-    char *grown = wanted > bytes->capacity ? realloc(bytes->data, wanted) : bytes->data;
-    if (!grown) return false;
-    bytes->data = grown;
+    if (wanted > bytes->capacity && !array_grow(&bytes->data, wanted, 1)) return false;
     bytes->capacity = wanted;
     return true;
 }

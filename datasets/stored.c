@@ -37,15 +37,26 @@ static const StoredPlace *place_of(const EpisodeInfo *info, StoredArray which, s
     return info->stored->places + (size_t)which * images_of(info) + image;
 }
 
+// HDF5 1.10 counts the places of chunks from the end of a user block, later versions from the start of the file.
+static bool has_user_block(const H5Array *array) {
+    hid_t file = H5Iget_file_id(array->id), list = file >= 0 ? H5Fget_create_plist(file) : -1;
+    hsize_t bytes = 0;
+    bool known = list >= 0 && H5Pget_userblock(list, &bytes) >= 0;
+    if (list >= 0) H5Pclose(list);
+    if (file >= 0) H5Fclose(file);
+    return !known || bytes > 0;
+}
+
 bool stored_find(const H5Array *array, const EpisodeInfo *info, StoredArray which, StoredImages *out) {
     PixelArray pixels;
     size_t images = images_of(info);
-    bool good = true;
+    bool good;
     pixel_array_init(&pixels, array);
     if (!pixels.direct) return false;
     out->filter_count[which] = array->filter_count;
     for (int i = 0; i < array->filter_count; i++) out->filters[which][i] = (uint8_t)array->filters[i];
     h5_lock();
+    good = !has_user_block(array);
     for (size_t i = 0; i < images && good; i++) {
         hsize_t offset[H5_RANK_MAX] = {i / (size_t)info->V, i % (size_t)info->V}, bytes = 0;
         unsigned skipped = 0;
@@ -61,9 +72,13 @@ bool stored_find(const H5Array *array, const EpisodeInfo *info, StoredArray whic
 // ---- reading
 
 Status stored_open(const DataFile *file, int *fd, Error *err) {
-    *fd = -1;
-    Status status = file_stamp_check(file, err);
-    return status ? status : file_open(file->path, SIZE_MAX, fd, NULL, err);
+    Status status = file_open(file->path, SIZE_MAX, fd, NULL, err);
+    if (!status) status = file_stamp_check_open(file, *fd, err);
+    if (status && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return status;
 }
 
 void stored_announce(const EpisodeInfo *info, int fd, int first, int last) {

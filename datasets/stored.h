@@ -29,12 +29,13 @@ size_t stored_bytes(const EpisodeInfo *info);
 // Whether the filters are some that this program knows.
 bool stored_is_good(const StoredImages *stored);
 
-// Finds the places of one array, which is open; false when some image of it is no chunk of its own.
+// Finds the places of one array, which is open; false when some image of it is no chunk of its own,
+// or the file has a user block.
 bool stored_find(const H5Array *array, const EpisodeInfo *info, StoredArray which, StoredImages *out);
 
-// The file of an episode, checked to be the one that was opened.
+// The file of an episode, checked to be the one that was opened. *fd is -1 after an error.
 Status stored_open(const DataFile *file, int *fd, Error *err);
-// Asks the system to have the images of frames [first, first + count * stride) ready.
+// Asks the system to have the images of frames `first` to `last` ready.
 void stored_announce(const EpisodeInfo *info, int fd, int first, int last);
 // One image as stored, at `out`.
 Status stored_read(const EpisodeInfo *info, int fd, StoredArray which, ChunkDecoder *decoder, int frame, int view,

@@ -6,7 +6,6 @@
 #include "tests/dataset_scene.h"
 #include "tests/dataset_work_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -190,6 +189,25 @@ static void test_places(void **state) {
     dataset_close(dataset);
 }
 
+// An old index in the folder, as a copy of the data leaves it, does not hide the one in the cache.
+static void test_old_index(void **state) {
+    (void)state;
+    char old[192];
+    snprintf(old, sizeof old, "%s/old", folder);
+    check_good(many);
+    assert_int_equal(rename(index_file, old), 0);
+    write_file(7, NULL); // changes the times of all links
+    assert_int_equal(mkdir(index_file, 0777), 0);
+    check_good(many); // writes to the cache
+    assert_int_equal(rmdir(index_file), 0);
+    assert_int_equal(rename(old, index_file), 0);
+    struct timespec before = index_time();
+    Dataset *dataset = open_good(many);
+    assert_non_null(strstr(dataset_info(dataset)->index, "/vpd/index-"));
+    assert_false(index_was_written(before));
+    dataset_close(dataset);
+}
+
 static void test_list(void **state) {
     (void)state;
     Error err = {0};
@@ -204,6 +222,7 @@ static void test_list(void **state) {
     check_good(list);
     assert_true(file_exists(beside));
     check_good(list);
+    assert_true(dataset_is_list(list) && !dataset_is_list(path) && !dataset_is_list(many));
     file = fopen(list, "a");
     fprintf(file, "many/absent.h5\n");
     fclose(file);
@@ -212,6 +231,27 @@ static void test_list(void **state) {
     fprintf(file, "# nothing\n");
     fclose(file);
     assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err, "without .h5 files");
+}
+
+// Comments and empty lines do not count towards the limit.
+static void test_long_list(void **state) {
+    (void)state;
+    Error err = {0};
+    Dataset *dataset = NULL;
+    char list[192];
+    snprintf(list, sizeof list, "%s/list.txt", folder);
+    FILE *file = fopen(list, "w");
+    for (int i = 0; i < 100000; i++) fprintf(file, i % 2 ? "\n" : " # comment\n");
+    fprintf(file, "\n\tmany/000.h5\n");
+    fclose(file);
+    dataset = open_good(list);
+    assert_int_equal(dataset_info(dataset)->file_count, 1);
+    dataset_close(dataset);
+    file = fopen(list, "a");
+    for (int i = 0; i < 100000; i++) fprintf(file, "many/000.h5\n");
+    fclose(file);
+    assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err,
+                        "expected at most 100000 files, found 100001");
 }
 
 static void use_copy(int number, const char *source) {
@@ -262,27 +302,67 @@ static void test_changes_while_open(void **state) {
     snprintf(name, sizeof name, "%s/020.h5", many);
     unlink(name);
     assert_status_error(dataset_read_frames(dataset, request, &frames, &err), STATUS_BAD_INPUT, err,
-                        "020.h5: cannot read");
+                        "020.h5: cannot open");
     frames_free(&frames);
     dataset_close(dataset);
 }
 
-// Bytes of the pictures change under the same size and time: the checksum of the image tells.
+// Another file of the same size and time of modification, as "cp -p" and "rsync -t" leave it.
+static void test_replaced_while_open(void **state) {
+    (void)state;
+    Error err = {0};
+    Frames frames = {0};
+    char command[600];
+    Dataset *dataset = open_good(many);
+    snprintf(command, sizeof command, "cd %s && cp -p 020.h5 ../other && mv ../other 020.h5", many);
+    assert_int_equal(system(command), 0);
+    FrameRequest request = {.episode = 20 * EPISODES, .count = 1};
+    assert_status_error(dataset_read_frames(dataset, request, &frames, &err), STATUS_BAD_INPUT, err,
+                        "020.h5: expected the file that was opened");
+    frames_free(&frames);
+    dataset_close(dataset);
+}
+
+// All files get a user block: 1024 bytes before what HDF5 wrote.
+static void test_user_block(void **state) {
+    (void)state;
+    Error err = {0};
+    char command[600];
+    Frames frames = {0}, wanted = {0};
+    FrameRequest request = {.episode = 0, .count = 3};
+    Dataset *one = open_good(path);
+    assert_status_ok(dataset_read_frames(one, request, &wanted, &err), err);
+    dataset_close(one);
+    snprintf(
+        command, sizeof command,
+        "cd %s && { head -c 1024 /dev/zero && cat 000.h5; } >../block && for f in *.h5; do ln -f ../block $f; done",
+        many);
+    assert_int_equal(system(command), 0);
+    Dataset *dataset = open_good(many);
+    assert_null(dataset_episode(dataset, 0)->stored); // read through HDF5
+    assert_status_ok(dataset_read_frames(dataset, request, &frames, &err), err);
+    assert_memory_equal(frames.rgb, wanted.rgb, (size_t)3 * 3 * 3 * 6 * 8);
+    assert_memory_equal(frames.depth, wanted.depth, (size_t)3 * 3 * 6 * 8 * sizeof(float));
+    frames_free(&frames);
+    frames_free(&wanted);
+    dataset_close(dataset);
+}
+
+// Bytes of the pictures are damaged before the data set is opened: the checksum of the image tells.
 static void test_damaged_image(void **state) {
     (void)state;
     Error err = {0};
     Frames frames = {0};
-    struct stat info;
     Dataset *dataset = open_good(many);
-    const StoredPlace *place = dataset_episode(dataset, 0)->stored->places;
-    assert_int_equal(stat(path, &info), 0);
+    long at = (long)dataset_episode(dataset, 0)->stored->places[0].at + 5;
+    dataset_close(dataset);
     FILE *file = fopen(path, "r+");
-    fseek(file, (long)place->at + 5, SEEK_SET);
+    fseek(file, at, SEEK_SET);
     int byte = fgetc(file);
-    fseek(file, (long)place->at + 5, SEEK_SET);
+    fseek(file, at, SEEK_SET);
     fputc(byte ^ 16, file);
     fclose(file);
-    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){info.st_atim, info.st_mtim}, 0), 0);
+    dataset = open_good(many);
     assert_status_error(dataset_read_frames(dataset, (FrameRequest){.episode = 0, .count = 1}, &frames, &err),
                         STATUS_BAD_INPUT, err,
                         "000.h5:/episodes/000000/rgb: the image of frame 0, view 0 does not match");
@@ -319,10 +399,14 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_changed_files, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_index, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_places, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_old_index, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_list, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_list, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_files, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_mixed_roots, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_changes_while_open, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_replaced_while_open, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_user_block, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_image, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_race, set_up_many, tear_down),
     };
