@@ -87,7 +87,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
 // From particles: --steps more from the last step of a rollout file.
 static Status continue_rollout(const CommandLine *line, const char *out, Session *session, RolloutFile *rollout,
                                Error *err) {
-    static const char *const of_data[] = {"episode", "split", "start", "input-views", "raw"};
+    static const char *const of_data[] = {"episode", "start", "input-views", "raw"};
     const char *path = command_argument(line, 1);
     SessionOptions options = session_options(line, command_argument(line, 0), false);
     RolloutWorkspace workspace = {0};
@@ -132,6 +132,7 @@ typedef struct SplitWork {
 
 // What the processes must have in common, a line each.
 static Status check_same(const SplitWork *work, Error *err) {
+    if (!work->line->ranks) return STATUS_OK;
     char *text = NULL;
     size_t length = 0;
     DataRecord record;
@@ -152,6 +153,31 @@ static Status check_same(const SplitWork *work, Error *err) {
     return status;
 }
 
+// Episodes that end before the present frame are left out, as an evaluation does.
+static Status leave_out_short(SplitWork *work, Error *err) {
+    EvalEpisodes *episodes = &work->episodes;
+    int kept = 0, start = 0, first_out = -1, count = episodes->count;
+    for (int i = 0; i < count; i++) {
+        RolloutRequest request = {.history = {.episode = episodes->list[i]}};
+        Status status = choose(work->line, &work->session, work->dataset, &request, err);
+        if (status != STATUS_OK) return status;
+        if (request.history.start < dataset_episode(work->dataset, episodes->list[i])->F) {
+            episodes->list[kept++] = episodes->list[i];
+        } else if (first_out < 0) {
+            first_out = episodes->list[i];
+            start = request.history.start;
+        }
+    }
+    episodes->count = kept;
+    if (kept == 0)
+        return error_set(err, STATUS_BAD_INPUT, "%s: all %d episodes of %s end before start frame %d",
+                         dataset_info(work->dataset)->path, count, episodes->words, start);
+    if (kept < count)
+        log_warning(&work->line->log, "%d of %d episodes are left out: the first, %s, ends before start frame %d",
+                    count - kept, count, dataset_episode(work->dataset, first_out)->name, start);
+    return STATUS_OK;
+}
+
 static Status open_split(SplitWork *work, Error *err) {
     const CommandLine *line = work->line;
     Status status = command_int_list(line, "input-views", 0, 65535, &work->views, err);
@@ -164,6 +190,7 @@ static Status open_split(SplitWork *work, Error *err) {
     if (status == STATUS_OK) status = ranks_first_end(line->ranks, err);
     if (status == STATUS_OK)
         status = eval_episodes_choose(work->dataset, command_text(line, "split", NULL), NULL, 0, &work->episodes, err);
+    if (status == STATUS_OK) status = leave_out_short(work, err);
     return status == STATUS_OK ? check_same(work, err) : status;
 }
 

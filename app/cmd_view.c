@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "base/stop.h"
+#include "datasets/dataset.h"
 #include "datasets/h5.h"
 #include "files/rollout_file.h"
 #include "view/server.h"
@@ -26,9 +27,10 @@ static const Flag flags[] = {
     {0},
 };
 
-// A data set, or a folder that is neither a run's nor one of checkpoints.
+// A data set, a list of them, or a folder that is neither a run's nor one of checkpoints.
 static bool looks_like_data(const char *path) {
     char latest[FILE_PATH_SIZE], format[64] = "";
+    if (dataset_is_list(path)) return true;
     if (!file_is_folder(path)) {
         h5_read_format(path, format, sizeof format, NULL);
         return !strcmp(format, "vpd-dataset");

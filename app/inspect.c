@@ -252,6 +252,7 @@ static Status inspect_folder(const char *path, json_t **out, Error *err) {
 static Status inspect_file(const char *path, json_t **out, Error *err) {
     char format[64];
     if (name_ends(path, ".safetensors")) return inspect_safetensors(path, out, err);
+    if (dataset_is_list(path)) return inspect_dataset(path, out, err);
     Status status = h5_read_format(path, format, sizeof format, err);
     if (status != STATUS_OK) return status;
     if (!strcmp(format, "vpd-dataset")) return inspect_dataset(path, out, err);

@@ -4,6 +4,7 @@
 #include "base/camera.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "datasets/dataset.h"
 #include "files/rollout_layout.h"
 
 #include <math.h>
@@ -339,7 +340,7 @@ Status rollout_file_detect(const char *path, bool *found, Error *err) {
     H5Place file = {0};
     char format[64] = "";
     *found = false;
-    if (file_is_folder(path)) return STATUS_OK;
+    if (file_is_folder(path) || dataset_is_list(path)) return STATUS_OK;
     Status status = h5_open_file(path, &file, err);
     if (status == STATUS_OK) status = h5_attribute_text(&file, "format", false, format, sizeof format, NULL, err);
     *found = status == STATUS_OK && (!strcmp(format, "vpd-rollout") || !strcmp(format, "vpd-particles"));

@@ -82,7 +82,7 @@ typedef struct RolloutFile {
 
 // Every pointer in `rollout` must be NULL or from malloc, for rollout_file_free. Writing does not change it.
 Status rollout_file_write(const RolloutFile *rollout, const char *path, Error *err);
-// Whether a path is a file of this kind, by its attribute `format`; false for folders and other files.
+// Whether a path is a file of this kind, by its attribute `format`; false for folders, lists and other files.
 Status rollout_file_detect(const char *path, bool *found, Error *err);
 Status rollout_file_read(const char *path, RolloutFile *out, Error *err);
 // Reads a file in memory; `name` is for messages.

@@ -105,7 +105,7 @@ static bool put_cameras(hid_t file, const RolloutFile *r) {
 
 static bool put_surface(hid_t file, const RolloutFile *r) {
     const RolloutSurface *s = &r->surface;
-    if (!s->triangles && !s->springs) return true;
+    if (!s->triangles && !s->springs && s->frames != r->steps + 1) return true;
     hid_t group = h5_create_group(file, "surface");
     bool good = group >= 0;
     if (good && s->triangles) good = put_array(group, "triangles", H5_I32, 2, (size_t[]){s->triangles, 3}, s->triangle);

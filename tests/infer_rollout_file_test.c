@@ -147,6 +147,28 @@ static void assert_rollout_equal(const RolloutFile *a, const RolloutFile *b) {
     assert_true(a->first_frame == b->first_frame && a->frame_stride == b->frame_stride);
 }
 
+// A scene of single particles has contact, but neither triangles nor springs.
+static void test_contact_alone(void **state) {
+    (void)state;
+    char folder[64], path[128];
+    Error err;
+    RolloutFile written = make_rollout(), read;
+    RolloutSurface *s = &written.surface;
+    test_make_folder(folder);
+    snprintf(path, sizeof path, "%s/out.h5", folder);
+    s->triangles = s->springs = 0;
+    free(s->triangle), s->triangle = NULL;
+    free(s->spring), s->spring = NULL;
+    assert_status_ok(rollout_file_write(&written, path, &err), err);
+    assert_status_ok(rollout_file_read(path, &read, &err), err);
+    assert_int_equal(read.surface.frames, STEPS + 1);
+    assert_memory_equal(read.surface.touching, s->touching, (STEPS + 1) * N);
+    assert_true(!read.surface.triangle && !read.surface.spring);
+    rollout_file_free(&read);
+    rollout_file_free(&written);
+    test_remove_folder(folder);
+}
+
 static void test_round_trip(void **state) {
     (void)state;
     char folder[64], path[128], *text;
@@ -457,10 +479,11 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_ties_of_changed_files),
-        cmocka_unit_test(test_least),           cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_wrong_structure), cmocka_unit_test(test_earlier),
-        cmocka_unit_test(test_cut_short),       cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_ties_of_changed_files),
+        cmocka_unit_test(test_contact_alone), cmocka_unit_test(test_least),
+        cmocka_unit_test(test_wrong_values),  cmocka_unit_test(test_wrong_structure),
+        cmocka_unit_test(test_earlier),       cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

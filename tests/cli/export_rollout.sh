@@ -53,6 +53,8 @@ expect 0 "kind" "" "$VPD" inspect "$folder/w.safetensors"
 line kind safetensors; line weights ema; line encoder.down0.conv0.bias 4
 mkdir "$folder/set" && cp "$data" "$folder/set"
 expect 0 "data set" "" "$VPD" inspect "$folder/set"
+echo set/data.h5 >"$folder/list.txt"
+expect 0 "data set" "" "$VPD" inspect "$folder/list.txt"
 expect 0 '{"kind":"rollout"' "" "$VPD" inspect --json "$out"
 [ "$(wc -l <"$folder/stdout")" = 1 ] || fail "inspect --json is not one line"
 

@@ -8,6 +8,15 @@ expect 0 "episode 000002 from frame 3, 300 particles, 8 steps of 0.04167 s" "ave
   "$VPD" rollout "$run" "$data" --episode 000002 --start 3 --steps 8 -o "$out"
 expect 0 "episode 000002 from frame 1, 300 particles, 7 steps" "" "$VPD" rollout -q "$run/checkpoints/step_00000001.h5" "$data" -o "$folder/default.h5"
 expect 0 "episode 000000 from frame 1" "raw weights of step 1" "$VPD" rollout "$run" "$data" --episode 0 --raw --input-views 0,2 --steps 2 -o "$folder/raw.h5"
+# The data set may be a list. Of a split, episodes that end before the present frame are left out.
+echo data.h5 >"$folder/list.txt"
+expect 0 "episode 000000 from frame 1" "" "$VPD" rollout -q "$run" "$folder/list.txt" --episode 0 --steps 2 -o "$folder/listed.h5"
+expect 0 "*" "*" "$VPD" data subset -q "$data" --split test:1,train:0,val:0 --frames 1 -o "$folder/short.h5"
+printf 'short.h5\ndata.h5\n' >"$folder/mixed.txt"
+expect 0 "mixed: 1 rollouts of test" "1 of 2 episodes are left out: the first, 000000, ends before start frame 1" \
+  "$VPD" rollout -q "$run" "$folder/mixed.txt" --split test --steps 2 -o "$folder/mixed"
+[ "$(ls "$folder/mixed")" = 000003.h5 ] || fail "not the rollout of the long episode alone: $(ls "$folder/mixed")"
+expect 2 "" "mixed.txt: all 2 episodes of test end before start frame 9" "$VPD" rollout -q "$run" "$folder/mixed.txt" --split test --start 9 -o "$folder/none"
 # Pictures: truth beside as far as the video goes, alone, from elsewhere.
 expect 0 "out.gif: 9 frames of" "" "$VPD" render -q "$out"
 [ "$(head -c 3 "$folder/out.gif")" = GIF ] || fail "out.gif is no GIF"

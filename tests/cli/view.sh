@@ -274,7 +274,8 @@ wait "$viewer" 2>/dev/null
 mkdir "$folder/checkpoints"
 cp "$model" "$folder/checkpoints/step_00000001.h5"
 echo step_00000001.h5 >"$folder/checkpoints/latest"
-start checkpoints "$folder/checkpoints" "$data" --steps 0 --port $((first_port + 5))
+echo "$data" >"$folder/list.txt" # a list is a data set
+start checkpoints "$folder/checkpoints" "$folder/list.txt" --steps 0 --port $((first_port + 5))
 kill "$viewer"
 wait "$viewer" 2>/dev/null
 port=$first_port here="Host: 127.0.0.1:$port" cookie=$first_cookie
@@ -290,5 +291,6 @@ expect 2 "" "nothing to show" "$VPD" view "$model"
 expect 2 "" "expected" "$VPD" view "$folder/viewed.h5" --port 0
 expect 2 "" "there_is_none" "$VPD" view "$folder/there_is_none.h5"
 expect 2 "" "a data set alone" "$VPD" view "$data"
+expect 2 "" "a data set alone" "$VPD" view "$folder/list.txt"
 expect 2 "" "unexpected" "$VPD" view "$folder/viewed.h5" "$model" "$data" "$data"
 finish
