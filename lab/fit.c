@@ -18,6 +18,9 @@ enum {
     STATES_LM = 128
 };
 
+#define AGAINST 1.05  // times the residuals
+#define ROUNDING 1e-6 // of the first residuals
+
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
 typedef struct Fit {
@@ -225,8 +228,8 @@ static size_t find_stray(const Fit *f, const MinimiseSpread *spread) {
     return i;
 }
 
-// Puts what is least determined back to its start: a stray, or else the weakest along its direction.
-static void put_back(Fit *f, const MinimiseSpread *spread) {
+// Puts what is least determined back to its start: a stray, or else the weakest along its direction. Which it was.
+static size_t put_back(Fit *f, const MinimiseSpread *spread) {
     FitValue value = {.error = NAN, .verdict = FIT_UNDETERMINED};
     size_t i = find_stray(f, spread);
     if (i == f->free->count) {
@@ -236,6 +239,30 @@ static void put_back(Fit *f, const MinimiseSpread *spread) {
     f->x[i] = f->free->variable[i].start;
     f->result->value[i] = value;
     f->variable[i].fixed = true;
+    return i;
+}
+
+// Whether the recording speaks against the start that a number went back to, although the curvature at the minimum does
+// not: residuals rise by a twentieth and by more than noise and rounding let them. Directions without any effect say
+// nothing about that.
+static bool speaks_against(const Fit *f, const MinimiseSpread *spread, double cost) {
+    const bool effect = !spread->undetermined || isfinite(spread->width[0]);
+    return effect && cost > AGAINST * AGAINST * spread->cost && cost - spread->cost > 5 * spread->variance &&
+           rms_of(f, cost) > ROUNDING * f->result->first_rms;
+}
+
+// Keeps the minimum (f->best): number i does not go back, and errors are given however wide.
+static void keep_minimum(Fit *f, MinimiseSpread *spread, size_t i) {
+    const size_t P = f->free->count;
+    memcpy(f->x, f->best, P * sizeof *f->x);
+    f->variable[i].fixed = false;
+    f->result->value[i] = (FitValue){.error = NAN};
+    for (size_t k = 0; k < spread->undetermined; k++)
+        for (size_t n = 0; n < P * P; n++)
+            spread->covariance[n] += spread->width[k] * spread->width[k] * spread->direction[k * P + n / P] *
+                                     spread->direction[k * P + n % P];
+    for (size_t n = 0; n < P; n++)
+        spread->error[n] = sqrt(spread->covariance[n * P + n]) * minimise_dx_dz(f->variable + n, f->x[n]);
 }
 
 // ---- of many numbers, all at once
@@ -297,9 +324,13 @@ static Status judge(Fit *f) {
         Status status = minimise_spread(&f->problem, f->x, &spread, f->err);
         if (status != STATUS_OK) return status;
         if (!spread.undetermined && find_stray(f, &spread) == f->free->count) break;
-        put_back(f, &spread);
-        minimise_spread_free(&spread);
+        memcpy(f->best, f->x, f->free->count * sizeof *f->x);
+        const size_t i = put_back(f, &spread);
         status = run(f, iterations_of(f), &result);
+        const bool keep = status == STATUS_OK && speaks_against(f, &spread, result.cost);
+        if (keep) keep_minimum(f, &spread, i);
+        if (keep) break;
+        minimise_spread_free(&spread);
         if (status != STATUS_OK) return status;
     }
     Status status = take_errors(f, &spread);
@@ -309,7 +340,7 @@ static Status judge(Fit *f) {
 
 static size_t most_errors(const FitData *data) { return data->pictures ? PICTURE_ERRORS : STATE_ERRORS; }
 
-// A fit without errors is still a fit: when the judgement fails, the numbers are those from before it.
+// A fit without errors is still a fit: when the judgement fails, the numbers are those of the last minimum.
 static Status try_judge(Fit *f) {
     const size_t P = f->free->count;
     Error *err = f->err;

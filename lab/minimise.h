@@ -87,7 +87,7 @@ void minimise_add_rows(MinimiseSums *sums, size_t P, size_t rows, const double *
 // errors of the data that are independent, equally large, and small enough for r(x) to be linear over them.
 typedef struct MinimiseSpread {
     size_t variables;
-    double variance; // of a residual
+    double cost, variance; // at x; of a residual
     // (P) standard error of x; INFINITY where undetermined; 0 for one that is fixed or, rightly, at a bound
     double *error;
     double *covariance;  // (P,P) of z, of what is determined

@@ -164,6 +164,7 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, Minimise
     MinimiseSums sums = {.gradient = memory, .normal = memory ? memory + P : NULL};
     *out = (MinimiseSpread){P,
                             0,
+                            0,
                             calloc(P, sizeof(double)),
                             calloc(P * P, sizeof(double)),
                             calloc(P * P, sizeof(double)),
@@ -178,6 +179,7 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, Minimise
     if (status == STATUS_OK) {
         double *matrix = memory + P + P * P, *vector = matrix + P * P, *value = vector + P * P;
         const size_t n = pack(problem, x, sums.normal, which, matrix);
+        out->cost = sums.cost;
         out->variance = sums.residuals > (double)n ? 2 * sums.cost / (sums.residuals - (double)n) : INFINITY;
         minimise_eigen(n, matrix, value, vector);
         look_at_bounds(out, problem, x, sums.normal);
