@@ -49,16 +49,18 @@ static Status simulate(Live *live, long id, size_t steps, Error *err) {
 
 static Status prepare(Live *live, const LiveJob *job, Error *err) {
     vpd_error e = {0};
+    char folder[FILE_PATH_SIZE];
     vpd_scene_free(live->scene);
     live->scene = NULL;
     pthread_mutex_lock(&live->lock); // another episode may take its place
     Status status = api_status(vpd_scene_copy(live->sources[job->scene].scene, &live->scene, &e), &e, err);
+    memcpy(folder, live->folder, sizeof folder);
     pthread_mutex_unlock(&live->lock);
     if (status != STATUS_OK) return status;
-    return api_status(
-        *job->edits ? vpd_scene_edit(live->scene, job->step, job->edits, *live->folder ? live->folder : NULL, NULL, &e)
-                    : vpd_scene_rewind(live->scene, job->step, &e),
-        &e, err);
+    return api_status(*job->edits
+                          ? vpd_scene_edit(live->scene, job->step, job->edits, *folder ? folder : NULL, NULL, &e)
+                          : vpd_scene_rewind(live->scene, job->step, &e),
+                      &e, err);
 }
 
 static Status work(Live *live, long id, const LiveJob *job, size_t more, Error *err) {

@@ -17,13 +17,15 @@ struct LiveUpload {
 
 static Status make_folder(Live *live, Error *err) {
     const char *place = getenv("TMPDIR");
+    char folder[FILE_PATH_SIZE];
     if (*live->folder) return STATUS_OK;
-    Status status =
-        file_join(live->folder, sizeof live->folder, place && *place ? place : "/tmp", "vpd-view-XXXXXX", err);
-    if (status == STATUS_OK && !mkdtemp(live->folder))
-        status = error_set(err, STATUS_FAILED, "%s: cannot make a folder there", live->folder);
-    if (status != STATUS_OK) *live->folder = 0;
-    return status;
+    Status status = file_join(folder, sizeof folder, place && *place ? place : "/tmp", "vpd-view-XXXXXX", err);
+    if (status != STATUS_OK) return status;
+    if (!mkdtemp(folder)) return error_set(err, STATUS_FAILED, "%s: cannot make a folder there", folder);
+    pthread_mutex_lock(&live->lock); // the thread may read it
+    memcpy(live->folder, folder, sizeof folder);
+    pthread_mutex_unlock(&live->lock);
+    return STATUS_OK;
 }
 
 static Status check_room(const Live *live, const char *name, Error *err) {

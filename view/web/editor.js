@@ -215,7 +215,7 @@ export class Editor extends Stage {
   // A turn about an axis through the middle.
   begin_turn(x, y, axis, box) {
     const centre = this.middle(), at = (mx, my) => about_axis(axis, centre, this.camera.eye(), this.ray(box, mx, my));
-    const begin = at(x, y), radius = HANDLE * this.camera.distance / this.pixels([0, 0, 1, 1], this.find('canvas').clientHeight), by = [0, 0, 0];
+    const begin = at(x, y), radius = HANDLE * this.camera.distance / this.pixels(box, this.find('canvas').clientHeight), by = [0, 0, 0];
     if (begin === null) return null;
     return {
       move: (mx, my) => {

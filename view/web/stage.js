@@ -364,7 +364,7 @@ export class Stage {
     if (settings.frusta && entries[0]) {
       const list = frusta(entries[0].scene, 0.08 * camera.distance);
       lines.push(...frustum_lines(list, [...grid, 1]));
-      if (this.frusta_key === this.recorded_key()) painter.draw_pictures(list.map(({ corners }) => corners), matrix);
+      if (entries[0] === this.scenes[0] && this.frusta_key === this.recorded_key()) painter.draw_pictures(list.map(({ corners }) => corners), matrix);
     }
     if (this.turning) lines.push(...this.turning);
     if (this.arrow) lines.push(...arrow_lines(this.arrow.from, this.arrow.to, [1, 0.72, 0.1, 1]));

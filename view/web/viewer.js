@@ -50,7 +50,7 @@ export class Viewer extends Editor {
     this.state(`Opening ${file.name} ..`);
     try {
       const id = await send_file(file);
-      this.facts = await fetch_facts();
+      this.facts.scenes = (await fetch_facts()).scenes; // not its generation, which look_for_server compares
       this.add_scene(await fetch_scene(id), file.name, id);
       this.scenes.sort((a, b) => Boolean(a.result) - Boolean(b.result));
       this.list_scenes();
@@ -104,7 +104,7 @@ export class Viewer extends Editor {
   }
 
   async reopen() {
-    const recorded = this.scenes.some(entry => entry.recorded);
+    const recorded = this.scenes.some(entry => entry.recorded), dropped = this.scenes.filter(({ id }) => id > 0);
     this.facts = await fetch_facts();
     this.edits = new Edits();
     this.edited();
@@ -113,6 +113,8 @@ export class Viewer extends Editor {
     this.recorded = null; // what is in the corner is of the episode before
     this.set_scenes([[scene, 'predicted', null]]);
     this.scenes[0].id = 0;
+    this.scenes.push(...dropped);
+    this.list_scenes();
     this.name_episode(scene.name);
     this.fit(true);
     this.set_step(0);
@@ -192,10 +194,11 @@ export class Viewer extends Editor {
       clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
     });
     for (const kind of this.live ? ['dragover', 'drop'] : []) this.root.addEventListener(kind, event => {
+      if (!event.dataTransfer.types.includes('Files')) return;
       event.preventDefault();
       if (kind === 'drop') this.open_files(event.dataTransfer.files);
     });
-    this.find('[data-open]').addEventListener('change', event => this.open_files(event.target.files));
+    this.find('[data-open]').addEventListener('change', ({ target }) => this.open_files([...target.files]).finally(() => { target.value = ''; }));
     new ResizeObserver(() => this.changed()).observe(canvas);
     this.root.addEventListener('click', event => {
       const button = event.target.closest('[data-do]');
