@@ -437,7 +437,7 @@ typedef struct vpd_sim_fit_options {
     const char *const *compare; // (compare_count) "states", "colour", "depth", "mask"
     size_t compare_count;       // 0: the section's, or states, or colour where there are none
     const char *method;         // "auto", "lm", "lbfgs", "adam"; NULL: auto
-    int iterations;             // at most; 0: 100 (adam 300)
+    int iterations;             // at most, for each horizon; 0: 100 (adam 300)
     int starts;                 // the given one, and others drawn from within the bounds; 0: 1
     int horizon;                // frames compared at first, then twice as many, ..; 0: an eighth
     int threads;                // 0: as many as pay

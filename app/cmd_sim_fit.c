@@ -38,7 +38,7 @@ static const Flag flags[] = {
     {.name = "method",
      .value = "METHOD",
      .help = "auto, lm, lbfgs or adam (default auto: lm up to 16 numbers, 128 from states)"},
-    {.name = "iterations", .value = "N", .help = "at most (default 100; adam 300)"},
+    {.name = "iterations", .value = "N", .help = "at most, for each horizon (default 100; adam 300)"},
     {.name = "starts", .value = "N", .help = "the scene's numbers, and others within their bounds (default 1)"},
     {.name = "horizon", .value = "FRAMES", .help = "compare these first, then twice as many, .. (default: an eighth)"},
     {.name = "resume", .help = "go on from the numbers in the output file"},
