@@ -27,8 +27,9 @@ enum {
 typedef struct Work {
     const Dataset *dataset;
     CheckReport *report;
-    ErrorList *pairs; // (pair_views, pair_views)
-    ErrorList times;  // of single cameras at different times
+    ErrorList *pairs;      // (pair_views, pair_views)
+    PairStats *of_episode; // (pair_views, pair_views) of the episode under way, points and agreement alone
+    ErrorList times;       // of single cameras at different times
     Evidence evidence;
     WhereLists *where;
     int pair_views; // number of views in pairs: the first ones
@@ -135,11 +136,21 @@ static void judge_values(CheckReport *report, const EpisodeInfo *info, const Epi
 
 // ---- views against each other
 
-static Status compare(Work *work, const Shot *a, const Shot *b, ErrorList *pair, ErrorList *episode, Error *err) {
+static void add_counts(PairStats *sum, const ErrorList *list) {
+    size_t tested = sum->tested + list->tested;
+    double agreeing = sum->agree * (double)sum->tested + (double)list->agreeing;
+    sum->occluded += list->occluded;
+    sum->agree = tested ? agreeing / (double)tested : 0;
+    sum->tested = tested;
+}
+
+static Status compare(Work *work, const Shot *a, const Shot *b, ErrorList *pair, ErrorList *episode, PairStats *counts,
+                      Error *err) {
     ErrorList here = {0};
     Status status = reproject_add(a, b, work->points, &here, where_add, work->where, err);
     if (!status) status = error_list_append(pair, &here, err);
     if (!status) status = error_list_append(episode, &here, err);
+    if (counts) add_counts(counts, &here);
     error_list_free(&here);
     return status;
 }
@@ -154,10 +165,16 @@ static Status compare_all(Work *work, bool times, ErrorList *episode, Error *err
         if (a == b) continue;
         Shot shot_a = times ? shot_of(frames, a, 0) : shot_of(frames, 0, a);
         Shot shot_b = times ? shot_of(frames, b, 0) : shot_of(frames, 0, b);
-        ErrorList *pair = times ? &work->times : &work->pairs[a * work->pair_views + b];
-        status = compare(work, &shot_a, &shot_b, pair, episode, err);
+        int at = a * work->pair_views + b;
+        ErrorList *pair = times ? &work->times : &work->pairs[at];
+        status = compare(work, &shot_a, &shot_b, pair, episode, times ? NULL : &work->of_episode[at], err);
     }
     return status;
+}
+
+static void clear_counts(Work *work) {
+    int V = work->pair_views;
+    for (int i = 0; i < V * V; i++) work->of_episode[i] = (PairStats){.a = i / V, .b = i % V};
 }
 
 static int frames_compared(const EpisodeInfo *info) {
@@ -170,6 +187,7 @@ static Status compare_episode(Work *work, int episode, Error *err) {
     EpisodeCheck *check = &work->report->episodes[episode];
     ErrorList all = {0};
     Status status = STATUS_OK;
+    clear_counts(work);
     int count = frames_compared(info), stride = count > 1 ? (info->F - 1) / (count - 1) : 1;
     if (info->V == 1 && info->moving_cameras && count > 1) {
         FrameRequest request = {.episode = episode, .count = count, .stride = stride};
@@ -182,6 +200,10 @@ static Status compare_episode(Work *work, int episode, Error *err) {
         if (!status) status = compare_all(work, false, &all, err);
     }
     check->tested = all.tested;
+    check->through = all.through;
+    if (!status)
+        status =
+            check_view_of_episode(work->of_episode, work->pair_views * work->pair_views, work->pair_views, check, err);
     if (!status) check->median = error_list_stats(&all, -1, -1).median;
     error_list_free(&all);
     return status;
@@ -294,11 +316,12 @@ Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, E
     size_t cells = (size_t)work.pair_views * (size_t)work.pair_views;
     out->episodes = calloc((size_t)out->episode_count, sizeof *out->episodes);
     work.pairs = calloc(cells, sizeof *work.pairs);
+    work.of_episode = calloc(cells, sizeof *work.of_episode);
     work.sample = calloc(SAMPLE_MAX, sizeof *work.sample);
     work.noise = calloc(SAMPLE_MAX, sizeof *work.noise);
     work.where = where_create();
     Status status = STATUS_FAILED;
-    if (!out->episodes || !work.pairs || !work.sample || !work.noise || !work.where)
+    if (!out->episodes || !work.pairs || !work.of_episode || !work.sample || !work.noise || !work.where)
         error_set(err, status, "%s: no memory to check it", dataset_info(dataset)->path);
     else status = evidence_plan(&work.evidence, dataset, err);
     if (!status) status = check_all(&work, log, err);
@@ -308,6 +331,7 @@ Status dataset_check(const Dataset *dataset, const Log *log, CheckReport *out, E
     where_free(work.where);
     frames_free(&work.frames);
     free(work.pairs);
+    free(work.of_episode);
     free(work.sample);
     free(work.noise);
     if (status) check_report_free(out);

@@ -20,7 +20,7 @@
 #define CHECK_PASS_ABSOLUTE 0.002 // plus 2 mm
 #define CHECK_PASS_NOISE 1.0      // plus the noise of depth from pixel to pixel,
 #define CHECK_NOISE_MAX 0.02      // which counts up to 2 % of depth
-#define CHECK_PASS_THROUGH 0.2    // and at most a fifth of the points may be seen through
+#define CHECK_PASS_THROUGH 0.2    // and at most a fifth of the points may be seen through, of all and of an episode
 
 typedef struct PairStats {
     int a, b;                         // views
@@ -112,9 +112,11 @@ enum {
 };
 
 typedef struct EpisodeCheck {
-    double median; // metres over all pairs; NaN when nothing was tested
-    size_t tested; // points
-    double noise;  // of depth from pixel to pixel, standard deviation over depth; NaN when it was not seen
+    double median;                 // metres over all pairs; NaN when nothing was tested
+    size_t tested, through;        // points
+    int view_off;                  // the view that disagrees most with the others in this episode; -1 when none does
+    double view_agree, rest_agree; // share of its points that agree; the same of the other views
+    double noise; // of depth from pixel to pixel, standard deviation over depth; NaN when it was not seen
     double depth_low, depth_median,
         depth_high; // 1st, 50th, 99th percentile of valid depth, metres; NaN when there is none
     double valid;   // share of pixels with depth

@@ -36,6 +36,9 @@ void where_judge(WhereLists *lists, CheckReport *report);
 
 // ---- the verdict (check_verdict.c)
 
+// Finds the view that agrees far less with the others in this episode than they do, if any, from its pairs of views.
+Status check_view_of_episode(const PairStats *pairs, int pair_count, int views, EpisodeCheck *check, Error *err);
+
 // After check_guess: colour, clocks, then the findings.
 Status check_verdict(const Dataset *dataset, const Evidence *evidence, WhereLists *where, CheckReport *report,
                      Error *err);

@@ -9,13 +9,14 @@
 
 #define DEPTH_FAR 100.0 // metres; a larger median suggests another unit
 #define DEPTH_NEAR 0.005
-#define VIEW_MARGIN 0.18 // the agreeing fraction of a wrong view is lower than usual by this,
-#define VIEW_SPREADS 6   // by this many median deviations,
-#define VIEW_SHARE 0.8   // and at most this ratio of the usual one (correct recordings: 0.13 and 0.79 at worst)
-#define CONFIRMED 0.5    // correlation of colour
-#define CAMERA_NEAR 0.1  // relative to depth: cameras that are closer count as at the same place
-#define FIELD_RATIO 1.3  // largest ratio of the fields of view of similar lenses
-#define DEPTH_SHARE 0.8  // ratio of pixels with depth: an episode with fewer may lack the depth to compare
+#define VIEW_MARGIN 0.18  // the agreeing fraction of a wrong view is lower than usual by this,
+#define VIEW_SPREADS 6    // by this many median deviations,
+#define VIEW_SHARE 0.8    // and at most this ratio of the usual one (correct recordings: 0.13 and 0.79 at worst)
+#define EPISODE_SHARE 0.5 // the same ratio for a view of one episode
+#define CONFIRMED 0.5     // correlation of colour
+#define CAMERA_NEAR 0.1   // relative to depth: cameras that are closer count as at the same place
+#define FIELD_RATIO 1.3   // largest ratio of the fields of view of similar lenses
+#define DEPTH_SHARE 0.8   // ratio of pixels with depth: an episode with fewer may lack the depth to compare
 enum { POINTS_MIN = 100, VIEW_POINTS_MIN = 200, EPISODE_POINTS_MIN = 300 };
 
 static bool depth_is_plausible(const EpisodeCheck *check) {
@@ -120,10 +121,10 @@ static void judge_depths(const Dataset *dataset, CheckReport *report) {
 
 // Share of the points that agree, occluded ones left out, among the pairs of views with `view` or among those without
 // it; NaN of too few.
-static double share_agreeing(const CheckReport *report, int view, bool with) {
+static double share_agreeing(const PairStats *pairs, int pair_count, int view, bool with) {
     double seen = 0, agreeing = 0;
-    for (int i = 0; i < report->pair_count; i++) {
-        const PairStats *pair = &report->pairs[i];
+    for (int i = 0; i < pair_count; i++) {
+        const PairStats *pair = &pairs[i];
         if ((pair->a == view || pair->b == view) != with) continue;
         seen += (double)(pair->tested - pair->occluded);
         agreeing += pair->tested ? pair->agree * (double)pair->tested : 0;
@@ -131,30 +132,83 @@ static double share_agreeing(const CheckReport *report, int view, bool with) {
     return seen < VIEW_POINTS_MIN ? NAN : agreeing / seen;
 }
 
-// Reports a view that agrees far less with the others than views usually do in these data.
-static Status judge_views(CheckReport *report, int views, Error *err) {
-    float *shares = calloc(3 * (size_t)views + 1, sizeof *shares), *sorted = shares + views, *off = sorted + views;
+// Fills `shares` (views) with what agrees of each view, and says below which share a view is off: far less than views
+// usually have, and at most `ratio` of it. NaN of fewer than three views.
+static Status view_shares(const PairStats *pairs, int pair_count, int views, double ratio, float *shares, double *least,
+                          Error *err) {
+    float *sorted = calloc(2 * (size_t)views + 1, sizeof *sorted), *off = sorted + views;
     size_t count = 0;
-    if (!shares) return error_set(err, STATUS_FAILED, "no memory to compare %d views", views);
+    if (!sorted) return error_set(err, STATUS_FAILED, "no memory to compare %d views", views);
     for (int v = 0; v < views; v++) {
-        shares[v] = (float)share_agreeing(report, v, true);
+        shares[v] = (float)share_agreeing(pairs, pair_count, v, true);
         if (isfinite(shares[v])) sorted[count++] = shares[v];
     }
     sort_floats(sorted, count);
     double usual = sorted_quantile(sorted, count, 0.5);
     for (size_t i = 0; i < count; i++) off[i] = (float)fabs(sorted[i] - usual);
     sort_floats(off, count);
-    double least = fmin(usual - fmax(VIEW_MARGIN, VIEW_SPREADS * sorted_quantile(off, count, 0.5)), VIEW_SHARE * usual);
-    for (int v = 0; count > 2 && v < views; v++) {
-        double rest = share_agreeing(report, v, false);
-        if (!(shares[v] < least) || !isfinite(rest)) continue;
+    double margin = fmax(VIEW_MARGIN, VIEW_SPREADS * sorted_quantile(off, count, 0.5));
+    *least = count > 2 ? fmin(usual - margin, ratio * usual) : NAN;
+    free(sorted);
+    return STATUS_OK;
+}
+
+Status check_view_of_episode(const PairStats *pairs, int pair_count, int views, EpisodeCheck *check, Error *err) {
+    float *shares = calloc((size_t)views + 1, sizeof *shares);
+    double least = NAN;
+    check->view_off = -1;
+    if (!shares) return error_set(err, STATUS_FAILED, "no memory to compare %d views", views);
+    Status status = view_shares(pairs, pair_count, views, EPISODE_SHARE, shares, &least, err);
+    for (int v = 0; !status && v < views; v++) {
+        double rest = share_agreeing(pairs, pair_count, v, false);
+        if (!(shares[v] < least) || !isfinite(rest) || (check->view_off >= 0 && shares[v] >= check->view_agree))
+            continue;
+        check->view_off = v;
+        check->view_agree = shares[v];
+        check->rest_agree = rest;
+    }
+    free(shares);
+    return status;
+}
+
+// Whether the view is off in some episodes, but not in most: then these are named.
+static bool off_in_few(const CheckReport *report, int view) {
+    int off = 0;
+    for (int i = 0; i < report->episode_count; i++) off += report->episodes[i].view_off == view;
+    return off > 0 && 2 * off <= report->episode_count;
+}
+
+// Reports a view that agrees far less with the others than views usually do in these data.
+static Status judge_views(CheckReport *report, int views, Error *err) {
+    float *shares = calloc((size_t)views + 1, sizeof *shares);
+    double least = NAN;
+    if (!shares) return error_set(err, STATUS_FAILED, "no memory to compare %d views", views);
+    Status status = view_shares(report->pairs, report->pair_count, views, VIEW_SHARE, shares, &least, err);
+    for (int v = 0; !status && v < views; v++) {
+        double rest = share_agreeing(report->pairs, report->pair_count, v, false);
+        if (!(shares[v] < least) || !isfinite(rest) || off_in_few(report, v)) continue;
         check_add_finding(report, true,
                           "view %d disagrees with the others (%.0f %% of its points agree, %.0f %% among the others): "
                           "its pose or intrinsics are wrong",
                           v, 100 * shares[v], 100 * rest);
     }
     free(shares);
-    return STATUS_OK;
+    return status;
+}
+
+// Reports what is wrong with one view, or with many points, of one episode.
+static void judge_episode_views(const EpisodeInfo *info, const EpisodeCheck *check, CheckReport *report) {
+    double through = check->tested ? (double)check->through / (double)check->tested : 0;
+    if (check->view_off >= 0 && off_in_few(report, check->view_off))
+        check_add_finding(report, true,
+                          "episode %s: view %d disagrees with the others (%.0f %% of its points agree, %.0f %% among "
+                          "the others): its pose or intrinsics are wrong in this episode",
+                          info->name, check->view_off, 100 * check->view_agree, 100 * check->rest_agree);
+    else if (report->episode_count > 1 && check->tested >= EPISODE_POINTS_MIN && through > CHECK_PASS_THROUGH)
+        check_add_finding(report, true,
+                          "episode %s: %.0f %% of the compared points lie more than 5 %% in front of what the other "
+                          "view sees: its cameras, depth or both are wrong",
+                          info->name, 100 * through);
 }
 
 // Reports an episode in which nothing agrees while others do. Cameras at other places may rightly see different things.
@@ -181,6 +235,7 @@ static void judge_episodes(const Dataset *dataset, CheckReport *report) {
         const EpisodeCheck *check = &report->episodes[i];
         const EpisodeInfo *info = dataset_episode(dataset, i);
         double most = floor_of_episode(check);
+        judge_episode_views(info, check, report);
         bool comparable = check->valid > 0 && (info->V > 1 || (info->moving_cameras && info->F > 1));
         if (comparable && !isfinite(check->median)) judge_apart(dataset, i, report);
         else if (comparable && check->tested < EPISODE_POINTS_MIN)

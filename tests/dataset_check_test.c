@@ -223,6 +223,23 @@ static void test_one_apart(void **state) {
     check_report_free(&report);
 }
 
+static void view_raised(Scene *scene) { scene->poses[16 * 1 + 11] += 0.3; }
+static void view_lowered(Scene *scene) { scene->poses[16 * 1 + 11] -= 0.3; }
+
+// One camera of one episode is wrong: too little to show in the sums over all episodes.
+static void test_one_view_of_one_episode(void **state) {
+    (void)state;
+    Spoil *const spoils[] = {view_raised, view_lowered};
+    for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
+        CheckReport report = check_with_one_spoiled(12, spoils[i]);
+        assert_false(check_report_passes(&report));
+        assert_true(mentions(&report, "episode 000001: view 1 disagrees with the others ("));
+        assert_int_equal(report.wrong_count, 1);
+        assert_int_equal(report.episodes[0].view_off, -1);
+        check_report_free(&report);
+    }
+}
+
 static void test_picture(void **state) {
     (void)state;
     Error err = {0};
@@ -321,10 +338,17 @@ static void test_subset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_even_samples), TEST(test_error_of_any_size), TEST(test_exact_scene),
-        TEST(test_single_views), TEST(test_findings),          TEST(test_one_in_millimetres),
-        TEST(test_one_apart),    TEST(test_picture),           TEST(test_many_findings),
+        TEST(test_even_samples),
+        TEST(test_error_of_any_size),
+        TEST(test_exact_scene),
+        TEST(test_single_views),
+        TEST(test_findings),
+        TEST(test_one_in_millimetres),
+        TEST(test_one_apart),
+        TEST(test_picture),
+        TEST(test_many_findings),
         TEST(test_subset),
+        TEST(test_one_view_of_one_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
