@@ -244,7 +244,8 @@ export class Editor extends Stage {
 
   act(what, by = this.vector()) {
     if (!this.live || !this.selection) return;
-    const { where } = this.selection;
+    const { entry, where } = this.selection, other = !this.edits.empty && entry.id >= 0 && entry.id !== this.edits.from?.id;
+    if (other) return this.state('The list edits another scene. Select in that one or in the edited one, or undo the list first.', true);
     const edits = { throw: `throw: {${where}, velocity: ${vector(by)}}`, move: `move: {${where}, by: ${vector(by)}}`,
       copy: `copy: {${where}, by: ${vector(by.some(v => v) ? by : this.room_beside())}}`, remove: `remove: {${where}}`,
       rotate: `rotate: {${where}, ${turn_about(by)}}`, recolour: `recolour: {${where}, like: {${this.find('[data-set="like"]').value}}}`,
@@ -266,9 +267,9 @@ export class Editor extends Stage {
     return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
   }
 
-  // The scene and step that the first edit of a list begins with.
+  // The scene and step that the first edit of a list begins with: the scene in which something is selected, or the first.
   present() {
-    const { id, scene } = this.scenes.find(entry => entry.shown && entry.id >= 0) || this.scenes[0];
+    const { id, scene } = [this.selection?.entry, ...this.visible()].find(entry => entry?.id >= 0) || this.scenes[0];
     return { id, step: Math.min(this.settings.step, scene.last) };
   }
 

@@ -160,8 +160,7 @@ export class Stage {
       const body = scene.body[i] - 1;
       if (body >= 0 && !names.has(body)) names.set(body, `body ${body}, ${scene.label_name(scene.label[i])}`);
     }
-    if (!names.size)
-      scene.names.forEach((name, label) => { if (label) names.set(`label ${label}`, name); });
+    if (!names.size) scene.names.forEach((name, label) => { if (label) names.set(`label ${label}`, name); });
     this.find('[data-set="like"]').replaceChildren(...[...names].map(([value, name]) =>
       new Option(name, typeof value === 'number' ? `body: ${value}` : value.replace('label ', 'label: '))));
     select.replaceChildren(new Option('none', ''), ...[...names].map(([value, name]) => new Option(name, value)));
