@@ -30,6 +30,7 @@ static const struct {
     {"eval", "a result of \"vpd eval -o\"", "\"vpd-eval\""},
     {"experiments", "a page of \"vpd sim experiment\"", "# Experiments with the simulator"},
     {"selftest", "a result of \"vpd selftest -o\"", "\"vpd-selftest\""},
+    {"jsonl", "the steps of a \"vpd sim fit\"", "{\"kind\":\"fit\""},
     {"fitted", "a scene that \"vpd sim fit\" wrote", "# Fitted by \"vpd sim fit\""},
     {"config", "a config that vpd wrote", "train."},
 };

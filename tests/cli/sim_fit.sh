@@ -33,7 +33,7 @@ cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.
 sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}/' "$scene" >"$folder/short.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/short_data.h5"
 expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
-expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --threads 1 --json -q
+expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --log "$folder/fit.jsonl" --threads 1 --json -q # the older log is replaced
 near box.velocity.x 1.6 1e-5
 
 # From poses of objects that another program wrote; the second interval of the first episode is a free flight.
