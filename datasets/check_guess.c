@@ -32,6 +32,7 @@ enum {
 #define THROUGH_EDGES 0.05    // share of points seen through at edges of correct data
 #define ALONE_SUPPORT 0.02    // smallest fraction of points tested, if none are without the hypothesis
 #define ALONE_FITS 0.6
+#define THROUGH_LEFT 0.2 // largest ratio of the points seen through with and without the hypothesis
 
 // ---- what each does to one image
 
@@ -144,6 +145,7 @@ typedef struct Score {
     double fit;     // the same of those that are not occluded
     double cost;    // mean error of the points that are not occluded, of depth, each at most COST_CAP
     bool exact;     // almost no error except at edges that are seen through
+    double through; // share of the points seen through, of those that are not occluded
     double support; // sum over points of 1 - error / COST_CAP, over points sampled
 } Score;
 
@@ -175,6 +177,7 @@ static Score score_of(const Tally *sum) {
                    .agree = sum->tested ? (double)sum->agreeing / (double)sum->tested : 0,
                    .fit = sum->seen ? (double)sum->agreeing / seen : 0,
                    .exact = sum->beside < COST_FLOOR * seen && (double)sum->through < THROUGH_EDGES * seen,
+                   .through = sum->seen ? (double)sum->through / seen : 0,
                    .cost = sum->seen ? sum->cost / seen : COST_CAP,
                    .support = sum->sampled ? sum->support / (double)sum->sampled : 0};
 }
@@ -347,6 +350,8 @@ static bool explains(const Trial *trial, const Score *score, const Score *stands
     bool clear = score->cost < CLEARLY_BETTER * stands->cost && gain > COST_FLOOR;
     bool noisy =
         score->cost < BETTER * stands->cost && gain > BETTER_MARGIN && score->agree > stands->agree + BETTER_AGREES;
+    // What leaves many points seen through is not the cause: one wrong view among right ones stays wrong.
+    if (score->through > fmax(THROUGH_EDGES, THROUGH_LEFT * stands->through)) return false;
     return score->tested >= TESTED_MIN && score->support > stands->support && score->agree >= stands->agree - 0.02 &&
            (clear || noisy) && (score->cost < 0.4 * COST_CAP || score->agree > 0.6) && is_peak(trial, score->cost);
 }
