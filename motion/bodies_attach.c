@@ -6,12 +6,16 @@
 
 enum { FEWEST_PIXELS = 12 };        // of a piece whose motion can be told
 static const double REACH = 0.04;   // times X: pixels of a piece are so near to each other
-static const double WIDEST = 0.2;   // times X: how far a pixel may be from the middle of its piece
 static const double AS_WELL = 0.85; // of the fit of what stands still
 
 int32_t scene_piece(ScenePiece *piece, int32_t i) {
     while (piece[i].first != i) i = piece[i].first = piece[piece[i].first].first;
     return i;
+}
+
+void piece_join(ScenePiece *piece, size_t i, size_t j) {
+    int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
+    if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
 }
 
 bool scene_is_free(const Surface *s, size_t i) { return s->label[i] == LABEL_STILL && s->outside[i]; }
@@ -28,8 +32,7 @@ static void link_pixel(const Surface *s, size_t i, double reach2, ScenePiece *pi
             if (d2 < piece[i].gap2) piece[i].gap2 = d2, piece[i].beside = s->label[j];
             continue;
         }
-        int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
-        if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
+        piece_join(piece, i, j);
     }
 }
 
@@ -56,7 +59,7 @@ static void judge_pieces(const Scene *s, const Bodies *b, const Surface *from, b
         Way w = way_back(&b->list[p->beside]);
         if (!back) w = way_inverse(&w);
         for (size_t c = 0; c < 3; c++) d2 += squared((double)from->x[3 * i + c] - p->middle[c] / (double)p->count);
-        p->wide |= d2 > squared(WIDEST * s->lengths.extent);
+        p->wide |= d2 > squared(SCENE_WIDEST * s->lengths.extent);
         p->moved += scene_fit(s, &w, from, i, to, s->scale);
         p->stood += scene_fit(s, &still, from, i, to, s->scale);
     }

@@ -7,7 +7,6 @@
 enum { FEWEST_PIXELS = 24, CRUMB = 12 }; // of a body at rest; pieces with fewer than CRUMB pixels go to others
 static const double LINK = 0.02;         // times X: pixels of a piece are so near to each other, or half a cell
 static const double REACH = 2;           // links: crumbs are so near to their piece
-static const double WIDEST = 0.2;        // times X: how far a pixel may be from the middle of its piece
 static const double AS_WELL = 0.5;       // of the fit under their own motion
 static const double HUE = 5;             // lengths of colour: what a hue counts, which shading does not change
 static const double DARK = 0.1;          // the sum of colours whose hue counts half
@@ -31,8 +30,7 @@ static void link_pixel(const Surface *s, size_t i, Takes *takes, double unit, do
         if (j >= i || !takes(s, j)) continue;
         double d2 = gap2(s->x + 3 * i, s->x + 3 * j) + gap2(s->c + 3 * i, s->c + 3 * j);
         if (d2 >= most2 || d2 + hue_gap2(s->c + 3 * i, s->c + 3 * j, unit) >= most2) continue;
-        int32_t a = scene_piece(piece, (int32_t)i), b = scene_piece(piece, (int32_t)j);
-        if (a != b) piece[a > b ? a : b].first = a > b ? b : a;
+        piece_join(piece, i, j);
     }
 }
 
@@ -139,7 +137,7 @@ static void measure_pieces(const Scene *s, const int32_t *of, ScenePiece *piece)
         if (of[i] < 0) continue;
         ScenePiece *p = &piece[of[i]];
         for (size_t c = 0; c < 3; c++) d2 += squared((double)now->x[3 * i + c] - p->middle[c] / (double)p->count);
-        p->wide |= d2 > squared(WIDEST * s->lengths.extent);
+        p->wide |= d2 > squared(SCENE_WIDEST * s->lengths.extent);
     }
 }
 

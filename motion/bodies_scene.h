@@ -7,6 +7,7 @@
 #include "motion/bodies_surface.h"
 #include "motion/rigid.h"
 
+#define SCENE_WIDEST 0.2                       // times X: how far a pixel may be from the middle of its piece
 enum { LABEL_STILL = -1, LABEL_UNKNOWN = -2 }; // others are bodies
 
 // Pixels that hang together: the struct of the first one holds what is said of all.
@@ -67,6 +68,8 @@ void scene_register(Scene *scene, int32_t label, bool within, Body *body);
 void scene_attach(Scene *scene, const Bodies *bodies, bool back);
 // The first pixel of a pixel's piece.
 int32_t scene_piece(ScenePiece *piece, int32_t pixel);
+// The pieces of two pixels become one.
+void piece_join(ScenePiece *piece, size_t i, size_t j);
 // A still pixel that stands out of the planes.
 bool scene_is_free(const Surface *surface, size_t pixel);
 // Pixels of a piece of one hue, in now, become part of the body that most of them belong to, if its motion explains
