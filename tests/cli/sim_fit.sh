@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # vpd sim fit: the example is found again, what is written can be read, and what is said about wrong input.
 . "$VPD_SOURCE/tests/cli/common"
-scene=$VPD_SOURCE/scenes/throw.yaml
+scene=$folder/throw.yaml # the example, with fewer frames
+sed 's/^frames: .*/frames: 45/' "$VPD_SOURCE/scenes/throw.yaml" >"$scene"
 
 # number NAME KEY: of the last fit's JSON.
 number() { tr '{' '\n' <"$folder/stdout" | sed -n "s/.*\"name\":\"$1\".*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/p"; }
@@ -23,14 +24,14 @@ grep -q "<svg" "$folder/fit.svg" || fail "no plot"
 grep -q '^{"kind":"fit","step":0,"frames":[0-9]*,"rms":[0-9.e-]*,"values":{"ground.k_e":1000.0,.*}}$' "$folder/fit.jsonl" || fail "the log begins $(head -n 1 "$folder/fit.jsonl")"
 
 # The fitted file runs, and fits again: its head is replaced.
-expect 0 "90 frames" "" "$VPD" sim run "$folder/fitted.yaml" --threads 1 -o "$folder/again.h5"
+expect 0 "45 frames" "" "$VPD" sim run "$folder/fitted.yaml" --threads 1 -o "$folder/again.h5"
 cp "$folder/fitted.yaml" "$folder/other.yaml"
 expect 0 "fitted, standard error" "" "$VPD" sim fit "$folder/fitted.yaml" --data "$folder/throw.h5" --free ground.mu -o "$folder/other.yaml" --threads 1 -q
 [ "$(grep -c '^# Fitted by' "$folder/other.yaml")" = 1 ] && [ "$(grep -c '^#: ' "$folder/other.yaml")" = 1 ] || fail "the head of an earlier fit stays: $(head -9 "$folder/other.yaml")"
 cmp -s <(grep -v '^#' "$scene" | tr -d '0-9.e-') <(grep -v '^#' "$folder/fitted.yaml" | tr -d '0-9.e-') || fail "the fitted file differs in more than numbers"
 
 # From a data set's states; a fit that is stopped goes on.
-sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}/' "$scene" >"$folder/short.yaml"
+sed 's/^frames: .*/frames: 30\ncameras: 1\npicture: {size: [16, 12]}\nlights: [{direction: [1, -1, 2], shadow: no}]/' "$scene" >"$folder/short.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/short.yaml" -o "$folder/short_data.h5"
 expect 0 "*" "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --iterations 1 --threads 1 --json -q
 expect 0 '"converged":true' "" "$VPD" sim fit "$folder/short.yaml" --data "$folder/short_data.h5" --compare states --free box.velocity -o "$folder/short_fit.yaml" --resume --log "$folder/fit.jsonl" --threads 1 --json -q # the older log is replaced
