@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const double gradcheck_steps[GRADCHECK_STEPS] = {1e-4, 1e-5, 1e-6};
+const char *const gradcheck_verdicts[] = {"right", "wrong", "differences disagree", "f32 alone"};
+
+#define FIRST_STEP 1e-4     // a tenth and a hundredth of it are the others
+#define FINER 1e-3          // where none of them fits
+#define FINER_ROUNDING 1e-4 // by the slope: with more of it, a difference at such a step says nothing
+
+#define F64_LIMIT 1e-6 // of errors
+#define F32_LIMIT 1e-3
 
 // Rounding of a loss by its size: a few units in the last place.
 #define ROUNDING (32 * DBL_EPSILON)
@@ -72,6 +79,13 @@ static Status loss_at(Work *work, SimValue value, size_t entries, double h, doub
 
 // ---- one value
 
+// What one step of h changes an entry by that is 0 or may be below 0.
+static double unit_of(const Work *work, SimValue value, size_t i, double edge) {
+    const size_t N = work->scene->model.particles;
+    if (value == SIM_FORCE) return 10 * work->values.of[SIM_MASS][i / 3 % N];
+    return value == SIM_POSITION || value == SIM_REST ? edge : 1;
+}
+
 // A tenth of the shortest edge of an element: how far a position may move in a difference.
 static double short_length(const SimScene *scene) {
     const SimModel *m = &scene->model;
@@ -93,18 +107,18 @@ static double short_length(const SimScene *scene) {
 static void choose_direction(Work *work, SimValue value, size_t entries, bool *edge) {
     const SimValueInfo *info = sim_value_info + value;
     const double *now = work->values.of[value];
-    const double unit = value == SIM_POSITION || value == SIM_REST ? short_length(work->scene) : 1;
+    const double length = short_length(work->scene);
     *edge = false;
     for (size_t i = 0; i < entries && info->low == 0; i++) *edge = *edge || now[i] <= 0;
     for (size_t i = 0; i < entries; i++) {
-        double size = info->low == 0 && now[i] > 0 ? now[i] : unit;
+        double size = info->low == 0 && now[i] > 0 ? now[i] : unit_of(work, value, i, length);
         work->along[i] = size * number(work, (uint32_t)value + 2, i);
         if (*edge) work->along[i] = fabs(work->along[i]);
     }
 }
 
 static Status difference(Work *work, GradcheckRow *row, int step, bool edge, Error *err) {
-    const double h = gradcheck_steps[step];
+    const double h = row->step[step];
     double a, b, c = 0;
     Status status = loss_at(work, row->value, row->entries, h, &a, err);
     if (status == STATUS_OK) status = loss_at(work, row->value, row->entries, edge ? 2 * h : -h, &b, err);
@@ -115,23 +129,31 @@ static Status difference(Work *work, GradcheckRow *row, int step, bool edge, Err
     return STATUS_OK;
 }
 
+// Two differences at neighbouring steps are the same within the limit, or within rounding.
+static bool settled(const GradcheckRow *row, int step, double limit) {
+    const double a = row->difference[step], b = row->difference[step + 1];
+    const double larger = fmax(fabs(a), fabs(b)); // not row->usual, which is the adjoint's
+    return fabs(a - b) <= larger * limit + row->rounding[step] + row->rounding[step + 1];
+}
+
 void gradcheck_judge(GradcheckRow *row, double limit) {
     row->error = INFINITY;
-    row->good = false;
+    row->verdict = GRADCHECK_UNKNOWN;
+    for (int s = 0; s + 1 < GRADCHECK_STEPS; s++)
+        if (settled(row, s, limit)) row->verdict = GRADCHECK_WRONG;
     for (int s = 0; s < GRADCHECK_STEPS; s++) {
         double larger = fmax(row->usual, fmax(fabs(row->adjoint), fabs(row->difference[s])));
         double apart = fabs(row->adjoint - row->difference[s]);
         if (!isfinite(apart)) continue;
-        if (apart <= larger * limit + row->rounding[s]) row->good = true;
+        if (apart <= larger * limit + row->rounding[s]) row->verdict = GRADCHECK_RIGHT;
         if (larger == 0) row->error = 0; // the value has no effect
         else if (apart / larger < row->error) row->error = apart / larger;
     }
+    if (!isfinite(row->adjoint)) row->verdict = GRADCHECK_WRONG;
 }
 
-static Status check_value(Work *work, const SimValues *gradient, GradcheckRow *row, Error *err) {
-    bool edge;
-    Status status = STATUS_OK;
-    choose_direction(work, row->value, row->entries, &edge);
+// The slope along the direction, from the adjoint.
+static void take_slope(const Work *work, const SimValues *gradient, GradcheckRow *row) {
     row->adjoint = row->usual = 0;
     for (size_t i = 0; i < row->entries; i++) {
         double part = gradient->of[row->value][i] * work->along[i];
@@ -139,7 +161,31 @@ static Status check_value(Work *work, const SimValues *gradient, GradcheckRow *r
         row->usual += part * part;
     }
     row->usual = sqrt(row->usual);
-    for (int s = 0; s < GRADCHECK_STEPS && status == STATUS_OK; s++) status = difference(work, row, s, edge, err);
+}
+
+static Status take_differences(Work *work, GradcheckRow *row, double first, bool edge, Error *err) {
+    Status status = STATUS_OK;
+    for (int s = 0; s < GRADCHECK_STEPS && status == STATUS_OK; s++) {
+        row->step[s] = first * pow(0.1, s);
+        status = difference(work, row, s, edge, err);
+    }
+    return status;
+}
+
+static Status check_value(Work *work, const SimValues *gradient, double limit, GradcheckRow *row, Error *err) {
+    GradcheckRow finer;
+    bool edge;
+    choose_direction(work, row->value, row->entries, &edge);
+    take_slope(work, gradient, row);
+    Status status = take_differences(work, row, FIRST_STEP, edge, err);
+    gradcheck_judge(row, limit);
+    if (status != STATUS_OK || row->verdict == GRADCHECK_RIGHT) return status;
+    finer = *row;
+    status = take_differences(work, &finer, FIRST_STEP * FINER, edge, err);
+    for (int s = 0; s < GRADCHECK_STEPS; s++)
+        finer.rounding[s] = fmin(finer.rounding[s], FINER_ROUNDING * fmax(finer.usual, fabs(finer.adjoint)));
+    gradcheck_judge(&finer, limit);
+    if (finer.verdict == GRADCHECK_RIGHT || row->verdict == GRADCHECK_UNKNOWN) *row = finer;
     return status;
 }
 
@@ -201,16 +247,38 @@ static Status find_gradient(Work *work, SimPrecision precision, const SimOptions
 
 static Status check_all(Work *work, const SimValues *gradient, Gradcheck *out, Error *err) {
     Status status = STATUS_OK;
-    out->good = true;
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t entries = sim_value_count(&work->scene->model, sim_controls(&work->run), v);
         if (!entries) continue;
         GradcheckRow *row = out->row + out->rows++;
         *row = (GradcheckRow){.value = (SimValue)v, .entries = entries};
-        status = check_value(work, gradient, row, err);
-        gradcheck_judge(row, out->limit);
-        out->good = out->good && row->good;
+        status = check_value(work, gradient, out->limit, row, err);
     }
+    return status;
+}
+
+// Looks whether f32 alone is to blame for a row.
+static Status judge_exact(Work *work, const SimValues *exact, GradcheckRow *row, Error *err) {
+    GradcheckRow other = *row;
+    Status status = check_value(work, exact, F64_LIMIT, &other, err);
+    if (status != STATUS_OK || other.verdict != GRADCHECK_RIGHT) return status;
+    memcpy(row->step, other.step, sizeof row->step);
+    memcpy(row->difference, other.difference, sizeof row->difference);
+    memcpy(row->rounding, other.rounding, sizeof row->rounding);
+    gradcheck_judge(row, F32_LIMIT);
+    if (row->verdict != GRADCHECK_RIGHT) row->verdict = GRADCHECK_F32_ALONE;
+    return STATUS_OK;
+}
+
+// The rows that are not right in f32 again; `gradient` is overwritten.
+static Status check_exact(Work *work, const SimOptions *on, const SimValues *gradient, Gradcheck *out, Error *err) {
+    double growth;
+    size_t bad = 0;
+    for (size_t i = 0; i < out->rows; i++) bad += out->row[i].verdict != GRADCHECK_RIGHT;
+    if (out->precision == SIM_F64 || !bad) return STATUS_OK;
+    Status status = find_gradient(work, SIM_F64, on, gradient, &growth, err);
+    for (size_t i = 0; i < out->rows && status == STATUS_OK; i++)
+        if (out->row[i].verdict != GRADCHECK_RIGHT) status = judge_exact(work, gradient, out->row + i, err);
     return status;
 }
 
@@ -218,7 +286,7 @@ Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out
     SimValues gradient = {{NULL}};
     Work work;
     *out = (Gradcheck){.precision = scene->has_precision ? scene->precision : SIM_F64};
-    out->limit = out->precision == SIM_F64 ? 1e-6 : 1e-3;
+    out->limit = out->precision == SIM_F64 ? F64_LIMIT : F32_LIMIT;
     Status status = begin(&work, scene, on, err);
     for (int v = 0; v < SIM_VALUES && status == STATUS_OK; v++) {
         size_t count = sim_value_count(&scene->model, sim_controls(&work.run), v);
@@ -226,6 +294,8 @@ Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out
     }
     if (status == STATUS_OK) status = find_gradient(&work, out->precision, on, &gradient, &out->growth, err);
     if (status == STATUS_OK) status = check_all(&work, &gradient, out, err);
+    if (status == STATUS_OK) status = check_exact(&work, on, &gradient, out, err);
+    for (size_t i = 0; i < out->rows; i++) out->of[out->row[i].verdict]++;
     for (int v = 0; v < SIM_VALUES; v++) free(gradient.of[v]);
     end(&work);
     return status;

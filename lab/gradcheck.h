@@ -3,23 +3,33 @@
 // with random weights. Each value of the table (sim/values.h) is changed along one random direction, all of its entries
 // at once; the loss is then a function of one number h, whose slope is known from the adjoint and from differences:
 // (L(h) - L(-h)) / 2h, or, where an entry is 0 and may not be less, (4 L(h) - L(2h) - 3 L(0)) / 2h.
-// Differences are always of f64.
+// Differences are always of f64. Where none of three step sizes fits, three smaller ones are taken: near a kink
+// (a contact that begins, friction that stops a particle) only short steps stay on one side of it.
 #ifndef VPD_LAB_GRADCHECK_H
 #define VPD_LAB_GRADCHECK_H
 
 #include "lab/scene.h"
 
 enum { GRADCHECK_STEPS = 3 };
-extern const double
-    gradcheck_steps[GRADCHECK_STEPS]; // h, by the entry itself or by its unit (positions: a tenth of the shortest edge)
+
+typedef enum GradcheckVerdict {
+    GRADCHECK_RIGHT,    // at one of the steps the error is within the limit, or within rounding
+    GRADCHECK_WRONG,    // two differences agree with each other, and not with the adjoint
+    GRADCHECK_UNKNOWN,  // no two differences agree with each other: kinks or chaos
+    GRADCHECK_F32_ALONE // the same adjoint in f64 is right: f32 rounds too much, or takes the other side of a kink
+} GradcheckVerdict;
+extern const char *const gradcheck_verdicts[]; // in words
 
 typedef struct GradcheckRow {
     SimValue value;
     size_t entries;
-    double adjoint, difference[GRADCHECK_STEPS], rounding[GRADCHECK_STEPS]; // rounding: what it may do to a difference
+    double adjoint;
+    double step[GRADCHECK_STEPS]; // h, by the entry itself or by its unit (positions: a tenth of the shortest edge,
+                                  // forces: 10 m/s2 of the particle's mass)
+    double difference[GRADCHECK_STEPS], rounding[GRADCHECK_STEPS]; // rounding: what it may do to a difference
     double usual; // size of a slope along a random direction: parts of opposite sign may cancel in this one
     double error; // least over the steps of |adjoint - difference| / the largest of the two and `usual`
-    bool good;    // at one of the steps it is within the limit, or within rounding
+    GradcheckVerdict verdict;
 } GradcheckRow;
 
 typedef struct Gradcheck {
@@ -28,7 +38,7 @@ typedef struct Gradcheck {
     double growth;          // of the adjoint over the rollout
     GradcheckRow row[SIM_VALUES];
     size_t rows;
-    bool good;
+    size_t of[GRADCHECK_F32_ALONE + 1]; // rows of each verdict
 } Gradcheck;
 
 #define GRADCHECK_GROWTH 1e6 // above it, a right gradient is useless
@@ -36,7 +46,7 @@ typedef struct Gradcheck {
 // The adjoint in the scene's precision when its file names one, else in f64. `on`: as for record_run (lab/record.h).
 Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out, Error *err);
 
-// Fills in error and good.
+// Fills in error and verdict; never GRADCHECK_F32_ALONE.
 void gradcheck_judge(GradcheckRow *row, double limit);
 
 #endif

@@ -53,7 +53,7 @@ SIM_ELEMENT void sim_contact_adjoint(const SimContact *c, const Num n[3], Num de
     Num g_grip = -num_dot(w, t.vt), over = t.sliding * t.over_speed;
     Num g_fn = num_dot(w, n) + g_grip * c->mu * over;
     gradient->mu = gradient->mu + g_grip * t.fn * over;
-    gradient->k_f = gradient->k_f + g_grip * (one - t.sliding);
+    gradient->k_f = gradient->k_f + num_if_less(zero, c->mu * t.fn, g_grip * (one - t.sliding), zero); // 0 without mu
     gradient->k_e = gradient->k_e + g_fn * num_max(depth, zero);
     gradient->k_d = gradient->k_d - g_fn * t.ramp * t.down;
     for (int i = 0; i < 3; i++) gt[i] = -t.grip * w[i] - g_grip * t.grip * over * t.over_speed * t.vt[i];

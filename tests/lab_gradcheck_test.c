@@ -28,9 +28,9 @@ static void check(const char *text) {
     assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
     assert_int_equal(out.rows, SIM_VALUES);
     for (size_t i = 0; i < out.rows; i++)
-        if (!out.row[i].good || out.row[i].adjoint == 0)
+        if (out.row[i].verdict != GRADCHECK_RIGHT || out.row[i].adjoint == 0)
             fail_msg("%s: %g, error %g", sim_value_info[out.row[i].value].name, out.row[i].adjoint, out.row[i].error);
-    assert_true(out.good && out.growth < GRADCHECK_GROWTH);
+    assert_true(out.of[GRADCHECK_RIGHT] == out.rows && out.growth < GRADCHECK_GROWTH);
     scene_free(&scene);
 }
 
@@ -54,25 +54,82 @@ static void test_far_above(void **state) {
     scene_free(&scene);
 }
 
-// Planted: what a wrong adjoint and a noisy difference are judged to be.
+// Planted: what a wrong adjoint, a kink and a noisy difference are judged to be.
 static void test_judge(void **state) {
     static const struct {
         double adjoint, difference[3], rounding;
-        bool good;
-    } cases[] = {{1, {1.1, 1, 2}, 0, true},              // one step size is enough
-                 {1, {1.1, 1.00001, 2}, 0, false},       // 1e-5 apart
-                 {2, {1, 1, 1}, 1e-9, false},            // twice the gradient
-                 {2e-12, {1e-12, 1e-12, 0}, 1e-9, true}, // within rounding
-                 {0, {0, 0, 0}, 0, true},
-                 {NAN, {1, 1, 1}, 1e-9, false},
-                 {1, {NAN, INFINITY, NAN}, 1e-9, false}};
+        GradcheckVerdict verdict;
+    } cases[] = {{1, {1.1, 1, 2}, 0, GRADCHECK_RIGHT},              // one step size is enough
+                 {1, {1.1, 1.00001, 2}, 0, GRADCHECK_UNKNOWN},      // 1e-5 apart, and no two differences agree
+                 {1, {1.1, 1.00001, 1.00001}, 0, GRADCHECK_WRONG},  // two of them do
+                 {2, {1, 1, 1}, 1e-9, GRADCHECK_WRONG},             // twice the gradient
+                 {2e-12, {1e-12, 1e-12, 0}, 1e-9, GRADCHECK_RIGHT}, // within rounding
+                 {0, {0, 0, 0}, 0, GRADCHECK_RIGHT},
+                 {NAN, {1, 1, 1}, 1e-9, GRADCHECK_WRONG},
+                 {NAN, {1, 2, 3}, 1e-9, GRADCHECK_WRONG},
+                 {1, {NAN, INFINITY, NAN}, 1e-9, GRADCHECK_UNKNOWN}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         GradcheckRow row = {.adjoint = cases[i].adjoint};
         for (int s = 0; s < 3; s++) row.difference[s] = cases[i].difference[s], row.rounding[s] = cases[i].rounding;
         gradcheck_judge(&row, 1e-6);
-        if (row.good != cases[i].good) fail_msg("case %zu: error %g", i, row.error);
+        if (row.verdict != cases[i].verdict) fail_msg("case %zu: error %g, %d", i, row.error, (int)row.verdict);
     }
+}
+
+static const GradcheckRow *row_of(const Gradcheck *check, SimValue value) {
+    for (size_t i = 0; i < check->rows; i++)
+        if (check->row[i].value == value) return check->row + i;
+    fail_msg("no row for %s", sim_value_info[value].name);
+    return NULL;
+}
+
+// Damping that does not fade in makes the force jump at touch, and so does the loss when the step of touch changes.
+// Without friction, neither mu nor k_f alone matters.
+static void test_kinks(void **state) {
+    SimScene scene = parse("frames: 30\nsubsteps: 10\ncontacts: {g: {k_e: 2e4, k_d: 30}}\nplanes: [{}]\nobjects:\n"
+                           "  p: {grid: {size: [1, 1, 0.1], points: [30, 30, 1]}, mass: 90, springs: {k_e: 1e3}, "
+                           "rotation: {axis: [1, 0.3, 0], angle: 40}, position: [0, 0, 0.5]}\n");
+    Gradcheck out;
+    Error err;
+    (void)state;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++) {
+        const bool known = out.row[i].value == SIM_REST || out.row[i].value == SIM_CONTACT_KF ||
+                           out.row[i].value == SIM_CONTACT_MU; // they have no effect
+        if (out.row[i].verdict != (known ? GRADCHECK_RIGHT : GRADCHECK_UNKNOWN))
+            fail_msg("%s: %s", sim_value_info[out.row[i].value].name, gradcheck_verdicts[out.row[i].verdict]);
+    }
+    scene_free(&scene);
+}
+
+// A box that tumbles and slides to rest: only short steps are on one side of all kinks.
+static void test_near_kinks(void **state) {
+    SimScene scene;
+    Gradcheck out;
+    Error err;
+    size_t finer = 0;
+    (void)state;
+    assert_status_ok(scene_read("scenes/throw.yaml", &scene, &err), err);
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    for (size_t i = 0; i < out.rows; i++) finer += out.row[i].step[0] < 1e-5;
+    assert_true(out.of[GRADCHECK_RIGHT] == out.rows && finer > 0);
+    scene_free(&scene);
+}
+
+// A stiffness that hardly matters in free flight: the gradient of f32 is rounding, and that of f64 is right.
+static void test_f32_alone(void **state) {
+    SimScene scene = parse("frames: 30\nsubsteps: 30\nprecision: f32\nobjects:\n"
+                           "  s: {box: {size: [0.2, 0.2, 0.2], cells: [1, 1, 1]}, density: 100, velocity: [1, 0, 3], "
+                           "solid: {young: 1e4, poisson: 0.3}}\n");
+    Gradcheck out;
+    Error err;
+    (void)state;
+    assert_status_ok(gradcheck_run(&scene, &(SimOptions){.threads = 1}, &out, &err), err);
+    assert_int_equal(row_of(&out, SIM_TET_MU)->verdict, GRADCHECK_F32_ALONE);
+    assert_int_equal(row_of(&out, SIM_GRAVITY)->verdict, GRADCHECK_RIGHT);
+    assert_int_equal(out.of[GRADCHECK_WRONG] + out.of[GRADCHECK_UNKNOWN], 0);
+    scene_free(&scene);
 }
 
 // A free particle falls as in the books, and y up becomes z up in the file.
@@ -110,7 +167,8 @@ static void test_explodes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above),
-                                       cmocka_unit_test(test_judge), cmocka_unit_test(test_record),
-                                       cmocka_unit_test(test_explodes)};
+                                       cmocka_unit_test(test_judge),      cmocka_unit_test(test_kinks),
+                                       cmocka_unit_test(test_near_kinks), cmocka_unit_test(test_f32_alone),
+                                       cmocka_unit_test(test_record),     cmocka_unit_test(test_explodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
