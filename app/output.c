@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/output.h"
 
+#include "base/file.h"
 #include "datasets/output_kind.h"
 
 #include <limits.h>
@@ -59,11 +60,20 @@ Status output_check(const CommandLine *line, const char *path, const char *kinds
                      output_kind_words(kinds_written));
 }
 
+// A plot is SVG, whatever its name says.
+static Status check_plot(const FlagValue *given, Error *err) {
+    if (strcmp(given->flag->writes, "svg") != 0 || name_ends(given->value, ".svg")) return STATUS_OK;
+    return error_set(err, STATUS_BAD_INPUT, "%s: expected a name that ends in .svg, which is what --%s writes",
+                     given->value, given->flag->name);
+}
+
 Status outputs_check(const CommandLine *line, Error *err) {
     Status status = STATUS_OK;
     for (int i = 0; !status && i < line->given_count; i++) {
         const FlagValue *given = &line->given[i];
-        if (given->flag->writes) status = output_check(line, given->value, given->flag->writes, err);
+        if (!given->flag->writes) continue;
+        status = check_plot(given, err);
+        if (status == STATUS_OK) status = output_check(line, given->value, given->flag->writes, err);
     }
     return status;
 }

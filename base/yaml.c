@@ -109,6 +109,8 @@ static Status read_node(Reader *reader, const yaml_event_t *event, int depth, Ya
         return copy_text(reader, event, &node->text);
     }
     node->kind = event->type == YAML_SEQUENCE_START_EVENT ? YAML_LIST : YAML_MAP;
+    node->flow = node->kind == YAML_LIST ? event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
+                                         : event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     return read_entries(reader, node, depth);
 }
 
@@ -128,6 +130,7 @@ static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNo
     if (parent->kind == YAML_LIST) return read_node(reader, event, depth + 1, out);
     if (event->type != YAML_SCALAR_EVENT) return fail_here(reader, "expected a key");
     if (parent->count >= KEYS_MAX) return fail_here(reader, "a map has too many keys");
+    const size_t start = byte_of(reader, event->start_mark.index);
     Status status = copy_text(reader, event, &key);
     if (status == STATUS_OK && strlen(key) > KEY_LENGTH_MAX) status = fail_here(reader, "a key is too long");
     reader->keys[depth] = key;
@@ -138,7 +141,7 @@ static Status read_entry(Reader *reader, const yaml_event_t *event, const YamlNo
         yaml_event_delete(&value);
     }
     reader->keys[depth] = NULL;
-    if (status == STATUS_OK) (*out)->key = key;
+    if (status == STATUS_OK) (*out)->key = key, (*out)->key_start = start;
     else free(key);
     return status;
 }

@@ -19,6 +19,8 @@ typedef struct YamlNode {
     char *text;                    // YAML_TEXT; empty where nothing stands
     bool quoted;                   // the text stood in quotes
     size_t start, end;             // YAML_TEXT: the bytes of the document that hold it
+    size_t key_start;              // byte of the document where the key begins
+    bool flow;                     // a list or map in brackets
     struct YamlNode *child, *next; // first entry of a list or map; the entry after this one
     size_t count;                  // entries
 } YamlNode;

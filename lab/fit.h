@@ -14,7 +14,7 @@ typedef enum FitMethod { FIT_AUTO, FIT_LM, FIT_LBFGS, FIT_ADAM } FitMethod;
 
 typedef struct FitOptions {
     FitMethod method;
-    long iterations;  // of a minimisation, at most; 0: 100 (Adam: 300)
+    long iterations;  // at most, for each horizon; 0: 100 (Adam: 300)
     long starts;      // the file's, and others drawn from within the bounds; 0: 1
     long horizon;     // frames compared at first, doubled until all are; 0: an eighth
     int threads;      // 0: as many as pay

@@ -393,7 +393,8 @@ static bool has_leaf(const Leaves *leaves, const char *name) {
     return false;
 }
 
-// Writes lists that are named and that the file does not have to the end of the text; *added: there are some.
+// Writes lists that are named and that the file does not have into the section `values`, one at a time, or all to the
+// end of a text without one; *added: there are some.
 static Status add_lists(const ArgumentReader *reader, FitFree *f, const SimScene *scene, const YamlNode *root,
                         const Section *section, const Leaves *leaves, const char *const *names, size_t name_count,
                         bool *added) {
@@ -404,11 +405,10 @@ static Status add_lists(const ArgumentReader *reader, FitFree *f, const SimScene
     for (size_t i = 0; i < count; i++)
         if (fit_rows_list(scene, words[i], list) && !has_leaf(leaves, list)) words[missing++] = words[i];
     *added = missing > 0;
-    if (status == STATUS_OK && missing && yaml_tree_find(root, "values"))
-        status = error_set(reader->err, STATUS_BAD_INPUT,
-                           "%s: the section \"values\" is there without %s; write that list into it", reader->name,
-                           words[0]);
-    if (status == STATUS_OK && missing)
+    const YamlNode *values = yaml_tree_find(root, "values");
+    if (status == STATUS_OK && missing && values)
+        status = fit_rows_insert(scene, words[0], values, reader->name, &f->text, &f->length, reader->err);
+    else if (status == STATUS_OK && missing)
         status = fit_rows_add(scene, words, missing, reader->name, &f->text, &f->length, reader->err);
     free(words);
     return status;

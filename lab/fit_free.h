@@ -3,7 +3,7 @@
 // "gravity.z", "controls.0.force.x". A number is changed where it stands in the text, and the scene is read again; so
 // whatever key of the file becomes a value of the simulator can be fitted, and the fitted file is the user's own.
 // "values.ball.mass.3" is a number of the section `values`, one for each particle or element; a list that is named but
-// not there is written to the end of the text, with the numbers that the scene has.
+// not there is written into the section, or to the end of the text, with the numbers that the scene has.
 #ifndef VPD_LAB_FIT_FREE_H
 #define VPD_LAB_FIT_FREE_H
 

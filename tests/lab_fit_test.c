@@ -379,8 +379,39 @@ static void test_groups(void **state) {
     assert_status_error(fit_free_parse(text, strlen(text), "rows", names, 1, &w.free, &err), STATUS_BAD_INPUT, err,
                         "tet.mu: expected a list of 20 rows, or of a number by which 20 can be divided");
     snprintf(text, sizeof text, "%svalues: {b: {tet.mu: [2e4]}}\n", rows);
-    assert_status_error(fit_free_parse(text, strlen(text), "rows", names, 2, &w.free, &err), STATUS_BAD_INPUT, err,
-                        "the section \"values\" is there without values.b.mass");
+}
+
+// A list that the section `values` lacks is put into it, in brackets or in lines, whatever else stands there.
+static void test_merged(void **state) {
+    static const char *const names[] = {"values.b.tet.mu", "values.b.mass"};
+    static const char *const sections[] = {"values: {b: {tet.mu: [1e4]}}\n", "values:\n  b:\n    tet.mu: [1e4]\n",
+                                           "values:\n    b: {tet.mu: [1e4]} # soft\n",
+                                           "# ± \nvalues: {b: {velocity: [[1, 0, 0]]}}\n",
+                                           "values:\n  c:\n    mass: [3]\n"};
+    (void)state;
+    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++) {
+        char text[2048];
+        FitFree f;
+        SimScene scene;
+        Error err;
+        const bool other = strstr(sections[s], "c:");
+        snprintf(text, sizeof text,
+                 "frames: 2\nsubsteps: 40\nobjects:\n"
+                 "  b: {box: {size: [1, 1, 1], cells: [1, 1, 1]}, density: 8, solid: {mu: 2e4, lambda: 2e4}}\n"
+                 "  c: {points: {at: [[9, 0, 0]]}, mass: 1}\n%s",
+                 sections[s]);
+        assert_status_ok(fit_free_parse(text, strlen(text), "merged", names, 2, &f, &err), err);
+        assert_status_ok(fit_free_scene(&f, NULL, &scene, &err), err);
+        const bool given = strstr(sections[s], "tet.mu");
+        assert_int_equal(f.count, 8 + (given ? 1 : 5));
+        assert_close(scene.values.of[SIM_TET_MU][4], given ? 1e4 : 2e4, 0, 0);
+        assert_close(scene.values.of[SIM_MASS][8], other ? 3 : 1, 0, 0);
+        double mass = 0;
+        for (size_t i = 0; i < 8; i++) mass += scene.values.of[SIM_MASS][i];
+        assert_close(mass, 8, 0, 1e-12);
+        scene_free(&scene);
+        fit_free_close(&f);
+    }
 }
 
 // Masses of all particles, by LM, which FIT_AUTO takes of up to 128 numbers of states, and by L-BFGS. Those of the
@@ -413,6 +444,6 @@ int main(void) {
         cmocka_unit_test(test_recovery), cmocka_unit_test(test_threads),      cmocka_unit_test(test_explosion),
         cmocka_unit_test(test_coverage), cmocka_unit_test(test_undetermined), cmocka_unit_test(test_rows),
         cmocka_unit_test(test_against),  cmocka_unit_test(test_used_up),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_groups),   cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_merged),       cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

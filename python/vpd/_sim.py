@@ -195,7 +195,7 @@ class Sim(_Handle):
         its axes.  free: names of numbers, ["ball.density"], or {name: start or {"start": .., "low": .., "high": ..}};
         None: those of the file's section "fit".  episode: of a data set, by name or number.
         compare: "states", "colour", "depth", "mask".  method: "auto", "lm", "lbfgs" or "adam".
-        iterations, starts, horizon, threads: 0 = the default."""
+        iterations (at most, for each horizon), starts, horizon, threads: 0 = the default."""
         position, path = None, None
         if isinstance(data, (str, bytes, os.PathLike)):
             path = _path(data)
