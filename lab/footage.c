@@ -34,9 +34,9 @@ Status footage_run(SimScene *scene, const SimOptions *on, Footage *out, Error *e
     run.keep = sim_keep_arrays;
     run.context = &arrays;
     Status status = out->position && out->velocity ? STATUS_OK : no_memory(scene, err);
-    if (status == STATUS_OK) status = sim_open(&scene->model, &options, &sim, err);
-    if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
-    if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
     sim_close(sim);
     if (status == STATUS_OK) {
         for (size_t i = 0; i < out->frames * row; i += 3) scene_grow_box(out->box, out->position + i);

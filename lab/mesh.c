@@ -9,6 +9,8 @@ void mesh_free(Mesh *mesh) {
     free(mesh->triangle);
     free(mesh->tet);
     free(mesh->spring);
+    free(mesh->triangle_place);
+    free(mesh->tet_place);
     *mesh = (Mesh){0};
 }
 
@@ -30,10 +32,16 @@ Status mesh_add_vertex(Mesh *mesh, const double at[3], Error *err) {
 }
 
 Status mesh_add_triangle(Mesh *mesh, const int32_t corners[3], Error *err) {
+    size_t count = mesh->F;
+    Status status = append((void **)&mesh->triangle_place, &count, &mesh->place, sizeof mesh->place, "triangles", err);
+    if (status != STATUS_OK) return status;
     return append((void **)&mesh->triangle, &mesh->F, corners, 3 * sizeof *corners, "triangles", err);
 }
 
 Status mesh_add_tet(Mesh *mesh, const int32_t corners[4], Error *err) {
+    size_t count = mesh->T;
+    Status status = append((void **)&mesh->tet_place, &count, &mesh->place, sizeof mesh->place, "tetrahedra", err);
+    if (status != STATUS_OK) return status;
     return append((void **)&mesh->tet, &mesh->T, corners, 4 * sizeof *corners, "tetrahedra", err);
 }
 

@@ -19,6 +19,11 @@ typedef struct Mesh {
     int32_t *triangle; // (F,3)
     int32_t *tet;      // (T,4); (b-a) x (c-a) . (d-a) > 0
     int32_t *spring;   // (S,2)
+    // Where triangles (F) and tets (T) stand in their file, for messages: the line of a text, the number from 1 of a
+    // binary file; 0: nowhere, as in built-in shapes.
+    int32_t *triangle_place, *tet_place;
+    int32_t place; // of those that are added next
+    bool lines;    // places are lines
 } Mesh;
 
 void mesh_free(Mesh *mesh); // accepts {0}

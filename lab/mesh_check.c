@@ -3,6 +3,8 @@
 #include "lab/mesh.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,23 @@ double mesh_triangle_area(const Mesh *mesh, size_t triangle) {
     return sqrt(vector_dot(n, n)) / 2;
 }
 
+// Error "a.obj:7: the face .." or "a.stl: face 3 ..".
+static Status element_error(const Mesh *mesh, const char *name, bool tet, size_t element, Error *err,
+                            const char *format, ...) __attribute__((format(printf, 6, 7)));
+static Status element_error(const Mesh *mesh, const char *name, bool tet, size_t element, Error *err,
+                            const char *format, ...) {
+    const int32_t *places = tet ? mesh->tet_place : mesh->triangle_place;
+    const int32_t place = places ? places[element] : 0;
+    const char *what = tet ? "tetrahedron" : "face";
+    char words[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(words, sizeof words, format, list);
+    va_end(list);
+    if (place && mesh->lines) return error_set(err, STATUS_BAD_INPUT, "%s:%d: the %s %s", name, place, what, words);
+    return error_set(err, STATUS_BAD_INPUT, "%s: %s %zu %s", name, what, place ? (size_t)place : element + 1, words);
+}
+
 static double longest_edge(const Mesh *mesh, const int32_t *corner, int count) {
     double longest = 0, d[3];
     for (int i = 0; i < count; i++)
@@ -42,18 +61,21 @@ static Status check_shapes(const Mesh *mesh, const char *name, Error *err) {
     for (size_t t = 0; t < mesh->T; t++) {
         double volume = mesh_tet_volume(mesh, t), length = longest_edge(mesh, mesh->tet + 4 * t, 4);
         if (!(fabs(volume) > FLAT * length * length * length))
-            return error_set(err, STATUS_BAD_INPUT, "%s: tetrahedron %zu is flat: its volume is %.3g m^3", name, t + 1,
-                             volume);
-        if (volume < 0)
-            return error_set(err, STATUS_BAD_INPUT, "%s: tetrahedron %zu is inverted: its volume is %.3g m^3", name,
-                             t + 1, volume);
+            return element_error(mesh, name, true, t, err, "is flat: its volume is %.3g m^3", volume);
+        if (volume < 0) return element_error(mesh, name, true, t, err, "is inverted: its volume is %.3g m^3", volume);
     }
     for (size_t f = 0; f < mesh->F; f++) {
         double area = mesh_triangle_area(mesh, f), length = longest_edge(mesh, mesh->triangle + 3 * f, 3);
         if (!(area > FLAT * length * length))
-            return error_set(err, STATUS_BAD_INPUT, "%s: face %zu is flat: its area is %.3g m^2", name, f + 1, area);
+            return element_error(mesh, name, false, f, err, "is flat: its area is %.3g m^2", area);
     }
     return STATUS_OK;
+}
+
+// Where a tet stands, as a number for a sentence.
+static int32_t tet_number(const Mesh *mesh, int32_t tet) {
+    const int32_t place = mesh->tet_place ? mesh->tet_place[tet] : 0;
+    return place ? place : tet + 1;
 }
 
 static Status check_faces(const Mesh *mesh, const char *name, Error *err) {
@@ -61,8 +83,10 @@ static Status check_faces(const Mesh *mesh, const char *name, Error *err) {
     Status status = mesh_tet_faces(mesh, &faces, err);
     for (size_t i = 2; i < 4 * mesh->T && status == STATUS_OK; i++)
         if (!memcmp(faces[i].corner, faces[i - 2].corner, sizeof faces[i].corner))
-            status = error_set(err, STATUS_BAD_INPUT, "%s: not a manifold: tetrahedra %d, %d and %d share one face",
-                               name, faces[i - 2].tet + 1, faces[i - 1].tet + 1, faces[i].tet + 1);
+            status = error_set(err, STATUS_BAD_INPUT,
+                               "%s: not a manifold: the tetrahedra %s%d, %d and %d share one face", name,
+                               mesh->lines && mesh->tet_place[0] ? "in lines " : "", tet_number(mesh, faces[i - 2].tet),
+                               tet_number(mesh, faces[i - 1].tet), tet_number(mesh, faces[i].tet));
     free(faces);
     return status;
 }
@@ -118,9 +142,9 @@ Status mesh_edges(const Mesh *mesh, MeshEdge **out, size_t *count, Error *err) {
 
 // What is wrong with an edge, or NULL. An open surface may have edges of one triangle.
 static const char *edge_fault(const MeshEdge *edge, bool closed) {
-    if (edge->count > 2) return "not a manifold: more than two triangles share";
-    if (closed && edge->count == 1) return "not closed: only one triangle is at";
-    return closed && edge->same_way ? "triangles are turned in different ways at" : NULL;
+    if (edge->count > 2) return "and more than one other share an edge, so the surface is not a manifold:";
+    if (closed && edge->count == 1) return "has an edge at which no other is, so the surface is not closed:";
+    return closed && edge->same_way ? "and the other one at an edge are turned in different ways:" : NULL;
 }
 
 static Status check_edges(const Mesh *mesh, const char *name, bool closed, Error *err) {
@@ -129,9 +153,10 @@ static Status check_edges(const Mesh *mesh, const char *name, bool closed, Error
     Status status = mesh_edges(mesh, &edges, &count, err);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         const char *fault = edge_fault(edges + i, closed);
+        const double *a = mesh->position + 3 * edges[i].a, *b = mesh->position + 3 * edges[i].b;
         if (fault)
-            status = error_set(err, STATUS_BAD_INPUT, "%s: %s the edge of vertices %d and %d (face %d)", name, fault,
-                               edges[i].a + 1, edges[i].b + 1, edges[i].face[0] + 1);
+            status = element_error(mesh, name, false, (size_t)edges[i].face[0], err,
+                                   "%s from (%g, %g, %g) to (%g, %g, %g) m", fault, a[0], a[1], a[2], b[0], b[1], b[2]);
     }
     free(edges);
     return status;
@@ -140,8 +165,8 @@ static Status check_edges(const Mesh *mesh, const char *name, bool closed, Error
 Status mesh_check(const Mesh *mesh, const char *name, Error *err) {
     for (size_t i = 0; i < 3 * mesh->N; i++)
         if (!(fabs(mesh->position[i]) < 1e6))
-            return error_set(err, STATUS_BAD_INPUT, "%s: vertex %zu: expected metres below 1e6, found %g", name,
-                             i / 3 + 1, mesh->position[i]);
+            return error_set(err, STATUS_BAD_INPUT, "%s: a vertex at (%g, %g, %g) m: expected less than 1e6 m", name,
+                             mesh->position[i - i % 3], mesh->position[i - i % 3 + 1], mesh->position[i - i % 3 + 2]);
     Status status = check_shapes(mesh, name, err);
     if (status == STATUS_OK) status = check_faces(mesh, name, err);
     return status == STATUS_OK ? check_edges(mesh, name, false, err) : status;

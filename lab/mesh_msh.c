@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gmsh's .msh, versions 2.x and 4.1, in ASCII or binary (little-endian): sections $Nodes and $Elements. Triangles and
-// tetrahedra with straight edges are read; points, lines and elements of other kinds are left out.
+// tetrahedra with straight edges are read; points, lines and, beside tetrahedra, surfaces are left out. Other elements
+// are errors.
 #include "lab/mesh_text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIANGLE = 2, TET = 4, TYPES_MAX = 200 }; // Gmsh's numbers of element types
+enum { TRIANGLE = 2, QUADRANGLE = 3, TET = 4, ORDER_2 = 8, TYPES_MAX = 200 }; // Gmsh's numbers of element types
 #define TAG_MAX 9000000000000000L
 
 typedef struct Msh {
@@ -17,6 +18,8 @@ typedef struct Msh {
     bool blocks;   // version 4.1
     bool binary;
     bool has_format, has_nodes;
+    long other;        // type of the first surface element that is not read, 0: none
+    size_t other_line; // where it stands
 } Msh;
 
 // ---- numbers: words of a line, or bytes
@@ -71,11 +74,27 @@ static Status add_node(Msh *msh, const double at[3], long tag) {
 static const unsigned char type_nodes[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
                                            8, 20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
 
+static const unsigned char type_dimension[] = {0, 1, 2, 2, 3, 3, 3, 3, 1, 2, 2, 3, 3, 3, 3, 0,
+                                               2, 3, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 3, 3, 3};
+
+static Status refuse_type(const Msh *msh, long type) {
+    if (type >= ORDER_2)
+        return mesh_text_error(&msh->text,
+                               "elements of order 2 and above (type %ld) are not read; save it with "
+                               "Mesh.ElementOrder = 1",
+                               type);
+    return mesh_text_error(&msh->text, "%s (type %ld) are not read, only triangles and tetrahedra",
+                           type == QUADRANGLE ? "quadrangles" : "hexahedra, prisms and pyramids", type);
+}
+
 static Status skip_element(Msh *msh, long type) {
     long tag;
+    if (type >= (long)sizeof type_nodes || type_dimension[type] == 3) return refuse_type(msh, type);
+    if (type_dimension[type] == 2 && !msh->other) {
+        msh->other = type;
+        msh->other_line = msh->text.line;
+    }
     if (!msh->binary) return STATUS_OK;
-    if (type >= (long)sizeof type_nodes)
-        return mesh_text_error(&msh->text, "elements of type %ld are not known; save it with Mesh.Binary = 0", type);
     for (int i = 0; i < type_nodes[type]; i++) {
         Status status = whole(msh, "node of an element", msh->blocks ? SIZE : INT, 0, TAG_MAX, &tag);
         if (status != STATUS_OK) return status;
@@ -83,8 +102,10 @@ static Status skip_element(Msh *msh, long type) {
     return STATUS_OK;
 }
 
-static Status add_element(Msh *msh, long type) {
+static Status add_element(Msh *msh, long type, long number) {
     int32_t corners[4];
+    msh->mesh->lines = !msh->binary;
+    msh->mesh->place = msh->binary ? (int32_t)(number <= INT32_MAX ? number : 0) : (int32_t)msh->text.line;
     int count = type == TRIANGLE ? 3 : type == TET ? 4 : 0;
     if (!count) return skip_element(msh, type);
     for (int c = 0; c < count; c++) {
@@ -92,7 +113,8 @@ static Status add_element(Msh *msh, long type) {
         Status status = whole(msh, "node of an element", msh->blocks ? SIZE : INT, 0, TAG_MAX, &tag);
         if (status != STATUS_OK) return status;
         corners[c] = mesh_tags_find(msh->tags, msh->mesh->N, tag);
-        if (corners[c] < 0) return mesh_text_error(&msh->text, "the element names node %ld, which is not there", tag);
+        if (corners[c] < 0)
+            return mesh_text_error(&msh->text, "element %ld names node %ld, which is not there", number, tag);
     }
     if (count == 3) return mesh_add_triangle(msh->mesh, corners, msh->text.err);
     return mesh_add_tet(msh->mesh, corners, msh->text.err);
@@ -111,26 +133,25 @@ static Status read_node(Msh *msh) {
 
 // "tag type tags tag.. nodes"
 static Status read_element(Msh *msh) {
-    long number, type, tags = 0;
+    long number, type, tags = 0, tag;
     Status status = need_line(msh, "an element");
     if (status == STATUS_OK) status = whole(msh, "tag of an element", INT, 0, TAG_MAX, &number);
     if (status == STATUS_OK) status = whole(msh, "type of an element", INT, 1, TYPES_MAX, &type);
     if (status == STATUS_OK) status = whole(msh, "number of tags", INT, 0, 64, &tags);
-    for (long i = 0; i < tags && status == STATUS_OK; i++) status = whole(msh, "tag", INT, -TAG_MAX, TAG_MAX, &number);
-    return status == STATUS_OK ? add_element(msh, type) : status;
+    for (long i = 0; i < tags && status == STATUS_OK; i++) status = whole(msh, "tag", INT, -TAG_MAX, TAG_MAX, &tag);
+    return status == STATUS_OK ? add_element(msh, type, number) : status;
 }
 
 // Of a binary file: "type elements tags", then "tag tags.. nodes" of each.
 static Status read_element_group(Msh *msh, long left, long *count) {
-    long number, type, tags;
+    long number, type, tags, tag;
     Status status = whole(msh, "type of elements", INT, 1, TYPES_MAX, &type);
     if (status == STATUS_OK) status = whole(msh, "elements of a group", INT, 1, left, count);
     if (status == STATUS_OK) status = whole(msh, "number of tags", INT, 0, 64, &tags);
     for (long i = 0; status == STATUS_OK && i < *count; i++) {
         status = whole(msh, "tag of an element", INT, 0, TAG_MAX, &number);
-        for (long k = 0; k < tags && status == STATUS_OK; k++)
-            status = whole(msh, "tag", INT, -TAG_MAX, TAG_MAX, &number);
-        if (status == STATUS_OK) status = add_element(msh, type);
+        for (long k = 0; k < tags && status == STATUS_OK; k++) status = whole(msh, "tag", INT, -TAG_MAX, TAG_MAX, &tag);
+        if (status == STATUS_OK) status = add_element(msh, type, number);
     }
     return status;
 }
@@ -170,7 +191,7 @@ static Status read_element_block(Msh *msh, long left, long *count) {
     for (long i = 0; status == STATUS_OK && i < *count; i++) {
         status = need_line(msh, "an element");
         if (status == STATUS_OK) status = whole(msh, "tag of an element", SIZE, 0, TAG_MAX, &number);
-        if (status == STATUS_OK) status = add_element(msh, type);
+        if (status == STATUS_OK) status = add_element(msh, type, number);
     }
     return status;
 }
@@ -271,5 +292,7 @@ Status mesh_parse_msh(char *bytes, size_t size, const char *name, Mesh *out, Err
         else if (elements) status = read_items(&msh, "the number of elements", read_element_block, read_element);
     }
     free(msh.tags);
-    return status;
+    if (status != STATUS_OK || !msh.other || out->T) return status;
+    msh.text.line = msh.other_line;
+    return refuse_type(&msh, msh.other);
 }

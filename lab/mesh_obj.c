@@ -37,9 +37,11 @@ static Status read_face(MeshText *text, Mesh *mesh) {
 Status mesh_parse_obj(char *bytes, size_t size, const char *name, Mesh *out, Error *err) {
     MeshText text = mesh_text(bytes, size, name, err);
     Status status = STATUS_OK;
+    out->lines = true;
     while (status == STATUS_OK && mesh_text_line(&text)) {
         double at[3];
         const char *word = mesh_text_word(&text);
+        out->place = (int32_t)text.line;
         if (word && !strcmp(word, "v")) {
             status = mesh_text_numbers(&text, "a vertex", 3, at);
             if (status == STATUS_OK) status = mesh_add_vertex(out, at, err);

@@ -143,10 +143,11 @@ static Status read_number(Ply *ply, const Type *type, double *out) {
     return ply->ascii ? mesh_text_numbers(&ply->text, "an element", 1, out) : read_binary(ply, type, out);
 }
 
-// ---- elements; `at` counts them, for messages
+// ---- elements; `at` counts them, for messages of binary files
 
 static Status wrong(const Ply *ply, const char *name, size_t at, const char *what) {
-    return error_set(ply->text.err, STATUS_BAD_INPUT, "%s: %s %zu: %s", ply->text.name, name, at, what);
+    if (ply->ascii) return mesh_text_error(&ply->text, "%s: %s", name, what);
+    return error_set(ply->text.err, STATUS_BAD_INPUT, "%s: %s %zu: %s", ply->text.name, name, at + 1, what);
 }
 
 // A polygon as a fan.
@@ -159,6 +160,8 @@ static Status add_face(Ply *ply, size_t at, const double *corners, int count) {
         index[i] = (int32_t)corners[i];
     }
     Status status = STATUS_OK;
+    ply->mesh->lines = ply->ascii;
+    ply->mesh->place = (int32_t)(ply->ascii ? ply->text.line : at + 1);
     for (int i = 2; i < count && status == STATUS_OK; i++)
         status = mesh_add_triangle(ply->mesh, (int32_t[]){index[0], index[i - 1], index[i]}, ply->text.err);
     return status;

@@ -13,6 +13,14 @@ static uint32_t number_at(const char *bytes) {
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+// Every third corner ends a triangle.
+static Status add_corner(Mesh *mesh, int32_t place, const double at[3], Error *err) {
+    Status status = mesh_add_vertex(mesh, at, err);
+    const int32_t N = (int32_t)mesh->N;
+    mesh->place = place;
+    return status == STATUS_OK && N % 3 == 0 ? mesh_add_triangle(mesh, (int32_t[]){N - 3, N - 2, N - 1}, err) : status;
+}
+
 static Status read_binary(const char *bytes, size_t count, const char *name, Mesh *out, Error *err) {
     Status status = STATUS_OK;
     for (size_t i = 0; i < 3 * count && status == STATUS_OK; i++) {
@@ -26,23 +34,24 @@ static Status read_binary(const char *bytes, size_t count, const char *name, Mes
         }
         if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2]))
             return error_set(err, STATUS_BAD_INPUT, "%s: face %zu: expected finite positions", name, i / 3 + 1);
-        status = mesh_add_vertex(out, at, err);
+        status = add_corner(out, (int32_t)(i / 3 + 1), at, err);
     }
     return status;
 }
 
 static Status read_ascii(MeshText *text, Mesh *out) {
     Status status = STATUS_OK;
+    out->lines = true;
     while (status == STATUS_OK && mesh_text_line(text)) {
         double at[3];
         const char *word = mesh_text_word(text);
+        if (word && !strcmp(word, "endloop") && out->N % 3) break;
         if (!word || strcmp(word, "vertex") != 0) continue;
         status = mesh_text_numbers(text, "a vertex", 3, at);
-        if (status == STATUS_OK) status = mesh_add_vertex(out, at, text->err);
+        if (status == STATUS_OK) status = add_corner(out, (int32_t)text->line, at, text->err);
     }
     if (status == STATUS_OK && out->N % 3)
-        return error_set(text->err, STATUS_BAD_INPUT, "%s: expected 3 vertices a facet, found %zu in all", text->name,
-                         out->N);
+        return mesh_text_error(text, "expected 3 vertices a facet, found %zu in all", out->N);
     return status;
 }
 
@@ -58,7 +67,7 @@ static int compare(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-// Makes triangles of the corners, three each, and one vertex of equal corners.
+// Makes one vertex of equal corners.
 static Status weld(Mesh *mesh, Error *err) {
     size_t count = mesh->N;
     Corner *corners = calloc(count ? count : 1, sizeof *corners);
@@ -77,7 +86,7 @@ static Status weld(Mesh *mesh, Error *err) {
         }
         vertex[corners[i].index] = (int32_t)mesh->N - 1;
     }
-    for (size_t i = 0; i < count && status == STATUS_OK; i += 3) status = mesh_add_triangle(mesh, vertex + i, err);
+    for (size_t i = 0; i < 3 * mesh->F && status == STATUS_OK; i++) mesh->triangle[i] = vertex[mesh->triangle[i]];
     free(corners);
     free(vertex);
     return status;

@@ -144,9 +144,9 @@ Status record_run(SimScene *scene, const SimOptions *on, RolloutFile *out, Error
     run.context = &record;
     Status status = prepare(scene, out, err);
     if (status == STATUS_OK) status = add_surface(scene, out, err);
-    if (status == STATUS_OK) status = sim_open(&scene->model, &options, &sim, err);
-    if (status == STATUS_OK) status = sim_set(sim, &scene->values, err);
-    if (status == STATUS_OK) status = sim_rollout(sim, &run, err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_open(&scene->model, &options, &sim, err), err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_set(sim, &scene->values, err), err);
+    if (status == STATUS_OK) status = scene_failed(scene, sim_rollout(sim, &run, err), err);
     sim_close(sim);
     if (out->set_count) {
         Error later;

@@ -60,6 +60,8 @@ static Status read_head(const ArgumentReader *reader, const YamlNode *root, Scen
     out->y_up = head->up == 0;
     out->precision = head->precision ? SIM_F64 : SIM_F32;
     out->has_precision = yaml_tree_find(root, "precision");
+    const YamlNode *memory = yaml_tree_find(root, "memory_mib");
+    out->memory_line = memory ? memory->line : 0;
     out->frame_time = 1 / head->fps;
     if (!head->has_gravity) head->gravity[out->y_up ? 1 : 2] = -9.81;
     return STATUS_OK;
@@ -229,6 +231,9 @@ static Status read_control(const ArgumentReader *reader, SimScene *scene, const 
     if (status == STATUS_OK) status = scene_find_object(reader, scene, node, control.object, &object);
     if (status == STATUS_OK && !control.has_force && !control.has_activation)
         status = argument_error(reader, node, "expected \"force\" or \"activation\"");
+    if (status == STATUS_OK && control.from >= control.to)
+        status = argument_error(reader, node, "to: expected a frame after %ld, where the control begins, found %ld",
+                                control.from, control.to);
     if (status == STATUS_OK && control.has_activation && !object->tets)
         status = argument_error(reader, node, "activation: %s has no tetrahedra", control.object);
     if (status == STATUS_OK) apply(scene, object, &control);
@@ -338,6 +343,11 @@ SimRun scene_run(const SimScene *scene) {
                     .force = of[SIM_FORCE],
                     .activation = of[SIM_ACTIVATION],
                     .control_every = of[SIM_FORCE] || of[SIM_ACTIVATION] ? (size_t)scene->substeps : 0};
+}
+
+Status scene_failed(const SimScene *scene, Status status, Error *err) {
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED) return status;
+    return error_prefix(err, "%s", scene->path);
 }
 
 SimOptions scene_options(const SimScene *scene) {

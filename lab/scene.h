@@ -57,6 +57,7 @@ typedef struct SimScene {
     long frames;       // after the first
     long substeps;     // of a frame
     double memory_mib;
+    size_t memory_line; // where the file says it; 0: nowhere
     long seed; // of the directions in which gradients are checked
 } SimScene;
 
@@ -85,5 +86,8 @@ void scene_aim(SimScene *scene, const double box[6]);
 SimRun scene_run(const SimScene *scene);
 SimOptions scene_options(const SimScene *scene);
 SimOptions scene_options_on(const SimScene *scene, const SimOptions *on); // with the threads, isa and device of `on`
+
+// Puts the scene's file before an error of its simulation.
+Status scene_failed(const SimScene *scene, Status status, Error *err);
 
 #endif

@@ -31,11 +31,19 @@ static Status lay_out(const ArgumentReader *reader, const SceneHead *head, MeshE
         m->hinges += object->hinges;
     }
     if (m->particles <= MESH_ITEMS_MAX && m->springs <= MESH_ITEMS_MAX && m->tets <= MESH_ITEMS_MAX) return STATUS_OK;
-    return error_set(reader->err, STATUS_BAD_INPUT, "%s: more than %d particles, springs or tetrahedra", reader->name,
-                     MESH_ITEMS_MAX);
+    return argument_error(reader, head->objects, "objects: more than %d particles, springs or tetrahedra",
+                          MESH_ITEMS_MAX);
 }
 
-#define CONTROLS_MAX ((size_t)1 << 28) // doubles
+#define CONTROLS_MAX ((size_t)1 << 28)  // doubles
+#define POSITIONS_MAX ((size_t)1 << 36) // of all frames
+
+static Status check_frames(const ArgumentReader *reader, const SceneHead *head) {
+    const SimScene *scene = head->scene;
+    if ((size_t)scene->frames * scene->model.particles <= POSITIONS_MAX) return STATUS_OK;
+    return argument_error(reader, head->objects, "objects: %ld frames of %zu particles: more than %zu positions in all",
+                          scene->frames, scene->model.particles, POSITIONS_MAX);
+}
 
 static Status check_controls(const ArgumentReader *reader, const SceneHead *head) {
     const SimModel *m = &head->scene->model;
@@ -196,6 +204,7 @@ Status scene_fill(const ArgumentReader *reader, const SceneHead *head) {
     scene->object_count = head->part_count;
     Status status = edges && edge_count && scene->objects ? STATUS_OK : scene_no_memory(reader);
     if (status == STATUS_OK) status = lay_out(reader, head, edges, edge_count);
+    if (status == STATUS_OK) status = check_frames(reader, head);
     if (status == STATUS_OK) status = check_controls(reader, head);
     if (status == STATUS_OK) status = make_arrays(reader, head);
     for (size_t p = 0; p < head->part_count && status == STATUS_OK; p++) {

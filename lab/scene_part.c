@@ -92,17 +92,16 @@ static Status make_file(const ArgumentReader *reader, const YamlNode *node, cons
     return status;
 }
 
-// One row of numbers in a list of rows.
-static Status read_row(const ArgumentReader *reader, const YamlNode *node, int count, double min, double max,
-                       double *out) {
-    const YamlNode *entry = node->child;
-    char expected[64];
-    bool good = node->kind == YAML_LIST && (int)node->count == count;
-    for (int i = 0; good && i < count; i++, entry = entry->next)
-        good = yaml_tree_number(entry, out + i) && out[i] >= min && out[i] <= max;
-    if (good) return STATUS_OK;
-    snprintf(expected, sizeof expected, "lists of %d numbers from %g to %g", count, min, max);
-    return argument_wrong(reader, node, expected);
+// One row of numbers in the list of rows `key`.
+static Status read_row(const ArgumentReader *reader, const char *key, const YamlNode *node, int count, double min,
+                       double max, double *out) {
+    if (node->kind != YAML_LIST || (int)node->count != count)
+        return argument_error(reader, node, "%s: expected lists of %d numbers", key, count);
+    for (const YamlNode *entry = node->child; entry; entry = entry->next, out++)
+        if (!yaml_tree_number(entry, out) || *out < min || *out > max)
+            return argument_error(reader, entry, "%s: expected numbers from %g to %g, found %.64s", key, min, max,
+                                  entry->kind == YAML_TEXT ? entry->text : "something else");
+    return STATUS_OK;
 }
 
 static Status make_points(const ArgumentReader *reader, const YamlNode *node, const Shape *shape, Mesh *out) {
@@ -111,14 +110,14 @@ static Status make_points(const ArgumentReader *reader, const YamlNode *node, co
     if (shape->at->kind != YAML_LIST || !shape->at->count)
         return argument_wrong(reader, shape->at, "a list of points [[x, y, z], ..]");
     for (const YamlNode *at = shape->at->child; at && status == STATUS_OK; at = at->next) {
-        status = read_row(reader, at, 3, -FAR, FAR, row);
+        status = read_row(reader, "at", at, 3, -FAR, FAR, row);
         if (status == STATUS_OK) status = mesh_add_vertex(out, row, reader->err);
     }
     const YamlNode *first = shape->springs && shape->springs->kind == YAML_LIST ? shape->springs->child : NULL;
     if (status == STATUS_OK && shape->springs && !first)
         return argument_wrong(reader, shape->springs, "a list of pairs of points [[0, 1], ..]");
     for (const YamlNode *pair = first; pair && status == STATUS_OK; pair = pair->next) {
-        status = read_row(reader, pair, 2, 0, (double)out->N - 1, row);
+        status = read_row(reader, "springs", pair, 2, 0, (double)out->N - 1, row);
         if (status == STATUS_OK && (row[0] != floor(row[0]) || row[1] != floor(row[1]) || row[0] == row[1]))
             status = argument_error(reader, pair, "springs: expected two different whole numbers");
         if (status == STATUS_OK) status = mesh_add_spring(out, (int32_t)row[0], (int32_t)row[1], reader->err);
@@ -252,8 +251,8 @@ static const Argument object_arguments[] = {
     SHAPE("grid"),
     SHAPE("mesh"),
     SHAPE("points"),
-    {.key = "density", .type = ARG_NUMBER, .offset = OF(density), .max = 1e12, .given = OF(has_density)},
-    {.key = "mass", .type = ARG_NUMBER, .offset = OF(mass), .max = 1e12, .given = OF(has_mass)},
+    {.key = "density", .type = ARG_NUMBER, .offset = OF(density), .min = -1e12, .max = 1e12, .given = OF(has_density)},
+    {.key = "mass", .type = ARG_NUMBER, .offset = OF(mass), .min = -1e12, .max = 1e12, .given = OF(has_mass)},
     {.key = "solid", .type = ARG_OTHER, .offset = OF(solid), .given = OF(has_solid), .read = read_solid},
     {.key = "springs", .type = ARG_OTHER, .offset = OF(springs), .given = OF(has_springs), .read = read_stiffness},
     {.key = "bending", .type = ARG_OTHER, .offset = OF(bending), .given = OF(has_bending), .read = read_stiffness},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `values` of a scene file: numbers of single particles, springs, tetrahedra and hinges of an object.
 #include "lab/scene_file.h"
+#include "sim/rest_shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,10 +51,12 @@ static Status read_row(const ArgumentReader *reader, const YamlNode *node, const
     char expected[96];
     snprintf(expected, sizeof expected, "%s from %g to %g for each row", info->axes == 1 ? "a number" : "[x, y, z]",
              info->low, info->high);
-    if (info->axes == 3 && (node->kind != YAML_LIST || node->count != 3)) return argument_wrong(reader, node, expected);
+    if (info->axes == 3 && (node->kind != YAML_LIST || node->count != 3))
+        return argument_error(reader, node, "%s: expected %s", info->name, expected);
     for (size_t c = 0; c < info->axes; c++, entry = entry->next)
         if (!yaml_tree_number(entry, out + c) || out[c] < info->low || out[c] > info->high)
-            return argument_wrong(reader, entry, expected);
+            return argument_error(reader, entry, "%s: expected %s, found %.64s", info->name, expected,
+                                  entry->kind == YAML_TEXT ? entry->text : "something else");
     return STATUS_OK;
 }
 
@@ -73,11 +76,25 @@ static Status read_value(const ArgumentReader *reader, SimScene *scene, const Sc
         double numbers[3];
         status = read_row(reader, entry, info, numbers);
         if (status == STATUS_OK && value == SIM_MASS && !(numbers[0] > 0))
-            status = argument_wrong(reader, entry, "a mass above 0");
+            status = argument_error(reader, entry,
+                                    "mass: expected more than 0, found %g; particles that stay in their place are "
+                                    "\"fixed\"",
+                                    numbers[0]);
         for (size_t k = 0; k < rows / node->count && status == STATUS_OK; k++)
             memcpy(scene->values.of[value] + info->axes * (first + row++), numbers, info->axes * sizeof *numbers);
     }
     return status;
+}
+
+// Tets need a volume in a new rest pose.
+static Status check_rest(const ArgumentReader *reader, const SimScene *scene, const SceneObject *object,
+                         const YamlNode *node) {
+    RestShape shape;
+    for (size_t t = 0; t < object->tets && node; t++)
+        if (!rest_shape_of(scene->values.of[SIM_REST], scene->model.tet + 4 * (object->tet + t), &shape))
+            return argument_error(reader, node, "rest: tetrahedron %zu is flat or inverted: its volume is %.3g m^3",
+                                  t + 1, shape.volume);
+    return STATUS_OK;
 }
 
 static Status read_object(const ArgumentReader *reader, SimScene *scene, const YamlNode *node) {
@@ -88,7 +105,7 @@ static Status read_object(const ArgumentReader *reader, SimScene *scene, const Y
     for (const YamlNode *entry = status == STATUS_OK ? node->child : NULL; entry && status == STATUS_OK;
          entry = entry->next)
         status = read_value(reader, scene, object, entry);
-    return status;
+    return status == STATUS_OK ? check_rest(reader, scene, object, yaml_tree_find(node, "rest")) : status;
 }
 
 Status scene_read_values(const ArgumentReader *reader, const SceneHead *head) {

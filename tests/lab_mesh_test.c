@@ -128,6 +128,13 @@ static void test_tetgen(void **state) {
     assert_int_equal(mesh.N, 4); // the fifth belongs to no tet
     assert_close(volume(&mesh), 1.0 / 6, 0, 1e-15);
     mesh_free(&mesh);
+    write_text(ele, "1 10 0\n1 1 2 3 4 1 2 3 4 1 2\n");
+    assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err,
+                        "a.ele:1: tetrahedra of 10 corners (order 2) are not read, only those of 4");
+    write_text(ele, "2 4 0\n7 0 1 2 3\n8 0 1 1 2\n");
+    assert_status_ok(mesh_read(ele, &mesh, &err), err);
+    assert_status_error(mesh_check(&mesh, "m", &err), STATUS_BAD_INPUT, err, "m: tetrahedron 8 is flat");
+    mesh_free(&mesh);
     write_text(ele, "1 4 0\n1 1 2 3 5\n");
     assert_status_error(mesh_read(node, &mesh, &err), STATUS_BAD_INPUT, err,
                         "a.ele:2: corner: expected a whole number from 0 to 4, found 5");
@@ -162,16 +169,28 @@ static void test_wrong(void **state) {
          "m: the file ends before its last element"},
         {mesh_parse_ply,
          "ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n3 0 1 2\n",
-         "m: face 0: it names a vertex that is not there"},
+         "m:6: face: it names a vertex that is not there"},
         {mesh_parse_stl, "round\n", "m: expected an STL file"},
-        {mesh_parse_stl, "solid x\nvertex 0 0 0\n", "m: expected 3 vertices a facet, found 1 in all"},
+        {mesh_parse_ply,
+         "ply\nformat binary_little_endian 1.0\nelement face 1\nproperty list uchar uchar vertex_indices\nend_header\n"
+         "\3\1\2\3",
+         "m: face 1: it names a vertex that is not there"},
+        {mesh_parse_stl, "solid x\nvertex 0 0 0\nendloop\nvertex 0 0 0\n",
+         "m:3: expected 3 vertices a facet, found 1 in all"},
         {mesh_parse_msh, "$Nodes\n1\n1 0 0 0\n", "m:1: expected $MeshFormat before $Nodes"},
         {mesh_parse_msh, "$MeshFormat\n4.1 1 8\n", "m:2: expected the number 1 behind the version, found the end"},
         {mesh_parse_msh, "$MeshFormat\n4 0 8\n", "m:2: expected version 2.x or 4.1, found 4"},
         {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n2\n7 0 0 0\n7 0 0 1\n",
          "m:7: two nodes have the tag 7"},
         {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$Nodes\n1\n7 0 0 0\n$EndNodes\n$Elements\n1\n1 4 2 0 0 7 7 7 8\n",
-         "m:9: the element names node 8, which is not there"},
+         "m:9: element 1 names node 8, which is not there"},
+#define ELEMENT(text) "$MeshFormat\n2.2 0 8\n$Nodes\n1\n7 0 0 0\n$EndNodes\n$Elements\n1\n" text "\n"
+        {mesh_parse_msh, ELEMENT("1 11 2 0 0 7 7 7 7 7 7 7 7 7 7"),
+         "m:9: elements of order 2 and above (type 11) are not read; save it with Mesh.ElementOrder = 1"},
+        {mesh_parse_msh, ELEMENT("1 9 2 0 0 7 7 7 7 7 7"), "m:9: elements of order 2 and above (type 9) are not read"},
+        {mesh_parse_msh, ELEMENT("1 5 2 0 0 7 7 7 7 7 7 7 7"),
+         "m:9: hexahedra, prisms and pyramids (type 5) are not read, only triangles and tetrahedra"},
+        {mesh_parse_msh, ELEMENT("1 3 2 0 0 7 7 7 7"), "m:9: quadrangles (type 3) are not read"},
         {mesh_parse_msh, "$MeshFormat\n2.2 0 8\n$Nodes\n3\n7 0 0 0\n",
          "m:5: expected a node, found the end of the file"},
     };
@@ -193,14 +212,20 @@ static void test_checks(void **state) {
     static const struct {
         const char *text, *words;
         bool closed;
-    } cases[] = {{SQUARE "f 1 2 3\nf 1 1 2\n", "m: face 2 is flat", false},
-                 {SQUARE "f 1 2 3\nf 2 1 4\nf 1 2 5\n",
-                  "not a manifold: more than two triangles share the edge of vertices 1 and 2 (face 1)", false},
-                 {SQUARE "f 1 2 3\nf 2 1 4\n",
-                  "not closed: only one triangle is at the edge of vertices 1 and 3 (face 1)", true},
-                 {SQUARE "f 1 2 3\nf 1 2 5\nf 2 3 5\nf 3 1 5\n",
-                  "triangles are turned in different ways at the edge of vertices 1 and 2", true},
-                 {"v 0 0 0\nv 1e7 0 0\nv 0 1 0\nf 1 2 3\n", "vertex 2: expected metres below 1e6, found 1e+07", false}};
+    } cases[] = {
+        {SQUARE "f 1 2 3\nf 1 1 2\n", "m:7: the face is flat: its area is 0 m^2", false},
+        {SQUARE "f 1 2 3\nf 2 1 4\nf 1 2 5\n",
+         "m:6: the face and more than one other share an edge, so the surface is not a manifold: from (0, 0, "
+         "0) to (1, 0, 0) m",
+         false},
+        {SQUARE "f 1 2 3\nf 2 1 4\n",
+         "m:6: the face has an edge at which no other is, so the surface is not closed: from (0, 0, 0) to (0, 1, "
+         "0) m",
+         true},
+        {SQUARE "f 1 2 3\nf 1 2 5\nf 2 3 5\nf 3 1 5\n",
+         "m:6: the face and the other one at an edge are turned in different ways: from (0, 0, 0) to (1, 0, 0) m",
+         true},
+        {"v 0 0 0\nv 1e7 0 0\nv 0 1 0\nf 1 2 3\n", "m: a vertex at (1e+07, 0, 0) m: expected less than 1e6 m", false}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = strdup(cases[i].text);
@@ -224,7 +249,7 @@ static void test_tets(void **state) {
     } cases[] = {
         {{{0, 1, 2, 3}, {0, 1, 2, 4}}, 2, "tetrahedron 2 is inverted: its volume is -0.167 m^3"},
         {{{0, 1, 2, 5}}, 1, "tetrahedron 1 is flat: its volume is 1.67e-10 m^3"},
-        {{{0, 1, 2, 3}, {0, 2, 1, 4}, {0, 1, 2, 3}}, 3, "not a manifold: tetrahedra 1, 2 and 3 share one face"}};
+        {{{0, 1, 2, 3}, {0, 2, 1, 4}, {0, 1, 2, 3}}, 3, "not a manifold: the tetrahedra 1, 2 and 3 share one face"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Mesh mesh = {0};

@@ -29,10 +29,11 @@ scene 's/substeps: .*/substeps: 200/'
 expect 0 "*" "is above the stable bound" "$VPD" sim run "$folder/scene.yaml" -o "$folder/y.h5"
 scene 's/substeps: .*/substeps: 10/'
 expect 1 "" "holds the first 1 of 91 frames" "$VPD" sim run "$folder/scene.yaml" -o "$folder/nan.h5"
-grep -q "step .*tet" "$folder/stderr" || fail "a NaN names no step and element: $(cat "$folder/stderr")"
+grep -q "scene.yaml: step .*tet" "$folder/stderr" || fail "a NaN names no step and element: $(cat "$folder/stderr")"
 expect 0 "particles" "" "$VPD" inspect "$folder/nan.h5"
 scene 's/^frames:/memory_mib: 0.001\nframes:/'
-expect 2 "" "memory" "$VPD" sim gradcheck "$folder/scene.yaml"
+line=$(grep -n memory_mib "$folder/scene.yaml" | cut -d : -f 1)
+expect 2 "" "scene.yaml:$line: the gradient of 21600 steps needs" "$VPD" sim gradcheck "$folder/scene.yaml"
 scene 's/density/densty/'
 wrong 'unknown key "densty"; did you mean "density"?'
 scene 's/object: beam/object: bean/'
@@ -41,7 +42,7 @@ scene 's/density: 400/density: 0/'
 wrong 'density: expected more than 0, found 0; particles that stay in their place are "fixed"'
 scene 's/box: .*/mesh: {file: open.obj, fill: 0.1}/'
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >"$folder/open.obj"
-wrong "open.obj: not closed: only one triangle is at the edge of vertices 1 and 2 (face 1)"
+wrong "open.obj:4: the face has an edge at which no other is, so the surface is not closed: from (0, 0, 0) to (1, 0, 0) m"
 printf 'v 0 0 0\nv 1 0 0\nf 1 2 3\n' >"$folder/open.obj"
 wrong "open.obj:3: the face names vertex 3, but 2 were read so far"
 scene 's/box: .*/mesh: {file: a.node}/'
