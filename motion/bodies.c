@@ -22,14 +22,28 @@ static double distance2(const real *a, const real *b) {
     return sum;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+static void swap(double *a, double *b) {
+    double held = *a;
+    *a = *b, *b = held;
 }
 
+// Halves the part that holds the place until one value is left (Hoare 1961).
 double bodies_median(double *values, size_t count) {
-    qsort(values, count, sizeof *values, compare_doubles);
-    return count ? values[count / 2] : 0;
+    size_t middle = count / 2, first = 0, end = count;
+    while (end - first > 1) {
+        double pivot = values[first + (end - 1 - first) / 2]; // never the last
+        size_t i = first, j = end - 1;
+        while (true) {
+            while (values[i] < pivot) i++;
+            while (pivot < values[j]) j--;
+            if (i >= j) break;
+            swap(&values[i++], &values[j--]);
+        }
+        size_t split = j + 1; // values before it are at most the pivot, the others at least
+        if (middle < split) end = split;
+        else first = split;
+    }
+    return count ? values[middle] : 0;
 }
 
 void bodies_free(Bodies *bodies) {

@@ -37,7 +37,7 @@ typedef struct BodyLengths {
 
 void bodies_free(Bodies *bodies); // accepts {0}
 
-// Number count / 2 of the sorted values; sorts them. 0 without any.
+// Number count / 2 of the sorted values; moves them. 0 without any.
 double bodies_median(double *values, size_t count);
 
 // *out is overwritten, not freed.

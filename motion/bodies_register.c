@@ -241,13 +241,14 @@ static bool make_scene(const PointCloud *now, const PointCloud *past, size_t bod
     *s = (Scene){.now = surface_make(now->count), .past = surface_make(past->count), .lengths = lengths};
     s->errors = malloc(pixels * sizeof *s->errors);
     s->sure = malloc((pixels + bodies) * sizeof *s->sure);
+    s->match = malloc(pixels * sizeof *s->match);
     s->own = malloc((bodies + 1) * sizeof *s->own);
     s->shares = malloc((bodies * bodies + 1) * sizeof *s->shares);
     s->touches = malloc((bodies * bodies + 1) * sizeof *s->touches);
     s->piece = malloc((pixels + bodies) * sizeof *s->piece);
     s->seen = calloc(bodies + 1, sizeof *s->seen);
-    return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->own && s->shares &&
-           s->touches && s->piece && s->seen;
+    return surface_ready(&s->now) && surface_ready(&s->past) && s->errors && s->sure && s->match && s->own &&
+           s->shares && s->touches && s->piece && s->seen;
 }
 
 static void free_scene(Scene *s) {
@@ -255,6 +256,7 @@ static void free_scene(Scene *s) {
     surface_free(&s->past);
     free(s->errors);
     free(s->sure);
+    free(s->match);
     free(s->own);
     free(s->shares);
     free(s->touches);

@@ -42,47 +42,83 @@ void way_difference(const Body *body, const Body *other, const real *x, real *ou
     for (int c = 0; c < 3; c++) out[c] = p[c] - q[c];
 }
 
-// A place that a nearest point is wanted of, and the nearest so far: its place in the grid's order.
+// A place that a nearest point is wanted of, the nearest so far, as its place in the grid's order, and how far the next
+// one is, if `second`.
 typedef struct Nearest {
     const Surface *s;
-    double x[3], c[3], d2;
+    double x[3], c[3], d2, second2;
     int32_t label, at;
+    bool second;
 } Nearest;
+
+static inline double most_distance2(const Nearest *n) { return n->second ? n->second2 : n->d2; }
 
 // Squared distances from the place to the cells before, of and behind it, in y or z; a little less for rounding.
 static void side_gaps2(const Nearest *n, const Around *a, int c, double *out) {
-    double low = n->x[c] - (double)a->cell[c] * n->s->cell;
-    out[0] = squared(fmax(0, low)) * (1 - 1e-9);
+    double low = n->x[c] - (double)a->cell[c] * n->s->cell, high = n->s->cell - low;
+    out[0] = low > 0 ? squared(low) * (1 - 1e-9) : 0;
     out[1] = 0;
-    out[2] = squared(fmax(0, n->s->cell - low)) * (1 - 1e-9);
+    out[2] = high > 0 ? squared(high) * (1 - 1e-9) : 0;
+}
+
+// To a point, or more than `most` if it is more.
+static double row_distance2(const Nearest *n, const double *q, double most) {
+    double d2 = squared(q[0] - n->x[0]) + squared(q[1] - n->x[1]) + squared(q[2] - n->x[2]);
+    if (d2 > most) return d2;
+    return d2 + (squared(q[3] - n->c[0]) + squared(q[4] - n->c[1]) + squared(q[5] - n->c[2]));
 }
 
 // Ties go to the point that comes first in the grid's order.
 static void search_run(Nearest *n, const Run *run) {
     const Surface *s = n->s;
     for (int32_t p = run->first; p < run->last; p++) {
-        const double *q = s->row + 6 * (size_t)p;
-        double d2 = squared(q[0] - n->x[0]) + squared(q[1] - n->x[1]) + squared(q[2] - n->x[2]);
-        if (d2 > n->d2) continue;
-        d2 += squared(q[3] - n->c[0]) + squared(q[4] - n->c[1]) + squared(q[5] - n->c[2]);
-        if (d2 > n->d2 || (d2 == n->d2 && p > n->at)) continue;
-        if (n->label == LABEL_UNKNOWN || s->label[s->order[p].index] == n->label) n->d2 = d2, n->at = p;
+        double most = most_distance2(n), d2 = row_distance2(n, s->row + 6 * (size_t)p, most);
+        if (d2 > most) continue;
+        if (n->label != LABEL_UNKNOWN && s->label[s->order[p].index] != n->label) continue;
+        if (d2 < n->d2 || (d2 == n->d2 && p < n->at)) n->second2 = n->d2, n->d2 = d2, n->at = p;
+        else if (d2 < n->second2) n->second2 = d2;
     }
 }
 
-int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t label, double *d2) {
+static void search_runs(Nearest *n, const real *x) {
     static const int near_first[RUNS] = {RUN_MIDDLE, 1, 3, 5, 7, 0, 2, 6, 8};
-    Nearest n = {.s = s, .d2 = INFINITY, .label = label, .at = -1};
-    Around around = surface_around(s, x);
+    Around around = surface_around(n->s, x);
     double y[3], z[3];
-    for (int d = 0; d < 3; d++) n.x[d] = (double)x[d], n.c[d] = (double)c[d];
-    side_gaps2(&n, &around, 1, y);
-    side_gaps2(&n, &around, 2, z);
+    side_gaps2(n, &around, 1, y);
+    side_gaps2(n, &around, 2, z);
     for (int k = 0; k < RUNS; k++) {
-        if (y[near_first[k] % 3] + z[near_first[k] / 3] > n.d2) continue;
-        const Run *run = surface_run(s, &around, near_first[k]);
-        if (run) search_run(&n, run);
+        if (y[near_first[k] % 3] + z[near_first[k] / 3] > most_distance2(n)) continue;
+        const Run *run = surface_run(n->s, &around, near_first[k]);
+        if (run) search_run(n, run);
     }
+}
+
+static Nearest nearest_of(const Surface *s, const real *x, const real *c, int32_t label) {
+    Nearest n = {.s = s, .d2 = INFINITY, .second2 = INFINITY, .label = label, .at = -1};
+    for (int d = 0; d < 3; d++) n.x[d] = (double)x[d], n.c[d] = (double)c[d];
+    return n;
+}
+
+int32_t scene_nearest(const Surface *s, const real *x, const real *c, int32_t label, double *d2) {
+    Nearest n = nearest_of(s, x, c, label);
+    search_runs(&n, x);
+    *d2 = n.d2;
+    return n.at < 0 ? -1 : s->order[n.at].index;
+}
+
+// A point other than the match was at least `safe` away, also one outside the 27 cells.
+static bool still_matches(const Match *m, const Nearest *n, const real *x, double *d2) {
+    if (m->at < 0) return false;
+    *d2 = row_distance2(n, n->s->row + 6 * (size_t)m->at, INFINITY);
+    return sqrt(*d2) + sqrt(gap2(x, m->x)) < m->safe;
+}
+
+int32_t scene_match(const Surface *s, const real *x, const real *c, int32_t label, Match *m, double *d2) {
+    Nearest n = nearest_of(s, x, c, label);
+    if (still_matches(m, &n, x, d2)) return s->order[m->at].index;
+    n.second = true;
+    search_runs(&n, x);
+    *m = (Match){{x[0], x[1], x[2]}, n.at, fmin(sqrt(n.second2), s->cell) * (1 - 1e-9)};
     *d2 = n.d2;
     return n.at < 0 ? -1 : s->order[n.at].index;
 }
@@ -181,21 +217,23 @@ static void add_pair(Registration *r, size_t i, size_t j, double d2) {
 static void add_pairs(Registration *r, int32_t label, bool within) {
     Scene *s = r->scene;
     Way ahead = way_inverse(&r->way);
+    int32_t of = within ? label : LABEL_UNKNOWN;
     double d2;
     real x[3];
+    Match *match = s->match, *past_match = s->match + s->now.count;
     r->system = (RigidSystem){.weight = 0};
     r->error_count = 0;
     r->sum = r->weight = 0;
     for (size_t i = 0; i < s->now.count; i++) {
         if (s->now.label[i] != label) continue;
         rigid_place(r->way.motion, r->way.centre, s->now.x + 3 * i, x);
-        int32_t j = scene_nearest(&s->past, x, s->now.c + 3 * i, within ? label : LABEL_UNKNOWN, &d2);
+        int32_t j = scene_match(&s->past, x, s->now.c + 3 * i, of, match + i, &d2);
         if (j >= 0) add_pair(r, i, (size_t)j, d2);
     }
     for (size_t j = 0; j < s->past.count; j++) {
         if (s->past.label[j] != label) continue;
         rigid_place(ahead.motion, ahead.centre, s->past.x + 3 * j, x);
-        int32_t i = scene_nearest(&s->now, x, s->past.c + 3 * j, within ? label : LABEL_UNKNOWN, &d2);
+        int32_t i = scene_match(&s->now, x, s->past.c + 3 * j, of, past_match + j, &d2);
         if (i >= 0) add_pair(r, (size_t)i, j, d2);
     }
 }
@@ -212,6 +250,7 @@ void scene_register(Scene *s, int32_t label, bool within, Body *b) {
     Registration r = {.scene = s, .way = way_back(b), .scale = WIDE_SCALE * s->lengths.extent};
     b->pixels = scene_count(&s->now, label);
     if (b->pixels < FEWEST_PIXELS || scene_count(&s->past, label) < FEWEST_PIXELS) return;
+    for (size_t i = 0; i < s->now.count + s->past.count; i++) s->match[i].at = -1;
     for (int step = 0; step < (within ? STEPS : FIRST_STEPS); step++) {
         r.share = POINT_SHARE[step >= COARSE_STEPS || within];
         add_pairs(&r, label, within);

@@ -19,6 +19,13 @@ typedef struct ScenePiece {
     bool wide;              // a pixel is far from the middle
 } ScenePiece;
 
+// A place, the pixel nearest to it, and how far all others are at least.
+typedef struct Match {
+    real x[3];
+    int32_t at;  // in the grid's order; -1: none, or not known yet
+    double safe; // metres
+} Match;
+
 typedef struct Scene {
     Surface now, past;
     Planes planes;
@@ -27,6 +34,7 @@ typedef struct Scene {
     double still_scale; // the same of what stands
     double *errors;     // (pixels of both) used by each call
     int32_t *sure;      // (pixels of both + bodies) the same
+    Match *match;       // (pixels of both) the same
     double *own;        // (bodies) the same
     double *shares;     // (bodies, bodies) the same
     bool *touches;      // (bodies, bodies) the same
@@ -49,6 +57,8 @@ void way_difference(const Body *body, const Body *other, const real *x, real *ou
 
 // Nearest in position and colour within the 27 cells; of a label, or any (LABEL_UNKNOWN). -1: none.
 int32_t scene_nearest(const Surface *surface, const real *x, const real *c, int32_t label, double *d2);
+// The same for a place near to that of the call before with the same match, and the same grid, colour and label.
+int32_t scene_match(const Surface *surface, const real *x, const real *c, int32_t label, Match *match, double *d2);
 // How well a pixel lies on the other frame's surface after a motion, 0 to 1.
 double scene_fit(const Scene *scene, const Way *way, const Surface *from, size_t i, const Surface *to, double scale);
 // Mean fit of a label's pixels under a body's motion.

@@ -47,7 +47,8 @@ typedef struct Near {
     const real *x;
     KnnIndex index;
     size_t k;
-    int32_t *found; // (queries, k)
+    int32_t *found;   // (queries, k)
+    bool has_guesses; // `found` holds points near to the next queries
 } Near;
 
 static Near near_open(Device *device, const FlowPoints *points, real colour_length, size_t k, size_t queries) {
@@ -55,7 +56,8 @@ static Near near_open(Device *device, const FlowPoints *points, real colour_leng
     KnnArgs args = {.points = points->count,
                     .point = points->x,
                     .extra = COLOUR,
-                    .point_extra = colour_coordinates(device, points->count, points->c, colour_length)};
+                    .point_extra = colour_coordinates(device, points->count, points->c, colour_length),
+                    .guesses = k == 1};
     near.found = integers(device, queries * near.k);
     if (!device->failed && points->count) knn_index(device, &device->scratch, &args, &near.index);
     return near;
@@ -66,6 +68,7 @@ static void near_search(const Near *near, size_t queries, const real *x, const r
                     .query = x,
                     .extra = COLOUR,
                     .query_extra = colour,
+                    .guess = near->has_guesses ? near->found : NULL,
                     .k = (int)near->k,
                     .index = near->found,
                     .distance2 = distance2};
@@ -85,7 +88,7 @@ typedef struct Registration {
     Device *device;
     const FlowArgs *args;
     size_t queries, pairs;     // points of a query's window
-    Near to;                   // the target surface
+    Near to, voter_to;         // the target surface, with the matches of windows and of voters
     const real *normal;        // of that surface
     real pair_length;          // metres per unit of rgb in the search for correspondences
     real *window, *look;       // (queries * pairs, 3) the windows' points and their colours
@@ -114,18 +117,19 @@ static const real *measure_normals(Device *device, const FlowPoints *points, rea
 }
 
 // Correspondences of the first `pairs` points of every window: where a motion places them (the query's own, or that of
-// query of[..]), and the target points nearest to there.
-static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, const real *look, const int32_t *of,
-                             size_t of_stride) {
+// query of[..]), and the target points nearest to there, near to which those of the time before are.
+static FlowPairs match_pairs(Registration *r, Near *to, size_t pairs, const real *window, const real *look,
+                             const int32_t *of, size_t of_stride) {
     Device *device = r->device;
     FlowPlaceArgs place = {r->queries, pairs, of, of_stride, r->motion, r->args->queries.x, window, r->place};
     if (!device->failed) device->motion->flow_place(device, &place);
-    near_search(&r->to, r->queries * pairs, r->place, look, r->distance2);
+    near_search(to, r->queries * pairs, r->place, look, r->distance2);
+    to->has_guesses = true;
     double extent = (double)r->args->extent;
     return (FlowPairs){.queries = r->queries,
                        .pairs = pairs,
                        .place = r->place,
-                       .match = r->to.found,
+                       .match = to->found,
                        .distance2 = r->distance2,
                        .target = r->args->to_moving.x,
                        .normal = r->normal,
@@ -136,7 +140,7 @@ static FlowPairs match_pairs(Registration *r, size_t pairs, const real *window, 
 static void improve(Registration *r, int times) {
     double lever = DAMPING * (double)r->args->extent;
     for (int i = 0; i < times && !r->device->failed; i++) {
-        FlowStepArgs step = {match_pairs(r, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever,
+        FlowStepArgs step = {match_pairs(r, &r->to, r->pairs, r->window, r->look, NULL, 0), POINT_SHARE, lever * lever,
                              r->args->queries.x, r->motion};
         if (!r->device->failed) r->device->motion->flow_step(r->device, &step);
     }
@@ -152,6 +156,8 @@ static void prepare_selection(Registration *r, const Near *from) {
                     .query = r->args->queries.x,
                     .k = (int)min_size(CANDIDATES, Q)};
     r->voters = min_size(VOTERS, r->pairs);
+    r->voter_to = r->to;
+    r->voter_to.found = integers(device, Q * r->voters);
     r->candidates = (size_t)near.k;
     r->voter = device_scratch(device, 3 * Q * r->voters);
     r->voter_look = device_scratch(device, 3 * Q * r->voters);
@@ -174,8 +180,8 @@ static void select_hypotheses(Registration *r) {
     device->nn->zero(device, chosen, Q * sizeof *chosen); // window far from the target, and then any motion is taken
     for (size_t i = 0; i < r->candidates && !device->failed; i++) {
         const int32_t *of = r->candidate + i;
-        FlowVoteArgs vote = {match_pairs(r, r->voters, r->voter, r->voter_look, of, r->candidates), of, r->candidates,
-                             best, chosen};
+        FlowVoteArgs vote = {match_pairs(r, &r->voter_to, r->voters, r->voter, r->voter_look, of, r->candidates), of,
+                             r->candidates, best, chosen};
         if (!device->failed) device->motion->flow_vote(device, &vote);
     }
     FlowAdoptArgs adopt = {Q, chosen, r->args->queries.x, r->motion, motion};

@@ -63,11 +63,18 @@ ELEMENT void rigid_pair_rows(double weight, double point, const real *r, const r
 
 ELEMENT void rigid_add_pair(RigidSystem *s, const RigidRow *rows) {
     s->weight += rows[0].weight;
-    for (int i = 0; i < RIGID_PAIR_ROWS; i++)
-        for (int r = 0; r < RIGID_UNKNOWNS; r++) {
-            for (int c = 0; c <= r; c++) s->a[r * RIGID_UNKNOWNS + c] += rigid_row_part(&rows[i], r, c);
-            s->b[r] += rigid_row_part(&rows[i], r, RIGID_UNKNOWNS);
+    for (int r = 0; r < RIGID_UNKNOWNS; r++) {
+        for (int c = 0; c <= r; c++) s->a[r * RIGID_UNKNOWNS + c] += rigid_row_part(&rows[0], r, c);
+        s->b[r] += rigid_row_part(&rows[0], r, RIGID_UNKNOWNS);
+    }
+    // The others are zero but for three numbers.
+    for (int i = 1; i < RIGID_PAIR_ROWS; i++) {
+        const int at[3] = {i == 1, i == 3 ? 1 : 2, i + 2};
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c <= r; c++) s->a[at[r] * RIGID_UNKNOWNS + at[c]] += rigid_row_part(&rows[i], at[r], at[c]);
+            s->b[at[r]] += rigid_row_part(&rows[i], at[r], RIGID_UNKNOWNS);
         }
+    }
 }
 
 // Solves with `damping` (m^2) on the rotation, by Cholesky; b becomes the solution. Apart from rounding, no pivot is

@@ -24,6 +24,9 @@ typedef struct KnnArgs {
     const real *point_extra; // (points, extra) or NULL
     const real *query_extra; // (queries, extra) or NULL
     const int32_t *self;     // (queries) index of a point that is no neighbour of the query, -1 none; or NULL
+    bool guesses;            // of knn_index: searches for the nearest with guesses follow
+    const int32_t *guess;    // (queries) with k = 1 and no `self`, a point near to each query, which makes the search
+                             // faster; may be `index`; or NULL. Used after `guesses`
     int k;
     int32_t *index;    // (queries, k) nearest first, ties by smaller index; -1 where there are fewer than k
     real *distance2;   // (queries, k) or NULL; infinity where there are fewer

@@ -204,6 +204,85 @@ static void equals_search_through_all(void **state) {
     device_close(devices[1]);
 }
 
+// Guesses near and far: moved points whose guess is their own point or the answer of others. They are written over.
+static void check_guesses(Device *device, Shape shape, size_t points, size_t extra) {
+    Cloud cloud = cloud_of(shape, points, extra, 1), moved = cloud_of(shape, points, extra, 1);
+    Answer out = {malloc(points * sizeof *out.index), malloc(points * sizeof *out.distance2), 0};
+    ArenaMark mark = arena_mark(&device->scratch);
+    for (size_t i = 0; i < 3 * points; i++) moved.x[i] += (i / 3 % 7 ? (real)0.05 : (real)0.5) * number(8, i);
+    for (size_t i = 0; i < points; i++) out.index[i] = (int32_t)(i % 3 ? i : (i * 31) % points);
+    KnnArgs args = {.points = points,
+                    .queries = points,
+                    .point = cloud.x,
+                    .query = moved.x,
+                    .extra = extra,
+                    .point_extra = cloud.e,
+                    .query_extra = moved.e,
+                    .guesses = true,
+                    .guess = out.index,
+                    .k = 1,
+                    .index = out.index,
+                    .distance2 = out.distance2,
+                    .visited = &out.visited};
+    Error err = {0};
+    KnnIndex index;
+    knn_index(device, &device->scratch, &args, &index);
+    knn_search(device, &index, &args);
+    assert_status_ok(device_status(device, &err), err);
+    size_t wrong = count_wrong(&cloud, &moved, NULL, 1, &out);
+    if (wrong) fail_msg("guesses, shape %d, %zu points, %zu extra: %zu wrong", shape, points, extra, wrong);
+    arena_release(&device->scratch, mark);
+    answer_free(out);
+    cloud_free(cloud);
+    cloud_free(moved);
+}
+
+static void guesses_change_nothing(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 2, 7, 16, 17, 65, 700};
+    Device *devices[] = {open_device(1), open_device(3)};
+    for (int shape = 0; shape < SHAPE_COUNT; shape++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            for (size_t extra = 0; extra <= KNN_MAX_EXTRA; extra++)
+                check_guesses(devices[(c + extra) % 2], (Shape)shape, counts[c], extra);
+    device_close(devices[0]);
+    device_close(devices[1]);
+}
+
+// On a surface a guess nearby spares most of the tree: points looked at in leaves are those of the queries left over.
+static void guesses_spare_the_tree(void **state) {
+    (void)state;
+    Device *device = open_device(2);
+    Cloud cloud = surfaces(12), moved = surfaces(12);
+    uint64_t visited[2] = {0};
+    int32_t *found = malloc(cloud.count * sizeof *found);
+    for (size_t i = 0; i < 3 * cloud.count; i++) moved.x[i] += (real)0.002 * number(8, i);
+    for (int with = 0; with < 2; with++) {
+        for (size_t i = 0; i < cloud.count; i++) found[i] = (int32_t)i;
+        KnnArgs args = {.points = cloud.count,
+                        .queries = cloud.count,
+                        .point = cloud.x,
+                        .query = moved.x,
+                        .guesses = with,
+                        .guess = with ? found : NULL,
+                        .k = 1,
+                        .index = found};
+        KnnIndex index;
+        ArenaMark mark = arena_mark(&device->scratch);
+        knn_index(device, &device->scratch, &args, &index);
+        args.visited = &visited[with];
+        knn_search(device, &index, &args);
+        arena_release(&device->scratch, mark);
+    }
+    print_message("%.2f visited per query, %.2f without guesses\n", (double)visited[1] / (double)cloud.count,
+                  (double)visited[0] / (double)cloud.count);
+    assert_true(visited[1] * 10 < visited[0]);
+    free(found);
+    cloud_free(cloud);
+    cloud_free(moved);
+    device_close(device);
+}
+
 static void wrong_entry_is_found(void **state) {
     (void)state;
     Device *device = open_device(1);
@@ -284,6 +363,7 @@ static void no_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_search_through_all),      cmocka_unit_test(wrong_entry_is_found),
+        cmocka_unit_test(guesses_change_nothing),         cmocka_unit_test(guesses_spare_the_tree),
         cmocka_unit_test(visits_do_not_grow_with_points), cmocka_unit_test(visits_stay_few_in_uneven_clouds),
         cmocka_unit_test(no_memory_is_an_error),
     };

@@ -161,6 +161,41 @@ static void fill_member(const KnnTree *tree, int level, size_t m) {
     }
 }
 
+// Copies the coordinates of the points around `point`; those that do not exist are infinitely far.
+static void fill_around(const KnnTree *tree, const KnnArgs *a, size_t point, const real *distance2) {
+    const int32_t *id = tree->around_id + point * KNN_AROUND;
+    for (size_t j = 0; j < KNN_AROUND; j++) {
+        real *x = tree->around + knn_block_at(tree, point, j / LANES) + j % LANES;
+        for (size_t d = 0; d < (size_t)tree->dims; d++)
+            x[d * LANES] =
+                id[j] < 0 ? (real)INFINITY : knn_coordinate(a->point, a->point_extra, a->extra, (size_t)id[j], d);
+    }
+    for (size_t b = 0; b < KNN_BLOCKS; b++)
+        tree->reach[point * KNN_BLOCKS + b] = real_sqrt(distance2[point * KNN_AROUND + (b + 1) * LANES - 1]);
+}
+
+// Lists the points around each; false without memory.
+static bool list_around(Device *device, Arena *memory, const KnnIndex *index, const KnnArgs *a) {
+    KnnTree *tree = index->tree;
+    size_t entries = tree->points * KNN_AROUND;
+    tree->around = arena_array(memory, entries * (size_t)tree->dims, sizeof *tree->around);
+    tree->around_id = arena_array(memory, entries, sizeof *tree->around_id);
+    tree->reach = arena_array(memory, tree->points * KNN_BLOCKS, sizeof *tree->reach);
+    real *distance2 = device_scratch(device, entries);
+    if (!tree->around || !tree->around_id || !tree->reach || !distance2) return false;
+    KnnArgs search = {.queries = tree->points,
+                      .query = a->point,
+                      .extra = a->extra,
+                      .query_extra = a->point_extra,
+                      .k = KNN_AROUND,
+                      .index = tree->around_id,
+                      .distance2 = distance2};
+    CPU_FN(knn_search)(device, index, &search);
+#pragma omp parallel for schedule(static) num_threads(device->threads)
+    for (size_t i = 0; i < tree->points; i++) fill_around(tree, a, i, distance2);
+    return !device->failed;
+}
+
 void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex *index) {
     KnnTree *tree = arena_alloc(memory, sizeof *tree);
     if (tree) *tree = (KnnTree){.point = a->point, .dims = 3 + (int)a->extra, .points = a->points};
@@ -180,4 +215,6 @@ void CPU_FN(knn_index)(Device *device, Arena *memory, const KnnArgs *a, KnnIndex
     }
     arena_release(&device->scratch, mark);
     index->tree = tree;
+    if (a->guesses && a->points && !list_around(device, memory, index, a))
+        device_no_memory(device, &memory->source, 0, "the index of a neighbour search");
 }

@@ -82,16 +82,7 @@ static inline void nearest_insert(Nearest *near, real d2, int32_t id) {
     else near->d2[0] = d2, near->id[0] = id;
 }
 
-// Distances from q to the eight points, or boxes, that stand at `low` (and `high`, `dims` rows further).
-static inline Lanes point_distances(int dims, const real *q, const real *x) {
-    Lanes sum = {0};
-    for (int d = 0; d < dims; d++) {
-        Lanes e = lanes_load(x + d * LANES) - lanes_all(q[d]);
-        sum += e * e;
-    }
-    return sum;
-}
-
+// Distances from q to the eight boxes that stand at `low`, with `high` `dims` rows further.
 static inline Lanes box_distances(int dims, const real *q, const real *low) {
     Lanes sum = {0}, zero = {0};
     for (int d = 0; d < dims; d++) {
@@ -143,7 +134,7 @@ static inline int visit_leaf(const KnnTree *tree, int dims, size_t leaf, Packet 
         int i = __builtin_ctz(queries);
         real q[KNN_MAX_DIMS];
         for (int d = 0; d < dims; d++) q[d] = p->q[d][i];
-        Lanes d2 = point_distances(dims, q, x);
+        Lanes d2 = knn_point_distances(dims, q, x);
         Nearest *near = &p->near[i];
         for (unsigned bits = lanes_at_most(d2, p->limit[i]); bits; bits &= bits - 1) {
             int lane = __builtin_ctz(bits);
@@ -211,9 +202,9 @@ static real limit_from(const real *last, real far2, int dims, const Packet *p, i
     return sum * sum * (real)(1 + 1e-5) + (real)1e-37;
 }
 
-// Loads the next queries; `far2` is infinite where there is no former packet.
+// Loads the next queries; `far2` is infinite where there is no former packet. known2: of each query, or NULL.
 static void packet_fill(Packet *p, const KnnTree *tree, const KnnArgs *a, const int32_t *query, int count,
-                        const real *last, real far2) {
+                        const real *known2, const real *last, real far2) {
     p->count = count;
     for (int d = 0; d < tree->dims; d++) {
         real low = INFINITY, high = -INFINITY;
@@ -228,6 +219,7 @@ static void packet_fill(Packet *p, const KnnTree *tree, const KnnArgs *a, const 
     }
     for (int i = 0; i < LANES; i++) {
         p->limit[i] = i < count ? limit_from(last, far2, tree->dims, p, i) : -1;
+        if (i < count && known2 && known2[query[i]] < p->limit[i]) p->limit[i] = known2[query[i]];
         if (i < count) nearest_clear(&p->near[i], p->limit[i]);
     }
     update_limits(p);
@@ -248,15 +240,25 @@ static void write_answer(const KnnArgs *a, size_t query, const Nearest *near) {
     }
 }
 
+// Queries in the order in which they are answered.
+typedef struct Queries {
+    size_t count;
+    int32_t *order;
+    uint32_t *home; // leaf of each, in that order
+    real *known2;   // (all queries) how far the answer is at most, squared; or NULL
+} Queries;
+
 // Answers `count` queries, those with the same home leaf together; returns how often one looked at a leaf.
-static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const int32_t *order, const uint32_t *home,
-                           size_t count, Packet *p) {
+static size_t answer_chunk(const KnnTree *tree, const KnnArgs *a, const Queries *queries, size_t first, size_t count,
+                           Packet *p) {
+    const int32_t *order = queries->order + first;
+    const uint32_t *home = queries->home + first;
     real last[KNN_MAX_DIMS] = {0}, far2 = INFINITY;
     size_t looks = 0;
     for (size_t i = 0; i < count;) {
         int n = 1;
         while (n < LANES && i + (size_t)n < count && home[i + (size_t)n] == home[i]) n++;
-        packet_fill(p, tree, a, order + i, n, last, far2);
+        packet_fill(p, tree, a, order + i, n, queries->known2, last, far2);
         looks += search_dims(tree, p);
         for (int j = 0; j < n; j++) write_answer(a, (size_t)order[i + (size_t)j], &p->near[j]);
         for (int d = 0; d < tree->dims; d++) last[d] = p->q[d][n - 1];
@@ -279,44 +281,63 @@ static uint32_t home_leaf(const KnnTree *tree, const KnnArgs *a, size_t query) {
 }
 
 // Queries in the order of their home leaves (counting sort), and those leaves in the same order, so that each packet
-// finds the tree in the cache and starts from its predecessor's distance. False without memory.
-static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, int32_t *order, uint32_t *home) {
-    if (a->query == tree->point && a->queries == tree->points) { // the queries are the points
-        memcpy(order, tree->id, a->queries * sizeof *order);
-        for (size_t i = 0; i < a->queries; i++) home[i] = (uint32_t)(i / LANES);
+// finds the tree in the cache and starts from its predecessor's distance. `listed`: those that are asked, or NULL for
+// all. False without memory.
+static bool order_queries(Device *device, const KnnTree *tree, const KnnArgs *a, const int32_t *listed, Queries *out) {
+    if (!listed && a->query == tree->point && a->queries == tree->points) { // the queries are the points
+        memcpy(out->order, tree->id, a->queries * sizeof *out->order);
+        for (size_t i = 0; i < a->queries; i++) out->home[i] = (uint32_t)(i / LANES);
         return true;
     }
-    uint32_t *unsorted = device_scratch_bytes(device, a->queries * sizeof *unsorted);
+    uint32_t *unsorted = device_scratch_bytes(device, out->count * sizeof *unsorted);
     uint32_t *place = device_scratch_bytes(device, (tree->leaves + 2) * sizeof *place);
     if (!unsorted || !place) return false;
 #pragma omp parallel for schedule(static) num_threads(device->threads)
-    for (size_t i = 0; i < a->queries; i++) unsorted[i] = home_leaf(tree, a, i);
+    for (size_t i = 0; i < out->count; i++) unsorted[i] = home_leaf(tree, a, listed ? (size_t)listed[i] : i);
     memset(place, 0, (tree->leaves + 2) * sizeof *place);
-    for (size_t i = 0; i < a->queries; i++) place[unsorted[i] + 1]++;
+    for (size_t i = 0; i < out->count; i++) place[unsorted[i] + 1]++;
     for (size_t leaf = 0; leaf < tree->leaves; leaf++) place[leaf + 1] += place[leaf];
-    for (size_t i = 0; i < a->queries; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         uint32_t to = place[unsorted[i]]++;
-        order[to] = (int32_t)i;
-        home[to] = unsorted[i];
+        out->order[to] = listed ? listed[i] : (int32_t)i;
+        out->home[to] = unsorted[i];
     }
     return true;
 }
 
+// Answers the queries whose guesses suffice; returns the number of the others, which are `listed`.
+static size_t try_guesses(Device *device, const KnnTree *tree, const KnnArgs *a, real *known2, int32_t *listed) {
+    size_t left = 0;
+    CPU_FN(knn_guess)(device, tree, a, known2);
+    for (size_t i = 0; i < a->queries; i++)
+        if (known2[i] >= 0) listed[left++] = (int32_t)i;
+    return left;
+}
+
 void CPU_FN(knn_search)(Device *device, const KnnIndex *index, const KnnArgs *a) {
     const KnnTree *tree = index->tree;
+    bool guessed = a->guess && tree->around;
     int listed = a->k + (a->self ? 1 : 0);
-    size_t looks = 0, each = LANES * nearest_bytes(listed);
-    int32_t *order = device_scratch_bytes(device, a->queries * sizeof *order);
-    uint32_t *home = device_scratch_bytes(device, a->queries * sizeof *home);
+    size_t looks = 0, each = LANES * nearest_bytes(listed), room = guessed ? a->queries : 0;
+    Queries q = {.count = a->queries};
+    q.order = device_scratch_bytes(device, a->queries * sizeof *q.order);
+    q.home = device_scratch_bytes(device, a->queries * sizeof *q.home);
+    real *known2 = device_scratch(device, room + 1);
+    int32_t *left = device_scratch_bytes(device, (room + 1) * sizeof *left);
     char *lists = device_scratch_bytes(device, (size_t)device->threads * each);
-    if (!order || !home || !lists || !order_queries(device, tree, a, order, home)) return;
+    if (!q.order || !q.home || !lists || !known2 || !left) return;
+    if (guessed) {
+        q.known2 = known2;
+        q.count = try_guesses(device, tree, a, known2, left);
+    }
+    if (!order_queries(device, tree, a, guessed ? left : NULL, &q)) return;
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads) reduction(+ : looks)
-    for (size_t c = 0; c < chunk_count(a->queries, CHUNK); c++) {
+    for (size_t c = 0; c < chunk_count(q.count, CHUNK); c++) {
         Packet packet = {.listed = listed};
         char *memory = lists + (size_t)omp_get_thread_num() * each;
         for (int i = 0; i < LANES; i++)
             nearest_place(&packet.near[i], listed, memory + (size_t)i * nearest_bytes(listed));
-        looks += answer_chunk(tree, a, order + c * CHUNK, home + c * CHUNK, chunk_size(a->queries, CHUNK, c), &packet);
+        looks += answer_chunk(tree, a, &q, c * CHUNK, chunk_size(q.count, CHUNK, c), &packet);
     }
     if (a->visited) *a->visited += looks * LANES;
 }
