@@ -63,11 +63,10 @@ static Status check_folder(const CommandLine *line, const Config *config, Error 
 // A dry run's estimate, "name value" a line.
 static Status tell_dry_run(const CommandLine *line, const Config *config, const TrainSummary *s, Error *err) {
     char eta[64];
-    double all = s->seconds_per_step * (double)config->train.steps;
     if (command_has(line, "json")) return result_json(line, train_summary_json(config, true, s), err);
-    clock_format(all, eta, sizeof eta);
+    clock_format(s->plan_seconds, eta, sizeof eta);
     printf("weights %zu\nparticles %zu\ntape_mib %.1f\nmemory_mib %.0f\nseconds_per_step %.4f\neta %s\n", s->weights,
-           s->particles, s->tape_mib, s->memory_mib, s->seconds_per_step, eta);
+           s->particles, s->tape_mib, s->memory_mib, s->plan_seconds / (double)config->train.steps, eta);
     print_options(&s->config);
     return STATUS_OK;
 }

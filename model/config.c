@@ -77,7 +77,7 @@ static const Option options[] = {
     {"renderer.far", OPTION_REAL, AT(renderer.far), 0, 1e6, "m", "50", NULL, "Farthest depth of a sample."},
 
     {"train.out", OPTION_TEXT, AT(train.out), 0, 0, "", "", NULL, "Folder of the run."},
-    {"train.steps", OPTION_INT, AT(train.steps), 0, 1e9, "steps", "1000", NULL, "Optimiser steps."},
+    {"train.steps", OPTION_INT, AT(train.steps), 0, 1e9, "steps", "6000", NULL, "Optimiser steps."},
     {"train.batch", OPTION_INT, AT(train.batch), 1, 4096, "episodes", "1", NULL,
      "Episodes of one step; their gradients are averaged."},
     {"train.windows", OPTION_INT, AT(train.windows), 1, 65536, "", "32", NULL,
@@ -103,8 +103,8 @@ static const Option options[] = {
     {"train.ema", OPTION_REAL, AT(train.ema), 0, 0.9999999, "", "0.998", NULL,
      "Decay of the moving average of the weights, which evaluation uses; 0: off."},
     LOSS_TERMS(TERM_ROW){"train.motion_steps", OPTION_INT, AT(train.motion_steps), 0, 1e9, "steps", "0", NULL,
-                         "Steps at the beginning that train the dynamics alone, without pictures "
-                         "(gnn.graph=bodies)."},
+                         "Steps at the beginning that train the dynamics alone, without pictures. With "
+                         "gnn.graph=bodies the default is five sixths of train.steps, or 0 with train.init_motion."},
     {"train.labels", OPTION_ENUM, AT(train.labels), 0, 0, "", "video", "video|states",
      "Where bodies go in windows: as the video shows, or by the poses in state/* of the data, for rigid objects."},
     {"train.turn", OPTION_ENUM, AT(train.turn), 0, 0, "", "none", "none|x|y|z",
@@ -228,18 +228,22 @@ void config_defaults_of_checkpoint(Config *config) {
     config->gnn.graph = GRAPH_HIERARCHICAL;
 }
 
-// Bodies have a limit of rounds and a curriculum of their own.
+static bool is_default(const Config *config, const char *key) {
+    unsigned char origin = config->origin[config_index(key)];
+    return origin == ORIGIN_DEFAULT || origin == ORIGIN_PRESET;
+}
+
+// Bodies have a limit of rounds, learn motion first, and have a curriculum of their own.
 static Status apply_bodies(Config *config, Error *err) {
+    TrainConfig *train = &config->train;
     if (config->gnn.L > BODY_MAX_ROUNDS)
         return error_set(err, STATUS_BAD_INPUT, "gnn.L: expected at most %d rounds with gnn.graph=bodies, found %ld",
                          BODY_MAX_ROUNDS, config->gnn.L);
-    for (size_t i = 0; i < 2; i++) {
-        static const char *const keys[] = {"train.rollout", "train.rollout_from"};
-        unsigned char origin = config->origin[config_index(keys[i])];
-        if (origin != ORIGIN_DEFAULT && origin != ORIGIN_PRESET) return STATUS_OK;
-    }
-    config->train.rollout = (IntList){4, {1, 2, 3, 6}};
-    config->train.rollout_from = (RealList){4, {0, 0.4, 0.6, 0.85}};
+    if (is_default(config, "train.motion_steps") && config->model.T > 1)
+        train->motion_steps = train->init_motion[0] ? 0 : 5 * train->steps / 6;
+    if (!is_default(config, "train.rollout") || !is_default(config, "train.rollout_from")) return STATUS_OK;
+    train->rollout = (IntList){4, {1, 2, 3, 6}};
+    train->rollout_from = (RealList){4, {0, 0.4, 0.6, 0.85}};
     return STATUS_OK;
 }
 

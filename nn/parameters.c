@@ -96,15 +96,31 @@ Status parameters_allocate(Parameters *set, uint32_t seed, Error *err) {
 
 void parameters_zero_grad(Parameters *set) { set->device->nn->zero(set->device, set->grads, set->size * sizeof(real)); }
 
+static bool begins_with(const Parameter *item, const char *prefix) {
+    return strncmp(item->name, prefix, strlen(prefix)) == 0;
+}
+
+static void set_frozen(Parameter *item, bool frozen) {
+    item->frozen = frozen;
+    item->tensor.wants_grad = !frozen;
+}
+
 size_t parameters_freeze(Parameters *set, const char *prefix) {
     size_t frozen = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (strncmp(set->items[i]->name, prefix, strlen(prefix)) != 0) continue;
-        set->items[i]->frozen = true;
-        set->items[i]->tensor.wants_grad = false;
+        if (!begins_with(set->items[i], prefix)) continue;
+        set->items[i]->stays = true;
+        set_frozen(set->items[i], true);
         frozen++;
     }
     return frozen;
+}
+
+void parameters_choose(Parameters *set, const char *prefix, bool inside) {
+    for (size_t i = 0; i < set->count; i++) {
+        Parameter *item = set->items[i];
+        set_frozen(item, item->stays || begins_with(item, prefix) != inside);
+    }
 }
 
 const Parameter *parameters_find(const Parameters *set, const char *name) {

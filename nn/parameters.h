@@ -22,6 +22,7 @@ typedef struct Parameter {
     ParameterInit init;
     double fan_in;
     bool frozen; // no gradient, no update
+    bool stays;  // frozen whatever is chosen
     Tensor tensor;
 } Parameter;
 
@@ -45,8 +46,10 @@ Tensor *parameters_add(Parameters *set, ParameterInit init, double fan_in, int r
 // Makes the blocks and fills the initial values, keyed by (seed, INIT, index of the parameter, 0).
 Status parameters_allocate(Parameters *set, uint32_t seed, Error *err);
 void parameters_zero_grad(Parameters *set);
-// Freezes every parameter whose name begins with `prefix`; returns how many.
+// Freezes every parameter whose name begins with `prefix`, for good; returns how many.
 size_t parameters_freeze(Parameters *set, const char *prefix);
+// Until the next call, those whose names begin with `prefix` are trained alone (inside), or all others (not inside).
+void parameters_choose(Parameters *set, const char *prefix, bool inside);
 const Parameter *parameters_find(const Parameters *set, const char *name);
 // Elements without padding.
 size_t parameters_element_count(const Parameters *set);

@@ -261,7 +261,7 @@ class Library(unittest.TestCase):
 
 
 # One step takes some milliseconds.
-TINY = {"train": {"steps": 3, "rollout": [1], "rollout_from": (0,), "rays": np.int64(8), "picture_every": 0,
+TINY = {"train": {"steps": 3, "motion_steps": 0, "rollout": [1], "rollout_from": (0,), "rays": np.int64(8), "picture_every": 0,
                   "eval_every": 0, "log_every": 1},
         "encoder": {"N": 300, "widths": np.array([4, 6])}, "model.C": 8, "model.D": 6, "gnn.M": 16, "gnn.L": 1,
         "renderer.widths": [8, 8]}

@@ -16,6 +16,27 @@ static Status set(Config *config, const char *pair) {
     return status == STATUS_OK ? config_resolve(config, &err) : status;
 }
 
+static long motion_steps(const char *more) {
+    Config config;
+    const char *const pairs[] = {"train.steps=600", more};
+    config_defaults(&config);
+    assert_status_ok(config_set(&config, 2, pairs, &err), err);
+    assert_status_ok(config_resolve(&config, &err), err);
+    return config.train.motion_steps;
+}
+
+static void bodies_learn_motion_first(void **state) {
+    (void)state;
+    assert_int_equal(motion_steps("model.preset=tiny"), 500);
+    assert_int_equal(motion_steps("train.init=a.h5"), 500);
+    assert_int_equal(motion_steps("train.init_motion=a.h5"), 0);
+    assert_int_equal(motion_steps("train.motion_steps=0"), 0);
+    assert_int_equal(motion_steps("train.motion_steps=7"), 7);
+    assert_int_equal(motion_steps("train.steps=1"), 0);
+    assert_int_equal(motion_steps("gnn.graph=hierarchical"), 0);
+    assert_int_equal(motion_steps("model.T=1"), 0);
+}
+
 // What checkpoints of the paper's form said while there was another.
 static const char *const of_paper =
     "gnn: {form: paper, graph: hierarchical, gap: \"off\", cross_edges: 0, contact_edges: 0, "
@@ -162,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_forms_that_were),
         cmocka_unit_test(a_form_is_no_option),
+        cmocka_unit_test(bodies_learn_motion_first),
         cmocka_unit_test(options_that_are_gone),
         cmocka_unit_test(lengths_are_taken_but_a_radius_of_other_particles),
         cmocka_unit_test(lengths_that_nobody_gave_are_dropped),

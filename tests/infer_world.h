@@ -57,7 +57,8 @@ static inline void world_config(Config *config, const char *const *pairs) {
                                         "gnn.displacement_scale=0.05",
                                         "gnn.colour_length=1",
                                         "gnn.moving_threshold=0.005",
-                                        "renderer.radius=0.2"};
+                                        "renderer.radius=0.2",
+                                        "train.motion_steps=0"};
     Error err = {0};
     config_defaults(config);
     assert_status_ok(config_set(config, sizeof small / sizeof *small, small, &err), err);

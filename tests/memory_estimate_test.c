@@ -95,8 +95,8 @@ static void measure(const Case *c, Measured *measured, MemoryEstimate *estimate)
     double weights, pixels = (double)c->shape.H * c->shape.W * c->shape.views;
     Error err = {0};
     assert_status_ok(step_bench_config(&c->shape, c->form, c->keep_mib, &config, &err), err);
-    const char *const narrow[] = {"encoder.widths=[16, 32, 64]", "model.C=48", "gnn.L=3"};
-    assert_status_ok(config_set(&config, 3, narrow, &err), err);
+    const char *const narrow[] = {"encoder.widths=[16, 32, 64]", "model.C=48", "gnn.L=3", "train.motion_steps=0"};
+    assert_status_ok(config_set(&config, 4, narrow, &err), err);
     if (c->option) assert_status_ok(config_set(&config, 1, &c->option, &err), err);
     assert_status_ok(config_resolve(&config, &err), err);
     assert_status_ok(device_open("cpu", 2, &device, &err), err);

@@ -86,6 +86,25 @@ static void frozen_parameters_stay(void **state) {
     teardown(&f);
 }
 
+// Chosen ones alone change, but those that are frozen never do.
+static void chosen_parameters_change(void **state) {
+    (void)state;
+    Fixture f;
+    setup(&f, (OptimizerConfig){.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.5});
+    double norm = 0;
+    for (int inside = 0; inside < 2; inside++) {
+        real a = f.a->value[3], b = f.b->value[1];
+        parameters_choose(&f.set, "a.", inside);
+        set_gradients(&f, 1);
+        assert_int_equal(optimizer_step(&f.optimizer, 0.1, &norm, NULL), STATUS_OK);
+        assert_true((f.a->value[3] != a) == (inside == 1) && (f.b->value[1] != b) == (inside == 0));
+    }
+    parameters_freeze(&f.set, "a.");
+    parameters_choose(&f.set, "a.", true);
+    assert_false(f.a->wants_grad || f.b->wants_grad);
+    teardown(&f);
+}
+
 static void a_gradient_that_is_not_finite_is_named(void **state) {
     (void)state;
     Fixture f;
@@ -145,6 +164,7 @@ int main(void) {
         cmocka_unit_test(three_steps_match_the_equations),
         cmocka_unit_test(clipping_scales_the_step_but_reports_the_norm),
         cmocka_unit_test(frozen_parameters_stay),
+        cmocka_unit_test(chosen_parameters_change),
         cmocka_unit_test(a_gradient_that_is_not_finite_is_named),
         cmocka_unit_test(swapping_twice_changes_nothing),
     };

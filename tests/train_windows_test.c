@@ -179,10 +179,11 @@ static void threads_do_not_change_bits(void **state) {
 typedef struct Run {
     World world;
     char out[128], messages[8192];
+    double plan; // seconds
     Error err;
 } Run;
 
-static Status train(Run *run, const char *out, bool resume, int threads, const char *more) {
+static Status train_or_plan(Run *run, const char *out, TrainOptions how, int threads, const char *more) {
     char data[256], folder[256];
     snprintf(data, sizeof data, "data.path=%s", run->world.data);
     snprintf(run->out, sizeof run->out, "%s/%s", run->world.folder, out);
@@ -215,10 +216,16 @@ static Status train(Run *run, const char *out, bool resume, int threads, const c
     assert_status_ok(device_open("cpu", threads, &device, &run->err), run->err);
     FILE *messages = fmemopen(run->messages, sizeof run->messages, "w");
     Log log = {.out = messages};
-    Status status = train_run(&config, device, &(TrainOptions){.resume = resume, .log = &log}, &summary, &run->err);
+    how.log = &log;
+    Status status = train_run(&config, device, &how, &summary, &run->err);
+    if (status == STATUS_OK) run->plan = summary.plan_seconds;
     fclose(messages);
     device_close(device);
     return status;
+}
+
+static Status train(Run *run, const char *out, bool resume, int threads, const char *more) {
+    return train_or_plan(run, out, (TrainOptions){.resume = resume}, threads, more);
 }
 
 // The weights of a checkpoint; the caller frees them.
@@ -273,7 +280,35 @@ static void each_phase_trains_its_part(void **state) {
     assert_true(log_has(&run, "\"bodies\":") && log_has(&run, "\"psnr_step0\":"));
     assert_false(same_weights(&run, "a", 1, "a", 4, "bodies."));
     assert_true(same_weights(&run, "a", 5, "a", 6, "bodies.")); // with weight decay
+    assert_true(same_weights(&run, "a", 1, "a", 4, "encoder.") && same_weights(&run, "a", 1, "a", 4, "renderer."));
     assert_false(same_weights(&run, "a", 5, "a", 6, "renderer."));
+    world_close(&run.world);
+}
+
+static bool ends_after_five(void *count, const char *line) {
+    (void)line;
+    return ++*(int *)count >= 5;
+}
+
+// The plan counts the steps of both phases, and to measure them changes nothing.
+static void the_plan_has_both_phases(void **state) {
+    (void)state;
+    Run run;
+    world_open(&run.world, WORLD_PLAIN);
+    assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=6000"), run.err);
+    assert_non_null(strstr(run.messages, ", 4 steps of motion "));
+    assert_non_null(strstr(run.messages, ", 5996 steps with pictures "));
+    double most = run.plan;
+    assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=600"), run.err);
+    assert_true(run.plan > 0 && most > 2 * run.plan); // 10 times, but for a busy machine
+    int lines = 0;
+    TrainOptions brief = {.listener = {&lines, ends_after_five}};
+    assert_status_ok(train_or_plan(&run, "long", brief, 1, "train.steps=100"), run.err);
+    assert_non_null(strstr(run.messages, "plan: about "));
+    assert_status_ok(train(&run, "short", false, 1, "train.steps=5"), run.err);
+    assert_null(strstr(run.messages, "plan: about "));
+    // The first steps of both have the same schedule.
+    assert_true(same_weights(&run, "long", 4, "short", 4, ""));
     world_close(&run.world);
 }
 
@@ -321,6 +356,7 @@ int main(void) {
         cmocka_unit_test(draws_depend_on_the_step_alone),  cmocka_unit_test(the_loss_is_zero_where_the_video_goes),
         cmocka_unit_test(what_touches_is_not_pushed),      cmocka_unit_test(a_batch_is_the_mean_of_its_windows),
         cmocka_unit_test(threads_do_not_change_bits),      cmocka_unit_test(each_phase_trains_its_part),
-        cmocka_unit_test(a_resumed_run_has_the_same_bits), cmocka_unit_test(runs_without_windows_are_refused)};
+        cmocka_unit_test(the_plan_has_both_phases),        cmocka_unit_test(a_resumed_run_has_the_same_bits),
+        cmocka_unit_test(runs_without_windows_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

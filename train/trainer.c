@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRY_STEPS = 3 };
+// Steps of a phase whose rollout lengths stand for all; steps that a run has for its plan to be worth measuring.
+enum { PLAN_SAMPLES = 256, PLAN_LEAST = 100 };
 
 // ---- one step
 
@@ -87,8 +88,7 @@ static Status batch_gradients(Trainer *t, LossParts *parts, LossValues *values, 
     bool images = schedule_has_images(&t->config.train, t->step);
     memset(parts, 0, sizeof *parts);
     parameters_zero_grad(&t->model->parameters);
-    if (images && vpd_has_bodies(t->model))
-        parameters_freeze(&t->model->parameters, "bodies."); // pictures do not teach them
+    if (vpd_has_bodies(t->model)) parameters_choose(&t->model->parameters, "bodies.", !images); // a part in each phase
     Status status = gradients_begin(t->gradients, images ? NULL : "bodies.", err);
     t->work.begun = clock_now();
     if (status == STATUS_OK) status = images ? episode_gradients(t, values, err) : window_gradients(t, parts, err);
@@ -143,9 +143,92 @@ static Status start_data(Trainer *t, long step, Error *err) {
     return train_data_start(&t->data, step, err);
 }
 
+// ---- how long a run takes
+
+// Seconds of the gradients of a step: the faster of two, because the first takes memory and measures motion.
+static Status time_step(Trainer *t, long step, double *seconds, Error *err) {
+    Status status = STATUS_OK;
+    long now = t->step;
+    *seconds = INFINITY;
+    t->step = step;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+        LossValues values;
+        status = start_data(t, step, err);
+        double before = clock_now();
+        device_step_begin(t->device, t->config.train.cuda_graph);
+        if (status == STATUS_OK) status = batch_gradients(t, &t->parts, &values, err);
+        if (status == STATUS_OK && schedule_has_images(&t->config.train, step))
+            status = read_loss(t, &values, &t->parts, err);
+        device_step_end(t->device);
+        *seconds = fmin(*seconds, clock_now() - before);
+    }
+    t->step = now;
+    return status;
+}
+
+// Seconds of steps from .. to - 1 of one phase. The time of a step grows evenly with its rollout, so the shortest and
+// the longest are measured.
+static Status time_steps(Trainer *t, long from, long to, double *seconds, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    long brief = from, lengthy = from;
+    double mean = 0, low = 0, high = 0;
+    *seconds = 0;
+    if (from >= to) return STATUS_OK;
+    for (int i = 0; i < PLAN_SAMPLES; i++) {
+        long step = from + (long)((double)(to - from) * i / PLAN_SAMPLES), rollout = schedule_rollout(train, step);
+        if (rollout < schedule_rollout(train, brief)) brief = step;
+        if (rollout > schedule_rollout(train, lengthy)) lengthy = step;
+        mean += (double)rollout / PLAN_SAMPLES;
+    }
+    double shortest = (double)schedule_rollout(train, brief), longest = (double)schedule_rollout(train, lengthy);
+    Status status = time_step(t, brief, &low, err);
+    if (status == STATUS_OK && longest > shortest) status = time_step(t, lengthy, &high, err);
+    double more = longest > shortest ? (high - low) * (mean - shortest) / (longest - shortest) : 0;
+    *seconds = (double)(to - from) * (low + more);
+    return status;
+}
+
+// Says what is left to do, and how long it takes; `fields`: seconds of motion that is still to be measured.
+static Status tell_plan(Trainer *t, double fields, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    long join = train->motion_steps < train->steps ? train->motion_steps : train->steps,
+         moved = t->step < join ? t->step : join, drawn = t->step > join ? t->step : join;
+    double motion, pictures;
+    char all[40], parts[3][40];
+    Status status = time_steps(t, moved, join, &motion, err);
+    if (status == STATUS_OK) status = time_steps(t, drawn, train->steps, &pictures, err);
+    if (status != STATUS_OK) return status;
+    t->plan = fields + motion + pictures;
+    clock_format(t->plan, all, sizeof all);
+    clock_format(fields, parts[0], sizeof parts[0]);
+    clock_format(motion, parts[1], sizeof parts[1]);
+    clock_format(pictures, parts[2], sizeof parts[2]);
+    log_note(t->options->log,
+             "plan: about %s (scene flow of all episodes %s, %ld steps of motion %s, %ld steps with pictures %s)", all,
+             parts[0], join - moved, parts[1], train->steps - drawn, parts[2]);
+    return STATUS_OK;
+}
+
+// Not of short runs, and alone: several processes would have to agree.
+static Status plan(Trainer *t, Error *err) {
+    bool heard = t->options->log && !t->options->log->quiet;
+    if (!heard || t->ranks || t->config.train.steps - t->step < PLAN_LEAST) return STATUS_OK;
+    return tell_plan(t, 0, err);
+}
+
+// ---- the loop
+
+// Each phase has its own time left: steps with pictures take much longer.
+static void start_progress(const Trainer *t, Progress *progress) {
+    const TrainConfig *train = &t->config.train;
+    bool motion = !schedule_has_images(train, t->step) && train->motion_steps < train->steps;
+    progress_start(progress, t->options->log, motion ? "train motion" : "train", "steps", (size_t)t->step,
+                   (size_t)(motion ? train->motion_steps : train->steps));
+}
+
 static Status loop(Trainer *t, Error *err) {
     Progress progress;
-    progress_start(&progress, t->options->log, "train", "steps", (size_t)t->step, (size_t)t->config.train.steps);
+    start_progress(t, &progress);
     Status status = start_data(t, t->step, err);
     t->logged = clock_now(), t->waited = t->data.waited;
     bool ended = false;
@@ -157,6 +240,7 @@ static Status loop(Trainer *t, Error *err) {
         if (status != STATUS_OK) break;
         snprintf(detail, sizeof detail, "loss %.5f", t->parts.total);
         progress_update(&progress, (size_t)t->step, detail);
+        if (t->step == t->config.train.motion_steps) start_progress(t, &progress);
         ended = t->step >= t->config.train.steps;
         if (ended) progress_end(&progress, detail); // the final evaluation prints its own
         warn_of_collapse(t, &t->parts);
@@ -273,33 +357,24 @@ static Status run(Trainer *t, Error *err) {
     if (status == STATUS_OK) status = begin(t, resume ? found.path : NULL, err);
     if (status != STATUS_OK) return status;
     print_model(t);
+    status = plan(t, err);
+    if (status != STATUS_OK) return status;
     // Makes up for an evaluation that was due after the checkpoint's step but was interrupted.
     if (resume && !t->evaluated && t->step > 0) status = trainer_finish(t, err);
     if (resume && t->step >= t->config.train.steps) return status;
     return status == STATUS_OK ? loop(t, err) : status;
 }
 
+// Windows are made from as many episodes as a batch needs; all of them take longer.
 static Status dry_run(Trainer *t, Error *err) {
-    double norm;
-    TrainConfig own = t->config.train;
     Status status = train_data_open(&t->config, t->ranks, t->options->log, &t->data, err);
-    // Uses the longest rollout from the first step on, to measure the run's maximum.
-    t->config.train.rollout = (IntList){1, {(int)schedule_longest_rollout(&t->config.train)}};
-    t->config.train.rollout_from = (RealList){1, {0}};
     if (status == STATUS_OK) status = prepare(t, err);
     if (status == STATUS_OK) status = trainer_open_motion(t, err);
+    double before = clock_now();
     if (status == STATUS_OK) status = trainer_open_windows(t, err);
-    // Measures the same steps twice, because the first time includes scene flow, which is then cached.
-    long steps = t->config.train.steps < DRY_STEPS ? t->config.train.steps : DRY_STEPS;
-    if (status == STATUS_OK) log_note(t->options->log, "measuring %ld steps; Ctrl-C ends it", 2 * steps);
-    t->fast_step = INFINITY;
-    for (long i = 0; i < 2 * steps && status == STATUS_OK; i++) {
-        if (i % steps == 0) status = start_data(t, 0, err);
-        double before = clock_now();
-        if (status == STATUS_OK) status = train_step(t, &t->parts, &norm, err);
-        t->fast_step = fmin(t->fast_step, clock_now() - before);
-    }
-    t->config.train = own;
+    double fields = t->windows.episodes ? (clock_now() - before) / t->windows.episodes * t->data.episode_count : 0;
+    if (status == STATUS_OK) log_note(t->options->log, "measuring some steps; Ctrl-C ends it");
+    if (status == STATUS_OK) status = tell_plan(t, fields, err);
     if (status == STATUS_OK) print_model(t);
     return status;
 }
@@ -312,7 +387,7 @@ static void summarize(const Trainer *t, TrainSummary *out) {
                           .loss = t->parts.particles ? t->parts.total : NAN,
                           .seconds = trainer_spent(t),
                           .tape_mib = (double)tape_peak_bytes(&t->tape) / (1 << 20),
-                          .seconds_per_step = t->fast_step,
+                          .plan_seconds = t->plan,
                           .stopped = t->run_log.asked_to_end && t->step < t->config.train.steps,
                           .memory_mib = memory_total(&t->memory, false) / (1 << 20),
                           .config = t->config};

@@ -44,7 +44,7 @@ typedef struct TrainHooks {
 
 typedef struct TrainOptions {
     bool resume;  // continue from the folder's latest checkpoint; a complete run is left unchanged
-    bool dry_run; // run a few steps without writing anything, to measure weights, memory and time per step
+    bool dry_run; // run a few steps without writing anything, to measure weights, memory and time
     Ranks *ranks; // the processes that share the work; NULL: this one alone
     const Log *log;
     FILE *lines;          // a second place for each line of metrics.jsonl; NULL: none
@@ -61,7 +61,7 @@ typedef struct TrainSummary {
     double seconds;            // of the run, including earlier sessions
     double tape_mib;           // peak memory of the tape in a step
     double memory_mib;         // estimate of all memory that the run needs
-    double seconds_per_step;   // of a dry run's fastest step
+    double plan_seconds;       // of a dry run: what the run will take
     bool stopped;              // whether the listener ended the run before its last step
     Config config;             // resolved, with the lengths derived from the data
 } TrainSummary;

@@ -299,8 +299,8 @@ Status trainer_open_windows(Trainer *t, Error *err) {
     if (vpd_has_bodies(t->model) && train->motion_steps == 0 && !train->init[0] && !train->init_motion[0] &&
         t->step == 0)
         log_warning(t->options->log,
-                    "the motion of bodies is not trained: set train.motion_steps, or train.init_motion "
-                    "to a checkpoint whose motion was");
+                    "the motion of bodies is not trained: leave train.motion_steps out, or set train.init_motion to a "
+                    "checkpoint whose motion was");
     if (schedule_has_images(train, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;

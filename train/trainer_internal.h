@@ -56,7 +56,7 @@ typedef struct Trainer {
     double logged, waited; // clock_now() and data.waited at the last line of the log
     double show_after;     // clock_now() from which a rollout may be shown again
     LossParts parts;       // of the last step
-    double fast_step;      // seconds of a dry run's fastest step
+    double plan;           // seconds that the rest of the run takes
 } Trainer;
 
 // ---- start (trainer_build.c)

@@ -22,6 +22,7 @@ typedef struct Windows {
     BodyScales scales;
     uint32_t *order; // (windows of the tracks) those that are followed longest come first
     size_t *with;    // (longest + 1) number of windows that are followed for so many steps at least
+    int episodes;    // from which they were made
     // ---- a batch
     BodySet set;
     BodyInputs inputs;

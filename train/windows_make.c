@@ -270,11 +270,12 @@ static Status check(const Windows *w, const WindowSource *source, Error *err) {
     const Tracks *t = &w->tracks;
     int longest = t->longest;
     if (!t->set.windows)
-        return error_set(err, STATUS_BAD_INPUT,
-                         "%s: expected moving bodies, found none in any frame of the training episodes (%d); lower "
-                         "gnn.moving_threshold (now %.3g m) if bodies move less than that in a frame, or train without "
-                         "motion (gnn.graph=none)",
-                         c->data.path, source->data->episode_count, c->gnn.moving_threshold);
+        return error_set(
+            err, STATUS_BAD_INPUT,
+            "%s: expected moving bodies, found none in any frame of the training episodes (%d); lower "
+            "gnn.moving_threshold (now %.3g m) if bodies move less than that in a frame, or learn pictures "
+            "alone (train.motion_steps=0)",
+            c->data.path, source->data->episode_count, c->gnn.moving_threshold);
     if (w->with[longest]) return STATUS_OK;
     while (longest > 0 && !w->with[longest]) longest--;
     return error_set(
@@ -333,6 +334,7 @@ Status windows_make(Windows *w, const WindowSource *source, Error *err) {
     for (int first = 0; first < episodes && status == STATUS_OK; first += together) {
         int count = episodes - first < together ? episodes - first : together;
         status = make_some(&w->tracks, &states, source, &options, first, count, &progress, err);
+        w->episodes = first + count;
         if (source->enough != SIZE_MAX && count_long(&w->tracks, options.longest) >= source->enough) break;
     }
     progress_end(&progress, NULL);

@@ -178,6 +178,7 @@ static const char *const tiny[] = {"model.C=8",
                                    "train.rollout_from=[0]",
                                    "train.rays=8",
                                    "train.steps=40",
+                                   "train.motion_steps=0",
                                    "train.eval_every=0",
                                    "train.picture_every=0",
                                    "train.checkpoint_every=1000000"};

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 static const char *const tiny[] = {"train.steps=3",
+                                   "train.motion_steps=0",
                                    "encoder.N=200",
                                    "model.C=8",
                                    "model.D=6",

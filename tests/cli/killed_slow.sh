@@ -11,7 +11,7 @@ model: {C: 8, D: 6}
 encoder: {N: 300, widths: [4, 6]}
 gnn: {M: 16, L: 1}
 renderer: {widths: [8, 8]}
-train: {steps: $steps, rollout: [1], rollout_from: [0], rays: 8, log_every: 1, picture_every: 0, eval_every: 0, checkpoint_every: 2}
+train: {steps: $steps, motion_steps: 0, rollout: [1], rollout_from: [0], rays: 8, log_every: 1, picture_every: 0, eval_every: 0, checkpoint_every: 2}
 E2
 train() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 1 "$@"; }
 train_apart() { exec "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 1 "$@"; } # its process is the one to kill

@@ -8,7 +8,7 @@ model: {C: 8, D: 6}
 encoder: {N: 300, widths: [4, 6]}
 gnn: {M: 16, L: 1}
 renderer: {widths: [8, 8]}
-train: {steps: 8, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2}
+train: {steps: 8, motion_steps: 0, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2}
 E2
 train() { "$VPD" train "$folder/config.yaml" -q -d "$data" --threads 2 "$@"; }
 # Losses by step, without times and speeds.
@@ -73,7 +73,7 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 
 # Other uses.
 expect 0 "seconds_per_step" "*" train --dry-run
-expect 0 "seconds_per_step" "measuring 6 steps; Ctrl-C ends it" "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
+expect 0 "seconds_per_step" "0 steps of motion 0.0 s, 8 steps with pictures" "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
 # The renderer's radius belongs to a number of particles.
