@@ -18,13 +18,15 @@ static void print_flags(const EpisodeInfo *info, char *out, size_t size) {
              info->moving_cameras ? " moving-cameras" : "");
 }
 
-static void print_episode(const EpisodeInfo *info) {
+static void print_episode(const Dataset *dataset, int episode, int width) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
     char has[64], held[32] = "-";
     print_flags(info, has, sizeof has);
     if (info->heldout_count == 1) snprintf(held, sizeof held, "%d", info->heldout_views[0]);
     else if (info->heldout_count > 1) snprintf(held, sizeof held, "%d views", info->heldout_count);
-    printf("%-8s %-5s %-12.12s %5d %5d %9.4g %5dx%-5d %-8s %3d %s\n", info->name, split_name(info->split), info->scene,
-           info->F, info->V, info->time_step, info->W, info->H, held, info->O, has);
+    printf("%-*s %-5s %-12.12s %5d %5d %9.4g %5dx%-5d %-8s %3d %s\n", width,
+           dataset_episode_label(dataset, episode).text, split_name(info->split), info->scene, info->F, info->V,
+           info->time_step, info->W, info->H, held, info->O, has);
 }
 
 static void print_table(const Dataset *dataset) {
@@ -41,9 +43,10 @@ static void print_table(const Dataset *dataset) {
     printf("  episodes   %d (train %d, val %d, test %d)\n", info->episode_count, info->split_count[SPLIT_TRAIN],
            info->split_count[SPLIT_VAL], info->split_count[SPLIT_TEST]);
     printf("  no depth   %s\n\n", info->missing_depth == MISSING_SKY ? "sky" : "unknown");
-    printf("%-8s %-5s %-12s %5s %5s %9s %11s %-8s %3s %s\n", "episode", "split", "scene", "F", "V", "step s", "WxH",
-           "held out", "O", " has");
-    for (int i = 0; i < info->episode_count; i++) print_episode(dataset_episode(dataset, i));
+    int width = dataset_label_width(dataset);
+    printf("%-*s %-5s %-12s %5s %5s %9s %11s %-8s %3s %s\n", width, "episode", "split", "scene", "F", "V", "step s",
+           "WxH", "held out", "O", " has");
+    for (int i = 0; i < info->episode_count; i++) print_episode(dataset, i, width);
 }
 
 static json_t *episode_json(const EpisodeInfo *info) {

@@ -71,12 +71,14 @@ static void print_pairs(const CheckReport *report) {
 }
 
 static void print_episodes(const Dataset *dataset, const CheckReport *report) {
-    printf("\n%-8s %-5s %11s %9s %9s %9s %9s\n", "episode", "split", "median mm", "depth 1%", "50%", "99%", "valid");
+    int width = dataset_label_width(dataset);
+    printf("\n%-*s %-5s %11s %9s %9s %9s %9s\n", width, "episode", "split", "median mm", "depth 1%", "50%", "99%",
+           "valid");
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
         const EpisodeInfo *info = dataset_episode(dataset, i);
         const double values[] = {1e3 * check->median, check->depth_low, check->depth_median, check->depth_high};
-        printf("%-8s %-5s  ", info->name, split_name(info->split));
+        printf("%-*s %-5s  ", width, dataset_episode_label(dataset, i).text, split_name(info->split));
         for (int c = 0; c < 4; c++) {
             if (isfinite(values[c])) printf(" %9.*f", c ? 3 : 2, values[c]);
             else printf(" %9s", "-");

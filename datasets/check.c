@@ -105,33 +105,36 @@ static Status scan_episode(Work *work, int episode, Error *err) {
     return STATUS_OK;
 }
 
-static void judge_values(CheckReport *report, const EpisodeInfo *info, const EpisodeCheck *check) {
+static void judge_values(const Dataset *dataset, int episode, CheckReport *report) {
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    const EpisodeCheck *check = &report->episodes[episode];
+    const EpisodeLabel label = dataset_episode_label(dataset, episode);
     double images = (double)info->F * info->V;
-    if (check->valid == 0) check_add_finding(report, true, "episode %s: no image has any depth", info->name);
+    if (check->valid == 0) check_add_finding(report, true, "episode %s: no image has any depth", label.text);
     else if (check->images_without_depth > 0)
-        check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", info->name,
+        check_add_finding(report, false, "episode %s: %zu of %.0f images have no depth at all", label.text,
                           check->images_without_depth, images);
     if (check->bad_masks)
         check_add_finding(report, true,
                           "episode %s: mask ids above the %d objects of state/object_position in %zu images",
-                          info->name, info->O, check->bad_masks);
+                          label.text, info->O, check->bad_masks);
     if (!info->even_time)
         check_add_finding(report, false, "episode %s: uneven time steps (mean %.4g s); training wants even ones",
-                          info->name, info->time_step);
+                          label.text, info->time_step);
     for (int v = 0; v < info->V; v++) {
         const double *K = info->intrinsics + 9 * v;
         if (K[2] < 0 || K[2] > info->W || K[5] < 0 || K[5] > info->H)
             check_add_finding(report, false,
                               "episode %s: view %d has its principal point (%.1f, %.1f) outside the %d x %d image",
-                              info->name, v, K[2], K[5], info->W, info->H);
+                              label.text, v, K[2], K[5], info->W, info->H);
         if (K[0] / K[4] > 1.5 || K[4] / K[0] > 1.5)
             check_add_finding(report, false,
                               "episode %s: view %d has focal lengths %.1f and %.1f; was only one side resized?",
-                              info->name, v, K[0], K[4]);
+                              label.text, v, K[0], K[4]);
     }
     if (info->V == 1 && !info->moving_cameras)
         check_add_finding(report, false,
-                          "episode %s: a single camera that stands still cannot be compared with anything", info->name);
+                          "episode %s: a single camera that stands still cannot be compared with anything", label.text);
 }
 
 // ---- views against each other
@@ -255,7 +258,7 @@ static Status check_objects(Work *work, int episode, Error *err) {
         check_add_finding(work->report, true,
                           "episode %s: %d of %d objects are not at their state/object_position in frame 0; check that "
                           "mask id k + 1 is object k, that no picture is mirrored, and the cameras",
-                          info->name, off, seen);
+                          dataset_episode_label(work->dataset, episode).text, off, seen);
     return STATUS_OK;
 }
 
@@ -299,7 +302,7 @@ static Status check_all(Work *work, const Log *log, Error *err) {
         status = scan_episode(work, i, err);
         if (!status) status = compare_episode(work, i, err);
         if (!status) status = check_objects(work, i, err);
-        if (!status) judge_values(report, dataset_episode(work->dataset, i), &report->episodes[i]);
+        if (!status) judge_values(work->dataset, i, report);
         progress_update(&progress, (size_t)i + 1, NULL);
     }
     if (!status) status = collect_pairs(work, err);

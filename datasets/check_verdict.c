@@ -114,8 +114,8 @@ static void judge_depths(const Dataset *dataset, CheckReport *report) {
         if (agree)
             cause = far ? "depth and poses agree, so are both in millimetres? Lengths are in metres"
                         : "depth and poses agree, so are both in kilometres? Lengths are in metres";
-        check_add_finding(report, true, "episode %s: the median depth is %.4g m; %s", dataset_episode(dataset, i)->name,
-                          check->depth_median, cause);
+        check_add_finding(report, true, "episode %s: the median depth is %.4g m; %s",
+                          dataset_episode_label(dataset, i).text, check->depth_median, cause);
     }
 }
 
@@ -197,24 +197,25 @@ static Status judge_views(CheckReport *report, int views, Error *err) {
 }
 
 // Reports what is wrong with one view, or with many points, of one episode.
-static void judge_episode_views(const EpisodeInfo *info, const EpisodeCheck *check, CheckReport *report) {
+static void judge_episode_views(const char *label, const EpisodeCheck *check, CheckReport *report) {
     double through = check->tested ? (double)check->through / (double)check->tested : 0;
     if (check->view_off >= 0 && off_in_few(report, check->view_off))
         check_add_finding(report, true,
                           "episode %s: view %d disagrees with the others (%.0f %% of its points agree, %.0f %% among "
                           "the others): its pose or intrinsics are wrong in this episode",
-                          info->name, check->view_off, 100 * check->view_agree, 100 * check->rest_agree);
+                          label, check->view_off, 100 * check->view_agree, 100 * check->rest_agree);
     else if (report->episode_count > 1 && check->tested >= EPISODE_POINTS_MIN && through > CHECK_PASS_THROUGH)
         check_add_finding(report, true,
                           "episode %s: %.0f %% of the compared points lie more than 5 %% in front of what the other "
                           "view sees: its cameras, depth or both are wrong",
-                          info->name, 100 * through);
+                          label, 100 * through);
 }
 
 // Reports an episode in which nothing agrees while others do. Cameras at other places may rightly see different things.
 static void judge_apart(const Dataset *dataset, int episode, CheckReport *report) {
     const EpisodeInfo *info = dataset_episode(dataset, episode);
     const EpisodeCheck *check = &report->episodes[episode];
+    const EpisodeLabel label = dataset_episode_label(dataset, episode);
     const char *what = !check->tested
                            ? info->V > 1 ? "no two views show the same place" : "no two frames show the same place"
                        : info->V > 1 ? "the views agree at no point"
@@ -222,11 +223,11 @@ static void judge_apart(const Dataset *dataset, int episode, CheckReport *report
     if (info->V > 1 && same_cameras_agree(dataset, report, episode) >= 0)
         check_add_finding(
             report, true,
-            "episode %s: %s, as they do in the other episodes; its cameras or its depth differ from theirs", info->name,
+            "episode %s: %s, as they do in the other episodes; its cameras or its depth differ from theirs", label.text,
             what);
     else
         check_add_finding(report, false, "episode %s: %s, so its cameras and its depth could not be checked",
-                          info->name, what);
+                          label.text, what);
 }
 
 static void judge_episodes(const Dataset *dataset, CheckReport *report) {
@@ -234,17 +235,18 @@ static void judge_episodes(const Dataset *dataset, CheckReport *report) {
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
         const EpisodeInfo *info = dataset_episode(dataset, i);
+        const EpisodeLabel label = dataset_episode_label(dataset, i);
         double most = floor_of_episode(check);
-        judge_episode_views(info, check, report);
+        judge_episode_views(label.text, check, report);
         bool comparable = check->valid > 0 && (info->V > 1 || (info->moving_cameras && info->F > 1));
         if (comparable && !isfinite(check->median)) judge_apart(dataset, i, report);
         else if (comparable && check->tested < EPISODE_POINTS_MIN)
             check_add_finding(report, false, "episode %s: only %zu points could be compared: its views hardly overlap",
-                              info->name, check->tested);
+                              label.text, check->tested);
         if (check->tested < EPISODE_POINTS_MIN || !(check->median > most)) continue;
         check_add_finding(report, true,
                           "episode %s: the median reprojection error is %.1f mm, above its limit of %.1f mm",
-                          info->name, 1e3 * check->median, 1e3 * most);
+                          label.text, 1e3 * check->median, 1e3 * most);
     }
 }
 

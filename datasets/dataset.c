@@ -11,7 +11,8 @@ enum { KEEP_OPEN_MAX = 200 };
 static Status open_and_read(Dataset *dataset, int index, Error *err) {
     DataFile *file = &dataset->files[index];
     Status status = h5_open_file(file->path, &file->place, err);
-    return status ? status : dataset_read_file(dataset, index, err);
+    if (!status) status = dataset_read_file(dataset, index, err);
+    return status ? file_names_explain(dataset, index, err) : STATUS_OK;
 }
 
 static Status open_files(Dataset *dataset, Error *err) {

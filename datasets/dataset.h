@@ -76,6 +76,14 @@ const DatasetInfo *dataset_info(const Dataset *dataset);
 int dataset_episode_count(const Dataset *dataset);
 const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode);
 
+// An episode in messages and tables: its name; in a data set of several files "FILE:NAME", with the file's name in the
+// folder or list. `--episode` takes it too.
+typedef struct EpisodeLabel {
+    char text[320];
+} EpisodeLabel;
+EpisodeLabel dataset_episode_label(const Dataset *dataset, int episode);
+int dataset_label_width(const Dataset *dataset); // of the longest, at least 8: for tables
+
 // Episodes of one split in file order: writes at most `capacity` indices, returns how many there are.
 int dataset_find_split(const Dataset *dataset, Split split, int *episodes, int capacity);
 bool episode_view_is_heldout(const EpisodeInfo *episode, int view);

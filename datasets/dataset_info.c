@@ -3,7 +3,10 @@
 #include "base/check.h"
 #include "datasets/dataset_private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { LABEL_FILE = 200 }; // characters of a path in a label; of longer ones the last part alone
 
 static const char *const SPLIT_NAMES[SPLIT_COUNT] = {"train", "val", "test"};
 
@@ -25,6 +28,26 @@ bool split_parse(const char *text, Split *out) {
 const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode) {
     CHECK(episode >= 0 && episode < dataset->info.episode_count);
     return &dataset->episodes[episode].info;
+}
+
+EpisodeLabel dataset_episode_label(const Dataset *dataset, int episode) {
+    EpisodeLabel out;
+    const EpisodeInfo *info = dataset_episode(dataset, episode);
+    const char *file = dataset->files[dataset->episodes[episode].file].name;
+    const char *last = strlen(file) > LABEL_FILE ? strrchr(file, '/') : NULL;
+    bool several = dataset->info.file_count > 1;
+    if (last) file = last + 1;
+    snprintf(out.text, sizeof out.text, "%s%s%s", several ? file : "", several ? ":" : "", info->name);
+    return out;
+}
+
+int dataset_label_width(const Dataset *dataset) {
+    size_t width = 8;
+    for (int i = 0; i < dataset->info.episode_count; i++) {
+        size_t length = strlen(dataset_episode_label(dataset, i).text);
+        width = length > width ? length : width;
+    }
+    return (int)width;
 }
 
 int dataset_find_split(const Dataset *dataset, Split split, int *episodes, int capacity) {

@@ -10,13 +10,16 @@
 // The allowed forms of the stored arrays.
 enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX = 65536, OBJECTS_MAX = 65534 };
 
-// What tells whether a file has changed: bytes, and the times of the last change of its content and of its entry, ns.
+// What tells whether a file has changed: bytes, the times of the last change of its content and of its entry (ns), and
+// the number of the file on its disk.
 typedef struct FileStamp {
     int64_t bytes, modified, changed;
+    uint64_t number;
 } FileStamp;
 
 typedef struct DataFile {
     const char *path, *name; // name: in the folder or list
+    int line;                // in the list, from 1; 0: of no list
     H5Place place;           // open, unless there are too many files to keep them all open
     FileStamp stamp;         // as it was when the data set was opened, of a file that is not kept open
     double bounds[6];

@@ -2,7 +2,6 @@
 #include "datasets/file_names.h"
 
 #include "base/file.h"
-#include "base/file_kind.h"
 #include "datasets/data_file.h"
 
 #include <ctype.h>
@@ -13,9 +12,11 @@ enum { FILES_MAX = 100000 };
 #define LIST_BYTES_MAX ((size_t)FILES_MAX * FILE_PATH_SIZE)
 
 static Status no_files(const char *path, Error *err) {
+    if (!file_is_folder(path))
+        return error_set(err, STATUS_BAD_INPUT, "%s: expected a list of data sets, one path a line, found no path",
+                         path);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected a data set or a folder of them (.h5), found %s without .h5 files", path,
-                     file_kind(path));
+                     "%s: expected a data set or a folder of them (.h5), found a folder without .h5 files", path);
 }
 
 static Status reserve(Dataset *dataset, const char *path, size_t count, Error *err) {
@@ -75,9 +76,18 @@ static Status add_line(Dataset *dataset, const char *list, int number, const cha
     char folder[FILE_PATH_SIZE];
     folder_of(list, folder, sizeof folder);
     Status status = add(dataset, folder, name, err);
-    if (status || file_exists(dataset->files[dataset->info.file_count - 1].path)) return status;
+    if (status) return status;
+    dataset->files[dataset->info.file_count - 1].line = number;
+    return STATUS_OK;
+}
+
+Status file_names_explain(const Dataset *dataset, int file, Error *err) {
+    const DataFile *data = &dataset->files[file];
+    const char *list = dataset->info.path;
+    if (data->line == 0 || err->status == STATUS_INTERRUPTED) return err->status;
+    if (file_exists(data->path)) return error_prefix(err, "%s:%d", list, data->line);
     return error_set(err, STATUS_BAD_INPUT, "%s:%d: expected the path of a data set, found no file %.300s", list,
-                     number, dataset->files[dataset->info.file_count - 1].path);
+                     data->line, data->path);
 }
 
 // The lines that are neither empty nor a comment.

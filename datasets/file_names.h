@@ -7,5 +7,7 @@
 #include "datasets/dataset_private.h"
 
 Status file_names_add(Dataset *dataset, const char *path, Error *err);
+// Names the list and the line of a file that cannot be opened or read; changes nothing where there is no list.
+Status file_names_explain(const Dataset *dataset, int file, Error *err);
 
 #endif

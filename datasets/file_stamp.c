@@ -10,7 +10,8 @@
 static int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
 
 static FileStamp stamp_of(const struct stat *info) {
-    return (FileStamp){(int64_t)info->st_size, nanoseconds(info->st_mtim), nanoseconds(info->st_ctim)};
+    return (FileStamp){(int64_t)info->st_size, nanoseconds(info->st_mtim), nanoseconds(info->st_ctim),
+                       (uint64_t)info->st_ino};
 }
 
 Status file_stamp(const char *path, FileStamp *out, Error *err) {
@@ -21,9 +22,13 @@ Status file_stamp(const char *path, FileStamp *out, Error *err) {
     return STATUS_OK;
 }
 
-// The time of change too: a copy can have the size and the time of modification of what it replaces.
+// A copy can have the size and the time of modification of what it replaces.
+bool file_stamp_same(const FileStamp *a, const FileStamp *b) {
+    return a->bytes == b->bytes && a->modified == b->modified && (a->changed == b->changed || a->number == b->number);
+}
+
 static Status compare(const DataFile *file, const FileStamp *now, Error *err) {
-    if (memcmp(now, &file->stamp, sizeof *now) == 0) return STATUS_OK;
+    if (file_stamp_same(now, &file->stamp)) return STATUS_OK;
     return error_set(err, STATUS_BAD_INPUT,
                      "%s: expected the file that was opened (%lld bytes), found one that was changed later (%lld "
                      "bytes); start again",

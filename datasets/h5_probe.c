@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Seconds of processor time, which a busy machine stretches little: a sound file of 8 MB takes .01, one of 100 MB with
+// 3,000 episodes less than 1 of its 26.
 enum { SECONDS_MIN = 2, SECONDS_HERE = 20, BYTES_PER_SECOND = 1 << 22, READ_MAX = 1 << 14, WAIT_MILLISECONDS = 50 };
 
 // Elements times bytes; 0 when that is large or unknown.

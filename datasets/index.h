@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a data set of many files: the record of each file (datasets/record.h), kept in one file, so that opening
-// the data set again reads none of them. A record counts as long as name, size, time of modification and time of change
-// (ctime, which no archive can set) of its file are the same; each has a checksum.
+// the data set again reads none of them. A record counts as long as the name and the stamp of its file are the same
+// (datasets/file_stamp.h); each has a checksum.
 //
 // It lies in the folder (".vpd-index") or beside the list ("LIST.vpd-index"); where that cannot be written, in
 // $XDG_CACHE_HOME/vpd or ~/.cache/vpd, under a hash of the real path. A damaged index, or one of another program

@@ -53,12 +53,12 @@ static json_t *episodes_json(const Dataset *dataset, const CheckReport *report) 
     json_t *episodes = json_array();
     for (int i = 0; i < report->episode_count; i++) {
         const EpisodeCheck *check = &report->episodes[i];
-        json_array_append_new(episodes,
-                              json_pack("{s:s s:o s:o s:o s:o s:o s:o}", "name", dataset_episode(dataset, i)->name,
-                                        "median_mm", json_finite(1e3 * check->median), "depth_p1_m",
-                                        json_finite(check->depth_low), "depth_median_m",
-                                        json_finite(check->depth_median), "depth_p99_m", json_finite(check->depth_high),
-                                        "valid", json_finite(check->valid), "noise", json_finite(check->noise)));
+        json_array_append_new(
+            episodes, json_pack("{s:s s:s s:o s:o s:o s:o s:o s:o}", "file", dataset_episode(dataset, i)->file, "name",
+                                dataset_episode(dataset, i)->name, "median_mm", json_finite(1e3 * check->median),
+                                "depth_p1_m", json_finite(check->depth_low), "depth_median_m",
+                                json_finite(check->depth_median), "depth_p99_m", json_finite(check->depth_high),
+                                "valid", json_finite(check->valid), "noise", json_finite(check->noise)));
     }
     return episodes;
 }

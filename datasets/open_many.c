@@ -2,6 +2,7 @@
 #include "datasets/open_many.h"
 
 #include "datasets/data_file.h"
+#include "datasets/file_names.h"
 #include "datasets/file_stamp.h"
 #include "datasets/index.h"
 #include "datasets/read_many.h"
@@ -43,9 +44,10 @@ static Status stamp_files(Dataset *dataset, Error *err) {
     if (stamps.failed == dataset->info.file_count) return STATUS_OK;
     FileStamp stamp;
     Status status = file_stamp(dataset->files[stamps.failed].path, &stamp, err);
-    return status ? status
-                  : error_set(err, STATUS_FAILED, "%s: cannot be read now and then; start again",
-                              dataset->files[stamps.failed].path);
+    if (!status)
+        error_set(err, STATUS_FAILED, "%s: cannot be read now and then; start again",
+                  dataset->files[stamps.failed].path);
+    return file_names_explain(dataset, stamps.failed, err);
 }
 
 // ---- records
@@ -143,6 +145,7 @@ static Status add_records(Opening *opening, Error *err) {
         const Record *record = opening->records[i];
         file->missing_depth = record_missing_depth(record);
         status = dataset_same_missing_depth(dataset, file, err);
+        if (status != STATUS_OK) return file_names_explain(dataset, i, err);
         for (int e = 0; e < record_episode_count(record) && status == STATUS_OK; e++) {
             EpisodeInfo info;
             record_episode(record, e, &info); // record_at has checked it

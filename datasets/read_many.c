@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "datasets/data_file.h"
+#include "datasets/file_names.h"
 #include "datasets/h5_private.h"
 
 #include <errno.h>
@@ -211,6 +212,6 @@ Status read_many(const Dataset *dataset, const int *files, int count, Bytes *out
     munmap(shared, sizeof(_Atomic int));
     if (status == STATUS_OK && out->failed) status = dataset_no_memory(dataset->info.path, err);
     if (status != STATUS_OK || failure.status == STATUS_OK) return status;
-    if (err) *err = failure.err;
-    return failure.status;
+    *err = failure.err;
+    return file_names_explain(dataset, files[failure.at], err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "datasets/file_stamp.h"
 #include "datasets/stored.h"
 
 #include <stdlib.h>
@@ -240,9 +241,7 @@ int record_episode_count(const Record *record) { return record->episodes; }
 MissingDepth record_missing_depth(const Record *record) { return (MissingDepth)record->missing_depth; }
 const char *record_name(const Record *record) { return (const char *)record + record->file_name; }
 
-bool record_fits(const Record *record, const FileStamp *stamp) {
-    return memcmp(&record->stamp, stamp, sizeof *stamp) == 0;
-}
+bool record_fits(const Record *record, const FileStamp *stamp) { return file_stamp_same(&record->stamp, stamp); }
 
 void record_describe(const Record *record, DatasetInfo *info) {
     const char *start = (const char *)record;

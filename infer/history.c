@@ -19,13 +19,15 @@ static int default_episode(const Dataset *dataset) {
     return 0;
 }
 
-// "NAME", or "FILE:NAME" where FILE is the path or its end.
+// "NAME", or "FILE:NAME" where FILE is the path or its last parts.
 static bool episode_is(const EpisodeInfo *info, const char *text) {
     size_t name = strlen(info->name), length = strlen(text), file = strlen(info->file);
     if (length < name || strcmp(text + length - name, info->name) != 0) return false;
     if (length == name) return true;
     size_t given = length - name - 1;
-    return text[given] == ':' && given > 0 && given <= file && !strncmp(info->file + file - given, text, given);
+    if (text[given] != ':' || given == 0 || given > file) return false;
+    const char *end = info->file + file - given;
+    return strncmp(end, text, given) == 0 && (given == file || end[-1] == '/');
 }
 
 Status history_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err) {

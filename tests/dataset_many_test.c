@@ -208,6 +208,12 @@ static void test_old_index(void **state) {
     dataset_close(dataset);
 }
 
+static void use_copy(int number, const char *source) {
+    char command[600];
+    snprintf(command, sizeof command, "rm -f %s/%03d.h5 && cp '%s' %s/%03d.h5", many, number, source, many, number);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_list(void **state) {
     (void)state;
     Error err = {0};
@@ -227,10 +233,16 @@ static void test_list(void **state) {
     fprintf(file, "many/absent.h5\n");
     fclose(file);
     assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err, "list.txt:206: ");
+    use_copy(7, "README.md");
+    file = fopen(list, "w");
+    fprintf(file, "many/000.h5\n# few\nmany/007.h5\n");
+    fclose(file);
+    assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err, "list.txt:3: ");
+    assert_non_null(strstr(err.text, "many/007.h5: expected an HDF5 file"));
     file = fopen(list, "w");
     fprintf(file, "# nothing\n");
     fclose(file);
-    assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err, "without .h5 files");
+    assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err, "one path a line, found no path");
 }
 
 // Comments and empty lines do not count towards the limit.
@@ -252,12 +264,6 @@ static void test_long_list(void **state) {
     fclose(file);
     assert_status_error(dataset_open(list, &dataset, &err), STATUS_BAD_INPUT, err,
                         "expected at most 100000 files, found 100001");
-}
-
-static void use_copy(int number, const char *source) {
-    char command[600];
-    snprintf(command, sizeof command, "rm -f %s/%03d.h5 && cp '%s' %s/%03d.h5", many, number, source, many, number);
-    assert_int_equal(system(command), 0);
 }
 
 static void test_bad_files(void **state) {
@@ -321,6 +327,24 @@ static void test_replaced_while_open(void **state) {
                         "020.h5: expected the file that was opened");
     frames_free(&frames);
     dataset_close(dataset);
+}
+
+// Mode, and other names of the file, are no part of it.
+static void test_touched_while_open(void **state) {
+    (void)state;
+    Error err = {0};
+    Frames frames = {0};
+    char command[600];
+    Dataset *dataset = open_good(many);
+    struct timespec first = index_time();
+    snprintf(command, sizeof command, "cd %s && chmod a-w 020.h5 && ln 020.h5 ../another", many);
+    assert_int_equal(system(command), 0);
+    FrameRequest request = {.episode = 20 * EPISODES, .count = 1};
+    assert_status_ok(dataset_read_frames(dataset, request, &frames, &err), err);
+    dataset_close(dataset);
+    check_good(many);
+    assert_false(index_was_written(first));
+    frames_free(&frames);
 }
 
 // All files get a user block: 1024 bytes before what HDF5 wrote.
@@ -406,6 +430,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_mixed_roots, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_changes_while_open, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_replaced_while_open, set_up_many, tear_down),
+        cmocka_unit_test_setup_teardown(test_touched_while_open, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_user_block, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_image, set_up_many, tear_down),
         cmocka_unit_test_setup_teardown(test_race, set_up_many, tear_down),

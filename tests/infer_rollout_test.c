@@ -222,6 +222,13 @@ static void episodes_by_name(void **state) {
                         "2 episodes have the name 000000; name the file too, as in");
     assert_status_ok(history_find_episode(world.dataset, "more.h5:000000", &episode, &err), err);
     assert_int_equal(episode, 3);
+    // What messages call an episode names it, and no other whose file ends in the same way.
+    EpisodeLabel label = dataset_episode_label(world.dataset, 3);
+    assert_string_equal(label.text, "more.h5:000000");
+    assert_status_ok(history_find_episode(world.dataset, label.text, &episode, &err), err);
+    assert_int_equal(episode, 3);
+    assert_status_error(history_find_episode(world.dataset, "ore.h5:000000", &episode, &err), STATUS_BAD_INPUT, err,
+                        "no episode ore.h5:000000");
     world_close(&world);
 }
 

@@ -39,6 +39,13 @@ expect 2 "" '--unit needs --depth u16' "$VPD" data convert "$part" -o "$folder/x
 expect 2 "" '--box: expected x,y,z,x,y,z' "$VPD" data convert "$part" -o "$folder/x.h5" --box 1,1,1,0,0,0
 expect 2 "" '--view: expected an integer from 0 to 4' "$VPD" data show "$part" -o "$folder/x.png" --view 5
 
+# Files whose episodes have the same names: tables and findings name the file too.
+mkdir "$folder/several"
+ln "$part" "$folder/several/a.h5" && ln "$part" "$folder/several/b.h5"
+name=$("$VPD" data info --json "$part" | sed 's/.*"episodes":\[{"file":"[^"]*","name":"\([^"]*\)".*/\1/')
+expect 0 "b.h5:$name" "" "$VPD" data info "$folder/several"
+expect 0 "b.h5:$name" "*" "$VPD" data check "$folder/several" --quiet
+
 # Damage: cut short, and each of many bytes overwritten. Never a crash, always a sentence, never another status.
 # HDF5 itself leaks on damaged files; under AddressSanitizer that is not what is looked for here.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
