@@ -245,6 +245,9 @@ static real *particle_radii(Tape *tape, const Vpd *model, const real *position, 
 
 BodyScales vpd_body_scales(const Vpd *model) { return body_scales(model->config.data.extent); }
 
+// Not train.seed: the fields of one run serve those of other seeds.
+enum { MOTION_SEED = 1 };
+
 MotionOptions vpd_motion_options(const Vpd *model) {
     const Config *c = &model->config;
     return (MotionOptions){.crop = c->data.crop,
@@ -253,7 +256,7 @@ MotionOptions vpd_motion_options(const Vpd *model) {
                            .moving_threshold = c->gnn.moving_threshold,
                            .colour_length = c->gnn.colour_length,
                            .extent = c->data.extent,
-                           .seed = (uint32_t)c->train.seed};
+                           .seed = MOTION_SEED};
 }
 
 Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, MotionSeen *out, Error *err) {

@@ -214,6 +214,9 @@ static void a_foreign_file_is_emptied(void **state) {
     f.source.frames = fewer;
     open_cache(&f);
     assert_true(said(&f, "motion is measured again"));
+    open_model(&f, (const char *[]){"train.seed=7", NULL}); // of which fields know nothing
+    open_cache(&f);
+    assert_true(said(&f, ""));
     open_model(&f, (const char *[]){"gnn.colour_length=0.5", NULL});
     open_cache(&f);
     assert_true(said(&f, "motion is measured again"));
