@@ -58,7 +58,7 @@ typedef struct SimScene {
     long substeps;     // of a frame
     double memory_mib;
     size_t memory_line; // where the file says it; 0: nowhere
-    long seed; // of the directions in which gradients are checked
+    long seed;          // of the directions in which gradients are checked
 } SimScene;
 
 Status scene_read(const char *path, SimScene *out, Error *err);
