@@ -106,8 +106,8 @@ static double beside(const FitRollout *r, const double *x, size_t p, double side
     if (side == 0) return 0;
     if (r->basis) {
         for (size_t i = 0; i < P; i++)
-            if (r->basis[p * P + i] != 0) out[i] = moved(v + i, x[i], side * STEP * r->basis[p * P + i]);
-        return side * STEP;
+            if (r->basis[p * P + i] != 0) out[i] = moved(v + i, x[i], side * r->step * r->basis[p * P + i]);
+        return side * r->step;
     }
     out[p] = moved(v + p, x[p], side * STEP);
     return out[p] - x[p];
@@ -268,6 +268,7 @@ Status fit_rollout_sums(void *context, const double *x, MinimiseSums *out, Error
     Status status;
     r->status = STATUS_OK;
     r->basis = out->basis;
+    r->step = out->far ? 1 : STEP;
     if (out->normal) status = by_differences(r, x, out, err);
     else if (out->gradient) status = by_adjoint(r, x, out, err);
     else status = cost_alone(r, x, false, out, err);

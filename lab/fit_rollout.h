@@ -19,6 +19,7 @@ typedef struct FitRollout {
     double *score;         // (frames,P) J'r of each frame, along x, of the last J'J; 0: not compared
     double *x, *apart;     // (P) the point that is asked for; how far the two beside it are from each other
     const double *basis;   // of the sums that run
+    double step;           // along it, of its rows
     SimValues gradient;
     MinimiseSums *sums; // of the rollout that runs
     double residuals;   // of the last rollout with a result

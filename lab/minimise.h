@@ -37,6 +37,7 @@ typedef struct MinimiseSums {
     double *normal;      // (P,P) J'J; NULL: not wanted
     const double *basis; // (P,P) rows: directions in z along which derivatives are wanted, 0 where a row is 0; NULL:
                          // along x itself. minimise_spread alone asks
+    bool far;            // by differences between the points that are a row of basis ahead and behind; else where x is
 } MinimiseSums;
 
 // z = x / unit or log x of variable i, and back.
@@ -84,7 +85,8 @@ void minimise_add_rows(MinimiseSums *sums, size_t P, size_t rows, const double *
 // ---- how well a result is determined
 
 // The curvature J'J over the variance of a residual, 2 cost / (residuals - free variables), is inverted. This holds for
-// errors of the data that are independent, equally large, and small enough for r(x) to be linear over them.
+// errors of the data that are independent and equally large. J is from differences over the standard errors that it
+// gives: where r(x) has kinks, its slope at x itself says little about how far the data let x move.
 typedef struct MinimiseSpread {
     size_t variables;
     double cost, variance; // at x; of a residual
@@ -100,7 +102,8 @@ typedef struct MinimiseSpread {
 
 // At x, which should be a minimum. A variable that is fixed or at a bound has no direction. Errors of differences can
 // hide that a direction has no effect, so the function is asked again, by `basis`, for derivatives along the directions
-// that were found.
+// that were found: where x is, and then `far`, until the standard errors along them agree with the length of the
+// differences, and until the cost rises over them. A direction that explodes so far away keeps what was found nearer.
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
 void minimise_spread_free(MinimiseSpread *spread); // accepts {0}
 

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FAR_ROUNDS = 3 };
+
+// Lengths of differences in z: a standard error, but no less than what their rounding allows, and no more than half of
+// what counts as lost.
+#define SHORTEST 1e-6
+#define LONGEST (0.5 * MINIMISE_LOST)
+#define ALIKE 1.1 // two lengths whose ratio is below this
+
 // ---- eigenvalues
 
 // Makes matrix[p][q] zero; rows of `vector` are the eigenvectors so far.
@@ -133,20 +141,23 @@ void minimise_along(const MinimiseProblem *problem, const double *direction, siz
     x[i] = to;
 }
 
-// J'J along the directions that were found, for more exact ones; `vector` (n,n) is overwritten by those.
+// J'J along the directions that were found, for more exact ones; `vector` (n,n) is overwritten by those. With `length`
+// (n) by differences so long.
 static Status look_along(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n, double *value,
-                         double *vector, Error *err) {
+                         double *vector, const double *length, bool *good, Error *err) {
     const size_t P = problem->variables;
     double *memory = calloc(2 * P * P + P + 3 * n * n, sizeof *memory);
     double *basis = memory, *normal = basis + P * P, *gradient = normal + P * P, *matrix = gradient + P,
            *turned = matrix + n * n, *before = turned + n * n;
     if (!memory) return error_set(err, STATUS_FAILED, "out of memory for the errors of %zu variables", P);
     memcpy(before, vector, n * n * sizeof *vector);
-    for (size_t k = 0; k < n * n; k++) basis[k / n * P + which[k % n]] = vector[k];
-    MinimiseSums sums = {.gradient = gradient, .normal = normal, .basis = basis};
+    for (size_t k = 0; k < n * n; k++) basis[k / n * P + which[k % n]] = vector[k] * (length ? length[k / n] : 1);
+    MinimiseSums sums = {.gradient = gradient, .normal = normal, .basis = basis, .far = length != NULL};
     Status status = problem->function(problem->context, x, &sums, err);
-    for (size_t k = 0; k < n * n; k++) matrix[k] = normal[k / n * P + k % n];
-    if (status == STATUS_OK && isfinite(sums.cost)) {
+    for (size_t k = 0; k < n * n; k++)
+        matrix[k] = normal[k / n * P + k % n] / (length ? length[k / n] * length[k % n] : 1);
+    *good = status == STATUS_OK && isfinite(sums.cost);
+    if (*good) {
         minimise_eigen(n, matrix, value, turned);
         for (size_t k = 0; k < n * n; k++) {
             vector[k] = 0;
@@ -155,6 +166,82 @@ static Status look_along(const MinimiseProblem *problem, const double *x, const 
     }
     free(memory);
     return status;
+}
+
+// The length of differences along each direction, out of its standard error; whether one of them is new.
+static bool choose_lengths(size_t n, double variance, const double *value, double *length) {
+    bool any = false;
+    for (size_t k = 0; k < n; k++) {
+        const double error = value[k] > 0 ? sqrt(variance / value[k]) : INFINITY;
+        const double now = fmin(fmax(error, SHORTEST), LONGEST);
+        any = any || now > ALIKE * length[k] || length[k] > ALIKE * now;
+        length[k] = now;
+    }
+    return any;
+}
+
+// The same by differences as long as the standard errors. Where the function has no value so far away, what was found
+// nearer stays.
+static Status look_far(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n, double variance,
+                       double *value, double *vector, double *length, Error *err) {
+    Status status = STATUS_OK;
+    bool good = true;
+    for (size_t k = 0; k < n; k++) length[k] = SHORTEST;
+    for (int i = 0; i < FAR_ROUNDS && status == STATUS_OK && good; i++) {
+        if (!choose_lengths(n, variance, value, length)) break;
+        status = look_along(problem, x, which, n, value, vector, length, &good, err);
+    }
+    return status;
+}
+
+// By how many variances of a residual 2 cost rises from x to `by` along a direction (n) in z; x itself is left as it
+// is.
+static Status rise_along(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n,
+                         const MinimiseSpread *at, const double *direction, double by, double *trial, double *out,
+                         Error *err) {
+    MinimiseSums sums = {0};
+    memcpy(trial, x, problem->variables * sizeof *x);
+    for (size_t a = 0; a < n; a++) {
+        const MinimiseVariable *v = problem->variable + which[a];
+        const double moved = minimise_x(v, minimise_z(v, x[which[a]]) + by * direction[a]);
+        trial[which[a]] = fmin(fmax(moved, v->low), v->high);
+    }
+    Status status = problem->function(problem->context, trial, &sums, err);
+    *out = isfinite(sums.cost) ? 2 * (sums.cost - at->cost) / at->variance : INFINITY;
+    return status;
+}
+
+// Where residuals jump, differences are large and the cost hardly rises: a direction's standard error is then how far
+// x may go until 2 cost has risen by a variance of a residual, to the side where that is further.
+static Status widen(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n,
+                    const MinimiseSpread *at, double *value, const double *vector, Error *err) {
+    double *trial = malloc(problem->variables * sizeof *trial), rise = 0;
+    Status status = trial ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for errors");
+    for (size_t k = 0; k < 2 * n && status == STATUS_OK; k++) {
+        const double *direction = vector + k / 2 * n, side = k % 2 ? -1 : 1;
+        double width = sqrt(at->variance / value[k / 2]);
+        if (!(width > SHORTEST)) continue;
+        while (status == STATUS_OK && width < MINIMISE_LOST) {
+            status = rise_along(problem, x, which, n, at, direction, 2 * side * width, trial, &rise, err);
+            if (!(rise < 1)) break;
+            width *= 2;
+        }
+        value[k / 2] = fmin(value[k / 2], at->variance / (width * width));
+    }
+    free(trial);
+    return status;
+}
+
+// Eigenvalues and eigenvectors of the packed matrix, and better ones by looking along them.
+static Status look(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n, double *matrix,
+                   MinimiseSpread *out, double *value, double *vector, Error *err) {
+    Status status = STATUS_OK;
+    bool good;
+    minimise_eigen(n, matrix, value, vector);
+    if (n > 1) status = look_along(problem, x, which, n, value, vector, NULL, &good, err);
+    if (status != STATUS_OK || !(out->variance > 0) || !isfinite(out->variance)) return status;
+    status = look_far(problem, x, which, n, out->variance, value, vector, out->width, err);
+    return status == STATUS_OK ? widen(problem, x, which, n, out, value, vector, err) : status;
 }
 
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {
@@ -181,9 +268,8 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, Minimise
         const size_t n = pack(problem, x, sums.normal, which, matrix);
         out->cost = sums.cost;
         out->variance = sums.residuals > (double)n ? 2 * sums.cost / (sums.residuals - (double)n) : INFINITY;
-        minimise_eigen(n, matrix, value, vector);
         look_at_bounds(out, problem, x, sums.normal);
-        if (n > 1) status = look_along(problem, x, which, n, value, vector, err);
+        status = look(problem, x, which, n, matrix, out, value, vector, err);
         if (status == STATUS_OK) fill(out, problem, x, which, n, value, vector);
     }
     free(memory);
