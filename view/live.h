@@ -32,7 +32,8 @@ typedef struct LiveJob {
 Status live_create(const LiveOptions *options, Live **out, Error *err);
 void live_free(Live *live); // accepts NULL
 
-// A JSON object for the page: names of the scenes, and whether and with which model they can be simulated.
+// A JSON object for the page: names of the scenes, and whether and with which model they can be simulated. "real": how
+// `compose` names a scene's file; "" if its particles cannot be added to the first scene.
 Status live_facts(const Live *live, char **out, Error *err);
 Status live_scene(const Live *live, int scene, ViewBytes *out, Error *err);
 // The scene as the recording says that its objects moved.

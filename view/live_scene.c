@@ -136,13 +136,22 @@ Status live_truth(const Live *live, int scene, ViewBytes *out, Error *err) {
     return status;
 }
 
+// Whether `compose` can add a source's particles to those of the first: one model made both.
+static bool fits(const Source *first, const Source *source) {
+    const RolloutFile *a = &first->file, *b = &source->file;
+    return source->scene && a->set_count == b->set_count && a->sets[0].D == b->sets[0].D &&
+           (!*a->checkpoint_hash || !*b->checkpoint_hash || !strcmp(a->checkpoint_hash, b->checkpoint_hash));
+}
+
 Status live_facts(const Live *live, char **out, Error *err) {
     vpd_model_facts model = {.struct_size = sizeof model};
     json_t *scenes = json_array();
     if (live->model) vpd_model_get_facts(live->model, &model, NULL);
-    for (int i = 0; i < live->count; i++)
-        json_array_append_new(scenes, json_pack("{s:o s:o}", "file", json_text(live->sources[i].path), "real",
-                                                json_text(live->sources[i].real ? live->sources[i].real : "")));
+    for (int i = 0; i < live->count; i++) {
+        const Source *source = &live->sources[i];
+        const char *real = source->real && fits(&live->sources[0], source) ? source->real : "";
+        json_array_append_new(scenes, json_pack("{s:o s:o}", "file", json_text(source->path), "real", json_text(real)));
+    }
     json_t *facts = json_pack("{s:s s:I s:o s:b s:b s:b s:I s:o s:o s:o s:o}", "version", version_number(), "start",
                               (json_int_t)live->start, "title", json_text(live->title), "simulates",
                               live->model != NULL, "predicts", live->predicts, "compares", live->dataset != NULL,

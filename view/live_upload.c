@@ -74,6 +74,14 @@ static Status read_file(Live *live, const LiveUpload *upload, Source *out, Error
     return status;
 }
 
+// Where the file is kept is of no use to people; the page says its name.
+static void leave_out_path(Error *err, const char *path) {
+    const size_t length = strlen(path);
+    const char *rest = err->text + length;
+    if (strncmp(err->text, path, length) != 0 || strncmp(rest, ": ", 2) != 0) return;
+    memmove(err->text, rest + 2, strlen(rest + 2) + 1);
+}
+
 Status live_upload_end(LiveUpload *upload, int *scene, Error *err) {
     Live *live = upload->live;
     Source source;
@@ -82,7 +90,10 @@ Status live_upload_end(LiveUpload *upload, int *scene, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "%s: could not be kept; files have at most %zu MiB", upload->name,
                          LIVE_FILE_BYTES >> 20);
     Status status = read_file(live, upload, &source, err);
-    if (status != STATUS_OK) return status;
+    if (status != STATUS_OK) {
+        leave_out_path(err, upload->path);
+        return status;
+    }
     pthread_mutex_lock(&live->lock);
     *scene = live->count;
     live->sources[live->count++] = source;

@@ -2,24 +2,23 @@
 #include "view/server.h"
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "view/again.h"
 #include "view/answer.h"
 #include "view/request.h"
 #include "view/web.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-    TOKEN_BYTES = 16,
-    TOKEN_SIZE = 2 * TOKEN_BYTES + 1,
     PORTS = 32,
     CONNECTIONS = 128,
+    ROOM = 16,            // of them kept free of connections that have not shown a token or cookie
     HEADER_BYTES = 16384, // memory of a connection for the request line and headers
     BODY_BYTES = 65536,   // of a POST
     IDLE_SECONDS = 10,    // without a byte
@@ -29,6 +28,7 @@ enum {
 // A connection; `since` is when its present request began, 0 while an answer is sent.
 typedef struct Slot {
     int socket; // -1: free
+    bool known; // has shown a token or cookie
     double since;
 } Slot;
 
@@ -37,7 +37,8 @@ struct Server {
     Watch *watch; // runs
     struct MHD_Daemon *daemon;
     int port;
-    char token[TOKEN_SIZE], cookie[TOKEN_SIZE], cookie_name[24];
+    char token[SECRET_SIZE], cookie[SECRET_SIZE], cookie_name[24];
+    Again again;
     pthread_mutex_t lock; // guards `slots`
     Slot slots[CONNECTIONS];
 };
@@ -50,14 +51,6 @@ typedef struct Request {
 } Request;
 
 // ---- who may ask
-
-static bool same_secret(const char *given, const char *secret) {
-    size_t length = given ? strlen(given) : 0;
-    unsigned char different = length != TOKEN_SIZE - 1;
-    for (size_t i = 0; i < TOKEN_SIZE - 1; i++)
-        different |= (unsigned char)(given && i < length ? given[i] : 0) ^ (unsigned char)secret[i];
-    return different == 0;
-}
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -79,19 +72,44 @@ static bool has_type(struct MHD_Connection *connection, const char *wanted) {
 }
 
 static bool has_cookie(const Server *server, struct MHD_Connection *connection) {
-    return same_secret(MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie_name), server->cookie);
+    return secret_same(MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie_name), server->cookie);
 }
 
 // ---- requests
 
-static Answer send_page(Server *server, struct MHD_Connection *connection) {
+static Answer answer_with_cookie(const Server *server, struct MHD_Connection *connection, const char *type,
+                                 const char *text) {
     char cookie[160];
     snprintf(cookie, sizeof cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->cookie_name, server->cookie);
-    return answer_page(connection, "text/html; charset=utf-8", INDEX_HTML, cookie);
+    return answer_page(connection, type, text, cookie);
+}
+
+static Answer answer_object(struct MHD_Connection *connection, json_t *object) {
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    return answer_json(connection, STATUS_OK, text, NULL);
+}
+
+// A page that an earlier server let in (view/again.h).
+static Answer greet_again(const Server *server, struct MHD_Connection *connection) {
+    char proof[HMAC_SIZE];
+    if (!again_prove(&server->again, answer_argument(connection, "nonce"), proof))
+        return answer_refuse(connection, 400, "expected ?nonce=32 hexadecimal digits");
+    return answer_object(connection, json_pack("{s:s s:s}", "nonce", server->again.nonce, "proof", proof));
+}
+
+static Answer admit_again(const Server *server, struct MHD_Connection *connection, const char *body, size_t size) {
+    json_t *object = json_loadb(body, size, JSON_REJECT_DUPLICATES, NULL);
+    bool good = again_accepts(&server->again, json_string_value(json_object_get(object, "proof")));
+    json_decref(object);
+    return good ? answer_with_cookie(server, connection, "application/json", "{}")
+                : answer_refuse(connection, 401, "this is no proof");
 }
 
 static Answer get(Server *server, struct MHD_Connection *connection, const char *path) {
-    if (!strcmp(path, "/")) return send_page(server, connection);
+    if (!strcmp(path, "/")) return answer_with_cookie(server, connection, "text/html; charset=utf-8", INDEX_HTML);
+    if (!strcmp(path, "/api/again")) return greet_again(server, connection);
+    if (!strcmp(path, "/api/key")) return answer_object(connection, json_pack("{s:s}", "key", server->again.key));
     if (!strcmp(path, "/viewer.css")) return answer_page(connection, "text/css", VIEWER_CSS, NULL);
     if (!strcmp(path, "/viewer.js")) return answer_page(connection, "text/javascript", VIEWER_JS, NULL);
     return server->live ? routes_live_get(server->live, connection, path)
@@ -111,32 +129,56 @@ static Answer post(Server *server, struct MHD_Connection *connection, const char
     const char *body = request->body ? request->body : "";
     if (request->upload) return end_upload(connection, request);
     if (!has_type(connection, "application/json")) return answer_refuse(connection, 415, "expected application/json");
+    if (!strcmp(path, "/api/again")) return admit_again(server, connection, body, request->size);
     return server->live ? routes_live_post(server->live, connection, path, body, request->size)
                         : routes_watch_post(server->watch, connection, path, body, request->size);
 }
 
 // ---- connections
 
-static void set_since(Server *server, struct MHD_Connection *connection, double since) {
+static int socket_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -2;
+}
+
+static Slot *slot_of(Server *server, int socket) {
+    for (int i = 0; i < CONNECTIONS; i++)
+        if (server->slots[i].socket == socket) return server->slots + i;
+    return NULL;
+}
+
+// When a request began, or that an answer is sent; whether who asks is `known`.
+static void set_slot(Server *server, struct MHD_Connection *connection, double since, bool known) {
     pthread_mutex_lock(&server->lock);
-    for (int i = 0; info && i < CONNECTIONS; i++)
-        if (server->slots[i].socket == info->connect_fd) server->slots[i].since = since;
+    Slot *slot = slot_of(server, socket_of(connection));
+    if (slot) *slot = (Slot){slot->socket, slot->known || known, since};
     pthread_mutex_unlock(&server->lock);
+}
+
+// Strangers take no room from others: where little is left, the oldest of theirs is ended.
+static void make_room(Server *server) {
+    Slot *oldest = NULL;
+    int open = 0;
+    for (int i = 0; i < CONNECTIONS; i++) {
+        Slot *slot = server->slots + i;
+        open += slot->socket >= 0;
+        if (slot->socket >= 0 && !slot->known && slot->since > 0 && (!oldest || slot->since < oldest->since))
+            oldest = slot;
+    }
+    if (!oldest || open <= CONNECTIONS - ROOM) return;
+    shutdown(oldest->socket, SHUT_RDWR);
+    oldest->since = 0; // not again
 }
 
 static void on_connection(void *owner, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code) {
     Server *server = owner;
     (void)context;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    bool starts = code == MHD_CONNECTION_NOTIFY_STARTED;
+    const bool starts = code == MHD_CONNECTION_NOTIFY_STARTED;
     pthread_mutex_lock(&server->lock);
-    for (int i = 0; info && i < CONNECTIONS; i++)
-        if (server->slots[i].socket == (starts ? -1 : info->connect_fd)) {
-            server->slots[i] = (Slot){starts ? info->connect_fd : -1, clock_now()};
-            break;
-        }
+    Slot *slot = slot_of(server, starts ? -1 : socket_of(connection));
+    if (slot) *slot = (Slot){starts ? socket_of(connection) : -1, false, clock_now()};
+    if (starts) make_room(server);
     pthread_mutex_unlock(&server->lock);
 }
 
@@ -144,7 +186,7 @@ static void on_completed(void *owner, struct MHD_Connection *connection, void **
                          enum MHD_RequestTerminationCode code) {
     Request *request = *context;
     (void)code;
-    set_since(owner, connection, clock_now());
+    set_slot(owner, connection, clock_now(), false);
     if (request) {
         live_upload_free(request->upload);
         free(request->body);
@@ -199,7 +241,7 @@ static Answer check(Server *server, struct MHD_Connection *connection, const cha
     *good = false;
     if (!from_here(connection, post))
         return answer_refuse(connection, 403, "this page may be asked from this machine alone");
-    bool opens = !post && !strcmp(path, "/") && same_secret(token, server->token);
+    bool opens = !strcmp(path, "/api/again") || (!post && !strcmp(path, "/") && secret_same(token, server->token));
     if (!opens && !has_cookie(server, connection))
         return answer_refuse(connection, 401, "open the address that vpd view printed, with its token");
     long most = !post ? 0 : is_upload(server, path) ? (long)LIVE_FILE_BYTES : BODY_BYTES;
@@ -224,27 +266,22 @@ static Answer on_request(void *owner, struct MHD_Connection *connection, const c
         return good && posts && is_upload(server, path) ? begin_upload(server, connection, request) : answer;
     }
     if (*size > 0) {
-        if (request->upload) set_since(server, connection, clock_now()); // files take their time
+        if (request->upload) set_slot(server, connection, clock_now(), true); // files take their time
         take_body(request, data, *size);
         *size = 0;
         return MHD_YES;
     }
-    set_since(server, connection, 0);
+    set_slot(server, connection, 0, strcmp(path, "/api/again") != 0);
     if (request->too_large) return answer_refuse(connection, 413, "the request is too large");
     return posts ? post(server, connection, path, request) : get(server, connection, path);
 }
 
 // ---- start and end
 
-static Status make_secret(char out[TOKEN_SIZE], Error *err) {
-    unsigned char bytes[TOKEN_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return error_set(err, STATUS_FAILED, "cannot get random numbers for a token: %s", strerror(errno));
-    for (size_t i = 0; i < TOKEN_BYTES; i++) snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return STATUS_OK;
-}
-
-static void listen_on(Server *server, int port) {
+// Keys are there before the first request.
+static Status listen_on(Server *server, int port, Error *err) {
+    Status status = again_open(port, &server->again, err);
+    if (status != STATUS_OK) return status;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     snprintf(server->cookie_name, sizeof server->cookie_name, "vpd_%d", port);
@@ -255,6 +292,7 @@ static void listen_on(Server *server, int port) {
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_NOTIFY_COMPLETED,
                          on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
     server->port = port;
+    return STATUS_OK;
 }
 
 Status server_start(Live *live, Watch *watch, int port, Server **out, Error *err) {
@@ -264,10 +302,10 @@ Status server_start(Live *live, Watch *watch, int port, Server **out, Error *err
     server->watch = watch;
     pthread_mutex_init(&server->lock, NULL);
     for (int i = 0; i < CONNECTIONS; i++) server->slots[i].socket = -1;
-    Status status = make_secret(server->token, err);
-    if (status == STATUS_OK) status = make_secret(server->cookie, err);
+    Status status = secret_make(server->token, err);
+    if (status == STATUS_OK) status = secret_make(server->cookie, err);
     for (int i = 0; i < PORTS && status == STATUS_OK && !server->daemon && port + i < 65536; i++)
-        listen_on(server, port + i);
+        status = listen_on(server, port + i, err);
     if (status == STATUS_OK && !server->daemon)
         status = error_set(err, STATUS_FAILED, "--port: the ports %d to %d of 127.0.0.1 are taken; name another one",
                            port, port + PORTS - 1);

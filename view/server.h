@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The viewer's server: HTTP on 127.0.0.1 alone. Who opens the printed address with its token gets a cookie; nothing is
-// answered without one of the two. Host must be a loopback name, Origin the same place, and only POST changes anything.
+// The viewer's server: HTTP on 127.0.0.1 alone. Who opens the printed address with its token gets a cookie; nothing but
+// /api/again is answered without one of the two. Host must be a loopback name, Origin the same place, and only POST
+// changes anything.
 //   GET  /                          the page            GET /viewer.css, /viewer.js
+//   GET  /api/key                   {"key"}: what GET /api/again?nonce=N and POST /api/again {"proof"} prove, which let
+//                                   in pages of an earlier server without cookie (view/again.h)
 //   GET  /api/facts                 live_facts          GET /api/scene?id=I        live_scene
 //   POST /api/jobs                  {"scene", "step", "edits", "steps"} or {"id", "more"}; answers {"id"}
 //   GET  /api/result?id=I&from=K    live_result         GET /api/rollout.h5?id=I   live_file

@@ -167,9 +167,10 @@ static json_t *describe(const Runs *runs, int i) {
     file_stamp(rollout, true, stamp);
     file_stamp(metrics, false, file);
     (void)stat(metrics, &info);
-    return json_pack("{s:o s:b s:{s:s s:I} s:o s:s}", "name", json_text(runs->names[i]), "active", is_active(folder),
-                     "metrics", "file", file, "size", (json_int_t)info.st_size, "picture", json_text(picture),
-                     "rollout", stamp);
+    return json_pack("{s:o s:b s:{s:s s:I} s:o s:s s:b s:b}", "name", json_text(runs->names[i]), "active",
+                     is_active(folder), "metrics", "file", file, "size", (json_int_t)info.st_size, "picture",
+                     json_text(picture), "rollout", stamp, "truth", has_file(folder, "pictures/truth.h5"), "options",
+                     has_file(folder, "config.yaml"));
 }
 
 Status watch_facts(Watch *watch, char **out, Error *err) {

@@ -18,7 +18,8 @@ Status watch_create(const char *folder, bool own, Watch **out, Error *err);
 void watch_free(Watch *watch); // accepts NULL
 
 // A JSON object {"title", "own", "paused", "saves", "runs": [{"name", "active", "metrics": {"file", "size"}, "picture",
-// "rollout"}]}. "file", "picture" and "rollout" change when the files do; "" if there is none.
+// "rollout", "truth", "options"}]}. "file", "picture" and "rollout" change when the files do; "" if there is none.
+// "truth" and "options": whether watch_scene and watch_options have them.
 Status watch_facts(Watch *watch, char **out, Error *err);
 // `run` is one of the names, no path. Whole lines of metrics.jsonl behind `from` bytes, a megabyte at most.
 Status watch_metrics(Watch *watch, const char *run, size_t from, ViewBytes *out, Error *err);
