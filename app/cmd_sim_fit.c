@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define SAVE_SECONDS 10 // between two versions of an unfinished fit
+#define LOG_SECONDS 1   // and of its log
 
 static const Flag flags[] = {
     {.name = "data", .value = "FILE.h5", .help = "recording: a data set, or a rollout file (required)"},
@@ -68,6 +69,7 @@ typedef struct Work {
     int episode;
     double *at;   // where to go on
     double saved; // when the output was last written
+    double logged;
     Error *err;
 } Work;
 
@@ -158,7 +160,12 @@ static void report(void *context, long step, size_t frames, double rms, const do
     Work *work = context;
     const double now = clock_now();
     Error ignored;
+    const char *steps = command_text(work->line, "log", NULL);
     log_note(&work->line->log, "step %3ld   %zu frames   residuals %.6g", step, frames, rms);
+    if (steps && now - work->logged >= LOG_SECONDS) {
+        work->logged = now;
+        fit_write_log(&work->free, &work->result, steps, &ignored);
+    }
     if (now - work->saved < SAVE_SECONDS) return;
     work->saved = now;
     fit_write_scene(&work->free, &work->data, &work->result, x, false, work->out, &ignored);
