@@ -16,6 +16,8 @@ for name in one two; do
     --set "encoder.widths=[4,6]" --set gnn.M=16 --set gnn.L=1 --set "renderer.widths=[8,8]" --set "train.rollout=[1]" --set "train.rollout_from=[0]" \
     --set train.rays=8 --set train.steps=20 --set train.motion_steps=10 --set train.log_every=2 --set train.picture_every=10
 done
+export XDG_RUNTIME_DIR=$folder/runtime # keys of pages that outlive their server
+mkdir -m 700 "$XDG_RUNTIME_DIR"
 viewers=()
 trap 'kill "${viewers[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
 "$VPD" view "$folder/runs" >"$folder/runs.out" 2>"$folder/runs.err" &
@@ -23,6 +25,7 @@ viewers+=($!)
 find_address "$folder/runs.out" "Ctrl-C"
 runs=$url
 expect 0 "*" "*" "$VPD" sim run -q "$VPD_SOURCE/scenes/objects.yaml" -o "$folder/objects.h5"
+export VPD_SIMULATED=$folder/objects.h5
 "$VPD" view "$folder/objects.h5" >"$folder/simulated.out" 2>"$folder/simulated.err" &
 viewers+=($!)
 find_address "$folder/simulated.out" "Ctrl-C"

@@ -42,10 +42,20 @@ export class Chart {
     this.along = along;
     this.figure = document.createElement('figure');
     this.figure.className = 'chart';
-    this.figure.innerHTML = `<figcaption></figcaption><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img"></svg>`;
+    this.figure.innerHTML = `<figcaption></figcaption><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" tabindex="0"></svg>`;
     [this.words, this.svg] = this.figure.children;
     this.svg.addEventListener('pointermove', event => this.point(event));
-    this.svg.addEventListener('pointerleave', () => this.describe(null));
+    for (const kind of ['pointerleave', 'blur']) this.svg.addEventListener(kind, () => this.describe(this.at = null));
+    this.svg.addEventListener('keydown', event => this.walk(event));
+  }
+
+  // Arrow keys go from point to point of the first line.
+  walk(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], points = this.lines[0]?.points;
+    if (!by || !points) return;
+    event.preventDefault();
+    this.at = Math.min(Math.max((this.at ?? points.length) + by, 0), points.length - 1);
+    this.describe(points[this.at][0]);
   }
 
   // lines: {name, colour, points: [[step, value], ..]} in order of the steps.
@@ -56,8 +66,10 @@ export class Chart {
     const all = this.lines.flatMap(line => line.points), ys = all.map(([, y]) => this.scale(y));
     this.x = [Math.min(...all.map(p => p[0])), Math.max(...all.map(p => p[0]))];
     this.y = [Math.min(...ys), Math.max(...ys)];
-    if (!(this.x[1] - this.x[0] > 1e-9 * Math.abs(this.x[1]))) this.x[1] = this.x[0] + 1;
-    if (!(this.y[1] - this.y[0] > 1e-9 * Math.abs(this.y[1]))) this.y = [this.y[0] - 0.5 * (Math.abs(this.y[0]) || 1), this.y[1] + 0.5 * (Math.abs(this.y[1]) || 1)];
+    for (const range of [this.x, this.y]) if (!(range[1] - range[0] > 1e-9 * Math.abs(range[1]))) { // one value: in the middle
+      const room = range === this.x && this.along === 'step' ? 1 : 0.5 * (Math.abs(range[0]) || 1);
+      range.splice(0, 2, range[0] - room, range[1] + room);
+    }
     this.svg.replaceChildren();
     if (!all.length) return this.describe(null);
     this.axes(log);
@@ -101,6 +113,7 @@ export class Chart {
       value.style.setProperty('--swatch', colour);
       this.words.append(' ', value);
     }
+    this.words.ariaLive = step === null ? 'off' : 'polite';
     if (step !== null) this.words.append(` at ${this.along} ${this.along === 'step' ? Math.round(values[0].at[0]).toLocaleString('en') : short(values[0].at[0])}`);
     this.svg.setAttribute('aria-label', `${this.title}: ${values.map(({ name, at }) => `${name} ${short(at[1])}`).join(', ') || 'nothing yet'}`);
     if (!this.rule) return;

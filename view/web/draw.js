@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebGL2: particles as shaded round splats, lines, and a light along edges of depth that shows their shape.
-import { unit } from './math.js';
+import { add, AXES, scale, subtract, unit } from './math.js';
 
 const COARSE = 40000; // particles in a coarse picture
+const NO_TINT = [0, 0, 0, 0];
 
 const SPLATS = `#version 300 es
 uniform mat4 u_matrix;
@@ -42,13 +43,13 @@ void main() {
 }`;
 const SURFACE_PIXELS = `#version 300 es
 precision highp float;
-uniform vec3 u_eye; uniform vec4 u_tint; uniform bool u_lines;
+uniform vec3 u_eye; uniform vec4 u_tint; uniform float u_lines;
 in vec3 v_place; in vec4 v_colour;
 out vec4 colour;
 void main() {
   vec3 n = normalize(cross(dFdx(v_place), dFdy(v_place))), to_eye = normalize(u_eye - v_place);
   n *= sign(dot(n, to_eye));
-  float light = u_lines ? 0.55 : 0.5 + 0.35 * max(0.0, dot(n, normalize(vec3(0.3, 0.5, 0.9)))) + 0.2 * dot(n, to_eye);
+  float light = u_lines > 0.5 ? 0.55 : 0.5 + 0.35 * max(0.0, dot(n, normalize(vec3(0.3, 0.5, 0.9)))) + 0.2 * dot(n, to_eye);
   vec3 c = mix(v_colour.rgb * light, vec3(1.0, 0.72, 0.10), v_colour.a > 0.5 ? 0.4 : 0.0);
   colour = vec4(mix(c, u_tint.rgb, u_tint.a), 1.0);
 }`;
@@ -188,17 +189,26 @@ export class Painter {
     gl.vertexAttribPointer(at, size, type, normalised, bytes * every, bytes * first);
   }
 
+  // Draws with a program and its uniforms: numbers, vectors, matrices, and where the positions of a step lie.
+  use(program, { step, ...uniforms }) {
+    const { gl } = this, all = step ? { low: step.low, wide: subtract(step.high, step.low), ...uniforms } : uniforms;
+    gl.useProgram(program.program);
+    for (const [name, value] of Object.entries(all)) {
+      const place = program[`u_${name}`];
+      if (value.length === 16) gl.uniformMatrix4fv(place, false, value);
+      else gl[`uniform${value.length || 1}fv`](place, [value].flat());
+    }
+  }
+
   // Particles first .. end of a scene, with positions of one step; every second, third, .. of them in coarse pictures.
-  draw_range(scene, store, step, first, end, few = 1) {
-    const thin_out = this.coarse ? Math.ceil(scene.shown / COARSE) : 1, every = few * thin_out;
-    const { gl, splats } = this, { low, high } = scene.steps[step];
+  draw_range(shown, uniforms, step, first, end, few = 1) {
+    const { scene } = shown, thin_out = this.coarse ? Math.ceil(scene.shown / COARSE) : 1, every = few * thin_out;
+    const { gl, splats } = this, store = this.store(scene);
     if (end <= first) return;
-    gl.uniform3fv(splats.u_low, low);
-    gl.uniform3fv(splats.u_wide, high.map((h, c) => h - low[c]));
+    this.use(splats, { ...uniforms, step: scene.steps[step], tint: shown.tint || NO_TINT, radius: uniforms.radius * Math.sqrt(thin_out) });
     this.attribute(splats.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, first, every);
     this.attribute(splats.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, first, every);
     this.attribute(splats.a_radius, store.radii, 1, gl.UNSIGNED_SHORT, true, 2, first, every);
-    gl.uniform1f(splats.u_radius, this.radius * Math.sqrt(thin_out));
     gl.drawArrays(gl.POINTS, 0, Math.ceil((end - first) / every));
   }
 
@@ -213,17 +223,11 @@ export class Painter {
 
   // The triangles or the springs of a scene all of whose particles move; the colours are those of its particles.
   draw_surface(shown, what, matrix, eye) {
-    const { gl, surface } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene), { low, high } = scene.steps[step];
+    const { gl, surface } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
     if (!scene[what]?.length || scene.movers < scene.shown) return;
     this.send_colours(shown);
     store[what] ||= this.buffer(scene[what], gl.ELEMENT_ARRAY_BUFFER);
-    gl.useProgram(surface.program);
-    gl.uniformMatrix4fv(surface.u_matrix, false, matrix);
-    gl.uniform3fv(surface.u_low, low);
-    gl.uniform3fv(surface.u_wide, high.map((h, c) => h - low[c]));
-    gl.uniform3fv(surface.u_eye, eye);
-    gl.uniform4fv(surface.u_tint, shown.tint || [0, 0, 0, 0]);
-    gl.uniform1i(surface.u_lines, what === 'springs');
+    this.use(surface, { matrix, eye, step: scene.steps[step], tint: shown.tint || NO_TINT, lines: Number(what === 'springs') });
     for (let at = 0; at < 3; at++) gl.disableVertexAttribArray(at); // the splats' radii are not read here
     this.attribute(surface.a_place, this.step_buffer(store, scene, step), 3, gl.UNSIGNED_SHORT, true, 6, 0, 1);
     this.attribute(surface.a_colour, store.colour, 4, gl.UNSIGNED_BYTE, true, 4, 0, 1);
@@ -232,15 +236,15 @@ export class Painter {
   }
 
   draw_particles(shown, matrix, pixels, size) {
-    const { gl, splats } = this, { scene } = shown, step = Math.min(shown.step, scene.last), store = this.store(scene);
-    gl.useProgram(splats.program);
+    const { scene } = shown, uniforms = { matrix, pixels, radius: scene.radius * size };
     this.send_colours(shown);
-    gl.uniformMatrix4fv(splats.u_matrix, false, matrix);
-    this.radius = scene.radius * size;
-    gl.uniform1f(splats.u_pixels, pixels);
-    gl.uniform4fv(splats.u_tint, shown.tint || [0, 0, 0, 0]);
-    this.draw_range(scene, store, 0, scene.movers, scene.shown);
-    this.draw_range(scene, store, step, 0, scene.movers);
+    this.draw_range(shown, uniforms, 0, scene.movers, scene.shown);
+    this.draw_range(shown, uniforms, Math.min(shown.step, scene.last), 0, scene.movers);
+  }
+
+  // One in five of the particles that move, at another step; their colours have been sent.
+  draw_ghost(shown, matrix, pixels, size) {
+    this.draw_range(shown, { matrix, pixels, radius: shown.scene.radius * size }, shown.step, 0, shown.scene.movers, 5);
   }
 
   // Takes images in place of those before.
@@ -272,8 +276,7 @@ export class Painter {
   // Each picture between its four corners, from the upper left one clockwise.
   draw_pictures(list, matrix) {
     const { gl, pictures } = this;
-    gl.useProgram(pictures.program);
-    gl.uniformMatrix4fv(pictures.u_matrix, false, matrix);
+    this.use(pictures, { matrix });
     this.textures.forEach((texture, k) => {
       const [a, b, c, d] = list[k];
       this.send_floats([...a, 0, 0, ...b, 1, 0, ...d, 0, 1, ...c, 1, 1], [[pictures.a_place, 3, 0], [pictures.a_at, 2, 12]], 20);
@@ -282,22 +285,10 @@ export class Painter {
     });
   }
 
-  // One in five of the particles that move, at another step; their colours have been sent.
-  draw_ghost(scene, step, tint, matrix, pixels, size) {
-    const { gl, splats } = this;
-    gl.useProgram(splats.program);
-    gl.uniformMatrix4fv(splats.u_matrix, false, matrix);
-    gl.uniform1f(splats.u_pixels, pixels);
-    gl.uniform4fv(splats.u_tint, tint);
-    this.radius = scene.radius * size;
-    this.draw_range(scene, this.store(scene), step, 0, scene.movers, 5);
-  }
-
   // ends: numbers x, y, z, r, g, b, a for each end of a line, or dots; `front`: in front of all.
   draw_lines(ends, matrix, { dots = false, front = false } = {}) {
     const { gl, lines } = this;
-    gl.useProgram(lines.program);
-    gl.uniformMatrix4fv(lines.u_matrix, false, matrix);
+    this.use(lines, { matrix });
     this.send_floats(ends, [[lines.a_place, 3, 0], [lines.a_colour, 4, 12]], 28);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -328,46 +319,31 @@ export class Painter {
   }
 }
 
-// In place of a painter without WebGL: everything but pictures goes on.
-export class NoPainter {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.still = true;
-  }
-  begin_pane([, , w, h]) { return [0, 0, w * this.canvas.clientWidth, h * this.canvas.clientHeight]; }
-}
-
-for (const name of ['resize', 'forget', 'draw_particles', 'draw_ghost', 'draw_surface', 'draw_pictures', 'keep_pictures', 'draw_lines'])
-  NoPainter.prototype[name] = () => {};
+// In place of a painter without WebGL, which draws nothing. Everything but pictures goes on.
+export const no_painter = canvas => new Proxy({ canvas, still: true, textures: [] },
+  { get: (known, name) => known[name] ?? (() => [0, 0, canvas.clientWidth, canvas.clientHeight]) });
 
 // ---- lines of the surroundings
 
-const segment = (out, a, b, colour) => out.push(...a, ...colour, ...b, ...colour);
+export const AXIS_COLOURS = [[0.9, 0.28, 0.25, 1], [0.2, 0.65, 0.25, 1], [0.25, 0.45, 0.95, 1]];
+
+// Lines from each point to the next.
+export const chain = (points, colour) => points.slice(1).flatMap((p, k) => [...points[k], ...colour, ...p, ...colour]);
 
 export function grid_lines(low, high, z, spacing, colour) {
-  const out = [], from = c => Math.floor(low[c] / spacing - 1), to = c => Math.ceil(high[c] / spacing + 1);
-  for (let i = from(0); i <= to(0); i++)
-    segment(out, [i * spacing, from(1) * spacing, z], [i * spacing, to(1) * spacing, z], colour);
-  for (let i = from(1); i <= to(1); i++)
-    segment(out, [from(0) * spacing, i * spacing, z], [to(0) * spacing, i * spacing, z], colour);
+  const [x, y] = [0, 1].map(c => [Math.floor(low[c] / spacing - 1) * spacing, Math.ceil(high[c] / spacing + 1) * spacing]), out = [];
+  for (let at = x[0]; at < x[1] + spacing / 2; at += spacing) out.push(...chain([[at, y[0], z], [at, y[1], z]], colour));
+  for (let at = y[0]; at < y[1] + spacing / 2; at += spacing) out.push(...chain([[x[0], at, z], [x[1], at, z]], colour));
   return out;
 }
 
 export function box_lines([low, high], colour) {
   const out = [], corner = k => [0, 1, 2].map(c => (k >> c & 1 ? high : low)[c]);
-  for (let k = 0; k < 8; k++) for (const bit of [1, 2, 4]) if (!(k & bit)) segment(out, corner(k), corner(k | bit), colour);
+  for (let k = 0; k < 8; k++) for (const bit of [1, 2, 4]) if (!(k & bit)) out.push(...chain([corner(k), corner(k | bit)], colour));
   return out;
 }
 
-export function axis_lines(origin, length) {
-  const out = [];
-  for (let c = 0; c < 3; c++) {
-    const end = [...origin];
-    end[c] += length;
-    segment(out, origin, end, [c === 0 ? 0.9 : 0.25, c === 1 ? 0.7 : 0.28, c === 2 ? 0.95 : 0.25, 1]);
-  }
-  return out;
-}
+export const axis_lines = (origin, length) => AXES.flatMap((axis, c) => chain([origin, add(origin, scale(axis, length))], AXIS_COLOURS[c]));
 
 // The eye of each camera of the recording, and the corners of its picture.
 export function frusta(scene, depth) {
@@ -381,14 +357,8 @@ export function frusta(scene, depth) {
   });
 }
 
-export function frustum_lines(list, colour) {
-  const out = [];
-  for (const { eye, corners } of list) corners.forEach((corner, k) => {
-    segment(out, eye, corner, colour);
-    segment(out, corner, corners[(k + 1) % 4], colour);
-  });
-  return out;
-}
+export const frustum_lines = (list, colour) =>
+  list.flatMap(({ eye, corners }) => [...chain([...corners, corners[0]], colour), ...corners.flatMap(corner => chain([eye, corner], colour))]);
 
 // A dot for the middle of each body at each step, brighter the later.
 export function trail_dots(scene, step) {
@@ -401,11 +371,6 @@ export function trail_dots(scene, step) {
 }
 
 export function arrow_lines(from, to, colour) {
-  const out = [], d = [0, 1, 2].map(c => to[c] - from[c]), length = Math.hypot(...d), head = 0.16 * length;
-  segment(out, from, to, colour);
-  for (const side of [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]]) {
-    const back = unit(d).map((v, c) => to[c] - head * v + 0.4 * head * side[c]);
-    segment(out, to, back, colour);
-  }
-  return out;
+  const head = 0.16 * Math.hypot(...subtract(to, from)), neck = subtract(to, scale(unit(subtract(to, from)), head));
+  return [...chain([from, to], colour), ...AXES.flatMap(axis => [0.4, -0.4].flatMap(side => chain([to, add(neck, scale(axis, side * head))], colour)))];
 }

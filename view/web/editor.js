@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection and edits, and their simulation by the server.
-import { add, dot, scale, subtract, transform } from './math.js';
+import { add, clamp, dot, scale, subtract } from './math.js';
 import { Edits, vector } from './edits.js';
-import { ask_selection, run_job, run_on } from './server.js';
+import { ask_selection, run_job } from './server.js';
 import { Stage } from './stage.js';
 import { about_axis, along_axis, degrees, handle_near, handles, turn_lines } from './gizmo.js';
 import { exact, region, turn_about } from './tools.js';
@@ -33,22 +33,19 @@ export class Editor extends Stage {
 
   // The particle in front at a point of the canvas.
   pick(x, y) {
-    const { clientWidth: w, clientHeight: h } = this.find('canvas'), pane = this.pane_at(x, y);
+    const { clientHeight: h } = this.find('canvas'), pane = this.pane_at(x, y);
     if (!pane) return null;
-    const { box, entries } = pane, matrix = this.camera.matrix(this.aspect(box)), pixels = this.pixels(box, h);
-    const left = box[0] * w, top = box[1] * h, wide = box[2] * w, high = box[3] * h;
-    let best = null, depth = Infinity;
+    const { box, entries } = pane, project = this.projection(box), pixels = this.pixels(box, h);
+    let best = null, nearest = Infinity;
     for (const entry of entries) {
-      const { scene } = entry, step = Math.min(this.settings.step, scene.last);
+      const { scene } = entry, step = this.step_of(scene);
       for (let i = 0; i < scene.shown; i++) {
-        const q = transform(matrix, scene.position(i, step));
-        if (!(q[3] > 0) || q[3] >= depth) continue;
-        const px = left + wide * (0.5 + 0.5 * q[0] / q[3]), py = top + high * (0.5 - 0.5 * q[1] / q[3]);
-        const radius = Math.max(2, pixels * scene.radius * scene.radii[i] / 65535 * 0.5 * this.settings.size / q[3]);
-        if (Math.hypot(px - x, py - y) <= radius) {
-          best = { entry, particle: i };
-          depth = q[3];
-        }
+        const [px, py, depth] = project(scene.position(i, step));
+        if (!(depth > 0) || depth >= nearest) continue;
+        const radius = Math.max(2, pixels * scene.radius * scene.radii[i] / 65535 * 0.5 * this.settings.size / depth);
+        if (Math.hypot(px - x, py - y) > radius) continue;
+        best = { entry, particle: i };
+        nearest = depth;
       }
     }
     return best;
@@ -60,8 +57,8 @@ export class Editor extends Stage {
     const { entry, particle: i } = found, { scene } = entry, body = scene.body[i] - 1, label = scene.label[i];
     const grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
     if (grow === 'cluster' && this.live && entry.scene === this.front().scene)
-      return this.select_where(entry, `cluster: {near: ${exact(scene.position(i, Math.min(this.settings.step, scene.last)))}}`, 'a connected part');
-    const step = Math.min(this.settings.step, scene.last), p = scene.position(i, step);
+      return this.select_where(entry, `cluster: {near: ${exact(scene.position(i, this.step_of(scene)))}}`, 'a connected part');
+    const step = this.step_of(scene), p = scene.position(i, step);
     const near = j => Math.hypot(...subtract(scene.position(j, step), p)) <= BALL;
     let indices = scene.find((b, l) => grow === 'label' ? l === label : b === body), where = `body: ${body}`;
     if (grow === 'label' && !scene.labelled) {
@@ -75,7 +72,7 @@ export class Editor extends Stage {
     const speed = Math.hypot(...scene.velocity(i, step)).toFixed(2);
     const name = [scene.labelled ? scene.label_name(label) : '', body >= 0 ? `body ${body}` : 'stands still'].filter(Boolean).join(', ');
     this.selection = { ...found, indices, where };
-    this.find('.what').textContent = `${name}: ${indices.length} particles, at ${vector(p)} m, ${speed} m/s`;
+    this.find('.what').textContent = `${name}: ${indices.length} particles, at ${vector(scene.extent(indices, step).centre)} m, ${speed} m/s`;
     this.find('[data-set="pick"]').value = body >= 0 ? String(body) : `label ${label}`;
     if (!this.find('[data-set="pick"]').value) this.find('[data-set="pick"]').value = '';
     this.root.dataset.selected = name;
@@ -86,7 +83,7 @@ export class Editor extends Stage {
   // The step of a scene that a list of edits begins with. Places mean what lies there at that step.
   edit_step(entry) {
     if (entry.result) return 0;
-    return this.edits.empty ? Math.min(this.settings.step, entry.scene.last) : this.edits.from.step;
+    return this.edits.empty ? this.step_of(entry.scene) : this.edits.from.step;
   }
 
   // Selects what a selection of the list of edits takes; the server says what that is.
@@ -104,8 +101,7 @@ export class Editor extends Stage {
       this.find('.acts').hidden = !this.live;
       this.changed();
     } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else this.state(error.message, true);
+      this.failed(error);
     }
   }
 
@@ -115,6 +111,9 @@ export class Editor extends Stage {
     this.tool = this.tool === tool ? '' : tool;
     for (const each of ['box', 'lasso']) this.find(`[data-do="${each}"]`).setAttribute('aria-pressed', String(this.tool === each));
     this.root.classList.toggle('drawing', Boolean(this.tool));
+    this.find('canvas').focus();
+    if (this.tool) this.move_cross();
+    else this.drop_cross();
   }
 
   draw_region(x, y) {
@@ -131,10 +130,37 @@ export class Editor extends Stage {
       },
       end: done => {
         line.setAttribute('points', '');
-        this.choose_tool(tool);
+        if (this.tool === tool) this.choose_tool(tool);
         if (done && points.length > (tool === 'box' ? 1 : 2)) this.select_region(polygon(), pane);
       },
     };
+  }
+
+  // ---- a cross in place of the mouse: arrow keys move it, Enter presses and lifts it
+
+  move_cross([right, down] = [0, 0]) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), [x, y] = this.cross || [w / 2, h / 2];
+    this.cross = [clamp(x + right, 1, w - 1), clamp(y + down, 1, h - 1)];
+    this.taken?.move(...this.cross, {});
+    this.find('.region path').setAttribute('d', `M${this.cross[0] - 9} ${this.cross[1]}h18m-9-9v18`);
+    this.find('.keys').textContent = 'Use the mouse; or move the cross with arrow keys (Shift: further), press and lift it with Enter, and leave it with Escape.';
+  }
+
+  press_cross() {
+    const { taken } = this;
+    if (!this.cross) return this.move_cross();
+    this.dragged = true; // a key that is held does not act by numbers
+    this.taken = taken ? null : this.begin_drag(...this.cross, {});
+    if (taken) taken.end(true);
+    else if (!this.taken) this.select(this.pick(...this.cross));
+  }
+
+  drop_cross() {
+    const { taken } = this;
+    this.cross = this.taken = null;
+    taken?.end(false);
+    this.find('.region path').setAttribute('d', 'M0 0');
+    this.find('.keys').textContent = '';
   }
 
   select_region(polygon, { box, entries }) {
@@ -163,7 +189,7 @@ export class Editor extends Stage {
 
   middle() {
     const { entry, indices } = this.selection;
-    return entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last)).centre;
+    return entry.scene.extent(indices, this.step_of(entry.scene)).centre;
   }
 
   // A drag of a handle, or with T, M or R held; it may draw a region before.
@@ -205,10 +231,10 @@ export class Editor extends Stage {
   handle_at(x, y, reach) {
     const pane = this.selection && this.pane_at(x, y);
     if (!pane || !pane.entries.includes(this.selection.entry)) return null;
-    const { clientWidth: w, clientHeight: h } = this.find('canvas'), { box } = pane, matrix = this.camera.matrix(this.aspect(box));
+    const project = this.projection(pane.box);
     return handle_near(this.handles(), [x, y], reach, point => {
-      const q = transform(matrix, point);
-      return q[3] > 0 && [w * (box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3])), h * (box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3]))];
+      const at = project(point);
+      return at[2] > 0 && at;
     });
   }
 
@@ -262,7 +288,7 @@ export class Editor extends Stage {
 
   // Where a copy does not lie in what it is a copy of.
   room_beside() {
-    const { entry, indices } = this.selection, { low, high } = entry.scene.extent(indices, Math.min(this.settings.step, entry.scene.last));
+    const { entry, indices } = this.selection, { low, high } = entry.scene.extent(indices, this.step_of(entry.scene));
     const { right } = this.camera.basis();
     return scale(right, 1.3 * Math.hypot(high[0] - low[0], high[1] - low[1]));
   }
@@ -270,7 +296,7 @@ export class Editor extends Stage {
   // The scene and step that the first edit of a list begins with: the scene in which something is selected, or the first.
   present() {
     const { id, scene } = [this.selection?.entry, ...this.visible()].find(entry => entry?.id >= 0) || this.scenes[0];
-    return { id, step: Math.min(this.settings.step, scene.last) };
+    return { id, step: this.step_of(scene) };
   }
 
   edited() {
@@ -286,14 +312,9 @@ export class Editor extends Stage {
   result() { return this.scenes.find(entry => entry.result); }
 
   show_result(scene) {
-    let entry = this.result();
-    const fresh = !entry;
-    if (fresh) {
-      entry = this.add_scene(scene, 'edited');
-      entry.result = true;
-    }
-    if (fresh || entry.scene !== scene) {
-      if (!fresh) this.painter.forget(entry.scene);
+    const before = this.result(), entry = before || this.add_scene(scene, 'edited', { result: true });
+    if (!before || before.scene !== scene) {
+      if (before) this.painter.forget(before.scene);
       entry.scene = scene;
       this.settings.step = 0;
       this.select_none();
@@ -320,29 +341,43 @@ export class Editor extends Stage {
     return allowed;
   }
 
-  // Edits a copy of the scene and shows its steps as they come.
-  async simulate() {
-    if (!this.steps_allowed()) return;
-    const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), wanted = () => this.turn === turn;
+  // Edits a copy of the scene.
+  simulate() {
     const from = this.edits.from || { id: this.scenes[0].id, step: this.scenes[0].scene.last };
-    const job = { scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: this.settings.steps };
     this.state('Simulating ..');
-    let first = 0;
-    await this.streamed(wanted, () => run_job(job, id => { this.job = id; }, scene => {
-      first ||= performance.now() - began;
-      this.show_result(scene);
-      this.state(`Simulating: step ${scene.last}`);
-    }, wanted), scene => `${scene.last} steps. The edit was shown after ${Math.round(first)} ms.`);
+    return this.stream({ scene: from.id, step: from.step, edits: this.edits.empty ? '' : this.edits.text, steps: this.settings.steps }, null);
   }
 
-  async step_on() {
+  step_on() {
     const entry = this.result();
     if (!entry || !this.job) return this.simulate();
-    if (!this.steps_allowed()) return;
-    const turn = this.turn = (this.turn || 0) + 1, wanted = () => this.turn === turn;
     this.play(true);
-    await this.streamed(wanted, () => run_on(this.job, this.settings.steps || 1, entry.scene,
-      scene => this.show_result(scene), wanted), scene => `${scene.last} steps.`);
+    return this.stream({ id: this.job, more: this.settings.steps || 1 }, entry.scene);
+  }
+
+  // Shows the steps of a job as they come.
+  async stream(job, scene_so_far) {
+    const turn = this.turn = (this.turn || 0) + 1, began = performance.now();
+    let last = 0, waited = 0;
+    if (!this.steps_allowed()) return;
+    this.show_streaming(true);
+    try {
+      for await (const { id, scene, news } of run_job(job, scene_so_far)) {
+        if (this.turn !== turn) return;
+        this.job = id;
+        if (!news) continue;
+        this.show_result(scene);
+        last = scene.last;
+        waited ||= performance.now() - began;
+        this.state(`Simulating: step ${last}`);
+      }
+      this.state(`${last} steps.${job.more ? '' : ` The edit was shown after ${Math.round(waited)} ms.`}`);
+    } catch (error) {
+      if (this.turn === turn || error.lost) this.failed(error);
+    }
+    if (this.turn !== turn) return;
+    this.show_streaming(false);
+    this.changed();
   }
 
   show_streaming(on) {
@@ -350,19 +385,10 @@ export class Editor extends Stage {
     this.root.toggleAttribute('data-streaming', on);
   }
 
-  async streamed(wanted, work, done) {
-    this.show_streaming(true);
-    try {
-      const scene = await work();
-      if (wanted() && scene) this.state(done(scene));
-    } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else if (wanted()) this.state(error.message, true);
-    }
-    if (wanted()) {
-      this.show_streaming(false);
-      this.changed();
-    }
+  // A wait that was ended is no error.
+  failed(error, before = '') {
+    if (error.lost) this.lost(error.message);
+    else if (error.name !== 'AbortError') this.state(before + error.message, true);
   }
 
   state(text, bad = false) {

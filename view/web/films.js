@@ -9,17 +9,30 @@ export function keep(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// The canvas, with the model's pictures over it if there are some.
-export function still_picture(canvas, pictures) {
-  const copy = document.createElement('canvas'), box = canvas.getBoundingClientRect();
-  Object.assign(copy, { width: canvas.width, height: canvas.height });
-  const context = copy.getContext('2d');
-  context.drawImage(canvas, 0, 0);
-  for (const img of pictures) {
-    const place = img.getBoundingClientRect(), [sx, sy] = [canvas.width / box.width, canvas.height / box.height];
-    context.drawImage(img, (place.left - box.left) * sx, (place.top - box.top) * sy, place.width * sx, place.height * sy);
+// A canvas like another one, at most so wide.
+export const smaller = ({ width, height }, most = width) =>
+  Object.assign(document.createElement('canvas'), { width: Math.min(most, width), height: Math.round(height * Math.min(1, most / width)) });
+
+// Draws a canvas into another one, with what lies over it: the model's pictures, names of parts.
+export function copy_view(canvas, over, to) {
+  const context = to.getContext('2d', { willReadFrequently: true }), box = canvas.getBoundingClientRect(), s = to.width / box.width;
+  context.drawImage(canvas, 0, 0, to.width, to.height);
+  for (const each of over) {
+    const { left, top, width, height } = each.getBoundingClientRect(), at = [(left - box.left) * s, (top - box.top) * s, width * s, height * s];
+    if (each.src) context.drawImage(each, ...at);
+    else draw_name(context, each, at);
   }
-  return new Promise(done => copy.toBlob(done, 'image/png'));
+  return context;
+}
+
+function draw_name(context, { textContent }, [x, y, width, height]) {
+  const size = Math.max(13, 0.5 * height);
+  context.font = `600 ${size}px system-ui, sans-serif`;
+  context.textAlign = 'center';
+  for (const [colour, line] of [['#000000', 'strokeText'], ['#ffffff', 'fillText']]) {
+    Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: size / 4, lineJoin: 'round' });
+    context[line](textContent, x + width / 2, y + 0.7 * height, Math.max(width, size));
+  }
 }
 
 export const film_type = () => ['video/mp4;codecs=avc1.42E01E', 'video/mp4', 'video/webm;codecs=vp9', 'video/webm']

@@ -23,12 +23,8 @@ function split(box, counts) {
 // The widest channel, and how much would be won by a cut.
 function make_box(list, counts) {
   const wide = [0, 1, 2].map(c => {
-    let low = 31, high = 0;
-    for (const colour of list) {
-      low = Math.min(low, part_of(colour, c));
-      high = Math.max(high, part_of(colour, c));
-    }
-    return high - low;
+    const parts = list.map(colour => part_of(colour, c));
+    return Math.max(...parts) - Math.min(...parts);
   });
   const pixels = list.reduce((sum, colour) => sum + counts[colour], 0), most = Math.max(...wide);
   return { colours: list, pixels, c: wide.indexOf(most), worth: list.length > 1 ? most * most * Math.sqrt(pixels) : 0 };

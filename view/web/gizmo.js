@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles at what is selected: an arrow along each axis moves it, a ring about each turns it.
-import { add, dot, scale, subtract } from './math.js';
+import { add, AXES, dot, scale, subtract } from './math.js';
+import { AXIS_COLOURS, chain } from './draw.js';
 
-const AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
-const AXIS_COLOURS = [[0.9, 0.28, 0.25, 1], [0.2, 0.65, 0.25, 1], [0.25, 0.45, 0.95, 1]];
 const DRAGGED = [1, 0.72, 0.1, 1];
 const SIDES = 48; // of a ring
 
@@ -15,8 +14,6 @@ export function handles(centre, size) {
   return AXES.flatMap((along, axis) => [{ what: 'move', axis, points: [add(centre, scale(along, 0.35 * size)), add(centre, scale(along, 1.3 * size))] },
     { what: 'rotate', axis, points: ring(axis, centre, size) }]);
 }
-
-const chain = (points, colour) => points.slice(1).flatMap((p, k) => [...points[k], ...colour, ...p, ...colour]);
 
 // An arrow's head is two strokes in a plane of the axes.
 export function handle_lines(list) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the viewers of the page: one with data from the server, or some with data inside the page.
 import { read_scene, unpack } from './scene.js';
+import { switch_theme } from './markup.js';
 import { Runs } from './runs.js';
-import { fetch_facts } from './server.js';
+import { fetch_facts, keep_key } from './server.js';
 import { Viewer } from './viewer.js';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -11,6 +12,7 @@ async function open_server(root) {
   try {
     if (location.search) history.replaceState(null, '', '/'); // the token
     const facts = await fetch_facts();
+    await keep_key();
     if (facts.runs) new Runs(root).watch();
     else await open_live(root, facts);
   } catch (error) {
@@ -38,9 +40,8 @@ async function open_inside(root) {
   try {
     for (const each of data) {
       const scene = read_scene(await unpack(each.textContent));
-      viewer.add_scene(scene, each.dataset.name).shown = viewer.scenes.length < 3;
+      viewer.add_scene(scene, each.dataset.name, { shown: viewer.scenes.length < 2 });
     }
-    viewer.list_scenes();
     if (!still) viewer.play(true);
   } catch (error) {
     viewer.fail(error.message);
@@ -53,6 +54,11 @@ function watch_inside(root) {
     if (visible && !root.viewer) open_inside(root);
     root.viewer?.in_view(visible);
   }).observe(root);
+}
+
+for (const button of document.querySelectorAll('.page .theme')) {
+  button.hidden = false;
+  button.addEventListener('click', switch_theme);
 }
 
 for (const root of document.querySelectorAll('.viewer'))

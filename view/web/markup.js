@@ -13,12 +13,22 @@ export function switch_theme() {
   page.dataset.theme = dark ? 'light' : 'dark';
 }
 
+// The hint of a first opening; `now`: from now on it was read. Some browsers keep nothing.
+export function hint_read(now) {
+  try {
+    if (now) localStorage.setItem('vpd-hint', 'read');
+    return localStorage.getItem('vpd-hint') === 'read';
+  } catch {
+    return false;
+  }
+}
+
 export const MARKUP = `
 <div class="stage">
   <canvas tabindex="0" role="application" aria-label="Particles in 3D. Arrow keys turn the view, plus and minus zoom, question mark lists all keys."></canvas>
   <div class="pictures"></div>
   <div class="marks" aria-hidden="true"></div>
-  <svg class="region" aria-hidden="true"><polygon/></svg>
+  <svg class="region" aria-hidden="true"><polygon/><path/></svg>
   <div class="corner"><h2 class="title"></h2><p class="about"></p></div>
   <div class="tools">
     ${button('fit', 'Show everything, or what is selected (F)', 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z')}
@@ -87,6 +97,7 @@ export const MARKUP = `
       <button type="button" data-do="lasso" aria-pressed="false" title="Then draw around something (L)">Lasso</button>
       <label class="check"><input type="checkbox" data-set="ground" checked> without the ground</label>
     </div>
+    <p class="small keys" role="status"></p>
     <div class="acts" hidden>
       <div class="row" role="group" aria-label="Take"><label for="grow-ID">Take</label><select id="grow-ID" data-set="grow">
         <option value="body">its body</option><option value="label">its label</option><option value="ball">a ball of 0.1 m</option><option value="cluster">a connected part</option></select></div>
@@ -131,6 +142,7 @@ export const MARKUP = `
 <dt>, and . (Home, End)</dt><dd>one step back, on (first, last)</dd>
 <dt>click, B</dt><dd>select a body; the next body</dd>
 <dt>Escape</dt><dd>select nothing</dd>
+<dt>Enter, then arrow keys, Enter</dt><dd>a cross in place of the mouse: move it, press or lift it</dd>
 <dt class="edits">X, L, then drag</dt><dd class="edits">select by a box, a lasso</dd>
 <dt class="edits">drag an arrow, a ring</dt><dd class="edits">move or rotate what is selected along, about x, y or z</dd>
 <dt class="edits">T, M or R held, drag</dt><dd class="edits">throw, move or rotate what is selected; with Shift upwards</dd>

@@ -8,6 +8,8 @@ export const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 export const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 export const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
+export const AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+
 export function unit(a) {
   const length = Math.hypot(...a);
   return length > 0 ? scale(a, 1 / length) : a;

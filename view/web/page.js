@@ -72,8 +72,7 @@
       button.addEventListener('click', () => play(!playing));
       for (const { canvas } of views) canvas.addEventListener('click', () => play(!playing));
       slider.addEventListener('input', () => { play(false); show(Number(slider.value)); });
-      if ('IntersectionObserver' in window)
-        new IntersectionObserver(seen => { visible = seen[seen.length - 1].isIntersecting; }).observe(figure);
+      new IntersectionObserver(seen => { visible = seen.at(-1).isIntersecting; }).observe(figure);
       return views.length;
     }
     return { start, tick };
@@ -85,14 +84,7 @@
     setInterval(() => { for (const each of players) each.tick(performance.now()); }, 20);
   });
 
-  // ---- light and dark, commands to copy
-
-  const theme = document.querySelector('.theme');
-  theme.hidden = false;
-  theme.addEventListener('click', () => {
-    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-    root.dataset.theme = dark ? 'light' : 'dark';
-  });
+  // ---- commands to copy
 
   for (const block of document.querySelectorAll('.command')) {
     const button = block.querySelector('button');

@@ -122,8 +122,8 @@ class Run {
       this.offset += bytes.byteLength;
       for (const line of new TextDecoder().decode(bytes).split('\n')) if (line) this.add(JSON.parse(line));
     }
-    if (this.options === undefined && file && !this.fit) {
-      this.options = await fetch_options(this.name).catch(() => '');
+    if (this.options === undefined && this.facts.options) {
+      this.options = await fetch_options(this.name);
       this.steps = Number(this.options.match(/^train:[^]*?^ {2}steps: (\d+)/m)?.[1] || 0);
     }
     return this.offset !== before;
@@ -319,9 +319,9 @@ export class Runs {
     this.find('.sample').hidden = !key;
     if (!key || key === this.rollout) return;
     this.rollout = key;
-    const truth = await fetch_run_scene(run.name, 'truth').catch(() => null), scene = await fetch_run_scene(run.name, 'rollout');
+    const truth = run.facts.truth ? await fetch_run_scene(run.name, 'truth') : null, scene = await fetch_run_scene(run.name, 'rollout');
     this.viewer ||= this.root.viewer = new Viewer(this.find('.sample .viewer'), { live: false });
-    this.viewer.set_scenes([[scene, 'predicted', truth], ...(truth ? [[truth, 'recorded', null]] : [])]);
+    this.viewer.set_scenes([[scene, 'predicted', { truth }], ...(truth ? [[truth, 'recorded']] : [])]);
     this.find('.sample small').textContent = `${this.runs.size > 1 ? `${run.name}, ` : ''}${scene.title}, read when the run was at step ${run.step.toLocaleString('en')}`;
   }
 }

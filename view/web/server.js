@@ -2,8 +2,32 @@
 // What the page asks the server that `vpd view` runs (view/server.h).
 import { read_json, read_scene } from './scene.js';
 
+const JSON_BODY = { 'Content-Type': 'application/json' };
+
+// What a server that was started anew and this page prove to each other that they know (view/again.h).
+let key = '';
+const hex = bytes => [...new Uint8Array(bytes)].map(byte => byte.toString(16).padStart(2, '0')).join('');
+
+export async function keep_key() { key = (await (await ask('/api/key')).json()).key; }
+
+async function proof_of(role, nonces) {
+  const bytes = text => new TextEncoder().encode(text);
+  const secret = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return hex(await crypto.subtle.sign('HMAC', secret, bytes(`${role} ${location.host} ${nonces}`)));
+}
+
+// Whether the server knows the key, and lets this page in.
+async function renewed(signal) {
+  if (!key) return false;
+  const mine = hex(crypto.getRandomValues(new Uint8Array(16)));
+  const answer = await fetch(`/api/again?nonce=${mine}`, { credentials: 'omit', signal }), { nonce, proof } = await answer.json();
+  if (proof !== await proof_of('server', `${mine} ${nonce}`)) return false;
+  const body = JSON.stringify({ proof: await proof_of('page', nonce) });
+  return (await fetch('/api/again', { method: 'POST', headers: JSON_BODY, body, signal })).ok;
+}
+
 // An error whose `lost` says that nobody answers, or a new server that does not know this page.
-async function ask(path, options) {
+async function ask(path, options, knocked = false) {
   let answer;
   try {
     answer = await fetch(path, options);
@@ -13,6 +37,7 @@ async function ask(path, options) {
   }
   if (answer.ok) return answer;
   const text = await answer.json().then(body => body.error, () => `status ${answer.status}`);
+  if (answer.status === 401 && !knocked && await renewed(options?.signal).catch(() => false)) return ask(path, options, true);
   if (answer.status === 401)
     throw Object.assign(new Error('vpd view was started anew. Open the address that it printed; then this page goes on too.'), { lost: true });
   throw new Error(text);
@@ -24,26 +49,19 @@ export const fetch_truth = async id => read_scene(await (await ask(`/api/truth?i
 export const fetch_psnr = async (scene, step, camera) => (await (await ask(`/api/psnr?scene=${scene}&step=${step}&camera=${camera}`)).json()).psnr;
 export const file_address = id => `/api/rollout.h5?id=${id}`;
 
-// What the model draws, as an address for an image; `signal` ends the wait.
-export async function fetch_picture(of, signal) {
-  const answer = await ask(`/api/picture?${new URLSearchParams(of)}`, { signal });
-  return URL.createObjectURL(await answer.blob());
-}
+// Pictures as addresses for an image: what the model draws, and what was recorded. `signal` ends the wait.
+const fetch_image = async (path, signal) => URL.createObjectURL(await (await ask(path, { signal })).blob());
+export const fetch_picture = (of, signal) => fetch_image(`/api/picture?${new URLSearchParams(of)}`, signal);
+export const fetch_recorded = (scene, step, camera) => fetch_image(`/api/recorded?scene=${scene}&step=${step}&camera=${camera}`);
 
-export async function fetch_recorded(scene, step, camera) {
-  const answer = await ask(`/api/recorded?scene=${scene}&step=${step}&camera=${camera}`);
-  return URL.createObjectURL(await answer.blob());
-}
-
-const send = (path, what) => ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(what) });
+const send = (path, what) => ask(path, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(what) });
 const post_json = async (path, what) => (await send(path, what)).json();
-const post = async job => (await post_json('/api/jobs', job)).id;
 
 export const ask_episode = what => post_json('/api/episode', what);
 
 // Opens a file on the server; its scene's number.
 export async function send_file(file) {
-  const name = file.name.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^\.+/, '');
+  const name = file.name.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^\.+/, '').replace(/\.h5$/i, '').slice(-100).concat('.h5');
   const answer = await ask(`/api/file?${new URLSearchParams({ name })}`, { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: file });
   return (await answer.json()).id;
 }
@@ -67,32 +85,17 @@ export const ask_wish = wish => post_json('/api/wish', { wish });
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Reads the steps of a result as they come. `shown` is called with the scene after each answer that brought some;
-// `wanted` says whether anybody still wants them.
-async function follow(id, scene_so_far, shown, wanted) {
-  let result = scene_so_far;
-  for (let wait = 5; wanted(); wait = Math.min(40, wait * 2)) {
-    const buffer = await (await ask(`/api/result?id=${id}&from=${result ? result.steps.length : 0}`)).arrayBuffer();
-    const { value, next } = read_json(buffer, 0);
-    if (next < buffer.byteLength) {
-      if (!result) result = read_scene(buffer, next);
-      else for (let at = next; at < buffer.byteLength;) at = result.read_step(buffer, at);
-      if (wanted()) shown(result);
-    }
+// Begins a job, or goes on with one. Yields {id, scene, news} whenever the server was asked for steps; `news`: some came.
+export async function* run_job(job, scene_so_far) {
+  const { id } = await post_json('/api/jobs', job);
+  for (let wait = 5, scene = scene_so_far, state; state !== 'done'; wait = Math.min(40, wait * 2)) {
+    const buffer = await (await ask(`/api/result?id=${id}&from=${scene ? scene.steps.length : 0}`)).arrayBuffer();
+    const { value, next } = read_json(buffer, 0), news = next < buffer.byteLength;
+    if (news && !scene) scene = read_scene(buffer, next);
+    else for (let at = next; at < buffer.byteLength;) at = scene.read_step(buffer, at);
+    yield { id, scene, news };
     if (value.state === 'failed') throw new Error(value.error);
-    if (value.state === 'done') return result;
-    await pause(wait);
+    state = value.state;
+    if (state !== 'done') await pause(wait);
   }
-  return result;
-}
-
-export async function run_job(job, started, shown, wanted) {
-  const id = await post(job);
-  started(id);
-  return follow(id, null, shown, wanted);
-}
-
-export async function run_on(id, steps, scene_so_far, shown, wanted) {
-  await post({ id, more: steps });
-  return follow(id, scene_so_far, shown, wanted);
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown: scenes side by side or over each other, the model's own picture, what was recorded, and time.
-import { subtract, transform } from './math.js';
+import { add, AXES, scale, subtract, transform } from './math.js';
 import { Camera } from './camera.js';
-import { NoPainter, Painter, arrow_lines, axis_lines, box_lines, colours, frusta, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { no_painter, Painter, arrow_lines, axis_lines, box_lines, colours, frusta, frustum_lines, grid_lines, trail_dots } from './draw.js';
+import { copy_view } from './films.js';
 import { handle_lines } from './gizmo.js';
-import { MARKUP } from './markup.js';
+import { hint_read, MARKUP } from './markup.js';
 import { fetch_picture, fetch_psnr, fetch_recorded } from './server.js';
 
 const END_PAUSE = 0.7; // seconds before a loop begins again
 const PICTURES = [160, 512]; // pixels of the longer side
-const SLOW = 55, QUICK = 22, STILL = 300; // milliseconds of a picture; without a change
+const SLOW = 55, QUICK = 22, STILL = 600; // milliseconds of a picture; without a change
 
 let viewers = 0;
+
+const has_surface = scene => scene.surface.some(count => count > 0);
 
 export class Stage {
   constructor(root, { live }) {
@@ -19,7 +22,7 @@ export class Stage {
     this.live = live; // whether there is a server
     root.innerHTML = MARKUP.replaceAll('-ID"', `-${viewers++}"`);
     root.classList.toggle('still', !live);
-    if (!live || this.hint_read()) this.find('.hint').remove();
+    if (!live || hint_read()) this.find('.hint').remove();
     if (live) this.find('.title').setAttribute('aria-level', '1');
     this.settings = { step: 0, rate: 1, loop: true, colour: 'rgb', size: 1, grid: true, frusta: false, trails: false, ghosts: false, box: false, particles: true, triangles: true, springs: true, touching: true, picture: false,
       beside: true, steps: 20, grow: 'body', view: '', ground: true };
@@ -31,21 +34,15 @@ export class Stage {
     this.find('canvas').setAttribute('aria-busy', 'true');
   }
 
-  hint_read() {
-    try {
-      return localStorage.getItem('vpd-hint') === 'read';
-    } catch {
-      return false;
-    }
-  }
-
   find(selector) { return this.root.querySelector(selector); }
 
   // ---- scenes
 
-  add_scene(scene, name, id = -1) {
-    const entry = { scene, name, id, shown: true };
+  // The edited scene stays in front.
+  add_scene(scene, name, more = {}) {
+    const entry = { scene, name, id: -1, shown: true, ...more };
     this.scenes.push(entry);
+    this.scenes.sort((a, b) => Boolean(a.result) - Boolean(b.result));
     if (this.scenes.length === 1) this.begin(scene);
     this.list_scenes();
     this.changed();
@@ -62,26 +59,23 @@ export class Stage {
     this.set_step(this.settings.step);
   }
 
-  // Other scenes in place of those that are shown: [scene, name, what it is compared with], ..
+  // Other scenes in place of those that are shown: what add_scene takes, ..
   set_scenes(list) {
-    const before = this.scenes;
-    for (const { scene } of before) this.painter?.forget(scene);
+    const hidden = this.scenes.filter(({ shown }) => !shown).map(({ name }) => name);
+    for (const { scene } of this.scenes) this.painter?.forget(scene);
     this.scenes = [];
-    list.forEach(([scene, name, truth], i) => {
-      const shown = before[i] ? before[i].shown : true;
-      this.scenes.push({ scene, name, truth, id: -1, shown });
-    });
+    this.select_none();
+    for (const [scene, name, more] of list) this.add_scene(scene, name, { shown: !hidden.includes(name), ...more });
     if (!this.visible().length) this.scenes[0].shown = true;
-    if (before.length === 0) this.begin(list[0][0]);
-    else this.frame_scene(list[0][0]) | this.select_none();
     this.list_scenes();
-    this.changed();
   }
 
   begin(scene) {
-    const focus = this.focus(scene);
-    if (!this.painter) this.open_painter();
-    this.camera.fit(focus.low, focus.high, this.aspect([0, 0, 1, 1]));
+    const { low, high } = this.focus(scene);
+    if (!this.painter) {
+      this.open_painter();
+      this.camera.fit(low, high, this.aspect([0, 0, 1, 1]));
+    }
     this.frame_scene(scene);
     this.find('canvas').removeAttribute('aria-busy');
     this.root.dataset.ready = '';
@@ -95,7 +89,7 @@ export class Stage {
       this.painter = new Painter(canvas);
     } catch (error) {
       if (!this.live || !this.facts?.simulates) throw error;
-      this.painter = new NoPainter(canvas);
+      this.painter = no_painter(canvas);
       this.settings.picture = box.checked = box.disabled = true;
       this.say(`${error.message} The model draws still pictures instead.`);
     }
@@ -104,12 +98,11 @@ export class Stage {
   // What belongs to the first scene: floor, cameras, title.
   frame_scene(scene) {
     const { low, high } = scene.movers === scene.shown ? this.focus(scene) : scene.steps[0];
-    this.floor = low[2];
+    this.floor = Math.abs(low[2]) < 0.02 ? 0 : low[2];
     this.box = { low, high };
     this.find('[data-set="view"]').replaceChildren(new Option('free', ''), ...scene.cameras.map((_, v) => new Option(`camera ${v + 1}`, v)));
     this.find('.title').textContent = scene.title;
-    const simulated = scene.surface.some(count => count > 0);
-    this.find('.simulated').hidden = !simulated;
+    const simulated = has_surface(scene);
     this.find('option[value="rgb"]').textContent = simulated ? 'of the scene' : 'of the video';
     this.settings.particles = this.find('[data-set="particles"]').checked = !simulated || !scene.covered;
     if (simulated) this.settings.size = this.find('[data-set="size"]').value = 0.4;
@@ -134,18 +127,18 @@ export class Stage {
   list_scenes() {
     const list = this.find('.scenes');
     list.replaceChildren(...this.scenes.map(entry => {
-      const label = document.createElement('label'), box = document.createElement('input');
+      const label = document.createElement('label'), box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: entry.shown });
       label.className = 'check';
-      box.type = 'checkbox';
-      box.checked = entry.shown;
       box.addEventListener('change', () => {
         entry.shown = box.checked;
+        this.list_bodies();
         this.changed();
       });
       label.append(box, ` ${entry.name}`);
       return label;
     }));
     this.find('.scenes-part').hidden = this.scenes.length < 2;
+    this.find('.simulated').hidden = !this.scenes.some(({ scene }) => has_surface(scene));
     this.find('option[value="error"]').hidden = !this.scenes.some(entry => entry.truth);
     this.list_bodies();
   }
@@ -155,7 +148,7 @@ export class Stage {
     const entry = this.front(), select = this.find('[data-set="pick"]');
     if (!entry) return;
     const { scene } = entry, names = new Map(), every = scene.every > 1 ? `, 1 of ${scene.every} shown` : '';
-    this.find('.about').textContent = `${scene.particles.toLocaleString('en')} particles${every}`;
+    this.find('.about').textContent = `${this.visible().length > 1 ? `${entry.name}: ` : ''}${scene.particles.toLocaleString('en')} particles${every}`;
     for (let i = 0; i < scene.movers; i++) {
       const body = scene.body[i] - 1;
       if (body >= 0 && !names.has(body)) names.set(body, `body ${body}, ${scene.label_name(scene.label[i])}`);
@@ -168,6 +161,7 @@ export class Stage {
 
   visible() { return this.scenes.filter(entry => entry.shown); }
   front() { return this.visible().at(-1); } // the one that is edited: the result when there is one
+  step_of(scene) { return Math.min(this.settings.step, scene.last); }
   last() { return Math.max(0, ...this.visible().map(entry => entry.scene.last)); }
 
   // ---- drawing
@@ -199,6 +193,15 @@ export class Stage {
     return w * box[2] / (h * box[3]);
   }
 
+  // From world points to pixels of the canvas, and how far ahead they lie.
+  projection(box) {
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), matrix = this.camera.matrix(this.aspect(box));
+    return point => {
+      const q = transform(matrix, point);
+      return [w * (box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3])), h * (box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3])), q[3]];
+    };
+  }
+
   // Pixels of a metre at distance 1, on a canvas of this height.
   pixels(box, height) { return height * box[3] / 2 / this.camera.spread(this.aspect(box))[1]; }
 
@@ -209,11 +212,14 @@ export class Stage {
     this.marks = [];
     for (const pane of this.panes()) this.draw_pane(pane);
     this.place_marks();
+    if (this.recording) this.copy_view(this.recording);
     this.show_time();
     this.show_recorded();
-    this.read_frusta();
     this.root.dataset.drawn = Number(this.root.dataset.drawn || 0) + 1;
   }
+
+  // What is seen, as a picture.
+  copy_view(to) { return copy_view(this.find('canvas'), this.root.querySelectorAll('.pictures img, .marks .caption:not([hidden])'), to); }
 
   draw_fine() {
     this.resting = true;
@@ -231,24 +237,27 @@ export class Stage {
       if (this.frame > SLOW) this.coarse = Math.max(0.5, this.coarse * 0.8);
       else if (this.frame < QUICK) this.coarse = Math.min(1, this.coarse * 1.05);
     }
-    clearTimeout(this.rest);
-    if (!resting && this.coarse < 1)
-      this.rest = setTimeout(() => {
-        this.resting = true;
-        this.redraw();
-      }, Math.max(STILL, 3 * this.frame));
     return resting ? 1 : this.coarse;
   }
 
   // ---- the model's own picture, while nothing changes
 
   unpaint() {
-    clearTimeout(this.paint_timer);
+    clearTimeout(this.rest_timer);
     this.painting?.abort();
     this.painting = null;
     if (!this.painter?.still) this.drop_pictures(() => true);
     delete this.root.dataset.painted;
-    if (this.settings.picture && this.live) this.paint_timer = setTimeout(() => this.paint(), 2 * STILL);
+    this.rest_timer = setTimeout(() => this.rested(), STILL);
+  }
+
+  // When nothing has changed for a while.
+  rested() {
+    if (this.coarse < 1 && !this.recording) this.draw_fine();
+    if (this.playing || this.streaming || !this.live || !this.facts.simulates) return;
+    if (this.settings.picture) this.paint();
+    if (this.settings.frusta) this.read_frusta();
+    if (this.recorded && !this.find('.recorded img').hidden) this.rate_recorded();
   }
 
   drop_pictures(test) {
@@ -260,7 +269,6 @@ export class Stage {
 
   // Coarse at first, then fine.
   async paint() {
-    if (this.playing || this.streaming) return;
     const { signal } = this.painting = new AbortController(), { step } = this.settings;
     const turn = String(this.turns = (this.turns || 0) + 1);
     try {
@@ -282,74 +290,65 @@ export class Stage {
         }
       this.root.dataset.painted = '';
     } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else if (error.name !== 'AbortError') this.state(error.message, true);
+      this.failed(error);
     }
   }
 
   // What the camera that is looked through recorded at this step, in a corner.
   async show_recorded() {
     const { view } = this.settings, box = this.find('.recorded'), { id, scene } = this.scenes[0];
-    const step = Math.min(this.settings.step, scene.last), wanted = this.live && view !== '' ? `${view} ${step}` : '';
+    const step = this.step_of(scene), wanted = this.live && view !== '' ? `${view} ${step}` : '';
     if (wanted === this.recorded || this.reading) return;
     this.recorded = wanted;
     box.hidden = !wanted;
     if (!wanted) return;
     this.reading = true;
-    const img = box.querySelector('img'), words = `recorded, camera ${Number(view) + 1}, step ${step}`;
+    const img = box.querySelector('img');
     try {
       const address = await fetch_recorded(id, step, view);
       URL.revokeObjectURL(img.src);
       img.hidden = false;
       img.src = address;
-      img.alt = box.querySelector('figcaption').textContent = words;
-      this.rate_recorded(id, step, view, words);
+      img.alt = box.querySelector('figcaption').textContent = `recorded, camera ${Number(view) + 1}, step ${step}`;
     } catch (error) {
       img.hidden = true;
       box.querySelector('figcaption').textContent = error.message;
       if (error.lost) this.lost(error.message);
     }
     this.reading = false;
+    this.unpaint(); // the rest begins now
     this.show_recorded();
   }
 
-  recorded_key() { return `${this.facts?.generation} ${Math.min(this.settings.step, this.scenes[0].scene.last)}`; }
+  recorded_key() { return `${this.facts?.generation} ${this.step_of(this.scenes[0].scene)}`; }
 
-  // What every camera recorded at this step, for their frusta, when nothing has changed for a while.
-  read_frusta() {
+  // What every camera recorded at this step, for their frusta.
+  async read_frusta() {
     const key = this.recorded_key(), { id, scene } = this.scenes[0];
-    clearTimeout(this.frusta_timer);
-    if (!this.settings.frusta || !this.facts?.simulates || key === this.frusta_key) return;
-    this.frusta_timer = setTimeout(async () => {
-      const images = await Promise.all(scene.cameras.map(async (_, view) => {
-        const img = new Image();
-        img.src = await fetch_recorded(id, Math.min(this.settings.step, scene.last), view);
-        await img.decode();
-        URL.revokeObjectURL(img.src);
-        return img;
-      })).catch(() => []); // without its data set there are no pictures
-      if (key !== this.recorded_key()) return;
-      this.painter.keep_pictures(images);
-      this.frusta_key = key;
-      this.redraw();
-    }, STILL);
+    if (key === this.frusta_key) return;
+    const images = await Promise.all(scene.cameras.map(async (_, view) => {
+      const img = new Image();
+      img.src = await fetch_recorded(id, this.step_of(scene), view);
+      await img.decode();
+      URL.revokeObjectURL(img.src);
+      return img;
+    })).catch(() => []); // without its data set there are no pictures
+    if (key !== this.recorded_key()) return;
+    this.painter.keep_pictures(images);
+    this.frusta_key = key;
+    this.draw_fine();
   }
 
-  // How near the model's picture is, when nothing has changed for a while.
-  rate_recorded(id, step, view, words) {
-    clearTimeout(this.rate_timer);
-    this.rate_timer = setTimeout(async () => {
-      if (this.playing || this.streaming || this.recorded !== `${view} ${step}`) return;
-      const psnr = await fetch_psnr(id, step, view).catch(() => null);
-      if (psnr !== null && this.recorded === `${view} ${step}`)
-        this.find('.recorded figcaption').textContent = `${words}; the model draws it with ${psnr.toFixed(1)} dB`;
-    }, 2 * STILL);
+  // How near the model's picture is.
+  async rate_recorded() {
+    const words = this.find('.recorded figcaption'), wanted = this.recorded, { id, scene } = this.scenes[0];
+    const psnr = await fetch_psnr(id, this.step_of(scene), this.settings.view).catch(() => null);
+    if (psnr !== null && this.recorded === wanted) words.textContent = `${words.textContent.split(';')[0]}; the model draws it with ${psnr.toFixed(1)} dB`;
   }
 
   draw_pane({ box, entries }) {
-    const { painter, camera, settings } = this, aspect = this.aspect(box), matrix = camera.matrix(aspect);
-    const style = getComputedStyle(this.root), background = this.rgb(style.getPropertyValue('--stage'));
-    const grid = this.rgb(style.getPropertyValue('--grid'));
+    const { clientWidth: w, clientHeight: h } = this.find('canvas'), { painter, camera, settings } = this, aspect = this.aspect(box), matrix = camera.matrix(aspect);
+    const background = this.rgb(getComputedStyle(this.find('.stage')).backgroundColor), grid = this.rgb(getComputedStyle(this.find('.marks')).color);
     const pixel_box = painter.begin_pane(box, background), pixels = pixel_box[3] / 2 / camera.spread(aspect)[1];
     entries.forEach((entry, k) => {
       const shown = this.particles(entry, k);
@@ -375,22 +374,22 @@ export class Stage {
       if (dots.length) painter.draw_lines(dots, matrix, { dots: true, front: true });
     }
     if (settings.trails) for (const { scene } of entries) painter.draw_lines(trail_dots(scene, settings.step), matrix, { dots: true, front: true });
-    if (settings.grid) this.mark_axes(box, matrix);
-    if (entries.length === 1 && this.visible().length > 1) this.marks.push({ text: entries[0].name, x: box[0] + 0.5 * box[2],
-        y: box[1] + box[3] - 0.001, caption: true });
+    if (settings.grid) this.mark_axes(box);
+    if (entries.length === 1 && this.visible().length > 1)
+      this.marks.push({ text: entries[0].name, x: w * (box[0] + 0.5 * box[2]), y: h * (box[1] + box[3]) - 1, caption: true, wide: w * box[2] });
   }
 
   // A few steps before and behind, blue and orange.
   draw_ghosts(scene, matrix, pixels) {
     const { step, size } = this.settings, apart = Math.max(1, Math.round(scene.last / 10));
     for (const [by, tint] of [[-2, 0.8], [-1, 0.6], [1, 0.6], [2, 0.8]].map(([k, t]) => [k * apart, [...(k < 0 ? [0.25, 0.5, 0.95] : [0.95, 0.5, 0.15]), t]]))
-      if (step + by >= 0 && step + by <= scene.last) this.painter.draw_ghost(scene, step + by, tint, matrix, pixels, size * 0.25);
+      if (step + by >= 0 && step + by <= scene.last) this.painter.draw_ghost({ scene, step: step + by, tint }, matrix, pixels, size * 0.25);
   }
 
-  rgb(text) { return (text.trim().match(/[\da-f]{2}/gi) || ['80', '80', '80']).map(hex => parseInt(hex, 16) / 255); }
+  rgb(text) { return text.match(/[\d.]+/g).slice(0, 3).map(value => value / 255); }
 
   particles(entry, k) {
-    const { scene } = entry, step = Math.min(this.settings.step, scene.last), mode = this.settings.colour;
+    const { scene } = entry, step = this.step_of(scene), mode = this.settings.colour;
     const chosen = this.selection && this.selection.entry === entry ? this.selection.indices : [];
     return { scene, step, tint: k > 0 ? [0.95, 0.45, 0.1, 0.4] : null,
       key: `${mode} ${mode === 'speed' || mode === 'error' ? `${step} ${scene.speed_max}` : ''} ${chosen.length} ${chosen[0]}`,
@@ -403,33 +402,32 @@ export class Stage {
   }
 
   surroundings(colour) {
-    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor, spacing = this.spacing();
-    return [...grid_lines(this.box.low, this.box.high, z - 0.002, spacing, colour),
-      ...axis_lines([0, 0, z + 0.003], this.axis_length())];
+    return [...grid_lines(this.box.low, this.box.high, this.floor - 0.002, this.spacing(), colour),
+      ...axis_lines([0, 0, this.floor + 0.003], this.axis_length())];
   }
 
   axis_length() { return Math.max(0.05, 0.4 * this.spacing()); }
 
-  mark_axes(box, matrix) {
-    const z = Math.abs(this.floor) < 0.02 ? 0 : this.floor;
-    ['x', 'y', 'z'].forEach((text, c) => {
-      const p = [0, 0, z];
-      p[c] += this.axis_length() * 1.12;
-      const q = transform(matrix, p);
-      if (q[3] > 0) this.marks.push({ text, x: box[0] + box[2] * (0.5 + 0.5 * q[0] / q[3]), y: box[1] + box[3] * (0.5 - 0.5 * q[1] / q[3]) });
+  mark_axes(box) {
+    const project = this.projection(box);
+    AXES.forEach((axis, c) => {
+      const [x, y, depth] = project(add([0, 0, this.floor], scale(axis, this.axis_length() * 1.12)));
+      if (depth > 0) this.marks.push({ text: 'xyz'[c], x, y });
     });
   }
 
   place_marks() {
     const holder = this.find('.marks'), { clientWidth: w, clientHeight: h } = holder;
+    this.root.classList.toggle('parts', this.marks.some(mark => mark.caption));
     while (holder.children.length < this.marks.length) holder.append(document.createElement('span'));
     [...holder.children].forEach((span, i) => {
-      const mark = this.marks[i], inside = mark && mark.x >= 0 && mark.x <= 1 && mark.y >= 0 && mark.y <= 1;
+      const mark = this.marks[i], inside = mark && mark.x >= 0 && mark.x <= w && mark.y >= 0 && mark.y <= h;
       span.hidden = !inside;
       if (!inside) return;
       span.textContent = mark.text;
       span.className = mark.caption ? 'caption' : '';
-      span.style.transform = `translate(${mark.x * w}px, ${mark.y * h}px)${mark.caption ? ' translate(-50%, -150%)' : ''}`;
+      span.style.maxWidth = mark.caption ? `calc(${mark.wide}px - 1rem)` : '';
+      span.style.transform = `translate(${mark.x}px, ${mark.y}px)${mark.caption ? ' translate(-50%, -150%)' : ''}`;
     });
     const per_metre = this.pixels([0, 0, 1, 1], h) / this.camera.distance;
     const nice = [1, 2, 5].flatMap(d => [-3, -2, -1, 0, 1, 2].map(e => d * 10 ** e)).sort((a, b) => a - b);

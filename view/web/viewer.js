@@ -4,17 +4,21 @@ import { add, scale } from './math.js';
 import { control } from './camera.js';
 import { Edits } from './edits.js';
 import { Editor } from './editor.js';
-import { camera_path, film_type, keep, record, still_picture } from './films.js';
+import { camera_path, film_type, keep, record, smaller } from './films.js';
 import { make_gif } from './gif.js';
-import { switch_theme } from './markup.js';
+import { hint_read, switch_theme } from './markup.js';
 import { Tour } from './tour.js';
 import { ask_episode, fetch_facts, fetch_scene, fetch_truth, file_address, send_file } from './server.js';
 
 const PING = 2000; // milliseconds between two looks at whether the server is there
 const PATIENCE = 10000; // milliseconds for its answer
-// Methods that buttons call.
-const METHODS = { fit: 'fit', picture: 'keep_picture', film: 'keep_film', gif: 'keep_gif', view: 'add_view', path: 'keep_path', save: 'save', simulate: 'simulate',
-  more: 'step_on', compare: 'compare', compose: 'compose', tour: 'begin_tour', hint: 'end_hint' };
+// What buttons and keys do; other names are edits.
+const COMMANDS = { play: v => v.play(!v.playing), back: v => v.step_by(-1), forward: v => v.step_by(1), fit: v => v.fit(), panel: v => v.root.classList.toggle('closed'),
+  help: v => v.find('.help').showModal(), theme: switch_theme, tour: v => v.begin_tour(), hint: v => v.end_hint(),
+  picture: v => v.keep_picture(), film: v => v.keep_film(), gif: v => v.keep_gif(), view: v => v.add_view(), path: v => v.keep_path(),
+  save: v => v.save(), download: v => v.save_rollout(), undo: v => v.undo(false), redo: v => v.undo(true), simulate: v => v.simulate(), more: v => v.step_on(),
+  box: v => v.choose_tool('box'), lasso: v => v.choose_tool('lasso'), compose: v => v.compose(), compare: v => v.compare(),
+  earlier: v => v.next_episode(-1), later: v => v.next_episode(1) };
 
 export class Viewer extends Editor {
   constructor(root, options) {
@@ -29,7 +33,7 @@ export class Viewer extends Editor {
     this.facts = facts;
     for (let id = 0; id < facts.scenes.length; id++) {
       const scene = await fetch_scene(id);
-      this.add_scene(scene, facts.predicts && !id ? 'predicted' : facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', id);
+      this.add_scene(scene, facts.predicts && !id ? 'predicted' : facts.scenes.length > 1 ? facts.scenes[id].file.split('/').at(-1) : 'original', { id });
     }
     this.find('.episodes').hidden = !facts.predicts;
     if (facts.predicts) this.name_episode(this.scenes[0].scene.name);
@@ -47,19 +51,17 @@ export class Viewer extends Editor {
   // A file that was dropped or chosen: a list of edits, or particles as one more scene.
   async open_file(file) {
     if (/\.ya?ml$/i.test(file.name)) return this.edits.set(await file.text(), this.present()) && this.edited();
+    if (!/\.h5$/i.test(file.name)) return this.state(`${file.name}: only .h5 and .yaml files can be opened`, true);
     this.state(`Opening ${file.name} ..`);
     try {
       const id = await send_file(file);
       this.facts.scenes = (await fetch_facts()).scenes; // not its generation, which look_for_server compares
-      this.add_scene(await fetch_scene(id), file.name, id);
-      this.scenes.sort((a, b) => Boolean(a.result) - Boolean(b.result));
-      this.list_scenes();
+      this.add_scene(await fetch_scene(id), file.name, { id });
       this.list_files();
       this.find('[data-set="file"]').value = this.facts.scenes[id].real;
-      this.state(this.facts.simulates ? `${file.name} is open. "Add" puts its particles into the scene.` : '');
+      this.state(`${file.name} is open.${this.facts.scenes[id].real && this.facts.simulates ? ' "Add" puts its particles into the scene.' : ''}`);
     } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else this.state(`${file.name}: ${error.message}`, true);
+      this.failed(error, `${file.name}: `);
     }
   }
 
@@ -79,12 +81,9 @@ export class Viewer extends Editor {
     try {
       const truth = await fetch_truth(first.id);
       first.truth = truth;
-      this.add_scene(truth, 'recorded').recorded = true;
-      this.scenes.sort((a, b) => Boolean(a.result) - Boolean(b.result)); // the edited scene stays in front
-      this.list_scenes();
+      this.add_scene(truth, 'recorded', { recorded: true });
     } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else this.state(`Nothing to compare with: ${error.message}`, true);
+      this.failed(error, 'Nothing to compare with: ');
     }
   }
 
@@ -97,24 +96,20 @@ export class Viewer extends Editor {
       await this.reopen();
       this.state('');
     } catch (error) {
-      if (error.lost) this.lost(error.message);
-      else this.state(error.message, true);
+      this.failed(error);
     }
     this.waiting = false;
   }
 
   async reopen() {
-    const recorded = this.scenes.some(entry => entry.recorded), dropped = this.scenes.filter(({ id }) => id > 0);
+    const recorded = this.scenes.some(entry => entry.recorded), dropped = this.scenes.filter(({ id }) => id > 0).map(entry => [entry.scene, entry.name, entry]);
     this.facts = await fetch_facts();
     this.edits = new Edits();
     this.edited();
     const scene = await fetch_scene(0);
     this.settings.view = '';
     this.recorded = null; // what is in the corner is of the episode before
-    this.set_scenes([[scene, 'predicted', null]]);
-    this.scenes[0].id = 0;
-    this.scenes.push(...dropped);
-    this.list_scenes();
+    this.set_scenes([[scene, 'predicted', { id: 0 }], ...dropped]);
     this.name_episode(scene.name);
     this.fit(true);
     this.set_step(0);
@@ -189,7 +184,7 @@ export class Viewer extends Editor {
     const canvas = this.find('canvas');
     control(canvas, this.camera, {
       changed: () => this.changed(),
-      begin: (x, y, event) => this.begin_drag(x, y, event),
+      begin: (x, y, event) => this.drop_cross() || this.begin_drag(x, y, event),
       zooms: () => this.live || document.activeElement === canvas,
       clicked: (x, y) => this.painter && this.select(this.pick(x, y)),
     });
@@ -249,7 +244,7 @@ export class Viewer extends Editor {
   // What is selected, or everything; with `moving` what moves.
   fit(moving) {
     const entry = this.selection?.entry || this.scenes[0], { scene } = entry;
-    const box = moving ? this.focus(scene) : this.selection ? scene.extent(this.selection.indices, Math.min(this.settings.step, scene.last)) : this.whole(scene);
+    const box = moving ? this.focus(scene) : this.selection ? scene.extent(this.selection.indices, this.step_of(scene)) : this.whole(scene);
     const pane = this.panes().find(({ entries }) => entries.includes(entry));
     this.camera.fov = 0.75;
     this.camera.fit(box.low, box.high, this.aspect(pane ? pane.box : [0, 0, 1, 1]));
@@ -257,25 +252,9 @@ export class Viewer extends Editor {
   }
 
   command(name) {
-    const commands = {
-      play: () => this.play(!this.playing),
-      back: () => this.step_by(-1),
-      forward: () => this.step_by(1),
-      panel: () => this.root.classList.toggle('closed') | this.changed(),
-      help: () => this.find('.help').showModal(),
-      theme: switch_theme,
-      ...Object.fromEntries(['throw', 'move', 'rotate', 'copy', 'remove', 'recolour', 'name'].map(what => [what, () => this.act(what)])),
-      box: () => this.choose_tool('box'),
-      lasso: () => this.choose_tool('lasso'),
-      undo: () => this.undo(false),
-      redo: () => this.undo(true),
-      earlier: () => this.next_episode(-1),
-      later: () => this.next_episode(1),
-      download: () => this.job ? window.open(file_address(this.job), '_self') : this.state('Simulate first.', true),
-    };
     if (!this.scenes.length) return;
-    if (METHODS[name]) this[METHODS[name]]();
-    else commands[name]?.();
+    if (COMMANDS[name]) COMMANDS[name](this);
+    else this.act(name);
   }
 
   step_by(by) {
@@ -286,9 +265,7 @@ export class Viewer extends Editor {
   // The hint is there until it was read once.
   end_hint() {
     this.find('.hint')?.remove();
-    try {
-      localStorage.setItem('vpd-hint', 'read');
-    } catch { /* a browser that keeps nothing */ }
+    hint_read(true);
   }
 
   begin_tour() {
@@ -301,47 +278,52 @@ export class Viewer extends Editor {
 
   // ---- what people keep
 
+  save_rollout() {
+    if (this.job) window.open(file_address(this.job), '_self');
+    else this.state('Simulate first.', true);
+  }
+
   save() { keep(new Blob([this.edits.text], { type: 'application/yaml' }), 'edits.yaml'); }
 
   keep_picture() {
     this.draw_fine(); // WebGL forgets its picture after a moment
-    still_picture(this.find('canvas'), this.root.querySelectorAll('.pictures img')).then(blob => keep(blob, `step_${this.settings.step}.png`));
+    const copy = smaller(this.find('canvas'));
+    this.copy_view(copy);
+    copy.toBlob(blob => keep(blob, `step_${this.settings.step}.png`), 'image/png');
   }
 
   // All steps once, at the speed that is set.
   async keep_film() {
     const type = film_type(), { loop } = this.settings;
-    if (!type || this.last() < 1) return this.state(type ? 'There is one step alone.' : 'This browser records no films.', true);
+    if (!type || this.last() < 1) return this.state(type ? 'There is one step alone.' : 'This browser records no films. It can make a GIF.', true);
+    const mp4 = type.startsWith('video/mp4');
     this.set_step(0);
     this.settings.loop = false;
-    this.recording = true;
+    this.draw_fine();
+    this.recording = smaller(this.find('canvas'));
     this.draw(performance.now());
-    const end = record(this.find('canvas'), type);
+    const end = record(this.recording, type);
     this.state('Recording ..');
     this.play(true);
     while (this.playing) await new Promise(done => setTimeout(done, 50));
     this.settings.loop = loop;
-    this.recording = false;
-    keep(await end(), type.startsWith('video/mp4') ? 'rollout.mp4' : 'rollout.webm');
-    this.state('');
+    this.recording = null;
+    keep(await end(), mp4 ? 'rollout.mp4' : 'rollout.webm');
+    this.state(mp4 ? '' : 'This browser makes no MP4, so the film is WebM. A GIF plays everywhere.');
   }
 
   // Each step once, at most 640 pixels wide.
   async keep_gif() {
     const canvas = this.find('canvas'), { step } = this.settings, dt = (this.front().scene.time_step || 0.04) / this.settings.rate;
-    const copy = document.createElement('canvas'), frames = [], every = Math.max(1, Math.ceil(0.02 / dt)); // browsers show 50 a second at most
+    const frames = [], every = Math.max(1, Math.ceil(0.02 / dt)); // browsers show 50 a second at most
+    let copy = null;
     this.play(false);
     for (let s = 0; s <= this.last(); s += every) {
       this.state(`Drawing step ${s} ..`);
       this.settings.step = s;
       this.draw_fine();
-      if (!s) {
-        copy.width = Math.min(640, canvas.width);
-        copy.height = Math.round(canvas.height * copy.width / canvas.width);
-      }
-      const context = copy.getContext('2d', { willReadFrequently: true });
-      context.drawImage(canvas, 0, 0, copy.width, copy.height);
-      frames.push(context.getImageData(0, 0, copy.width, copy.height));
+      copy ||= smaller(canvas, 640);
+      frames.push(this.copy_view(copy).getImageData(0, 0, copy.width, copy.height));
       await new Promise(done => setTimeout(done));
     }
     this.set_step(step);
@@ -372,19 +354,21 @@ export class Viewer extends Editor {
       return;
     }
     if (control_key || (event.target.matches('input') && key.startsWith('Arrow'))) return;
-    if (event.target.matches('button, input') && key === ' ') return;
+    if (event.target.matches('button, input') && ' Enter'.includes(key)) return;
     if (this.press(key, event.shiftKey, event.repeat)) event.preventDefault();
   }
 
   press(key, shift, repeat) {
     const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key], { camera } = this;
-    if (arrows && shift) camera.pan(arrows[0] * 0.05, arrows[1] * 0.05);
+    if (key === 'Enter') this.press_cross();
+    else if (arrows && this.cross) this.move_cross(scale(arrows, shift ? -50 : -10));
+    else if (arrows && shift) camera.pan(arrows[0] * 0.05, arrows[1] * 0.05);
     else if (arrows) camera.turn(arrows[0] * 0.08, arrows[1] * 0.08);
     else if (key === '+' || key === '=') camera.zoom(0.9);
     else if (key === '-') camera.zoom(1.1);
     else if (key === 'Home') this.step_by(-Infinity);
     else if (key === 'End') this.step_by(1e9);
-    else if (key === 'Escape') this.tool ? this.choose_tool(this.tool) : this.select_none();
+    else if (key === 'Escape') this.tool ? this.choose_tool(this.tool) : this.cross ? this.drop_cross() : this.select_none();
     else if (/^[1-9]$/.test(key)) this.look(String(key - 1));
     else if (key === '0') this.look('');
     else if ('tTmMrR'.includes(key) && this.live) { if (!repeat) this.held = { t: 'throw', m: 'move', r: 'rotate' }[key.toLowerCase()]; }
