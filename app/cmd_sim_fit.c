@@ -229,6 +229,12 @@ static Status fit(Work *work) {
     if (status != STATUS_OK) return status;
     if (work->result.no_errors.status != STATUS_OK)
         log_warning(&work->line->log, "there are no standard errors: %s", work->result.no_errors.text);
+    if (work->result.no_better)
+        log_warning(
+            &work->line->log,
+            "residuals of %.3g are hardly better than those at the start, %.3g: unless the start was right, try "
+            "--starts 20, or ask whether the recording is of this scene",
+            work->result.rms, work->result.first_rms);
     status = fit_write_scene(&work->free, &work->data, &work->result, NULL, true, work->out, work->err);
     if (status == STATUS_OK && plot) status = fit_write_plot(&work->free, &work->result, plot, work->err);
     const char *steps = command_text(work->line, "log", NULL);

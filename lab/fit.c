@@ -20,6 +20,7 @@ enum {
 
 #define AGAINST 1.05  // times the residuals
 #define ROUNDING 1e-6 // of the first residuals
+#define NO_BETTER 0.9 // of the first residuals
 
 const char *const fit_verdicts[FIT_VERDICTS] = {"fitted", "at its bound", "not determined"};
 
@@ -425,6 +426,8 @@ static Status last_rms(Fit *f) {
     MinimiseSums sums = {0};
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
     f->result->rms = rms_of(f, sums.cost);
+    f->result->no_better =
+        !f->options->at && f->result->rms > NO_BETTER * f->result->first_rms && f->result->rms > f->rollout.data->usual;
     return status;
 }
 

@@ -48,6 +48,7 @@ typedef struct FitResult {
     size_t steps;
     long calls; // rollouts, batches count as one
     bool converged, has_errors;
+    bool no_better;  // residuals are hardly lower than at the start, and larger than usual errors
     Error no_errors; // why there are none, where working them out failed
 } FitResult;
 

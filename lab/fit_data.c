@@ -90,7 +90,11 @@ static Status take_centres(FitData *data, const EpisodeInfo *info, Error *err) {
 static void choose_sizes(FitData *data) {
     static const double usual[FIT_KINDS] = {0.01, 0.02, 0.01, 0.1}; // m, colour, m, alpha
     const bool one = (data->kinds & (data->kinds - 1)) == 0;
-    for (int k = 0; k < FIT_KINDS; k++) data->size[k] = one ? 1 : usual[k];
+    data->usual = 1;
+    for (int k = 0; k < FIT_KINDS; k++) {
+        data->size[k] = one ? 1 : usual[k];
+        if (one && data->kinds & (1u << k)) data->usual = usual[k];
+    }
 }
 
 Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *scene, FitData *out, Error *err) {

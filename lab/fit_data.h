@@ -12,6 +12,7 @@ typedef struct FitData {
     char source[1200];            // "my.h5, episode 000003"
     uint32_t kinds;               // FIT_STATES, ..
     double size[FIT_KINDS];       // of residuals, by which they are divided: 1 when one kind is compared
+    double usual;                 // size of a residual that need not surprise
     size_t frames;                // compared, the first included
     size_t every;                 // of them, so far apart; the last one always. 0: 1
     double *position;             // (frames,N,3) of every particle, in the scene's axes; or NULL

@@ -142,9 +142,12 @@ Status fit_pictures_record(const SimScene *scene, const double *position, size_t
     return status;
 }
 
+// Colours brighter than a byte can say.
+static double clipped(double colour) { return fmin(fmax(colour, 0), 1); }
+
 void fit_pictures_round(FitPictures *p) {
     const size_t count = p->exact ? 3 * p->pixels * (size_t)p->frames.F * (size_t)p->frames.V : 0;
-    for (size_t i = 0; i < count; i++) p->exact[i] = round(255 * fmin(fmax(p->exact[i], 0), 1)) / 255;
+    for (size_t i = 0; i < count; i++) p->exact[i] = round(255 * clipped(p->exact[i])) / 255;
 }
 
 // ---- residuals
@@ -159,18 +162,25 @@ static Status draw(FitPictures *p, const SceneCamera *camera, const double *posi
 static double recorded(const FitPictures *p, int part, size_t image, size_t i, bool *seen) {
     const size_t at = image * p->pixels * channels(part) + i;
     *seen = true;
-    if (p->exact) return p->exact[at];
+    if (p->exact) return clipped(p->exact[at]);
     if (part == COLOUR) return p->frames.rgb[at] / 255.0;
     if (part == MASK) return p->frames.mask[at] > 0;
     *seen = p->frames.depth[at] > 0;
     return (double)p->frames.depth[at];
 }
 
-// Residual of one value; *live: it changes with the picture. Depth beyond far_off, or of nothing, counts as far_off.
-static double residual_of(const FitPictures *p, int part, double drawn, double wanted, bool seen, bool *live) {
-    *live = seen && (part != DEPTH || (drawn > 0 && fabs(drawn - wanted) < p->far_off));
-    if (!seen) return 0;
-    return *live ? drawn - wanted : p->far_off;
+// Residual of value i of a part of the recorded picture `image`; *live: it changes with the picture. Depth that is off
+// by more than far_off counts as off by that; nothing is far away.
+static double residual_of(const FitPictures *p, int part, double drawn, size_t image, size_t i, bool *live) {
+    bool seen;
+    const double wanted = recorded(p, part, image, i, &seen), off = drawn - wanted;
+    if (part == COLOUR) {
+        *live = drawn > 0 && drawn < 1;
+        return clipped(drawn) - wanted;
+    }
+    *live = seen && (part != DEPTH || (drawn > 0 && fabs(off) < p->far_off));
+    if (!seen || *live) return seen ? off : 0;
+    return drawn > 0 && off < 0 ? -p->far_off : p->far_off;
 }
 
 // ---- blur
@@ -207,9 +217,7 @@ static size_t take_residuals(FitPictures *p, size_t image, double *cost) {
     size_t n = 0;
     for (int k = 0; k < PARTS; k++)
         for (size_t i = 0; p->seen[0][k] && i < p->pixels * channels(k); i++, n++) {
-            bool seen;
-            const double wanted = recorded(p, k, image, i, &seen);
-            p->residual[n] = residual_of(p, k, p->seen[0][k][i], wanted, seen, p->live + n) / p->size[k + 1];
+            p->residual[n] = residual_of(p, k, p->seen[0][k][i], image, i, p->live + n) / p->size[k + 1];
         }
     blur(p, p->residual);
     for (size_t i = 0; i < n; i++) *cost += p->residual[i] * p->residual[i] / 2;
@@ -246,9 +254,10 @@ static double pixel_length(const FitPictures *p, const SceneCamera *camera) {
     return fmax(sqrt(square), 1e-3) / camera->K[0];
 }
 
-// Derivatives of all values along one variable, by pictures of the scene moved forth and back.
-static Status take_row(FitPictures *p, const SceneCamera *camera, const FitFrame *in, size_t variable, double *row,
-                       Error *err) {
+// Derivatives of all residuals of a picture along one variable, by the scene moved forth and back. So depth pulls at
+// edges too, where it jumps.
+static Status take_row(FitPictures *p, const SceneCamera *camera, const FitFrame *in, size_t image, size_t variable,
+                       double *row, Error *err) {
     const size_t numbers = 3 * p->scene.model.particles;
     const double *along = in->along + variable * numbers;
     double most = 0;
@@ -263,9 +272,11 @@ static Status take_row(FitPictures *p, const SceneCamera *camera, const FitFrame
     size_t n = 0;
     for (int k = 0; k < PARTS && status == STATUS_OK; k++)
         for (size_t i = 0; p->seen[0][k] && i < p->pixels * channels(k); i++, n++) {
-            const double change = p->seen[1][k][i] - p->seen[2][k][i];
-            const bool live = step > 0 && p->live[n] && (k != DEPTH || fabs(change) < p->far_off);
-            row[n] = live ? change / (2 * step) / p->size[k + 1] : 0;
+            bool live;
+            const double change = step > 0 ? residual_of(p, k, p->seen[1][k][i], image, i, &live) -
+                                                 residual_of(p, k, p->seen[2][k][i], image, i, &live)
+                                           : 0;
+            row[n] = change != 0 ? change / (2 * step) / p->size[k + 1] : 0;
         }
     if (step > 0) blur(p, row);
     return status;
@@ -297,7 +308,8 @@ static void count(const FitPictures *p, const FitFrame *in, size_t values, Minim
     sums->residuals += (double)counted / fmax(1, 4 * 3.141592653589793 * p->blur * p->blur);
 }
 
-static Status take_rows(FitPictures *p, const SceneCamera *camera, const FitFrame *in, size_t values, Error *err) {
+static Status take_rows(FitPictures *p, const SceneCamera *camera, const FitFrame *in, size_t image, size_t values,
+                        Error *err) {
     Status status = STATUS_OK;
     if (p->rows < in->variables) {
         free(p->row);
@@ -306,7 +318,7 @@ static Status take_rows(FitPictures *p, const SceneCamera *camera, const FitFram
         if (!p->row) return no_memory(p, err);
     }
     for (size_t i = 0; i < in->variables && status == STATUS_OK; i++)
-        status = take_row(p, camera, in, i, p->row + i * values, err);
+        status = take_row(p, camera, in, image, i, p->row + i * values, err);
     return status;
 }
 
@@ -327,10 +339,10 @@ static Status compare_view(FitPictures *p, const FitFrame *in, size_t view, Mini
                    p->frames.world_from_camera + 16 * (in->frame * (size_t)p->frames.V + view), &camera);
     Status status = draw(p, &camera, in->position, 0, err);
     if (status != STATUS_OK) return status;
-    const size_t values = take_residuals(p, in->frame * (size_t)p->frames.V + view, &sums->cost);
+    const size_t image = in->frame * (size_t)p->frames.V + view, values = take_residuals(p, image, &sums->cost);
     if (in->slope) status = take_slope(p, values, err);
     for (size_t i = 0; i < 3 * p->scene.model.particles && in->slope; i++) in->slope[i] += p->slope[i];
-    if (status == STATUS_OK && in->along) status = take_rows(p, &camera, in, values, err);
+    if (status == STATUS_OK && in->along) status = take_rows(p, &camera, in, image, values, err);
     if (status == STATUS_OK && in->along) add_sums(p, in->variables, values, sums);
     if (status == STATUS_OK) count(p, in, values, sums);
     return status;

@@ -49,6 +49,28 @@ static void test_pictures(void **state) {
     }
 }
 
+// Depth pulls at edges: most of the recorded box is beside the one of the start, before nothing.
+static void test_depth_edges(void **state) {
+    static const char *const names[] = {"b.velocity"};
+    static const char *const text =
+        "frames: 8\nfps: 30\nsubsteps: 20\nprecision: f64\nlights: [{direction: [1, -1, 2], shadow: no}]\n"
+        "cameras: {a: {eye: [0, -2.5, 1], look_at: [0.3, 0, 0.8], fov: 40}}\npicture: {size: [32, 32]}\nobjects:\n"
+        "  b: {box: {size: [0.3, 0.2, 0.2], cells: [1, 1, 1]}, density: 50, spin: [1, 2, 0],\n"
+        "      solid: {young: 8e3, poisson: 0.3, k_d: 1}, position: [0, 0, 0.8], velocity: [0.9, 0.2, 2.5]}\n";
+    const double truth[] = {0.9, 0.2, 2.5};
+    World w;
+    Dataset *dataset;
+    (void)state;
+    open_pictures(&w, text, names, 1, NULL, FIT_DEPTH, false, &dataset);
+    for (int i = 0; i < 3; i++) w.free.variable[i].start = 0.3;
+    FitResult r = fit(&w, (FitOptions){.threads = 1});
+    for (int i = 0; i < 3; i++) assert_close(r.value[i].value, truth[i], 1e-4, 0);
+    assert_true(r.first_rms > 100 * r.rms && !r.no_better);
+    fit_result_free(&r);
+    close_world(&w);
+    dataset_close(dataset);
+}
+
 // Errors of drawing are not independent from pixel to pixel. Root mean square of error over standard error: 2.0 here;
 // by the curvature alone it would be 6.3.
 static void test_picture_errors(void **state) {
@@ -242,10 +264,10 @@ static void test_hopeless(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pictures),      cmocka_unit_test(test_picture_errors),
-                                       cmocka_unit_test(test_picture_slope), cmocka_unit_test(test_recorded),
-                                       cmocka_unit_test(test_left_out),      cmocka_unit_test(test_recorded_precision),
-                                       cmocka_unit_test(test_rounded),       cmocka_unit_test(test_recorded_slope),
-                                       cmocka_unit_test(test_hopeless)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pictures),           cmocka_unit_test(test_depth_edges),
+                                       cmocka_unit_test(test_picture_errors),     cmocka_unit_test(test_picture_slope),
+                                       cmocka_unit_test(test_recorded),           cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_recorded_precision), cmocka_unit_test(test_rounded),
+                                       cmocka_unit_test(test_recorded_slope),     cmocka_unit_test(test_hopeless)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

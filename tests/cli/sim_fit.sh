@@ -57,6 +57,10 @@ sed 's/^frames: .*/frames: 4/; s/to: 9/to: 4/' "$scene" >"$folder/air.yaml"
 expect 0 "its start: not determined" "" "$VPD" sim fit "$folder/air.yaml" --data "$folder/throw.h5" -o "$folder/air_fit.yaml" --free ground.mu --free box.velocity --threads 1 -q
 grep -q "ground.mu = 0.7, its start: not determined" "$folder/air_fit.yaml" || fail "mu is guessed: $(head -4 "$folder/air_fit.yaml")"
 
+# A recording of another scene with as many particles: nothing fits, and this is said.
+sed 's/position: .*/position: [3, 0, 4]/' "$folder/short.yaml" >"$folder/elsewhere.yaml"
+expect 0 "box.density" "are hardly better than those at the start" "$VPD" sim fit "$folder/elsewhere.yaml" --data "$folder/throw.h5" --free box.density -o "$folder/elsewhere_fit.yaml" --threads 1
+
 wrong() { # WORDS ARGUMENTS..
   local words=$1
   shift
