@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.h"
-#include "datasets/h5.h"
-#include "infer/history.h"
 #include "lab/fit_write.h"
 
 #include <stdlib.h>
@@ -101,22 +99,16 @@ static Status read_free(Fitting *f, const char *scene, Error *err) {
 
 static Status open_data(Fitting *f, Error *err) {
     const vpd_sim_fit_options *o = f->options;
-    char format[64] = "";
-    int episode = 0;
-    Error ignored;
+    int episode;
     if (o->position && f->compare & ~(uint32_t)FIT_STATES)
         return error_set(err, STATUS_BAD_INPUT, "compare: positions have states alone");
     if (o->position) return fit_data_open_states(o->position, o->frames, &f->scene, &f->data, err);
-    h5_read_format(o->data, format, sizeof format, &ignored);
-    if (!strcmp(format, "vpd-rollout") && o->episode)
-        return error_set(err, STATUS_BAD_INPUT, "episode: needs a data set, and %s is a rollout file", o->data);
-    if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(o->data, f->compare, &f->scene, &f->data, err);
-    Status status = dataset_open(o->data, &f->dataset, err);
-    if (status == STATUS_OK && o->episode) status = history_find_episode(f->dataset, o->episode, &episode, err);
-    if (status == STATUS_OK)
-        status = fit_data_open(f->dataset, episode, f->compare, &f->scene,
-                               fit_by_adjoint(&f->fit, f->fitted->free.count), o->threads, &f->data, err);
-    return status;
+    const FitFile file = {.path = o->data,
+                          .episode = o->episode,
+                          .kinds = f->compare,
+                          .smooth = fit_by_adjoint(&f->fit, f->fitted->free.count),
+                          .threads = o->threads};
+    return fit_data_open_file(&file, &f->scene, &f->dataset, &episode, &f->data, err);
 }
 
 // ---- the fit

@@ -47,7 +47,7 @@ static Status run_episode(vpd_model *model, const Dataset *dataset, const char *
     RolloutRequest request = {.history = {.time_step = session->meta.time_step}};
     HistoryRequest *history = &request.history;
     int stride = 1;
-    Status status = history_find_episode(dataset, episode, &history->episode, err);
+    Status status = dataset_find_episode(dataset, episode, &history->episode, err);
     if (status != STATUS_OK) return status;
     const EpisodeInfo *info = dataset_episode(dataset, history->episode);
     status = history_stride(session->model, session->meta.time_step, info, &stride, err);

@@ -78,7 +78,7 @@ static Status start_rollout(const CommandLine *line, const char *out, Session *s
     if (status == STATUS_OK) status = command_open_session(line, command_argument(line, 0), session, err);
     if (status == STATUS_OK) status = dataset_open(command_argument(line, 1), &dataset, err);
     if (status == STATUS_OK) status = command_check_writable(out, err);
-    if (status == STATUS_OK) status = history_find_episode(dataset, command_text(line, "episode", NULL), &episode, err);
+    if (status == STATUS_OK) status = dataset_find_episode(dataset, command_text(line, "episode", NULL), &episode, err);
     if (status == STATUS_OK) status = roll_out(line, session, dataset, episode, views, rollout, err);
     dataset_close(dataset);
     return status;

@@ -7,8 +7,6 @@
 #include "app/sim_fit_film.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "datasets/h5.h"
-#include "infer/history.h"
 #include "infer/video.h"
 #include "lab/fit_log.h"
 #include "lab/fit_write.h"
@@ -133,25 +131,13 @@ static Status read_resumed(Work *work) {
 }
 
 static Status open_data(Work *work) {
-    char format[64] = "";
-    const char *path;
-    uint32_t kinds;
-    Error ignored;
-    Status status = command_required(work->line, "data", &path, work->err);
-    if (status == STATUS_OK) status = read_compare(work, &kinds);
+    FitFile file = {.episode = command_text(work->line, "episode", NULL),
+                    .smooth = fit_by_adjoint(&work->options, work->free.count),
+                    .threads = work->line->threads};
+    Status status = command_required(work->line, "data", &file.path, work->err);
+    if (status == STATUS_OK) status = read_compare(work, &file.kinds);
     if (status != STATUS_OK) return status;
-    h5_read_format(path, format, sizeof format, &ignored);
-    const char *text = command_text(work->line, "episode", NULL);
-    if (!strcmp(format, "vpd-rollout") && text)
-        return error_set(work->err, STATUS_BAD_INPUT, "--episode needs a data set, and %s is a rollout file", path);
-    if (!strcmp(format, "vpd-rollout")) return fit_data_open_rollout(path, kinds, &work->scene, &work->data, work->err);
-    status = dataset_open(path, &work->dataset, work->err);
-    if (status == STATUS_OK && text) status = history_find_episode(work->dataset, text, &work->episode, work->err);
-    if (status == STATUS_OK)
-        status = fit_data_open(work->dataset, work->episode, kinds, &work->scene,
-                               fit_by_adjoint(&work->options, work->free.count), work->line->threads, &work->data,
-                               work->err);
-    return status;
+    return fit_data_open_file(&file, &work->scene, &work->dataset, &work->episode, &work->data, work->err);
 }
 
 // ---- what is told

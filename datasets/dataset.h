@@ -75,6 +75,9 @@ void dataset_close(Dataset *dataset); // accepts NULL
 const DatasetInfo *dataset_info(const Dataset *dataset);
 int dataset_episode_count(const Dataset *dataset);
 const EpisodeInfo *dataset_episode(const Dataset *dataset, int episode);
+// Finds an episode by name, FILE:NAME or number. NULL: the first test episode, else the first validation episode, else
+// the first. An unknown or ambiguous name is STATUS_BAD_INPUT.
+Status dataset_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);
 
 // An episode in messages and tables: its name; in a data set of several files "FILE:NAME", with the file's name in the
 // folder or list. `--episode` takes it too.

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "files/data_record.h"
-#include "infer/history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static Status named_episodes(const Dataset *dataset, const char *const *names, i
     Status status = STATUS_OK;
     snprintf(out->words, sizeof out->words, "given by name");
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        status = history_find_episode(dataset, names[i], &out->list[out->count++], err);
+        status = dataset_find_episode(dataset, names[i], &out->list[out->count++], err);
         for (int j = 0; status == STATUS_OK && j < i; j++)
             if (out->list[j] == out->list[i])
                 status = error_set(err, STATUS_BAD_INPUT, "episode %s is named twice", names[i]);

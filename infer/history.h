@@ -14,10 +14,6 @@ typedef struct HistoryRequest {
     const IntList *views; // input views; NULL or empty: those of the config, or else all that are not held out
 } HistoryRequest;
 
-// Finds an episode by name, FILE:NAME or number. NULL: the first test episode, else the first validation episode, else
-// the first. An unknown or ambiguous name is STATUS_BAD_INPUT.
-Status history_find_episode(const Dataset *dataset, const char *text, int *episode, Error *err);
-
 // Frames of the episode per step of the model. If the learned time step is not a whole multiple of the episode's, it is
 // STATUS_BAD_INPUT, unless the model has no dynamics.
 Status history_stride(const Vpd *model, double time_step, const EpisodeInfo *info, int *stride, Error *err);

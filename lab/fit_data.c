@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/fit_data.h"
 
+#include "datasets/h5.h"
 #include "files/rollout_file.h"
 #include "lab/fit_pictures.h"
 #include "lab/footage.h"
@@ -181,6 +182,23 @@ Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const 
                                    &out->pictures, err);
     if (status != STATUS_OK) fit_data_close(out);
     return status;
+}
+
+Status fit_data_open_file(const FitFile *file, const SimScene *scene, Dataset **dataset, int *episode, FitData *out,
+                          Error *err) {
+    char format[64] = "";
+    Error ignored;
+    *dataset = NULL;
+    *episode = 0;
+    h5_read_format(file->path, format, sizeof format, &ignored);
+    const bool rollout = !strcmp(format, "vpd-rollout");
+    if (rollout && file->episode)
+        return error_set(err, STATUS_BAD_INPUT, "episode: needs a data set, and %s is a rollout file", file->path);
+    if (rollout) return fit_data_open_rollout(file->path, file->kinds, scene, out, err);
+    Status status = dataset_open(file->path, dataset, err);
+    if (status == STATUS_OK && file->episode) status = dataset_find_episode(*dataset, file->episode, episode, err);
+    if (status != STATUS_OK) return status;
+    return fit_data_open(*dataset, *episode, file->kinds, scene, file->smooth, file->threads, out, err);
 }
 
 void fit_data_blur(FitData *data, double pixels) {

@@ -27,6 +27,15 @@ Status fit_data_open_rollout(const char *path, uint32_t kinds, const SimScene *s
 // `smooth`: by the adjoint; `threads` draw, 0: threads_available().
 Status fit_data_open(const Dataset *dataset, int episode, uint32_t kinds, const SimScene *scene, bool smooth,
                      int threads, FitData *out, Error *err);
+// A file of either kind. `dataset` and `episode` stay NULL and 0 for a rollout file; the caller closes the first.
+typedef struct FitFile {
+    const char *path, *episode; // by name or number; NULL: the first. STATUS_BAD_INPUT with a rollout file
+    uint32_t kinds;
+    bool smooth;
+    int threads;
+} FitFile;
+Status fit_data_open_file(const FitFile *file, const SimScene *scene, Dataset **dataset, int *episode, FitData *out,
+                          Error *err);
 // Positions (frames,N,3) in the scene's axes, at its times. They are copied.
 Status fit_data_open_states(const double *position, size_t frames, const SimScene *scene, FitData *out, Error *err);
 // What the scene itself does: FIT_STATES, or FIT_COLOUR in double and without blur (docs/simulator_experiments.md).

@@ -200,17 +200,17 @@ static void episodes_by_name(void **state) {
     int episode;
     char file[256];
     world_open(&world, WORLD_PLAIN);
-    assert_status_ok(history_find_episode(world.dataset, NULL, &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, NULL, &episode, &err), err);
     assert_int_equal(episode, 2); // the test episode
-    assert_status_ok(history_find_episode(world.dataset, "000001", &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, "000001", &episode, &err), err);
     assert_int_equal(episode, 1);
-    assert_status_ok(history_find_episode(world.dataset, "0", &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, "0", &episode, &err), err);
     assert_int_equal(episode, 0);
-    assert_status_ok(history_find_episode(world.dataset, "data.h5:000002", &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, "data.h5:000002", &episode, &err), err);
     assert_int_equal(episode, 2);
     for (int i = 0; i < 5; i++) {
         const char *wrong[] = {"3", "-1", "", "x", "other.h5:000002"};
-        assert_status_error(history_find_episode(world.dataset, wrong[i], &episode, &err), STATUS_BAD_INPUT, err,
+        assert_status_error(dataset_find_episode(world.dataset, wrong[i], &episode, &err), STATUS_BAD_INPUT, err,
                             "expected a name such as 000000, or a number from 0 to 2");
     }
     // Two files with equal names.
@@ -218,16 +218,16 @@ static void episodes_by_name(void **state) {
     snprintf(file, sizeof file, "%s/more.h5", world.folder);
     assert_status_ok(scene_write(file, &world.scene, 1, &err), err);
     assert_status_ok(dataset_open(world.folder, &world.dataset, &err), err);
-    assert_status_error(history_find_episode(world.dataset, "000000", &episode, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(dataset_find_episode(world.dataset, "000000", &episode, &err), STATUS_BAD_INPUT, err,
                         "2 episodes have the name 000000; name the file too, as in");
-    assert_status_ok(history_find_episode(world.dataset, "more.h5:000000", &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, "more.h5:000000", &episode, &err), err);
     assert_int_equal(episode, 3);
     // What messages call an episode names it, and no other whose file ends in the same way.
     EpisodeLabel label = dataset_episode_label(world.dataset, 3);
     assert_string_equal(label.text, "more.h5:000000");
-    assert_status_ok(history_find_episode(world.dataset, label.text, &episode, &err), err);
+    assert_status_ok(dataset_find_episode(world.dataset, label.text, &episode, &err), err);
     assert_int_equal(episode, 3);
-    assert_status_error(history_find_episode(world.dataset, "ore.h5:000000", &episode, &err), STATUS_BAD_INPUT, err,
+    assert_status_error(dataset_find_episode(world.dataset, "ore.h5:000000", &episode, &err), STATUS_BAD_INPUT, err,
                         "no episode ore.h5:000000");
     world_close(&world);
 }

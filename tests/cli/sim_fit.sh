@@ -48,8 +48,8 @@ expect 2 "" "has 2 objects, and $folder/pose.yaml 1" "$VPD" sim fit "$folder/pos
 sed 's/^frames: .*/frames: 9/; s/size: .16, 12./size: [48, 40]/' "$folder/short.yaml" >"$folder/colour.yaml"
 expect 0 "*" "" "$VPD" sim render "$folder/colour.yaml" -o "$folder/colour.h5"
 expect 0 '"verdict":"fitted"' "" "$VPD" sim fit "$folder/colour.yaml" --data "$folder/colour.h5" --compare colour --free box.density --free box.velocity.x -o "$folder/colour_fit.yaml" --film "$folder/fit.gif" --threads 1 --json -q
-near box.velocity.x 1.6 0.05
-near box.density 300 30
+near box.velocity.x 1.6 0.001 # colours beyond white are cut off in the fit as in the recording
+near box.density 300 2
 [ "$(head -c 3 "$folder/fit.gif")" = GIF ] || fail "no film"
 
 # What the recording does not determine stays at its start.
