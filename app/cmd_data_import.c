@@ -3,6 +3,7 @@
 #include "app/model_flags.h"
 #include "app/output.h"
 #include "app/result.h"
+#include "base/file.h"
 #include "datasets/import/import.h"
 #include "datasets/json.h"
 
@@ -14,7 +15,11 @@
 #include <unistd.h>
 
 static const Flag flags[] = {
-    {.name = "output", .value = "FILE", .help = "the new data set (required)", .letter = 'o', .writes = "vpd-dataset"},
+    {.name = "output",
+     .value = "FILE",
+     .help = "the new data set (required); of several processes a folder",
+     .letter = 'o',
+     .writes = "vpd-dataset"},
     {.name = "format", .value = "NAME", .help = "one of the layouts below (guessed)"},
     {.name = "size", .value = "WxH", .help = "width x height to resample to, scaling the intrinsics (as recorded)"},
     {.name = "every", .value = "N", .help = "take every Nth picture (1)"},
@@ -104,6 +109,88 @@ static Status tell_bad(const CommandLine *line, const ImportReport *report, json
     return object && command_has(line, "skip-bad") ? import_skipped_json(report, object, err) : STATUS_OK;
 }
 
+// ---- several processes: each writes its part of the episodes into a file of one folder
+
+static Status gather(void *owner, const void *own, size_t bytes, void *all, Error *err) {
+    return ranks_gather(owner, own, bytes, all, err);
+}
+
+// Files of an earlier import would be episodes of this one.
+static Status make_folder(const char *folder, Error *err) {
+    FileList list = {0};
+    const char *found = NULL;
+    Status status = file_make_folders(folder, err);
+    if (!status) status = file_list(folder, &list, err);
+    for (size_t i = 0; i < list.count; i++)
+        if (name_ends(list.names[i], ".h5") || name_ends(list.names[i], ".hdf5")) found = list.names[i];
+    if (!status && found)
+        status = error_set(err, STATUS_BAD_INPUT,
+                           "%s: expected a folder without data sets, into which several processes write one each, "
+                           "found %s; remove it or give another folder",
+                           folder, found);
+    file_list_free(&list);
+    return status;
+}
+
+// What the processes must have in common, a line each.
+static Status check_same(const CommandLine *line, int episodes, Error *err) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return error_set(err, STATUS_FAILED, "out of memory for the options");
+    fprintf(out, "recording: %s\nepisodes: %d\n", command_argument(line, 0), episodes);
+    for (int i = 0; i < line->given_count; i++)
+        fprintf(out, "%s: %s\n", line->given[i].flag->name, line->given[i].value ? line->given[i].value : "given");
+    bool good = fclose(out) == 0;
+    Status status =
+        good ? ranks_same_text(line->ranks, text, err) : error_set(err, STATUS_FAILED, "out of memory for the options");
+    free(text);
+    return status;
+}
+
+// Chooses this process's episodes, and its file.
+static Status take_part(const CommandLine *line, const ImportOptions *options, const char *folder, ImportPart *part,
+                        char path[FILE_PATH_SIZE], Error *err) {
+    int processes = ranks_count(line->ranks), episodes;
+    size_t first, end;
+    char name[32];
+    Status status = dataset_import_count(command_argument(line, 0), options, &episodes, err);
+    if (!status) status = check_same(line, episodes, err);
+    if (!status && options->report)
+        status = error_set(err, STATUS_BAD_INPUT, "--skip-bad: expected one process, found %d", processes);
+    if (!status && processes > episodes)
+        status = error_set(err, STATUS_BAD_INPUT, "%s: expected at most %d processes, one for each recording, found %d",
+                           command_argument(line, 0), episodes, processes);
+    if (!status) status = ranks_first_begin(line->ranks, err);
+    if (!status && ranks_rank(line->ranks) == 0) status = make_folder(folder, err);
+    if (!status) status = ranks_first_end(line->ranks, err);
+    if (status) return status;
+    ranks_share(line->ranks, (size_t)episodes, &first, &end);
+    *part = (ImportPart){(int)first, (int)end, processes, gather, line->ranks};
+    snprintf(name, sizeof name, "part_%04d.h5", ranks_rank(line->ranks));
+    return file_join(path, FILE_PATH_SIZE, folder, name, err);
+}
+
+static Status import_part(const CommandLine *line, ImportOptions *options, const char *folder, Error *err) {
+    ImportPart part = {0};
+    char path[FILE_PATH_SIZE];
+    Status status = take_part(line, options, folder, &part, path, err);
+    options->part = &part;
+    if (!status) status = dataset_import(command_argument(line, 0), options, path, &line->log, err);
+    options->part = NULL;
+    return status ? status : ranks_barrier(line->ranks, err);
+}
+
+static Status tell(const CommandLine *line, const char *path, const ImportReport *report, Error *err) {
+    json_t *object = NULL;
+    Status status = result_of_dataset(line, path, &object, err);
+    if (!status) status = tell_bad(line, report, object, err);
+    if (!status)
+        return result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
+    json_decref(object);
+    return status;
+}
+
 static Status run_import(const CommandLine *line, Error *err) {
     ImportOptions options = {.format = command_text(line, "format", NULL),
                              .near = NAN,
@@ -138,12 +225,9 @@ static Status run_import(const CommandLine *line, Error *err) {
     if (status) return status;
     options.split = (Split)split;
     if (command_has(line, "skip-bad")) options.report = &report;
-    status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
-    json_t *object = NULL;
-    if (!status) status = result_of_dataset(line, path, &object, err);
-    if (!status) status = tell_bad(line, &report, object, err);
-    if (status) json_decref(object);
-    else status = result_tell(line, object, RESULT_NOTE, err, "%s written; now \"vpd data check %s\"", path, path);
+    if (line->ranks) status = import_part(line, &options, path, err);
+    else status = dataset_import(command_argument(line, 0), &options, path, &line->log, err);
+    if (!status && ranks_rank(line->ranks) == 0) status = tell(line, path, &report, err);
     import_report_free(&report);
     return status;
 }
@@ -172,5 +256,6 @@ const Command command_data_import = {
         "  pgnd        camera_*/rgb, camera_*/depth, calibration/*.npy, timestamps.txt\n"
         "  phystwin    color/N/, depth/N/, metadata.json, calibrate.npy (made from the pickle)\n"
         "  robot       HDF5 of robomimic, LIBERO, ManiSkill, ALOHA, or a folder of such files",
+    .spreads = true,
     .run = run_import,
 };

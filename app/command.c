@@ -231,6 +231,7 @@ static void divide_threads(CommandLine *line) {
 
 // Each process on a machine takes a GPU of its own.
 static void divide_gpus(CommandLine *line) {
+    if (!flag_of(line->command, "device")) return;
     const char *device = command_text(line, "device", "auto");
     bool any = !strcmp(device, "auto") || !strcmp(device, "cuda");
     if (any) snprintf(line->device, sizeof line->device, "%s:%d", device, ranks_rank_here(line->ranks));

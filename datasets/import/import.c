@@ -262,6 +262,24 @@ static Status find_importer(const char *path, const char *format, const Importer
         path, file_is_folder(path) ? "none of them" : file_kind(path), known);
 }
 
+Status dataset_import_count(const char *path, const ImportOptions *options, int *count, Error *err) {
+    const Importer *importer = NULL;
+    Status status = find_importer(path, options->format, &importer, err);
+    *count = status ? 0 : count_episodes(importer, path);
+    return status;
+}
+
+// What all processes keep; also the place where each learns that the others have come this far.
+static Status join_kept(ImportKept *kept, const ImportPart *part, Error *err) {
+    ImportKept *all = calloc((size_t)part->processes, sizeof *all);
+    if (!all) return error_set(err, STATUS_FAILED, "no memory for %d processes", part->processes);
+    Status status = part->gather(part->owner, kept, sizeof *kept, all, err);
+    *kept = (ImportKept){0};
+    for (int i = 0; !status && i < part->processes; i++) kept_merge(kept, &all[i]);
+    free(all);
+    return status;
+}
+
 Status dataset_import(const char *path, const ImportOptions *options, const char *target, const Log *log, Error *err) {
     const Importer *importer = NULL;
     char name[128], generator[64];
@@ -273,11 +291,13 @@ Status dataset_import(const char *path, const ImportOptions *options, const char
     WriterOptions writing = {
         .name = options->name ? options->name : name, .generator = generator, .deflate_level = options->level};
     status = dataset_writer_open(target, &writing, &job.writer, err);
-    int count = count_episodes(importer, path);
-    for (int i = 0; !status && i < count; i++) {
+    const ImportPart all = {.end = status ? 0 : count_episodes(importer, path)},
+                     *part = options->part ? options->part : &all;
+    for (int i = part->first; !status && i < part->end; i++) {
         status = import_episode(&job, importer, i, err);
         job_free(&job);
     }
+    if (!status && options->part) status = join_kept(&job.kept, part, err);
     if (!status) status = kept_check(&job.kept, options, path, err);
     if (!status) return dataset_writer_finish(job.writer, err);
     dataset_writer_discard(job.writer);

@@ -22,6 +22,14 @@ typedef struct ImportReport {
 
 void import_report_free(ImportReport *report); // accepts {0}
 
+// One of several processes that import a recording: episodes `first` up to and without `end`. `gather` fills
+// all (processes, bytes) with what each has in `own`; after an error in one of them it is an error in all.
+typedef struct ImportPart {
+    int first, end, processes;
+    Status (*gather)(void *owner, const void *own, size_t bytes, void *all, Error *err);
+    void *owner;
+} ImportPart;
+
 typedef struct ImportOptions {
     const char *format; // name of an importer; NULL: guess from the folder
     int H, W;           // resample to this size and scale K; 0: as the first colour picture is
@@ -46,6 +54,7 @@ typedef struct ImportOptions {
     int level; // of deflate, 1..9; 0 counts as 4
     // Unreadable pictures are left out and listed here; NULL: the first one is an error.
     ImportReport *report;
+    const ImportPart *part; // NULL: all episodes
 } ImportOptions;
 
 typedef struct ImportSource {
@@ -68,6 +77,9 @@ typedef struct Importer {
 
 // Ends with NULL; in the order of guessing.
 extern const Importer *const importers[];
+
+// Finds the layout, and the number of recordings of a folder, which become an episode each (with `window`, several).
+Status dataset_import_count(const char *path, const ImportOptions *options, int *count, Error *err);
 
 Status dataset_import(const char *path, const ImportOptions *options, const char *target, const Log *log, Error *err);
 

@@ -67,6 +67,41 @@ expect 2 "" "/y/000002.h5: cannot write: it exists and is no regular file" ranks
 [ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
 rm -rf "$folder/x"
 
+# An import is divided: one file for each process, which hold the episodes of one process, bit for bit and in its order.
+colour=iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAMElEQVR42g3HIQEAMAwDwcgJrpLgxxFRJdW7HTtJWESskAYPGXZ+ikvK9ufwkWOPBy/bDhH9dmpPAAAAAElFTkSuQmCC
+depth=iVBORw0KGgoAAAANSUhEUgAAAAQAAAAEEAAAAADcCh3hAAAALElEQVR42mOwaLReaHfQ8SGDK6OHorejXyJDYGPIwvCDUQ8Z4hgTFVMc0xMB21QMCQDmsPsAAAAASUVORK5CYII=
+for n in 1 2 3; do # 4 x 4 pixels, each recording with its own lens
+  mkdir -p "$folder/recordings/scene-$n"
+  for v in 0 1; do
+    base64 -d <<<$colour >"$folder/recordings/scene-$n/frame-00000$v.color.png"
+    base64 -d <<<$depth >"$folder/recordings/scene-$n/frame-00000$v.depth.png"
+  done
+  {
+    printf '# Color camera intrinsic matrix\n%s 0 1.5\n0 %s 1.5\n0 0 1\n' $n $n
+    for v in 0 1; do printf '# Camera-to-world extrinsic matrix (camera pose) for frame-00000%s\n1 0 0 0.%s\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' $v $v; done
+  } >"$folder/recordings/scene-$n/cam.info.txt"
+done
+import="data import -q $folder/recordings --threads 1"
+expect 0 "" "" "$VPD" $import -o "$folder/import1.h5"
+expect 0 '"episodes":3' "" ranks 2 "$VPD" $import -o "$folder/import2" --json
+[ "$(ls "$folder/import2")" = "$(printf 'part_%04d.h5\n' 0 1)" ] || fail "not two files: $(ls "$folder/import2")"
+episodes() { "$VPD" data info "$1" --json | sed 's/"file":"[^"]*",//g; s/.*"episodes"://; s/"name":"[^"]*",//g'; }
+[ "$(episodes "$folder/import1.h5")" = "$(episodes "$folder/import2")" ] || fail "episodes differ: $(episodes "$folder/import2")"
+for of in import1.h5 import2; do # a copy numbers the episodes anew, and pictures show the numbers
+  "$VPD" data subset -q "$folder/$of" -o "$folder/copy.h5" --force --split train:3 || fail "no copy of $of"
+  for n in 0 1 2; do "$VPD" data show -q "$folder/copy.h5" --depth --episode $n -o "$folder/$of$n.png" || fail "no picture of $of"; done
+done
+for n in 0 1 2; do cmp -s "$folder/import1.h5$n.png" "$folder/import2$n.png" || fail "pixels of episode $n differ"; done
+expect 2 "" "expected a folder without data sets, into which several processes write one each, found part_0001.h5" ranks 2 "$VPD" $import -o "$folder/import2"
+expect 2 "" "expected at most 3 processes, one for each recording, found 4" ranks 4 "$VPD" $import -o "$folder/x"
+expect 2 "" "--skip-bad: expected one process, found 2" ranks 2 "$VPD" $import -o "$folder/x" --skip-bad
+expect 2 "" 'expected what rank 0 has, "every: 1", found "every: 2"' ranks 1 "$VPD" $import -o "$folder/x" --every 1 : -n 1 "$VPD" $import -o "$folder/x" --every 2
+rm "$folder/recordings/scene-3/frame-000000.color.png"
+expect 2 "" "scene-3/frame-000000.color.png: cannot open: No such file" ranks 2 "$VPD" $import -o "$folder/x"
+[ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
+[ -z "$(ls "$folder/x")" ] || fail "an import that failed left $(ls "$folder/x")"
+rm -rf "$folder/x"
+
 # What is wrong is told once, with the rank, and leaves nothing behind.
 expect 2 "" "train.batch: expected 3 or more, one episode for each process, found 2" ranks 3 "$VPD" $run -o "$folder/x" --set train.batch=2
 expect 2 "" 'expected what rank 0 has, "train: rate: 0.0007", found "rate: 0.01"' ranks 1 "$VPD" $run -o "$folder/x" : -n 1 "$VPD" $run -o "$folder/x" --set train.rate=0.01
