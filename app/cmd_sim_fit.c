@@ -263,6 +263,6 @@ const Command command_sim_fit = {
     .max_arguments = 1,
     .flags = flags,
     .details = "Standard errors come from the curvature at the result. A number that the recording does not determine "
-               "stays at its start,\nand the result names it. docs/fits.md explains both.",
+               "stays at its start,\nand the result names it. docs/fits.md explains both. Fits run on the CPU, in f64.",
     .run = run,
 };

@@ -139,7 +139,8 @@ def main():
         rival, kind, tets = arguments.child
         print(json.dumps(rate(rival, (kind, int(tets)), arguments.repeat)))
         return 0
-    scenes = [("beam", 1000), ("beam", 10000), ("ground", 10000), ("beam", 100000), ("net", 0)]
+    scenes = [("beam", 1000), ("beam", 10000), ("beam", 100000), ("ground", 1000), ("ground", 10000),
+              ("ground", 100000), ("net", 0)]
     pythons = {"warp": arguments.warp, "newton": arguments.newton}
     found = {}
     for _ in range(arguments.turns):
