@@ -9,14 +9,17 @@
 #include "lab/gradcheck.h"
 #include "lab/record.h"
 
-Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
-    Status status = scene_read(command_argument(line, 0), scene, err);
-    if (status != STATUS_OK) return status;
+void sim_scene_warn(const CommandLine *line, const SimScene *scene) {
     double bound = sim_stable_step(&scene->model, &scene->values);
     if (scene->model.dt > bound)
         log_warning(&line->log, "%s: the time step %.3g s is above the stable bound %.3g s: take %.0f substeps",
                     scene->path, scene->model.dt, bound, scene->frame_time / bound + 1);
-    return STATUS_OK;
+}
+
+Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err) {
+    Status status = scene_read(command_argument(line, 0), scene, err);
+    if (status == STATUS_OK) sim_scene_warn(line, scene);
+    return status;
 }
 
 int sim_scene_threads(const CommandLine *line) { return command_text(line, "threads", NULL) ? line->threads : 0; }

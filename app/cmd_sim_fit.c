@@ -5,6 +5,7 @@
 #include "app/output.h"
 #include "app/result.h"
 #include "app/sim_fit_film.h"
+#include "app/sim_scene.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "infer/video.h"
@@ -237,6 +238,7 @@ static Status run(const CommandLine *line, Error *err) {
     if (status == STATUS_OK) status = read_options(&work);
     if (status == STATUS_OK) status = read_free(&work, command_argument(line, 0), &work.free);
     if (status == STATUS_OK) status = fit_free_scene(&work.free, NULL, &work.scene, err);
+    if (status == STATUS_OK) sim_scene_warn(line, &work.scene);
     if (status == STATUS_OK) status = open_data(&work);
     if (status == STATUS_OK) status = read_resumed(&work);
     if (status == STATUS_OK) status = fit_check_folder(&work.free, work.out, err);

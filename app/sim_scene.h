@@ -7,7 +7,9 @@
 #include "lab/scene.h"
 #include "nn/device.h"
 
-// Reads the scene of the first argument, and warns about a time step above the stable bound.
+// Warns about a time step above the stable bound.
+void sim_scene_warn(const CommandLine *line, const SimScene *scene);
+// Reads the scene of the first argument, and warns so.
 Status sim_scene_read(const CommandLine *line, SimScene *scene, Error *err);
 
 #define FLAG_SIM_DEVICE                                                                                                \
