@@ -17,7 +17,7 @@ typedef struct FitOptions {
     long iterations;  // at most, for each horizon; 0: 100 (Adam: 300)
     long starts;      // the file's, and others drawn from within the bounds; 0: 1
     long horizon;     // frames compared at first, doubled until all are; 0: an eighth
-    int threads;      // 0: as many as pay
+    int threads;      // at most, and no more than pay; 0: as many as pay
     double hopeless;  // ends, without errors, when fewer than all frames are left with larger residuals; 0: never
     const double *at; // where to start, for a fit that goes on; NULL: FitVariable.start
     // After each step; may be NULL.

@@ -13,9 +13,14 @@ static Status no_memory(const FitRollout *r, Error *err) {
     return error_set(err, STATUS_FAILED, "%s: out of memory for a fit of %zu numbers", r->free->path, r->free->count);
 }
 
+// No more threads than asked for, and no more than pay: those of a small scene wait for each other most of the time.
 static Status open_sim(const FitRollout *r, const SimModel *model, Sim **out, Error *err) {
     SimOptions options = scene_options(&r->scene);
     options.precision = SIM_F64; // differences of f32 are noise
+    options.threads = r->threads == 1;
+    Status status = sim_open(model, &options, out, err);
+    if (status != STATUS_OK || r->threads == 0 || sim_threads(*out) <= r->threads) return status;
+    sim_close(*out);
     options.threads = r->threads;
     return sim_open(model, &options, out, err);
 }
