@@ -296,8 +296,8 @@ static void the_plan_has_both_phases(void **state) {
     Run run;
     world_open(&run.world, WORLD_PLAIN);
     assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=6000"), run.err);
-    assert_non_null(strstr(run.messages, ", 4 steps of motion "));
-    assert_non_null(strstr(run.messages, ", 5996 steps with pictures "));
+    assert_non_null(strstr(run.messages, "; 4 steps of motion: "));
+    assert_non_null(strstr(run.messages, "; 5996 steps with pictures: "));
     double most = run.plan;
     assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=600"), run.err);
     assert_true(run.plan > 0 && most > 2 * run.plan); // 10 times, but for a busy machine

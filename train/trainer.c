@@ -188,24 +188,30 @@ static Status time_steps(Trainer *t, long from, long to, double *seconds, Error 
     return status;
 }
 
+// "; 5000 steps of motion: 1 min 50 s", or nothing where there is nothing to do.
+static void plan_part(long count, const char *what, double seconds, char *out, size_t size) {
+    char time[40];
+    clock_format(seconds, time, sizeof time);
+    out[0] = 0;
+    if (seconds > 0) snprintf(out, size, "; %ld %s: %s", count, what, time);
+}
+
 // Says what is left to do, and how long it takes; `fields`: seconds of motion that is still to be measured.
 static Status tell_plan(Trainer *t, double fields, Error *err) {
     const TrainConfig *train = &t->config.train;
     long join = train->motion_steps < train->steps ? train->motion_steps : train->steps,
          moved = t->step < join ? t->step : join, drawn = t->step > join ? t->step : join;
     double motion, pictures;
-    char all[40], parts[3][40];
+    char all[40], part[3][100];
     Status status = time_steps(t, moved, join, &motion, err);
     if (status == STATUS_OK) status = time_steps(t, drawn, train->steps, &pictures, err);
     if (status != STATUS_OK) return status;
     t->plan = fields + motion + pictures;
     clock_format(t->plan, all, sizeof all);
-    clock_format(fields, parts[0], sizeof parts[0]);
-    clock_format(motion, parts[1], sizeof parts[1]);
-    clock_format(pictures, parts[2], sizeof parts[2]);
-    log_note(t->options->log,
-             "plan: about %s (scene flow of all episodes %s, %ld steps of motion %s, %ld steps with pictures %s)", all,
-             parts[0], join - moved, parts[1], train->steps - drawn, parts[2]);
+    plan_part(t->data.episode_count, "episodes of scene flow", fields, part[0], sizeof part[0]);
+    plan_part(join - moved, "steps of motion", motion, part[1], sizeof part[1]);
+    plan_part(train->steps - drawn, "steps with pictures", pictures, part[2], sizeof part[2]);
+    log_note(t->options->log, "plan: about %s%s%s%s", all, part[0], part[1], part[2]);
     return STATUS_OK;
 }
 

@@ -73,7 +73,7 @@ expect 0 "" "*" motion -o "$folder/unturned" --set train.turn=none
 
 # Other uses.
 expect 0 "seconds_per_step" "*" train --dry-run
-expect 0 "seconds_per_step" "0 steps of motion 0.0 s, 8 steps with pictures" "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
+expect 0 "seconds_per_step" "; 8 steps with pictures: " "$VPD" train "$folder/config.yaml" -d "$data" --threads 2 --dry-run -o "$folder/dry"
 [ -e "$folder/dry" ] && fail "a dry run left something behind"
 expect 0 "" "*" train -o "$folder/tuned" --init "$folder/whole" --set train.steps=1 --set train.freeze=encoder
 # The renderer's radius belongs to a number of particles.
