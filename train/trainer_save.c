@@ -154,7 +154,7 @@ Status trainer_finish(Trainer *t, Error *err) {
 
 // ---- a viewer
 
-enum { SHOW_PART = 100 }; // showing takes at most one part in so many of the time
+enum { SHOW_PART = 200 }; // showing takes at most one part in so many of the time
 
 // A failure to show is none of the run's; that of the device is. After a stop the caller saves.
 static Status show(Trainer *t, Error *err) {

@@ -54,10 +54,10 @@ static Status copy_shown(Live *live, const LiveSelect *select, vpd_scene **out, 
 static Status mark(vpd_scene *scene, const LiveSelect *select, uint16_t *before, size_t count, Error *err) {
     vpd_particle_arrays arrays = {.struct_size = sizeof arrays};
     vpd_error e = {0};
-    size_t size = strlen(select->where) + 64;
+    size_t size = strlen(select->where) + 80;
     char *edit = malloc(size);
     if (!edit) return live_no_memory(err);
-    snprintf(edit, size, "label: {%s, as: selected in the page}", select->where);
+    snprintf(edit, size, "label: {%s, as: selected in the page, if_empty: skip}", select->where);
     Status status = api_status(vpd_scene_get_particles(scene, select->step, &arrays, &e), &e, err);
     if (status == STATUS_OK && arrays.labels) memcpy(before, arrays.labels, count * sizeof *before);
     if (status == STATUS_OK) status = api_status(vpd_scene_edit(scene, select->step, edit, NULL, NULL, &e), &e, err);
@@ -76,10 +76,9 @@ static Status find_marked(vpd_scene *scene, const LiveSelect *select, const View
     *out = (ViewBytes){calloc(order->shown + 1, 1), order->shown};
     status = before && out->data ? mark(scene, select, before, count, err) : live_no_memory(err);
     if (status == STATUS_OK) status = api_status(vpd_scene_get_particles(scene, 0, &arrays, &e), &e, err);
-    if (status == STATUS_OK && (arrays.count != count || !arrays.labels))
-        status = error_set(err, STATUS_BAD_INPUT, "this is no selection");
+    if (status == STATUS_OK && arrays.count != count) status = error_set(err, STATUS_BAD_INPUT, "this is no selection");
     for (size_t k = 0; status == STATUS_OK && k < order->shown; k++)
-        out->data[k] = arrays.labels[order->index[k]] != before[order->index[k]];
+        out->data[k] = arrays.labels && arrays.labels[order->index[k]] != before[order->index[k]];
     free(before);
     return status;
 }

@@ -54,6 +54,7 @@ export class Editor extends Stage {
   // Selects what the setting says around a particle.
   select(found) {
     if (!found) return this.select_none();
+    if (this.warned) this.state('');
     const { entry, particle: i } = found, { scene } = entry, body = scene.body[i] - 1, label = scene.label[i];
     const grow = this.settings.grow === 'body' && body < 0 ? 'label' : this.settings.grow;
     if (grow === 'cluster' && this.live && entry.scene === this.front().scene)
@@ -329,16 +330,9 @@ export class Editor extends Stage {
   drop_result() {
     const entry = this.result();
     this.turn = (this.turn || 0) + 1; // what still comes is of no use
-    this.show_streaming(false);
+    this.streaming = false;
     this.state('');
     if (entry) this.drop_scene(entry);
-  }
-
-  // Whether as many steps can be simulated; says so if not.
-  steps_allowed() {
-    const { steps } = this.settings, allowed = Number.isInteger(steps) && steps >= 0 && steps <= 10000;
-    if (!allowed) this.state('Steps: a whole number from 0 to 10000', true);
-    return allowed;
   }
 
   // Edits a copy of the scene.
@@ -357,10 +351,10 @@ export class Editor extends Stage {
 
   // Shows the steps of a job as they come.
   async stream(job, scene_so_far) {
-    const turn = this.turn = (this.turn || 0) + 1, began = performance.now();
+    const turn = this.turn = (this.turn || 0) + 1, began = performance.now(), { steps } = this.settings;
     let last = 0, waited = 0;
-    if (!this.steps_allowed()) return;
-    this.show_streaming(true);
+    if (!(Number.isInteger(steps) && steps >= 0 && steps <= 10000)) return this.state('Steps: a whole number from 0 to 10000', true);
+    this.streaming = true;
     try {
       for await (const { id, scene, news } of run_job(job, scene_so_far)) {
         if (this.turn !== turn) return;
@@ -376,13 +370,8 @@ export class Editor extends Stage {
       if (this.turn === turn || error.lost) this.failed(error);
     }
     if (this.turn !== turn) return;
-    this.show_streaming(false);
+    this.streaming = false;
     this.changed();
-  }
-
-  show_streaming(on) {
-    this.streaming = on;
-    this.root.toggleAttribute('data-streaming', on);
   }
 
   // A wait that was ended is no error.
@@ -395,5 +384,7 @@ export class Editor extends Stage {
     const place = this.find('.state');
     place.textContent = text;
     place.classList.toggle('bad', bad);
+    if ((bad || this.warned) && !('lost' in this.root.dataset)) this.say(bad ? text : '', 'bad'); // beside the picture too
+    this.warned = bad;
   }
 }

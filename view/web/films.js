@@ -25,13 +25,16 @@ export function copy_view(canvas, over, to) {
   return context;
 }
 
+// As much of a name as there is room for.
 function draw_name(context, { textContent }, [x, y, width, height]) {
-  const size = Math.max(13, 0.5 * height);
+  const size = Math.max(13, 0.5 * height), room = Math.max(width, 4 * size);
   context.font = `600 ${size}px system-ui, sans-serif`;
+  let text = textContent;
+  while (text.length > 3 && context.measureText(text).width > room) text = `${text.slice(0, -3)}..`;
   context.textAlign = 'center';
   for (const [colour, line] of [['#000000', 'strokeText'], ['#ffffff', 'fillText']]) {
     Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: size / 4, lineJoin: 'round' });
-    context[line](textContent, x + width / 2, y + 0.7 * height, Math.max(width, size));
+    context[line](text, x + width / 2, y + 0.7 * height);
   }
 }
 

@@ -48,6 +48,8 @@ export class Viewer extends Editor {
     this.find('[data-set="file"]').replaceChildren(...files.map(({ real }) => new Option(real.split('/').at(-1), real)));
   }
 
+  async open_files(files) { for (const file of files) await this.open_file(file); }
+
   // A file that was dropped or chosen: a list of edits, or particles as one more scene.
   async open_file(file) {
     if (/\.ya?ml$/i.test(file.name)) return this.edits.set(await file.text(), this.present()) && this.edited();
@@ -65,15 +67,11 @@ export class Viewer extends Editor {
     }
   }
 
-  async open_files(files) {
-    for (const file of files) await this.open_file(file);
-  }
-
   // Adds what was recorded of the first scene, or takes it away.
   async compare() {
-    const [first] = this.scenes, there = this.scenes.find(entry => entry.recorded);
-    this.find('.compare').setAttribute('aria-pressed', String(!there));
+    const [first] = this.scenes, there = this.scenes.find(entry => entry.recorded), pressed = on => this.find('.compare').setAttribute('aria-pressed', String(on));
     if (there) {
+      pressed(false);
       first.truth = null;
       if (this.settings.colour === 'error') this.settings.colour = this.find('[data-set="colour"]').value = 'rgb';
       return this.drop_scene(there);
@@ -82,6 +80,7 @@ export class Viewer extends Editor {
       const truth = await fetch_truth(first.id);
       first.truth = truth;
       this.add_scene(truth, 'recorded', { recorded: true });
+      pressed(true);
     } catch (error) {
       this.failed(error, 'Nothing to compare with: ');
     }
@@ -146,7 +145,6 @@ export class Viewer extends Editor {
   }
 
   fail(why) {
-    this.root.dataset.failed = '';
     this.find('canvas').removeAttribute('aria-busy');
     this.say(why, 'bad');
   }
