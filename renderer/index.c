@@ -22,9 +22,15 @@ static void make_tables(Tape *tape, RendererIndex *index) {
     index->start = tape_memory(tape, (size_t)index->mask + 2, sizeof(int32_t));
     index->found = tape_memory(tape, 1, sizeof *index->found);
     size_t wanted = index->count / 2;
+    index->level_bytes = 0;
     for (int level = 1; level <= INDEX_LEVELS; level++, wanted /= 8) {
         index->level_mask[level] = table_size(wanted) - 1;
-        index->level[level] = tape_memory(tape, (size_t)index->level_mask[level] + 1, 1);
+        index->level_bytes += (size_t)index->level_mask[level] + 1;
+    }
+    uint8_t *at = tape_memory(tape, index->level_bytes, 1);
+    for (int level = 1; level <= INDEX_LEVELS && at; level++) {
+        index->level[level] = at;
+        at += (size_t)index->level_mask[level] + 1;
     }
 }
 

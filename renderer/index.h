@@ -28,7 +28,8 @@ typedef struct RendererIndex {
     size_t room;             // size of `entry`: needed entries, or a bound when the host does not wait for the number
     int32_t *entry;          // (room) particles by bucket, ascending, perhaps twice in a row
     uint32_t level_mask[INDEX_LEVELS + 1];
-    uint8_t *level[INDEX_LEVELS + 1];
+    uint8_t *level[INDEX_LEVELS + 1]; // from 1 on, one behind the other
+    size_t level_bytes;               // of all of them
 } RendererIndex;
 
 // Two calls, since the size of the lists is known only after the first. Particles without a finite position and

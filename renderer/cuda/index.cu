@@ -73,8 +73,7 @@ void index_measure_cuda(Device *device, const IndexArgs *a) {
     cuda_zero(device, totals, sizeof *totals);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, measure, *a, *index, totals);
     LAUNCH(device, 1, CUDA_WARP, 0, conclude, a->count, *index, totals);
-    for (int level = 1; level <= INDEX_LEVELS; level++)
-        cuda_zero(device, index->level[level], static_cast<size_t>(index->level_mask[level]) + 1);
+    cuda_zero(device, index->level[1], index->level_bytes);
     arena_release(&device->scratch, mark);
 }
 
