@@ -372,7 +372,8 @@ static Status begin(Fit *f, FitData *data) {
     }
     Status status = fit_rollout_open(f->free, data, f->options->threads, &f->rollout, f->err);
     f->rollout.variable = f->variable;
-    f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout};
+    // of pictures, whose cost is rough, widened errors would be three times too large
+    f->problem = (MinimiseProblem){P, f->variable, fit_rollout_sums, &f->rollout, !data->pictures};
     return status;
 }
 

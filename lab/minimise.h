@@ -53,6 +53,7 @@ typedef struct MinimiseProblem {
     const MinimiseVariable *variable;
     MinimiseFunction *function;
     void *context;
+    bool kinked; // r(x) has kinks and jumps: minimise_spread holds standard errors against the cost itself
 } MinimiseProblem;
 
 // After each step that was taken, and once before the first, with what is best so far.
@@ -103,7 +104,8 @@ typedef struct MinimiseSpread {
 // At x, which should be a minimum. A variable that is fixed or at a bound has no direction. Errors of differences can
 // hide that a direction has no effect, so the function is asked again, by `basis`, for derivatives along the directions
 // that were found: where x is, and then `far`, until the standard errors along them agree with the length of the
-// differences, and until the cost rises over them. A direction that explodes so far away keeps what was found nearer.
+// differences, and in a `kinked` problem until the cost rises over them. A direction that explodes so far away keeps
+// what was found nearer.
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err);
 void minimise_spread_free(MinimiseSpread *spread); // accepts {0}
 

@@ -241,7 +241,7 @@ static Status look(const MinimiseProblem *problem, const double *x, const size_t
     if (n > 1) status = look_along(problem, x, which, n, value, vector, NULL, &good, err);
     if (status != STATUS_OK || !(out->variance > 0) || !isfinite(out->variance)) return status;
     status = look_far(problem, x, which, n, out->variance, value, vector, out->width, err);
-    return status == STATUS_OK ? widen(problem, x, which, n, out, value, vector, err) : status;
+    return status == STATUS_OK && problem->kinked ? widen(problem, x, which, n, out, value, vector, err) : status;
 }
 
 Status minimise_spread(const MinimiseProblem *problem, const double *x, MinimiseSpread *out, Error *err) {

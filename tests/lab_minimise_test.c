@@ -30,7 +30,7 @@ static Status rosenbrock(void *context, const double *x, MinimiseSums *out, Erro
 
 static double find_valley(MinimiseMethod method, long iterations, MinimiseResult *result) {
     const MinimiseVariable variable[] = {plain, plain};
-    const MinimiseProblem problem = {2, variable, rosenbrock, NULL};
+    const MinimiseProblem problem = {2, variable, rosenbrock, NULL, true};
     const MinimiseOptions options = {.method = method, .iterations = iterations, .rate = 0.05};
     double x[] = {-1.2, 1};
     Error err;
@@ -84,7 +84,7 @@ static Decay decay_data(double noise, uint32_t draw) {
 
 static void fit_decay(Decay *d, MinimiseMethod method, double x[2], MinimiseSpread *spread) {
     const MinimiseVariable variable[] = {plain, logarithmic};
-    const MinimiseProblem problem = {2, variable, decay_sums, d};
+    const MinimiseProblem problem = {2, variable, decay_sums, d, true};
     const MinimiseOptions options = {.method = method, .iterations = 200};
     MinimiseResult result;
     Error err;
@@ -154,7 +154,7 @@ static void test_methods(void **state) {
     assert_close(b[1], a[1], 0, 1e-6);
     d.slope = -1;
     const MinimiseVariable variable[] = {plain, logarithmic};
-    const MinimiseProblem problem = {2, variable, decay_sums, &d};
+    const MinimiseProblem problem = {2, variable, decay_sums, &d, true};
     MinimiseResult result;
     Error err;
     b[0] = 1, b[1] = 2.5;
@@ -169,7 +169,7 @@ static void test_bounds(void **state) {
     for (int k = 0; k < 3; k++) {
         Decay d = decay_data(0, 0);
         MinimiseVariable variable[] = {plain, logarithmic};
-        const MinimiseProblem problem = {2, variable, decay_sums, &d};
+        const MinimiseProblem problem = {2, variable, decay_sums, &d, true};
         const MinimiseOptions options = {.method = methods[k], .iterations = 500};
         MinimiseResult result;
         MinimiseSpread spread;
@@ -204,7 +204,7 @@ static Status product(void *context, const double *x, MinimiseSums *out, Error *
 static void test_undetermined(void **state) {
     const MinimiseVariable variable[] = {logarithmic, logarithmic, plain};
     double noise = 0.01, x[] = {1, 2, 5};
-    const MinimiseProblem problem = {3, variable, product, &noise};
+    const MinimiseProblem problem = {3, variable, product, &noise, true};
     MinimiseResult result;
     MinimiseSpread spread;
     Error err;
@@ -255,7 +255,7 @@ static void test_stop(void **state) {
     for (int k = 0; k < 3; k++) {
         const MinimiseVariable variable[] = {plain, plain};
         int calls = 0;
-        const MinimiseProblem problem = {2, variable, stops, &calls};
+        const MinimiseProblem problem = {2, variable, stops, &calls, true};
         MinimiseResult result;
         double x[] = {-1.2, 1};
         Error err;
@@ -275,7 +275,7 @@ static Status nowhere(void *context, const double *x, MinimiseSums *out, Error *
 }
 
 static void test_no_start(void **state) {
-    const MinimiseProblem problem = {1, &plain, nowhere, NULL};
+    const MinimiseProblem problem = {1, &plain, nowhere, NULL, true};
     MinimiseResult result;
     double x = 1;
     Error err;
