@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/body_step.h"
 
+#include "model/body_labels.h"
 #include "nn/backend.h"
-#include "nn/knn.h"
 
 #include <string.h>
 
@@ -11,59 +11,8 @@ void body_step_free(BodyStep *step) {
     body_inputs_free(&step->inputs);
 }
 
-enum { VOTERS = 9 }; // a particle of a body and those nearest to it, most of which decide which body it is of
-
-// The number that most of the voters have, or *own if none has more than half.
-static int32_t majority(const int32_t *body, const int32_t *voter, size_t count, int32_t own) {
-    for (size_t k = 0; k < count; k++) {
-        size_t votes = 0;
-        for (size_t j = 0; j < count; j++) votes += body[voter[j]] == body[voter[k]];
-        if (2 * votes > count) return body[voter[k]];
-    }
-    return own;
-}
-
-// The particles that move, in the tape's memory.
-typedef struct Movers {
-    size_t count;
-    int32_t *particle, *found; // the body that each was first given
-    real *x;                   // (count, 3)
-} Movers;
-
-static Movers list_movers(Tape *tape, size_t count, const real *x, const int32_t *body) {
-    Movers out = {.particle = tape_context(tape, (count + 1) * sizeof *out.particle),
-                  .found = tape_context(tape, (count + 1) * sizeof *out.found),
-                  .x = tape_context(tape, (3 * count + 1) * sizeof *out.x)};
-    for (size_t i = 0; i < count && !tape->device->failed; i++) {
-        if (body[i] < 0) continue;
-        for (size_t d = 0; d < 3; d++) out.x[3 * out.count + d] = x[3 * i + d];
-        out.particle[out.count] = (int32_t)i;
-        out.found[out.count++] = body[i];
-    }
-    return out;
-}
-
-// Single particles whose colour was nearer to another body take the body around them.
-static void confirm_bodies(Tape *tape, const Movers *m, int32_t *body) {
-    Device *device = tape->device;
-    size_t n = m->count, k = n < VOTERS ? n : VOTERS;
-    const real *x = tape_upload(tape, m->x, 3 * n, sizeof *x);
-    int32_t *voter = tape_context(tape, (n * k + 1) * sizeof *voter);
-    KnnArgs args = {.points = n,
-                    .queries = n,
-                    .point = x,
-                    .query = x,
-                    .k = (int)k,
-                    .index = tape_memory(tape, n * k, sizeof *voter)};
-    if (device->failed) return;
-    knn(device, &args);
-    if (!device->failed) device->nn->download(device, voter, args.index, n * k * sizeof *voter);
-    for (size_t i = 0; i < n && !device->failed; i++)
-        body[m->particle[i]] = majority(m->found, voter + i * k, k, m->found[i]);
-}
-
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
-                            size_t count, const real *position, const real *colour, const real *moving) {
+                            double extent, size_t count, const real *position, const real *colour, const real *moving) {
     SceneBodies out = {.body = tape_context(tape, (count + 1) * sizeof *out.body),
                        .before = tape_context(tape, (3 * count + 1) * sizeof *out.before),
                        .now = tape_context(tape, (3 * count + 1) * sizeof *out.now)};
@@ -76,8 +25,7 @@ SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const Mo
             x + 3 * i);
         out.body[i] = moving[i] > 0 ? motion_field_body(field, colour_length, x + 3 * i, colour + 3 * i) : -1;
     }
-    Movers movers = list_movers(tape, count, position, out.body);
-    if (movers.count) confirm_bodies(tape, &movers, out.body);
+    body_labels_settle(tape, extent, count, position, colour, out.body);
     if (tape->device->failed) return (SceneBodies){0};
     out.count = count;
     memcpy(out.now, position, 3 * count * sizeof *position);

@@ -23,9 +23,9 @@ typedef struct BodyStep {
 
 void body_step_free(BodyStep *step); // accepts {0}
 
-// The particles' bodies and past positions, as the motion seen in the input tells them.
+// The particles' bodies and past positions, as the motion seen in the input tells them. extent: X, metres.
 SceneBodies scene_bodies_of(Tape *tape, const Observation *observation, const MotionField *field, double colour_length,
-                            size_t count, const real *position, const real *colour, const real *moving);
+                            double extent, size_t count, const real *position, const real *colour, const real *moving);
 
 // Moves the bodies by one time step. If memory is short, the device is marked as failed.
 void body_step(Tape *tape, const BodyNetwork *network, const BodyScales *scales, BodyStep *step, SceneBodies *bodies);

@@ -2,6 +2,7 @@
 #include "model/vpd.h"
 
 #include "base/check.h"
+#include "model/body_labels.h"
 #include "model/memory.h"
 #include "motion/flags.h"
 #include "nn/backend.h"
@@ -268,6 +269,30 @@ Status vpd_observe(Tape *tape, const Vpd *model, const Observation *history, Mot
 // Bodies need no particles of frames before the last, because the motion seen in the input tells where they were.
 static int first_set(const Vpd *model) { return vpd_has_bodies(model) ? (int)model->config.model.T - 1 : 0; }
 
+// Particles of disputed bodies go.
+static void keep_particles(Chosen *chosen, SceneBodies *bodies) {
+    size_t kept = 0;
+    for (size_t i = 0; i < bodies->count; i++) {
+        if (bodies->body[i] == BODY_DISPUTED) continue;
+        memmove(chosen->position + 3 * kept, chosen->position + 3 * i, 3 * sizeof *chosen->position);
+        memmove(chosen->colour + 3 * kept, chosen->colour + 3 * i, 3 * sizeof *chosen->colour);
+        memmove(bodies->before + 3 * kept, bodies->before + 3 * i, 3 * sizeof *bodies->before);
+        memmove(bodies->now + 3 * kept, bodies->now + 3 * i, 3 * sizeof *bodies->now);
+        chosen->moving[kept] = chosen->moving[i];
+        chosen->pixel[kept] = chosen->pixel[i];
+        bodies->body[kept++] = bodies->body[i];
+    }
+    chosen->count = bodies->count = kept;
+}
+
+static void find_bodies(Tape *tape, const Vpd *model, const Observation *history, const MotionSeen *seen,
+                        Chosen *chosen, Scene *scene) {
+    const Config *c = &model->config;
+    scene->bodies = scene_bodies_of(tape, history, &seen->field, c->gnn.colour_length, c->data.extent, chosen->count,
+                                    chosen->position, chosen->colour, chosen->moving);
+    if (!tape->device->failed) keep_particles(chosen, &scene->bodies);
+}
+
 Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Observation *history, const MotionSeen *seen,
                  SceneKey key, Scene *scene, Error *err) {
     int T = (int)model->config.model.T, first = first_set(model);
@@ -279,6 +304,7 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
     for (int t = first; t < T; t++) {
         Status status = choose_frame(tape, model, workspace, history, t, seen, key, &chosen, err);
         if (status != STATUS_OK) return status;
+        if (vpd_has_bodies(model)) find_bodies(tape, model, history, seen, &chosen, scene);
         scene->sets.set[t - first] = (GnnSet){.x = tape_constant(tape, chosen.count, 3, chosen.position),
                                               .c = tape_upload(tape, chosen.colour, 3 * chosen.count, sizeof(real))};
         scene->pixel[t - first] = chosen.pixel;
@@ -287,11 +313,7 @@ Status vpd_place(Tape *tape, const Vpd *model, Workspace *workspace, const Obser
         return error_set(err, STATUS_BAD_INPUT, "no valid depth in any input image%s",
                          model->config.data.crop ? " within the workspace box (data.crop)" : "");
     scene->radius = particle_radii(tape, model, scene_present(scene)->x->value, chosen.count, &scene->reach);
-    if (vpd_has_bodies(model)) {
-        scene->bodies = scene_bodies_of(tape, history, &seen->field, model->config.gnn.colour_length, chosen.count,
-                                        chosen.position, chosen.colour, chosen.moving);
-        scene->step = &workspace->step;
-    }
+    scene->step = vpd_has_bodies(model) ? &workspace->step : NULL;
     scene->colour = chosen.colour;
     scene->moving = chosen.moving;
     observation_background(history, scene->background);

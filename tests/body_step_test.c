@@ -105,7 +105,7 @@ static void test_bodies_of_a_field(void **state) {
     memcpy(field.body, body, sizeof body);
     field.motion[0] = 0.05f, field.gradient[1] = 0, field.gradient[0] = 1;
     observation.turn = quarter;
-    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 3, position, colour, moving);
+    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, 3, position, colour, moving);
     assert_int_equal(bodies.body[0], 2);
     assert_int_equal(bodies.body[1], 1);
     assert_int_equal(bodies.body[2], -1);
@@ -139,7 +139,7 @@ static void test_strays(void **state) {
     }
     colour[3 * 7] = 1;
     moving[EACH + 9] = 1;
-    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, ALL, position, colour, moving);
+    SceneBodies bodies = scene_bodies_of(&tape, &observation, &field, 0.5, 2, ALL, position, colour, moving);
     for (size_t i = 0; i < ALL; i++) assert_int_equal(bodies.body[i], i < EACH || i == EACH + 9 ? 0 : -1);
     assert_memory_equal(bodies.before, position, sizeof position);
     motion_field_free(&field);
