@@ -2,6 +2,7 @@
 #include "datasets/file_names.h"
 
 #include "base/file.h"
+#include "base/file_kind.h"
 #include "datasets/data_file.h"
 
 #include <ctype.h>
@@ -16,7 +17,8 @@ static Status no_files(const char *path, Error *err) {
         return error_set(err, STATUS_BAD_INPUT, "%s: expected a list of data sets, one path a line, found no path",
                          path);
     return error_set(err, STATUS_BAD_INPUT,
-                     "%s: expected a data set or a folder of them (.h5), found a folder without .h5 files", path);
+                     "%s: expected a data set or a folder of them (.h5), found %s without .h5 files", path,
+                     file_kind(path));
 }
 
 static Status reserve(Dataset *dataset, const char *path, size_t count, Error *err) {
