@@ -7,6 +7,8 @@
 
 // Below this share of the largest eigenvalue of J'J, a direction is lost in the rounding of derivatives.
 #define MINIMISE_WEAK 1e-16
+// Slopes of a residual over z below this are rounding: differences of 1e-6 in z (lab/fit_rollout.c) have 2e-10.
+#define MINIMISE_NOISE 1e-9
 
 typedef struct Minimise {
     const MinimiseProblem *problem;

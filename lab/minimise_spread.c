@@ -107,9 +107,10 @@ static void look_at_bounds(MinimiseSpread *out, const MinimiseProblem *p, const 
 
 // From eigenvalues and eigenvectors of the packed matrix.
 static void fill(MinimiseSpread *out, const MinimiseProblem *p, const double *x, const size_t *which, size_t n,
-                 const double *value, const double *vector) {
+                 const double *value, const double *vector, double residuals) {
     const size_t P = p->variables;
-    const double weak = n ? MINIMISE_WEAK * value[n - 1] : 0;
+    const double noise = residuals * MINIMISE_NOISE * MINIMISE_NOISE;
+    const double weak = n ? fmax(MINIMISE_WEAK * value[n - 1], noise) : 0;
     for (size_t k = 0; k < n; k++) {
         const bool none = !(value[k] > weak);
         out->width[k] = none ? INFINITY : sqrt(out->variance / value[k]);
@@ -270,7 +271,7 @@ Status minimise_spread(const MinimiseProblem *problem, const double *x, Minimise
         out->variance = sums.residuals > (double)n ? 2 * sums.cost / (sums.residuals - (double)n) : INFINITY;
         look_at_bounds(out, problem, x, sums.normal);
         status = look(problem, x, which, n, matrix, out, value, vector, err);
-        if (status == STATUS_OK) fill(out, problem, x, which, n, value, vector);
+        if (status == STATUS_OK) fill(out, problem, x, which, n, value, vector, sums.residuals);
     }
     free(memory);
     free(which);
