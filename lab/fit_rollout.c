@@ -103,16 +103,26 @@ static double moved(const MinimiseVariable *v, double x, double by) {
     return v->fixed ? x : fmin(fmax(to, v->low), v->high);
 }
 
-// Point p beside x: along x_p, or along direction p in z. Returns how far it is, in that measure.
+// How much of a step of `by` in z leads to a bound, at most all of it.
+static double room(const MinimiseVariable *v, double x, double by) {
+    if (by == 0) return 1;
+    return fmin((minimise_z(v, by > 0 ? v->high : v->low) - minimise_z(v, x)) / by, 1);
+}
+
+// Point p beside x: along x_p, or along direction p in z as far as all bounds let it. Returns how far it is, in that
+// measure.
 static double beside(const FitRollout *r, const double *x, size_t p, double side, double *out) {
     const size_t P = r->free->count;
     const MinimiseVariable *v = r->variable;
     memcpy(out, x, P * sizeof *x);
     if (side == 0) return 0;
     if (r->basis) {
+        const double *along = r->basis + p * P;
+        double far = side * r->step;
+        for (size_t i = 0; i < P; i++) far *= room(v + i, x[i], far * along[i]);
         for (size_t i = 0; i < P; i++)
-            if (r->basis[p * P + i] != 0) out[i] = moved(v + i, x[i], side * r->step * r->basis[p * P + i]);
-        return side * r->step;
+            if (along[i] != 0) out[i] = moved(v + i, x[i], far * along[i]);
+        return far;
     }
     out[p] = moved(v + p, x[p], side * STEP);
     return out[p] - x[p];

@@ -195,8 +195,8 @@ static Status look_far(const MinimiseProblem *problem, const double *x, const si
     return status;
 }
 
-// By how many variances of a residual 2 cost rises from x to `by` along a direction (n) in z; x itself is left as it
-// is.
+// By how many variances of a residual 2 cost rises from x to `by` along a direction (n) in z; beyond a bound by
+// INFINITY, since nothing is known there. x itself is left as it is.
 static Status rise_along(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n,
                          const MinimiseSpread *at, const double *direction, double by, double *trial, double *out,
                          Error *err) {
@@ -204,8 +204,9 @@ static Status rise_along(const MinimiseProblem *problem, const double *x, const 
     memcpy(trial, x, problem->variables * sizeof *x);
     for (size_t a = 0; a < n; a++) {
         const MinimiseVariable *v = problem->variable + which[a];
-        const double moved = minimise_x(v, minimise_z(v, x[which[a]]) + by * direction[a]);
-        trial[which[a]] = fmin(fmax(moved, v->low), v->high);
+        trial[which[a]] = minimise_x(v, minimise_z(v, x[which[a]]) + by * direction[a]);
+        *out = INFINITY;
+        if (trial[which[a]] < v->low || trial[which[a]] > v->high) return STATUS_OK;
     }
     Status status = problem->function(problem->context, trial, &sums, err);
     *out = isfinite(sums.cost) ? 2 * (sums.cost - at->cost) / at->variance : INFINITY;

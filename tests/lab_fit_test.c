@@ -293,6 +293,30 @@ static void test_against(void **state) {
     close_world(&w);
 }
 
+// Half a standard error from a bound the standard error is that without one.
+static void test_beside_bound(void **state) {
+    static const char *const names[] = {"p.velocity.x"};
+    static const char text[] =
+        "frames: 9\nsubsteps: 4\nobjects: {p: {points: {at: [[0, 0, 9]]}, mass: 1, velocity: [0.82, 0, 0]}}\n";
+    double value = 0, error = 0;
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        World w;
+        Error err;
+        open_world(&w, text, names, 1, (double[]){0.8});
+        add_noise(&w, 1e-2, 1);
+        const double low = value - (k == 1 ? 0.5 * error : 1), high = value + (k == 2 ? 0.5 * error : 1);
+        if (k) assert_status_ok(fit_free_bound(&w.free, names[0], NAN, low, high, &err), err);
+        FitResult r = fit(&w, (FitOptions){.threads = 1});
+        assert_int_equal(r.value[0].verdict, FIT_FITTED);
+        if (k == 0) value = r.value[0].value, error = r.value[0].error;
+        assert_close(r.value[0].value, value, 1e-6, 0);
+        assert_close(r.value[0].error, error, 0, 1e-2);
+        fit_result_free(&r);
+        close_world(&w);
+    }
+}
+
 // A number that goes back to its start uses up no frame. White noise in x alone, so that frames disagree by more than
 // the curvature says.
 static void test_used_up(void **state) {
@@ -469,6 +493,6 @@ int main(void) {
         cmocka_unit_test(test_coverage), cmocka_unit_test(test_undetermined), cmocka_unit_test(test_rows),
         cmocka_unit_test(test_against),  cmocka_unit_test(test_kinks),        cmocka_unit_test(test_used_up),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_groups),       cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_beside_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
