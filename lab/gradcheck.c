@@ -153,6 +153,25 @@ void gradcheck_judge(GradcheckRow *row, double limit) {
     if (!isfinite(row->adjoint)) row->verdict = GRADCHECK_WRONG;
 }
 
+// Two differences that agree, and a finer one that is another by more than rounding: a kink lies between.
+static bool has_kink(const GradcheckRow *row, const GradcheckRow *finer, double limit) {
+    for (int i = 0; i < (GRADCHECK_STEPS - 1) * GRADCHECK_STEPS; i++) {
+        const int s = i / GRADCHECK_STEPS, f = i % GRADCHECK_STEPS;
+        const double before = row->difference[s + 1], apart = fabs(finer->difference[f] - before);
+        if (settled(row, s, limit) && apart > fabs(before) * limit + row->rounding[s + 1] + finer->rounding[f])
+            return true;
+    }
+    return false;
+}
+
+void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit) {
+    const bool unknown = row->verdict == GRADCHECK_UNKNOWN, kink = unknown || has_kink(row, finer, limit);
+    for (int s = 0; s < GRADCHECK_STEPS; s++)
+        finer->rounding[s] = fmin(finer->rounding[s], FINER_ROUNDING * fmax(finer->usual, fabs(finer->adjoint)));
+    gradcheck_judge(finer, limit);
+    if (unknown || (kink && finer->verdict == GRADCHECK_RIGHT)) *row = *finer;
+}
+
 // The slope along the direction, from the adjoint.
 static void take_slope(const Work *work, const SimValues *gradient, GradcheckRow *row) {
     row->adjoint = row->usual = 0;
@@ -183,10 +202,7 @@ static Status check_value(Work *work, const SimValues *gradient, double limit, G
     if (status != STATUS_OK || row->verdict == GRADCHECK_RIGHT) return status;
     finer = *row;
     status = take_differences(work, &finer, FIRST_STEP * FINER, edge, err);
-    for (int s = 0; s < GRADCHECK_STEPS; s++)
-        finer.rounding[s] = fmin(finer.rounding[s], FINER_ROUNDING * fmax(finer.usual, fabs(finer.adjoint)));
-    gradcheck_judge(&finer, limit);
-    if (finer.verdict == GRADCHECK_RIGHT || row->verdict == GRADCHECK_UNKNOWN) *row = finer;
+    if (status == STATUS_OK) gradcheck_refine(row, &finer, limit);
     return status;
 }
 

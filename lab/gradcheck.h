@@ -48,5 +48,8 @@ Status gradcheck_run(const SimScene *scene, const SimOptions *on, Gradcheck *out
 
 // Fills in error and verdict; never GRADCHECK_F32_ALONE.
 void gradcheck_judge(GradcheckRow *row, double limit);
+// Takes the differences of smaller steps for a row that is not right, where they say more: they are rounded more, so
+// those that agreed before stay unless a kink parts them from these.
+void gradcheck_refine(GradcheckRow *row, GradcheckRow *finer, double limit);
 
 #endif

@@ -77,6 +77,28 @@ static void test_judge(void **state) {
     }
 }
 
+// Planted: smaller steps are rounded by 1e-4 here, which excuses no gradient that larger ones show to be wrong.
+static void test_refine(void **state) {
+    static const struct {
+        double adjoint, difference[3], finer;
+        GradcheckVerdict verdict;
+    } cases[] = {{1.00005, {1.1, 1, 1}, 1, GRADCHECK_WRONG},
+                 {1.2, {1, 1, 1}, 1.2, GRADCHECK_RIGHT}, // a kink lies between
+                 {1.3, {1, 1, 1}, 1.2, GRADCHECK_WRONG},
+                 {1.00005, {1.1, 1, 0.9}, 1, GRADCHECK_RIGHT}, // nothing better is known
+                 {2, {1.1, 1, 0.9}, 1, GRADCHECK_WRONG}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        GradcheckRow row = {.adjoint = cases[i].adjoint}, finer;
+        memcpy(row.difference, cases[i].difference, sizeof row.difference);
+        gradcheck_judge(&row, 1e-6);
+        finer = row;
+        for (int s = 0; s < 3; s++) finer.difference[s] = cases[i].finer, finer.rounding[s] = 1e-4;
+        gradcheck_refine(&row, &finer, 1e-6);
+        if (row.verdict != cases[i].verdict) fail_msg("case %zu: %s", i, gradcheck_verdicts[row.verdict]);
+    }
+}
+
 static const GradcheckRow *row_of(const Gradcheck *check, SimValue value) {
     for (size_t i = 0; i < check->rows; i++)
         if (check->row[i].value == value) return check->row + i;
@@ -166,9 +188,9 @@ static void test_explodes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above),
-                                       cmocka_unit_test(test_judge),      cmocka_unit_test(test_kinks),
-                                       cmocka_unit_test(test_near_kinks), cmocka_unit_test(test_f32_alone),
-                                       cmocka_unit_test(test_record),     cmocka_unit_test(test_explodes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_values), cmocka_unit_test(test_far_above), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_refine),     cmocka_unit_test(test_kinks),     cmocka_unit_test(test_near_kinks),
+        cmocka_unit_test(test_f32_alone),  cmocka_unit_test(test_record),    cmocka_unit_test(test_explodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
