@@ -179,11 +179,10 @@ static void threads_do_not_change_bits(void **state) {
 typedef struct Run {
     World world;
     char out[128], messages[8192];
-    double plan; // seconds
     Error err;
 } Run;
 
-static Status train_or_plan(Run *run, const char *out, TrainOptions how, int threads, const char *more) {
+static Status train_as(Run *run, const char *out, TrainOptions how, bool quiet, int threads, const char *more) {
     char data[256], folder[256];
     snprintf(data, sizeof data, "data.path=%s", run->world.data);
     snprintf(run->out, sizeof run->out, "%s/%s", run->world.folder, out);
@@ -215,17 +214,16 @@ static Status train_or_plan(Run *run, const char *out, TrainOptions how, int thr
     run->err = (Error){0};
     assert_status_ok(device_open("cpu", threads, &device, &run->err), run->err);
     FILE *messages = fmemopen(run->messages, sizeof run->messages, "w");
-    Log log = {.out = messages};
+    Log log = {.out = messages, .quiet = quiet};
     how.log = &log;
     Status status = train_run(&config, device, &how, &summary, &run->err);
-    if (status == STATUS_OK) run->plan = summary.plan_seconds;
     fclose(messages);
     device_close(device);
     return status;
 }
 
 static Status train(Run *run, const char *out, bool resume, int threads, const char *more) {
-    return train_or_plan(run, out, (TrainOptions){.resume = resume}, threads, more);
+    return train_as(run, out, (TrainOptions){.resume = resume}, false, threads, more);
 }
 
 // The weights of a checkpoint; the caller frees them.
@@ -285,9 +283,16 @@ static void each_phase_trains_its_part(void **state) {
     world_close(&run.world);
 }
 
-static bool ends_after_five(void *count, const char *line) {
+static bool ends_after_six(void *count, const char *line) {
     (void)line;
-    return ++*(int *)count >= 5;
+    return ++*(int *)count >= 6;
+}
+
+// The first six of 100 steps, of both phases. Quiet runs have no plan.
+static void train_some(Run *run, const char *out, bool quiet) {
+    int lines = 0;
+    TrainOptions brief = {.listener = {&lines, ends_after_six}};
+    assert_status_ok(train_as(run, out, brief, quiet, 1, "train.steps=100"), run->err);
 }
 
 // The plan counts the steps of both phases, and to measure them changes nothing.
@@ -295,20 +300,22 @@ static void the_plan_has_both_phases(void **state) {
     (void)state;
     Run run;
     world_open(&run.world, WORLD_PLAIN);
-    assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=6000"), run.err);
+    assert_status_ok(train_as(&run, "d", (TrainOptions){.dry_run = true}, false, 1, "train.steps=6000"), run.err);
     assert_non_null(strstr(run.messages, "; 4 steps of motion: "));
     assert_non_null(strstr(run.messages, "; 5996 steps with pictures: "));
-    double most = run.plan;
-    assert_status_ok(train_or_plan(&run, "d", (TrainOptions){.dry_run = true}, 1, "train.steps=600"), run.err);
-    assert_true(run.plan > 0 && most > 2 * run.plan); // 10 times, but for a busy machine
-    int lines = 0;
-    TrainOptions brief = {.listener = {&lines, ends_after_five}};
-    assert_status_ok(train_or_plan(&run, "long", brief, 1, "train.steps=100"), run.err);
-    assert_non_null(strstr(run.messages, "plan: about "));
+    assert_status_ok(train_as(&run, "d", (TrainOptions){.dry_run = true}, false, 1, "train.steps=3"), run.err);
+    assert_non_null(strstr(run.messages, "; 3 steps of motion: "));
+    assert_null(strstr(run.messages, "with pictures: "));
+    train_some(&run, "planned", false);
+    assert_non_null(strstr(run.messages, "; 96 steps with pictures: "));
+    train_some(&run, "quiet", true);
+    assert_true(same_weights(&run, "planned", 6, "quiet", 6, ""));
+    assert_false(same_weights(&run, "planned", 6, "quiet", 5, "renderer."));
     assert_status_ok(train(&run, "short", false, 1, "train.steps=5"), run.err);
     assert_null(strstr(run.messages, "plan: about "));
-    // The first steps of both have the same schedule.
-    assert_true(same_weights(&run, "long", 4, "short", 4, ""));
+    assert_status_ok(train(&run, "motion", false, 1, "train.steps=4"), run.err);
+    assert_non_null(strstr(run.messages, "train  4/4 100%"));
+    assert_null(strstr(run.messages, "? steps/s")); // as where a progress begins at its end
     world_close(&run.world);
 }
 

@@ -175,7 +175,7 @@ static Status time_steps(Trainer *t, long from, long to, double *seconds, Error 
     *seconds = 0;
     if (from >= to) return STATUS_OK;
     for (int i = 0; i < PLAN_SAMPLES; i++) {
-        long step = from + (long)((double)(to - from) * i / PLAN_SAMPLES), rollout = schedule_rollout(train, step);
+        long step = from + (to - 1 - from) * i / (PLAN_SAMPLES - 1), rollout = schedule_rollout(train, step);
         if (rollout < schedule_rollout(train, brief)) brief = step;
         if (rollout > schedule_rollout(train, lengthy)) lengthy = step;
         mean += (double)rollout / PLAN_SAMPLES;
@@ -246,8 +246,8 @@ static Status loop(Trainer *t, Error *err) {
         if (status != STATUS_OK) break;
         snprintf(detail, sizeof detail, "loss %.5f", t->parts.total);
         progress_update(&progress, (size_t)t->step, detail);
-        if (t->step == t->config.train.motion_steps) start_progress(t, &progress);
         ended = t->step >= t->config.train.steps;
+        if (!ended && t->step == t->config.train.motion_steps) start_progress(t, &progress);
         if (ended) progress_end(&progress, detail); // the final evaluation prints its own
         warn_of_collapse(t, &t->parts);
         // If a signal interrupts this, a checkpoint of this step exists already.
