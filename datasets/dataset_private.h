@@ -10,10 +10,10 @@
 // The allowed forms of the stored arrays.
 enum { FRAMES_MAX = 10000000, VIEWS_MAX = 65535, SIDE_MAX = 16384, ACTIONS_MAX = 65536, OBJECTS_MAX = 65534 };
 
-// What tells whether a file has changed: bytes, the times of the last change of its content and of its entry (ns), and
-// the number of the file on its disk.
+// What tells whether a file has changed: bytes, the times of the last change of its content and of its entry (ns), when
+// it was made (ns; 0: its disk does not say), and its number there, which another file gets when it is removed.
 typedef struct FileStamp {
-    int64_t bytes, modified, changed;
+    int64_t bytes, modified, changed, made;
     uint64_t number;
 } FileStamp;
 

@@ -4,27 +4,32 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static int64_t nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
+static int64_t nanoseconds(struct statx_timestamp time) { return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec; }
 
-static FileStamp stamp_of(const struct stat *info) {
-    return (FileStamp){(int64_t)info->st_size, nanoseconds(info->st_mtim), nanoseconds(info->st_ctim),
-                       (uint64_t)info->st_ino};
-}
-
-Status file_stamp(const char *path, FileStamp *out, Error *err) {
-    struct stat info;
+// Of the file at `place`, from the open folder or file `from`; `path` is for errors.
+static Status take_stamp(int from, const char *place, int flags, const char *path, FileStamp *out, Error *err) {
+    struct statx info;
     *out = (FileStamp){0};
-    if (stat(path, &info) != 0) return file_error(err, path, "read", errno);
-    *out = stamp_of(&info);
+    if (statx(from, place, flags, STATX_BASIC_STATS | STATX_BTIME, &info) != 0)
+        return file_error(err, path, "read", errno);
+    *out = (FileStamp){.bytes = (int64_t)info.stx_size,
+                       .modified = nanoseconds(info.stx_mtime),
+                       .changed = nanoseconds(info.stx_ctime),
+                       .made = info.stx_mask & STATX_BTIME ? nanoseconds(info.stx_btime) : 0,
+                       .number = info.stx_ino};
     return STATUS_OK;
 }
 
+Status file_stamp(const char *path, FileStamp *out, Error *err) { return take_stamp(AT_FDCWD, path, 0, path, out, err); }
+
 // A copy can have the size and the time of modification of what it replaces.
 bool file_stamp_same(const FileStamp *a, const FileStamp *b) {
-    return a->bytes == b->bytes && a->modified == b->modified && (a->changed == b->changed || a->number == b->number);
+    bool same_file = a->number == b->number && a->made == b->made;
+    return a->bytes == b->bytes && a->modified == b->modified && (a->changed == b->changed || same_file);
 }
 
 static Status compare(const DataFile *file, const FileStamp *now, Error *err) {
@@ -42,8 +47,7 @@ Status file_stamp_check(const DataFile *file, Error *err) {
 }
 
 Status file_stamp_check_open(const DataFile *file, int fd, Error *err) {
-    struct stat info;
-    if (fstat(fd, &info) != 0) return file_error(err, file->path, "read", errno);
-    const FileStamp now = stamp_of(&info);
-    return compare(file, &now, err);
+    FileStamp now;
+    Status status = take_stamp(fd, "", AT_EMPTY_PATH, file->path, &now, err);
+    return status ? status : compare(file, &now, err);
 }
