@@ -24,7 +24,9 @@ static Status take_stamp(int from, const char *place, int flags, const char *pat
     return STATUS_OK;
 }
 
-Status file_stamp(const char *path, FileStamp *out, Error *err) { return take_stamp(AT_FDCWD, path, 0, path, out, err); }
+Status file_stamp(const char *path, FileStamp *out, Error *err) {
+    return take_stamp(AT_FDCWD, path, 0, path, out, err);
+}
 
 // A copy can have the size and the time of modification of what it replaces.
 bool file_stamp_same(const FileStamp *a, const FileStamp *b) {
