@@ -67,7 +67,7 @@ static void test_proofs(void **state) {
     assert_false(again_prove(&a, "0123456789abcdef 123456789abcdef", proof));
 }
 
-static char folder[] = "/tmp/vpd-again-XXXXXX", file[64];
+static char folder[] = "/tmp/vpd-again-XXXXXX", file[64], other[64];
 
 static void test_file(void **state) {
     Again a, b;
@@ -80,10 +80,13 @@ static void test_file(void **state) {
     chmod(file, 0644); // others can read it: it is no secret
     assert_status_ok(again_open(8400, &b, &err), err);
     assert_string_not_equal(a.key, b.key);
-    unlink(file);
-    assert_int_equal(symlink("/etc/passwd", file), 0);
+    chmod(file, 0600);
     assert_status_ok(again_open(8400, &b, &err), err);
-    assert_int_equal(strlen(b.key), SECRET_SIZE - 1);
+    assert_string_equal(a.key, b.key);
+    assert_int_equal(rename(file, other), 0); // a link to a good file is none
+    assert_int_equal(symlink(other, file), 0);
+    assert_status_ok(again_open(8400, &b, &err), err);
+    assert_string_not_equal(a.key, b.key);
     unlink(file);
     unsetenv("XDG_RUNTIME_DIR");
     assert_status_ok(again_open(8400, &a, &err), err);
@@ -99,6 +102,7 @@ int main(void) {
     if (!mkdtemp(folder)) return 1;
     setenv("XDG_RUNTIME_DIR", folder, 1);
     snprintf(file, sizeof file, "%s/vpd/view_8400", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) == 0 ? failed : 1;
