@@ -216,7 +216,7 @@ static Status rise_along(const MinimiseProblem *problem, const double *x, const 
 // Where residuals jump, differences are large and the cost hardly rises: a direction's standard error is then how far
 // x may go until 2 cost has risen by a variance of a residual, to the side where that is further.
 static Status widen(const MinimiseProblem *problem, const double *x, const size_t *which, size_t n,
-                    const MinimiseSpread *at, double *value, const double *vector, Error *err) {
+                    const MinimiseSpread *at, double *value, double *vector, Error *err) {
     double *trial = malloc(problem->variables * sizeof *trial), rise = 0;
     Status status = trial ? STATUS_OK : error_set(err, STATUS_FAILED, "out of memory for errors");
     for (size_t k = 0; k < 2 * n && status == STATUS_OK; k++) {
@@ -231,6 +231,7 @@ static Status widen(const MinimiseProblem *problem, const double *x, const size_
         value[k / 2] = fmin(value[k / 2], at->variance / (width * width));
     }
     free(trial);
+    put_in_order(n, value, vector);
     return status;
 }
 

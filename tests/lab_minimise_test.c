@@ -223,6 +223,33 @@ static void test_undetermined(void **state) {
     minimise_spread_free(&spread);
 }
 
+// ---- a residual that jumps: its differences are large, but the cost does not rise along x1
+
+static Status jumps(void *context, const double *x, MinimiseSums *out, Error *err) {
+    const double r[] = {1, 1, x[0] / 0.3, 0}, J[][2] = {{0, 0}, {0, 0}, {1 / 0.3, 0}, {0, 20}};
+    (void)context;
+    (void)err;
+    for (int i = 0; i < 4; i++) add_row(out, (MinimiseVariable[]){plain, plain}, x, 2, r[i], J[i]);
+    return STATUS_OK;
+}
+
+static void test_jumps(void **state) {
+    const MinimiseVariable variable[] = {plain, plain};
+    const double x[] = {0, 0};
+    (void)state;
+    for (int kinked = 0; kinked < 2; kinked++) {
+        const MinimiseProblem problem = {2, variable, jumps, NULL, kinked};
+        MinimiseSpread spread;
+        Error err;
+        assert_status_ok(minimise_spread(&problem, x, &spread, &err), err);
+        assert_close(spread.error[0], 0.3, 0, 1e-9);
+        assert_int_equal(spread.undetermined, kinked);
+        assert_true(kinked ? isinf(spread.error[1]) : test_close(spread.error[1], 0.05, 0, 1e-9));
+        assert_close(fabs(spread.direction[kinked]), 1, 0, 1e-9); // the least determined is the first
+        minimise_spread_free(&spread);
+    }
+}
+
 // ---- parts
 
 static void test_eigen(void **state) {
@@ -285,9 +312,10 @@ static void test_no_start(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valley),  cmocka_unit_test(test_covariance), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_methods), cmocka_unit_test(test_bounds),     cmocka_unit_test(test_undetermined),
-        cmocka_unit_test(test_eigen),   cmocka_unit_test(test_stop),       cmocka_unit_test(test_no_start)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_valley),   cmocka_unit_test(test_covariance),
+                                       cmocka_unit_test(test_coverage), cmocka_unit_test(test_methods),
+                                       cmocka_unit_test(test_bounds),   cmocka_unit_test(test_undetermined),
+                                       cmocka_unit_test(test_jumps),    cmocka_unit_test(test_eigen),
+                                       cmocka_unit_test(test_stop),     cmocka_unit_test(test_no_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
