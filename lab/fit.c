@@ -32,6 +32,7 @@ typedef struct Fit {
     MinimiseVariable *variable; // (P) with those that are fixed
     MinimiseProblem problem;
     double *x, *best; // (P)
+    double first;     // cost of all frames at the start
     bool keep;        // steps are written down
     bool hopeless;
     Error *err;
@@ -358,6 +359,11 @@ static Status try_judge(Fit *f) {
 
 // ---- all of it
 
+static void put_start(Fit *f) {
+    for (size_t i = 0; i < f->free->count; i++)
+        f->x[i] = f->options->at ? f->options->at[i] : f->free->variable[i].start;
+}
+
 static Status begin(Fit *f, FitData *data) {
     const size_t P = f->free->count;
     *f->result = (FitResult){.count = P, .frames = data->frames, .value = calloc(P, sizeof(FitValue))};
@@ -367,9 +373,9 @@ static Status begin(Fit *f, FitData *data) {
     f->best = f->x + P;
     for (size_t i = 0; i < P; i++) {
         f->variable[i] = f->free->variable[i].range;
-        f->x[i] = f->options->at ? f->options->at[i] : f->free->variable[i].start;
         f->result->value[i].error = NAN;
     }
+    put_start(f);
     Status status = fit_rollout_open(f->free, data, f->options->threads, &f->rollout, f->err);
     f->rollout.variable = f->variable;
     // of pictures, whose cost is rough, widened errors would be three times too large
@@ -382,6 +388,7 @@ static Status first_rms(Fit *f) {
     f->result->calls++;
     Status status = fit_rollout_sums(&f->rollout, f->x, &sums, f->err);
     if (status == STATUS_OK && !isfinite(sums.cost)) return no_rollout(f);
+    f->first = sums.cost;
     f->result->first_rms = rms_of(f, sums.cost);
     return status;
 }
@@ -406,6 +413,15 @@ static Status hold(Fit *f, size_t frames) {
     return status;
 }
 
+// Fewer frames led to where all of them fit worse than at the start, as a motion that nearly explodes can: all at once.
+static Status from_start(Fit *f) {
+    MinimiseResult result = {0};
+    put_start(f);
+    Status status = run(f, iterations_of(f), &result);
+    f->result->rms = rms_of(f, result.cost);
+    return status;
+}
+
 static Status minimise_all(Fit *f, size_t frames) {
     MinimiseResult result = {0};
     size_t horizon = f->options->horizon > 1 ? (size_t)f->options->horizon : 2 + frames / 8;
@@ -415,6 +431,7 @@ static Status minimise_all(Fit *f, size_t frames) {
     for (;;) {
         if (status == STATUS_OK) status = run(f, iterations_now(f, frames), &result);
         f->result->rms = rms_of(f, result.cost);
+        if (status == STATUS_OK && f->rollout.horizon == frames && result.cost > f->first) return from_start(f);
         if (status != STATUS_OK || f->rollout.horizon == frames) return status;
         f->hopeless = f->options->hopeless > 0 && f->result->rms > f->options->hopeless;
         if (f->hopeless) return status;

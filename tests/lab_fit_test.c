@@ -293,6 +293,28 @@ static void test_against(void **state) {
     close_world(&w);
 }
 
+// With steps far above the stable bound, three frames lead to where all of them explode: the fit is no worse than its
+// start.
+#define STIFF(steps, stiffness)                                                                                        \
+    "frames: 10\nsubsteps: " steps "\nprecision: f64\nobjects:\n"                                                      \
+    "  p: {points: {at: [[0, 0, 0], [0.1, 0, 0]], springs: [[0, 1]]}, mass: 0.4,\n"                                    \
+    "      springs: {k_e: " stiffness ", k_d: 0.5}, velocity: [0.99, 0.3, 0]}\n"
+
+static void test_no_worse(void **state) {
+    static const char *const names[] = {"p.velocity.x"};
+    World truth, w;
+    (void)state;
+    open_world(&truth, STIFF("10", "100"), names, 1, NULL);
+    open_world(&w, STIFF("1", "1e5"), names, 1, NULL);
+    memcpy(w.data.position, truth.data.position, w.data.frames * 6 * sizeof(double));
+    add_noise(&w, 1e-8, 1);
+    FitResult r = fit(&w, (FitOptions){.threads = 1});
+    assert_true(r.rms <= r.first_rms && r.no_better);
+    fit_result_free(&r);
+    close_world(&w);
+    close_world(&truth);
+}
+
 // Half a standard error from a bound the standard error is that without one.
 static void test_beside_bound(void **state) {
     static const char *const names[] = {"p.velocity.x"};
@@ -493,6 +515,6 @@ int main(void) {
         cmocka_unit_test(test_coverage), cmocka_unit_test(test_undetermined), cmocka_unit_test(test_rows),
         cmocka_unit_test(test_against),  cmocka_unit_test(test_kinks),        cmocka_unit_test(test_used_up),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_groups),       cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_many),     cmocka_unit_test(test_beside_bound)};
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_beside_bound), cmocka_unit_test(test_no_worse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
