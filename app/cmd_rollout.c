@@ -10,7 +10,6 @@
 #include "infer/rollout.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS_MAX = 100000 };
 

@@ -4,8 +4,6 @@
 #include "datasets/file_names.h"
 #include "datasets/open_many.h"
 
-#include <stdlib.h>
-
 enum { KEEP_OPEN_MAX = 200 };
 
 static Status open_and_read(Dataset *dataset, int index, Error *err) {

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/version.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

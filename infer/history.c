@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 // Relative tolerance of the data's time step against the learned one, and of each interval against the mean.
 #define STEP_TOLERANCE 0.01

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROUNDS = 2, FEWEST_POINTS = 6 };
 static const double FIT_SCALE = 0.002; // times X

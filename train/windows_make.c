@@ -6,7 +6,6 @@
 #include "train/windows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 // Frames that are read at a time; episodes that threads share; how far, as a share of the extent, a point may be from
 // a node whose motion it gives, nodes are from a rigid motion in a body that bends, a body goes that rests, and the
