@@ -55,7 +55,7 @@ static void print_options(const Config *config) {
 // A run writes its config into its folder; that must not replace the config it was started with, nor another one.
 static Status check_folder(const CommandLine *line, const Config *config, Error *err) {
     char path[FILE_PATH_SIZE];
-    if (command_has(line, "resume") || command_has(line, "dry-run") || !config->train.out[0]) return STATUS_OK;
+    if (command_has(line, "resume") || !config->train.out[0]) return STATUS_OK;
     Status status = file_join(path, sizeof path, config->train.out, "config.yaml", err);
     return status == STATUS_OK ? output_check(line, path, "config", err) : status;
 }
@@ -66,7 +66,7 @@ static Status tell_dry_run(const CommandLine *line, const Config *config, const 
     if (command_has(line, "json")) return result_json(line, train_summary_json(config, true, s), err);
     clock_format(s->plan_seconds, eta, sizeof eta);
     printf("weights %zu\nparticles %zu\ntape_mib %.1f\nmemory_mib %.0f\nseconds_per_step %.4f\neta %s\n", s->weights,
-           s->particles, s->tape_mib, s->memory_mib, s->plan_seconds / (double)config->train.steps, eta);
+           s->particles, s->tape_mib, s->memory_mib, s->step_seconds, eta);
     print_options(&s->config);
     return STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/threads.h"
 #include "model/config.h"
+#include "nn/device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,12 +230,51 @@ static void divide_threads(CommandLine *line) {
     line->threads = threads_use(line->threads > here ? line->threads / here : 1);
 }
 
-// Each process on a machine takes a GPU of its own.
-static void divide_gpus(CommandLine *line) {
-    if (!flag_of(line->command, "device")) return;
-    const char *device = command_text(line, "device", "auto");
-    bool any = !strcmp(device, "auto") || !strcmp(device, "cuda");
-    if (any) snprintf(line->device, sizeof line->device, "%s:%d", device, ranks_rank_here(line->ranks));
+// GPUs that a process finds. Those that find the same first one divide them: the launcher may have given each its own.
+typedef struct GpusFound {
+    int count, here; // processes on its machine
+    unsigned char first[DEVICE_GPU_ID];
+} GpusFound;
+
+// Number of processes before `rank` that find the same GPUs: of the one that it takes.
+static int number_of_gpu(const GpusFound *all, int rank) {
+    int count = 0;
+    for (int r = 0; r < rank; r++)
+        count += all[r].count > 0 && !memcmp(all[r].first, all[rank].first, sizeof all->first);
+    return count;
+}
+
+// All without a GPU, or each with one of its own.
+static Status check_gpus(const CommandLine *line, const GpusFound *all, Error *err) {
+    int most = 0, with = 0;
+    for (int r = 0; r < ranks_count(line->ranks); r++)
+        if (all[r].count > most) most = all[with = r].count;
+    for (int r = 0; r < ranks_count(line->ranks); r++) {
+        if (most == 0 || (all[r].count > 0 && number_of_gpu(all, r) < all[r].count)) continue;
+        return error_set(err, STATUS_BAD_INPUT,
+                         "%s has no GPU of its own: expected one for each process, found %d for the %d on its machine, "
+                         "and %d on that of %s; start as many on each machine as it has GPUs, or name a GPU that they "
+                         "share with --device cuda:0, or use --device cpu",
+                         ranks_name(line->ranks, r), all[r].count, all[r].here, most, ranks_name(line->ranks, with));
+    }
+    return STATUS_OK;
+}
+
+// Each process takes a GPU of its own.
+static Status divide_gpus(CommandLine *line, Error *err) {
+    const char *device = flag_of(line->command, "device") ? command_text(line, "device", "auto") : "cpu";
+    bool is_auto = !strcmp(device, "auto");
+    int own = ranks_rank(line->ranks);
+    GpusFound found = {.here = ranks_count_here(line->ranks)},
+              *all = calloc((size_t)ranks_count(line->ranks), sizeof *all);
+    if (!all) return error_set(err, STATUS_FAILED, "out of memory for %d processes", ranks_count(line->ranks));
+    if ((is_auto && !getenv("VPD_ISA")) || !strcmp(device, "cuda")) found.count = device_gpus(found.first);
+    Status status = ranks_gather(line->ranks, &found, sizeof found, all, err);
+    if (status == STATUS_OK) status = check_gpus(line, all, err);
+    if (is_auto || !strcmp(device, "cuda"))
+        snprintf(line->device, sizeof line->device, "%s:%d", device, number_of_gpu(all, own));
+    free(all);
+    return status;
 }
 
 Status command_join(CommandLine *line, Error *err) {
@@ -244,10 +284,11 @@ Status command_join(CommandLine *line, Error *err) {
     if (ranks_rank(line->ranks) > 0) line->log = (Log){.quiet = true};
     ranks_set_log(line->ranks, &line->log);
     divide_threads(line);
-    divide_gpus(line);
     char text[80];
     snprintf(text, sizeof text, "command: %s\n", line->command->name);
-    return ranks_same_text(line->ranks, text, err); // first of all: commands wait for each other at different places
+    // first of all: commands wait for each other at different places
+    status = ranks_same_text(line->ranks, text, err);
+    return status == STATUS_OK ? divide_gpus(line, err) : status;
 }
 
 void command_line_free(CommandLine *line) {

@@ -19,7 +19,13 @@ static void wait_passively(char **argv) {
     execv("/proc/self/exe", argv); // returns only when it fails; all works without it, just slower
 }
 
-// *speaks: this process, of those of a job, prints the error.
+static void tell(const char *text) {
+    Log log = log_open(stderr, false);
+    log_error(&log, "%s", text);
+}
+
+// *speaks: whether main prints an error. Of several processes the first has printed it, before the others end: a
+// launcher ends all when one does.
 static Status run_command(const Command *command, int count, char **words, bool *speaks, Error *err) {
     CommandLine line;
     bool wants_help;
@@ -29,8 +35,9 @@ static Status run_command(const Command *command, int count, char **words, bool 
         status = command_join(&line, err);
         if (status == STATUS_OK && ranks_rank(line.ranks) == 0) status = outputs_check(&line, err);
         if (status == STATUS_OK) status = command->run(&line, err);
-        *speaks = ranks_rank(line.ranks) == 0;
-        status = ranks_close(line.ranks, status, err);
+        bool alone = !line.ranks, first = ranks_rank(line.ranks) == 0;
+        status = ranks_close(line.ranks, status, tell, err);
+        *speaks = alone || (first && status == STATUS_OK);
     }
     command_line_free(&line);
     return status;
@@ -51,6 +58,8 @@ static Status dispatch(int count, char **words, bool *speaks, Error *err) {
         commands_print_help(stdout);
         return STATUS_OK;
     }
+    const bool group = count == 2 && (help || is_one_of(words[1], "--help", "-h", "help"));
+    if (group && commands_print_group(words[help], stdout)) return STATUS_OK;
     Status status = commands_find(count - help, words + help, &command, &used, err);
     if (status != STATUS_OK) return status;
     if (help) {
@@ -82,7 +91,6 @@ int main(int argc, char **argv) {
     if (status == STATUS_OK) status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &speaks, &err);
     status = flush_results(status, &err);
     if (status == STATUS_OK) return 0;
-    Log log = log_open(stderr, false);
-    if (speaks) log_error(&log, "%s", err.text);
+    if (speaks) tell(err.text);
     return status == STATUS_BAD_INPUT ? 2 : 1;
 }

@@ -50,6 +50,11 @@ Status device_open_module(const char *path, int index, Device **out, Error *err)
 
 bool device_has_cuda(void) { return false; }
 
+int device_gpus(unsigned char first[DEVICE_GPU_ID]) {
+    (void)first;
+    return 0;
+}
+
 Status device_open_cuda(int index, Device **out, Error *err) {
     *out = NULL;
     return error_set(err, STATUS_BAD_INPUT, "--device cuda:%d: double precision runs on the CPU alone", index);
@@ -60,6 +65,13 @@ Status device_open_cuda(int index, Device **out, Error *err) {
 bool device_has_cuda(void) {
     char folder[PATH_MAX], path[MODULE_PATH_SIZE];
     return module_find(CUDA_MODULE_FILE, folder, path);
+}
+
+int device_gpus(unsigned char first[DEVICE_GPU_ID]) {
+    char folder[PATH_MAX], path[MODULE_PATH_SIZE];
+    const CudaModule *module = NULL;
+    bool has = module_find(CUDA_MODULE_FILE, folder, path) && load_module(path, &module, NULL) == STATUS_OK;
+    return has ? module->gpus(first) : 0;
 }
 
 Status device_open_cuda(int index, Device **out, Error *err) {

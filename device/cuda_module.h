@@ -28,6 +28,7 @@ typedef struct CudaModule {
     const RendererBackend *renderer;
     const SimDeviceBackend *sim;
     const RasterDeviceBackend *raster;
+    int (*gpus)(unsigned char first[DEVICE_GPU_ID]); // device_gpus
     // Fills an empty Device except its tables. Also after an error, nn->close frees what it holds.
     Status (*open)(Device *device, int index, Error *err);
 } CudaModule;

@@ -39,6 +39,9 @@ Status memory_count_weights(const Config *config, double *weights, Error *err);
 void memory_of_training(const Config *config, const MemoryShape *shape, double weights, int threads,
                         MemoryEstimate *out);
 
+// Once windows are made: they have so many nodes on the average. Before, two bodies in each are a guess.
+void memory_know_windows(double nodes, MemoryEstimate *out);
+
 // A model for inference: weights and the block of gradients.
 void memory_of_weights(double weights, MemoryEstimate *out);
 

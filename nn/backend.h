@@ -4,7 +4,7 @@
 #ifndef VPD_NN_BACKEND_H
 #define VPD_NN_BACKEND_H
 
-#include "nn/device.h"
+#include "nn/device_sums.h"
 #include "nn/op_list.h"
 
 struct KnnArgs;
@@ -45,11 +45,14 @@ typedef struct NnBackend {
 
     // memory; `host` is ordinary memory
     void (*wait)(Device *); // waits until all work is done, for timing only; NULL when calls are synchronous
-    void (*step_begin)(Device *), (*flush)(Device *), (*step_end)(Device *); // nn/device.h; NULL: nothing to do
+    void (*step_begin)(Device *, bool replay); // nn/device.h; NULL: nothing to do, as for the next two
+    void (*flush)(Device *), (*step_end)(Device *);
     void (*zero)(Device *, void *memory, size_t bytes);
     void (*copy)(Device *, void *to, const void *from, size_t bytes);
     void (*upload)(Device *, void *to, const void *host, size_t bytes);
     void (*download)(Device *, void *host, const void *from, size_t bytes);
+
+    const DeviceSums *sums; // NULL: sums over processes go through the host
 
     void (*knn_index)(Device *, Arena *memory, const struct KnnArgs *, struct KnnIndex *);
     void (*knn_search)(Device *, const struct KnnIndex *, const struct KnnArgs *);

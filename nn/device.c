@@ -13,7 +13,7 @@ void device_set_precision(Device *device, Precision precision) {
 }
 
 void device_step_begin(Device *device, bool replay) {
-    if (replay && device->nn->step_begin) device->nn->step_begin(device);
+    if (device->nn->step_begin) device->nn->step_begin(device, replay);
 }
 
 void device_flush(Device *device) {

@@ -34,11 +34,15 @@ typedef enum Precision {
     PRECISION_TF32    // tensor cores: 2^-11
 } Precision;
 
-// Counts of a device that captures the commands of repeated steps (device_step_begin).
+// Counts of a device whose work is commands in a stream, and which captures those of repeated steps
+// (device_step_begin).
 typedef struct DeviceReplay {
+    size_t commands;           // kernels, copies, calls of libraries
     size_t captured, launched; // parts of steps
     size_t changed, otherwise; // kernels with new arguments; parts that changed and ran without a graph
 } DeviceReplay;
+
+enum { DEVICE_GPU_ID = 16 }; // bytes of a GPU's name, which no other in the world has
 
 typedef struct Device {
     char name[64]; // "cpu avx2, 2 threads"
@@ -69,10 +73,13 @@ typedef struct Device {
 // VPD_ISA=base|avx2|avx512|amx forces the CPU table of "cpu".
 Status device_open(const char *spec, int threads, Device **out, Error *err);
 void device_close(Device *device); // accepts NULL
+// Number of GPUs that the CUDA back end finds, and the name of the first; 0 without that back end.
+int device_gpus(unsigned char first[DEVICE_GPU_ID]);
 
 void device_set_precision(Device *device, Precision precision);
 
-// Mark the begin and end of a repeated step. replay: the device may capture its commands and launch them again.
+// Mark the begin and end of a repeated step, within which weights change in the update alone (adam). replay: the device
+// may capture its commands and launch them again.
 // device_flush: starts the queued work, since the host goes on with other things.
 void device_step_begin(Device *device, bool replay);
 void device_flush(Device *device);

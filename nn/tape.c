@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { CLEARED = 8 << 20, CLEARED_ALIGN = 64 }; // bytes that are cleared at once; of each gradient
+
 static const TapePart other = {"inputs", NULL}, gradients = {"gradients", "train.checkpoint_steps=true"};
 
 void tape_init(Tape *tape, Device *device) {
@@ -77,6 +79,7 @@ void tape_reset(Tape *tape) {
     arena_reset(&tape->host);
     arena_reset(&tape->memory);
     arena_reset(&tape->early);
+    tape->cleared = tape->cleared_early = (TapeCleared){0};
     tape->last = NULL;
     tape->stage = 0;
     tape->kept = 0;
@@ -201,6 +204,7 @@ static void stage_backward(Tape *tape, void *context) {
     const ArenaMark *begin = context;
     note_peaks(tape);
     arena_release(&tape->memory, *begin);
+    tape->cleared = (TapeCleared){0};
     while (tape->section && tape->section->begin >= tape->memory.used) tape->section = tape->section->previous;
     tape_part(tape, &gradients);
     tape->stage--;
@@ -226,10 +230,30 @@ real *tape_grad_or_new(Tape *tape, Tensor *tensor, bool *is_new) {
     return tensor->grad;
 }
 
+// Memory for a small gradient that begins as zero. Each command to a GPU takes time, so many gradients are cleared at
+// once.
+static real *cleared_memory(Tape *tape, bool early, size_t bytes) {
+    TapeCleared *cleared = early ? &tape->cleared_early : &tape->cleared;
+    bytes = (bytes + CLEARED_ALIGN - 1) / CLEARED_ALIGN * CLEARED_ALIGN;
+    if (!cleared->at || bytes > cleared->left) { // empty gradients have a place, too
+        *cleared = (TapeCleared){memory_of(tape, early ? &tape->early : &tape->memory, CLEARED, 1), 0};
+        if (!cleared->at) return NULL;
+        tape->device->nn->zero(tape->device, cleared->at, CLEARED);
+        cleared->left = CLEARED;
+    }
+    char *memory = cleared->at;
+    cleared->at += bytes;
+    cleared->left -= bytes;
+    return (real *)memory;
+}
+
 real *tape_grad(Tape *tape, Tensor *tensor) {
+    size_t bytes = tensor ? tensor->rows * tensor->cols * sizeof(real) : 0;
+    if (tensor && tensor->wants_grad && !tensor->grad && bytes <= CLEARED / 4 && !device_shares_host(tape->device))
+        return tensor->grad = cleared_memory(tape, tensor->stage < tape->stage, bytes);
     bool is_new;
     real *grad = tape_grad_or_new(tape, tensor, &is_new);
-    if (is_new) tape->device->nn->zero(tape->device, grad, tensor->rows * tensor->cols * sizeof(real));
+    if (is_new) tape->device->nn->zero(tape->device, grad, bytes);
     return grad;
 }
 

@@ -52,6 +52,12 @@ typedef struct TapeWatch {
 
 enum { TAPE_OTHER, TAPE_GRADIENTS, TAPE_PARTS = 8 }; // name of what precedes the first part; largest number of parts
 
+// Device memory that is cleared and not yet handed out.
+typedef struct TapeCleared {
+    char *at;
+    size_t left; // bytes
+} TapeCleared;
+
 typedef struct TapeNode {
     TapeBackward backward;
     void *context;
@@ -60,9 +66,10 @@ typedef struct TapeNode {
 
 struct Tape {
     Device *device;
-    Arena host;   // tensors, nodes, contexts
-    Arena memory; // device memory: values, gradients, what ops save for backward
-    Arena early;  // gradients of tensors that are older than the stage which asks for them
+    Arena host;                         // tensors, nodes, contexts
+    Arena memory;                       // device memory: values, gradients, what ops save for backward
+    Arena early;                        // gradients of tensors that are older than the stage which asks for them
+    TapeCleared cleared, cleared_early; // of the two
     TapeNode *last;
     bool recording;    // false: values only
     uint32_t stage;    // stages begun; in the backward pass the current one

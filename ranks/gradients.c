@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "nn/backend.h"
+#include "ranks/gpu_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct Gradients {
     uint32_t *bucket_of; // (set->size / ALIGN)
     real *pieces;
     RankRequest *requests;
+    GpuSums *gpu; // instead of messages, and of `block`; or NULL
     TapeWatch watch;
     GradientsTime time;
     double begun;  // when the first bucket went out; 0: none has
@@ -206,9 +208,26 @@ static bool first_use(void *owner, size_t offset, size_t *group) {
     return first;
 }
 
+static void sum_on_gpu(Gradients *g, const Bucket *b) {
+    size_t own = piece_count(b, ranks_count(g->ranks), ranks_rank(g->ranks)),
+           others = (size_t)ranks_count(g->ranks) - 1;
+    if (g->begun == 0) g->begun = clock_now();
+    g->time.bytes += (double)((b->count - own + others * own) * sizeof(real));
+    gpu_sums_complete(g->gpu, (size_t)(b - g->buckets));
+}
+
+static void close_bucket(Gradients *g, Bucket *b) {
+    if (!g->gpu) {
+        send_pieces(g, b);
+        return;
+    }
+    sum_on_gpu(g, b);
+    b->state = BUCKET_FINISHED;
+}
+
 static void complete(void *owner, size_t group) {
     Gradients *g = owner;
-    send_pieces(g, &g->buckets[group]);
+    close_bucket(g, &g->buckets[group]);
     g->time.buckets++;
 }
 
@@ -225,12 +244,12 @@ static void move_all(Gradients *g) {
 static void between(void *owner) {
     Gradients *g = owner;
     double now = clock_now();
-    if (g->begun == 0 || now < g->looked + LOOK_SECONDS) return;
+    if (g->gpu || g->begun == 0 || now < g->looked + LOOK_SECONDS) return;
     g->looked = now;
     move_all(g);
 }
 
-TapeWatch *gradients_watch(Gradients *g) { return g && !g->copied ? &g->watch : NULL; }
+TapeWatch *gradients_watch(Gradients *g) { return g && (!g->copied || g->gpu) ? &g->watch : NULL; }
 
 // ---- a step
 
@@ -251,8 +270,10 @@ Status gradients_begin(Gradients *g, const char *prefix, Error *err) {
         Bucket *b = &g->buckets[i];
         b->used = false;
         b->state = is_wanted(g, b, prefix ? prefix : "") ? BUCKET_OPEN : BUCKET_OFF;
-        if (b->state == BUCKET_OPEN) receive_pieces(g, b);
+        if (g->gpu) gpu_sums_part(g->gpu, i)->wanted = b->state == BUCKET_OPEN;
+        else if (b->state == BUCKET_OPEN) receive_pieces(g, b);
     }
+    if (g->gpu) gpu_sums_begin(g->gpu);
     return g->status == STATUS_OK ? STATUS_OK : error_set(err, g->status, "%s", g->error.text);
 }
 
@@ -284,20 +305,31 @@ Status gradients_finish(Gradients *g, Error *err) {
     if (!g) return STATUS_OK;
     Device *device = g->set->device;
     size_t bytes = g->set->size * sizeof(real);
-    if (g->copied) device->nn->download(device, g->block, g->set->grads, bytes);
+    bool through_host = g->copied && !g->gpu;
+    if (through_host) device->nn->download(device, g->block, g->set->grads, bytes);
+    double begun = device_seconds(device);
     Status status = device_status(device, err);
-    double begun = clock_now();
-    for (size_t i = 0; i < g->bucket_count && status == STATUS_OK; i++)
-        if (g->buckets[i].state == BUCKET_OPEN) send_pieces(g, &g->buckets[i]);
-    if (status == STATUS_OK) status = wait_for_sums(g, err);
+    for (size_t i = g->bucket_count; i-- > 0 && status == STATUS_OK;)
+        if (g->buckets[i].state == BUCKET_OPEN) close_bucket(g, &g->buckets[i]);
+    if (status == STATUS_OK) status = g->gpu ? gpu_sums_finish(g->gpu, err) : wait_for_sums(g, err);
     g->time.waited = clock_now() - begun;
-    if (g->copied && status == STATUS_OK) device->nn->upload(device, g->set->grads, g->block, bytes);
+    if (g->gpu) g->time.received = clock_now() - g->begun;
+    if (through_host && status == STATUS_OK) device->nn->upload(device, g->set->grads, g->block, bytes);
     return status;
 }
 
 GradientsTime gradients_time(const Gradients *g) { return g ? g->time : (GradientsTime){0}; }
 
 // ---- making
+
+static Status open_gpu(Gradients *g, Error *err) {
+    Status status = gpu_sums_open(g->ranks, g->set->device, g->bucket_count, &g->gpu, err);
+    if (status != STATUS_OK || !g->gpu) return status;
+    for (size_t i = 0; i < g->bucket_count; i++)
+        *gpu_sums_part(g->gpu, i) =
+            (GpuPart){.values = g->set->grads + g->buckets[i].first, .count = g->buckets[i].count};
+    return gpu_sums_connect(g->gpu, err);
+}
 
 Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *err) {
     *out = NULL;
@@ -309,6 +341,11 @@ Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *e
         return error_set(err, STATUS_FAILED, "out of memory for the gradients of %d processes", ranks_count(ranks));
     }
     lay_out(g);
+    Status status = open_gpu(g, err);
+    if (status != STATUS_OK) {
+        gradients_free(g);
+        return status;
+    }
     g->watch = (TapeWatch){g, set->grads, set->size, first_use, complete, is_complete, between};
     *out = g;
     return STATUS_OK;
@@ -318,6 +355,7 @@ Status gradients_create(Ranks *ranks, Parameters *set, Gradients **out, Error *e
 // is closed, so their bytes, the set's gradients among them, are then never freed.
 void gradients_free(Gradients *g) {
     if (!g) return;
+    gpu_sums_free(g->gpu);
     bool on_their_way = false;
     for (size_t i = 0; g->pieces && i < g->bucket_count; i++)
         for (int r = 0; r < ranks_count(g->ranks); r++) {

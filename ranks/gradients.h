@@ -4,8 +4,9 @@
 // piece r to rank r, which adds the pieces in the order of the ranks and sends the sum back: 2 (n - 1) / n of the bytes
 // go out of each rank, as in a ring, but the order of the sum is fixed.
 //   gradients_begin; tape->watch = gradients_watch(..) for the last backward pass of the step; gradients_finish
-// On the CPU the messages move on between two ops of the backward pass (TapeWatch.between). Gradients of a GPU go
-// through host memory when the backward pass has ended.
+// On the CPU the messages move on between two ops of the backward pass (TapeWatch.between). GPUs exchange and add the
+// same pieces by themselves (ranks/gpu_sums.h); without NCCL they go through host memory when the backward pass has
+// ended. All three give the same bits.
 #ifndef VPD_RANKS_GRADIENTS_H
 #define VPD_RANKS_GRADIENTS_H
 

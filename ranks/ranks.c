@@ -29,7 +29,7 @@ typedef struct RankPlace {
 struct Ranks {
     Transport transport;
     const Log *log;
-    int rank, size, rank_here, size_here;
+    int rank, size, size_here;
     char (*names)[NAME_SIZE];
     RankEnd own, *ends;                  // ends (size): of the others
     RankRequest *end_coming, *end_going; // (size)
@@ -41,13 +41,14 @@ struct Ranks {
 
 int ranks_rank(const Ranks *ranks) { return ranks ? ranks->rank : 0; }
 int ranks_count(const Ranks *ranks) { return ranks ? ranks->size : 1; }
-int ranks_rank_here(const Ranks *ranks) { return ranks ? ranks->rank_here : 0; }
 int ranks_count_here(const Ranks *ranks) { return ranks ? ranks->size_here : 1; }
 const char *ranks_name(const Ranks *ranks, int rank) { return ranks ? ranks->names[rank] : "rank 0"; }
 
 void ranks_set_log(Ranks *ranks, const Log *log) {
     if (ranks) ranks->log = log;
 }
+
+const Log *ranks_log(const Ranks *ranks) { return ranks->log; }
 
 void ranks_share(const Ranks *ranks, size_t count, size_t *first, size_t *end) {
     size_t rank = (size_t)ranks_rank(ranks), size = (size_t)ranks_count(ranks), even = count / size,
@@ -122,10 +123,8 @@ static Status learn_places(Ranks *ranks, Error *err) {
     for (int r = 0; r < ranks->size; r++) snprintf(ranks->names[r], NAME_SIZE, "rank %d", r);
     Status status = ranks_gather(ranks, &own, sizeof own, all, err);
     for (int r = 0; r < ranks->size && status == STATUS_OK; r++) {
-        bool here = !strcmp(all[r].host, own.host);
         snprintf(ranks->names[r], NAME_SIZE, "rank %d (%.63s)", r, all[r].host);
-        ranks->size_here += here;
-        ranks->rank_here += here && r < ranks->rank;
+        ranks->size_here += !strcmp(all[r].host, own.host);
     }
     free(all);
     return status;
@@ -219,11 +218,12 @@ static Status first_failure(const Ranks *ranks, Status status, Error *err) {
     return status;
 }
 
-Status ranks_close(Ranks *ranks, Status status, Error *err) {
+Status ranks_close(Ranks *ranks, Status status, void (*tell)(const char *text), Error *err) {
     if (!ranks) return status;
     tell_end(ranks, status, err);
     bool together = wait_for_ends(ranks, status == STATUS_OK);
     status = first_failure(ranks, status, err);
+    if (status != STATUS_OK && ranks->rank == 0 && tell) tell(err->text);
     ranks->transport.close(ranks->transport.owner, together);
     free_all(ranks);
     return status;
@@ -265,7 +265,7 @@ Status ranks_pause(Ranks *ranks, RanksWait *wait, int from, Error *err) {
     double waited = clock_now() - wait->begun;
     if (waited > SLOW_SECONDS && !wait->warned) {
         log_warning(ranks->log, "%s has waited for %s for %.0f s", ranks_name(ranks, ranks->rank),
-                    ranks_name(ranks, from), waited);
+                    from == RANKS_OTHERS ? "the others" : ranks_name(ranks, from), waited);
         wait->warned = true;
     }
     nap(waited > 1 ? 1e-3 : 5e-5);

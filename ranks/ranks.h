@@ -21,19 +21,20 @@ int ranks_started(void);
 Status ranks_open(Ranks **out, Error *err);
 // The same over other messages (tests). Takes the transport over.
 Status ranks_open_over(const Transport *transport, Ranks **out, Error *err);
-// Ends the job with this rank's status; the result is that of the rank that failed first in order, and *err on rank 0
-// is what to print. Waits for the other ranks, which learn of a failure.
-Status ranks_close(Ranks *ranks, Status status, Error *err);
+// Ends the job with this rank's status; the result is that of the rank that failed first in order, and *err what
+// rank 0 gives to `tell` (or NULL) before any other ends, since a launcher may then end rank 0. Waits for the other
+// ranks, which learn of a failure.
+Status ranks_close(Ranks *ranks, Status status, void (*tell)(const char *text), Error *err);
 
 int ranks_rank(const Ranks *ranks); // from 0
 int ranks_count(const Ranks *ranks);
 // "rank 2 (node1)"
 const char *ranks_name(const Ranks *ranks, int rank);
-// Place of this rank among those on its machine, and their number.
-int ranks_rank_here(const Ranks *ranks);
+// Number of ranks on this rank's machine.
 int ranks_count_here(const Ranks *ranks);
 // Where warnings of slow ranks go.
 void ranks_set_log(Ranks *ranks, const Log *log);
+const Log *ranks_log(const Ranks *ranks);
 
 // This rank's part of `count` items: `*first` up to and without `*end`. Parts differ by at most one item.
 void ranks_share(const Ranks *ranks, size_t count, size_t *first, size_t *end);
@@ -61,6 +62,7 @@ void ranks_drop(Ranks *ranks, RankRequest *request, bool coming);
 
 // A wait in a loop of the caller's: between two looks at its messages it calls ranks_pause, which returns an error when
 // another rank has failed or a stop is requested, and warns of `from` when that takes long.
+enum { RANKS_OTHERS = -1 }; // `from` somebody, who is not known
 typedef struct RanksWait {
     double begun;
     int looks;

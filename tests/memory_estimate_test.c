@@ -189,6 +189,26 @@ static void what_cannot_fit_is_refused(void **state) {
     assert_non_null(strstr(err.text, "dynamics by train.keep_mib=0"));
 }
 
+// How many bodies windows have is a guess until they are made.
+static void windows_that_cannot_fit_are_refused(void **state) {
+    (void)state;
+    MemoryShape shape = {4, 4, 64, 64, 1e4, 1e6, 1e3};
+    MemoryEstimate e;
+    Config config;
+    Error err = {0};
+    Device device = {.name = "cuda", .source = {.allocate = no_memory, .room = tell_room}};
+    const char *const many[] = {"model.preset=tiny", "train.windows=65536"};
+    config_defaults(&config);
+    assert_status_ok(config_set(&config, 2, many, &err), err);
+    assert_status_ok(config_resolve(&config, &err), err);
+    memory_of_training(&config, &shape, 1e6, 2, &e);
+    room_left = (size_t)20 << 30;
+    assert_status_ok(memory_check(&e, &device, "this training", NULL, &err), err);
+    memory_know_windows(27.5, &e); // 1.7 bodies
+    assert_status_error(memory_check(&e, &device, "this training", NULL, &err), STATUS_BAD_INPUT, err,
+                        "make smaller: windows by train.windows");
+}
+
 // ---- what there is
 
 static void put(const char *folder, const char *name, const char *text) {
@@ -228,8 +248,8 @@ static void the_smallest_limit_counts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
-                                       cmocka_unit_test(what_cannot_fit_is_refused),
-                                       cmocka_unit_test(the_smallest_limit_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimates_are_near), cmocka_unit_test(what_cannot_fit_is_refused),
+        cmocka_unit_test(windows_that_cannot_fit_are_refused), cmocka_unit_test(the_smallest_limit_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

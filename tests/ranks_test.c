@@ -8,6 +8,7 @@
 #include "nn/linear.h"
 #include "nn/reduce.h"
 #include "rank_threads.h"
+#include "ranks/gpu_sums.h"
 #include "ranks/gradients.h"
 
 #include <signal.h>
@@ -44,9 +45,9 @@ static void add_up(Ranks *ranks, int rank, void *context) {
     if (s->status[rank] == STATUS_OK) s->status[rank] = ranks_broadcast(ranks, &number, sizeof number, &err);
     memcpy(s->sum[rank], values, sizeof values);
     snprintf(s->name[rank], sizeof s->name[rank], "%s", ranks_name(ranks, rank));
-    s->here[rank] = ranks_rank_here(ranks);
+    s->here[rank] = ranks_count_here(ranks);
     s->broadcast[rank] = number;
-    s->status[rank] = ranks_close(ranks, s->status[rank], &err);
+    s->status[rank] = ranks_close(ranks, s->status[rank], NULL, &err);
 }
 
 static void test_sums(void **state) {
@@ -59,7 +60,7 @@ static void test_sums(void **state) {
             assert_int_equal(s.status[r], STATUS_OK);
             assert_true(s.sum[r][0] == 0 && s.sum[r][1] == 6);
             assert_int_equal(s.broadcast[r], 42);
-            assert_int_equal(s.here[r], r);
+            assert_int_equal(s.here[r], RANKS);
             assert_true(s.first[r] == (r ? s.end[r - 1] : 0) && s.end[r] - s.first[r] == (r ? 2 : 3));
         }
         assert_string_equal(s.name[2], "rank 2 (here)");
@@ -139,7 +140,7 @@ static void sum_up(Ranks *ranks, int rank, void *context) {
     }
     l->time[rank] = gradients_time(gradients);
     gradients_free(gradients);
-    l->status[rank] = ranks_close(ranks, status, &l->err[rank]);
+    l->status[rank] = ranks_close(ranks, status, NULL, &l->err[rank]);
 }
 
 static void sum_of_ranks(real *out, size_t size) {
@@ -204,6 +205,107 @@ static void test_late_gradient(void **state) {
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+// ---- the order of sums between GPUs
+
+enum { PARTS = 4, STEPS = 3, ASKED_MAX = 1 + STEPS * PARTS };
+
+// A GPU that notes what it is asked for.
+typedef struct FakeGpu {
+    Device device;
+    NnBackend nn;
+    real values[PARTS];
+    int asked[ASKED_MAX], count, at_once; // at_once: asked for when rank 0 had completed one part of the second step
+    bool full, connected;                 // full: without memory for sums
+    Status status;
+    Error err;
+} FakeGpu;
+
+static bool gpu_found(Device *device, unsigned char gpu[DEVICE_GPU_ID]) {
+    memset(gpu, 0, DEVICE_GPU_ID);
+    memcpy(gpu, &device, sizeof device);
+    return true;
+}
+
+static void gpu_id(Device *device, unsigned char id[DEVICE_SUMS_ID]) {
+    (void)device;
+    (void)id;
+}
+
+static void gpu_open(Device *device, int rank, int ranks, size_t longest) {
+    (void)rank;
+    if (ranks != RANKS || longest != 1) abort();
+    if (((FakeGpu *)device)->full) device_fail(device, STATUS_FAILED, "no memory");
+}
+
+static void gpu_connect(Device *device, const unsigned char id[DEVICE_SUMS_ID]) {
+    (void)id;
+    ((FakeGpu *)device)->connected = true;
+}
+
+static void gpu_add(Device *device, real *values, size_t count) {
+    FakeGpu *gpu = (FakeGpu *)device;
+    if (count != 1 || gpu->count == ASKED_MAX) abort();
+    gpu->asked[gpu->count++] = (int)(values - gpu->values);
+}
+
+static bool gpu_done(Device *device) { return !device->failed; }
+static void gpu_close(Device *device) { device->state = NULL; }
+static const DeviceSums fake_sums = {gpu_found, gpu_id, gpu_open, gpu_connect, gpu_add, gpu_done, gpu_close};
+
+// Each rank completes the parts in another order, rank 0 as 2 3 0 1; the third step lacks part 3.
+static void sum_parts(Ranks *ranks, int rank, void *context) {
+    FakeGpu *gpu = (FakeGpu *)context + rank;
+    GpuSums *sums = NULL;
+    Error *err = &gpu->err;
+    gpu->nn.sums = &fake_sums;
+    gpu->device.nn = &gpu->nn;
+    Status status = gpu_sums_open(ranks, &gpu->device, PARTS, &sums, err);
+    for (size_t i = 0; i < PARTS && sums; i++)
+        *gpu_sums_part(sums, i) = (GpuPart){.values = gpu->values + i, .count = 1};
+    if (status == STATUS_OK) status = gpu_sums_connect(sums, err);
+    for (int step = 0; step < STEPS && status == STATUS_OK; step++) {
+        for (size_t i = 0; i < PARTS; i++) gpu_sums_part(sums, i)->wanted = step < 2 || i < 3;
+        gpu_sums_begin(sums);
+        for (int i = 0; i < PARTS; i++) {
+            gpu_sums_complete(sums, (size_t)(i + 2 + rank) % PARTS);
+            if (step == 1 && i == 0) gpu->at_once = gpu->count - 1 - PARTS;
+        }
+        status = gpu_sums_finish(sums, err);
+    }
+    gpu_sums_free(sums);
+    gpu->status = ranks_close(ranks, status, NULL, err);
+}
+
+static void test_gpu_order(void **state) {
+    static const int expected[] = {0, 3, 2, 1, 0, 2, 3, 0, 1, 2, 1, 0};
+    FakeGpu *gpus = calloc(RANKS, sizeof *gpus);
+    (void)state;
+    assert_int_equal(rank_threads_run(RANKS, 1, sum_parts, gpus), RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(gpus[r].status, STATUS_OK);
+        assert_true(gpus[r].connected);
+        assert_int_equal(gpus[r].count, sizeof expected / sizeof *expected);
+        assert_memory_equal(gpus[r].asked, expected, sizeof expected);
+    }
+    assert_int_equal(gpus[0].at_once, 1);
+    assert_int_equal(gpus[1].at_once, 0);
+    free(gpus);
+}
+
+// No rank waits in NCCL for one that cannot begin.
+static void test_full_gpu(void **state) {
+    FakeGpu *gpus = calloc(RANKS, sizeof *gpus);
+    (void)state;
+    gpus[1].full = true;
+    assert_int_equal(rank_threads_run(RANKS, 1, sum_parts, gpus), RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(gpus[r].status, STATUS_FAILED);
+        assert_non_null(strstr(gpus[r].err.text, "rank 1 (here): no memory"));
+        assert_false(gpus[r].connected);
+    }
+    free(gpus);
+}
+
 // ---- failures
 
 typedef struct Failing {
@@ -220,7 +322,7 @@ static void fail_one(Ranks *ranks, int rank, void *context) {
     else if (status == STATUS_OK) status = ranks_sum(ranks, &one, 1, &f->error[rank]);
     f->waited[rank] = status;
     f->wait_error[rank] = f->error[rank];
-    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+    f->closed[rank] = ranks_close(ranks, status, NULL, &f->error[rank]);
 }
 
 static void test_failure(void **state) {
@@ -249,7 +351,7 @@ static void fail_last(Ranks *ranks, int rank, void *context) {
     Failing *f = context;
     Status status = STATUS_OK;
     if (rank == 2) status = error_set(&f->error[rank], STATUS_FAILED, "no memory");
-    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+    f->closed[rank] = ranks_close(ranks, status, NULL, &f->error[rank]);
 }
 
 static void test_late_failure(void **state) {
@@ -266,7 +368,7 @@ static void compare(Ranks *ranks, int rank, void *context) {
         rank == 2 ? "data:\n  path: a\ntrain:\n  rate: 0.2\n" : "data:\n  path: a\ntrain:\n  rate: 0.1\n";
     Status status = ranks_same_text(ranks, "same\n", &f->error[rank]);
     if (status == STATUS_OK) status = ranks_same_text(ranks, text, &f->error[rank]);
-    f->closed[rank] = ranks_close(ranks, status, &f->error[rank]);
+    f->closed[rank] = ranks_close(ranks, status, NULL, &f->error[rank]);
 }
 
 static void test_differences(void **state) {
@@ -281,9 +383,10 @@ static void test_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),        cmocka_unit_test(test_sums),        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_late_gradient), cmocka_unit_test(test_failure),     cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_late_failure),  cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_shares),      cmocka_unit_test(test_sums),     cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_gpu_order),   cmocka_unit_test(test_full_gpu), cmocka_unit_test(test_late_gradient),
+        cmocka_unit_test(test_failure),     cmocka_unit_test(test_stop),     cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,6 +360,7 @@ static void another_data_set_is_named(void **state) {
     assert_status_ok(train(&run, false, false, init), run.err);
     assert_null(strstr(run.messages, "learned with a frame every"));
     snprintf(run.data, sizeof run.data, "%s/slow.h5", run.world.folder);
+    snprintf(run.out, sizeof run.out, "%s/run3", run.world.folder);
     assert_status_ok(train(&run, false, true, init), run.err);
     assert_non_null(strstr(run.messages, "learned with a frame every 0.1 s, these data have one every 0.2 s"));
     run_close(&run);

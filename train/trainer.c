@@ -350,16 +350,24 @@ static Status begin(Trainer *t, const char *resumed, Error *err) {
     return status == STATUS_OK ? write_config(t, err) : status;
 }
 
-static Status run(Trainer *t, Error *err) {
-    CheckpointFound found = {{0}, {0}};
+// With the folder's names: what is resumed, and the data. *complete: nothing is left to do.
+static Status open_run(Trainer *t, CheckpointFound *found, bool *complete, Error *err) {
     CheckpointMeta meta = {.step = 0};
     bool resume = t->options->resume;
-    Status status = open_folder(t, err);
-    if (status == STATUS_OK && resume) status = trainer_resume_config(t, &found, &meta, err);
-    if (status == STATUS_OK && resume && trainer_is_complete(t, &meta)) return report_complete(t, &meta);
+    Status status = resume ? trainer_resume_config(t, found, &meta, err) : STATUS_OK;
+    *complete = status == STATUS_OK && resume && trainer_is_complete(t, &meta);
+    if (*complete) return report_complete(t, &meta);
     if (status == STATUS_OK) status = train_data_open(&t->config, t->ranks, t->options->log, &t->data, err);
     if (status == STATUS_OK) data_record_make(t->data.dataset, &t->record);
-    if (status == STATUS_OK && resume) status = trainer_check_data(t, &meta, found.path, err);
+    return status == STATUS_OK && resume ? trainer_check_data(t, &meta, found->path, err) : status;
+}
+
+static Status run(Trainer *t, Error *err) {
+    CheckpointFound found = {{0}, {0}};
+    bool resume = t->options->resume, complete = false;
+    Status status = open_folder(t, err);
+    if (status == STATUS_OK) status = open_run(t, &found, &complete, err);
+    if (complete) return status;
     if (status == STATUS_OK) status = begin(t, resume ? found.path : NULL, err);
     if (status != STATUS_OK) return status;
     print_model(t);
@@ -371,14 +379,37 @@ static Status run(Trainer *t, Error *err) {
     return status == STATUS_OK ? loop(t, err) : status;
 }
 
+// Makes the windows of a batch; *seconds: what those of all episodes take. A run that goes on has its motion fields.
+static Status try_windows(Trainer *t, double *seconds, Error *err) {
+    char kept[FILE_PATH_SIZE];
+    double before = clock_now();
+    Status status = file_join(kept, sizeof kept, t->folder.path, "motion.bin", err);
+    if (status == STATUS_OK) status = trainer_open_motion(t, err);
+    if (status == STATUS_OK) status = trainer_open_windows(t, err);
+    bool measured = t->windows.episodes > 0 && !(t->options->resume && file_exists(kept));
+    *seconds = measured ? (clock_now() - before) / t->windows.episodes * t->data.episode_count : 0;
+    return status;
+}
+
+// What open_folder would refuse, without making anything.
+static Status check_folder(Trainer *t, Error *err) {
+    if (ranks_rank(t->ranks) > 0) return STATUS_OK;
+    Status status = file_check_folder(t->folder.path, err);
+    return status == STATUS_OK && !t->options->resume ? run_log_check_new(t->folder.path, err) : status;
+}
+
 // Windows are made from as many episodes as a batch needs; all of them take longer.
 static Status dry_run(Trainer *t, Error *err) {
-    Status status = train_data_open(&t->config, t->ranks, t->options->log, &t->data, err);
+    CheckpointFound found = {{0}, {0}};
+    bool complete = false;
+    double fields = 0;
+    Status status = run_folder_name(&t->folder, t->config.train.out, err);
+    if (status == STATUS_OK && t->config.train.out[0]) status = check_folder(t, err);
+    if (status == STATUS_OK) status = open_run(t, &found, &complete, err);
+    if (complete) return status;
     if (status == STATUS_OK) status = prepare(t, err);
-    if (status == STATUS_OK) status = trainer_open_motion(t, err);
-    double before = clock_now();
-    if (status == STATUS_OK) status = trainer_open_windows(t, err);
-    double fields = t->windows.episodes ? (clock_now() - before) / t->windows.episodes * t->data.episode_count : 0;
+    if (status == STATUS_OK && t->options->resume) status = trainer_resume_weights(t, found.path, err);
+    if (status == STATUS_OK) status = try_windows(t, &fields, err);
     if (status == STATUS_OK) log_note(t->options->log, "measuring some steps; Ctrl-C ends it");
     if (status == STATUS_OK) status = tell_plan(t, fields, err);
     if (status == STATUS_OK) print_model(t);
@@ -386,6 +417,7 @@ static Status dry_run(Trainer *t, Error *err) {
 }
 
 static void summarize(const Trainer *t, TrainSummary *out) {
+    long left = t->config.train.steps - t->step;
     *out = (TrainSummary){.weights = t->model ? parameters_element_count(&t->model->parameters) : 0,
                           .particles = t->parts.particles,
                           .step = t->step,
@@ -394,6 +426,7 @@ static void summarize(const Trainer *t, TrainSummary *out) {
                           .seconds = trainer_spent(t),
                           .tape_mib = (double)tape_peak_bytes(&t->tape) / (1 << 20),
                           .plan_seconds = t->plan,
+                          .step_seconds = left > 0 ? t->plan / (double)left : 0,
                           .stopped = t->run_log.asked_to_end && t->step < t->config.train.steps,
                           .memory_mib = memory_total(&t->memory, false) / (1 << 20),
                           .config = t->config};
@@ -425,7 +458,7 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     t->ranks = options->ranks;
     t->device = device;
     t->best = NAN;
-    t->saved = -1;
+    t->saved = t->shown = -1;
     t->started = clock_now();
     tape_init(&t->tape, device);
     t->tape.keep_limit = (size_t)(config->train.keep_mib * (1 << 20));
@@ -434,13 +467,13 @@ Status train_run(const Config *config, Device *device, const TrainOptions *optio
     if (status == STATUS_OK) summarize(t, summary);
     bool begun = t->run_log.lines != NULL;
     run_log_close(&t->run_log);
+    gradients_free(t->gradients); // first: giving back a GPU's memory waits for sums that may never end
     tape_free(&t->tape);
     windows_free(&t->windows);
     loss_workspace_free(&t->workspace);
     free(t->items);
     free(t->episodes);
-    gradients_free(t->gradients);
-    free(t->work.worked);
+    free(t->work.watch);
     optimizer_free(&t->optimizer);
     vpd_free(t->model);
     train_data_close(&t->data);

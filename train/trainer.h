@@ -61,7 +61,8 @@ typedef struct TrainSummary {
     double seconds;            // of the run, including earlier sessions
     double tape_mib;           // peak memory of the tape in a step
     double memory_mib;         // estimate of all memory that the run needs
-    double plan_seconds;       // of a dry run: what the run will take
+    double plan_seconds;       // of a dry run: what the rest of the run will take
+    double step_seconds;       // of that a step, on the average; 0: none is left
     bool stopped;              // whether the listener ended the run before its last step
     Config config;             // resolved, with the lengths derived from the data
 } TrainSummary;

@@ -294,13 +294,32 @@ Status trainer_open_motion(Trainer *t, Error *err) {
 
 // ---- windows
 
-Status trainer_open_windows(Trainer *t, Error *err) {
+// A new run of which no step learns motion, or none learns pictures, and whose weights know nothing of it.
+static void warn_of_untrained(const Trainer *t) {
     const TrainConfig *train = &t->config.train;
-    if (vpd_has_bodies(t->model) && train->motion_steps == 0 && !train->init[0] && !train->init_motion[0] &&
-        t->step == 0)
+    if (!vpd_has_bodies(t->model) || t->options->resume || train->init[0]) return;
+    if (train->motion_steps == 0 && !train->init_motion[0])
         log_warning(t->options->log,
                     "the motion of bodies is not trained: leave train.motion_steps out, or set train.init_motion to a "
                     "checkpoint whose motion was");
+    if (train->motion_steps >= train->steps && train->steps > 0)
+        log_warning(t->options->log,
+                    "pictures are not trained, because train.motion_steps (%ld) leaves no step of train.steps (%ld): "
+                    "make it less, or set train.init to a checkpoint whose pictures were",
+                    train->motion_steps, train->steps);
+}
+
+// A batch of windows has as many bodies as the data show, which the first estimate could only guess.
+static Status check_windows(Trainer *t, Error *err) {
+    const BodySet *set = &t->windows.tracks.set;
+    memory_know_windows((double)set->nodes / (double)set->windows, &t->memory);
+    MemoryEstimate all = memory_of_processes(t);
+    return memory_check(&all, t->device, "this training", NULL, err);
+}
+
+Status trainer_open_windows(Trainer *t, Error *err) {
+    const TrainConfig *train = &t->config.train;
+    warn_of_untrained(t);
     if (schedule_has_images(train, t->step) || t->step >= train->steps) return STATUS_OK;
     // A dry run needs no more than a batch.
     size_t enough = t->options->dry_run ? (size_t)train->windows : SIZE_MAX;
@@ -309,5 +328,6 @@ Status trainer_open_windows(Trainer *t, Error *err) {
         Status status = windows_measure(&source, err);
         if (status != STATUS_OK) return status;
     }
-    return windows_make(&t->windows, &source, err);
+    Status status = windows_make(&t->windows, &source, err);
+    return status == STATUS_OK ? check_windows(t, err) : status;
 }

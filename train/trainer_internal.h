@@ -19,13 +19,15 @@ typedef struct BatchItem {
 } BatchItem;
 // Of several processes: seconds since the last line of the log.
 typedef struct RankWork {
-    double *worked; // (ranks) in which each computed
-    double waited;  // in which this one waited for sums of gradients
-    double sums;    // from the first message with gradients to the last
-    double sent;    // bytes
+    double worked; // in which this one computed
+    double waited; // in which this one waited for sums of gradients
+    double sums;   // from the first message with gradients to the last
+    double sent;   // bytes
     long steps;
-    bool warned;  // of a slow rank
-    double begun; // clock_now() at the start of the step
+    double begun;  // clock_now() at the start of the step
+    double *watch; // (ranks) in which each computed, in the steps that warnings of slow ranks look at
+    long watched;  // those steps
+    bool warned;
 } RankWork;
 
 typedef struct Trainer {
@@ -55,6 +57,7 @@ typedef struct Trainer {
     double started;
     double logged, waited; // clock_now() and data.waited at the last line of the log
     double show_after;     // clock_now() from which a rollout may be shown again
+    long shown;            // step of the rollout that was shown last; -1: none
     LossParts parts;       // of the last step
     double plan;           // seconds that the rest of the run takes
 } Trainer;

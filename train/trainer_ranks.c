@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #define SLOW 1.5 // times the mean of the others
+enum { SLOW_STEPS = 10 };
 
 // ---- before the first step
 
@@ -50,8 +51,9 @@ Status trainer_join(Trainer *t, Error *err) {
     if (status == STATUS_OK && !text) status = error_set(err, STATUS_FAILED, "out of memory for the options");
     if (status == STATUS_OK) status = ranks_same_text(t->ranks, text, err);
     free(text);
-    t->work.worked = calloc((size_t)ranks_count(t->ranks), sizeof *t->work.worked);
-    if (status == STATUS_OK && !t->work.worked)
+    t->work.watch = calloc((size_t)ranks_count(t->ranks), sizeof *t->work.watch);
+    t->work.watched = -SLOW_STEPS; // the first steps also make files and memory
+    if (status == STATUS_OK && !t->work.watch)
         status = error_set(err, STATUS_FAILED, "out of memory for %d processes", ranks_count(t->ranks));
     return status == STATUS_OK ? gradients_create(t->ranks, &t->model->parameters, &t->gradients, err) : status;
 }
@@ -74,7 +76,7 @@ Status trainer_join_weights(Trainer *t, Error *err) {
 
 Status trainer_sum_gradients(Trainer *t, Error *err) {
     if (!t->ranks) return STATUS_OK;
-    t->work.begun = clock_now() - t->work.begun;
+    t->work.begun = device_seconds(t->device) - t->work.begun;
     Status status = gradients_finish(t->gradients, err);
     GradientsTime time = gradients_time(t->gradients);
     t->work.waited += time.waited;
@@ -107,6 +109,28 @@ static void parts_of(const Trainer *t, const double in[NUMBERS], LossParts *part
     parts->particles = (size_t)(in[PARTICLES] / (images ? (double)t->config.train.batch : 1));
 }
 
+// Whatever the steps between two lines of the log.
+static void warn_of_slow(Trainer *t) {
+    int ranks = ranks_count(t->ranks), slowest = 0;
+    double sum = 0, *seconds = t->work.watch;
+    if (++t->work.watched == 0) memset(seconds, 0, (size_t)ranks * sizeof *seconds);
+    if (t->work.watched < SLOW_STEPS || t->work.warned) return;
+    for (int r = 0; r < ranks; r++) {
+        sum += seconds[r];
+        if (seconds[r] > seconds[slowest]) slowest = r;
+    }
+    double most = seconds[slowest], mean = (sum - most) / (ranks - 1);
+    memset(seconds, 0, (size_t)ranks * sizeof *seconds);
+    t->work.watched = 0;
+    if (!(most > SLOW * mean)) return;
+    t->work.warned = true;
+    log_warning(
+        t->options->log,
+        "%s takes %.3g s for its part of a step, the others %.3g s, and they wait for it; see what else runs on "
+        "its machine",
+        ranks_name(t->ranks, slowest), most / SLOW_STEPS, mean / SLOW_STEPS);
+}
+
 Status trainer_sum_parts(Trainer *t, LossParts *parts, Error *err) {
     if (!t->ranks) return STATUS_OK;
     double own[NUMBERS], sum[NUMBERS] = {0}, *all = malloc((size_t)ranks_count(t->ranks) * sizeof own);
@@ -115,44 +139,27 @@ Status trainer_sum_parts(Trainer *t, LossParts *parts, Error *err) {
     Status status = ranks_gather(t->ranks, own, sizeof own, all, err);
     for (int r = 0; r < ranks_count(t->ranks) && status == STATUS_OK; r++) {
         for (int i = 0; i < NUMBERS; i++) sum[i] += all[r * NUMBERS + i];
-        t->work.worked[r] += all[r * NUMBERS + SECONDS];
+        t->work.watch[r] += all[r * NUMBERS + SECONDS];
     }
     free(all);
     t->work.steps++;
-    if (status == STATUS_OK) parts_of(t, sum, parts);
-    return status;
+    t->work.worked += t->work.begun;
+    if (status != STATUS_OK) return status;
+    parts_of(t, sum, parts);
+    warn_of_slow(t);
+    return STATUS_OK;
 }
 
 // ---- in the log
 
-static void warn_of_slow(Trainer *t) {
-    int ranks = ranks_count(t->ranks), slowest = 0;
-    double sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        sum += t->work.worked[r];
-        if (t->work.worked[r] > t->work.worked[slowest]) slowest = r;
-    }
-    double most = t->work.worked[slowest], mean = (sum - most) / (ranks - 1), steps = (double)t->work.steps;
-    if (t->work.warned || !(most > SLOW * mean) || t->work.steps < 5) return;
-    t->work.warned = true;
-    log_warning(
-        t->options->log,
-        "%s takes %.3g s for its part of a step, the others %.3g s, and they wait for it; see what else runs on "
-        "its machine",
-        ranks_name(t->ranks, slowest), most / steps, mean / steps);
-}
-
 void trainer_log_ranks(Trainer *t) {
     if (!t->ranks || t->work.steps == 0) return;
-    int ranks = ranks_count(t->ranks);
     double steps = (double)t->work.steps;
-    run_log_integer(&t->run_log, "ranks", ranks);
-    run_log_number(&t->run_log, "rank_seconds", t->work.worked[ranks_rank(t->ranks)] / steps);
+    run_log_integer(&t->run_log, "ranks", ranks_count(t->ranks));
+    run_log_number(&t->run_log, "rank_seconds", t->work.worked / steps);
     run_log_number(&t->run_log, "sum_seconds", t->work.sums / steps);
     run_log_number(&t->run_log, "sum_waited", t->work.waited / steps);
     run_log_number(&t->run_log, "sent_mib", t->work.sent / steps / (1 << 20));
-    warn_of_slow(t);
-    memset(t->work.worked, 0, (size_t)ranks * sizeof *t->work.worked);
-    t->work.waited = t->work.sums = t->work.sent = 0;
+    t->work.worked = t->work.waited = t->work.sums = t->work.sent = 0;
     t->work.steps = 0;
 }

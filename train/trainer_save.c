@@ -154,16 +154,26 @@ Status trainer_finish(Trainer *t, Error *err) {
 
 // ---- a viewer
 
-enum { SHOW_PART = 200 }; // showing takes at most one part in so many of the time
+enum {
+    SHOW_PART = 200, // showing takes at most one part in so many of the time
+    SHOW_FIRST = 15  // seconds of a run before it, so that short runs do not pay for it
+};
+
+// While a run is paused each step is shown once, at no cost to it.
+static bool show_due(const Trainer *t, bool paused) {
+    double now = clock_now();
+    return paused ? t->shown != t->step : now >= t->show_after && now >= t->started + SHOW_FIRST;
+}
 
 // A failure to show is none of the run's; that of the device is. After a stop the caller saves.
-static Status show(Trainer *t, Error *err) {
+static Status show(Trainer *t, bool paused, Error *err) {
     const TrainHooks *hooks = &t->options->hooks;
     double began = clock_now();
-    if (!hooks->show || began < t->show_after) return STATUS_OK;
+    if (!hooks->show || !show_due(t, paused)) return STATUS_OK;
     optimizer_swap_ema(&t->optimizer);
     hooks->show(hooks->owner, t->model, &t->data, t->folder.pictures);
     Status status = swap_back(t, STATUS_OK, err);
+    t->shown = t->step;
     t->show_after = clock_now() + SHOW_PART * (clock_now() - began);
     return status == STATUS_INTERRUPTED ? STATUS_OK : status;
 }
@@ -178,7 +188,7 @@ Status trainer_obey(Trainer *t, Error *err) {
         double waited = clock_now() - before;
         t->started += waited, t->logged += waited;
         if (wish & TRAIN_SAVE && t->saved != t->step) status = trainer_save(t, err);
-        if (status == STATUS_OK && wish & TRAIN_SHOW) status = show(t, err);
+        if (status == STATUS_OK && wish & TRAIN_SHOW) status = show(t, wish & TRAIN_WAIT, err);
     }
     return status;
 }
@@ -196,11 +206,11 @@ static json_t *options_json(const Config *config) {
 
 json_t *train_summary_json(const Config *config, bool dry_run, const TrainSummary *s) {
     if (dry_run)
-        return json_pack(
-            "{s:b s:[] s:o s:I s:I s:o s:o s:o s:o}", "dry_run", true, "written", "options", options_json(&s->config),
-            "weights", (json_int_t)s->weights, "particles", (json_int_t)s->particles, "memory_mib",
-            json_finite(s->memory_mib), "tape_mib", json_finite(s->tape_mib), "seconds_per_step",
-            json_finite(s->plan_seconds / (double)config->train.steps), "eta_seconds", json_finite(s->plan_seconds));
+        return json_pack("{s:b s:[] s:o s:I s:I s:o s:o s:o s:o}", "dry_run", true, "written", "options",
+                         options_json(&s->config), "weights", (json_int_t)s->weights, "particles",
+                         (json_int_t)s->particles, "memory_mib", json_finite(s->memory_mib), "tape_mib",
+                         json_finite(s->tape_mib), "seconds_per_step", json_finite(s->step_seconds), "eta_seconds",
+                         json_finite(s->plan_seconds));
     return json_pack("{s:[s] s:I s:o s:o s:I s:o s:b}", "written", config->train.out, "step", (json_int_t)s->step,
                      "loss", json_finite(s->loss), "best_score", json_finite(s->best_score), "weights",
                      (json_int_t)s->weights, "run_seconds", json_finite(s->seconds), "stopped", s->stopped);

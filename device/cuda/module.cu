@@ -25,5 +25,6 @@ const CudaModule vpd_cuda_module = {
     .renderer = &renderer_backend_cuda,
     .sim = &sim_backend_cuda,
     .raster = &raster_backend_cuda,
+    .gpus = cuda_device_gpus,
     .open = cuda_device_open,
 };

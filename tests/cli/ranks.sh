@@ -1,23 +1,9 @@
 # `vpd train`, `vpd eval` and `vpd rollout` as several processes: the same losses as one, bit for bit the same twice, a resume with another number of
 # them, and one sentence for what is wrong.
 . "$VPD_SOURCE/tests/cli/common"
-command -v mpirun >/dev/null || skip "mpirun (openmpi-bin) is not installed"
-[ -e "$(dirname "$VPD")/libvpd_mpi.so" ] || skip "built without MPI (libopenmpi-dev)"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-ranks() { mpirun -q -n "$@"; }
-ranks 2 true || skip "mpirun cannot start two processes here"
+. "$VPD_SOURCE/tests/cli/ranks_job"
 
-data=$folder/data.h5
-expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:2,val:1,test:0 --frames 6 -o "$data"
-cat >"$folder/config.yaml" <<E2
-model: {C: 8, D: 6}
-encoder: {N: 200, widths: [4, 6]}
-gnn: {M: 16, L: 1}
-renderer: {widths: [8, 8]}
-train: {steps: 4, motion_steps: 2, batch: 3, windows: 5, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0,
-  checkpoint_every: 2}
-E2
-run="train $folder/config.yaml -q -d $data --threads 1"
+tiny_job "steps: 4, motion_steps: 2, batch: 3, windows: 5, rollout: [1, 2], rollout_from: [0, 0.5], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2"
 losses() { sed -n 's/.*"step":\([0-9]*\),"kind":"\([a-z]*\)".*"\(loss\|score\)":\([^,]*\),.*/\1 \2 \4/p' "$1/metrics.jsonl"; }
 # Numbers of two runs are close: 1e-6 for losses; the score is of a model whose weights differ in their last bits.
 close_to() {
@@ -94,12 +80,19 @@ done
 for n in 0 1 2; do cmp -s "$folder/import1.h5$n.png" "$folder/import2$n.png" || fail "pixels of episode $n differ"; done
 expect 2 "" "expected a folder without data sets, into which several processes write one each, found part_0001.h5" ranks 2 "$VPD" $import -o "$folder/import2"
 expect 2 "" "expected at most 3 processes, one for each recording, found 4" ranks 4 "$VPD" $import -o "$folder/x"
-expect 2 "" "--skip-bad: expected one process, found 2" ranks 2 "$VPD" $import -o "$folder/x" --skip-bad
 expect 2 "" 'expected what rank 0 has, "every: 1", found "every: 2"' ranks 1 "$VPD" $import -o "$folder/x" --every 1 : -n 1 "$VPD" $import -o "$folder/x" --every 2
 rm "$folder/recordings/scene-3/frame-000000.color.png"
 expect 2 "" "scene-3/frame-000000.color.png: cannot open: No such file" ranks 2 "$VPD" $import -o "$folder/x"
 [ "$(grep -c '^vpd: rank 1 (' "$folder/stderr")" = 1 ] || fail "one line with the rank's name expected: $(cat "$folder/stderr")"
 [ -z "$(ls "$folder/x")" ] || fail "an import that failed left $(ls "$folder/x")"
+# Bad pictures of both ranks are told as by one process.
+rm "$folder/recordings/scene-1/frame-000001.depth.png"
+skipped() { sed 's/.*"skipped":\(.*\],\).*/\1/' "$folder/stdout"; }
+expect 0 '"skipped":' "2 of 6 pictures cannot be read; 2 left out" "$VPD" $import -o "$folder/skipped.h5" --skip-bad --json
+of_one=$(skipped)
+expect 0 '"skipped":' "2 of 6 pictures cannot be read; 2 left out" ranks 2 "$VPD" $import -o "$folder/skipped" --skip-bad --json
+[ "$of_one" = "$(skipped)" ] || fail "two processes leave out $(skipped), one $of_one"
+[ "$(episodes "$folder/skipped.h5")" = "$(episodes "$folder/skipped")" ] || fail "episodes without bad pictures differ: $(episodes "$folder/skipped")"
 rm -rf "$folder/x"
 
 # What is wrong is told once, with the rank, and leaves nothing behind.

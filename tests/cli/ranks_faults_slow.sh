@@ -1,21 +1,8 @@
 # Faults of a job of several processes: one is killed, one is slow, the disk of rank 0 is full, mpirun gets a signal. The last checkpoint stays whole.
 . "$VPD_SOURCE/tests/cli/common"
-command -v mpirun >/dev/null || skip "mpirun (openmpi-bin) is not installed"
-[ -e "$(dirname "$VPD")/libvpd_mpi.so" ] || skip "built without MPI (libopenmpi-dev)"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-ranks() { mpirun -q -n "$@"; }
-ranks 2 true || skip "mpirun cannot start two processes here"
+. "$VPD_SOURCE/tests/cli/ranks_job"
 
-data=$folder/data.h5
-expect 0 "*" "*" "$VPD" data subset -q "$VPD_SOURCE/data/mujoco_blocks_sample.h5" --split train:2,val:1,test:0 --frames 6 -o "$data"
-cat >"$folder/config.yaml" <<E2
-model: {C: 8, D: 6}
-encoder: {N: 200, widths: [4, 6]}
-gnn: {M: 16, L: 1}
-renderer: {widths: [8, 8]}
-train: {steps: 1000000, motion_steps: 0, batch: 2, rollout: [1], rollout_from: [0], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2}
-E2
-run="train $folder/config.yaml -q -d $data --threads 1"
+tiny_job "steps: 1000000, motion_steps: 0, batch: 2, rollout: [1], rollout_from: [0], rays: 8, log_every: 1, picture_every: 0, checkpoint_every: 2"
 steps() { cat "$1/metrics.jsonl" 2>/dev/null | grep -c '"kind":"train"'; }
 wait_for_step() { # FOLDER STEP PROCESS
   while [ "$(steps "$1")" -lt "$2" ] && kill -0 "$3" 2>/dev/null; do sleep 0.05; done
@@ -42,7 +29,7 @@ pgrep -P $pid >/dev/null && fail "processes are left"
 goes_on "$folder/killed"
 
 # Slow: the rank that computes half as fast, because it is halted again and again, is named.
-mpirun -q -n 2 "$VPD" $run -o "$folder/slow" --set train.log_every=6 2>"$folder/stderr" &
+mpirun -q -n 2 "$VPD" $run -o "$folder/slow" 2>"$folder/stderr" &
 pid=$!
 wait_for_step "$folder/slow" 1 $pid
 slow=$(rank_of $pid 1)

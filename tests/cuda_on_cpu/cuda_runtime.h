@@ -60,27 +60,47 @@ enum cudaError_t {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorNotReady = 600,
     cudaErrorLaunchFailure = 719,
     cudaErrorStreamCaptureUnsupported = 900
 };
 const char *cudaGetErrorString(cudaError_t error);
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 
-typedef struct cudaStream *cudaStream_t;
-enum { cudaStreamNonBlocking = 1 };
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return *stream = nullptr, cudaSuccess; }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+// What a library's stand-in, which has no symbol of this one, asks a stream for.
+struct cudaStream {
+    virtual ~cudaStream() = default;
+    virtual void submit(std::function<bool()> work) = 0;             // tried again and again until it is true, in order
+    virtual void copy(void *to, const void *from, size_t bytes) = 0; // device memory
+};
+typedef cudaStream *cudaStream_t;
+typedef struct cudaEvent *cudaEvent_t;
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventQuery(cudaEvent_t event); // also moves the stream's work on
+cudaError_t cuda_on_cpu_submit(cudaStream_t stream, std::function<cudaError_t()> work); // after what waits in it
+void cuda_on_cpu_finish(cudaStream_t stream);
+void cuda_on_cpu_finish_all(void);
 
 // ---- devices
 
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+struct cudaUUID_t {
+    char bytes[16];
+};
 struct cudaDeviceProp {
     char name[256];
     int major, minor;
+    cudaUUID_t uuid;
 };
 cudaError_t cudaGetDeviceCount(int *count);
-inline cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int index);
 cudaError_t cudaDriverGetVersion(int *version);
 inline cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int index);
@@ -173,7 +193,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
         return cuda_on_cpu_launch(
             &held->config, name, [](void *context) { (*static_cast<decltype(thread) *>(context))(); }, &thread);
     };
-    if (!cuda_on_cpu_capturing()) return launch();
+    if (!cuda_on_cpu_capturing()) return cuda_on_cpu_submit(config->stream, launch);
     cudaGraphNode_t node = cuda_on_cpu_keep(launch);
     node->kernel = name;
     node->config = &held->config;

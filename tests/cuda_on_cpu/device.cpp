@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one GPU of tests/cuda_on_cpu.
+// The GPUs of tests/cuda_on_cpu: one, or those that CUDA_VISIBLE_DEVICES numbers.
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/cuda_on_cpu/cuda_runtime.h"
 
@@ -21,8 +21,24 @@ const char *cudaGetErrorString(cudaError_t error) {
     }
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int) {
-    *out = {"tests/cuda_on_cpu", 9, 0};
+// GPU `index` of those in the list "2,0": its number, and how many there are.
+static int number_of(int index, int *count) {
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int number = 0;
+    for (*count = list ? 0 : 1; list && *list; ++*count) {
+        char *end;
+        int next = static_cast<int>(strtol(list, &end, 10));
+        CHECK(end != list);
+        if (*count == index) number = next;
+        list = end + (*end == ',');
+    }
+    return number;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int index) {
+    int count;
+    *out = {"tests/cuda_on_cpu", 9, 0, {}};
+    snprintf(out->uuid.bytes, sizeof out->uuid.bytes, "gpu %d", number_of(index, &count));
     return cudaSuccess;
 }
 
@@ -33,7 +49,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
 
 // ---- what can be wrong with it
 
-static CudaOnCpuMachine machine = {13000, 1, 0, 0};
+static CudaOnCpuMachine machine = {13000, -1, 0, 0}; // -1: those of CUDA_VISIBLE_DEVICES
 static long launches, waits, launches_left = -1;
 
 void cuda_on_cpu_machine(CudaOnCpuMachine found) { machine = found; }
@@ -49,7 +65,8 @@ bool cuda_on_cpu_count_launch(void) {
 }
 
 cudaError_t cudaGetDeviceCount(int *count) {
-    *count = machine.gpus;
+    number_of(0, count);
+    if (machine.gpus >= 0) *count = machine.gpus;
     return static_cast<cudaError_t>(machine.count_error);
 }
 
@@ -60,7 +77,14 @@ cudaError_t cuda_on_cpu_attributes(cudaFuncAttributes *out) {
     return static_cast<cudaError_t>(machine.probe_error);
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaSetDevice(int index) {
+    int count;
+    cudaGetDeviceCount(&count);
+    return index < count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    cuda_on_cpu_finish(stream);
     if (cuda_on_cpu_capturing()) return cudaErrorStreamCaptureUnsupported;
     waits++;
     return cuda_on_cpu_lost() ? cudaErrorLaunchFailure : cudaSuccess;

@@ -6,7 +6,7 @@
 
 static void multiply(const CudaMatmulCall &call) {
     auto [ta, tb, precision, m, n, k, a, b, lda, ldb, ldc, beta, c] = call;
-    auto factor = [=](real x) { return cuda_on_cpu_round(precision, x); };
+    auto factor = [precision = precision](real x) { return cuda_on_cpu_round(precision, x); };
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             real sum = 0;

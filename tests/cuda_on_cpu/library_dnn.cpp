@@ -18,11 +18,14 @@ template <class Tap> static void each_tap(CudaConv c, Tap do_tap) {
 
 // dfilter, dx or y of a call; factors are TF32 also for bf16.
 static void convolve(const CudaConvCall &call) {
-    auto [kind, precision, c, x, filter, dy, add, out] = call;
-    Precision rounding = precision == PRECISION_F32 ? PRECISION_F32 : PRECISION_TF32;
+    CudaConvKind kind = call.kind;
+    CudaConv c = call.conv;
+    const real *x = call.x, *filter = call.filter, *dy = call.dy;
+    real *out = call.out;
+    Precision rounding = call.precision == PRECISION_F32 ? PRECISION_F32 : PRECISION_TF32;
     auto factor = [=](real value) { return cuda_on_cpu_round(rounding, value); };
     size_t written = kind == CudaConvKind::backward_filter ? c.out * 9 : image_pixels(c.shape);
-    if (!add) memset(out, 0, written * c.in * sizeof *out);
+    if (!call.add) memset(out, 0, written * c.in * sizeof *out);
     each_tap(c, [=](size_t from, size_t to, size_t tap) {
         for (size_t o = 0; o < c.out; o++)
             for (size_t i = 0; i < c.in; i++) {

@@ -71,9 +71,11 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     return cudaSuccess;
 }
 
+// As a GPU's, waits for all work that is under way.
 cudaError_t cudaFree(void *piece) {
     auto found = memory.pieces.find(static_cast<size_t>(static_cast<char *>(piece) - memory.base));
     if (!piece) return cudaSuccess;
+    cuda_on_cpu_finish_all();
     if (found == memory.pieces.end()) return cudaErrorInvalidValue;
     mprotect(piece, found->second, PROT_READ | PROT_WRITE);
     madvise(piece, found->second, MADV_DONTNEED);
