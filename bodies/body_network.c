@@ -114,11 +114,18 @@ static Tensor *one_round(const Run *r, const BodyRound *round, Tensor *h) {
 Tensor *body_network_run(Tape *tape, const BodyNetwork *n, const BodySet *set, const BodyInputs *in) {
     size_t M = set->nodes, pairs = in->pairs;
     Run r = {.tape = tape,
-             .contacts = {pairs, 1, M, tape_upload(tape, in->hearer, pairs, sizeof *in->hearer),
-                          tape_upload(tape, in->hears, M, sizeof *in->hears)},
+             .contacts = {.groups = pairs,
+                          .k = 1,
+                          .others = M,
+                          .index = tape_upload(tape, in->hearer, pairs, sizeof *in->hearer),
+                          .count = tape_upload(tape, in->hears, M, sizeof *in->hears)},
              .heard = tape_upload(tape, in->heard, pairs, sizeof *in->heard),
-             .to_body = {M, 1, set->bodies, tape_upload(tape, in->body, M, sizeof *in->body),
-                         tape_upload(tape, in->count, set->bodies, sizeof *in->count)}};
+             .to_body = {.groups = M,
+                         .k = 1,
+                         .others = set->bodies,
+                         .index = tape_upload(tape, in->body, M, sizeof *in->body),
+                         .count = tape_upload(tape, in->count, set->bodies, sizeof *in->count)}};
+    edges_order(tape, 2, (GnnEdges *[]){&r.contacts, &r.to_body});
     if (pairs) r.pairs = each_row(tape, &n->pair, tape_constant(tape, pairs, BODY_GEOMETRY, in->geometry));
     Tensor *h = each_row(tape, &n->node, tape_constant(tape, M, BODY_FEATURES, in->feature));
     for (size_t l = 0; l < n->L; l++) h = one_round(&r, &n->round[l], h);

@@ -17,6 +17,7 @@ GnnEdges case_edges(Tape *tape, size_t groups, size_t k, size_t others, size_t h
         if (host[r] >= 0) host[rows + (size_t)host[r]]++;
     }
     tape->device->nn->upload(tape->device, device, host, (rows + others) * sizeof *host);
+    edges_order(tape, 1, (GnnEdges *[]){&edges});
     return edges;
 }
 

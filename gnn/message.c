@@ -139,8 +139,11 @@ MessageOutput message(Tape *tape, const MessageCall *call) {
     node->args.rows = output.rows ? output.rows->value : NULL;
     node->args.mean = output.mean ? output.mean->value : NULL;
     if (wants && call->keep == KEEP_HIDDEN) allocate_kept(tape, &node->args);
+    const GnnBackend *gnn = tape->device->gnn;
+    size_t saved = wants && gnn->message_saved ? gnn->message_saved(&node->args) : 0;
+    if (saved) node->args.saved = tape_memory(tape, saved, sizeof(real));
     if (tape->device->failed) return output;
-    tape->device->gnn->message_forward(tape->device, &node->args);
+    gnn->message_forward(tape->device, &node->args);
     if (wants) tape_record(tape, message_backward_node, node);
     return output;
 }

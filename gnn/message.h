@@ -58,6 +58,8 @@ typedef struct MessageArgs {
     real *mean; // (groups | others, out), overwritten, or NULL
     real *kept_a, *kept_b,
         *kept_y; // (rows, hidden) a, (rows, hidden) and (rows, out) products before their bias; NULL = not kept
+    real
+        *saved; // message_saved() reals, which cost little beside their products; NULL = there will be no backward pass
     const real *drows, *dmean; // NULL = no gradient
     // gradients are added to these; NULL = not needed
     real *dbias0, *dweight1, *dbias1, *dweight2, *dbias2, *dgain, *doffset;

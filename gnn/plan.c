@@ -119,25 +119,23 @@ static const int32_t *own_numbers(Planning *p, size_t count) {
 // log(1 + n) of the edges of every set, and n for the mean.
 static void count_edges(Planning *p) {
     size_t T = p->c->T, M = p->plan->nodes;
-    real *log_count = tape_memory(p->tape, M * T, sizeof *log_count);
-    for (size_t t = 0; t < p->in->sets.count; t++) {
-        GnnEdges *edges = &p->plan->to_node[t];
-        int32_t *count = tape_memory(p->tape, M, sizeof *count);
-        PlanCountArgs args = {*edges, count, log_count, T, t};
-        if (!p->device->failed) p->device->gnn->plan_count(p->device, &args);
-        edges->count = count;
+    PlanCountArgs args = {.sets = T, .log_count = tape_memory(p->tape, M * T, sizeof *args.log_count)};
+    for (size_t t = 0; t < T; t++) {
+        args.edges[t] = p->plan->to_node[t];
+        p->plan->to_node[t].count = args.count[t] = tape_memory(p->tape, M, sizeof *args.count[t]);
     }
-    p->plan->log_count = log_count;
+    if (!p->device->failed) p->device->gnn->plan_count(p->device, &args);
+    p->plan->log_count = args.log_count;
 }
 
 static void mark_sets(Planning *p) {
     size_t T = p->c->T;
-    for (size_t t = 0; t < p->in->sets.count; t++) {
-        size_t count = p->in->sets.set[t].x->rows;
-        real *mark = tape_memory(p->tape, count * T, sizeof *mark);
-        if (!p->device->failed) p->device->gnn->plan_mark(p->device, &(PlanMarkArgs){count, T, t, mark});
-        p->plan->mark[t] = mark;
+    PlanMarkArgs args = {.sets = T};
+    for (size_t t = 0; t < T; t++) {
+        args.count[t] = p->in->sets.set[t].x->rows;
+        p->plan->mark[t] = args.out[t] = tape_memory(p->tape, args.count[t] * T, sizeof *args.out[t]);
     }
+    if (!p->device->failed) p->device->gnn->plan_mark(p->device, &args);
 }
 
 // ---- plans
@@ -155,6 +153,9 @@ static void plan_hierarchical(Planning *p) {
             nearest_edges(p, &index, nodes.count, points_of(&p->in->sets.set[t]), NULL, c->k_particle_to_node);
     plan->node_node = nearest_edges(p, &index, nodes.count, nodes, own_numbers(p, nodes.count), c->k_node_to_node);
     plan->to_particle = nearest_edges(p, &index, nodes.count, points_of(p->present), NULL, c->k_node_to_particle);
+    GnnEdges *all[GNN_MAX_SETS + 2] = {&plan->node_node, &plan->to_particle};
+    for (size_t t = 0; t < p->in->sets.count; t++) all[2 + t] = &plan->to_node[t];
+    edges_order(p->tape, 2 + p->in->sets.count, all);
     count_edges(p);
 }
 
@@ -165,10 +166,13 @@ static void plan_flat(Planning *p) {
     plan->nodes = now.count;
     index_points(p, now, &index);
     plan->node_node = nearest_edges(p, &index, now.count, now, own_numbers(p, now.count), p->c->k_node_to_node);
-    if (p->in->sets.count < 2) return;
-    Points past = points_of(p->present - 1);
-    index_points(p, past, &before);
-    plan->past = nearest_edges(p, &before, past.count, now, NULL, p->c->k_particle_to_node);
+    bool has_past = p->in->sets.count > 1;
+    if (has_past) {
+        Points past = points_of(p->present - 1);
+        index_points(p, past, &before);
+        plan->past = nearest_edges(p, &before, past.count, now, NULL, p->c->k_particle_to_node);
+    }
+    edges_order(p->tape, 1 + has_past, (GnnEdges *[]){&plan->node_node, &plan->past});
 }
 
 void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan) {

@@ -45,18 +45,20 @@ typedef struct GnnPlan {
 // Arrays live as long as the tape's tensors. If memory is short, the device is marked as failed.
 void gnn_plan_make(Tape *tape, const GnnConfig *config, const GnnPlanInput *input, GnnPlan *plan);
 
-// The one-hot mark of time t: out (count, stride).
+// The one-hot marks of times t: out[t] (count[t], sets).
 typedef struct PlanMarkArgs {
-    size_t count, stride, t;
-    real *out;
+    size_t sets;
+    size_t count[GNN_MAX_SETS];
+    real *out[GNN_MAX_SETS];
 } PlanMarkArgs;
 
-// count[o] = edges that end in o; log_count[o * stride + column] = log(1 + count).
+// Of edges in order (edges_order), with the same others for each t: count[t][o] = edges that end in o, and
+// log_count[o * sets + t] = log(1 + that).
 typedef struct PlanCountArgs {
-    GnnEdges edges;
-    int32_t *count;
+    size_t sets;
+    GnnEdges edges[GNN_MAX_SETS];
+    int32_t *count[GNN_MAX_SETS];
     real *log_count;
-    size_t stride, column;
 } PlanCountArgs;
 
 // Mean over channels of the standard deviation over nodes.

@@ -4,11 +4,7 @@
 #include "nn/backend.h"
 #include "renderer/renderer.h"
 
-static real *upload(Tape *tape, size_t count, const real *host) {
-    real *memory = host ? tape_memory(tape, count, sizeof(real)) : NULL;
-    if (memory) tape->device->nn->upload(tape->device, memory, host, count * sizeof(real));
-    return memory;
-}
+#include <string.h>
 
 static void normalise(size_t count, const real *direction, real *unit) {
     for (size_t i = 0; i < count; i++) {
@@ -18,23 +14,45 @@ static void normalise(size_t count, const real *direction, real *unit) {
     }
 }
 
+// Numbers of rays in one piece of memory on the host, and in one on the device: they are uploaded at once.
+typedef struct RayNumbers {
+    real *host, *device; // the next place
+} RayNumbers;
+
+// Appends `count` numbers; returns their place on the device.
+static real *append(RayNumbers *n, size_t count, const real *from) {
+    real *place = n->device;
+    memcpy(n->host, from, count * sizeof *from);
+    n->host += count;
+    n->device += count;
+    return place;
+}
+
+static Tensor *constant_at(Tape *tape, size_t rows, size_t cols, real *value) {
+    Tensor *tensor = tape_context(tape, sizeof *tensor);
+    if (tensor) *tensor = (Tensor){.value = value, .rows = rows, .cols = cols};
+    return tensor;
+}
+
 RendererRays *renderer_rays(Tape *tape, size_t count, const real *origin, const real *direction, const real *jitter,
                             const real *background) {
     static Tensor dead;
     static const RendererRays nothing = {.unit = &dead};
+    size_t numbers = (jitter ? 10 : 9) * count + (background ? 3 : 0);
     RendererRays *rays = tape_context(tape, sizeof *rays);
-    real *unit = arena_array(&tape->host, count * 3, sizeof(real));
-    if (!rays || !unit) {
-        if (!unit) device_fail(tape->device, STATUS_FAILED, "out of memory for %zu rays", count);
-        return (RendererRays *)&nothing; // the device has failed: nobody reads it
-    }
-    normalise(count, direction, unit);
-    *rays = (RendererRays){.count = count,
-                           .origin = upload(tape, 3 * count, origin),
-                           .direction = upload(tape, 3 * count, direction),
-                           .unit = tape_constant(tape, count, 3, unit),
-                           .jitter = upload(tape, count, jitter),
-                           .background = background ? tape_constant(tape, 1, 3, background) : NULL};
+    real *host = arena_array(&tape->host, numbers, sizeof(real)), *memory = tape_memory(tape, numbers, sizeof(real));
+    Tensor *unit = constant_at(tape, count, 3, memory),
+           *colour = background ? constant_at(tape, 1, 3, memory + 9 * count) : NULL;
+    if (!host) device_fail(tape->device, STATUS_FAILED, "out of memory for %zu rays", count);
+    if (tape->device->failed) return (RendererRays *)&nothing; // nobody reads it
+    normalise(count, direction, host);
+    RayNumbers all = {host + 3 * count, memory + 3 * count};
+    *rays = (RendererRays){.count = count, .unit = unit, .background = colour};
+    rays->origin = append(&all, 3 * count, origin);
+    rays->direction = append(&all, 3 * count, direction);
+    if (colour) append(&all, 3, background);
+    if (jitter) rays->jitter = append(&all, count, jitter);
+    tape->device->nn->upload(tape->device, memory, host, numbers * sizeof(real));
     return rays;
 }
 

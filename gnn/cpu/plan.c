@@ -8,17 +8,24 @@
 
 void CPU_FN(plan_mark)(Device *device, const PlanMarkArgs *a) {
     (void)device;
-    memset(a->out, 0, a->count * a->stride * sizeof(real));
-    for (size_t i = 0; i < a->count; i++) a->out[i * a->stride + a->t] = 1;
+    for (size_t t = 0; t < a->sets; t++) {
+        memset(a->out[t], 0, a->count[t] * a->sets * sizeof(real));
+        for (size_t i = 0; i < a->count[t]; i++) a->out[t][i * a->sets + t] = 1;
+    }
+}
+
+static void count_ends(const PlanCountArgs *a, size_t t) {
+    const GnnEdges *edges = &a->edges[t];
+    int32_t *count = a->count[t];
+    memset(count, 0, edges->others * sizeof *count);
+    for (size_t r = 0; r < edge_rows(edges); r++)
+        if (edges->index[r] >= 0) count[edges->index[r]]++;
+    for (size_t o = 0; o < edges->others; o++) a->log_count[o * a->sets + t] = real_log1p((real)count[o]);
 }
 
 void CPU_FN(plan_count)(Device *device, const PlanCountArgs *a) {
     (void)device;
-    memset(a->count, 0, a->edges.others * sizeof *a->count);
-    for (size_t r = 0; r < edge_rows(&a->edges); r++)
-        if (a->edges.index[r] >= 0) a->count[a->edges.index[r]]++;
-    for (size_t o = 0; o < a->edges.others; o++)
-        a->log_count[o * a->stride + a->column] = real_log1p((real)a->count[o]);
+    for (size_t t = 0; t < a->sets; t++) count_ends(a, t);
 }
 
 void CPU_FN(plan_spread)(Device *device, const PlanSpreadArgs *a) {

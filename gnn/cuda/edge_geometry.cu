@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the edges of a group, and over those of an other end; one thread each, in the order of the edges.
-#include "gnn/cuda/by_other.h"
-#include "nn/cuda/each_row.h"
+// Sums over the edges of a group, and over those of an other end.
+#include "nn/cuda/launch.h"
 
 #include "gnn/cuda/functions.h"
 #include "gnn/edge_elements.h"
@@ -10,26 +9,33 @@ static __global__ void forward(EdgeGeometryArgs a) {
     GRID_LOOP(row, a.edges.groups * a.edges.k) geometry_row(&a, row / a.edges.k, row);
 }
 
-static __global__ void add_to_groups(EdgeGeometryArgs a) {
-    GRID_LOOP(group, a.edges.groups) {
-        real sum[3] = {0, 0, 0}, dd[3];
-        for (size_t row = group * a.edges.k; row < (group + 1) * a.edges.k; row++) {
-            if (!geometry_row_backward(&a, group, row, dd)) continue;
-            for (int c = 0; c < 3; c++) sum[c] += dd[c];
-        }
-        for (int c = 0; c < 3; c++) a.dx_group[group * 3 + c] += sum[c];
+// dx (3) += sign * the sum over `count` edges, row_at(i) each; a warp's lanes share them.
+template <class RowAt>
+static __device__ void add_edges(const EdgeGeometryArgs &a, size_t count, RowAt row_at, real sign, real *dx) {
+    real sum[3] = {0, 0, 0}, dd[3];
+    for (size_t i = cuda_lane(); i < count; i += CUDA_WARP) {
+        size_t row = row_at(i);
+        if (!geometry_row_backward(&a, row / a.edges.k, row, dd)) continue;
+        for (int c = 0; c < 3; c++) sum[c] += dd[c];
+    }
+    for (int c = 0; c < 3; c++) {
+        real all = warp_sum(sum[c]);
+        if (cuda_lane() == 0) dx[c] += sign * all;
     }
 }
 
-static __global__ void add_to_others(EdgeGeometryArgs a, CudaLists by_other) {
-    GRID_LOOP(other, a.edges.others) {
-        real sum[3] = {0, 0, 0}, dd[3];
-        for (int32_t i = by_other.start[other]; i < by_other.start[other + 1]; i++) {
-            size_t row = static_cast<size_t>(by_other.item[i]);
-            geometry_row_backward(&a, row / a.edges.k, row, dd);
-            for (int c = 0; c < 3; c++) sum[c] += dd[c];
-        }
-        for (int c = 0; c < 3; c++) a.dx_other[other * 3 + c] -= sum[c];
+// A warp adds to a point what comes to it as a group and as an other end: they are one where edges are among one set.
+static __global__ void backward(EdgeGeometryArgs a, size_t points) {
+    const GnnEdges &edges = a.edges;
+    WARP_LOOP(point, points) {
+        if (a.dx_group && point < edges.groups)
+            add_edges(
+                a, edges.k, [&](size_t i) { return point * edges.k + i; }, 1, a.dx_group + point * 3);
+        if (!a.dx_other || point >= edges.others) continue;
+        const int32_t *row = edges.by_other + edges.start[point];
+        size_t count = static_cast<size_t>(edges.start[point + 1] - edges.start[point]);
+        add_edges(
+            a, count, [&](size_t i) { return static_cast<size_t>(row[i]); }, -1, a.dx_other + point * 3);
     }
 }
 
@@ -41,11 +47,7 @@ void edge_geometry_forward_cuda(Device *device, const EdgeGeometryArgs *a) {
 
 void edge_geometry_backward_cuda(Device *device, const EdgeGeometryArgs *a) {
     if (!cuda_op(device, "edge geometry backward", a->edges.groups, a->edges.k, a->edges.others)) return;
-    ArenaMark mark = arena_mark(&device->scratch);
-    if (a->dx_group)
-        LAUNCH(device, cuda_blocks(a->edges.groups, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, add_to_groups, *a);
-    if (a->dx_other)
-        LAUNCH(device, cuda_blocks(a->edges.others, CUDA_ROW_THREADS), CUDA_ROW_THREADS, 0, add_to_others, *a,
-               edges_by_other(device, &a->edges));
-    arena_release(&device->scratch, mark);
+    size_t groups = a->dx_group ? a->edges.groups : 0, others = a->dx_other ? a->edges.others : 0;
+    size_t points = groups > others ? groups : others;
+    LAUNCH(device, cuda_blocks(points, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, backward, *a, points);
 }

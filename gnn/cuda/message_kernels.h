@@ -160,18 +160,14 @@ static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void forward_tiles(
 }
 
 // Finishes segments that no tile holds completely: empty ones, and those that need the sum of their pieces.
-static __global__ void finish_segments(MessageArgs m, MessageWork w, size_t tile_rows) {
+static __global__ void finish_segments(MessageArgs m, MessageWork w) {
     const MessageSegments &s = w.segments;
     WARP_LOOP(segment, s.count) {
         size_t first = segment_start(m, w, segment), last = segment_start(m, w, segment + 1);
-        if (first < last && first / tile_rows == (last - 1) / tile_rows) continue;
+        if (is_whole(w, first, last)) continue;
         real share = segment_share(m, w, first, last);
-        for (size_t j = cuda_lane(); j < s.width; j += CUDA_WARP) {
-            real sum = 0;
-            for (size_t tile = first / tile_rows; first < last && tile <= (last - 1) / tile_rows; tile++)
-                sum += s.piece[(tile + segment) * s.width + j];
-            s.sum[segment * s.width + j] = share * sum;
-        }
+        for (size_t j = cuda_lane(); j < s.width; j += CUDA_WARP)
+            s.sum[segment * s.width + j] = share * segment_sum(m, w, segment, j);
     }
 }
 
@@ -416,25 +412,57 @@ static __global__ __launch_bounds__(CUDA_THREADS, S::BLOCKS) void backward_tiles
     if constexpr (TENSOR_CORES || !S::TENSOR) backward_block<S>(m, w);
 }
 
-// Adds the parts of all blocks to the gradients, in order of the blocks.
-static __global__ void add_parts(MessageSlots s) {
-    GRID_LOOP(i, s.part_size) {
-        size_t slot = 0;
-        while (i >= s.slot[slot].offset + s.slot[slot].size) slot++;
-        real sum = 0;
-        if (!s.slot[slot].to) continue;
-        for (size_t part = 0; part < s.parts; part++) sum += s.part[part * s.part_size + i];
-        s.slot[slot].to[i - s.slot[slot].offset] += sum;
-    }
+// Adds element i of the parts of all blocks to its gradient, in order of the blocks.
+static __device__ inline void add_part(const MessageSlots &s, size_t i) {
+    size_t slot = 0;
+    real sum = 0;
+    while (i >= s.slot[slot].offset + s.slot[slot].size) slot++;
+    if (!s.slot[slot].to) return;
+    for (size_t part = 0; part < s.parts; part++) sum += s.part[part * s.part_size + i];
+    s.slot[slot].to[i - s.slot[slot].offset] += sum;
 }
 
-// to (groups, width) += sum of each group's k rows
-static __global__ void add_groups(size_t groups, size_t k, size_t width, const real *x, real *to) {
-    GRID_LOOP(i, groups * width) {
-        size_t group = i / width, j = i - group * width;
-        real sum = 0;
-        for (size_t e = 0; e < k; e++) sum += x[(group * k + e) * width + j];
-        to[i] += sum;
+// Adds column j of a segment to the gradients of terms by other end.
+static __device__ inline void add_segment(const MessageArgs &m, const MessageWork &w, size_t segment, size_t j) {
+    real sum = segment_sum(m, w, segment, j);
+    for (size_t i = 0; i < m.term_count; i++)
+        if (m.terms[i].kind == TERM_OTHER && m.terms[i].dx) m.terms[i].dx[segment * m.hidden + j] += sum;
+}
+
+// Adds the rows of a group to element i of the gradient of a term by group; that of w.fresh had no value yet.
+static __device__ inline void add_group(const MessageArgs &m, const MessageWork &w, size_t term, size_t i) {
+    size_t width = m.terms[term].width, group = cuda_quotient(i, width), j = i - group * width;
+    const real *x = m.terms[term].weight ? w.row_dx[term] : w.da;
+    real sum = 0, *to = m.terms[term].dx + i;
+    for (size_t e = 0; e < m.edges.k; e++) sum += x[(group * m.edges.k + e) * width + j];
+    *to = (m.terms[term].dx == w.fresh ? 0 : *to) + sum;
+}
+
+// What is left when all tiles are done, a thread for each number: sums over blocks, over the edges of an other end and
+// over those of a group.
+static __global__ void finish_backward(MessageArgs m, MessageWork w, MessageSlots slots, size_t count) {
+    GRID_LOOP(at, count) {
+        size_t i = at, parts = slots.parts ? slots.part_size : 0, sums = w.segments.count * w.segments.width;
+        if (i < parts) {
+            add_part(slots, i);
+            continue;
+        }
+        i -= parts;
+        if (i < sums) {
+            size_t segment = cuda_quotient(i, w.segments.width);
+            add_segment(m, w, segment, i - segment * w.segments.width);
+            continue;
+        }
+        i -= sums;
+        for (size_t term = 0; term < m.term_count; term++) {
+            if (!m.terms[term].dx || !is_shared(m, m.terms[term])) continue;
+            size_t size = m.edges.groups * m.terms[term].width;
+            if (i < size) {
+                add_group(m, w, term, i);
+                break;
+            }
+            i -= size;
+        }
     }
 }
 

@@ -41,6 +41,7 @@ template <class S> static TileLaunch tile_launch(Device *device, size_t buffers)
 static MessageWork plan_work(const MessageArgs *m, size_t tile_rows) {
     MessageWork w = {};
     w.rows = m->edges.groups * m->edges.k;
+    w.tile_rows = tile_rows;
     w.tiles = (w.rows + tile_rows - 1) / tile_rows;
     for (size_t i = 0; i < m->term_count; i++)
         w.inputs += m->terms[i].weight ? static_cast<unsigned>(m->terms[i].width) : 0;
@@ -56,12 +57,7 @@ static void plan_segments(Device *device, MessageWork *w, size_t count, size_t w
     w->segments.piece = device_scratch(device, (w->tiles + count) * width);
 }
 
-static void launch_segments(Device *device, const MessageArgs *m, const MessageWork *w, size_t tile_rows) {
-    size_t count = w->segments.sum ? w->segments.count : 0;
-    LAUNCH(device, cuda_blocks(count, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, finish_segments, *m, *w, tile_rows);
-}
-
-// Weights in tensor-core layout, and with `turned` their transposes.
+// Weights in tensor-core layout, and with `turned` their transposes, which the backward pass needs.
 template <class S> static void plan_factors(Device *device, const MessageArgs *m, bool turned, MessageWork *w) {
     TensorSources all = {};
     for (int turn = 0; turn <= turned; turn++) {
@@ -71,13 +67,13 @@ template <class S> static void plan_factors(Device *device, const MessageArgs *m
             TensorSource *terms = begin(m->hidden);
             for (size_t i = 0; i < m->term_count; i++)
                 if (m->terms[i].weight) tensor_add(terms, m->terms[i].weight, m->terms[i].width);
-            factors.terms = tensor_factor_of<S::PRECISION>(device, terms);
+            factors.terms = tensor_factor_of<S::PRECISION>(device, &all);
         }
         auto layer = [&](const real *weight, size_t width) {
             if (!weight) return TensorFactor{};
             TensorSource *source = begin(width);
             tensor_add(source, weight, m->hidden);
-            return tensor_factor_of<S::PRECISION>(device, source);
+            return tensor_factor_of<S::PRECISION>(device, &all);
         };
         factors.weight1 = layer(m->weight1, m->weight2 ? m->hidden : m->out);
         factors.weight2 = layer(m->weight2, m->out);
@@ -85,17 +81,26 @@ template <class S> static void plan_factors(Device *device, const MessageArgs *m
     tensor_pack<S::PRECISION>(device, &all);
 }
 
+// Rows that a tile of `most` takes: whole groups where that leaves at most an eighth of it empty, so that each tile has
+// the sums of its groups whole.
+static size_t rows_of_groups(size_t most, size_t k) {
+    size_t left = k ? most % k : 0;
+    return left <= most / 8 ? most - left : most;
+}
+
 template <class S> static bool run_forward(Device *device, const MessageArgs *m) {
     TileLaunch launch = tile_launch<S>(device, 1);
     if (!launch.threads) return false;
-    MessageWork w = plan_work(m, launch.tile_rows);
-    if constexpr (S::TENSOR) plan_factors<S>(device, m, false, &w);
-    bool by_other = m->mean_kind == MEAN_OTHER;
-    if (by_other) w.by_other = edges_by_other(device, &m->edges);
+    size_t k = m->edges.k;
+    bool by_other = m->mean_kind == MEAN_OTHER, by_group = m->mean_kind == MEAN_GROUP;
+    MessageWork w = plan_work(m, by_group ? rows_of_groups(launch.tile_rows, k) : launch.tile_rows);
+    if constexpr (S::TENSOR) plan_factors<S>(device, m, cuda_factors_stay(device), &w);
+    w.by_other = by_other;
     if (m->mean_kind != MEAN_NONE)
         plan_segments(device, &w, by_other ? m->edges.others : m->edges.groups, m->out, true, m->mean);
     LAUNCH(device, cuda_blocks(w.tiles, 1), launch.threads, launch.shared, forward_tiles<S>, *m, w);
-    launch_segments(device, m, &w, launch.tile_rows);
+    size_t left = by_group && k && w.tile_rows % k == 0 ? 0 : w.segments.count; // by no tile
+    LAUNCH(device, cuda_blocks(left, CUDA_THREADS / CUDA_WARP), CUDA_THREADS, 0, finish_segments, *m, w);
     return true;
 }
 
@@ -139,36 +144,32 @@ static void plan_sums(Device *device, const MessageArgs *m, MessageWork *w) {
         else if (!w->da) w->da = device_scratch(device, w->rows * m->hidden);
     }
     if (!by_other) return;
-    w->by_other = edges_by_other(device, &m->edges);
+    w->by_other = true;
     plan_segments(device, w, m->edges.others, m->hidden, false, device_scratch(device, m->edges.others * m->hidden));
 }
 
-static void launch_sums(Device *device, const MessageArgs *m, const MessageWork *w) {
-    for (size_t i = 0; i < m->term_count; i++) {
-        const MessageTermArgs *t = &m->terms[i];
-        bool of_group = t->kind == TERM_GROUP && m->edges.k > 1;
-        if (!t->dx || (t->kind != TERM_OTHER && !of_group)) continue;
-        size_t lines = of_group ? m->edges.groups : m->edges.others;
-        const real *x = !of_group ? w->segments.sum : t->weight ? w->row_dx[i] : w->da;
-        LAUNCH(device, cuda_blocks(lines * t->width), CUDA_THREADS, 0, add_groups, lines, of_group ? m->edges.k : 1,
-               t->width, x, t->dx);
-    }
+// Adds up what the tiles left.
+static void launch_finish(Device *device, const MessageArgs *m, const MessageWork *w, const MessageSlots *slots) {
+    size_t count = (slots->parts ? slots->part_size : 0) + w->segments.count * w->segments.width;
+    for (size_t i = 0; i < m->term_count; i++)
+        if (m->terms[i].dx && m->terms[i].kind == TERM_GROUP && m->edges.k > 1)
+            count += m->edges.groups * m->terms[i].width;
+    LAUNCH(device, cuda_blocks(count), CUDA_THREADS, 0, finish_backward, *m, *w, *slots, count);
 }
 
-template <class S> static bool run_backward(Device *device, const MessageArgs *m) {
+template <class S> static bool run_backward(Device *device, const MessageArgs *m, const real *fresh) {
     TileLaunch launch = tile_launch<S>(device, m->weight2 ? 3 : 2);
     if (!launch.threads) return false;
     MessageWork w = plan_work(m, launch.tile_rows);
     if constexpr (S::TENSOR) plan_factors<S>(device, m, true, &w);
     MessageSlots slots = plan_slots(m, &w);
     plan_sums(device, m, &w);
+    w.fresh = fresh;
     slots.parts = part_count(w.tiles, slots.part_size);
     w.part_size = slots.part_size;
     w.part = slots.part = device_scratch(device, slots.parts * slots.part_size);
     LAUNCH(device, slots.parts, launch.threads, launch.shared, backward_tiles<S>, *m, w);
-    LAUNCH(device, cuda_blocks(slots.parts ? slots.part_size : 0), CUDA_THREADS, 0, add_parts, slots);
-    launch_segments(device, m, &w, launch.tile_rows);
-    launch_sums(device, m, &w);
+    launch_finish(device, m, &w, &slots);
     return true;
 }
 
@@ -176,8 +177,9 @@ template <Precision P> bool message_run_forward(Device *device, const MessageArg
     return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_forward<decltype(shape)>(device, m); });
 }
 
-template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m) {
-    return with_shape<P>(m->hidden, m->out, [=](auto shape) { return run_backward<decltype(shape)>(device, m); });
+template <Precision P> bool message_run_backward(Device *device, const MessageArgs *m, const real *fresh) {
+    return with_shape<P>(m->hidden, m->out,
+                         [=](auto shape) { return run_backward<decltype(shape)>(device, m, fresh); });
 }
 
 #endif

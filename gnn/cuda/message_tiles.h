@@ -3,7 +3,6 @@
 #ifndef VPD_GNN_CUDA_MESSAGE_TILES_H
 #define VPD_GNN_CUDA_MESSAGE_TILES_H
 
-#include "gnn/cuda/by_other.h"
 #include "gnn/cuda/tile.h"
 
 #include "gnn/message.h"
@@ -55,9 +54,9 @@ typedef struct MessageSlots {
 } MessageSlots;
 
 typedef struct MessageWork {
-    size_t rows, tiles;
-    unsigned inputs;    // columns of all terms with a weight
-    CudaLists by_other; // order of rows; row NULL: unchanged
+    size_t rows, tile_rows, tiles;
+    unsigned inputs; // columns of all terms with a weight
+    bool by_other;   // rows are in the order of their other ends (edges_order), else in their own
     MessageSegments segments;
     struct {
         TensorFactor terms, weight1, weight2;
@@ -68,18 +67,35 @@ typedef struct MessageWork {
     size_t terms, bias0, weight1, bias1, weight2, bias2, gain, offset; // where they begin in a part
     real *row_dx[MESSAGE_MAX_TERMS]; // (rows, width) of terms by group with a weight, by row; NULL = not wanted
     real *da;                        // (rows, hidden) for terms by group without one
+    const real *fresh;               // the one gradient of a term by group that is overwritten, or NULL
 } MessageWork;
 
 static __device__ inline size_t segment_start(const MessageArgs &m, const MessageWork &w, size_t segment) {
-    return w.by_other.item ? static_cast<size_t>(w.by_other.start[segment]) : segment * m.edges.k;
+    return w.by_other ? static_cast<size_t>(m.edges.start[segment]) : segment * m.edges.k;
 }
 
 // 1, or 1 / present rows
 static __device__ inline real segment_share(const MessageArgs &m, const MessageWork &w, size_t first, size_t last) {
     if (!w.segments.mean) return 1;
     size_t present = last - first;
-    for (size_t i = first; !w.by_other.item && m.edges.index && i < last; i++) present -= m.edges.index[i] < 0;
+    for (size_t i = first; !w.by_other && m.edges.index && i < last; i++) present -= m.edges.index[i] < 0;
     return present ? 1 / static_cast<real>(present) : 0;
+}
+
+// Whether one tile holds all rows [first, last) of a segment, and so its sum.
+static __device__ inline bool is_whole(const MessageWork &w, size_t first, size_t last) {
+    return first < last && first / w.tile_rows == (last - 1) / w.tile_rows;
+}
+
+// Column j of a segment's sum, without its share where it is one of pieces.
+static __device__ inline real segment_sum(const MessageArgs &m, const MessageWork &w, size_t segment, size_t j) {
+    const MessageSegments &s = w.segments;
+    size_t first = segment_start(m, w, segment), last = segment_start(m, w, segment + 1);
+    if (is_whole(w, first, last)) return s.sum[segment * s.width + j];
+    real sum = 0;
+    for (size_t tile = first / w.tile_rows; first < last && tile <= (last - 1) / w.tile_rows; tile++)
+        sum += s.piece[(tile + segment) * s.width + j];
+    return sum;
 }
 
 // The rows of a tile, in shared memory: row number (-1 after the last), group, other end (-1: none), and segment.
@@ -97,15 +113,15 @@ static __device__ inline void find_rows(const MessageArgs &m, const MessageWork 
                                         const TileRows &t) {
     __syncthreads(); // the last tile is finished
     THREAD_LOOP(r, tile_rows) {
-        size_t at = tile * tile_rows + r,
-               row = w.by_other.item && at < w.rows ? static_cast<size_t>(w.by_other.item[at]) : at;
-        bool is_row = at < w.rows;
+        size_t at = tile * w.tile_rows + r;
+        bool is_row = r < w.tile_rows && at < w.rows;
+        size_t row = w.by_other && is_row ? static_cast<size_t>(m.edges.by_other[at]) : at;
         int32_t group = is_row ? static_cast<int32_t>(row / m.edges.k) : -1;
         int32_t other = is_row && m.edges.index ? m.edges.index[row] : -1;
         t.row[r] = is_row ? static_cast<int32_t>(row) : -1;
         t.group[r] = group;
         t.other[r] = other;
-        t.segment[r] = w.by_other.item ? other : group;
+        t.segment[r] = w.by_other ? other : group;
     }
     __syncthreads();
 }
@@ -118,7 +134,7 @@ static __device__ inline void sum_segments(const MessageArgs &m, const MessageWo
         int32_t segment = t.segment[r];
         if (segment < 0 || (r > 0 && t.segment[r - 1] == segment)) continue; // not the first of its run
         size_t id = static_cast<size_t>(segment), first = segment_start(m, w, id), last = segment_start(m, w, id + 1);
-        bool whole = first >= tile * tile_rows && last <= (tile + 1) * tile_rows;
+        bool whole = first >= tile * w.tile_rows && last <= (tile + 1) * w.tile_rows;
         real share = whole ? segment_share(m, w, first, last) : 1;
         real *to = whole ? s.sum + id * s.width : s.piece + (tile + id) * s.width;
         for (size_t j = cuda_lane(); j < s.width; j += CUDA_WARP) {

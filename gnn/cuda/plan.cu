@@ -8,33 +8,32 @@
 #include "nn/cuda/sums.h"
 #include "nn/element.h"
 
-static __global__ void mark(PlanMarkArgs a) {
-    GRID_LOOP(i, a.count * a.stride) a.out[i] = i - cuda_quotient(i, a.stride) * a.stride == a.t;
+static __global__ void mark(const __grid_constant__ PlanMarkArgs a) {
+    for (size_t t = 0; t < a.sets; t++)
+        GRID_LOOP(i, a.count[t] * a.sets) a.out[t][i] = i - cuda_quotient(i, a.sets) * a.sets == t;
 }
 
 void plan_mark_cuda(Device *device, const PlanMarkArgs *a) {
-    if (!cuda_op(device, "plan mark", a->count, a->stride)) return;
-    LAUNCH(device, cuda_blocks(a->count * a->stride), CUDA_THREADS, 0, mark, *a);
+    size_t most = 0;
+    for (size_t t = 0; t < a->sets; t++) most = a->count[t] > most ? a->count[t] : most;
+    if (!cuda_op(device, "plan mark", most, a->sets)) return;
+    LAUNCH(device, cuda_blocks(most * a->sets), CUDA_THREADS, 0, mark, *a);
 }
 
 // ---- numbers of edges
 
-static __global__ void count_ends(size_t rows, const int32_t *index, int32_t *count) {
-    GRID_LOOP(r, rows) {
-        if (index[r] >= 0) atomicAdd(&count[index[r]], 1);
+static __global__ void count_ends(const __grid_constant__ PlanCountArgs a) {
+    GRID_LOOP(i, a.edges[0].others * a.sets) {
+        size_t o = cuda_quotient(i, a.sets), t = i - o * a.sets;
+        int32_t count = a.edges[t].start[o + 1] - a.edges[t].start[o];
+        a.count[t][o] = count;
+        a.log_count[i] = real_log1p(static_cast<real>(count));
     }
 }
 
-static __global__ void log_counts(PlanCountArgs a) {
-    GRID_LOOP(o, a.edges.others) { a.log_count[o * a.stride + a.column] = real_log1p(static_cast<real>(a.count[o])); }
-}
-
 void plan_count_cuda(Device *device, const PlanCountArgs *a) {
-    size_t rows = edge_rows(&a->edges);
-    cuda_zero(device, a->count, a->edges.others * sizeof *a->count);
-    if (!cuda_op(device, "plan count", rows, a->edges.others)) return;
-    LAUNCH(device, cuda_blocks(rows), CUDA_THREADS, 0, count_ends, rows, a->edges.index, a->count);
-    LAUNCH(device, cuda_blocks(a->edges.others), CUDA_THREADS, 0, log_counts, *a);
+    if (!cuda_op(device, "plan count", a->sets, edge_rows(&a->edges[0]), a->edges[0].others)) return;
+    LAUNCH(device, cuda_blocks(a->edges[0].others * a->sets), CUDA_THREADS, 0, count_ends, *a);
 }
 
 // ---- spread of nodes

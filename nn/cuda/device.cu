@@ -3,6 +3,8 @@
 
 #include "nn/cuda/blas.h"
 #include "nn/cuda/dnn.h"
+#include "nn/cuda/factors.h"
+#include "nn/cuda/nccl.h"
 
 bool cuda_ok(Device *device, cudaError_t error, const char *what) {
     if (error == cudaSuccess) return true;
@@ -31,8 +33,8 @@ static void *allocate(void *owner, size_t bytes) {
 }
 
 static void release(void *owner, void *memory, size_t bytes) {
-    (void)bytes;
-    const Device *device = static_cast<const Device *>(owner);
+    Device *device = static_cast<Device *>(owner);
+    cuda_factors_forget(device, memory, bytes);
     if (memory && cudaSetDevice(cuda_state(device)->index) == cudaSuccess) cudaFree(memory);
 }
 
@@ -119,6 +121,17 @@ static Status find_device(int index, Error *err) {
     return STATUS_OK;
 }
 
+int cuda_device_gpus(unsigned char first[DEVICE_GPU_ID]) {
+    int count = 0;
+    cudaDeviceProp found;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0 || cudaGetDeviceProperties(&found, 0) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    memcpy(first, &found.uuid, DEVICE_GPU_ID);
+    return count;
+}
+
 static __global__ void probe() {}
 
 #ifndef VPD_CUDA_ARCHITECTURES
@@ -175,6 +188,8 @@ void cuda_device_close(Device *device) {
     if (!state) return;
     cudaSetDevice(state->index);
     cuda_replay_close(device);
+    cuda_factors_close(device);
+    cuda_sums_close(device);
     cuda_blas_close(device);
     cuda_dnn_close(device);
     arena_free(&device->scratch);

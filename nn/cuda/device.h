@@ -8,6 +8,7 @@
 // Fills name, source, scratch and state of an empty `device`. Each failure has a sentence of its own: no driver, driver
 // too old, no GPU, no GPU of this index, a GPU that this build has no code for.
 Status cuda_device_open(Device *device, int index, Error *err);
+int cuda_device_gpus(unsigned char first[DEVICE_GPU_ID]); // device_gpus
 // Frees device->state, its stream, and what libraries made for it; accepts a device that failed to open.
 void cuda_device_close(Device *device);
 

@@ -120,7 +120,7 @@ static const int32_t *sort_points(Device *device, const KnnArgs *a) {
     Bounds *bounds = static_cast<Bounds *>(device_scratch_bytes(device, parts * sizeof *bounds));
     CudaPairs list = cuda_pairs(device, a->points);
     LAUNCH(device, cuda_blocks(parts, warps), CUDA_THREADS, 0, find_bounds, a->points, a->point, bounds);
-    LAUNCH(device, parts ? 1 : 0, CUDA_WARP, 0, join_bounds, parts, bounds);
+    LAUNCH(device, parts > 1 ? 1 : 0, CUDA_WARP, 0, join_bounds, parts, bounds);
     LAUNCH(device, cuda_blocks(a->points), CUDA_THREADS, 0, find_cells, a->points, a->point, bounds, list.key,
            list.value);
     cuda_sort(device, &list, 3 * CELL_BITS);

@@ -23,6 +23,8 @@ constexpr size_t CUDA_MAX_BLOCKS = 1 << 16, CUDA_USUAL_SHARED = 48 << 10, CUDA_O
 
 struct CudaBlas;
 struct CudaDnn;
+struct CudaFactors;
+struct CudaSums;
 
 // Device.state
 struct CudaState {
@@ -32,8 +34,10 @@ struct CudaState {
     size_t shared_limit; // bytes of shared memory that a block may ask for
     CudaBlas *blas;      // made at first use
     CudaDnn *dnn;
-    CudaReplay *replay; // likewise
-    const char *op;     // under way, and its sizes: for messages
+    CudaReplay *replay;   // likewise
+    CudaFactors *factors; // likewise
+    CudaSums *sums;       // over processes
+    const char *op;       // under way, and its sizes: for messages
     size_t sizes[CUDA_OP_SIZES], size_count;
 };
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/blas.h"
 #include "nn/cuda/functions.h"
-#include "nn/cuda/matrix.h"
 #include "nn/cuda/sums.h"
 
 #include "nn/linear.h"
 
+// y (rows, cols): every row is a copy of `row`.
+static __global__ void fill_rows(size_t rows, size_t cols, const real *row, real *y) {
+    GRID_LOOP(i, rows * cols) y[i] = row[cuda_remainder(i, cols)];
+}
+
 void linear_forward_cuda(Device *device, const LinearArgs *a) {
     if (!cuda_op(device, "linear forward", a->rows, a->in, a->out)) return;
-    if (a->bias) cuda_fill_rows(device, a->rows, a->out, a->bias, a->y);
+    if (a->bias)
+        LAUNCH(device, cuda_blocks(a->rows * a->out), CUDA_THREADS, 0, fill_rows, a->rows, a->out, a->bias, a->y);
     cuda_matmul(device, PLAIN, PLAIN, a->rows, a->out, a->in, a->x, a->in, a->weight, a->out, a->bias ? 1 : 0, a->y,
                 a->out);
 }

@@ -2,6 +2,7 @@
 #include "nn/cuda/functions.h"
 
 #include "nn/cuda/device.h"
+#include "nn/cuda/factors.h"
 #include "nn/optimizer.h"
 
 // Arrays of one launch, which gets them by value. Blocks of an update take PIECE numbers each, those of array i from
@@ -74,6 +75,7 @@ static __global__ void update(const __grid_constant__ Arrays arrays, AdamArgs a,
 
 void adam_cuda(Device *device, const AdamArgs *a) {
     if (!cuda_op(device, "adam", a->arrays)) return;
+    cuda_factors_end(device); // weights change
     Factors f = {.beta1 = static_cast<real>(a->beta1),
                  .beta2 = static_cast<real>(a->beta2),
                  .epsilon = static_cast<real>(a->epsilon),

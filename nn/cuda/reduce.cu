@@ -19,18 +19,32 @@ static __device__ double row_value(const ReduceArgs &a, size_t i) {
     return a.kind == REDUCE_HUBER ? sqrt(row + a.huber * a.huber) - a.huber : row;
 }
 
+static __device__ inline double weighted_row(const ReduceArgs &a, size_t i) {
+    return row_value(a, i) * (a.weight ? static_cast<double>(a.weight[i]) : 1);
+}
+
 static __global__ void sum_rows(ReduceArgs a, double *partial) {
     BLOCK_LOOP(part, cuda_parts(a.rows)) {
         size_t i = part * CUDA_SUM_ROWS + threadIdx.x;
-        double row = i < a.rows ? row_value(a, i) * (a.weight ? static_cast<double>(a.weight[i]) : 1) : 0;
-        row = block_sum(row);
+        double row = block_sum(i < a.rows ? weighted_row(a, i) : 0);
         if (threadIdx.x == 0) partial[part] = row;
     }
+}
+
+// Few rows: one block takes all.
+constexpr size_t FEW_ROWS = 8 * CUDA_THREADS;
+
+static __global__ void sum_few_rows(ReduceArgs a) {
+    double sum = 0;
+    THREAD_LOOP(i, a.rows) sum += weighted_row(a, i);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) *a.y = static_cast<real>(a.scale * sum);
 }
 
 void reduce_forward_cuda(Device *device, const ReduceArgs *a) {
     static_assert(CUDA_SUM_ROWS == CUDA_THREADS, "a thread takes a row");
     if (!cuda_op(device, "reduce forward", a->rows, a->cols)) return;
+    if (a->rows <= FEW_ROWS) return LAUNCH(device, 1, CUDA_THREADS, 0, sum_few_rows, *a);
     size_t parts = cuda_parts(a->rows);
     ArenaMark mark = arena_mark(&device->scratch);
     double *partial = static_cast<double *>(device_scratch_bytes(device, parts * sizeof *partial));

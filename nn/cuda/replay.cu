@@ -2,6 +2,7 @@
 #include "nn/cuda/replay.h"
 
 #include "nn/cuda/device.h"
+#include "nn/cuda/factors.h"
 #include "nn/cuda/launch.h"
 
 // How often a part must repeat unchanged before it is captured (memory is at fixed places from the second step on), and
@@ -158,6 +159,7 @@ static void note_command(Device *device, CudaReplay *replay, const CudaCommandTy
 
 void cuda_submit(Device *device, const CudaCommandType *type, const void *call) {
     if (device->failed) return;
+    device->replay.commands++;
     CudaReplay *replay = replay_of(device);
     if (!replay || !replay->on) return type->run(device, call);
     if (replay->mode == PartMode::none) begin_part(device, replay);
@@ -196,8 +198,7 @@ void cuda_flush(Device *device) {
 
 // ---- steps
 
-void cuda_step_begin(Device *device) {
-    if (device->failed) return;
+static void begin_replay(Device *device) {
     CudaState *state = cuda_state(device);
     if (!state->replay) {
         state->replay = static_cast<CudaReplay *>(calloc(1, sizeof *state->replay));
@@ -211,9 +212,16 @@ void cuda_step_begin(Device *device) {
     replay->on = true;
 }
 
+void cuda_step_begin(Device *device, bool replay) {
+    if (device->failed) return;
+    if (replay) begin_replay(device);
+    cuda_factors_begin(device);
+}
+
 void cuda_step_end(Device *device) {
     cuda_flush(device);
     if (replay_of(device)) replay_of(device)->on = false;
+    cuda_factors_end(device);
 }
 
 void cuda_replay_close(Device *device) {

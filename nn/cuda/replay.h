@@ -16,7 +16,7 @@
 
 struct CudaReplay;
 
-void cuda_step_begin(Device *device);
+void cuda_step_begin(Device *device, bool replay);
 void cuda_step_end(Device *device);
 // Ends the part.
 void cuda_flush(Device *device);

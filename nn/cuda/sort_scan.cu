@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/cuda/sort_scan.h"
 
-CudaPairs cuda_pairs(Device *device, size_t count) {
+CudaPairs cuda_pairs(Device *device, size_t count, int32_t *sorted) {
     CudaPairs pairs = {};
     pairs.count = count;
     for (uint64_t **key : {&pairs.key, &pairs.other_key})
         *key = static_cast<uint64_t *>(device_scratch_bytes(device, count * sizeof **key));
-    for (int32_t **value : {&pairs.value, &pairs.other_value})
-        *value = static_cast<int32_t *>(device_scratch_bytes(device, count * sizeof **value));
+    pairs.value = static_cast<int32_t *>(device_scratch_bytes(device, count * sizeof *pairs.value));
+    pairs.other_value =
+        sorted ? sorted : static_cast<int32_t *>(device_scratch_bytes(device, count * sizeof *pairs.value));
     return pairs;
 }
 

@@ -33,8 +33,9 @@ struct CudaScanCall {
     void run(Device *device) const;
 };
 
-// Members are NULL, and the device has failed, when there is no memory.
-CudaPairs cuda_pairs(Device *device, size_t count);
+// Members are NULL, and the device has failed, when there is no memory. The first sort leaves its values in `sorted`,
+// NULL for scratch memory.
+CudaPairs cuda_pairs(Device *device, size_t count, int32_t *sorted = nullptr);
 // Sorts by the keys' lowest `bits`, keeping the order of equal ones; the members swap places.
 void cuda_sort(Device *device, CudaPairs *pairs, int bits);
 // out[i] = in[0] + .. + in[i - 1]; in and out differ.

@@ -2,11 +2,7 @@
 #include "nn/cuda/sums.h"
 
 static __global__ void add_parts(size_t parts, size_t cols, const real *partial, real *to) {
-    GRID_LOOP(j, cols) {
-        real sum = 0;
-        for (size_t part = 0; part < parts; part++) sum += partial[part * cols + j];
-        to[j] += sum;
-    }
+    cuda_add_parts_in(parts, cols, partial, to);
 }
 
 void cuda_add_parts(Device *device, size_t parts, size_t cols, const real *partial, real *to) {

@@ -5,6 +5,7 @@
 #ifndef VPD_NN_CUDA_TENSOR_PRODUCT_H
 #define VPD_NN_CUDA_TENSOR_PRODUCT_H
 
+#include "nn/cuda/factors.h"
 #include "nn/cuda/tensor_core.h"
 
 // ---- the second factor, in global memory
@@ -19,26 +20,13 @@ struct TensorFactor {
 // The most tiles of one warp; whole groups of them need no test.
 constexpr unsigned TENSOR_TILES = 8;
 
-constexpr unsigned TENSOR_PIECES = 12; // MESSAGE_MAX_TERMS
-
-// The source of a factor: weights (rows, width) one below the other; `turned`: their transpose.
-struct TensorSource {
-    bool turned;
-    unsigned width, rows, pieces;
-    uint2 *packed;
-    struct {
-        const real *weight;
-        unsigned end; // rows up to here
-    } piece[TENSOR_PIECES];
-};
-
-constexpr size_t TENSOR_SOURCES = 6;
+constexpr size_t TENSOR_SOURCES = 6; // of one op
 struct TensorSources {
     size_t count;
     TensorSource source[TENSOR_SOURCES];
 };
 
-// Begins a source; add its weights by tensor_add.
+// Begins a source; add its weights by tensor_add, and end it by tensor_factor_of.
 static inline TensorSource *tensor_source(TensorSources *s, size_t width, bool turned) {
     CHECK(s->count < TENSOR_SOURCES);
     TensorSource *source = &s->source[s->count++];
@@ -64,11 +52,12 @@ template <Precision P> __host__ __device__ inline unsigned source_steps(const Te
     return (source_depth(s) + TENSOR_DEPTH<P> - 1) / TENSOR_DEPTH<P>;
 }
 
-// Scratch memory for the factor of a source, which tensor_pack() then fills.
-template <Precision P> TensorFactor tensor_factor_of(Device *device, TensorSource *s) {
+// The factor of the newest source. tensor_pack() fills it, unless an op of the same step has done so.
+template <Precision P> TensorFactor tensor_factor_of(Device *device, TensorSources *all) {
+    TensorSource *s = &all->source[all->count - 1];
     unsigned tiles = source_tiles(*s);
     size_t bytes = size_t{source_steps<P>(*s)} * tiles * CUDA_WARP * sizeof(uint2);
-    s->packed = static_cast<uint2 *>(device_scratch_bytes(device, bytes));
+    if (cuda_factor_made(device, P, bytes, s)) all->count--;
     return {s->packed, tiles};
 }
 
@@ -79,29 +68,30 @@ static __device__ inline const real *source_line(const TensorSource &s, unsigned
     return s.piece[piece].weight + (i - (piece ? s.piece[piece - 1].end : 0)) * s.width;
 }
 
-template <Precision P> __device__ inline void pack_factors(const TensorSources &all) {
-    for (size_t n = 0; n < all.count; n++) {
-        const TensorSource &s = all.source[n];
-        unsigned depth = source_depth(s), cols = source_cols(s), tiles = source_tiles(s);
-        auto at = [&](unsigned k, unsigned col) {
-            if (k >= depth || col >= cols) return real{0};
-            return s.turned ? source_line(s, col)[k] : source_line(s, k)[col];
-        };
-        GRID_LOOP(i, size_t{source_steps<P>(s)} * tiles * CUDA_WARP) {
-            unsigned tile = static_cast<unsigned>(i) / CUDA_WARP; // and lane i % 32 is this one
-            unsigned k = tile / tiles * TENSOR_DEPTH<P>, col = tile % tiles * TENSOR_COLS + tensor_line();
-            TensorB b;
-            UNROLL_LOOP(r, 2) {
-                unsigned from = k + tensor_b_depth<P>(r);
-                b.r[r] = tensor_factor<P>(at(from, col), at(from + 1, col));
-            }
-            s.packed[i] = {b.r[0], b.r[1]};
+// Fills the elements first, first + step, .. of a factor; whole warps begin at multiples of 32.
+template <Precision P> __device__ inline void pack_factor(const TensorSource &s, size_t first, size_t step) {
+    unsigned depth = source_depth(s), cols = source_cols(s), tiles = source_tiles(s);
+    auto at = [&](unsigned k, unsigned col) {
+        if (k >= depth || col >= cols) return real{0};
+        return s.turned ? source_line(s, col)[k] : source_line(s, k)[col];
+    };
+    for (size_t i = first; i < size_t{source_steps<P>(s)} * tiles * CUDA_WARP; i += step) {
+        unsigned tile = static_cast<unsigned>(i) / CUDA_WARP; // and lane i % 32 is this one
+        unsigned k = tile / tiles * TENSOR_DEPTH<P>, col = tile % tiles * TENSOR_COLS + tensor_line();
+        TensorB b;
+        UNROLL_LOOP(r, 2) {
+            unsigned from = k + tensor_b_depth<P>(r);
+            b.r[r] = tensor_factor<P>(at(from, col), at(from + 1, col));
         }
+        s.packed[i] = {b.r[0], b.r[1]};
     }
 }
 
 template <Precision P> __global__ void tensor_pack_factors(const __grid_constant__ TensorSources all) {
-    if constexpr (TENSOR_CORES) pack_factors<P>(all);
+    if constexpr (TENSOR_CORES)
+        for (size_t n = 0; n < all.count; n++)
+            pack_factor<P>(all.source[n], blockIdx.x * size_t{blockDim.x} + threadIdx.x,
+                           size_t{gridDim.x} * blockDim.x);
 }
 
 template <Precision P> void tensor_pack(Device *device, const TensorSources *s) {

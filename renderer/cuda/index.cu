@@ -49,8 +49,10 @@ static __global__ void measure(IndexArgs a, RendererIndex index, IndexTotals *to
     }
 }
 
+// What the totals say, and levels without marks.
 static __global__ void conclude(size_t count, RendererIndex index, const IndexTotals *totals) {
-    if (threadIdx.x > 0) return;
+    GRID_LOOP(i, index.level_bytes) index.level[1][i] = 0;
+    if (blockIdx.x > 0 || threadIdx.x > 0) return;
     IndexFound found = {};
     bool none = totals->left_out == count;
     for (int c = 0; c < 3; c++) {
@@ -72,16 +74,18 @@ void index_measure_cuda(Device *device, const IndexArgs *a) {
     IndexTotals *totals = static_cast<IndexTotals *>(device_scratch_bytes(device, sizeof *totals));
     cuda_zero(device, totals, sizeof *totals);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, measure, *a, *index, totals);
-    LAUNCH(device, 1, CUDA_WARP, 0, conclude, a->count, *index, totals);
-    cuda_zero(device, index->level[1], index->level_bytes);
+    LAUNCH(device, cuda_blocks(index->level_bytes + 1), CUDA_THREADS, 0, conclude, a->count, *index, totals);
     arena_release(&device->scratch, mark);
 }
 
-static __global__ void count_cells(IndexArgs a, RendererIndex index, int32_t *cells) {
+// The cells of each particle; buckets are `behind` all others until they are known.
+static __global__ void count_cells(IndexArgs a, RendererIndex index, int32_t *cells, size_t room, uint64_t behind,
+                                   uint64_t *bucket) {
     GRID_LOOP(p, a.count) {
         CellBox box = march_cell_box(&index, a.x + 3 * p, a.radius[p]);
         cells[p] = index.packed[4 * p + 3] == 0 ? 0 : static_cast<int32_t>(march_cell_count(&box));
     }
+    GRID_LOOP(i, room) bucket[i] = behind;
 }
 
 static __device__ void mark_level(const RendererIndex &index, const CellBox &box, int level) {
@@ -90,11 +94,6 @@ static __device__ void mark_level(const RendererIndex &index, const CellBox &box
         for (int32_t j = box.low[1] >> shift; j <= box.high[1] >> shift; j++)
             for (int32_t k = box.low[2] >> shift; k <= box.high[2] >> shift; k++)
                 index.level[level][march_hash(i, j, k) & index.level_mask[level]] = 1;
-}
-
-// Set to the place behind all buckets until they are known.
-static __global__ void clear_buckets(size_t count, uint64_t behind, uint64_t *bucket) {
-    GRID_LOOP(i, count) bucket[i] = behind;
 }
 
 // Writes the buckets of particle p's cells from first[p] on.
@@ -121,13 +120,12 @@ void index_fill_cuda(Device *device, const IndexArgs *a) {
     int32_t *cells = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *cells)),
             *first = static_cast<int32_t *>(device_scratch_bytes(device, a->count * sizeof *first));
     size_t buckets = static_cast<size_t>(index->mask) + 1;
-    CudaPairs pairs = cuda_pairs(device, index->room);
-    LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, count_cells, *a, *index, cells);
+    CudaPairs pairs = cuda_pairs(device, index->room, index->entry);
+    LAUNCH(device, cuda_blocks(a->count > pairs.count ? a->count : pairs.count), CUDA_THREADS, 0, count_cells, *a,
+           *index, cells, pairs.count, buckets, pairs.key);
     cuda_exclusive_scan(device, a->count, cells, first);
-    LAUNCH(device, cuda_blocks(pairs.count), CUDA_THREADS, 0, clear_buckets, pairs.count, buckets, pairs.key);
     LAUNCH(device, cuda_blocks(a->count), CUDA_THREADS, 0, list_cells, *a, *index, first, pairs.key, pairs.value);
     cuda_sort(device, &pairs, cuda_bits(buckets));
     cuda_list_starts(device, pairs.count, pairs.key, buckets, index->start);
-    cuda_copy(device, index->entry, pairs.value, pairs.count * sizeof *index->entry);
     arena_release(&device->scratch, mark);
 }

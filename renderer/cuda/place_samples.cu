@@ -85,6 +85,7 @@ static __device__ void find_nearest(const RendererIndex &index, int32_t first, i
 template <int SLOTS>
 static __global__ void __launch_bounds__(THREADS, 7) // 64 registers on 7 blocks: on sm_80 ptxas would take 56 and spill
     march_rays(PlaceSamplesArgs a, RendererIndex index, int neighbours, KeptSamples kept, PlaceTotals *totals) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) kept.count[a.rays] = 0;
     WARP_LOOP(ray, a.rays) {
         size_t at = ray * static_cast<size_t>(a.keep), end = at + static_cast<size_t>(a.keep);
         unsigned long long tested = 0;
@@ -137,7 +138,6 @@ void place_samples_cuda(Device *device, const PlaceSamplesArgs *a) {
     KeptSamples kept = {static_cast<int32_t *>(device_scratch_bytes(device, counts)),
                         device_scratch(device, samples->count),
                         static_cast<int32_t *>(device_scratch_bytes(device, lists))};
-    cuda_zero(device, kept.count, counts);
     cuda_zero(device, samples->found, sizeof *samples->found);
     size_t blocks = cuda_blocks(a->rays, THREADS / CUDA_WARP);
     auto march = samples->neighbours > 32 ? march_rays<2> : march_rays<1>;

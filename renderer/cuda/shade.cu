@@ -273,7 +273,7 @@ template <Precision P> static ShadeFactors make_factors(Device *device, const Sh
         for (int layer = 0; layer < 2; layer++) {
             TensorSource *source = tensor_source(&sources, a->hidden[layer], turn);
             tensor_add(source, a->weight[layer], in[layer]);
-            (turn ? factors.turned : factors.plain)[layer] = tensor_factor_of<P>(device, source);
+            (turn ? factors.turned : factors.plain)[layer] = tensor_factor_of<P>(device, &sources);
         }
     if constexpr (P != PRECISION_F32) tensor_pack<P>(device, &sources);
     return factors;
@@ -296,7 +296,7 @@ void shade_forward_cuda(Device *device, const ShadeArgs *a) {
     if (!choose_rows(device, a, false, &shape)) return;
     ArenaMark mark = arena_mark(&device->scratch);
     with_precision(device, shape, [&]<Precision P>() {
-        ShadeFactors factors = make_factors<P>(device, a, false);
+        ShadeFactors factors = make_factors<P>(device, a, cuda_factors_stay(device));
         LAUNCH(device, cuda_blocks(a->samples, shape.rows), THREADS, shape.floats * sizeof(real), shade_tiles<P>, *a,
                shape, factors);
     });
@@ -436,7 +436,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // Adds the partials in order: eight warps each take a range of them, whose sums are then added in theirs.
-static __global__ void add_partials(ShadeArgs a, ShadeShape shape, size_t count, const real *partials) {
+static __device__ void add_partials(const ShadeArgs &a, const ShadeShape &shape, size_t count, const real *partials) {
     constexpr unsigned WARPS = CUDA_THREADS / CUDA_WARP;
     __shared__ real sums[WARPS][CUDA_WARP];
     BLOCK_LOOP(tile, (shape.weights + CUDA_WARP - 1) / CUDA_WARP) {
@@ -455,6 +455,12 @@ static __global__ void add_partials(ShadeArgs a, ShadeShape shape, size_t count,
         }
         __syncthreads();
     }
+}
+
+static __global__ void finish_backward(ShadeArgs a, ShadeShape shape, size_t count, const real *partials,
+                                       ShadePairs pairs, CudaLists lists) {
+    add_partials(a, shape, count, partials);
+    if (pairs.g) add_to_particles(a, pairs, lists);
 }
 
 void shade_backward_cuda(Device *device, const ShadeArgs *a) {
@@ -480,7 +486,11 @@ void shade_backward_cuda(Device *device, const ShadeArgs *a) {
         LAUNCH(device, blocks, THREADS, shape.floats * sizeof(real), shade_tiles_backward<P>, *a, shape, turned,
                factors, pairs, partials);
     });
-    LAUNCH(device, cuda_blocks(shape.weights, CUDA_WARP), CUDA_THREADS, 0, add_partials, *a, shape, blocks, partials);
-    if (pairs.g) shade_particles_backward(device, a, pairs);
+    CudaLists lists = {};
+    if (pairs.g) lists = cuda_lists(device, n * K, a->neighbour, a->particles);
+    size_t tiles = cuda_blocks(shape.weights, CUDA_WARP),
+           particles = pairs.g ? cuda_blocks(a->particles, CUDA_THREADS / CUDA_WARP) : 0;
+    LAUNCH(device, tiles > particles ? tiles : particles, CUDA_THREADS, 0, finish_backward, *a, shape, blocks, partials,
+           pairs, lists);
     arena_release(&device->scratch, mark);
 }

@@ -7,8 +7,9 @@
 #include "nn/cuda/tensor_core.h"
 
 #include "device/cuda/tables.h"
-#include "gnn/cuda/by_other.h"
 #include "gnn/cuda/functions.h"
+#include "nn/cuda/factors.h"
+#include "nn/cuda/lists.h"
 #include "tests/cuda_on_cpu/cuda_on_cpu.h"
 
 extern "C" {
